@@ -1,0 +1,137 @@
+//! `TableDef`: one table's record: columns, primary key, options. Serialized as the value of `Keyspace::Relation`.
+
+use crate::codec::key::KeyField;
+use crate::codec::keyspace::{IndexId, TableId};
+use crate::codec::row::ColumnId;
+use crate::types::{SqlType, Value};
+
+/// A table's record. Cloned and changed by DDL, then written back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableDef {
+    /// Its id: never used again, also its oid outside (plus an offset).
+    pub id: TableId,
+    /// Counts changes of this record.
+    pub version: u64,
+    /// Schema and name.
+    pub schema: String,
+    /// See `schema`.
+    pub name: String,
+    /// Live columns in the order of `SELECT *` (a hidden row id is last and `hidden`).
+    pub columns: Vec<ColumnDef>,
+    /// The next column id.
+    pub next_column_id: ColumnId,
+    /// Index 0: the primary key.
+    pub primary_key: IndexDef,
+    /// Secondary indexes (declared by CREATE INDEX; `built` tells whether a plan may use them).
+    pub indexes: Vec<IndexDef>,
+    /// WITH options.
+    pub options: TableOptions,
+    /// COMMENT ON TABLE.
+    pub comment: Option<String>,
+}
+
+/// A column's record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnDef {
+    /// Its id in stored rows.
+    pub id: ColumnId,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: SqlType,
+    /// NOT NULL.
+    pub not_null: bool,
+    /// DEFAULT for rows written without it.
+    pub default: Option<ColumnDefault>,
+    /// What rows written before the column was added read as (`Value::Null` for columns of CREATE TABLE).
+    pub missing: Value,
+    /// The hidden row id of a table without primary key: not in `SELECT *`, not nameable.
+    pub hidden: bool,
+    /// Added by a write that named it.
+    pub dynamic: bool,
+    /// COMMENT ON COLUMN.
+    pub comment: Option<String>,
+}
+
+/// What a column takes when a write leaves it out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ColumnDefault {
+    /// A constant of the column's type; `sql` as written.
+    Constant { value: Value, sql: String },
+    /// An expression evaluated at each write (`now()`, …), as SQL text.
+    Expression { sql: String },
+    /// The next value of the column's own sequence (serial types).
+    Sequence,
+    /// The hidden row id.
+    RowId,
+}
+
+/// A key over columns: the primary key or an index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexDef {
+    /// 0 is the primary key.
+    pub id: IndexId,
+    /// `orders_pkey`.
+    pub name: String,
+    /// Its columns in key order.
+    pub columns: Vec<KeyColumn>,
+    /// UNIQUE (always true for the primary key).
+    pub unique: bool,
+    /// Whether it is kept up to date and may be read.
+    pub built: bool,
+}
+
+/// A column of a key.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct KeyColumn {
+    /// Which column.
+    pub column: ColumnId,
+    /// DESC.
+    pub descending: bool,
+    /// NULLS FIRST.
+    pub nulls_first: bool,
+}
+
+/// WITH (…) options of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct TableOptions {
+    /// DYNAMIC_COLUMNS: writes may name columns that do not exist yet.
+    pub dynamic_columns: bool,
+    /// FULL_SCAN = 'allow': filters without a key bound may run.
+    pub full_scan_allowed: bool,
+}
+
+impl TableDef {
+    /// The visible columns, in the order of `SELECT *`.
+    pub fn visible_columns(&self) -> impl Iterator<Item = &ColumnDef> {
+        self.columns.iter().filter(|column| !column.hidden)
+    }
+    /// Position in `columns` of a visible column by name.
+    pub fn column_index(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| !column.hidden && column.name == name)
+    }
+    /// Position in `columns` of a column id.
+    pub fn column_index_by_id(&self, id: ColumnId) -> Option<usize> {
+        self.columns.iter().position(|column| column.id == id)
+    }
+    /// Whether the primary key is the hidden row id.
+    pub fn has_hidden_key(&self) -> bool {
+        self.columns.iter().any(|column| column.hidden)
+    }
+    /// The key fields of an index, in key order.
+    pub fn key_fields(&self, index: &IndexDef) -> Vec<KeyField> {
+        index
+            .columns
+            .iter()
+            .filter_map(|key| {
+                let column = &self.columns[self.column_index_by_id(key.column)?];
+                Some(KeyField { ty: column.ty.clone(), descending: key.descending, nulls_first: key.nulls_first })
+            })
+            .collect()
+    }
+    /// Positions in `columns` of the primary key's columns, in key order.
+    pub fn key_columns(&self) -> Vec<usize> {
+        self.primary_key.columns.iter().filter_map(|key| self.column_index_by_id(key.column)).collect()
+    }
+}
+

@@ -1,0 +1,392 @@
+//! The one error type of Keyspan: PostgreSQL's SQLSTATE, wording, DETAIL and HINT for everything that can go wrong.
+//! Every module returns it; it names no outside library's error type. XX000 means a bug in us.
+
+/// What every fallible function of the library returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong, in PostgreSQL's words (lower case, no full stop, `"names"` quoted).
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    // ---- SQL text and names -------------------------------------------------------------------------------------
+    /// The statement does not parse. `position` counts characters from 1, 0 when unknown.
+    #[error("{message}")]
+    Syntax { message: String, position: usize },
+    /// A relation that does not exist; `nearest` is offered in the HINT.
+    #[error("relation \"{name}\" does not exist")]
+    UndefinedTable { name: String, nearest: Option<String> },
+    /// A column that does not exist; `hint` says what to write instead. `position` counts characters from 1, 0 unknown.
+    #[error("column {name} does not exist")]
+    UndefinedColumn { name: String, hint: Option<String>, position: usize },
+    /// A column name that two relations of the query have.
+    #[error("column reference \"{name}\" is ambiguous")]
+    AmbiguousColumn { name: String },
+    /// A function or operator that does not exist; `signature` is `name(type, …)`.
+    #[error("function {signature} does not exist")]
+    UndefinedFunction { signature: String, hint: Option<String> },
+    /// A schema, type, setting, role … that does not exist; `kind` is PostgreSQL's word for it.
+    #[error("{kind} \"{name}\" does not exist")]
+    UndefinedObject { kind: &'static str, name: String },
+    /// A schema that does not exist.
+    #[error("schema \"{name}\" does not exist")]
+    UndefinedSchema { name: String },
+    /// CREATE of something that is already there; `kind` is `relation`, `schema`, `column` …
+    #[error("{kind} \"{name}\" already exists")]
+    Duplicate { kind: DuplicateKind, name: String },
+    /// The same column is named twice in an INSERT list or a SET clause.
+    #[error("column \"{name}\" specified more than once")]
+    DuplicateColumn { name: String },
+    /// An object of another kind than the statement needs (`"v" is not a table`).
+    #[error("\"{name}\" is not a {expected}")]
+    WrongObjectType { name: String, expected: &'static str, hint: Option<String> },
+    /// The statement is valid SQL that PostgreSQL refuses on its structure (42601, 42803, 42P10 …).
+    #[error("{message}")]
+    InvalidStatement { state: StatementFault, message: String, hint: Option<String> },
+    /// A setting that does not exist.
+    #[error("unrecognized configuration parameter \"{name}\"")]
+    UndefinedSetting { name: String, nearest: Option<String> },
+
+    // ---- types and values ---------------------------------------------------------------------------------------
+    /// An expression of the wrong type (42804).
+    #[error("{message}")]
+    DatatypeMismatch { message: String, hint: Option<String> },
+    /// Text that is not a value of the type (22P02).
+    #[error("invalid input syntax for type {type_name}: \"{value}\"")]
+    InvalidText { type_name: String, value: String },
+    /// Text that is not a date or time (22007).
+    #[error("invalid input syntax for type {type_name}: \"{value}\"")]
+    InvalidDatetime { type_name: String, value: String },
+    /// A date or time out of the range of its type (22008).
+    #[error("{message}")]
+    DatetimeOverflow { message: String },
+    /// A binary parameter that does not decode (22P03).
+    #[error("incorrect binary data format in bind parameter {parameter}")]
+    InvalidBinary { parameter: usize },
+    /// A number out of the range of its type (22003); the message names type and value as PostgreSQL does.
+    #[error("{message}")]
+    NumericOutOfRange { message: String, detail: Option<String> },
+    /// Division by zero (22012).
+    #[error("division by zero")]
+    DivisionByZero,
+    /// A string longer than varchar(n) or char(n) allows (22001).
+    #[error("value too long for type {type_name}")]
+    StringTooLong { type_name: String },
+    /// A zero byte or broken UTF-8 in text (22021).
+    #[error("invalid byte sequence for encoding \"UTF8\": {bytes}")]
+    InvalidUtf8 { bytes: String },
+    /// A function argument or option value that is not allowed (22023).
+    #[error("{message}")]
+    InvalidParameter { message: String, hint: Option<String> },
+    /// A data exception that a function raises with a SQLSTATE of class 22 of its own.
+    #[error("{message}")]
+    DataException { state: &'static str, message: String },
+    /// A scalar subquery that gave more than one row (21000).
+    #[error("more than one row returned by a subquery used as an expression")]
+    CardinalityViolation,
+    /// ON CONFLICT DO UPDATE met the same row twice (21000).
+    #[error("ON CONFLICT DO UPDATE command cannot affect row a second time")]
+    ConflictRowTwice,
+    /// A cast that does not exist (42846).
+    #[error("cannot cast type {from} to {to}")]
+    CannotCoerce { from: String, to: String },
+
+    // ---- constraints and limits ---------------------------------------------------------------------------------
+    /// NULL in a NOT NULL or key column (23502).
+    #[error("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint")]
+    NotNullViolation { table: String, column: String, row: String },
+    /// A duplicate key (23505); `key` is `(a, b)=(1, 2)`.
+    #[error("duplicate key value violates unique constraint \"{constraint}\"")]
+    UniqueViolation { constraint: String, key: String },
+    /// A filter without a bound on the first key column (53400); `columns` are the first columns of the usable keys.
+    #[error("This query may be a full table scan and thus may have unpredictable performance")]
+    FullScan { table: String, column: String, hint: String },
+    /// A multi-get of too many keys (54000).
+    #[error("Multi Get Plan query too many rows in one select")]
+    TooManyKeys { keys: u128, keys_max: usize },
+    /// A key column, key or row value above its limit (54000).
+    #[error("{what} of {bytes} bytes exceeds the limit of {bytes_max} bytes")]
+    TooLarge { what: String, bytes: usize, bytes_max: usize, setting: &'static str },
+    /// Another limit of the server (54000, 54001, 53200, 53300): `setting` is what raises it.
+    #[error("{message}")]
+    LimitExceeded { state: Limit, message: String, hint: String },
+
+    // ---- transactions and the store -----------------------------------------------------------------------------
+    /// A statement in a failed transaction block (25P02).
+    #[error("current transaction is aborted, commands ignored until end of transaction block")]
+    FailedTransaction,
+    /// A statement that cannot run where it stands in a transaction (25001, 25P01, 25006).
+    #[error("{message}")]
+    TransactionState { state: &'static str, message: String },
+    /// A savepoint that does not exist (3B001).
+    #[error("savepoint \"{name}\" does not exist")]
+    UndefinedSavepoint { name: String },
+    /// A concurrent commit changed what this transaction read or wrote (40001). `key` is the stored key.
+    #[error("could not serialize access due to concurrent update")]
+    Conflict { key: Vec<u8> },
+    /// The snapshot was given up to keep memory bounded (72000).
+    #[error("snapshot too old")]
+    SnapshotTooOld,
+    /// The store is closed or its committer has ended (57P01).
+    #[error("terminating connection due to administrator command")]
+    Shutdown,
+    /// The data directory is used by another process (55006).
+    #[error("data directory \"{path}\" is in use by another process")]
+    DataDirInUse { path: String },
+    /// The data directory was written by a newer release (0A000).
+    #[error("data directory \"{path}\" has format {found}, this release reads up to {supported}")]
+    DataDirFormat { path: String, found: u32, supported: u32 },
+    /// Stored bytes that do not decode (XX001).
+    #[error("{what} is damaged: {reason}")]
+    Corrupt { what: String, reason: String },
+    /// The storage engine or the operating system failed (58030).
+    #[error("{action}: {reason}")]
+    Io { action: String, reason: String },
+
+    // ---- sessions and protocol ----------------------------------------------------------------------------------
+    /// Valid PostgreSQL that Keyspan does not have (0A000).
+    #[error("{feature} is not supported")]
+    FeatureNotSupported { feature: String, hint: Option<String> },
+    /// The client asked to cancel the statement (57014).
+    #[error("canceling statement due to user request")]
+    QueryCanceled,
+    /// `statement_timeout` passed (57014).
+    #[error("canceling statement due to statement timeout")]
+    StatementTimeout,
+    /// A prepared statement that does not exist (26000).
+    #[error("prepared statement \"{name}\" does not exist")]
+    UndefinedStatement { name: String },
+    /// A portal that does not exist (34000).
+    #[error("portal \"{name}\" does not exist")]
+    UndefinedPortal { name: String },
+    /// A message that breaks the protocol (08P01).
+    #[error("{message}")]
+    ProtocolViolation { message: String },
+    /// A bug in Keyspan (XX000).
+    #[error("{message}")]
+    Internal { message: String },
+}
+
+/// What a CREATE found already there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DuplicateKind {
+    /// A table, view, index or sequence.
+    Relation,
+    /// A schema.
+    Schema,
+    /// A column of a table.
+    Column,
+    /// A prepared statement.
+    PreparedStatement,
+    /// A portal.
+    Cursor,
+    /// Any other object.
+    Object,
+}
+
+/// Why PostgreSQL refuses a statement that parses; names its SQLSTATE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StatementFault {
+    /// 42601.
+    Syntax,
+    /// 42803: a column that is neither grouped nor aggregated.
+    Grouping,
+    /// 42P20: a window function where none may stand.
+    Windowing,
+    /// 42P10: ORDER BY position, ON CONFLICT target.
+    InvalidColumnReference,
+    /// 42P16: a table definition that cannot be.
+    InvalidTableDefinition,
+    /// 42P02: a parameter `$n` that was not given.
+    UndefinedParameter,
+    /// 42P18: a parameter whose type cannot be found.
+    IndeterminateDatatype,
+    /// 42712: a table name given twice in FROM.
+    DuplicateAlias,
+    /// 2BP01: other objects depend on it.
+    DependentObjects,
+    /// 42P01: a table missing from FROM.
+    MissingFrom,
+    /// 42P19: a recursive query of a wrong shape.
+    InvalidRecursion,
+    /// 428C9: a value for a column that only the system writes.
+    GeneratedAlways,
+}
+
+/// Which kind of limit was exceeded; names its SQLSTATE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// 54000.
+    Program,
+    /// 54001: the statement is nested too deeply.
+    Complexity,
+    /// 54011.
+    Columns,
+    /// 53200.
+    Memory,
+    /// 53100.
+    Disk,
+    /// 53300.
+    Connections,
+}
+
+impl Error {
+    /// PostgreSQL's five-character SQLSTATE.
+    pub fn sqlstate(&self) -> &'static str {
+        match self {
+            Error::Syntax { .. } => "42601",
+            Error::UndefinedTable { .. } => "42P01",
+            Error::UndefinedColumn { .. } => "42703",
+            Error::AmbiguousColumn { .. } => "42702",
+            Error::UndefinedFunction { .. } => "42883",
+            Error::UndefinedObject { .. } | Error::UndefinedSetting { .. } => "42704",
+            Error::UndefinedSchema { .. } => "3F000",
+            Error::Duplicate { kind, .. } => match kind {
+                DuplicateKind::Relation => "42P07",
+                DuplicateKind::Schema => "42P06",
+                DuplicateKind::Column => "42701",
+                DuplicateKind::PreparedStatement => "42P05",
+                DuplicateKind::Cursor => "42P03",
+                DuplicateKind::Object => "42710",
+            },
+            Error::DuplicateColumn { .. } => "42701",
+            Error::WrongObjectType { .. } => "42809",
+            Error::InvalidStatement { state, .. } => match state {
+                StatementFault::Syntax => "42601",
+                StatementFault::Grouping => "42803",
+                StatementFault::Windowing => "42P20",
+                StatementFault::InvalidColumnReference => "42P10",
+                StatementFault::InvalidTableDefinition => "42P16",
+                StatementFault::UndefinedParameter => "42P02",
+                StatementFault::IndeterminateDatatype => "42P18",
+                StatementFault::DuplicateAlias => "42712",
+                StatementFault::DependentObjects => "2BP01",
+                StatementFault::MissingFrom => "42P01",
+                StatementFault::InvalidRecursion => "42P19",
+                StatementFault::GeneratedAlways => "428C9",
+            },
+            Error::DatatypeMismatch { .. } => "42804",
+            Error::InvalidText { .. } => "22P02",
+            Error::InvalidDatetime { .. } => "22007",
+            Error::DatetimeOverflow { .. } => "22008",
+            Error::InvalidBinary { .. } => "22P03",
+            Error::NumericOutOfRange { .. } => "22003",
+            Error::DivisionByZero => "22012",
+            Error::StringTooLong { .. } => "22001",
+            Error::InvalidUtf8 { .. } => "22021",
+            Error::InvalidParameter { .. } => "22023",
+            Error::DataException { state, .. } | Error::TransactionState { state, .. } => state,
+            Error::CardinalityViolation | Error::ConflictRowTwice => "21000",
+            Error::CannotCoerce { .. } => "42846",
+            Error::NotNullViolation { .. } => "23502",
+            Error::UniqueViolation { .. } => "23505",
+            Error::FullScan { .. } => "53400",
+            Error::TooManyKeys { .. } | Error::TooLarge { .. } => "54000",
+            Error::LimitExceeded { state, .. } => match state {
+                Limit::Program => "54000",
+                Limit::Complexity => "54001",
+                Limit::Columns => "54011",
+                Limit::Memory => "53200",
+                Limit::Disk => "53100",
+                Limit::Connections => "53300",
+            },
+            Error::FailedTransaction => "25P02",
+            Error::UndefinedSavepoint { .. } => "3B001",
+            Error::Conflict { .. } => "40001",
+            Error::SnapshotTooOld => "72000",
+            Error::Shutdown => "57P01",
+            Error::DataDirInUse { .. } => "55006",
+            Error::DataDirFormat { .. } | Error::FeatureNotSupported { .. } => "0A000",
+            Error::Corrupt { .. } => "XX001",
+            Error::Io { .. } => "58030",
+            Error::QueryCanceled | Error::StatementTimeout => "57014",
+            Error::UndefinedStatement { .. } => "26000",
+            Error::UndefinedPortal { .. } => "34000",
+            Error::ProtocolViolation { .. } => "08P01",
+            Error::Internal { .. } => "XX000",
+        }
+    }
+
+    /// The DETAIL line, when there is one.
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
+            Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
+            Error::FullScan { table, column, .. } => Some(format!(
+                "The condition puts no bound on \"{column}\", the first key column of \"{table}\"."
+            )),
+            Error::TooManyKeys { keys, keys_max } => Some(format!(
+                "The conditions name {keys} keys; at most {keys_max} may be fetched in one statement."
+            )),
+            Error::NumericOutOfRange { detail, .. } => detail.clone(),
+            _ => None,
+        }
+    }
+
+    /// The HINT line, when there is one: what the user should do next.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Error::UndefinedTable { nearest: Some(nearest), .. } => {
+                Some(format!("Perhaps you meant the table \"{nearest}\"."))
+            }
+            Error::UndefinedSetting { nearest: Some(nearest), .. } => {
+                Some(format!("Perhaps you meant \"{nearest}\"."))
+            }
+            Error::UndefinedColumn { hint, .. }
+            | Error::UndefinedFunction { hint, .. }
+            | Error::WrongObjectType { hint, .. }
+            | Error::InvalidStatement { hint, .. }
+            | Error::DatatypeMismatch { hint, .. }
+            | Error::InvalidParameter { hint, .. }
+            | Error::FeatureNotSupported { hint, .. } => hint.clone(),
+            Error::FullScan { hint, .. } | Error::LimitExceeded { hint, .. } => Some(hint.clone()),
+            Error::TooManyKeys { .. } => Some(
+                "Split the IN lists over several statements, or raise keyspan.multi_get_max_keys.".to_string(),
+            ),
+            Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
+            Error::ConflictRowTwice => Some(
+                "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."
+                    .to_string(),
+            ),
+            Error::Conflict { .. } => Some("The transaction might succeed if retried.".to_string()),
+            Error::SnapshotTooOld => {
+                Some("Use shorter transactions, or raise keyspan.undo_bytes_max.".to_string())
+            }
+            Error::DataDirInUse { .. } => {
+                Some("Stop the other server, or give another directory with --data-dir.".to_string())
+            }
+            Error::DataDirFormat { .. } => Some("Open it with the release that wrote it, or a newer one.".to_string()),
+            _ => None,
+        }
+    }
+
+    /// Where in the statement the error stands, in characters from 1.
+    pub fn position(&self) -> Option<usize> {
+        match self {
+            Error::Syntax { position, .. } | Error::UndefinedColumn { position, .. } => {
+                (*position > 0).then_some(*position)
+            }
+            _ => None,
+        }
+    }
+
+    /// A bug in us, with what was expected.
+    pub fn internal(message: impl Into<String>) -> Error {
+        Error::Internal { message: message.into() }
+    }
+}
+
+impl std::fmt::Display for DuplicateKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            DuplicateKind::Relation => "relation",
+            DuplicateKind::Schema => "schema",
+            DuplicateKind::Column => "column",
+            DuplicateKind::PreparedStatement => "prepared statement",
+            DuplicateKind::Cursor => "cursor",
+            DuplicateKind::Object => "object",
+        })
+    }
+}

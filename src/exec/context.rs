@@ -1,0 +1,59 @@
+//! `StatementContext`: what one statement runs in.
+
+use std::sync::{Arc, Mutex};
+
+use super::Settings;
+use crate::catalog::Catalog;
+use crate::txn::Transaction;
+use crate::types::{SqlType, Value};
+
+/// What one statement runs in: a transaction, the catalog as that transaction sees it, settings, parameters.
+#[derive(Debug, Clone)]
+pub struct StatementContext {
+    /// The transaction.
+    pub txn: Arc<Transaction>,
+    /// The catalog as the transaction sees it.
+    pub catalog: Arc<Catalog>,
+    /// The session's settings.
+    pub settings: Arc<Settings>,
+    /// Bound parameters: `$1` first. Text-format parameters of undecided type are `Value::Unknown`.
+    pub parameters: Arc<[Value]>,
+    /// `now()`: microseconds since 1970-01-01 UTC, the transaction's start.
+    pub transaction_time_us: i64,
+    /// The statement carries `/*+ _l_allow_filtering_ */` or ALLOW FILTERING.
+    pub allow_filtering: bool,
+    /// NOTICEs raised so far, sent before the statement's result.
+    pub notices: Arc<Mutex<Vec<Notice>>>,
+    /// `current_user`.
+    pub user: Arc<str>,
+    /// `current_database()`.
+    pub database: Arc<str>,
+    /// `pg_backend_pid()`.
+    pub process_id: i32,
+}
+
+/// A NOTICE or WARNING to the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// `NOTICE` or `WARNING`.
+    pub severity: &'static str,
+    /// SQLSTATE.
+    pub sqlstate: &'static str,
+    /// One line.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// One column of a result, for RowDescription.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputColumn {
+    /// The name PostgreSQL gives it.
+    pub name: String,
+    /// Its type.
+    pub ty: SqlType,
+    /// The table it comes from (oid) and its attribute number; 0 when computed.
+    pub table_oid: u32,
+    /// See `table_oid`.
+    pub attribute: i16,
+}

@@ -1,0 +1,146 @@
+//! The seam to the ordered key-value store: what the rest of Keyspan sees of any engine. Knows nothing of what a key
+//! means. `mvcc` makes a `Store` of any embedded `Engine`; `memory` and `sled` are engines; `conformance` is the one
+//! suite every store passes.
+//!
+//! Keys are 1 or more bytes and compare as unsigned byte strings. Values are 0 or more bytes.
+
+mod page;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+use crate::Result;
+pub use page::Page;
+
+/// A sorted half-open range of keys: `start` inclusive, `end` exclusive; `None` is the end of the keyspace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyRange {
+    /// First key of the range.
+    pub start: Vec<u8>,
+    /// First key after the range.
+    pub end: Option<Vec<u8>>,
+}
+
+/// What a scan walks, and how.
+#[derive(Debug, Clone)]
+pub struct ScanRequest {
+    /// Sorted, disjoint, non-empty.
+    pub ranges: Vec<KeyRange>,
+    /// From the last key to the first.
+    pub reverse: bool,
+    /// Leave values out (pages then hold empty values).
+    pub keys_only: bool,
+    /// A page ends after this many rows …
+    pub page_rows_max: usize,
+    /// … or when keys and values reach this many bytes; a page holds at least one row, however large.
+    pub page_bytes_max: usize,
+}
+
+/// One write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Write {
+    /// Store the value under the key, replacing any.
+    Put { key: Vec<u8>, value: Vec<u8> },
+    /// Remove the key, if there.
+    Delete { key: Vec<u8> },
+}
+
+/// What a commit applies, all or nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    /// The snapshot the writes were computed from; needed when `unchanged` is not empty.
+    pub snapshot: Option<Arc<dyn Snapshot>>,
+    /// At most one write a key; any order.
+    pub writes: Vec<Write>,
+    /// Keys that must not have changed (been put or deleted) since `snapshot`: otherwise `Error::Conflict`, naming one.
+    /// A written key that is not listed here is written blind: last one wins.
+    pub unchanged: Vec<Vec<u8>>,
+    /// Durable when it answers (the default is `false` = durable); `true`: visible at once, durable soon.
+    pub relaxed: bool,
+}
+
+/// Figures about a store.
+#[derive(Debug, Clone, Default)]
+pub struct StoreStats {
+    /// Bytes on disk (or in memory for the memory store).
+    pub size_bytes: u64,
+    /// Open snapshots.
+    pub snapshots: usize,
+    /// Bytes that the undo map holds for them.
+    pub undo_bytes: usize,
+    /// Commits since start, and the groups (fsyncs) they took.
+    pub commits: u64,
+    /// See `commits`.
+    pub commit_groups: u64,
+}
+
+/// An ordered, transactional key-value store.
+pub trait Store: Debug + Send + Sync {
+    /// A consistent view of everything committed before the call, for as long as it is held.
+    fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>>;
+    /// Applies a batch, all or nothing; when it answers, the batch is visible to new snapshots and durable.
+    /// Errors: `Conflict`, `SnapshotTooOld`, `Shutdown`, `Io`; after any error nothing of the batch is applied.
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<()>>;
+    /// Removes every key of the range by pages (each page one commit); for dropped tables. Safe to repeat.
+    fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>>;
+    /// Up to `parts - 1` sorted keys inside the range that cut it into parts of about the same size.
+    fn split_points(&self, range: KeyRange, parts: usize) -> BoxFuture<'_, Result<Vec<Vec<u8>>>>;
+    /// Figures for monitoring.
+    fn stats(&self) -> StoreStats;
+    /// Ends the store: commits in flight finish, later calls fail with `Shutdown`.
+    fn close(&self) -> BoxFuture<'_, Result<()>>;
+}
+
+/// A consistent view of a store.
+pub trait Snapshot: Debug + Send + Sync {
+    /// The values of `keys`, in the order asked, duplicates and misses included. Errors: `SnapshotTooOld`, `Io`.
+    fn get_many<'a>(&'a self, keys: &'a [Vec<u8>]) -> BoxFuture<'a, Result<Values>>;
+    /// A scan over the ranges of the request; nothing is read before the first page is asked for.
+    fn scan(&self, request: ScanRequest) -> Box<dyn Scan>;
+}
+
+/// A walk over key ranges, one page at a time. It may be dropped at any moment.
+pub trait Scan: Debug + Send {
+    /// Clears `page` and fills it with the next rows; an empty page means the end. Page borders never split a row.
+    fn next_page<'a>(&'a mut self, page: &'a mut Page) -> BoxFuture<'a, Result<()>>;
+    /// Goes on at `key` (in the scan's direction), or where it is when it is already past it.
+    fn skip_to(&mut self, key: &[u8]);
+}
+
+/// The answer of `get_many`: one optional value a key asked.
+#[derive(Debug, Clone, Default)]
+pub struct Values {
+    bytes: Vec<u8>,
+    /// (start, end) in `bytes`; `None` for a miss.
+    spans: Vec<Option<(usize, usize)>>,
+}
+
+impl Values {
+    /// Room for `keys` answers.
+    pub fn with_capacity(keys: usize) -> Values {
+        Values { bytes: Vec::new(), spans: Vec::with_capacity(keys) }
+    }
+    /// Appends the next answer.
+    pub fn push(&mut self, value: Option<&[u8]>) {
+        self.spans.push(value.map(|value| {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(value);
+            (start, self.bytes.len())
+        }));
+    }
+    /// The answer for the key at `index`.
+    pub fn get(&self, index: usize) -> Option<&[u8]> {
+        let (start, end) = (*self.spans.get(index)?)?;
+        Some(&self.bytes[start..end])
+    }
+    /// How many keys were asked for.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+    /// Whether no key was asked for.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+}

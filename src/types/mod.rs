@@ -1,0 +1,11 @@
+//! SQL types: PostgreSQL's names, OIDs and modifiers beside the Arrow type that carries each in memory.
+//! One row a type in one table (`sql_type`); text and binary formats, constants and casts stand in files of their own.
+//! Knows nothing of keys, tables or SQL statements.
+
+mod numeric;
+mod sql_type;
+mod value;
+
+pub use numeric::Numeric;
+pub use sql_type::{NumericSize, SqlType};
+pub use value::{FormatSettings, Interval, Value};

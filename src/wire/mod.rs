@@ -1,0 +1,1 @@
+//! The PostgreSQL protocol over sockets.
