@@ -17,7 +17,11 @@ pub enum Error {
     UndefinedTable { name: String, nearest: Option<String> },
     /// A column that does not exist; `hint` says what to write instead. `position` counts characters from 1, 0 unknown.
     #[error("column {name} does not exist")]
-    UndefinedColumn { name: String, hint: Option<String>, position: usize },
+    UndefinedColumn {
+        name: String,
+        hint: Option<String>,
+        position: usize,
+    },
     /// A column name that two relations of the query have.
     #[error("column reference \"{name}\" is ambiguous")]
     AmbiguousColumn { name: String },
@@ -38,10 +42,18 @@ pub enum Error {
     DuplicateColumn { name: String },
     /// An object of another kind than the statement needs (`"v" is not a table`).
     #[error("\"{name}\" is not a {expected}")]
-    WrongObjectType { name: String, expected: &'static str, hint: Option<String> },
+    WrongObjectType {
+        name: String,
+        expected: &'static str,
+        hint: Option<String>,
+    },
     /// The statement is valid SQL that PostgreSQL refuses on its structure (42601, 42803, 42P10 …).
     #[error("{message}")]
-    InvalidStatement { state: StatementFault, message: String, hint: Option<String> },
+    InvalidStatement {
+        state: StatementFault,
+        message: String,
+        hint: Option<String>,
+    },
     /// A setting that does not exist.
     #[error("unrecognized configuration parameter \"{name}\"")]
     UndefinedSetting { name: String, nearest: Option<String> },
@@ -93,22 +105,39 @@ pub enum Error {
     // ---- constraints and limits ---------------------------------------------------------------------------------
     /// NULL in a NOT NULL or key column (23502).
     #[error("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint")]
-    NotNullViolation { table: String, column: String, row: String },
+    NotNullViolation {
+        table: String,
+        column: String,
+        row: String,
+    },
     /// A duplicate key (23505); `key` is `(a, b)=(1, 2)`.
     #[error("duplicate key value violates unique constraint \"{constraint}\"")]
     UniqueViolation { constraint: String, key: String },
     /// A filter without a bound on the first key column (53400); `columns` are the first columns of the usable keys.
     #[error("This query may be a full table scan and thus may have unpredictable performance")]
-    FullScan { table: String, column: String, hint: String },
+    FullScan {
+        table: String,
+        column: String,
+        hint: String,
+    },
     /// A multi-get of too many keys (54000).
     #[error("Multi Get Plan query too many rows in one select")]
     TooManyKeys { keys: u128, keys_max: usize },
     /// A key column, key or row value above its limit (54000).
     #[error("{what} of {bytes} bytes exceeds the limit of {bytes_max} bytes")]
-    TooLarge { what: String, bytes: usize, bytes_max: usize, setting: &'static str },
+    TooLarge {
+        what: String,
+        bytes: usize,
+        bytes_max: usize,
+        setting: &'static str,
+    },
     /// Another limit of the server (54000, 54001, 53200, 53300): `setting` is what raises it.
     #[error("{message}")]
-    LimitExceeded { state: Limit, message: String, hint: String },
+    LimitExceeded {
+        state: Limit,
+        message: String,
+        hint: String,
+    },
 
     // ---- transactions and the store -----------------------------------------------------------------------------
     /// A statement in a failed transaction block (25P02).
@@ -134,7 +163,11 @@ pub enum Error {
     DataDirInUse { path: String },
     /// The data directory was written by a newer release (0A000).
     #[error("data directory \"{path}\" has format {found}, this release reads up to {supported}")]
-    DataDirFormat { path: String, found: u32, supported: u32 },
+    DataDirFormat {
+        path: String,
+        found: u32,
+        supported: u32,
+    },
     /// Stored bytes that do not decode (XX001).
     #[error("{what} is damaged: {reason}")]
     Corrupt { what: String, reason: String },
@@ -374,7 +407,9 @@ impl Error {
 
     /// A bug in us, with what was expected.
     pub fn internal(message: impl Into<String>) -> Error {
-        Error::Internal { message: message.into() }
+        Error::Internal {
+            message: message.into(),
+        }
     }
 }
 

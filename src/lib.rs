@@ -3,18 +3,17 @@
 //! Modules stand in the order of dependency; each may use only what stands before it (the `tidy` test checks):
 //! `error < types < codec < store < txn < catalog < table < plan < exec < sql < session < wire`.
 
-pub mod error;
-pub mod types;
-pub mod codec;
-pub mod store;
-pub mod txn;
 pub mod catalog;
-pub mod table;
-pub mod plan;
+pub mod codec;
+pub mod error;
 pub mod exec;
-pub mod sql;
+pub mod plan;
 pub mod session;
+pub mod sql;
+pub mod store;
+pub mod table;
+pub mod txn;
+pub mod types;
 pub mod wire;
-
 
 pub use error::{Error, Result};

@@ -6,8 +6,8 @@ mod table_def;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::codec::keyspace::TableId;
 use crate::Result;
+use crate::codec::keyspace::TableId;
 use crate::txn::Transaction;
 pub use table_def::{ColumnDef, ColumnDefault, IndexDef, KeyColumn, TableDef, TableOptions};
 
@@ -63,10 +63,21 @@ pub struct ViewDef {
 
 impl Catalog {
     /// The catalog as the transaction sees it: `cached` when its version still stands, else loaded anew.
-    pub async fn load(_txn: &Transaction, _cached: Option<Arc<Catalog>>) -> Result<Arc<Catalog>> { unimplemented!() }
+    pub async fn load(_txn: &Transaction, _cached: Option<Arc<Catalog>>) -> Result<Arc<Catalog>> {
+        unimplemented!()
+    }
     /// The relation that `name` means: in `schema`, or in the first schema of `search_path` that has it.
     /// Errors: 42P01 with the nearest name, 3F000.
-    pub fn relation(&self, _schema: Option<&str>, _name: &str, _search_path: &[String]) -> Result<&Relation> { unimplemented!() }
+    pub fn relation(&self, _schema: Option<&str>, _name: &str, _search_path: &[String]) -> Result<&Relation> {
+        unimplemented!()
+    }
     /// As `relation`, `None` when there is none.
-    pub fn get_relation(&self, _schema: Option<&str>, _name: &str, _search_path: &[String]) -> Option<&Relation> { unimplemented!() }
+    pub fn get_relation(
+        &self,
+        _schema: Option<&str>,
+        _name: &str,
+        _search_path: &[String],
+    ) -> Option<&Relation> {
+        unimplemented!()
+    }
 }

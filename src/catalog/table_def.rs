@@ -108,7 +108,9 @@ impl TableDef {
     }
     /// Position in `columns` of a visible column by name.
     pub fn column_index(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| !column.hidden && column.name == name)
+        self.columns
+            .iter()
+            .position(|column| !column.hidden && column.name == name)
     }
     /// Position in `columns` of a column id.
     pub fn column_index_by_id(&self, id: ColumnId) -> Option<usize> {
@@ -125,13 +127,20 @@ impl TableDef {
             .iter()
             .filter_map(|key| {
                 let column = &self.columns[self.column_index_by_id(key.column)?];
-                Some(KeyField { ty: column.ty.clone(), descending: key.descending, nulls_first: key.nulls_first })
+                Some(KeyField {
+                    ty: column.ty.clone(),
+                    descending: key.descending,
+                    nulls_first: key.nulls_first,
+                })
             })
             .collect()
     }
     /// Positions in `columns` of the primary key's columns, in key order.
     pub fn key_columns(&self) -> Vec<usize> {
-        self.primary_key.columns.iter().filter_map(|key| self.column_index_by_id(key.column)).collect()
+        self.primary_key
+            .columns
+            .iter()
+            .filter_map(|key| self.column_index_by_id(key.column))
+            .collect()
     }
 }
-

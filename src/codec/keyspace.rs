@@ -29,12 +29,18 @@ pub enum Keyspace<'a> {
     /// The next value of a serial column (i64 BE).
     Sequence { table: TableId, column: u16 },
     /// A row (index 0) or index entry: the encoded key fields follow.
-    Entry { table: TableId, index: IndexId, fields: &'a [u8] },
+    Entry {
+        table: TableId,
+        index: IndexId,
+        fields: &'a [u8],
+    },
 }
 
 impl Keyspace<'_> {
     /// The stored key.
-    pub fn encode(&self) -> Vec<u8> { unimplemented!() }
+    pub fn encode(&self) -> Vec<u8> {
+        unimplemented!()
+    }
 }
 
 /// The six bytes before the key fields of an index.
@@ -48,10 +54,18 @@ pub fn entry_prefix(table: TableId, index: IndexId) -> [u8; ENTRY_PREFIX_BYTES] 
 }
 
 /// Every key of a table, all its indexes.
-pub fn table_range(_table: TableId) -> KeyRange { unimplemented!() }
+pub fn table_range(_table: TableId) -> KeyRange {
+    unimplemented!()
+}
 /// All relation records / schema records / dropped ranges: ranges to load a catalog from.
-pub fn relations_range() -> KeyRange { unimplemented!() }
+pub fn relations_range() -> KeyRange {
+    unimplemented!()
+}
 /// See [`relations_range`].
-pub fn schemas_range() -> KeyRange { unimplemented!() }
+pub fn schemas_range() -> KeyRange {
+    unimplemented!()
+}
 /// See [`relations_range`].
-pub fn dropped_range() -> KeyRange { unimplemented!() }
+pub fn dropped_range() -> KeyRange {
+    unimplemented!()
+}

@@ -20,7 +20,10 @@ pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
 /// What executing a statement gives.
 pub enum Outcome {
     /// A result that streams; the command tag is `SELECT n` with the rows counted as they leave.
-    Rows { columns: Vec<OutputColumn>, stream: BatchStream },
+    Rows {
+        columns: Vec<OutputColumn>,
+        stream: BatchStream,
+    },
     /// A write that is done (not yet committed): its tag (`INSERT 0 3`) and the rows of RETURNING, if it has one.
     Written(dml::WriteResult),
     /// A statement without rows that is done: its tag (`CREATE TABLE`).
@@ -37,7 +40,15 @@ pub struct Description {
 }
 
 /// Runs any statement but transaction control, SET, SHOW, PREPARE and the like, which are the session's.
-pub async fn execute(_ctx: &StatementContext, _statement: &Statement) -> Result<Outcome> { unimplemented!() }
+pub async fn execute(_ctx: &StatementContext, _statement: &Statement) -> Result<Outcome> {
+    unimplemented!()
+}
 
 /// Finds parameter types and result columns without running. `parameters`: the types the client gave (`None`: unsaid).
-pub async fn describe(_ctx: &StatementContext, _statement: &Statement, _parameters: &[Option<SqlType>]) -> Result<Description> { unimplemented!() }
+pub async fn describe(
+    _ctx: &StatementContext,
+    _statement: &Statement,
+    _parameters: &[Option<SqlType>],
+) -> Result<Description> {
+    unimplemented!()
+}

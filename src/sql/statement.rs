@@ -20,4 +20,6 @@ pub struct Statement {
 }
 
 /// Splits and parses the text of a message. Errors: 42601 with a position.
-pub fn parse(_text: &str) -> Result<Vec<Statement>> { unimplemented!() }
+pub fn parse(_text: &str) -> Result<Vec<Statement>> {
+    unimplemented!()
+}

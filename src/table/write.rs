@@ -13,16 +13,28 @@ pub struct RowEncoder {}
 
 impl RowEncoder {
     /// For one table.
-    pub fn new(_table: &TableDef) -> RowEncoder { unimplemented!() }
+    pub fn new(_table: &TableDef) -> RowEncoder {
+        unimplemented!()
+    }
     /// The stored key of a row. Errors: 23502 for NULL in a key column, 54000 above the size limits.
-    pub fn key(&mut self, _batch: &RecordBatch, _row: usize) -> Result<Vec<u8>> { unimplemented!() }
+    pub fn key(&mut self, _batch: &RecordBatch, _row: usize) -> Result<Vec<u8>> {
+        unimplemented!()
+    }
     /// The row value. Errors: 23502 for NULL in a NOT NULL column, 54000 above the size limit.
-    pub fn value(&mut self, _batch: &RecordBatch, _row: usize) -> Result<Vec<u8>> { unimplemented!() }
+    pub fn value(&mut self, _batch: &RecordBatch, _row: usize) -> Result<Vec<u8>> {
+        unimplemented!()
+    }
 }
 
 /// Inserts rows; a key that is there already (or twice in the batch) is 23505.
-pub async fn insert_rows(_txn: &Transaction, _table: &TableDef, _batch: &RecordBatch) -> Result<()> { unimplemented!() }
+pub async fn insert_rows(_txn: &Transaction, _table: &TableDef, _batch: &RecordBatch) -> Result<()> {
+    unimplemented!()
+}
 /// Writes rows whatever stands under their keys.
-pub async fn put_rows(_txn: &Transaction, _table: &TableDef, _batch: &RecordBatch) -> Result<()> { unimplemented!() }
+pub async fn put_rows(_txn: &Transaction, _table: &TableDef, _batch: &RecordBatch) -> Result<()> {
+    unimplemented!()
+}
 /// Removes the rows with the keys of the batch's rows (only key columns are read).
-pub async fn delete_rows(_txn: &Transaction, _table: &TableDef, _batch: &RecordBatch) -> Result<()> { unimplemented!() }
+pub async fn delete_rows(_txn: &Transaction, _table: &TableDef, _batch: &RecordBatch) -> Result<()> {
+    unimplemented!()
+}

@@ -79,31 +79,55 @@ pub enum SqlType {
 
 impl SqlType {
     /// PostgreSQL's OID of the type.
-    pub fn oid(&self) -> u32 { unimplemented!() }
+    pub fn oid(&self) -> u32 {
+        unimplemented!()
+    }
     /// The type modifier of RowDescription and pg_attribute.atttypmod; -1 when there is none.
-    pub fn modifier(&self) -> i32 { unimplemented!() }
+    pub fn modifier(&self) -> i32 {
+        unimplemented!()
+    }
     /// The width in bytes of pg_type.typlen; -1 when it varies.
-    pub fn length(&self) -> i16 { unimplemented!() }
+    pub fn length(&self) -> i16 {
+        unimplemented!()
+    }
     /// The name as `format_type` prints it, modifier included: `character varying(10)`, `timestamp without time zone`.
-    pub fn name(&self) -> String { unimplemented!() }
+    pub fn name(&self) -> String {
+        unimplemented!()
+    }
     /// The type with this OID and modifier (as clients give them in Parse), if we have it.
-    pub fn from_oid(_oid: u32, _modifier: i32) -> Option<SqlType> { unimplemented!() }
+    pub fn from_oid(_oid: u32, _modifier: i32) -> Option<SqlType> {
+        unimplemented!()
+    }
     /// The type that a name in SQL text means, any alias of PostgreSQL's and Lindorm's (`int`, `varchar`, `double`,
     /// `tinyint`, `varbinary`, `decimal` …), lower case, with its modifiers: `from_name("varchar", &[10])`. `None`: unknown.
     /// Errors: 22023 for a modifier out of range.
-    pub fn from_name(_name: &str, _modifiers: &[i64]) -> Result<Option<SqlType>> { unimplemented!() }
+    pub fn from_name(_name: &str, _modifiers: &[i64]) -> Result<Option<SqlType>> {
+        unimplemented!()
+    }
     /// The Arrow type that carries it.
-    pub fn arrow_type(&self) -> DataType { unimplemented!() }
+    pub fn arrow_type(&self) -> DataType {
+        unimplemented!()
+    }
     /// An Arrow field that carries it, with the metadata that tells it from others of the same Arrow type.
-    pub fn field(&self, _name: &str, _nullable: bool) -> Field { unimplemented!() }
+    pub fn field(&self, _name: &str, _nullable: bool) -> Field {
+        unimplemented!()
+    }
     /// The SQL type of an Arrow field: by metadata when present, else the natural one (Utf8 is text, Int64 bigint …).
-    pub fn from_field(_field: &Field) -> SqlType { unimplemented!() }
+    pub fn from_field(_field: &Field) -> SqlType {
+        unimplemented!()
+    }
     /// The natural SQL type of an Arrow type.
-    pub fn from_arrow(_data_type: &DataType) -> SqlType { unimplemented!() }
+    pub fn from_arrow(_data_type: &DataType) -> SqlType {
+        unimplemented!()
+    }
     /// Integers, floats and numerics.
-    pub fn is_number(&self) -> bool { unimplemented!() }
+    pub fn is_number(&self) -> bool {
+        unimplemented!()
+    }
     /// text, varchar, char, name, unknown.
-    pub fn is_string(&self) -> bool { unimplemented!() }
+    pub fn is_string(&self) -> bool {
+        unimplemented!()
+    }
 }
 
 /// The type's name, as `format_type` prints it.
