@@ -1,10 +1,13 @@
 //! Text to statement: dialect, names resolved against our catalog, DDL, DML, hints; SELECTs by the direct path or by
 //! DataFusion. Knows nothing of sockets.
 
+mod comment;
 pub mod ddl;
 pub mod dml;
 pub mod query;
 mod statement;
+mod symmetric;
+mod tokens;
 
 use arrow::array::RecordBatch;
 use futures::stream::BoxStream;
