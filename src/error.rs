@@ -34,6 +34,18 @@ pub enum Error {
     /// A schema that does not exist.
     #[error("schema \"{name}\" does not exist")]
     UndefinedSchema { name: String },
+    /// An unqualified CREATE while no schema of the search path exists (3F000).
+    #[error("no schema has been selected to create in")]
+    NoCreationSchema,
+    /// A name that users may not give (42939): a schema that starts with `pg_`.
+    #[error("unacceptable {kind} name \"{name}\"")]
+    ReservedName { kind: &'static str, name: String },
+    /// The action is not allowed on this object (42501).
+    #[error("permission denied: {message}")]
+    NotAllowed { message: String },
+    /// Other objects need the object to be dropped (2BP01); `dependents` are PostgreSQL's DETAIL lines.
+    #[error("cannot drop {object} because other objects depend on it")]
+    DependentObjects { object: String, dependents: Vec<String> },
     /// CREATE of something that is already there; `kind` is `relation`, `schema`, `column` …
     #[error("{kind} \"{name}\" already exists")]
     Duplicate { kind: DuplicateKind, name: String },
@@ -275,7 +287,10 @@ impl Error {
             Error::AmbiguousColumn { .. } => "42702",
             Error::UndefinedFunction { .. } => "42883",
             Error::UndefinedObject { .. } | Error::UndefinedSetting { .. } => "42704",
-            Error::UndefinedSchema { .. } => "3F000",
+            Error::UndefinedSchema { .. } | Error::NoCreationSchema => "3F000",
+            Error::ReservedName { .. } => "42939",
+            Error::NotAllowed { .. } => "42501",
+            Error::DependentObjects { .. } => "2BP01",
             Error::Duplicate { kind, .. } => match kind {
                 DuplicateKind::Relation => "42P07",
                 DuplicateKind::Schema => "42P06",
@@ -354,6 +369,10 @@ impl Error {
                 "The conditions name {keys} keys; at most {keys_max} may be fetched in one statement."
             )),
             Error::NumericOutOfRange { detail, .. } => detail.clone(),
+            Error::ReservedName { .. } => {
+                Some("The prefix \"pg_\" is reserved for system schemas.".to_string())
+            }
+            Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
             _ => None,
         }
     }
@@ -379,6 +398,9 @@ impl Error {
                 "Split the IN lists over several statements, or raise keyspan.multi_get_max_keys.".to_string(),
             ),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
+            Error::DependentObjects { .. } => {
+                Some("Use DROP ... CASCADE to drop the dependent objects too.".to_string())
+            }
             Error::ConflictRowTwice => Some(
                 "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."
                     .to_string(),
