@@ -125,6 +125,9 @@ pub enum Error {
     /// A duplicate key (23505); `key` is `(a, b)=(1, 2)`.
     #[error("duplicate key value violates unique constraint \"{constraint}\"")]
     UniqueViolation { constraint: String, key: String },
+    /// A duplicate found while a unique index was built (23505); `key` as above.
+    #[error("could not create unique index \"{index}\"")]
+    DuplicateInIndex { index: String, key: String },
     /// A filter without a bound on the first key column (53400); `columns` are the first columns of the usable keys.
     #[error("This query may be a full table scan and thus may have unpredictable performance")]
     FullScan {
@@ -329,7 +332,7 @@ impl Error {
             Error::CardinalityViolation | Error::ConflictRowTwice => "21000",
             Error::CannotCoerce { .. } => "42846",
             Error::NotNullViolation { .. } => "23502",
-            Error::UniqueViolation { .. } => "23505",
+            Error::UniqueViolation { .. } | Error::DuplicateInIndex { .. } => "23505",
             Error::FullScan { .. } => "53400",
             Error::TooManyKeys { .. } | Error::TooLarge { .. } => "54000",
             Error::LimitExceeded { state, .. } => match state {
@@ -361,6 +364,7 @@ impl Error {
     pub fn detail(&self) -> Option<String> {
         match self {
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
+            Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
             Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
             Error::FullScan { table, column, .. } => Some(format!(
                 "The condition puts no bound on \"{column}\", the first key column of \"{table}\"."

@@ -119,8 +119,8 @@ impl<'a> CatalogWriter<'a> {
         self.txn.write(Write::Put { key, value: encode_dropped(table, index) }, true)
     }
 
-    /// Empties a table: its record moves to a new id, its old keys are left to `reclaim_dropped`. Row ids and
-    /// sequences go on where they were.
+    /// Empties a table: its record moves to a new id, its old keys are left to `reclaim_dropped`. The caller moves
+    /// its counters (`table::Sequences::move_to`).
     pub async fn truncate_table(&self, table: &TableDef) -> Result<Arc<TableDef>> {
         self.txn.write(Write::Delete { key: record_key(table.id) }, true)?;
         self.drop_keys(table.id, IndexId::MAX)?;
@@ -149,7 +149,7 @@ impl<'a> CatalogWriter<'a> {
 
 /// The keys of every sequence that a table may have.
 fn sequence_keys(table: &TableDef) -> Vec<Vec<u8>> {
-    let id = table.sequence_id();
+    let id = table.id;
     let mut keys = vec![Keyspace::NextRowId { table: id }.encode()];
     keys.extend(
         table

@@ -167,10 +167,6 @@ impl TableDef {
     pub fn is_key_column(&self, id: ColumnId) -> bool {
         self.primary_key.columns.iter().any(|key| key.column == id)
     }
-    /// The number that its sequences and row ids are stored under: unlike `id`, TRUNCATE leaves it.
-    pub fn sequence_id(&self) -> TableId {
-        self.oid - super::FIRST_OID
-    }
     /// Positions in `columns` of the primary key's columns, in key order.
     pub fn key_columns(&self) -> Vec<usize> {
         self.primary_key
