@@ -61,15 +61,25 @@ pub struct FormatSettings {
 
 impl Value {
     /// Reads the text form of `ty`, as PostgreSQL's input functions do. Errors: 22P02, 22007, 22008, 22003, 22001.
-    pub fn parse(_text: &str, _ty: &SqlType, _settings: &FormatSettings) -> Result<Value> { unimplemented!() }
+    pub fn parse(_text: &str, _ty: &SqlType, _settings: &FormatSettings) -> Result<Value> {
+        unimplemented!()
+    }
     /// Reads the binary form of `ty` (a bound parameter, `parameter` counts from 1). Errors: 22P03, 22021.
-    pub fn from_binary(_bytes: &[u8], _ty: &SqlType, _parameter: usize) -> Result<Value> { unimplemented!() }
+    pub fn from_binary(_bytes: &[u8], _ty: &SqlType, _parameter: usize) -> Result<Value> {
+        unimplemented!()
+    }
     /// The text form, as PostgreSQL's output functions print it.
-    pub fn to_text(&self, _settings: &FormatSettings) -> String { unimplemented!() }
+    pub fn to_text(&self, _settings: &FormatSettings) -> String {
+        unimplemented!()
+    }
     /// Converts to a value that a column of type `ty` can hold, as an assignment does (rounds numerics, checks ranges
     /// and lengths, pads char(n), parses `Unknown`; an integer becomes a timestamp as epoch milliseconds).
     /// `column` is named in errors. Errors: 42804, 22003, 22001, 22P02 …
-    pub fn assign(self, _ty: &SqlType, _column: &str, _settings: &FormatSettings) -> Result<Value> { unimplemented!() }
+    pub fn assign(self, _ty: &SqlType, _column: &str, _settings: &FormatSettings) -> Result<Value> {
+        unimplemented!()
+    }
     /// The type a bare constant has on its own: Int is integer or bigint by size, Unknown is text, …
-    pub fn natural_type(&self) -> SqlType { unimplemented!() }
+    pub fn natural_type(&self) -> SqlType {
+        unimplemented!()
+    }
 }
