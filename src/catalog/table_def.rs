@@ -122,6 +122,8 @@ impl ColumnDef {
 }
 
 impl TableDef {
+    /// stub
+    pub fn oid(&self) -> u32 { unimplemented!() }
     /// The visible columns, in the order of `SELECT *`.
     pub fn visible_columns(&self) -> impl Iterator<Item = &ColumnDef> {
         self.columns.iter().filter(|column| !column.hidden)
