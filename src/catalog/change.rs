@@ -40,7 +40,13 @@ impl<'a> CatalogWriter<'a> {
     pub fn begin(txn: &'a Transaction, catalog: &Catalog) -> Result<CatalogWriter<'a>> {
         let version = catalog.version + rand::rng().random_range(1..=VERSION_STEP_MAX);
         let key = Keyspace::CatalogVersion.encode();
-        txn.write(Write::Put { key, value: version.to_be_bytes().to_vec() }, true)?;
+        txn.write(
+            Write::Put {
+                key,
+                value: version.to_be_bytes().to_vec(),
+            },
+            true,
+        )?;
         Ok(CatalogWriter { txn, version })
     }
 
@@ -50,10 +56,13 @@ impl<'a> CatalogWriter<'a> {
         let values = self.txn.get_many(std::slice::from_ref(&key)).await?;
         let id = match values.get(0) {
             None => 1,
-            Some(bytes) => bytes.try_into().map(TableId::from_be_bytes).map_err(|_| Error::Corrupt {
-                what: "next table id".to_string(),
-                reason: format!("{} bytes instead of 4", bytes.len()),
-            })?,
+            Some(bytes) => bytes
+                .try_into()
+                .map(TableId::from_be_bytes)
+                .map_err(|_| Error::Corrupt {
+                    what: "next table id".to_string(),
+                    reason: format!("{} bytes instead of 4", bytes.len()),
+                })?,
         };
         if id >= TableId::MAX - FIRST_OID {
             return Err(Error::LimitExceeded {
@@ -62,7 +71,13 @@ impl<'a> CatalogWriter<'a> {
                 hint: "Load the data into a new data directory.".to_string(),
             });
         }
-        self.txn.write(Write::Put { key, value: (id + 1).to_be_bytes().to_vec() }, true)?;
+        self.txn.write(
+            Write::Put {
+                key,
+                value: (id + 1).to_be_bytes().to_vec(),
+            },
+            true,
+        )?;
         Ok(id)
     }
 
@@ -78,35 +93,68 @@ impl<'a> CatalogWriter<'a> {
         }
         table.version = self.version;
         let value = record::encode_table(&table)?;
-        self.txn.write(Write::Put { key: record_key(table.id), value }, true)?;
+        self.txn.write(
+            Write::Put {
+                key: record_key(table.id),
+                value,
+            },
+            true,
+        )?;
         Ok(Arc::new(table))
     }
 
     /// Writes a view's record, new or changed.
     pub fn put_view(&self, view: &ViewDef) -> Result<()> {
         let value = record::encode_view(view, self.version)?;
-        self.txn.write(Write::Put { key: record_key(view.id), value }, true)
+        self.txn.write(
+            Write::Put {
+                key: record_key(view.id),
+                value,
+            },
+            true,
+        )
     }
 
     /// Writes a schema's record, new or changed.
     pub fn put_schema(&self, schema: &SchemaDef) -> Result<()> {
         let key = Keyspace::Schema { name: &schema.name }.encode();
-        self.txn.write(Write::Put { key, value: record::encode_schema(schema, self.version)? }, true)
+        self.txn.write(
+            Write::Put {
+                key,
+                value: record::encode_schema(schema, self.version)?,
+            },
+            true,
+        )
     }
 
     /// Removes a schema's record; what it held must be gone.
     pub fn drop_schema(&self, name: &str) -> Result<()> {
-        self.txn.write(Write::Delete { key: Keyspace::Schema { name }.encode() }, true)
+        self.txn.write(
+            Write::Delete {
+                key: Keyspace::Schema { name }.encode(),
+            },
+            true,
+        )
     }
 
     /// Removes a view's record.
     pub fn drop_view(&self, view: &ViewDef) -> Result<()> {
-        self.txn.write(Write::Delete { key: record_key(view.id) }, true)
+        self.txn.write(
+            Write::Delete {
+                key: record_key(view.id),
+            },
+            true,
+        )
     }
 
     /// Removes a table's record and sequences, and leaves its keys to `reclaim_dropped`.
     pub fn drop_table(&self, table: &TableDef) -> Result<()> {
-        self.txn.write(Write::Delete { key: record_key(table.id) }, true)?;
+        self.txn.write(
+            Write::Delete {
+                key: record_key(table.id),
+            },
+            true,
+        )?;
         for key in sequence_keys(table) {
             self.txn.write(Write::Delete { key }, true)?;
         }
@@ -116,15 +164,29 @@ impl<'a> CatalogWriter<'a> {
     /// Leaves all keys of a table, or of one index, to `reclaim_dropped`.
     pub fn drop_keys(&self, table: TableId, index: IndexId) -> Result<()> {
         let key = Keyspace::Dropped { table, index }.encode();
-        self.txn.write(Write::Put { key, value: encode_dropped(table, index) }, true)
+        self.txn.write(
+            Write::Put {
+                key,
+                value: encode_dropped(table, index),
+            },
+            true,
+        )
     }
 
     /// Empties a table: its record moves to a new id, its old keys are left to `reclaim_dropped`. The caller moves
     /// its counters (`table::Sequences::move_to`).
     pub async fn truncate_table(&self, table: &TableDef) -> Result<Arc<TableDef>> {
-        self.txn.write(Write::Delete { key: record_key(table.id) }, true)?;
+        self.txn.write(
+            Write::Delete {
+                key: record_key(table.id),
+            },
+            true,
+        )?;
         self.drop_keys(table.id, IndexId::MAX)?;
-        self.put_table(TableDef { id: self.next_id().await?, ..table.clone() })
+        self.put_table(TableDef {
+            id: self.next_id().await?,
+            ..table.clone()
+        })
     }
 
     /// Adds the columns that a write named to a table with dynamic columns, at its end.
@@ -156,7 +218,13 @@ fn sequence_keys(table: &TableDef) -> Vec<Vec<u8>> {
             .columns
             .iter()
             .filter(|column| column.is_serial())
-            .map(|column| Keyspace::Sequence { table: id, column: column.id }.encode()),
+            .map(|column| {
+                Keyspace::Sequence {
+                    table: id,
+                    column: column.id,
+                }
+                .encode()
+            }),
     );
     keys
 }
@@ -180,6 +248,7 @@ fn too_many_columns() -> Error {
     Error::LimitExceeded {
         state: Limit::Columns,
         message: format!("tables can have at most {COLUMNS_MAX} columns"),
-        hint: "Drop columns that are no longer used, or keep rare attributes in one jsonb column.".to_string(),
+        hint: "Drop columns that are no longer used, or keep rare attributes in one jsonb column."
+            .to_string(),
     }
 }

@@ -53,8 +53,12 @@ pub use table_def::{COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, KeyColumn, 
 pub const FIRST_OID: u32 = 16384;
 
 /// Schemas that are always there, with their oids (PostgreSQL's where it has them).
-pub const BUILTIN_SCHEMAS: [(&str, u32); 4] =
-    [("pg_catalog", 11), ("public", 2200), ("information_schema", 13000), ("keyspan", 16000)];
+pub const BUILTIN_SCHEMAS: [(&str, u32); 4] = [
+    ("pg_catalog", 11),
+    ("public", 2200),
+    ("information_schema", 13000),
+    ("keyspan", 16000),
+];
 
 /// Everything the catalog holds, as of one transaction's view. Immutable; shared by `Arc`.
 #[derive(Debug, Clone, Default)]
@@ -163,11 +167,19 @@ impl Catalog {
         let schemas = BUILTIN_SCHEMAS
             .iter()
             .map(|(name, oid)| {
-                let schema = SchemaDef { name: name.to_string(), oid: *oid, comment: None };
+                let schema = SchemaDef {
+                    name: name.to_string(),
+                    oid: *oid,
+                    comment: None,
+                };
                 (name.to_string(), schema)
             })
             .collect();
-        Catalog { version: 0, schemas, relations: BTreeMap::new() }
+        Catalog {
+            version: 0,
+            schemas,
+            relations: BTreeMap::new(),
+        }
     }
 
     /// The catalog as the transaction sees it: `cached` when its version still stands (one get), else loaded anew,
@@ -183,14 +195,22 @@ impl Catalog {
     /// The relation that `name` means: in `schema`, or in the first schema of `search_path` that has it.
     /// Errors: 42P01 with the nearest name.
     pub fn relation(&self, schema: Option<&str>, name: &str, search_path: &[String]) -> Result<&Relation> {
-        self.get_relation(schema, name, search_path).ok_or_else(|| self.undefined_relation(schema, name, search_path))
+        self.get_relation(schema, name, search_path)
+            .ok_or_else(|| self.undefined_relation(schema, name, search_path))
     }
 
     /// As `relation`, `None` when there is none.
-    pub fn get_relation(&self, schema: Option<&str>, name: &str, search_path: &[String]) -> Option<&Relation> {
+    pub fn get_relation(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+        search_path: &[String],
+    ) -> Option<&Relation> {
         match schema {
             Some(schema) => self.relations.get(&(schema.to_string(), name.to_string())),
-            None => search_path.iter().find_map(|schema| self.relations.get(&(schema.clone(), name.to_string()))),
+            None => search_path
+                .iter()
+                .find_map(|schema| self.relations.get(&(schema.clone(), name.to_string()))),
         }
     }
 
@@ -206,13 +226,18 @@ impl Catalog {
                 name: format!("{schema}.{name}"),
                 nearest: nearest.map(|nearest| format!("{schema}.{nearest}")),
             },
-            None => Error::UndefinedTable { name: name.to_string(), nearest: nearest.map(str::to_string) },
+            None => Error::UndefinedTable {
+                name: name.to_string(),
+                nearest: nearest.map(str::to_string),
+            },
         }
     }
 
     /// The schema. Errors: 3F000.
     pub fn schema(&self, name: &str) -> Result<&SchemaDef> {
-        self.schemas.get(name).ok_or_else(|| Error::UndefinedSchema { name: name.to_string() })
+        self.schemas.get(name).ok_or_else(|| Error::UndefinedSchema {
+            name: name.to_string(),
+        })
     }
 
     /// The schema in which an unqualified CREATE makes its object: the first of `search_path` that exists and may be
@@ -251,10 +276,12 @@ impl Catalog {
         search_path: &[String],
     ) -> Option<(&Arc<TableDef>, &IndexDef)> {
         let find_in = |schema: &str| {
-            self.tables().filter(|table| table.schema == schema).find_map(|table| {
-                let index = table.all_indexes().find(|index| index.name == name)?;
-                Some((table, index))
-            })
+            self.tables()
+                .filter(|table| table.schema == schema)
+                .find_map(|table| {
+                    let index = table.all_indexes().find(|index| index.name == name)?;
+                    Some((table, index))
+                })
         };
         match schema {
             Some(schema) => find_in(schema),
@@ -264,7 +291,8 @@ impl Catalog {
 
     /// Whether a table, view or index of the schema has the name.
     pub fn is_name_taken(&self, schema: &str, name: &str) -> bool {
-        self.relations.contains_key(&(schema.to_string(), name.to_string()))
+        self.relations
+            .contains_key(&(schema.to_string(), name.to_string()))
             || self.get_index(Some(schema), name, &[]).is_some()
     }
 
@@ -290,18 +318,27 @@ pub(crate) async fn version(txn: &Transaction) -> Result<u64> {
     let values = txn.get_many(&[Keyspace::CatalogVersion.encode()]).await?;
     match values.get(0) {
         None => Ok(0),
-        Some(bytes) => bytes.try_into().map(u64::from_be_bytes).map_err(|_| Error::Corrupt {
-            what: "catalog version".to_string(),
-            reason: format!("{} bytes instead of 8", bytes.len()),
-        }),
+        Some(bytes) => bytes
+            .try_into()
+            .map(u64::from_be_bytes)
+            .map_err(|_| Error::Corrupt {
+                what: "catalog version".to_string(),
+                reason: format!("{} bytes instead of 8", bytes.len()),
+            }),
     }
 }
 
 /// Reads every record, keeping the definitions of `cached` for records whose version is the same.
 async fn load_all(txn: &Transaction, version: u64, cached: Option<&Catalog>) -> Result<Catalog> {
-    let known: HashMap<TableId, &Arc<TableDef>> =
-        cached.iter().flat_map(|cached| cached.tables()).map(|table| (table.id, table)).collect();
-    let mut catalog = Catalog { version, ..Catalog::empty() };
+    let known: HashMap<TableId, &Arc<TableDef>> = cached
+        .iter()
+        .flat_map(|cached| cached.tables())
+        .map(|table| (table.id, table))
+        .collect();
+    let mut catalog = Catalog {
+        version,
+        ..Catalog::empty()
+    };
     for (_, value) in read_range(txn, keyspace::schemas_range()).await? {
         let schema = record::decode_schema(&value)?;
         catalog.schemas.insert(schema.name.clone(), schema);

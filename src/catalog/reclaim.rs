@@ -24,7 +24,12 @@ pub async fn reclaim_dropped(store: &Arc<dyn Store>) -> Result<usize> {
         for (key, value) in records {
             store.delete_range(dropped_range(&value)?).await?;
             let writes = vec![Write::Delete { key }];
-            store.commit(Batch { writes, ..Batch::default() }).await?;
+            store
+                .commit(Batch {
+                    writes,
+                    ..Batch::default()
+                })
+                .await?;
             reclaimed += 1;
         }
     }
@@ -59,5 +64,8 @@ async fn dropped_records(store: &Arc<dyn Store>) -> Result<Vec<(Vec<u8>, Vec<u8>
     });
     let mut page = Page::new();
     scan.next_page(&mut page).await?;
-    Ok(page.iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect())
+    Ok(page
+        .iter()
+        .map(|(key, value)| (key.to_vec(), value.to_vec()))
+        .collect())
 }

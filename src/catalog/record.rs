@@ -89,11 +89,18 @@ pub(super) fn encode_schema(schema: &SchemaDef, version: u64) -> Result<Vec<u8>>
 
 /// A table or view; a table of `known` with the same version is answered without reading the JSON.
 pub(super) fn decode_relation(bytes: &[u8], known: &HashMap<TableId, &Arc<TableDef>>) -> Result<Relation> {
-    let Head { kind, version, id, json } = open(bytes)?;
+    let Head {
+        kind,
+        version,
+        id,
+        json,
+    } = open(bytes)?;
     match kind {
         b'T' => match known.get(&id) {
             Some(table) if table.version == version => Ok(Relation::Table(Arc::clone(table))),
-            _ => Ok(Relation::Table(Arc::new(parse::<TableRecord>(json)?.into_def(version)?))),
+            _ => Ok(Relation::Table(Arc::new(
+                parse::<TableRecord>(json)?.into_def(version)?,
+            ))),
         },
         b'V' => Ok(Relation::View(Arc::new(parse(json)?))),
         kind => Err(corrupt(format!("kind {kind} is neither table nor view"))),
@@ -142,9 +149,10 @@ impl ColumnRecord {
 impl DefaultRecord {
     fn from_def(default: &ColumnDefault) -> DefaultRecord {
         match default {
-            ColumnDefault::Constant { value, sql } => {
-                DefaultRecord::Constant { value: constant_text(value), sql: sql.clone() }
-            }
+            ColumnDefault::Constant { value, sql } => DefaultRecord::Constant {
+                value: constant_text(value),
+                sql: sql.clone(),
+            },
             ColumnDefault::Expression { sql } => DefaultRecord::Expression { sql: sql.clone() },
             ColumnDefault::Sequence => DefaultRecord::Sequence,
             ColumnDefault::Identity { always } => DefaultRecord::Identity { always: *always },
@@ -154,9 +162,10 @@ impl DefaultRecord {
 
     fn into_def(self, ty: &SqlType) -> Result<ColumnDefault> {
         Ok(match self {
-            DefaultRecord::Constant { value, sql } => {
-                ColumnDefault::Constant { value: constant_value(value, ty)?, sql }
-            }
+            DefaultRecord::Constant { value, sql } => ColumnDefault::Constant {
+                value: constant_value(value, ty)?,
+                sql,
+            },
             DefaultRecord::Expression { sql } => ColumnDefault::Expression { sql },
             DefaultRecord::Sequence => ColumnDefault::Sequence,
             DefaultRecord::Identity { always } => ColumnDefault::Identity { always },
@@ -173,7 +182,11 @@ impl TableRecord {
             version,
             schema: self.schema,
             name: self.name,
-            columns: self.columns.into_iter().map(ColumnRecord::into_def).collect::<Result<_>>()?,
+            columns: self
+                .columns
+                .into_iter()
+                .map(ColumnRecord::into_def)
+                .collect::<Result<_>>()?,
             next_column_id: self.next_column_id,
             primary_key: self.primary_key,
             indexes: self.indexes,
@@ -185,7 +198,9 @@ impl TableRecord {
 
 /// Constants are written in UTC, whatever the session's zone.
 fn constant_settings() -> FormatSettings {
-    FormatSettings { time_zone: chrono_tz::UTC }
+    FormatSettings {
+        time_zone: chrono_tz::UTC,
+    }
 }
 
 /// The text form of a constant; `None` for NULL.
@@ -215,7 +230,9 @@ fn type_by_name(name: &str) -> Result<SqlType> {
         None => (name, Vec::new()),
         Some((base, rest)) => {
             let numbers = rest.strip_suffix(')').ok_or_else(unknown)?;
-            let modifiers = numbers.split(',').map(|number| number.trim().parse().map_err(|_| unknown()));
+            let modifiers = numbers
+                .split(',')
+                .map(|number| number.trim().parse().map_err(|_| unknown()));
             (base, modifiers.collect::<Result<Vec<i64>>>()?)
         }
     };
@@ -254,7 +271,12 @@ fn open(bytes: &[u8]) -> Result<Head<'_>> {
         return Err(corrupt("checksum does not match".to_string()));
     }
     let version = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
-    Ok(Head { kind, version, id: u32::from_be_bytes(id), json })
+    Ok(Head {
+        kind,
+        version,
+        id: u32::from_be_bytes(id),
+        json,
+    })
 }
 
 fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
@@ -262,5 +284,8 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
 }
 
 fn corrupt(reason: String) -> Error {
-    Error::Corrupt { what: "catalog record".to_string(), reason }
+    Error::Corrupt {
+        what: "catalog record".to_string(),
+        reason,
+    }
 }

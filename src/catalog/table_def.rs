@@ -117,13 +117,18 @@ pub struct TableOptions {
 impl ColumnDef {
     /// Whether its values come from a sequence of its own.
     pub fn is_serial(&self) -> bool {
-        matches!(self.default, Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. }))
+        matches!(
+            self.default,
+            Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. })
+        )
     }
 }
 
 impl TableDef {
-    /// stub
-    pub fn oid(&self) -> u32 { unimplemented!() }
+    /// Its oid in pg_class.
+    pub fn oid(&self) -> u32 {
+        self.oid
+    }
     /// The visible columns, in the order of `SELECT *`.
     pub fn visible_columns(&self) -> impl Iterator<Item = &ColumnDef> {
         self.columns.iter().filter(|column| !column.hidden)

@@ -2,8 +2,8 @@
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type,
-    Int64Type, IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, i256,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type,
+    Int32Type, Int64Type, IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, i256,
 };
 
 use crate::catalog::{IndexDef, TableDef};
@@ -14,18 +14,30 @@ const VALUE_CHARS_MAX: usize = 64;
 
 /// A row of a batch of all columns: `(1, null, abc)`. Hidden columns are left out.
 pub fn row_text(table: &TableDef, batch: &RecordBatch, row: usize) -> String {
-    let visible = table.columns.iter().zip(batch.columns()).filter(|(column, _)| !column.hidden);
-    let values: Vec<_> = visible.map(|(column, array)| element_text(array, row, &column.ty)).collect();
+    let visible = table
+        .columns
+        .iter()
+        .zip(batch.columns())
+        .filter(|(column, _)| !column.hidden);
+    let values: Vec<_> = visible
+        .map(|(column, array)| element_text(array, row, &column.ty))
+        .collect();
     format!("({})", values.join(", "))
 }
 
 /// The columns of a key and a row's values in them: `(channel, id)=(alipay, a1)`.
 pub fn constraint_key(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize) -> String {
-    let positions = index.columns.iter().filter_map(|column| table.column_index_by_id(column.column));
+    let positions = index
+        .columns
+        .iter()
+        .filter_map(|column| table.column_index_by_id(column.column));
     let (names, values): (Vec<_>, Vec<_>) = positions
         .map(|at| {
             let column = &table.columns[at];
-            (column.name.as_str(), element_text(batch.column(at), row, &column.ty))
+            (
+                column.name.as_str(),
+                element_text(batch.column(at), row, &column.ty),
+            )
         })
         .unzip();
     format!("({})=({})", names.join(", "), values.join(", "))
@@ -36,7 +48,9 @@ fn element_text(array: &ArrayRef, row: usize, ty: &SqlType) -> String {
     if array.is_null(row) {
         return "null".to_string();
     }
-    let settings = FormatSettings { time_zone: chrono_tz::UTC };
+    let settings = FormatSettings {
+        time_zone: chrono_tz::UTC,
+    };
     let Some(value) = element(array, row, ty) else {
         return "?".to_string();
     };
@@ -59,11 +73,17 @@ fn element(array: &ArrayRef, row: usize, ty: &SqlType) -> Option<Value> {
         SqlType::Float8 => Value::Float8(primitive::<Float64Type>(array, row)?),
         SqlType::Numeric(Some(size)) => {
             let unscaled = i256::from_i128(primitive::<Decimal128Type>(array, row)?);
-            Value::Numeric(Numeric::Finite { unscaled, scale: size.scale })
+            Value::Numeric(Numeric::Finite {
+                unscaled,
+                scale: size.scale,
+            })
         }
         SqlType::Numeric(None) => {
             let array = array.as_primitive_opt::<Decimal256Type>()?;
-            let number = Numeric::Finite { unscaled: array.value(row), scale: scale(array.scale()) };
+            let number = Numeric::Finite {
+                unscaled: array.value(row),
+                scale: scale(array.scale()),
+            };
             Value::Numeric(number.normalized())
         }
         SqlType::Bytea => Value::Bytes(array.as_binary_opt::<i32>()?.value(row).to_vec()),
@@ -74,7 +94,11 @@ fn element(array: &ArrayRef, row: usize, ty: &SqlType) -> Option<Value> {
         SqlType::Interval => {
             let value = primitive::<IntervalMonthDayNanoType>(array, row)?;
             let microseconds = value.nanoseconds / 1_000;
-            Value::Interval(Interval { months: value.months, days: value.days, microseconds })
+            Value::Interval(Interval {
+                months: value.months,
+                days: value.days,
+                microseconds,
+            })
         }
         SqlType::Uuid => Value::Uuid(array.as_fixed_size_binary_opt()?.value(row).try_into().ok()?),
         SqlType::Array(_) | SqlType::Int2Vector | SqlType::Void => return None,

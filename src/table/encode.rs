@@ -142,12 +142,16 @@ impl<'a> RowEncoder<'a> {
         self.writer.clear();
         let indexed = |id: ColumnId| index.columns.iter().any(|column| column.column == id);
         if exclusive {
-            let mut rest: Vec<_> =
-                self.key_parts.iter().map(|part| (self.table.columns[part.position].id, part)).collect();
+            let mut rest: Vec<_> = self
+                .key_parts
+                .iter()
+                .map(|part| (self.table.columns[part.position].id, part))
+                .collect();
             rest.retain(|(id, _)| !indexed(*id));
             rest.sort_by_key(|(id, _)| *id);
             for (id, part) in rest {
-                self.writer.push_array(id, &part.field.ty, batch.column(part.position), row);
+                self.writer
+                    .push_array(id, &part.field.ty, batch.column(part.position), row);
             }
         } else {
             for part in &self.key_parts {
@@ -157,10 +161,20 @@ impl<'a> RowEncoder<'a> {
             }
         }
         self.check_key_bytes(&key)?;
-        Ok(IndexEntry { key, value: self.writer.finish(), exclusive })
+        Ok(IndexEntry {
+            key,
+            value: self.writer.finish(),
+            exclusive,
+        })
     }
 
-    fn push_key_part(&self, out: &mut Vec<u8>, part: &KeyPart, batch: &RecordBatch, row: usize) -> Result<()> {
+    fn push_key_part(
+        &self,
+        out: &mut Vec<u8>,
+        part: &KeyPart,
+        batch: &RecordBatch,
+        row: usize,
+    ) -> Result<()> {
         let start = out.len();
         key::encode_array(out, batch.column(part.position), row, &part.field);
         let bytes = out.len() - start;
@@ -225,6 +239,12 @@ impl ValuePart {
 /// The columns of an index with their positions, in key order.
 fn key_parts(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {
     let fields = table.key_fields(index);
-    let positions = index.columns.iter().filter_map(|column| table.column_index_by_id(column.column));
-    positions.zip(fields).map(|(position, field)| KeyPart { position, field }).collect()
+    let positions = index
+        .columns
+        .iter()
+        .filter_map(|column| table.column_index_by_id(column.column));
+    positions
+        .zip(fields)
+        .map(|(position, field)| KeyPart { position, field })
+        .collect()
 }

@@ -13,6 +13,10 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { key_column_bytes_max: 2 << 10, key_bytes_max: 30 << 10, value_bytes_max: 2 << 20 }
+        Limits {
+            key_column_bytes_max: 2 << 10,
+            key_bytes_max: 30 << 10,
+            value_bytes_max: 2 << 20,
+        }
     }
 }

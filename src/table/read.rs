@@ -21,7 +21,12 @@ pub fn row_schema(table: &TableDef, projection: &[usize]) -> SchemaRef {
         let nullable = !column.not_null && !table.is_key_column(column.id);
         column.ty.field(&column.name, nullable)
     };
-    Arc::new(Schema::new(projection.iter().map(|&at| field(&table.columns[at])).collect::<Vec<_>>()))
+    Arc::new(Schema::new(
+        projection
+            .iter()
+            .map(|&at| field(&table.columns[at]))
+            .collect::<Vec<_>>(),
+    ))
 }
 
 /// Decodes rows of one table into batches of a fixed projection. Reused from page to page.
@@ -75,12 +80,25 @@ impl RowDecoder {
             .filter(|(_, at)| !key_columns.contains(at))
             .map(|(builder, &at)| {
                 let column = &table.columns[at];
-                ValueColumn { id: column.id, missing: column.missing.clone(), builder }
+                ValueColumn {
+                    id: column.id,
+                    missing: column.missing.clone(),
+                    builder,
+                }
             })
             .collect();
-        let builders =
-            distinct.iter().map(|&at| ColumnBuilder::new(&table.columns[at].ty, BUILDER_ROWS)).collect();
-        RowDecoder { schema: row_schema(table, projection), builders, outputs, key_fields, value_columns, rows: 0 }
+        let builders = distinct
+            .iter()
+            .map(|&at| ColumnBuilder::new(&table.columns[at].ty, BUILDER_ROWS))
+            .collect();
+        RowDecoder {
+            schema: row_schema(table, projection),
+            builders,
+            outputs,
+            key_fields,
+            value_columns,
+            rows: 0,
+        }
     }
 
     /// Adds one stored row. Errors: `Corrupt`.
@@ -112,7 +130,11 @@ impl RowDecoder {
     /// The batch of the rows pushed since the last call.
     pub fn finish(&mut self) -> Result<RecordBatch> {
         let arrays: Vec<_> = self.builders.iter_mut().map(ColumnBuilder::finish).collect();
-        let columns = self.outputs.iter().map(|&builder| Arc::clone(&arrays[builder])).collect();
+        let columns = self
+            .outputs
+            .iter()
+            .map(|&builder| Arc::clone(&arrays[builder]))
+            .collect();
         let options = RecordBatchOptions::new().with_row_count(Some(std::mem::take(&mut self.rows)));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
             .map_err(|error| Error::internal(format!("decoded rows do not form a batch: {error}")))

@@ -45,12 +45,21 @@ struct Block {
 impl Sequences {
     /// For one store.
     pub fn new(store: Arc<dyn Store>) -> Sequences {
-        Sequences { store, blocks: Mutex::default() }
+        Sequences {
+            store,
+            blocks: Mutex::default(),
+        }
     }
 
     /// `count` consecutive hidden row ids of the table.
-    pub async fn take_row_ids(&self, txn: &Transaction, table: &TableDef, count: usize) -> Result<Range<i64>> {
-        self.take(txn, Keyspace::NextRowId { table: table.id }.encode(), count).await
+    pub async fn take_row_ids(
+        &self,
+        txn: &Transaction,
+        table: &TableDef,
+        count: usize,
+    ) -> Result<Range<i64>> {
+        self.take(txn, Keyspace::NextRowId { table: table.id }.encode(), count)
+            .await
     }
 
     /// `count` consecutive values of the sequence of the serial column at `position`.
@@ -62,18 +71,39 @@ impl Sequences {
         count: usize,
     ) -> Result<Range<i64>> {
         let column = table.columns[position].id;
-        self.take(txn, Keyspace::Sequence { table: table.id, column }.encode(), count).await
+        self.take(
+            txn,
+            Keyspace::Sequence {
+                table: table.id,
+                column,
+            }
+            .encode(),
+            count,
+        )
+        .await
     }
 
     /// Starts the counters of a new table at 1, in its own transaction.
     pub fn create(txn: &Transaction, table: &TableDef) -> Result<()> {
-        counter_keys(table).into_iter().try_for_each(|key| set(txn, key, 1))
+        counter_keys(table)
+            .into_iter()
+            .try_for_each(|key| set(txn, key, 1))
     }
 
     /// Gives the counters of `old` to `new`, the same table under another id: from 1 on, or from where they are.
-    pub async fn move_to(&self, txn: &Transaction, old: &TableDef, new: &TableDef, restart: bool) -> Result<()> {
+    pub async fn move_to(
+        &self,
+        txn: &Transaction,
+        old: &TableDef,
+        new: &TableDef,
+        restart: bool,
+    ) -> Result<()> {
         for (old_key, new_key) in counter_keys(old).into_iter().zip(counter_keys(new)) {
-            let next = if restart { 1 } else { self.next(txn, &old_key).await? };
+            let next = if restart {
+                1
+            } else {
+                self.next(txn, &old_key).await?
+            };
             txn.write(Write::Delete { key: old_key }, true)?;
             set(txn, new_key, next)?;
         }
@@ -84,7 +114,9 @@ impl Sequences {
     async fn next(&self, txn: &Transaction, key: &[u8]) -> Result<i64> {
         let stored = stored_next(txn, key).await?.unwrap_or(1);
         let block = self.lock().get(key).copied();
-        Ok(block.filter(|block| block.end == stored).map_or(stored, |block| block.next))
+        Ok(block
+            .filter(|block| block.end == stored)
+            .map_or(stored, |block| block.next))
     }
 
     async fn take(&self, txn: &Transaction, key: Vec<u8>, count: usize) -> Result<Range<i64>> {
@@ -124,7 +156,11 @@ impl Sequences {
         let end = start.checked_add(size.max(count)).ok_or_else(exhausted)?;
         set(&reserving, key.to_vec(), end)?;
         reserving.commit(false).await?;
-        let block = Block { next: start + count, end, size: (size * 2).min(BLOCK_MAX) };
+        let block = Block {
+            next: start + count,
+            end,
+            size: (size * 2).min(BLOCK_MAX),
+        };
         let mut blocks = self.lock();
         // Of two reservations that overlap here the later one stays: values only rise.
         match blocks.get(key) {
@@ -137,21 +173,33 @@ impl Sequences {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Block>> {
-        self.blocks.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.blocks
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
 /// The keys of a table's counters: row id first, then serial columns in their order.
 fn counter_keys(table: &TableDef) -> Vec<Vec<u8>> {
-    let row_id = table.has_hidden_key().then(|| Keyspace::NextRowId { table: table.id }.encode());
+    let row_id = table
+        .has_hidden_key()
+        .then(|| Keyspace::NextRowId { table: table.id }.encode());
     let serials = table.columns.iter().filter(|column| column.is_serial());
-    let serials = serials.map(|column| Keyspace::Sequence { table: table.id, column: column.id }.encode());
+    let serials = serials.map(|column| {
+        Keyspace::Sequence {
+            table: table.id,
+            column: column.id,
+        }
+        .encode()
+    });
     row_id.into_iter().chain(serials).collect()
 }
 
 async fn stored_next(txn: &Transaction, key: &[u8]) -> Result<Option<i64>> {
     let values = txn.get_many(&[key.to_vec()]).await?;
-    let Some(bytes) = values.get(0) else { return Ok(None) };
+    let Some(bytes) = values.get(0) else {
+        return Ok(None);
+    };
     let bytes = bytes.try_into().map_err(|_| Error::Corrupt {
         what: "counter".to_string(),
         reason: format!("{} bytes instead of 8", bytes.len()),
@@ -160,7 +208,13 @@ async fn stored_next(txn: &Transaction, key: &[u8]) -> Result<Option<i64>> {
 }
 
 fn set(txn: &Transaction, key: Vec<u8>, next: i64) -> Result<()> {
-    txn.write(Write::Put { key, value: next.to_be_bytes().to_vec() }, true)
+    txn.write(
+        Write::Put {
+            key,
+            value: next.to_be_bytes().to_vec(),
+        },
+        true,
+    )
 }
 
 /// Counts in the transaction itself.

@@ -25,7 +25,12 @@ pub enum Conflicts {
 }
 
 /// Inserts rows; a key that is there already (or twice in the batch) is 23505.
-pub async fn insert_rows(txn: &Transaction, table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<()> {
+pub async fn insert_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    batch: &RecordBatch,
+    limits: Limits,
+) -> Result<()> {
     let rows = encode_rows(table, batch, limits)?;
     txn.guard(&record_key(table.id));
     let mut unique = UniqueKeys::load(txn, &rows, &HashSet::new()).await?;
@@ -69,7 +74,12 @@ pub async fn insert_missing_rows(
 
 /// Writes rows whatever stands under their keys; of two rows with one key the last wins. Unchecked, unless the table
 /// has index entries to keep.
-pub async fn put_rows(txn: &Transaction, table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<()> {
+pub async fn put_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    batch: &RecordBatch,
+    limits: Limits,
+) -> Result<()> {
     upsert_rows(txn, table, batch, &vec![true; table.columns.len()], limits).await
 }
 
@@ -84,8 +94,14 @@ pub async fn upsert_rows(
 ) -> Result<()> {
     txn.guard(&record_key(table.id));
     let mut encoder = RowEncoder::new(table, limits);
-    let keys: Vec<_> = (0..batch.num_rows()).map(|row| encoder.key(batch, row)).collect::<Result<_>>()?;
-    let all_named = table.columns.iter().zip(named).all(|(column, named)| *named || table.is_key_column(column.id));
+    let keys: Vec<_> = (0..batch.num_rows())
+        .map(|row| encoder.key(batch, row))
+        .collect::<Result<_>>()?;
+    let all_named = table
+        .columns
+        .iter()
+        .zip(named)
+        .all(|(column, named)| *named || table.is_key_column(column.id));
     if all_named && table.kept_indexes().next().is_none() {
         for (row, key) in keys.into_iter().enumerate() {
             let value = encoder.value(batch, row)?;
@@ -112,7 +128,13 @@ pub async fn upsert_rows(
     }
     for key in order {
         if let Some((_, value)) = changes.remove(key) {
-            txn.write(Write::Put { key: key.to_vec(), value }, true)?;
+            txn.write(
+                Write::Put {
+                    key: key.to_vec(),
+                    value,
+                },
+                true,
+            )?;
         }
     }
     Ok(())
@@ -148,7 +170,12 @@ pub async fn update_rows(
 }
 
 /// Removes the rows with the keys of the batch's rows (only the columns of keys and kept indexes are read).
-pub async fn delete_rows(txn: &Transaction, table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<()> {
+pub async fn delete_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    batch: &RecordBatch,
+    limits: Limits,
+) -> Result<()> {
     txn.guard(&record_key(table.id));
     for key in encode_keys(table, batch, limits)?.into_iter().flatten() {
         txn.write(Write::Delete { key }, true)?;
@@ -165,7 +192,9 @@ pub async fn get_rows(
     limits: Limits,
 ) -> Result<(Vec<bool>, RecordBatch)> {
     let mut encoder = RowEncoder::new(table, limits);
-    let keys: Vec<_> = (0..batch.num_rows()).map(|row| encoder.key(batch, row)).collect::<Result<_>>()?;
+    let keys: Vec<_> = (0..batch.num_rows())
+        .map(|row| encoder.key(batch, row))
+        .collect::<Result<_>>()?;
     let values = txn.get_many(&keys).await?;
     let mut decoder = whole_rows(table);
     let mut found = Vec::with_capacity(keys.len());
@@ -180,7 +209,12 @@ pub async fn get_rows(
 }
 
 /// Writes the entries of a new index for every row that the transaction sees. A duplicate in a unique index is 23505.
-pub async fn build_index(txn: &Transaction, table: &TableDef, index: &IndexDef, limits: Limits) -> Result<()> {
+pub async fn build_index(
+    txn: &Transaction,
+    table: &TableDef,
+    index: &IndexDef,
+    limits: Limits,
+) -> Result<()> {
     let mut scan = txn.scan(ScanRequest {
         ranges: vec![prefix_range(&entry_prefix(table.id, table.primary_key.id))],
         reverse: false,
@@ -197,15 +231,25 @@ pub async fn build_index(txn: &Transaction, table: &TableDef, index: &IndexDef, 
         if page.is_empty() {
             return Ok(());
         }
-        page.iter().try_for_each(|(key, value)| decoder.push(key, value))?;
+        page.iter()
+            .try_for_each(|(key, value)| decoder.push(key, value))?;
         let batch = decoder.finish()?;
         for row in 0..batch.num_rows() {
             let entry = encoder.index_entry(index, &batch, row)?;
             if entry.exclusive && !exclusive.insert(entry.key.clone()) {
                 let key = constraint_key(table, index, &batch, row);
-                return Err(Error::DuplicateInIndex { index: index.name.clone(), key });
+                return Err(Error::DuplicateInIndex {
+                    index: index.name.clone(),
+                    key,
+                });
             }
-            txn.write(Write::Put { key: entry.key, value: entry.value }, true)?;
+            txn.write(
+                Write::Put {
+                    key: entry.key,
+                    value: entry.value,
+                },
+                true,
+            )?;
         }
     }
 }
@@ -227,14 +271,25 @@ struct UniqueKeys {
 impl UniqueKeys {
     /// Looks all unique keys of the rows up in one call.
     async fn load(txn: &Transaction, rows: &[EncodedRow], vacated: &HashSet<Vec<u8>>) -> Result<UniqueKeys> {
-        let keys: Vec<_> =
-            rows.iter().flat_map(EncodedRow::unique_keys).filter(|key| !vacated.contains(*key)).cloned().collect();
+        let keys: Vec<_> = rows
+            .iter()
+            .flat_map(EncodedRow::unique_keys)
+            .filter(|key| !vacated.contains(*key))
+            .cloned()
+            .collect();
         if keys.is_empty() {
-            return Ok(UniqueKeys { taken: HashSet::with_capacity(rows.len()) });
+            return Ok(UniqueKeys {
+                taken: HashSet::with_capacity(rows.len()),
+            });
         }
         let values = txn.get_many(&keys).await?;
-        let taken = keys.into_iter().enumerate().filter(|(at, _)| values.get(*at).is_some());
-        Ok(UniqueKeys { taken: taken.map(|(_, key)| key).collect() })
+        let taken = keys
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| values.get(*at).is_some());
+        Ok(UniqueKeys {
+            taken: taken.map(|(_, key)| key).collect(),
+        })
     }
 
     /// The first key of the table in which the row is a duplicate.
@@ -243,7 +298,9 @@ impl UniqueKeys {
             return Some(&table.primary_key);
         }
         let mut entries = table.kept_indexes().zip(&row.entries);
-        entries.find(|(_, entry)| entry.exclusive && self.taken.contains(&entry.key)).map(|(index, _)| index)
+        entries
+            .find(|(_, entry)| entry.exclusive && self.taken.contains(&entry.key))
+            .map(|(index, _)| index)
     }
 
     fn add(&mut self, row: &EncodedRow) {
@@ -253,7 +310,11 @@ impl UniqueKeys {
 
 impl EncodedRow {
     fn unique_keys(&self) -> impl Iterator<Item = &Vec<u8>> {
-        let entries = self.entries.iter().filter(|entry| entry.exclusive).map(|entry| &entry.key);
+        let entries = self
+            .entries
+            .iter()
+            .filter(|entry| entry.exclusive)
+            .map(|entry| &entry.key);
         std::iter::once(&self.key).chain(entries)
     }
 }
@@ -277,7 +338,11 @@ fn encode_keys(table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<
     (0..batch.num_rows())
         .map(|row| {
             let mut keys = vec![encoder.key(batch, row)?];
-            keys.extend(encode_entries(&mut encoder, table, batch, row)?.into_iter().map(|entry| entry.key));
+            keys.extend(
+                encode_entries(&mut encoder, table, batch, row)?
+                    .into_iter()
+                    .map(|entry| entry.key),
+            );
             Ok(keys)
         })
         .collect()
@@ -289,14 +354,29 @@ fn encode_entries(
     batch: &RecordBatch,
     row: usize,
 ) -> Result<Vec<IndexEntry>> {
-    table.kept_indexes().map(|index| encoder.index_entry(index, batch, row)).collect()
+    table
+        .kept_indexes()
+        .map(|index| encoder.index_entry(index, batch, row))
+        .collect()
 }
 
 fn write_row(txn: &Transaction, row: EncodedRow, checked: bool) -> Result<()> {
     for entry in row.entries {
-        txn.write(Write::Put { key: entry.key, value: entry.value }, checked)?;
+        txn.write(
+            Write::Put {
+                key: entry.key,
+                value: entry.value,
+            },
+            checked,
+        )?;
     }
-    txn.write(Write::Put { key: row.key, value: row.value }, checked)
+    txn.write(
+        Write::Put {
+            key: row.key,
+            value: row.value,
+        },
+        checked,
+    )
 }
 
 /// Replaces the index entries of rows whose values change under unchanged keys.
@@ -309,14 +389,18 @@ async fn replace_entries(
 ) -> Result<()> {
     let (mut old_rows, mut new_rows) = (whole_rows(table), whole_rows(table));
     for key in order {
-        let Some((old, new)) = changes.get(key) else { continue };
+        let Some((old, new)) = changes.get(key) else {
+            continue;
+        };
         if let Some(old) = old {
             old_rows.push(key, old)?;
         }
         new_rows.push(key, new)?;
     }
-    let vacated: HashSet<Vec<u8>> =
-        encode_keys(table, &old_rows.finish()?, limits)?.into_iter().flatten().collect();
+    let vacated: HashSet<Vec<u8>> = encode_keys(table, &old_rows.finish()?, limits)?
+        .into_iter()
+        .flatten()
+        .collect();
     let new_batch = new_rows.finish()?;
     let rows = encode_rows(table, &new_batch, limits)?;
     let mut unique = UniqueKeys::load(txn, &rows, &vacated).await?;
@@ -333,7 +417,13 @@ async fn replace_entries(
         txn.write(Write::Delete { key }, true)?;
     }
     for entry in rows.into_iter().flat_map(|row| row.entries) {
-        txn.write(Write::Put { key: entry.key, value: entry.value }, true)?;
+        txn.write(
+            Write::Put {
+                key: entry.key,
+                value: entry.value,
+            },
+            true,
+        )?;
     }
     Ok(())
 }
@@ -344,5 +434,8 @@ fn whole_rows(table: &TableDef) -> RowDecoder {
 }
 
 fn unique_violation(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize) -> Error {
-    Error::UniqueViolation { constraint: index.name.clone(), key: constraint_key(table, index, batch, row) }
+    Error::UniqueViolation {
+        constraint: index.name.clone(),
+        key: constraint_key(table, index, batch, row),
+    }
 }
