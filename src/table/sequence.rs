@@ -51,6 +51,11 @@ impl Sequences {
         }
     }
 
+    /// The store that the counters stand in.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
     /// `count` consecutive hidden row ids of the table.
     pub async fn take_row_ids(
         &self,
