@@ -16,5 +16,8 @@ pub mod sql;
 pub mod session;
 pub mod wire;
 
+#[cfg(test)]
+mod tidy;
+
 
 pub use error::{Error, Result};
