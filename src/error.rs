@@ -34,6 +34,18 @@ pub enum Error {
     /// A schema that does not exist.
     #[error("schema \"{name}\" does not exist")]
     UndefinedSchema { name: String },
+    /// An unqualified CREATE while no schema of the search path exists (3F000).
+    #[error("no schema has been selected to create in")]
+    NoCreationSchema,
+    /// A name that users may not give (42939): a schema that starts with `pg_`.
+    #[error("unacceptable {kind} name \"{name}\"")]
+    ReservedName { kind: &'static str, name: String },
+    /// The action is not allowed on this object (42501).
+    #[error("permission denied: {message}")]
+    NotAllowed { message: String },
+    /// Other objects need the object to be dropped (2BP01); `dependents` are PostgreSQL's DETAIL lines.
+    #[error("cannot drop {object} because other objects depend on it")]
+    DependentObjects { object: String, dependents: Vec<String> },
     /// CREATE of something that is already there; `kind` is `relation`, `schema`, `column` …
     #[error("{kind} \"{name}\" already exists")]
     Duplicate { kind: DuplicateKind, name: String },
@@ -113,6 +125,9 @@ pub enum Error {
     /// A duplicate key (23505); `key` is `(a, b)=(1, 2)`.
     #[error("duplicate key value violates unique constraint \"{constraint}\"")]
     UniqueViolation { constraint: String, key: String },
+    /// A duplicate found while a unique index was built (23505); `key` as above.
+    #[error("could not create unique index \"{index}\"")]
+    DuplicateInIndex { index: String, key: String },
     /// A filter without a bound on the first key column (53400); `columns` are the first columns of the usable keys.
     #[error("This query may be a full table scan and thus may have unpredictable performance")]
     FullScan {
@@ -275,7 +290,10 @@ impl Error {
             Error::AmbiguousColumn { .. } => "42702",
             Error::UndefinedFunction { .. } => "42883",
             Error::UndefinedObject { .. } | Error::UndefinedSetting { .. } => "42704",
-            Error::UndefinedSchema { .. } => "3F000",
+            Error::UndefinedSchema { .. } | Error::NoCreationSchema => "3F000",
+            Error::ReservedName { .. } => "42939",
+            Error::NotAllowed { .. } => "42501",
+            Error::DependentObjects { .. } => "2BP01",
             Error::Duplicate { kind, .. } => match kind {
                 DuplicateKind::Relation => "42P07",
                 DuplicateKind::Schema => "42P06",
@@ -314,7 +332,7 @@ impl Error {
             Error::CardinalityViolation | Error::ConflictRowTwice => "21000",
             Error::CannotCoerce { .. } => "42846",
             Error::NotNullViolation { .. } => "23502",
-            Error::UniqueViolation { .. } => "23505",
+            Error::UniqueViolation { .. } | Error::DuplicateInIndex { .. } => "23505",
             Error::FullScan { .. } => "53400",
             Error::TooManyKeys { .. } | Error::TooLarge { .. } => "54000",
             Error::LimitExceeded { state, .. } => match state {
@@ -346,6 +364,7 @@ impl Error {
     pub fn detail(&self) -> Option<String> {
         match self {
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
+            Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
             Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
             Error::FullScan { table, column, .. } => Some(format!(
                 "The condition puts no bound on \"{column}\", the first key column of \"{table}\"."
@@ -354,6 +373,10 @@ impl Error {
                 "The conditions name {keys} keys; at most {keys_max} may be fetched in one statement."
             )),
             Error::NumericOutOfRange { detail, .. } => detail.clone(),
+            Error::ReservedName { .. } => {
+                Some("The prefix \"pg_\" is reserved for system schemas.".to_string())
+            }
+            Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
             _ => None,
         }
     }
@@ -379,6 +402,9 @@ impl Error {
                 "Split the IN lists over several statements, or raise keyspan.multi_get_max_keys.".to_string(),
             ),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
+            Error::DependentObjects { .. } => {
+                Some("Use DROP ... CASCADE to drop the dependent objects too.".to_string())
+            }
             Error::ConflictRowTwice => Some(
                 "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."
                     .to_string(),

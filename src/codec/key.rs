@@ -1,10 +1,15 @@
 //! Order-preserving key fields: bytes compare as SQL values compare. One tag byte and a payload a field; a DESC field
-//! is the bitwise complement of the whole field, tag included; tags 00 and FF never occur (DESIGN table in `codec`).
+//! is the bitwise complement of the whole field, tag included; tags 00 and FF never occur. The table of tags, pictures
+//! and invariants are in the docs of [`crate::codec`]. `table` and `plan` call it; it knows no limits and no tables.
 
-use arrow::array::ArrayRef;
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    Time64MicrosecondType, TimestampMicrosecondType,
+};
 
-use crate::Result;
-use crate::types::{SqlType, Value};
+use crate::types::{Numeric, NumericSize, SqlType, Value};
+use crate::{Error, Result};
 
 /// How one column stands in a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,33 +22,518 @@ pub struct KeyField {
     pub nulls_first: bool,
 }
 
+const TAG_NULL_LOW: u8 = 0x08;
+const TAG_BOOL: u8 = 0x10;
+const TAG_INT: u8 = 0x20;
+const TAG_DECIMAL_8: u8 = 0x30;
+const TAG_DECIMAL_16: u8 = 0x34;
+const TAG_FLOAT4: u8 = 0x40;
+const TAG_FLOAT8: u8 = 0x44;
+const TAG_DATE: u8 = 0x50;
+const TAG_TIME: u8 = 0x54;
+const TAG_TIMESTAMP: u8 = 0x58;
+const TAG_TIMESTAMPTZ: u8 = 0x5C;
+const TAG_UUID: u8 = 0x60;
+const TAG_TEXT: u8 = 0x70;
+const TAG_BYTEA: u8 = 0x74;
+const TAG_NULL_HIGH: u8 = 0xF0;
+
+/// The most digits whose unscaled value is stored in 8 bytes, in keys and in rows.
+pub(crate) const DECIMAL_8_PRECISION_MAX: u8 = 18;
+
+/// Ends text and bytea; `00` within them is written `00 FF`, which stands above the end.
+const TERMINATOR: [u8; 2] = [0x00, 0x01];
+const ESCAPED_ZERO: [u8; 2] = [0x00, 0xFF];
+
 /// Whether a column of this type may stand in a key. Errors: 0A000 with the reason (interval, json, bare numeric …).
-pub fn check_key_type(_ty: &SqlType, _column: &str) -> Result<()> {
-    unimplemented!()
+pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
+    let reason = match ty {
+        SqlType::Bool
+        | SqlType::Int2
+        | SqlType::Int4
+        | SqlType::Int8
+        | SqlType::Float4
+        | SqlType::Float8
+        | SqlType::Numeric(Some(_))
+        | SqlType::Text
+        | SqlType::Varchar(_)
+        | SqlType::Char(_)
+        | SqlType::Bytea
+        | SqlType::Date
+        | SqlType::Time
+        | SqlType::Timestamp
+        | SqlType::TimestampTz
+        | SqlType::Uuid => return Ok(()),
+        SqlType::Numeric(None) => {
+            "its values have no fixed scale, so their bytes do not sort; declare numeric(p,s)"
+        }
+        SqlType::Interval => "equal intervals can be written in different units; use bigint microseconds",
+        SqlType::Json | SqlType::Jsonb => "documents have no order that a key range could follow; use text",
+        SqlType::Array(_) | SqlType::Int2Vector => {
+            "arrays have no place in a key; use one column for each element"
+        }
+        SqlType::Name | SqlType::InternalChar | SqlType::Oid | SqlType::Regclass => {
+            "it is a type of the system catalogs; use text or bigint"
+        }
+        SqlType::Unknown | SqlType::Void => "it is a pseudo-type; use text",
+    };
+    Err(Error::FeatureNotSupported {
+        feature: format!("column \"{column}\" of type {ty} in a key"),
+        hint: Some(format!(
+            "A key column cannot be of type {}: {reason}.",
+            ty.base_name()
+        )),
+    })
 }
 
 /// The tag byte of the type's fields (before complement).
-pub fn tag(_ty: &SqlType) -> u8 {
-    unimplemented!()
+pub fn tag(ty: &SqlType) -> u8 {
+    match ty {
+        SqlType::Bool => TAG_BOOL,
+        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => TAG_INT,
+        SqlType::Numeric(Some(size)) if is_decimal_8(size) => TAG_DECIMAL_8,
+        SqlType::Numeric(_) => TAG_DECIMAL_16,
+        SqlType::Float4 => TAG_FLOAT4,
+        SqlType::Float8 => TAG_FLOAT8,
+        SqlType::Date => TAG_DATE,
+        SqlType::Time => TAG_TIME,
+        SqlType::Timestamp => TAG_TIMESTAMP,
+        SqlType::TimestampTz => TAG_TIMESTAMPTZ,
+        SqlType::Uuid => TAG_UUID,
+        SqlType::Bytea => TAG_BYTEA,
+        // Types that `check_key_type` refuses never come here; text is what they would be compared as.
+        SqlType::Text
+        | SqlType::Varchar(_)
+        | SqlType::Char(_)
+        | SqlType::Name
+        | SqlType::InternalChar
+        | SqlType::Unknown
+        | SqlType::Json
+        | SqlType::Jsonb
+        | SqlType::Interval
+        | SqlType::Array(_)
+        | SqlType::Int2Vector
+        | SqlType::Void => TAG_TEXT,
+    }
 }
 
 /// Appends the field of a value that already has the column's type (see `Value::assign`); `Value::Null` appends the
 /// NULL field. Normalizes −0 and NaN, drops char(n)'s trailing blanks.
-pub fn encode_value(_out: &mut Vec<u8>, _value: &Value, _field: &KeyField) {
-    unimplemented!()
+pub fn encode_value(out: &mut Vec<u8>, value: &Value, field: &KeyField) {
+    let start = out.len();
+    match (value, &field.ty) {
+        (Value::Null, _) => return out.push(null_byte(field)),
+        (Value::Bool(value), _) => put(out, TAG_BOOL, &[u8::from(*value)]),
+        (Value::Int(value), _) => put_i64(out, TAG_INT, *value),
+        (Value::Float4(value), _) => put_f32(out, *value),
+        (Value::Float8(value), _) => put_f64(out, *value),
+        (Value::Numeric(value), SqlType::Numeric(Some(size))) => {
+            put_decimal(out, size, unscaled(value, size))
+        }
+        (Value::Text(value) | Value::Unknown(value), ty) => put_text(out, value, ty),
+        (Value::Bytes(value), _) => put_escaped(out, TAG_BYTEA, value),
+        (Value::Date(days), _) => put_i32(out, TAG_DATE, *days),
+        (Value::Time(value), _) => put_i64(out, TAG_TIME, *value),
+        (Value::Timestamp(value), _) => put_i64(out, TAG_TIMESTAMP, *value),
+        (Value::TimestampTz(value), _) => put_i64(out, TAG_TIMESTAMPTZ, *value),
+        (Value::Uuid(value), _) => put(out, TAG_UUID, value),
+        (value, ty) => unreachable!("{value:?} was not assigned to the key column's type {ty}"),
+    }
+    debug_assert_eq!(
+        out[start],
+        tag(&field.ty),
+        "{value:?} was not assigned to the key column's type {}",
+        field.ty
+    );
+    finish_field(out, start, field);
 }
 
 /// Appends the field of row `row` of an Arrow array of the field's type; same bytes as `encode_value`.
-pub fn encode_array(_out: &mut Vec<u8>, _array: &ArrayRef, _row: usize, _field: &KeyField) {
-    unimplemented!()
+pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &KeyField) {
+    if array.is_null(row) {
+        return out.push(null_byte(field));
+    }
+    let start = out.len();
+    match &field.ty {
+        SqlType::Bool => put(out, TAG_BOOL, &[u8::from(array.as_boolean().value(row))]),
+        SqlType::Int2 => put_i64(
+            out,
+            TAG_INT,
+            i64::from(array.as_primitive::<Int16Type>().value(row)),
+        ),
+        SqlType::Int4 => put_i64(
+            out,
+            TAG_INT,
+            i64::from(array.as_primitive::<Int32Type>().value(row)),
+        ),
+        SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
+            put_i64(out, TAG_INT, array.as_primitive::<Int64Type>().value(row));
+        }
+        SqlType::Float4 => put_f32(out, array.as_primitive::<Float32Type>().value(row)),
+        SqlType::Float8 => put_f64(out, array.as_primitive::<Float64Type>().value(row)),
+        SqlType::Numeric(Some(size)) => {
+            put_decimal(out, size, array.as_primitive::<Decimal128Type>().value(row))
+        }
+        SqlType::Date => put_i32(out, TAG_DATE, array.as_primitive::<Date32Type>().value(row)),
+        SqlType::Time => put_i64(
+            out,
+            TAG_TIME,
+            array.as_primitive::<Time64MicrosecondType>().value(row),
+        ),
+        SqlType::Timestamp => {
+            put_i64(
+                out,
+                TAG_TIMESTAMP,
+                array.as_primitive::<TimestampMicrosecondType>().value(row),
+            );
+        }
+        SqlType::TimestampTz => {
+            put_i64(
+                out,
+                TAG_TIMESTAMPTZ,
+                array.as_primitive::<TimestampMicrosecondType>().value(row),
+            );
+        }
+        SqlType::Uuid => put(out, TAG_UUID, array.as_fixed_size_binary().value(row)),
+        SqlType::Bytea => put_escaped(out, TAG_BYTEA, array.as_binary::<i32>().value(row)),
+        SqlType::Text
+        | SqlType::Varchar(_)
+        | SqlType::Char(_)
+        | SqlType::Name
+        | SqlType::InternalChar
+        | SqlType::Unknown => put_text(out, array.as_string::<i32>().value(row), &field.ty),
+        SqlType::Numeric(None)
+        | SqlType::Interval
+        | SqlType::Json
+        | SqlType::Jsonb
+        | SqlType::Array(_)
+        | SqlType::Int2Vector
+        | SqlType::Void => unreachable!("check_key_type refuses {} as a key column", field.ty),
+    }
+    finish_field(out, start, field);
 }
 
 /// The length of the field that `bytes` starts with. Errors: `Corrupt`.
-pub fn field_length(_bytes: &[u8], _field: &KeyField) -> Result<usize> {
-    unimplemented!()
+pub fn field_length(bytes: &[u8], field: &KeyField) -> Result<usize> {
+    if read_null(bytes, field)? {
+        return Ok(1);
+    }
+    let length = match tag(&field.ty) {
+        TAG_BOOL => 2,
+        TAG_FLOAT4 | TAG_DATE => 5,
+        TAG_DECIMAL_16 | TAG_UUID => 17,
+        TAG_TEXT | TAG_BYTEA => return escaped_length(bytes, field.descending),
+        _ => 9,
+    };
+    if bytes.len() < length {
+        Err(damaged("it ends within a field"))
+    } else {
+        Ok(length)
+    }
 }
 
 /// Decodes the field that `bytes` starts with: the value and the field's length. Errors: `Corrupt`.
-pub fn decode_value(_bytes: &[u8], _field: &KeyField) -> Result<(Value, usize)> {
-    unimplemented!()
+pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
+    if read_null(bytes, field)? {
+        return Ok((Value::Null, 1));
+    }
+    Ok(match &field.ty {
+        SqlType::Bool => (Value::Bool(read_bool(bytes, field)?), 2),
+        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
+            (Value::Int(read_i64(bytes, field)?), 9)
+        }
+        SqlType::Numeric(Some(size)) => {
+            let (unscaled, length) = read_decimal(bytes, size, field)?;
+            (
+                Value::Numeric(Numeric::Finite {
+                    unscaled: unscaled.into(),
+                    scale: size.scale,
+                }),
+                length,
+            )
+        }
+        SqlType::Float4 => (Value::Float4(read_f32(bytes, field)?), 5),
+        SqlType::Float8 => (Value::Float8(read_f64(bytes, field)?), 9),
+        SqlType::Date => (Value::Date(read_i32(bytes, field)?), 5),
+        SqlType::Time => (Value::Time(read_i64(bytes, field)?), 9),
+        SqlType::Timestamp => (Value::Timestamp(read_i64(bytes, field)?), 9),
+        SqlType::TimestampTz => (Value::TimestampTz(read_i64(bytes, field)?), 9),
+        SqlType::Uuid => (Value::Uuid(read_fixed(bytes, field)?), 17),
+        SqlType::Bytea => {
+            let mut value = Vec::new();
+            let length = read_escaped(bytes, field, &mut value)?;
+            (Value::Bytes(value), length)
+        }
+        ty => {
+            let mut value = Vec::new();
+            let length = read_escaped(bytes, field, &mut value)?;
+            let mut value = String::from_utf8(value).map_err(|_| damaged("text is not UTF-8"))?;
+            if let SqlType::Char(width) = ty {
+                pad_char(&mut value, *width);
+            }
+            (Value::Text(value), length)
+        }
+    })
 }
+
+/// Appends char(n)'s blanks.
+fn pad_char(value: &mut String, width: u32) {
+    let blanks = (width as usize).saturating_sub(value.chars().count());
+    value.extend(std::iter::repeat_n(' ', blanks));
+}
+
+/// Whether the field that `bytes` starts with is NULL; checks the tag. Errors: `Corrupt`.
+#[inline]
+pub(super) fn read_null(bytes: &[u8], field: &KeyField) -> Result<bool> {
+    let first = *bytes.first().ok_or_else(|| damaged("it ends before a field"))?;
+    match first ^ complement(field) {
+        found if found == tag(&field.ty) => Ok(false),
+        TAG_NULL_LOW | TAG_NULL_HIGH => Ok(true),
+        found => Err(damaged(&format!(
+            "tag {found:02x} in a column of type {}",
+            field.ty
+        ))),
+    }
+}
+
+/// The boolean of a field that is not NULL; as for the other `read_` functions, the field is 1 byte and its payload.
+#[inline]
+pub(super) fn read_bool(bytes: &[u8], field: &KeyField) -> Result<bool> {
+    match read_fixed::<1>(bytes, field)? {
+        [0] => Ok(false),
+        [1] => Ok(true),
+        _ => Err(damaged("a boolean that is neither 0 nor 1")),
+    }
+}
+
+/// The integer of a field of 8 bytes.
+#[inline]
+pub(super) fn read_i64(bytes: &[u8], field: &KeyField) -> Result<i64> {
+    Ok(i64::from_be_bytes(read_fixed(bytes, field)?) ^ i64::MIN)
+}
+
+/// The integer of a field of 4 bytes.
+#[inline]
+pub(super) fn read_i32(bytes: &[u8], field: &KeyField) -> Result<i32> {
+    Ok(i32::from_be_bytes(read_fixed(bytes, field)?) ^ i32::MIN)
+}
+
+/// The unscaled value of a numeric field, and the field's length.
+#[inline]
+pub(super) fn read_decimal(bytes: &[u8], size: &NumericSize, field: &KeyField) -> Result<(i128, usize)> {
+    if is_decimal_8(size) {
+        return Ok((i128::from(read_i64(bytes, field)?), 9));
+    }
+    Ok((i128::from_be_bytes(read_fixed(bytes, field)?) ^ i128::MIN, 17))
+}
+
+/// The real of a field.
+#[inline]
+pub(super) fn read_f32(bytes: &[u8], field: &KeyField) -> Result<f32> {
+    let ordered = u32::from_be_bytes(read_fixed(bytes, field)?);
+    let sign = 1 << 31;
+    Ok(f32::from_bits(if ordered & sign != 0 {
+        ordered ^ sign
+    } else {
+        !ordered
+    }))
+}
+
+/// The double precision of a field.
+#[inline]
+pub(super) fn read_f64(bytes: &[u8], field: &KeyField) -> Result<f64> {
+    let ordered = u64::from_be_bytes(read_fixed(bytes, field)?);
+    let sign = 1 << 63;
+    Ok(f64::from_bits(if ordered & sign != 0 {
+        ordered ^ sign
+    } else {
+        !ordered
+    }))
+}
+
+/// The payload of `N` bytes of a field.
+#[inline]
+pub(super) fn read_fixed<const N: usize>(bytes: &[u8], field: &KeyField) -> Result<[u8; N]> {
+    let payload = bytes
+        .get(1..1 + N)
+        .ok_or_else(|| damaged("it ends within a field"))?;
+    let mut fixed: [u8; N] = payload
+        .try_into()
+        .map_err(|_| damaged("it ends within a field"))?;
+    if field.descending {
+        fixed.iter_mut().for_each(|byte| *byte = !*byte);
+    }
+    Ok(fixed)
+}
+
+/// Appends the bytes of a text or bytea field to `out`, and answers the field's length.
+#[inline]
+pub(super) fn read_escaped(bytes: &[u8], field: &KeyField, out: &mut Vec<u8>) -> Result<usize> {
+    let mask = complement(field);
+    let mut at = 1;
+    loop {
+        let rest = bytes.get(at..).ok_or_else(|| damaged("it ends within a field"))?;
+        let zero = rest
+            .iter()
+            .position(|byte| *byte == mask)
+            .ok_or_else(|| damaged("text without an end"))?;
+        let copied = out.len();
+        out.extend_from_slice(&rest[..zero]);
+        if field.descending {
+            out[copied..].iter_mut().for_each(|byte| *byte = !*byte);
+        }
+        at += zero + 2;
+        match rest.get(zero + 1).map(|byte| byte ^ mask) {
+            Some(0x01) => return Ok(at),
+            Some(0xFF) => out.push(0),
+            _ => return Err(damaged("a zero byte that is neither escape nor end")),
+        }
+    }
+}
+
+fn escaped_length(bytes: &[u8], descending: bool) -> Result<usize> {
+    let mask = if descending { 0xFF } else { 0 };
+    let mut at = 1;
+    loop {
+        let rest = bytes.get(at..).ok_or_else(|| damaged("it ends within a field"))?;
+        let zero = rest
+            .iter()
+            .position(|byte| *byte == mask)
+            .ok_or_else(|| damaged("text without an end"))?;
+        at += zero + 2;
+        match rest.get(zero + 1).map(|byte| byte ^ mask) {
+            Some(0x01) => return Ok(at),
+            Some(0xFF) => {}
+            _ => return Err(damaged("a zero byte that is neither escape nor end")),
+        }
+    }
+}
+
+/// `FF` for a DESC field: what every byte is xor-ed with.
+#[inline]
+fn complement(field: &KeyField) -> u8 {
+    if field.descending { 0xFF } else { 0 }
+}
+
+fn null_byte(field: &KeyField) -> u8 {
+    if field.nulls_first != field.descending {
+        TAG_NULL_LOW ^ complement(field)
+    } else {
+        TAG_NULL_HIGH ^ complement(field)
+    }
+}
+
+#[inline]
+fn finish_field(out: &mut [u8], start: usize, field: &KeyField) {
+    if field.descending {
+        out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+pub(super) fn is_decimal_8(size: &NumericSize) -> bool {
+    size.precision <= DECIMAL_8_PRECISION_MAX
+}
+
+/// The unscaled value at the column's scale. What does not fit was not assigned to the column, and is cut to the extremes
+/// so that it still sorts beyond every stored value.
+fn unscaled(value: &Numeric, size: &NumericSize) -> i128 {
+    match value.rescale(size.scale) {
+        Ok(Numeric::Finite { unscaled, .. }) => match unscaled.to_i128() {
+            Some(unscaled) => unscaled,
+            None if unscaled.is_negative() => i128::MIN,
+            None => i128::MAX,
+        },
+        Ok(Numeric::NegativeInfinity) => i128::MIN,
+        Ok(Numeric::Infinity | Numeric::NaN) => i128::MAX,
+        Err(_) if *value < Numeric::from_i64(0) => i128::MIN,
+        Err(_) => i128::MAX,
+    }
+}
+
+#[inline]
+fn put(out: &mut Vec<u8>, tag: u8, payload: &[u8]) {
+    out.push(tag);
+    out.extend_from_slice(payload);
+}
+
+#[inline]
+fn put_i64(out: &mut Vec<u8>, tag: u8, value: i64) {
+    put(out, tag, &(value ^ i64::MIN).to_be_bytes());
+}
+
+#[inline]
+fn put_i32(out: &mut Vec<u8>, tag: u8, value: i32) {
+    put(out, tag, &(value ^ i32::MIN).to_be_bytes());
+}
+
+fn put_decimal(out: &mut Vec<u8>, size: &NumericSize, unscaled: i128) {
+    if is_decimal_8(size) {
+        let cut = unscaled.clamp(i128::from(i64::MIN), i128::from(i64::MAX));
+        put_i64(out, TAG_DECIMAL_8, cut as i64);
+    } else {
+        put(out, TAG_DECIMAL_16, &(unscaled ^ i128::MIN).to_be_bytes());
+    }
+}
+
+fn put_f32(out: &mut Vec<u8>, value: f32) {
+    let bits = if value.is_nan() {
+        0x7FC0_0000
+    } else {
+        (value + 0.0).to_bits()
+    };
+    let sign = 1 << 31;
+    put(
+        out,
+        TAG_FLOAT4,
+        &(if bits & sign != 0 { !bits } else { bits ^ sign }).to_be_bytes(),
+    );
+}
+
+fn put_f64(out: &mut Vec<u8>, value: f64) {
+    let bits = if value.is_nan() {
+        0x7FF8_0000_0000_0000
+    } else {
+        (value + 0.0).to_bits()
+    };
+    let sign = 1 << 63;
+    put(
+        out,
+        TAG_FLOAT8,
+        &(if bits & sign != 0 { !bits } else { bits ^ sign }).to_be_bytes(),
+    );
+}
+
+#[inline]
+fn put_text(out: &mut Vec<u8>, value: &str, ty: &SqlType) {
+    let value = if matches!(ty, SqlType::Char(_)) {
+        value.trim_end_matches(' ')
+    } else {
+        value
+    };
+    put_escaped(out, TAG_TEXT, value.as_bytes());
+}
+
+#[inline]
+fn put_escaped(out: &mut Vec<u8>, tag: u8, value: &[u8]) {
+    out.reserve(value.len() + 3);
+    out.push(tag);
+    let mut rest = value;
+    while let Some(zero) = rest.iter().position(|byte| *byte == 0) {
+        out.extend_from_slice(&rest[..zero]);
+        out.extend_from_slice(&ESCAPED_ZERO);
+        rest = &rest[zero + 1..];
+    }
+    out.extend_from_slice(rest);
+    out.extend_from_slice(&TERMINATOR);
+}
+
+fn damaged(reason: &str) -> Error {
+    Error::Corrupt {
+        what: "key".to_string(),
+        reason: reason.to_string(),
+    }
+}
+
+#[cfg(test)]
+#[path = "key_tests.rs"]
+mod tests;

@@ -1,13 +1,28 @@
-//! Every kind of key that Keyspan stores, as one enum, and how it is written.
+//! Every kind of key that Keyspan stores, as one enum, and how it is written. Whoever builds a key starts here; what a
+//! table's columns are is not known.
 //!
-//! `[table u32 BE][index u16 BE]…`: table ids from 1 up are relations (index 0 is the primary key). Table 0 is the system.
+//! `[table u32 BE][index u16 BE]…`: table ids from 1 up are relations (index 0 is the primary key). Table 0 is the
+//! system: there the kind stands in the place of the index. The picture is in the docs of [`crate::codec`].
 
-use crate::store::KeyRange;
+use super::{KeyRange, prefix_end};
+use crate::{Error, Result};
 
 /// The id of a relation: 1 and up, never used again.
 pub type TableId = u32;
 /// The id of an index within its table: 0 is the primary key; never used again.
 pub type IndexId = u16;
+
+/// The table id under which the system's own records stand.
+const SYSTEM_TABLE: TableId = 0;
+
+const FORMAT: u16 = 0;
+const CATALOG_VERSION: u16 = 1;
+const NEXT_TABLE_ID: u16 = 2;
+const SCHEMA: u16 = 3;
+const RELATION: u16 = 4;
+const DROPPED: u16 = 5;
+const NEXT_ROW_ID: u16 = 6;
+const SEQUENCE: u16 = 7;
 
 /// A kind of key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,27 +34,105 @@ pub enum Keyspace<'a> {
     /// The next table id (u32 BE).
     NextTableId,
     /// The record of a schema, by name.
-    Schema { name: &'a str },
+    Schema {
+        /// Its name, as it is folded.
+        name: &'a str,
+    },
     /// The record of a table or view, by id.
-    Relation { id: TableId },
+    Relation {
+        /// Its id.
+        id: TableId,
+    },
     /// A dropped key range still to be removed: table and, for one index only, its id (`u16::MAX`: the whole table).
-    Dropped { table: TableId, index: IndexId },
+    Dropped {
+        /// The table whose keys are to go.
+        table: TableId,
+        /// The index, or `u16::MAX`.
+        index: IndexId,
+    },
     /// The next value of the hidden row id of a table (i64 BE), reserved in blocks.
-    NextRowId { table: TableId },
+    NextRowId {
+        /// The table.
+        table: TableId,
+    },
     /// The next value of a serial column (i64 BE).
-    Sequence { table: TableId, column: u16 },
+    Sequence {
+        /// The table.
+        table: TableId,
+        /// The id of the column.
+        column: u16,
+    },
     /// A row (index 0) or index entry: the encoded key fields follow.
     Entry {
+        /// The table, from 1 up.
         table: TableId,
+        /// The index; 0 is the primary key.
         index: IndexId,
+        /// The encoded key fields.
         fields: &'a [u8],
     },
 }
 
-impl Keyspace<'_> {
+impl<'a> Keyspace<'a> {
     /// The stored key.
     pub fn encode(&self) -> Vec<u8> {
-        unimplemented!()
+        match self {
+            Keyspace::Format => system_key(FORMAT, &[]),
+            Keyspace::CatalogVersion => system_key(CATALOG_VERSION, &[]),
+            Keyspace::NextTableId => system_key(NEXT_TABLE_ID, &[]),
+            Keyspace::Schema { name } => system_key(SCHEMA, &[name.as_bytes()]),
+            Keyspace::Relation { id } => system_key(RELATION, &[&id.to_be_bytes()]),
+            Keyspace::Dropped { table, index } => {
+                system_key(DROPPED, &[&table.to_be_bytes(), &index.to_be_bytes()])
+            }
+            Keyspace::NextRowId { table } => system_key(NEXT_ROW_ID, &[&table.to_be_bytes()]),
+            Keyspace::Sequence { table, column } => {
+                system_key(SEQUENCE, &[&table.to_be_bytes(), &column.to_be_bytes()])
+            }
+            Keyspace::Entry { table, index, fields } => key_of(*table, *index, &[fields]),
+        }
+    }
+
+    /// What a stored key is; the inverse of [`Keyspace::encode`]. Errors: `Corrupt`.
+    pub fn decode(key: &'a [u8]) -> Result<Keyspace<'a>> {
+        let damaged = || Error::Corrupt {
+            what: "key".to_string(),
+            reason: "no such kind of key".to_string(),
+        };
+        let (table, rest) = key.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let (index, rest) = rest.split_first_chunk::<2>().ok_or_else(damaged)?;
+        let (table, index) = (TableId::from_be_bytes(*table), u16::from_be_bytes(*index));
+        if table != SYSTEM_TABLE {
+            return Ok(Keyspace::Entry {
+                table,
+                index,
+                fields: rest,
+            });
+        }
+        let id_and = |bytes: &[u8]| {
+            bytes
+                .split_first_chunk::<4>()
+                .map(|(id, _)| TableId::from_be_bytes(*id))
+        };
+        let last_u16 = || rest.last_chunk::<2>().map(|bytes| u16::from_be_bytes(*bytes));
+        let found = match (index, rest.len()) {
+            (FORMAT, 0) => Some(Keyspace::Format),
+            (CATALOG_VERSION, 0) => Some(Keyspace::CatalogVersion),
+            (NEXT_TABLE_ID, 0) => Some(Keyspace::NextTableId),
+            (SCHEMA, _) => std::str::from_utf8(rest)
+                .ok()
+                .map(|name| Keyspace::Schema { name }),
+            (RELATION, 4) => id_and(rest).map(|id| Keyspace::Relation { id }),
+            (DROPPED, 6) => id_and(rest)
+                .zip(last_u16())
+                .map(|(table, index)| Keyspace::Dropped { table, index }),
+            (NEXT_ROW_ID, 4) => id_and(rest).map(|table| Keyspace::NextRowId { table }),
+            (SEQUENCE, 6) => id_and(rest)
+                .zip(last_u16())
+                .map(|(table, column)| Keyspace::Sequence { table, column }),
+            _ => None,
+        };
+        found.ok_or_else(damaged)
     }
 }
 
@@ -54,18 +147,152 @@ pub fn entry_prefix(table: TableId, index: IndexId) -> [u8; ENTRY_PREFIX_BYTES] 
 }
 
 /// Every key of a table, all its indexes.
-pub fn table_range(_table: TableId) -> KeyRange {
-    unimplemented!()
+pub fn table_range(table: TableId) -> KeyRange {
+    prefix_range(&table.to_be_bytes())
 }
+
+/// Every key of one index of a table.
+pub fn index_range(table: TableId, index: IndexId) -> KeyRange {
+    prefix_range(&entry_prefix(table, index))
+}
+
 /// All relation records / schema records / dropped ranges: ranges to load a catalog from.
 pub fn relations_range() -> KeyRange {
-    unimplemented!()
+    index_range(SYSTEM_TABLE, RELATION)
 }
+
 /// See [`relations_range`].
 pub fn schemas_range() -> KeyRange {
-    unimplemented!()
+    index_range(SYSTEM_TABLE, SCHEMA)
 }
+
 /// See [`relations_range`].
 pub fn dropped_range() -> KeyRange {
-    unimplemented!()
+    index_range(SYSTEM_TABLE, DROPPED)
+}
+
+fn prefix_range(prefix: &[u8]) -> KeyRange {
+    KeyRange {
+        start: prefix.to_vec(),
+        end: prefix_end(prefix),
+    }
+}
+
+fn system_key(kind: u16, parts: &[&[u8]]) -> Vec<u8> {
+    key_of(SYSTEM_TABLE, kind, parts)
+}
+
+fn key_of(table: TableId, index: u16, parts: &[&[u8]]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(ENTRY_PREFIX_BYTES + parts.iter().map(|part| part.len()).sum::<usize>());
+    key.extend_from_slice(&entry_prefix(table, index));
+    for part in parts {
+        key.extend_from_slice(part);
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn every_kind() -> Vec<Keyspace<'static>> {
+        vec![
+            Keyspace::Format,
+            Keyspace::CatalogVersion,
+            Keyspace::NextTableId,
+            Keyspace::Schema { name: "public" },
+            Keyspace::Schema { name: "übung" },
+            Keyspace::Relation { id: 7 },
+            Keyspace::Dropped {
+                table: 7,
+                index: u16::MAX,
+            },
+            Keyspace::NextRowId { table: 1 },
+            Keyspace::Sequence { table: 1, column: 3 },
+            Keyspace::Entry {
+                table: 1,
+                index: 0,
+                fields: &[0x10, 1],
+            },
+            Keyspace::Entry {
+                table: u32::MAX,
+                index: u16::MAX,
+                fields: &[],
+            },
+        ]
+    }
+
+    #[test]
+    fn every_kind_reads_back_and_is_its_own_key() {
+        let kinds = every_kind();
+        for (i, kind) in kinds.iter().enumerate() {
+            let key = kind.encode();
+            assert_eq!(Keyspace::decode(&key).unwrap(), *kind);
+            assert!(kinds[i + 1..].iter().all(|other| other.encode() != key));
+        }
+    }
+
+    #[test]
+    fn written_keys_stay_as_they_are() {
+        let cases: &[(Keyspace<'_>, &[u8])] = &[
+            (Keyspace::Format, &[0, 0, 0, 0, 0, 0]),
+            (Keyspace::Schema { name: "s" }, &[0, 0, 0, 0, 0, 3, b's']),
+            (Keyspace::Relation { id: 258 }, &[0, 0, 0, 0, 0, 4, 0, 0, 1, 2]),
+            (
+                Keyspace::Dropped { table: 1, index: 2 },
+                &[0, 0, 0, 0, 0, 5, 0, 0, 0, 1, 0, 2],
+            ),
+            (
+                Keyspace::Entry {
+                    table: 1,
+                    index: 2,
+                    fields: &[9],
+                },
+                &[0, 0, 0, 1, 0, 2, 9],
+            ),
+        ];
+        for (kind, key) in cases {
+            assert_eq!(kind.encode(), *key);
+        }
+    }
+
+    #[test]
+    fn ranges_hold_their_kind_and_nothing_else() {
+        let within = |range: &KeyRange, key: &[u8]| {
+            key >= range.start.as_slice() && range.end.as_deref().is_none_or(|end| key < end)
+        };
+        for kind in every_kind() {
+            let key = kind.encode();
+            assert_eq!(
+                within(&relations_range(), &key),
+                matches!(kind, Keyspace::Relation { .. })
+            );
+            assert_eq!(
+                within(&schemas_range(), &key),
+                matches!(kind, Keyspace::Schema { .. })
+            );
+            assert_eq!(
+                within(&dropped_range(), &key),
+                matches!(kind, Keyspace::Dropped { .. })
+            );
+            assert_eq!(
+                within(&table_range(1), &key),
+                matches!(kind, Keyspace::Entry { table: 1, .. })
+            );
+        }
+        assert_eq!(table_range(u32::MAX).end, None);
+    }
+
+    #[test]
+    fn damaged_keys_are_refused() {
+        for key in [
+            &[][..],
+            &[0, 0, 0],
+            &[0, 0, 0, 0, 0, 9],
+            &[0, 0, 0, 0, 0, 4, 1],
+            &[0, 0, 0, 0, 0, 3, 0xFF],
+        ] {
+            assert_eq!(Keyspace::decode(key).unwrap_err().sqlstate(), "XX001");
+        }
+    }
 }

@@ -1,9 +1,117 @@
 //! Bytes of keys and rows. `key`: order-preserving fields. `row`: the value of a row. `keyspace`: every kind of key
-//! that is stored. Knows nothing of transactions or SQL.
+//! that is stored. Used by `store` (ranges), `catalog` and `table`; knows nothing of transactions or SQL.
+//!
+//! # The format, byte by byte
+//!
+//! Everything Keyspan stores is one ordered map from byte strings to byte strings. A key opens with six bytes that say
+//! whose it is; [`keyspace::Keyspace`] is the one list of what may follow. All integers in keys are big-endian, because
+//! keys are compared; all integers in row values are little-endian, because they are only read.
+//!
+//! ```text
+//! key of a row or index entry
+//! +-----------------+-------------+---------+---------+----
+//! | table id        | index id    | field 1 | field 2 | …
+//! | u32 BE, from 1  | u16 BE, 0 = |  (see   |         |
+//! |                 | primary key |  below) |         |
+//! +-----------------+-------------+---------+---------+----
+//!
+//! key of the system: table id 0, then the kind in place of the index id, then what tells its records apart
+//! 00 00 00 00 | 00 00                                 Format         the data directory's format number
+//! 00 00 00 00 | 00 01                                 CatalogVersion counts schema changes
+//! 00 00 00 00 | 00 02                                 NextTableId
+//! 00 00 00 00 | 00 03 | name                          Schema         UTF-8 to the end of the key
+//! 00 00 00 00 | 00 04 | table u32 BE                  Relation
+//! 00 00 00 00 | 00 05 | table u32 BE | index u16 BE   Dropped        index FFFF: the whole table
+//! 00 00 00 00 | 00 06 | table u32 BE                  NextRowId
+//! 00 00 00 00 | 00 07 | table u32 BE | column u16 BE  Sequence
+//! ```
+//!
+//! ## Key fields
+//!
+//! A field is a tag byte and a payload. Comparing two keys of one index byte by byte compares their rows as SQL does,
+//! field after field, because (1) no field is a proper prefix of another of the same column, so a comparison never runs
+//! out of one field into the next, and (2) within a field bytes order as values do. A DESC field is the bitwise
+//! complement of the whole field, tag included.
+//!
+//! ```text
+//! type                             tag  payload
+//! NULL, index columns only       08|F0  nothing; 08 stands before every value, F0 behind (before complement)
+//! boolean                           10  00 or 01
+//! smallint, integer, bigint         20  8 bytes, sign bit flipped
+//! numeric(p<=18,s)                  30  8 bytes, unscaled value, sign bit flipped
+//! numeric(p<=38,s)                  34  16 bytes, the same
+//! real                              40  4 bytes, IEEE: sign bit set -> all bits flipped, else sign bit flipped
+//! double precision                  44  8 bytes, the same
+//! date                              50  4 bytes, days since 1970-01-01, sign bit flipped
+//! time                              54  8 bytes, microseconds of the day, sign bit flipped
+//! timestamp                         58  8 bytes, microseconds since 1970-01-01, sign bit flipped
+//! timestamp with time zone          5C  8 bytes, microseconds since 1970-01-01 UTC, sign bit flipped
+//! uuid                              60  16 bytes
+//! text, varchar(n), char(n)         70  UTF-8 with 00 written 00 FF, then 00 01; char(n) without trailing blanks
+//! bytea                             74  bytes, the same
+//! ```
+//!
+//! ```text
+//! ('ab', 7) as (text ASC, integer ASC)     70 61 62 00 01 | 20 80 00 00 00 00 00 00 07
+//! ('ab', 7) as (text DESC, integer ASC)    8F 9E 9D FF FE | 20 80 00 00 00 00 00 00 07
+//! ('a\0',)  as (bytea ASC)                 74 61 00 FF 00 01
+//! (NULL,)   as (integer ASC NULLS LAST)    F0
+//! (NULL,)   as (integer DESC NULLS FIRST)  0F      (F0, complemented)
+//! ```
+//!
+//! Invariants, each held by a test in `key`:
+//!
+//! 1. Bytes of two rows compare as the rows do, for every mix of types, directions and places of NULL.
+//! 2. What `encode` writes `decode` reads back, up to −0 (reads +0) and NaN (reads the one NaN).
+//! 3. Rows that share their first fields are exactly those in `[prefix, prefix_end(prefix))`.
+//! 4. No field begins with 00 or FF, so `prefix_end` of a field's prefix always exists.
+//!
+//! ## Row values
+//!
+//! One entry a row; the key columns are in the key and not repeated here. A reader finds a column by binary search and
+//! decodes only what it was asked for. *Absent is not NULL*: an absent column reads as the default recorded when it was
+//! added to the table.
+//!
+//! ```text
+//! +----+-------+-----------+------------+------------+-------------+--------------+-----------------+------+--------+
+//! | 01 | flags | count     | write time | expiry     | column ids  | NULL bits    | end offsets     | data | CRC32C |
+//! | u8 | u8    | n: u16 LE | i64 LE     | i64 LE     | n × u16 LE, | ⌈n/8⌉ bytes, | n × u16 LE, or  |      | u32 LE |
+//! |    |       |           | if flag 02 | if flag 04 | rising      | if flag 08   | u32 LE: flag 01 |      |        |
+//! +----+-------+-----------+------------+------------+-------------+--------------+-----------------+------+--------+
+//! ```
+//!
+//! Column `i` is `data[end(i-1) .. end(i)]`, with `end(-1) = 0`; bit `i % 8` of byte `i / 8` of the NULL bits says that
+//! it is present and NULL (its data is then empty). The checksum covers everything before it. What the data of a column
+//! holds:
+//!
+//! ```text
+//! boolean                          00 or 01
+//! smallint / integer / bigint      2 / 4 / 8 bytes LE; a reader takes any of them, so widening rewrites nothing
+//! oid, regclass                    8 bytes LE
+//! real / double precision          4 / 8 bytes LE, IEEE
+//! numeric(p<=18,s) / (p<=38,s)     8 / 16 bytes LE, unscaled value
+//! numeric                          scale u8, then the unscaled value LE in as few bytes as hold its sign
+//! text, varchar(n), json, jsonb …  UTF-8
+//! char(n)                          UTF-8 without trailing blanks, padded again when read
+//! bytea, uuid                      the bytes
+//! date                             4 bytes LE, days since 1970-01-01
+//! time, timestamp, timestamptz     8 bytes LE, microseconds
+//! interval                         months i32 LE, days i32 LE, microseconds i64 LE
+//! arrays, int2vector               count u32 LE, then for each element its length u32 LE (FFFFFFFF: NULL) and data
+//! ```
 
 pub mod key;
 pub mod keyspace;
 pub mod row;
+
+/// A sorted half-open range of keys: `start` inclusive, `end` exclusive; `None` is the end of the keyspace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyRange {
+    /// First key of the range.
+    pub start: Vec<u8>,
+    /// First key after the range.
+    pub end: Option<Vec<u8>>,
+}
 
 /// The smallest key above every key that starts with `prefix`: trailing FF dropped, last byte plus one.
 /// `None`: there is none.

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::Settings;
 use crate::catalog::Catalog;
+use crate::table::Sequences;
 use crate::txn::Transaction;
 use crate::types::{FormatSettings, SqlType, Value};
 
@@ -14,6 +15,8 @@ pub struct StatementContext {
     pub txn: Arc<Transaction>,
     /// The catalog as the transaction sees it.
     pub catalog: Arc<Catalog>,
+    /// Row ids and serial values of the server's store.
+    pub sequences: Arc<Sequences>,
     /// The session's settings.
     pub settings: Arc<Settings>,
     /// Bound parameters: `$1` first. Text-format parameters of undecided type are `Value::Unknown`.

@@ -12,16 +12,8 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use crate::Result;
+pub use crate::codec::KeyRange;
 pub use page::Page;
-
-/// A sorted half-open range of keys: `start` inclusive, `end` exclusive; `None` is the end of the keyspace.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeyRange {
-    /// First key of the range.
-    pub start: Vec<u8>,
-    /// First key after the range.
-    pub end: Option<Vec<u8>>,
-}
 
 /// What a scan walks, and how.
 #[derive(Debug, Clone)]

@@ -1,12 +1,30 @@
 //! `SqlType`: every type a column, parameter or result may have, with PostgreSQL's name and OID and the Arrow type
 //! that carries it. Types that share an Arrow type (text, varchar(n), json …) are told apart by field metadata.
+//! Everybody uses it; it knows nothing of values.
+//!
+//! [`TYPES`] is the one table of types: OIDs, names, aliases and widths are read from there and stand nowhere else.
 
-use arrow::datatypes::{DataType, Field};
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::Result;
+use arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
+
+use crate::error::{Error, Result};
 
 /// The field metadata key that holds the SQL type's name where the Arrow type alone does not tell it.
 pub const TYPE_METADATA_KEY: &str = "keyspan.type";
+
+/// The most digits a numeric column has.
+pub const NUMERIC_PRECISION_MAX: u8 = 38;
+/// Precision and scale of the Decimal256 that carries bare `numeric`: 38 digits on both sides of the point.
+pub(super) const BARE_NUMERIC_PRECISION: u8 = 76;
+/// See [`BARE_NUMERIC_PRECISION`].
+pub(super) const BARE_NUMERIC_SCALE: i8 = 38;
+/// The longest varchar(n) and char(n), in characters; PostgreSQL's.
+pub(super) const CHARACTERS_MAX: u32 = 10_485_760;
+
+/// Bytes of the header that PostgreSQL counts into the modifiers of varchar, char and numeric.
+const MODIFIER_HEADER: i32 = 4;
 
 /// Precision (1–38 digits in all) and scale (digits behind the point) of `numeric(p,s)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -77,56 +95,466 @@ pub enum SqlType {
     Void,
 }
 
-impl SqlType {
-    /// PostgreSQL's OID of the type.
-    pub fn oid(&self) -> u32 {
-        unimplemented!()
+/// One type without modifiers, as `pg_type` describes it: a row of [`TYPES`].
+#[derive(Debug)]
+pub struct TypeRow {
+    /// The type; varchar without a length, char(1) and bare numeric stand for their families.
+    pub ty: SqlType,
+    /// pg_type.oid.
+    pub oid: u32,
+    /// pg_type.typarray.
+    pub array_oid: u32,
+    /// pg_type.typname.
+    pub catalog_name: &'static str,
+    /// The name that `format_type` prints, without modifier.
+    pub sql_name: &'static str,
+    /// pg_type.typlen; -1 when the width varies.
+    pub length: i16,
+    /// Further names that SQL text may use.
+    pub aliases: &'static [&'static str],
+}
+
+const fn row(
+    ty: SqlType,
+    oids: (u32, u32),
+    catalog_name: &'static str,
+    sql_name: &'static str,
+    length: i16,
+    aliases: &'static [&'static str],
+) -> TypeRow {
+    TypeRow {
+        ty,
+        oid: oids.0,
+        array_oid: oids.1,
+        catalog_name,
+        sql_name,
+        length,
+        aliases,
     }
+}
+
+/// Every type but the arrays, which are `array_oid` of their element. Lindorm's names stand among the aliases.
+pub static TYPES: &[TypeRow] = &[
+    row(SqlType::Bool, (16, 1000), "bool", "boolean", 1, &[]),
+    row(
+        SqlType::Bytea,
+        (17, 1001),
+        "bytea",
+        "bytea",
+        -1,
+        &["varbinary", "binary"],
+    ),
+    row(SqlType::InternalChar, (18, 1002), "char", "\"char\"", 1, &[]),
+    row(SqlType::Name, (19, 1003), "name", "name", 64, &[]),
+    row(SqlType::Int8, (20, 1016), "int8", "bigint", 8, &[]),
+    row(SqlType::Int2, (21, 1005), "int2", "smallint", 2, &["tinyint"]),
+    row(
+        SqlType::Int2Vector,
+        (22, 1006),
+        "int2vector",
+        "int2vector",
+        -1,
+        &[],
+    ),
+    row(SqlType::Int4, (23, 1007), "int4", "integer", 4, &["int"]),
+    row(SqlType::Text, (25, 1009), "text", "text", -1, &[]),
+    row(SqlType::Oid, (26, 1028), "oid", "oid", 4, &[]),
+    row(SqlType::Json, (114, 199), "json", "json", -1, &[]),
+    row(SqlType::Float4, (700, 1021), "float4", "real", 4, &[]),
+    row(
+        SqlType::Float8,
+        (701, 1022),
+        "float8",
+        "double precision",
+        8,
+        &["double", "float"],
+    ),
+    row(SqlType::Unknown, (705, 0), "unknown", "unknown", -2, &[]),
+    row(
+        SqlType::Char(1),
+        (1042, 1014),
+        "bpchar",
+        "character",
+        -1,
+        &["nchar", "national character", "national char"],
+    ),
+    row(
+        SqlType::Varchar(None),
+        (1043, 1015),
+        "varchar",
+        "character varying",
+        -1,
+        VARCHAR_ALIASES,
+    ),
+    row(SqlType::Date, (1082, 1182), "date", "date", 4, &[]),
+    row(
+        SqlType::Time,
+        (1083, 1183),
+        "time",
+        "time without time zone",
+        8,
+        &[],
+    ),
+    row(
+        SqlType::Timestamp,
+        (1114, 1115),
+        "timestamp",
+        "timestamp without time zone",
+        8,
+        &[],
+    ),
+    row(
+        SqlType::TimestampTz,
+        (1184, 1185),
+        "timestamptz",
+        "timestamp with time zone",
+        8,
+        &[],
+    ),
+    row(SqlType::Interval, (1186, 1187), "interval", "interval", 16, &[]),
+    row(
+        SqlType::Numeric(None),
+        (1700, 1231),
+        "numeric",
+        "numeric",
+        -1,
+        &["decimal", "dec"],
+    ),
+    row(SqlType::Regclass, (2205, 2210), "regclass", "regclass", 4, &[]),
+    row(SqlType::Void, (2278, 0), "void", "void", 4, &[]),
+    row(SqlType::Uuid, (2950, 2951), "uuid", "uuid", 16, &[]),
+    row(SqlType::Jsonb, (3802, 3807), "jsonb", "jsonb", -1, &[]),
+];
+
+const VARCHAR_ALIASES: &[&str] = &[
+    "char varying",
+    "nchar varying",
+    "national character varying",
+    "national char varying",
+];
+
+/// The OID that undecided and missing types are sent with.
+const TEXT_OID: u32 = 25;
+/// The OID of char(n).
+const BPCHAR_OID: u32 = 1042;
+
+impl SqlType {
+    /// PostgreSQL's OID of the type. Unknown and Void answer text's, because that is what clients are told.
+    pub fn oid(&self) -> u32 {
+        match self {
+            SqlType::Array(element) => element.type_row().array_oid,
+            SqlType::Unknown | SqlType::Void => TEXT_OID,
+            other => other.type_row().oid,
+        }
+    }
+
     /// The type modifier of RowDescription and pg_attribute.atttypmod; -1 when there is none.
     pub fn modifier(&self) -> i32 {
-        unimplemented!()
+        match self {
+            SqlType::Varchar(Some(length)) | SqlType::Char(length) => {
+                i32::try_from(*length).map_or(-1, |length| length + MODIFIER_HEADER)
+            }
+            SqlType::Numeric(Some(size)) => {
+                ((i32::from(size.precision) << 16) | i32::from(size.scale)) + MODIFIER_HEADER
+            }
+            SqlType::Array(element) => element.modifier(),
+            _ => -1,
+        }
     }
+
     /// The width in bytes of pg_type.typlen; -1 when it varies.
     pub fn length(&self) -> i16 {
-        unimplemented!()
+        match self {
+            SqlType::Array(_) | SqlType::Unknown | SqlType::Void => -1,
+            other => other.type_row().length,
+        }
     }
+
     /// The name as `format_type` prints it, modifier included: `character varying(10)`, `timestamp without time zone`.
     pub fn name(&self) -> String {
-        unimplemented!()
+        let base = self.base_name();
+        match self {
+            SqlType::Array(element) => format!("{}[]", element.name()),
+            SqlType::Varchar(Some(length)) | SqlType::Char(length) => format!("{base}({length})"),
+            SqlType::Numeric(Some(size)) => format!("{base}({},{})", size.precision, size.scale),
+            _ => base.to_string(),
+        }
     }
+
+    /// The name without modifier, as PostgreSQL's conversion errors give it: `numeric`, `character varying`. For an
+    /// array it is its element's.
+    pub fn base_name(&self) -> &'static str {
+        match self {
+            SqlType::Array(element) => element.base_name(),
+            other => other.type_row().sql_name,
+        }
+    }
+
+    /// pg_type.typname: `int4`, `varchar`, `_text`.
+    pub fn catalog_name(&self) -> String {
+        match self {
+            SqlType::Array(element) => format!("_{}", element.catalog_name()),
+            other => other.type_row().catalog_name.to_string(),
+        }
+    }
+
     /// The type with this OID and modifier (as clients give them in Parse), if we have it.
-    pub fn from_oid(_oid: u32, _modifier: i32) -> Option<SqlType> {
-        unimplemented!()
+    pub fn from_oid(oid: u32, modifier: i32) -> Option<SqlType> {
+        if oid == 0 {
+            return Some(SqlType::Unknown);
+        }
+        if oid == BPCHAR_OID && modifier < MODIFIER_HEADER {
+            return Some(SqlType::Text); // bpchar of no length: padding it would change it
+        }
+        let row = TYPES.iter().find(|row| row.oid == oid || row.array_oid == oid)?;
+        let element = row.ty.with_modifier(modifier);
+        Some(if row.oid == oid {
+            element
+        } else {
+            SqlType::Array(Box::new(element))
+        })
     }
+
     /// The type that a name in SQL text means, any alias of PostgreSQL's and Lindorm's (`int`, `varchar`, `double`,
-    /// `tinyint`, `varbinary`, `decimal` …), lower case, with its modifiers: `from_name("varchar", &[10])`. `None`: unknown.
-    /// Errors: 22023 for a modifier out of range.
-    pub fn from_name(_name: &str, _modifiers: &[i64]) -> Result<Option<SqlType>> {
-        unimplemented!()
+    /// `tinyint`, `varbinary`, `decimal` …), lower case, with its modifiers: `from_name("varchar", &[10])`; a trailing
+    /// `[]` or a leading `_` makes an array. `None`: unknown. The precision of timestamp(p), time(p) and interval(p) is
+    /// checked and then not kept: all three hold microseconds.
+    /// Errors: 22023 for a modifier out of range, 42601 where the type takes none.
+    pub fn from_name(name: &str, modifiers: &[i64]) -> Result<Option<SqlType>> {
+        let name = name.trim();
+        if let Some(element) = name.strip_suffix("[]").or_else(|| name.strip_prefix('_')) {
+            let element = SqlType::from_name(element, modifiers)?;
+            // Arrays of arrays are the same type in PostgreSQL.
+            return Ok(element.map(|element| match element {
+                SqlType::Array(_) => element,
+                element => SqlType::Array(Box::new(element)),
+            }));
+        }
+        match name {
+            "char" => return SqlType::Char(1).with_modifiers(modifiers).map(Some),
+            "float" if !modifiers.is_empty() => return float_of_bits(modifiers).map(Some),
+            _ => {}
+        }
+        let named = TYPES
+            .iter()
+            .filter(|row| row.ty != SqlType::InternalChar || name == row.sql_name);
+        let found = named
+            .into_iter()
+            .find(|row| row.catalog_name == name || row.sql_name == name || row.aliases.contains(&name));
+        match found {
+            Some(row) if row.oid == BPCHAR_OID && name == "bpchar" && modifiers.is_empty() => {
+                Ok(Some(SqlType::Text))
+            }
+            Some(row) => row.ty.with_modifiers(modifiers).map(Some),
+            None => Ok(None),
+        }
     }
+
     /// The Arrow type that carries it.
     pub fn arrow_type(&self) -> DataType {
-        unimplemented!()
+        match self {
+            SqlType::Bool => DataType::Boolean,
+            SqlType::Int2 => DataType::Int16,
+            SqlType::Int4 => DataType::Int32,
+            SqlType::Int8 | SqlType::Oid | SqlType::Regclass => DataType::Int64,
+            SqlType::Float4 => DataType::Float32,
+            SqlType::Float8 => DataType::Float64,
+            SqlType::Numeric(Some(size)) => DataType::Decimal128(size.precision, size.scale as i8),
+            SqlType::Numeric(None) => DataType::Decimal256(BARE_NUMERIC_PRECISION, BARE_NUMERIC_SCALE),
+            SqlType::Text
+            | SqlType::Varchar(_)
+            | SqlType::Char(_)
+            | SqlType::Json
+            | SqlType::Jsonb
+            | SqlType::Name
+            | SqlType::InternalChar
+            | SqlType::Unknown => DataType::Utf8,
+            SqlType::Bytea => DataType::Binary,
+            SqlType::Date => DataType::Date32,
+            SqlType::Time => DataType::Time64(TimeUnit::Microsecond),
+            SqlType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+            SqlType::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            SqlType::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
+            SqlType::Uuid => DataType::FixedSizeBinary(16),
+            SqlType::Array(element) => list_of(element.arrow_type()),
+            SqlType::Int2Vector => list_of(DataType::Int16),
+            SqlType::Void => DataType::Null,
+        }
     }
+
     /// An Arrow field that carries it, with the metadata that tells it from others of the same Arrow type.
-    pub fn field(&self, _name: &str, _nullable: bool) -> Field {
-        unimplemented!()
+    pub fn field(&self, name: &str, nullable: bool) -> Field {
+        let field = Field::new(name, self.arrow_type(), nullable);
+        if SqlType::from_arrow(field.data_type()) == *self {
+            return field;
+        }
+        field.with_metadata(HashMap::from([(TYPE_METADATA_KEY.to_string(), self.name())]))
     }
-    /// The SQL type of an Arrow field: by metadata when present, else the natural one (Utf8 is text, Int64 bigint …).
-    pub fn from_field(_field: &Field) -> SqlType {
-        unimplemented!()
+
+    /// The SQL type of an Arrow field: by metadata when present and true to the Arrow type (an expression may have
+    /// passed the metadata of its argument on), else the natural one (Utf8 is text, Int64 bigint …).
+    pub fn from_field(field: &Field) -> SqlType {
+        let declared = field
+            .metadata()
+            .get(TYPE_METADATA_KEY)
+            .and_then(|name| SqlType::from_formatted(name));
+        match declared {
+            Some(ty) if same_carrier(&ty.arrow_type(), field.data_type()) => ty,
+            _ => SqlType::from_arrow(field.data_type()),
+        }
     }
-    /// The natural SQL type of an Arrow type.
-    pub fn from_arrow(_data_type: &DataType) -> SqlType {
-        unimplemented!()
+
+    /// The natural SQL type of an Arrow type: the one whose values it can hold. What PostgreSQL has no type for is text.
+    pub fn from_arrow(data_type: &DataType) -> SqlType {
+        match data_type {
+            DataType::Null => SqlType::Void,
+            DataType::Boolean => SqlType::Bool,
+            DataType::Int8 | DataType::UInt8 | DataType::Int16 => SqlType::Int2,
+            DataType::UInt16 | DataType::Int32 => SqlType::Int4,
+            DataType::UInt32 | DataType::UInt64 | DataType::Int64 => SqlType::Int8,
+            DataType::Float16 | DataType::Float32 => SqlType::Float4,
+            DataType::Float64 => SqlType::Float8,
+            DataType::Decimal32(precision, scale)
+            | DataType::Decimal64(precision, scale)
+            | DataType::Decimal128(precision, scale) => {
+                SqlType::Numeric(u8::try_from(*scale).ok().map(|scale| NumericSize {
+                    precision: *precision,
+                    scale,
+                }))
+            }
+            DataType::Decimal256(_, _) => SqlType::Numeric(None),
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => SqlType::Bytea,
+            DataType::FixedSizeBinary(16) => SqlType::Uuid,
+            DataType::FixedSizeBinary(_) => SqlType::Bytea,
+            DataType::Date32 => SqlType::Date,
+            DataType::Date64 | DataType::Timestamp(_, None) => SqlType::Timestamp,
+            DataType::Timestamp(_, Some(_)) => SqlType::TimestampTz,
+            DataType::Time32(_) | DataType::Time64(_) => SqlType::Time,
+            DataType::Interval(_) | DataType::Duration(_) => SqlType::Interval,
+            DataType::List(item)
+            | DataType::LargeList(item)
+            | DataType::FixedSizeList(item, _)
+            | DataType::ListView(item)
+            | DataType::LargeListView(item) => match SqlType::from_field(item) {
+                nested @ SqlType::Array(_) => nested,
+                element => SqlType::Array(Box::new(element)),
+            },
+            DataType::Dictionary(_, value) => SqlType::from_arrow(value),
+            DataType::RunEndEncoded(_, value) => SqlType::from_field(value),
+            DataType::Utf8
+            | DataType::LargeUtf8
+            | DataType::Utf8View
+            | DataType::Struct(_)
+            | DataType::Union(_, _)
+            | DataType::Map(_, _) => SqlType::Text,
+        }
     }
+
     /// Integers, floats and numerics.
     pub fn is_number(&self) -> bool {
-        unimplemented!()
+        self.is_integer() || matches!(self, SqlType::Float4 | SqlType::Float8 | SqlType::Numeric(_))
     }
+
+    /// smallint, integer, bigint.
+    pub fn is_integer(&self) -> bool {
+        matches!(self, SqlType::Int2 | SqlType::Int4 | SqlType::Int8)
+    }
+
     /// text, varchar, char, name, unknown.
     pub fn is_string(&self) -> bool {
-        unimplemented!()
+        matches!(
+            self,
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::Unknown
+        )
+    }
+
+    /// The row of [`TYPES`] of its family; an array's is its element's.
+    pub fn type_row(&self) -> &'static TypeRow {
+        let family = match self {
+            SqlType::Array(element) => return element.type_row(),
+            SqlType::Numeric(_) => &SqlType::Numeric(None),
+            SqlType::Varchar(_) => &SqlType::Varchar(None),
+            SqlType::Char(_) => &SqlType::Char(1),
+            other => other,
+        };
+        TYPES
+            .iter()
+            .find(|row| row.ty == *family)
+            .expect("every type has its row in TYPES")
+    }
+
+    /// The type with PostgreSQL's internal modifier, as [`SqlType::modifier`] answers it.
+    fn with_modifier(&self, modifier: i32) -> SqlType {
+        let size = match u32::try_from(modifier.saturating_sub(MODIFIER_HEADER)) {
+            Ok(size @ 1..) => size,
+            _ => return self.clone(),
+        };
+        match self {
+            SqlType::Varchar(_) => SqlType::Varchar(Some(size)),
+            SqlType::Char(_) => SqlType::Char(size),
+            SqlType::Numeric(_) => {
+                let (precision, scale) = ((size >> 16) as u8, (size & 0xFFFF) as u8);
+                let fits = (1..=NUMERIC_PRECISION_MAX).contains(&precision) && scale <= precision;
+                SqlType::Numeric(fits.then_some(NumericSize { precision, scale }))
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The type with the modifiers that SQL text gives it.
+    fn with_modifiers(&self, modifiers: &[i64]) -> Result<SqlType> {
+        match (self, modifiers) {
+            (_, []) => Ok(self.clone()),
+            (SqlType::Varchar(_), [length]) => {
+                character_length(*length, "varchar").map(|n| SqlType::Varchar(Some(n)))
+            }
+            (SqlType::Char(_), [length]) => character_length(*length, "char").map(SqlType::Char),
+            (SqlType::Numeric(_), [precision]) => {
+                numeric_size(*precision, 0).map(|size| SqlType::Numeric(Some(size)))
+            }
+            (SqlType::Numeric(_), [precision, scale]) => {
+                numeric_size(*precision, *scale).map(|size| SqlType::Numeric(Some(size)))
+            }
+            (SqlType::Numeric(_) | SqlType::Varchar(_) | SqlType::Char(_), _) => {
+                Err(invalid_modifier(format!(
+                    "invalid {} type modifier",
+                    self.type_row().catalog_name.to_uppercase()
+                )))
+            }
+            (SqlType::Timestamp | SqlType::TimestampTz | SqlType::Time | SqlType::Interval, [precision]) => {
+                if *precision < 0 {
+                    let name = self.type_row().catalog_name.to_uppercase();
+                    return Err(invalid_modifier(format!(
+                        "{name}({precision}) precision must not be negative"
+                    )));
+                }
+                Ok(self.clone())
+            }
+            _ => Err(Error::Syntax {
+                message: format!(
+                    "type modifier is not allowed for type \"{}\"",
+                    self.type_row().catalog_name
+                ),
+                position: 0,
+            }),
+        }
+    }
+
+    /// Reads what [`SqlType::name`] writes.
+    fn from_formatted(formatted: &str) -> Option<SqlType> {
+        if let Some(element) = formatted.strip_suffix("[]") {
+            return SqlType::from_formatted(element).map(|element| SqlType::Array(Box::new(element)));
+        }
+        let (name, modifiers) = match formatted.strip_suffix(')').and_then(|rest| rest.split_once('(')) {
+            Some((name, list)) => (
+                name,
+                list.split(',')
+                    .map(|m| m.parse().ok())
+                    .collect::<Option<Vec<i64>>>()?,
+            ),
+            None => (formatted, Vec::new()),
+        };
+        SqlType::from_name(name, &modifiers).ok().flatten()
     }
 }
 
@@ -134,5 +562,223 @@ impl SqlType {
 impl std::fmt::Display for SqlType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.name())
+    }
+}
+
+fn list_of(element: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new(
+        Field::LIST_FIELD_DEFAULT_NAME,
+        element,
+        true,
+    )))
+}
+
+/// Whether two Arrow types carry the same values, however laid out.
+fn same_carrier(declared: &DataType, found: &DataType) -> bool {
+    match (declared, found) {
+        (DataType::Utf8, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => true,
+        (DataType::Binary, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) => true,
+        (DataType::List(declared), DataType::List(found) | DataType::LargeList(found)) => {
+            same_carrier(declared.data_type(), found.data_type())
+        }
+        (declared, DataType::Dictionary(_, found)) => same_carrier(declared, found),
+        (declared, found) => declared == found,
+    }
+}
+
+fn invalid_modifier(message: String) -> Error {
+    Error::InvalidParameter { message, hint: None }
+}
+
+fn character_length(length: i64, type_name: &str) -> Result<u32> {
+    if length < 1 {
+        return Err(invalid_modifier(format!(
+            "length for type {type_name} must be at least 1"
+        )));
+    }
+    u32::try_from(length)
+        .ok()
+        .filter(|length| *length <= CHARACTERS_MAX)
+        .ok_or_else(|| {
+            invalid_modifier(format!(
+                "length for type {type_name} cannot exceed {CHARACTERS_MAX}"
+            ))
+        })
+}
+
+fn numeric_size(precision: i64, scale: i64) -> Result<NumericSize> {
+    let precision = match u8::try_from(precision) {
+        Ok(precision @ 1..=NUMERIC_PRECISION_MAX) => precision,
+        _ => {
+            let message =
+                format!("NUMERIC precision {precision} must be between 1 and {NUMERIC_PRECISION_MAX}");
+            return Err(invalid_modifier(message));
+        }
+    };
+    match u8::try_from(scale) {
+        Ok(scale) if scale <= precision => Ok(NumericSize { precision, scale }),
+        _ => Err(invalid_modifier(format!(
+            "NUMERIC scale {scale} must be between 0 and precision {precision}"
+        ))),
+    }
+}
+
+/// `float(n)`: n counts binary digits.
+fn float_of_bits(modifiers: &[i64]) -> Result<SqlType> {
+    match modifiers {
+        [1..=24] => Ok(SqlType::Float4),
+        [25..=53] => Ok(SqlType::Float8),
+        [bits] if *bits < 1 => Err(invalid_modifier(
+            "precision for type float must be at least 1 bit".to_string(),
+        )),
+        _ => Err(invalid_modifier(
+            "precision for type float must be less than 54 bits".to_string(),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str, modifiers: &[i64]) -> SqlType {
+        SqlType::from_name(name, modifiers).unwrap().unwrap()
+    }
+
+    #[test]
+    fn names_and_aliases_of_postgresql_and_lindorm() {
+        let cases: &[(&str, &[i64], &str)] = &[
+            ("bool", &[], "boolean"),
+            ("tinyint", &[], "smallint"),
+            ("int", &[], "integer"),
+            ("int4", &[], "integer"),
+            ("int8", &[], "bigint"),
+            ("double", &[], "double precision"),
+            ("float", &[], "double precision"),
+            ("float", &[24], "real"),
+            ("decimal", &[10, 2], "numeric(10,2)"),
+            ("dec", &[10], "numeric(10,0)"),
+            ("numeric", &[], "numeric"),
+            ("varchar", &[], "character varying"),
+            ("varchar", &[10], "character varying(10)"),
+            ("char", &[], "character(1)"),
+            ("character", &[3], "character(3)"),
+            ("\"char\"", &[], "\"char\""),
+            ("varbinary", &[], "bytea"),
+            ("timestamp", &[3], "timestamp without time zone"),
+            ("timestamptz", &[], "timestamp with time zone"),
+            ("varchar[]", &[10], "character varying(10)[]"),
+            ("_int4", &[], "integer[]"),
+            ("bpchar", &[], "text"),
+        ];
+        for (name, modifiers, expected) in cases {
+            assert_eq!(named(name, modifiers).name(), *expected, "{name}{modifiers:?}");
+        }
+        assert_eq!(SqlType::from_name("geometry", &[]).unwrap(), None);
+    }
+
+    #[test]
+    fn modifiers_out_of_range_are_refused_in_postgresqls_words() {
+        let cases: &[(&str, &[i64], &str, &str)] = &[
+            (
+                "varchar",
+                &[0],
+                "22023",
+                "length for type varchar must be at least 1",
+            ),
+            (
+                "char",
+                &[10_485_761],
+                "22023",
+                "length for type char cannot exceed 10485760",
+            ),
+            (
+                "numeric",
+                &[39],
+                "22023",
+                "NUMERIC precision 39 must be between 1 and 38",
+            ),
+            (
+                "numeric",
+                &[3, 4],
+                "22023",
+                "NUMERIC scale 4 must be between 0 and precision 3",
+            ),
+            ("numeric", &[3, 1, 1], "22023", "invalid NUMERIC type modifier"),
+            (
+                "float",
+                &[54],
+                "22023",
+                "precision for type float must be less than 54 bits",
+            ),
+            (
+                "int4",
+                &[4],
+                "42601",
+                "type modifier is not allowed for type \"int4\"",
+            ),
+        ];
+        for (name, modifiers, state, message) in cases {
+            let error = SqlType::from_name(name, modifiers).unwrap_err();
+            assert_eq!((error.sqlstate(), error.to_string().as_str()), (*state, *message));
+        }
+    }
+
+    fn every_type() -> Vec<SqlType> {
+        let mut types: Vec<SqlType> = TYPES.iter().map(|row| row.ty.clone()).collect();
+        types.extend([
+            SqlType::Varchar(Some(10)),
+            SqlType::Char(7),
+            SqlType::Numeric(Some(NumericSize {
+                precision: 10,
+                scale: 2,
+            })),
+            SqlType::Numeric(Some(NumericSize {
+                precision: 38,
+                scale: 38,
+            })),
+        ]);
+        let arrays: Vec<SqlType> = types
+            .iter()
+            .filter(|ty| ty.type_row().array_oid != 0)
+            .map(|ty| SqlType::Array(Box::new(ty.clone())))
+            .collect();
+        types.extend(arrays);
+        types
+    }
+
+    #[test]
+    fn fields_tell_every_type_apart() {
+        for ty in every_type() {
+            assert_eq!(SqlType::from_field(&ty.field("c", true)), ty);
+        }
+    }
+
+    #[test]
+    fn oid_and_modifier_tell_every_type_apart() {
+        for ty in every_type() {
+            let expected = match &ty {
+                SqlType::Unknown | SqlType::Void => SqlType::Text,
+                other => other.clone(),
+            };
+            assert_eq!(SqlType::from_oid(ty.oid(), ty.modifier()), Some(expected));
+        }
+        assert_eq!(SqlType::from_oid(0, -1), Some(SqlType::Unknown));
+        assert_eq!(SqlType::from_oid(705, -1), Some(SqlType::Unknown));
+        assert_eq!(SqlType::from_oid(1042, -1), Some(SqlType::Text));
+        assert_eq!(SqlType::from_oid(1700, i32::MIN), Some(SqlType::Numeric(None)));
+        assert_eq!(SqlType::from_oid(4_000_000, -1), None);
+    }
+
+    #[test]
+    fn metadata_of_another_arrow_type_is_not_believed() {
+        let cast = SqlType::Varchar(Some(3))
+            .field("c", true)
+            .with_data_type(DataType::Int32);
+        assert_eq!(SqlType::from_field(&cast), SqlType::Int4);
+        let view = SqlType::Varchar(Some(3))
+            .field("c", true)
+            .with_data_type(DataType::Utf8View);
+        assert_eq!(SqlType::from_field(&view), SqlType::Varchar(Some(3)));
     }
 }
