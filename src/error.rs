@@ -97,7 +97,8 @@ pub enum Error {
     /// A duplicate key (23505); `key` is `(a, b)=(1, 2)`.
     #[error("duplicate key value violates unique constraint \"{constraint}\"")]
     UniqueViolation { constraint: String, key: String },
-    /// A filter without a bound on the first key column (53400); `columns` are the first columns of the usable keys.
+    /// A filter without a bound on the first key column (53400); `column` is the first column of its key,
+    /// empty when the table has none.
     #[error("This query may be a full table scan and thus may have unpredictable performance")]
     FullScan { table: String, column: String, hint: String },
     /// A multi-get of too many keys (54000).
@@ -314,6 +315,9 @@ impl Error {
         match self {
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
             Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
+            Error::FullScan { table, column, .. } if column.is_empty() => {
+                Some(format!("Table \"{table}\" has no primary key that a condition could bound."))
+            }
             Error::FullScan { table, column, .. } => Some(format!(
                 "The condition puts no bound on \"{column}\", the first key column of \"{table}\"."
             )),
