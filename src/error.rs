@@ -17,7 +17,11 @@ pub enum Error {
     UndefinedTable { name: String, nearest: Option<String> },
     /// A column that does not exist; `hint` says what to write instead. `position` counts characters from 1, 0 unknown.
     #[error("column {name} does not exist")]
-    UndefinedColumn { name: String, hint: Option<String>, position: usize },
+    UndefinedColumn {
+        name: String,
+        hint: Option<String>,
+        position: usize,
+    },
     /// A column name that two relations of the query have.
     #[error("column reference \"{name}\" is ambiguous")]
     AmbiguousColumn { name: String },
@@ -30,6 +34,18 @@ pub enum Error {
     /// A schema that does not exist.
     #[error("schema \"{name}\" does not exist")]
     UndefinedSchema { name: String },
+    /// An unqualified CREATE while no schema of the search path exists (3F000).
+    #[error("no schema has been selected to create in")]
+    NoCreationSchema,
+    /// A name that users may not give (42939): a schema that starts with `pg_`.
+    #[error("unacceptable {kind} name \"{name}\"")]
+    ReservedName { kind: &'static str, name: String },
+    /// The action is not allowed on this object (42501).
+    #[error("permission denied: {message}")]
+    NotAllowed { message: String },
+    /// Other objects need the object to be dropped (2BP01); `dependents` are PostgreSQL's DETAIL lines.
+    #[error("cannot drop {object} because other objects depend on it")]
+    DependentObjects { object: String, dependents: Vec<String> },
     /// CREATE of something that is already there; `kind` is `relation`, `schema`, `column` …
     #[error("{kind} \"{name}\" already exists")]
     Duplicate { kind: DuplicateKind, name: String },
@@ -38,10 +54,18 @@ pub enum Error {
     DuplicateColumn { name: String },
     /// An object of another kind than the statement needs (`"v" is not a table`).
     #[error("\"{name}\" is not a {expected}")]
-    WrongObjectType { name: String, expected: &'static str, hint: Option<String> },
+    WrongObjectType {
+        name: String,
+        expected: &'static str,
+        hint: Option<String>,
+    },
     /// The statement is valid SQL that PostgreSQL refuses on its structure (42601, 42803, 42P10 …).
     #[error("{message}")]
-    InvalidStatement { state: StatementFault, message: String, hint: Option<String> },
+    InvalidStatement {
+        state: StatementFault,
+        message: String,
+        hint: Option<String>,
+    },
     /// A setting that does not exist.
     #[error("unrecognized configuration parameter \"{name}\"")]
     UndefinedSetting { name: String, nearest: Option<String> },
@@ -93,23 +117,47 @@ pub enum Error {
     // ---- constraints and limits ---------------------------------------------------------------------------------
     /// NULL in a NOT NULL or key column (23502).
     #[error("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint")]
-    NotNullViolation { table: String, column: String, row: String },
+    NotNullViolation {
+        table: String,
+        column: String,
+        row: String,
+    },
     /// A duplicate key (23505); `key` is `(a, b)=(1, 2)`.
     #[error("duplicate key value violates unique constraint \"{constraint}\"")]
     UniqueViolation { constraint: String, key: String },
+<<<<<<< HEAD
     /// A filter without a bound on the first key column (53400); `column` is the first column of its key,
     /// empty when the table has none.
+=======
+    /// A duplicate found while a unique index was built (23505); `key` as above.
+    #[error("could not create unique index \"{index}\"")]
+    DuplicateInIndex { index: String, key: String },
+    /// A filter without a bound on the first key column (53400); `columns` are the first columns of the usable keys.
+>>>>>>> origin/main
     #[error("This query may be a full table scan and thus may have unpredictable performance")]
-    FullScan { table: String, column: String, hint: String },
+    FullScan {
+        table: String,
+        column: String,
+        hint: String,
+    },
     /// A multi-get of too many keys (54000).
     #[error("Multi Get Plan query too many rows in one select")]
     TooManyKeys { keys: u128, keys_max: usize },
     /// A key column, key or row value above its limit (54000).
     #[error("{what} of {bytes} bytes exceeds the limit of {bytes_max} bytes")]
-    TooLarge { what: String, bytes: usize, bytes_max: usize, setting: &'static str },
+    TooLarge {
+        what: String,
+        bytes: usize,
+        bytes_max: usize,
+        setting: &'static str,
+    },
     /// Another limit of the server (54000, 54001, 53200, 53300): `setting` is what raises it.
     #[error("{message}")]
-    LimitExceeded { state: Limit, message: String, hint: String },
+    LimitExceeded {
+        state: Limit,
+        message: String,
+        hint: String,
+    },
 
     // ---- transactions and the store -----------------------------------------------------------------------------
     /// A statement in a failed transaction block (25P02).
@@ -135,7 +183,11 @@ pub enum Error {
     DataDirInUse { path: String },
     /// The data directory was written by a newer release (0A000).
     #[error("data directory \"{path}\" has format {found}, this release reads up to {supported}")]
-    DataDirFormat { path: String, found: u32, supported: u32 },
+    DataDirFormat {
+        path: String,
+        found: u32,
+        supported: u32,
+    },
     /// Stored bytes that do not decode (XX001).
     #[error("{what} is damaged: {reason}")]
     Corrupt { what: String, reason: String },
@@ -243,7 +295,10 @@ impl Error {
             Error::AmbiguousColumn { .. } => "42702",
             Error::UndefinedFunction { .. } => "42883",
             Error::UndefinedObject { .. } | Error::UndefinedSetting { .. } => "42704",
-            Error::UndefinedSchema { .. } => "3F000",
+            Error::UndefinedSchema { .. } | Error::NoCreationSchema => "3F000",
+            Error::ReservedName { .. } => "42939",
+            Error::NotAllowed { .. } => "42501",
+            Error::DependentObjects { .. } => "2BP01",
             Error::Duplicate { kind, .. } => match kind {
                 DuplicateKind::Relation => "42P07",
                 DuplicateKind::Schema => "42P06",
@@ -282,7 +337,7 @@ impl Error {
             Error::CardinalityViolation | Error::ConflictRowTwice => "21000",
             Error::CannotCoerce { .. } => "42846",
             Error::NotNullViolation { .. } => "23502",
-            Error::UniqueViolation { .. } => "23505",
+            Error::UniqueViolation { .. } | Error::DuplicateInIndex { .. } => "23505",
             Error::FullScan { .. } => "53400",
             Error::TooManyKeys { .. } | Error::TooLarge { .. } => "54000",
             Error::LimitExceeded { state, .. } => match state {
@@ -314,6 +369,7 @@ impl Error {
     pub fn detail(&self) -> Option<String> {
         match self {
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
+            Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
             Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
             Error::FullScan { table, column, .. } if column.is_empty() => {
                 Some(format!("Table \"{table}\" has no primary key that a condition could bound."))
@@ -325,6 +381,10 @@ impl Error {
                 "The conditions name {keys} keys; at most {keys_max} may be fetched in one statement."
             )),
             Error::NumericOutOfRange { detail, .. } => detail.clone(),
+            Error::ReservedName { .. } => {
+                Some("The prefix \"pg_\" is reserved for system schemas.".to_string())
+            }
+            Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
             _ => None,
         }
     }
@@ -350,6 +410,9 @@ impl Error {
                 "Split the IN lists over several statements, or raise keyspan.multi_get_max_keys.".to_string(),
             ),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
+            Error::DependentObjects { .. } => {
+                Some("Use DROP ... CASCADE to drop the dependent objects too.".to_string())
+            }
             Error::ConflictRowTwice => Some(
                 "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."
                     .to_string(),
@@ -378,7 +441,9 @@ impl Error {
 
     /// A bug in us, with what was expected.
     pub fn internal(message: impl Into<String>) -> Error {
-        Error::Internal { message: message.into() }
+        Error::Internal {
+            message: message.into(),
+        }
     }
 }
 

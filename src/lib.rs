@@ -2,19 +2,44 @@
 //!
 //! Modules stand in the order of dependency; each may use only what stands before it (the `tidy` test checks):
 //! `error < types < codec < store < txn < catalog < table < plan < exec < sql < session < wire`.
+//!
+//! # The life of a statement
+//!
+//! `SELECT * FROM orders WHERE channel = 'alipay' AND id > 'a0089' LIMIT 10`, from socket to socket:
+//!
+//! 1. `wire` frames the bytes into a `PgWireFrontendMessage` and hands its text to the connection's [`session::Session`].
+//! 2. [`sql::parse`] splits the text and makes each part a [`sql::Statement`]: PostgreSQL's tree, plus what is ours
+//!    (UPSERT, hints, ALLOW FILTERING).
+//! 3. The session opens or continues a [`txn::Transaction`]: one [`store::Snapshot`] and the writes buffered over it.
+//! 4. [`catalog::Catalog::load`] gives the schema as that snapshot sees it; together they are the
+//!    [`exec::StatementContext`] the statement runs in.
+//! 5. `sql` resolves names. A plain SELECT over one table becomes a `DirectSelect`; anything else a DataFusion
+//!    `LogicalPlan` ([`sql::query::PlannedQuery`]) whose table scans come back to step 6.
+//! 6. WHERE becomes a [`plan::Predicate`], then boxes, then a [`plan::AccessPath`]: points, ranges, or an error that
+//!    teaches ([`plan::plan_access`]).
+//! 7. [`exec::scan::scan_batches`] reads the path through the transaction: a [`store::Page`] at a time from
+//!    [`store::Scan`], or values by multi-get.
+//! 8. [`table::RowDecoder`] turns stored keys and values into Arrow `RecordBatch`es; a residual predicate filters them.
+//! 9. `wire` encodes each batch into DataRow messages as the socket takes them; nothing collects a result, and a client
+//!    that stops reading stops the scan.
+//! 10. A write instead buffers [`store::Write`]s in its transaction; COMMIT hands them as one [`store::Batch`] to the
+//!     committer, which answers once a group of them is durable.
 
-pub mod error;
-pub mod types;
-pub mod codec;
-pub mod store;
-pub mod txn;
 pub mod catalog;
-pub mod table;
-pub mod plan;
+pub mod codec;
+pub mod error;
 pub mod exec;
-pub mod sql;
+pub mod plan;
 pub mod session;
+pub mod sql;
+pub mod store;
+pub mod table;
+pub mod txn;
+pub mod types;
 pub mod wire;
+
+#[cfg(test)]
+mod tidy;
 
 
 pub use error::{Error, Result};

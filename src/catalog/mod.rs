@@ -1,22 +1,71 @@
 //! Schemas, tables, views, columns, options: records in the same store, loaded into one immutable `Catalog`.
+//! The session loads it once a statement; `sql::ddl` and dynamic columns change it through [`CatalogWriter`].
 //! Knows nothing of SQL text or DataFusion.
+//!
+//! # Stored records
+//!
+//! | key ([`Keyspace`](crate::codec::keyspace::Keyspace)) | value |
+//! |---|---|
+//! | `CatalogVersion` | u64 BE: rises with every change of any record below |
+//! | `NextTableId` | u32 BE: the next number for a table, view, schema or index |
+//! | `Schema { name }` | a schema record |
+//! | `Relation { id }` | a table or view record |
+//! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
+//!
+//! A record is `[format u8 = 1][kind u8: 'S', 'T' or 'V'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
+//! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them; constants as the
+//! text form of their column's type (time zone UTC), `null` for NULL; other defaults as SQL text.
+//!
+//! # Invariants
+//!
+//! - Whoever changes a record writes `CatalogVersion` in the same transaction, *checked*: schema changes are serial, so
+//!   a version number names one state of the whole catalog, and a cached `Catalog` with that number is that state.
+//! - A new version is the old one plus a random step, so that a transaction that was rolled back and a later one that
+//!   committed never share a number (a cache filled inside the first would pass for the second).
+//! - A table's `id` is the prefix of its keys and never used again; TRUNCATE gives a table a new id, under the same oid.
+//! - Every transaction that writes rows of a table guards the table's record key.
+//!
+//! # Object ids
+//!
+//! Tables, views, schemas and indexes take their numbers from one counter; the oid that PostgreSQL's catalogs show is
+//! the number + 16384 ([`FIRST_OID`]), like PostgreSQL's first user object. A key constraint shares the oid of its index
+//! (they stand in different catalogs), a table's row type that of the table. Built-in schemas have fixed oids below it.
 
+mod change;
+mod nearest;
+mod reclaim;
+mod record;
 mod table_def;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::codec::keyspace::TableId;
-use crate::Result;
+use crate::codec::keyspace::{self, Keyspace, TableId};
+use crate::store::{KeyRange, Page, ScanRequest};
 use crate::txn::Transaction;
-pub use table_def::{ColumnDef, ColumnDefault, IndexDef, KeyColumn, TableDef, TableOptions};
+use crate::{Error, Result};
+pub use change::{CatalogWriter, NewDynamicColumn};
+pub use nearest::nearest_name;
+pub use reclaim::reclaim_dropped;
+pub use table_def::{COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, KeyColumn, TableDef, TableOptions};
+
+/// The oid of the object with number 0: PostgreSQL's FirstNormalObjectId.
+pub const FIRST_OID: u32 = 16384;
+
+/// Schemas that are always there, with their oids (PostgreSQL's where it has them).
+pub const BUILTIN_SCHEMAS: [(&str, u32); 4] = [
+    ("pg_catalog", 11),
+    ("public", 2200),
+    ("information_schema", 13000),
+    ("keyspan", 16000),
+];
 
 /// Everything the catalog holds, as of one transaction's view. Immutable; shared by `Arc`.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
-    /// Counts schema changes.
+    /// Rises with every schema change; equal versions mean equal catalogs.
     pub version: u64,
-    /// Schemas by name (`public` and `keyspan` always there).
+    /// Schemas by name (the built-in ones are always there).
     pub schemas: BTreeMap<String, SchemaDef>,
     /// Tables and views by schema and name.
     pub relations: BTreeMap<(String, String), Relation>,
@@ -59,14 +108,266 @@ pub struct ViewDef {
     pub search_path: Vec<String>,
     /// COMMENT ON VIEW.
     pub comment: Option<String>,
+    /// Comments on its columns, by name.
+    #[serde(default)]
+    pub column_comments: BTreeMap<String, String>,
+    /// Oids of the tables and views its query reads.
+    #[serde(default)]
+    pub depends_on: Vec<u32>,
+}
+
+impl ViewDef {
+    /// Its oid in pg_class.
+    pub fn oid(&self) -> u32 {
+        FIRST_OID + self.id
+    }
+}
+
+impl Relation {
+    /// Its oid in pg_class.
+    pub fn oid(&self) -> u32 {
+        match self {
+            Relation::Table(table) => table.oid,
+            Relation::View(view) => view.oid(),
+        }
+    }
+    /// The id under which its record is stored.
+    pub fn id(&self) -> TableId {
+        match self {
+            Relation::Table(table) => table.id,
+            Relation::View(view) => view.id,
+        }
+    }
+    /// Its schema.
+    pub fn schema(&self) -> &str {
+        match self {
+            Relation::Table(table) => &table.schema,
+            Relation::View(view) => &view.schema,
+        }
+    }
+    /// Its name within the schema.
+    pub fn name(&self) -> &str {
+        match self {
+            Relation::Table(table) => &table.name,
+            Relation::View(view) => &view.name,
+        }
+    }
+    /// The table, unless it is a view.
+    pub fn get_table(&self) -> Option<&Arc<TableDef>> {
+        match self {
+            Relation::Table(table) => Some(table),
+            Relation::View(_) => None,
+        }
+    }
 }
 
 impl Catalog {
-    /// The catalog as the transaction sees it: `cached` when its version still stands, else loaded anew.
-    pub async fn load(_txn: &Transaction, _cached: Option<Arc<Catalog>>) -> Result<Arc<Catalog>> { unimplemented!() }
+    /// A catalog with the built-in schemas and nothing else.
+    pub fn empty() -> Catalog {
+        let schemas = BUILTIN_SCHEMAS
+            .iter()
+            .map(|(name, oid)| {
+                let schema = SchemaDef {
+                    name: name.to_string(),
+                    oid: *oid,
+                    comment: None,
+                };
+                (name.to_string(), schema)
+            })
+            .collect();
+        Catalog {
+            version: 0,
+            schemas,
+            relations: BTreeMap::new(),
+        }
+    }
+
+    /// The catalog as the transaction sees it: `cached` when its version still stands (one get), else loaded anew,
+    /// with the definitions of `cached` for records that did not change.
+    pub async fn load(txn: &Transaction, cached: Option<Arc<Catalog>>) -> Result<Arc<Catalog>> {
+        let version = version(txn).await?;
+        match cached {
+            Some(cached) if cached.version == version && !cached.schemas.is_empty() => Ok(cached),
+            cached => Ok(Arc::new(load_all(txn, version, cached.as_deref()).await?)),
+        }
+    }
+
     /// The relation that `name` means: in `schema`, or in the first schema of `search_path` that has it.
-    /// Errors: 42P01 with the nearest name, 3F000.
-    pub fn relation(&self, _schema: Option<&str>, _name: &str, _search_path: &[String]) -> Result<&Relation> { unimplemented!() }
+    /// Errors: 42P01 with the nearest name.
+    pub fn relation(&self, schema: Option<&str>, name: &str, search_path: &[String]) -> Result<&Relation> {
+        self.get_relation(schema, name, search_path)
+            .ok_or_else(|| self.undefined_relation(schema, name, search_path))
+    }
+
     /// As `relation`, `None` when there is none.
-    pub fn get_relation(&self, _schema: Option<&str>, _name: &str, _search_path: &[String]) -> Option<&Relation> { unimplemented!() }
+    pub fn get_relation(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+        search_path: &[String],
+    ) -> Option<&Relation> {
+        match schema {
+            Some(schema) => self.relations.get(&(schema.to_string(), name.to_string())),
+            None => search_path
+                .iter()
+                .find_map(|schema| self.relations.get(&(schema.clone(), name.to_string()))),
+        }
+    }
+
+    /// The error for a name that no relation has: 42P01 with the nearest name that is visible.
+    pub fn undefined_relation(&self, schema: Option<&str>, name: &str, search_path: &[String]) -> Error {
+        let visible = self.relations.keys().filter(|(in_schema, _)| match schema {
+            Some(schema) => in_schema == schema,
+            None => search_path.contains(in_schema),
+        });
+        let nearest = nearest_name(name, visible.map(|(_, name)| name.as_str()));
+        match schema {
+            Some(schema) => Error::UndefinedTable {
+                name: format!("{schema}.{name}"),
+                nearest: nearest.map(|nearest| format!("{schema}.{nearest}")),
+            },
+            None => Error::UndefinedTable {
+                name: name.to_string(),
+                nearest: nearest.map(str::to_string),
+            },
+        }
+    }
+
+    /// The schema. Errors: 3F000.
+    pub fn schema(&self, name: &str) -> Result<&SchemaDef> {
+        self.schemas.get(name).ok_or_else(|| Error::UndefinedSchema {
+            name: name.to_string(),
+        })
+    }
+
+    /// The schema in which an unqualified CREATE makes its object: the first of `search_path` that exists and may be
+    /// written. Errors: 3F000 `no schema has been selected to create in`.
+    pub fn creation_schema<'a>(&self, search_path: &'a [String]) -> Result<&'a str> {
+        search_path
+            .iter()
+            .map(String::as_str)
+            .find(|schema| self.schemas.contains_key(*schema) && !is_system_schema(schema))
+            .ok_or(Error::NoCreationSchema)
+    }
+
+    /// All tables.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+        self.relations.values().filter_map(Relation::get_table)
+    }
+
+    /// All views.
+    pub fn views(&self) -> impl Iterator<Item = &Arc<ViewDef>> {
+        self.relations.values().filter_map(|relation| match relation {
+            Relation::View(view) => Some(view),
+            Relation::Table(_) => None,
+        })
+    }
+
+    /// The views whose queries read the relation with this oid, directly.
+    pub fn views_reading(&self, oid: u32) -> impl Iterator<Item = &Arc<ViewDef>> {
+        self.views().filter(move |view| view.depends_on.contains(&oid))
+    }
+
+    /// The table and the secondary index of this name. Index names are unique within a schema, among relations too.
+    pub fn get_index(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+        search_path: &[String],
+    ) -> Option<(&Arc<TableDef>, &IndexDef)> {
+        let find_in = |schema: &str| {
+            self.tables()
+                .filter(|table| table.schema == schema)
+                .find_map(|table| {
+                    let index = table.all_indexes().find(|index| index.name == name)?;
+                    Some((table, index))
+                })
+        };
+        match schema {
+            Some(schema) => find_in(schema),
+            None => search_path.iter().find_map(|schema| find_in(schema)),
+        }
+    }
+
+    /// Whether a table, view or index of the schema has the name.
+    pub fn is_name_taken(&self, schema: &str, name: &str) -> bool {
+        self.relations
+            .contains_key(&(schema.to_string(), name.to_string()))
+            || self.get_index(Some(schema), name, &[]).is_some()
+    }
+
+    /// Adds or replaces a relation (tests, and statements that look at their own changes).
+    pub fn insert_relation(&mut self, relation: Relation) {
+        let key = (relation.schema().to_string(), relation.name().to_string());
+        self.relations.insert(key, relation);
+    }
 }
+
+/// Whether only the system may create objects in the schema.
+pub fn is_system_schema(name: &str) -> bool {
+    name.starts_with("pg_") || name == "information_schema"
+}
+
+/// The key under which a relation's record stands: what every write to a table guards.
+pub fn record_key(id: TableId) -> Vec<u8> {
+    Keyspace::Relation { id }.encode()
+}
+
+/// The catalog's version as the transaction sees it; 0 before the first change.
+pub(crate) async fn version(txn: &Transaction) -> Result<u64> {
+    let values = txn.get_many(&[Keyspace::CatalogVersion.encode()]).await?;
+    match values.get(0) {
+        None => Ok(0),
+        Some(bytes) => bytes
+            .try_into()
+            .map(u64::from_be_bytes)
+            .map_err(|_| Error::Corrupt {
+                what: "catalog version".to_string(),
+                reason: format!("{} bytes instead of 8", bytes.len()),
+            }),
+    }
+}
+
+/// Reads every record, keeping the definitions of `cached` for records whose version is the same.
+async fn load_all(txn: &Transaction, version: u64, cached: Option<&Catalog>) -> Result<Catalog> {
+    let known: HashMap<TableId, &Arc<TableDef>> = cached
+        .iter()
+        .flat_map(|cached| cached.tables())
+        .map(|table| (table.id, table))
+        .collect();
+    let mut catalog = Catalog {
+        version,
+        ..Catalog::empty()
+    };
+    for (_, value) in read_range(txn, keyspace::schemas_range()).await? {
+        let schema = record::decode_schema(&value)?;
+        catalog.schemas.insert(schema.name.clone(), schema);
+    }
+    for (_, value) in read_range(txn, keyspace::relations_range()).await? {
+        catalog.insert_relation(record::decode_relation(&value, &known)?);
+    }
+    Ok(catalog)
+}
+
+/// All entries of a small range of the system's keys.
+async fn read_range(txn: &Transaction, range: KeyRange) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut scan = txn.scan(ScanRequest {
+        ranges: vec![range],
+        reverse: false,
+        keys_only: false,
+        page_rows_max: 1_000,
+        page_bytes_max: 1 << 20,
+    });
+    let mut entries = Vec::new();
+    let mut page = Page::new();
+    loop {
+        scan.next_page(&mut page).await?;
+        if page.is_empty() {
+            return Ok(entries);
+        }
+        entries.extend(page.iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,12 +5,17 @@ use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
 use crate::types::{SqlType, Value};
 
+/// The columns a table may have, dynamic ones included: PostgreSQL's limit.
+pub const COLUMNS_MAX: usize = 1600;
+
 /// A table's record. Cloned and changed by DDL, then written back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableDef {
-    /// Its id: never used again, also its oid outside (plus an offset).
+    /// The prefix of its keys: never used again. TRUNCATE gives the table a new one.
     pub id: TableId,
-    /// Counts changes of this record.
+    /// Its oid in pg_class, for as long as it lives.
+    pub oid: u32,
+    /// The catalog version that last changed this record.
     pub version: u64,
     /// Schema and name.
     pub schema: String,
@@ -62,22 +67,30 @@ pub enum ColumnDefault {
     Expression { sql: String },
     /// The next value of the column's own sequence (serial types).
     Sequence,
+    /// The same for `GENERATED … AS IDENTITY`; `always`: writes may not give a value of their own.
+    Identity { always: bool },
     /// The hidden row id.
     RowId,
 }
 
 /// A key over columns: the primary key or an index.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct IndexDef {
-    /// 0 is the primary key.
+    /// 0 is the primary key; never used again within the table.
     pub id: IndexId,
+    /// Its oid in pg_class, and in pg_constraint when it is a constraint's.
+    pub oid: u32,
     /// `orders_pkey`.
     pub name: String,
     /// Its columns in key order.
     pub columns: Vec<KeyColumn>,
-    /// UNIQUE (always true for the primary key).
+    /// UNIQUE (always true for the primary key). Unique indexes have an entry for every row, from their creation on,
+    /// whether plans may read them or not: the entries are what enforces uniqueness.
     pub unique: bool,
-    /// Whether it is kept up to date and may be read.
+    /// Declared as a constraint (PRIMARY KEY, UNIQUE), not by CREATE INDEX.
+    #[serde(default)]
+    pub constraint: bool,
+    /// Whether plans may read it.
     pub built: bool,
 }
 
@@ -101,14 +114,30 @@ pub struct TableOptions {
     pub full_scan_allowed: bool,
 }
 
+impl ColumnDef {
+    /// Whether its values come from a sequence of its own.
+    pub fn is_serial(&self) -> bool {
+        matches!(
+            self.default,
+            Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. })
+        )
+    }
+}
+
 impl TableDef {
+    /// Its oid in pg_class.
+    pub fn oid(&self) -> u32 {
+        self.oid
+    }
     /// The visible columns, in the order of `SELECT *`.
     pub fn visible_columns(&self) -> impl Iterator<Item = &ColumnDef> {
         self.columns.iter().filter(|column| !column.hidden)
     }
     /// Position in `columns` of a visible column by name.
     pub fn column_index(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| !column.hidden && column.name == name)
+        self.columns
+            .iter()
+            .position(|column| !column.hidden && column.name == name)
     }
     /// Position in `columns` of a column id.
     pub fn column_index_by_id(&self, id: ColumnId) -> Option<usize> {
@@ -125,13 +154,32 @@ impl TableDef {
             .iter()
             .filter_map(|key| {
                 let column = &self.columns[self.column_index_by_id(key.column)?];
-                Some(KeyField { ty: column.ty.clone(), descending: key.descending, nulls_first: key.nulls_first })
+                Some(KeyField {
+                    ty: column.ty.clone(),
+                    descending: key.descending,
+                    nulls_first: key.nulls_first,
+                })
             })
             .collect()
     }
+    /// The primary key and the secondary indexes.
+    pub fn all_indexes(&self) -> impl Iterator<Item = &IndexDef> {
+        std::iter::once(&self.primary_key).chain(&self.indexes)
+    }
+    /// Secondary indexes whose entries every write keeps.
+    pub fn kept_indexes(&self) -> impl Iterator<Item = &IndexDef> {
+        self.indexes.iter().filter(|index| index.unique || index.built)
+    }
+    /// Whether the column is one of the primary key's.
+    pub fn is_key_column(&self, id: ColumnId) -> bool {
+        self.primary_key.columns.iter().any(|key| key.column == id)
+    }
     /// Positions in `columns` of the primary key's columns, in key order.
     pub fn key_columns(&self) -> Vec<usize> {
-        self.primary_key.columns.iter().filter_map(|key| self.column_index_by_id(key.column)).collect()
+        self.primary_key
+            .columns
+            .iter()
+            .filter_map(|key| self.column_index_by_id(key.column))
+            .collect()
     }
 }
-

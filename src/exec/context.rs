@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use super::Settings;
 use crate::catalog::Catalog;
+use crate::table::Sequences;
 use crate::txn::Transaction;
-use crate::types::{SqlType, Value};
+use crate::types::{FormatSettings, SqlType, Value};
 
 /// What one statement runs in: a transaction, the catalog as that transaction sees it, settings, parameters.
 #[derive(Debug, Clone)]
@@ -14,6 +15,8 @@ pub struct StatementContext {
     pub txn: Arc<Transaction>,
     /// The catalog as the transaction sees it.
     pub catalog: Arc<Catalog>,
+    /// Row ids and serial values of the server's store.
+    pub sequences: Arc<Sequences>,
     /// The session's settings.
     pub settings: Arc<Settings>,
     /// Bound parameters: `$1` first. Text-format parameters of undecided type are `Value::Unknown`.
@@ -30,6 +33,18 @@ pub struct StatementContext {
     pub database: Arc<str>,
     /// `pg_backend_pid()`.
     pub process_id: i32,
+}
+
+impl StatementContext {
+    /// Raises a notice; it reaches the client before the statement's result.
+    pub fn notice(&self, notice: Notice) {
+        self.notices.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(notice);
+    }
+
+    /// What reading and printing values depends on.
+    pub fn format_settings(&self) -> FormatSettings {
+        FormatSettings { time_zone: self.settings.time_zone }
+    }
 }
 
 /// A NOTICE or WARNING to the client.

@@ -4,6 +4,7 @@
 use chrono_tz::Tz;
 
 use crate::plan::FullScanPolicy;
+use crate::table::Limits;
 
 /// The settings a statement reads, typed.
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub struct Settings {
     pub multi_get_keys_max: usize,
     /// keyspan.ranges_max.
     pub ranges_max: usize,
+    /// keyspan.key_column_bytes_max, keyspan.key_bytes_max, keyspan.value_bytes_max.
+    pub limits: Limits,
     /// statement_timeout in milliseconds; 0: none.
     pub statement_timeout_ms: u64,
     /// synchronous_commit: `false` answers before the commit is durable.

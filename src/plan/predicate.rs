@@ -228,27 +228,28 @@ impl Predicate {
     /// The columns it names, sorted, each once.
     pub fn columns(&self) -> Vec<usize> {
         let mut columns = Vec::new();
-        self.collect_columns(&mut columns);
+        self.for_each_column(&mut |column| columns.push(column));
         columns.sort_unstable();
         columns.dedup();
         columns
     }
 
-    fn collect_columns(&self, into: &mut Vec<usize>) {
+    /// Calls `visit` with every column it names; a column named twice is visited twice.
+    pub fn for_each_column(&self, visit: &mut dyn FnMut(usize)) {
         match self {
             Predicate::Constant(_) => {}
             Predicate::Compare { column, .. }
             | Predicate::InList { column, .. }
             | Predicate::IsNull { column }
             | Predicate::IsTrue { column }
-            | Predicate::Like { column, .. } => into.push(*column),
+            | Predicate::Like { column, .. } => visit(*column),
             Predicate::RowCompare { columns, .. }
             | Predicate::RowIn { columns, .. }
-            | Predicate::Opaque { columns } => into.extend(columns),
+            | Predicate::Opaque { columns } => columns.iter().for_each(|column| visit(*column)),
             Predicate::And(children) | Predicate::Or(children) => {
-                children.iter().for_each(|child| child.collect_columns(into));
+                children.iter().for_each(|child| child.for_each_column(visit));
             }
-            Predicate::Not(child) | Predicate::Is { child, .. } => child.collect_columns(into),
+            Predicate::Not(child) | Predicate::Is { child, .. } => child.for_each_column(visit),
         }
     }
 

@@ -5,4 +5,6 @@ use crate::Result;
 use crate::exec::StatementContext;
 
 /// Runs a statement that changes the catalog inside the transaction; answers its command tag.
-pub async fn execute(_ctx: &StatementContext, _statement: &Statement) -> Result<String> { unimplemented!() }
+pub async fn execute(_ctx: &StatementContext, _statement: &Statement) -> Result<String> {
+    unimplemented!()
+}

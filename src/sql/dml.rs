@@ -19,7 +19,15 @@ pub struct WriteResult {
 }
 
 /// Runs a write inside the transaction (the caller commits).
-pub async fn execute(_ctx: &StatementContext, _statement: &Statement) -> Result<WriteResult> { unimplemented!() }
+pub async fn execute(_ctx: &StatementContext, _statement: &Statement) -> Result<WriteResult> {
+    unimplemented!()
+}
 
 /// Parameter types and RETURNING columns of a write, without running it.
-pub async fn describe(_ctx: &StatementContext, _statement: &Statement, _parameters: &[Option<SqlType>]) -> Result<super::Description> { unimplemented!() }
+pub async fn describe(
+    _ctx: &StatementContext,
+    _statement: &Statement,
+    _parameters: &[Option<SqlType>],
+) -> Result<super::Description> {
+    unimplemented!()
+}

@@ -1,17 +1,30 @@
 //! Text to statement: dialect, names resolved against our catalog, DDL, DML, hints; SELECTs by the direct path or by
 //! DataFusion. Knows nothing of sockets.
 
+mod comment;
 pub mod ddl;
+mod direct;
 pub mod dml;
+mod explain;
+mod names;
+mod parameters;
+mod predicate;
 pub mod query;
 mod statement;
+mod symmetric;
+mod tokens;
+mod unwritten;
+
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use futures::stream::BoxStream;
+use sqlparser::ast;
 
-use crate::Result;
+use crate::{Error, Result};
 use crate::exec::{OutputColumn, StatementContext};
-use crate::types::SqlType;
+use crate::types::{SqlType, Value};
+use direct::DirectSelect;
 pub use statement::{Statement, parse};
 
 /// A stream of result batches; dropping it stops the work behind it.
@@ -20,7 +33,10 @@ pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
 /// What executing a statement gives.
 pub enum Outcome {
     /// A result that streams; the command tag is `SELECT n` with the rows counted as they leave.
-    Rows { columns: Vec<OutputColumn>, stream: BatchStream },
+    Rows {
+        columns: Vec<OutputColumn>,
+        stream: BatchStream,
+    },
     /// A write that is done (not yet committed): its tag (`INSERT 0 3`) and the rows of RETURNING, if it has one.
     Written(dml::WriteResult),
     /// A statement without rows that is done: its tag (`CREATE TABLE`).
@@ -37,7 +53,89 @@ pub struct Description {
 }
 
 /// Runs any statement but transaction control, SET, SHOW, PREPARE and the like, which are the session's.
-pub async fn execute(_ctx: &StatementContext, _statement: &Statement) -> Result<Outcome> { unimplemented!() }
+pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
+    let ctx = &StatementContext { allow_filtering: ctx.allow_filtering || statement.allow_filtering, ..ctx.clone() };
+    if let ast::Statement::Query(query) = &statement.ast {
+        match direct_select(ctx, query) {
+            Ok(None) | Err(Error::UndefinedColumn { .. }) => {}
+            Ok(Some(outcome)) => return Ok(outcome),
+            Err(error) => return Err(error),
+        }
+    }
+    let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement { ast, ..statement.clone() });
+    let statement = resolved.as_ref().unwrap_or(statement);
+    match &statement.ast {
+        ast::Statement::Query(query) => match direct_select(ctx, query)? {
+            Some(outcome) => Ok(outcome),
+            None => general_select(ctx, query).await,
+        },
+        ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
+            Ok(Outcome::Written(dml::execute(ctx, statement).await?))
+        }
+        ast::Statement::Explain { .. } => explain::execute(ctx, statement).await,
+        _ => Ok(Outcome::Done { tag: ddl::execute(ctx, statement).await? }),
+    }
+}
+
+/// Runs a query by the direct path; `None` when it is none of its shape.
+fn direct_select(ctx: &StatementContext, query: &ast::Query) -> Result<Option<Outcome>> {
+    let Some(shape) = DirectSelect::from_query(ctx, query) else { return Ok(None) };
+    let columns = shape.columns.clone();
+    let plan = shape.plan(ctx)?;
+    Ok(plan.map(|plan| Outcome::Rows { columns, stream: plan.run(ctx, Arc::default()) }))
+}
+
+async fn general_select(ctx: &StatementContext, query: &ast::Query) -> Result<Outcome> {
+    let parameters: Vec<_> = ctx.parameters.iter().map(known_type).collect();
+    let planned = query::plan_query(ctx, query, &parameters).await?;
+    let stream = query::run_query(ctx, &planned).await?;
+    Ok(Outcome::Rows { columns: planned.columns, stream })
+}
+
+/// The type of a bound value, when it has one.
+fn known_type(value: &Value) -> Option<SqlType> {
+    match value {
+        Value::Null | Value::Unknown(_) => None,
+        value => Some(value.natural_type()),
+    }
+}
 
 /// Finds parameter types and result columns without running. `parameters`: the types the client gave (`None`: unsaid).
-pub async fn describe(_ctx: &StatementContext, _statement: &Statement, _parameters: &[Option<SqlType>]) -> Result<Description> { unimplemented!() }
+pub async fn describe(
+    ctx: &StatementContext,
+    statement: &Statement,
+    parameters: &[Option<SqlType>],
+) -> Result<Description> {
+    let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement { ast, ..statement.clone() });
+    let statement = resolved.as_ref().unwrap_or(statement);
+    let mut types = parameters.to_vec();
+    types.resize(types.len().max(parameters::count(&statement.ast)?), None);
+    match &statement.ast {
+        ast::Statement::Query(query) => describe_query(ctx, query, types).await,
+        ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
+            dml::describe(ctx, statement, &types).await
+        }
+        ast::Statement::Explain { statement: explained, .. } => {
+            let explained = Statement { ast: (**explained).clone(), ..statement.clone() };
+            let described = Box::pin(describe(ctx, &explained, &types)).await?;
+            Ok(Description { columns: Some(explain::columns(&statement.ast)), ..described })
+        }
+        _ => Ok(Description { parameters: types.into_iter().map(|ty| ty.unwrap_or(SqlType::Text)).collect(), columns: None }),
+    }
+}
+
+async fn describe_query(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    mut types: Vec<Option<SqlType>>,
+) -> Result<Description> {
+    if let Some(shape) = DirectSelect::from_query(ctx, query) {
+        shape.infer_parameters(&mut types);
+        if types.iter().all(Option::is_some) {
+            let parameters = types.into_iter().flatten().collect();
+            return Ok(Description { parameters, columns: Some(shape.columns) });
+        }
+    }
+    let planned = query::plan_query(ctx, query, &types).await?;
+    Ok(Description { parameters: planned.parameters, columns: Some(planned.columns) })
+}

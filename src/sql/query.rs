@@ -21,7 +21,15 @@ pub struct PlannedQuery {
 
 /// Plans a query against the context's catalog. `parameters`: the types the client gave (`None`: to be inferred).
 /// Errors: PostgreSQL's for unknown names, types, misplaced aggregates …
-pub async fn plan_query(_ctx: &StatementContext, _query: &ast::Query, _parameters: &[Option<SqlType>]) -> Result<PlannedQuery> { unimplemented!() }
+pub async fn plan_query(
+    _ctx: &StatementContext,
+    _query: &ast::Query,
+    _parameters: &[Option<SqlType>],
+) -> Result<PlannedQuery> {
+    unimplemented!()
+}
 
 /// Runs it with the context's parameters, in its transaction. The stream's batches have exactly `columns`' Arrow types.
-pub async fn run_query(_ctx: &StatementContext, _query: &PlannedQuery) -> Result<BatchStream> { unimplemented!() }
+pub async fn run_query(_ctx: &StatementContext, _query: &PlannedQuery) -> Result<BatchStream> {
+    unimplemented!()
+}

@@ -1,10 +1,19 @@
 //! `Statement`: one parsed statement with what the parser's tree cannot hold (hints, UPSERT, ALLOW FILTERING).
+//! Text goes through `comment` (`#` comments), the tokenizer, `tokens` (our syntax over PostgreSQL's) and sqlparser.
 
 use std::sync::Arc;
 
 use sqlparser::ast;
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
-use crate::Result;
+use super::{comment, symmetric, tokens};
+use crate::error::Limit;
+use crate::{Error, Result};
+
+/// How deep expressions and subqueries may nest (54001 above it).
+const NESTING_MAX: usize = 200;
 
 /// One parsed statement.
 #[derive(Debug, Clone)]
@@ -20,4 +29,237 @@ pub struct Statement {
 }
 
 /// Splits and parses the text of a message. Errors: 42601 with a position.
-pub fn parse(_text: &str) -> Result<Vec<Statement>> { unimplemented!() }
+pub fn parse(text: &str) -> Result<Vec<Statement>> {
+    if let Some(at) = text.find('\0') {
+        return Err(syntax_error("\\0", text[..at].chars().count() + 1));
+    }
+    let blanked = comment::blank_hash_comments(text);
+    let all = Tokenizer::new(&PostgreSqlDialect {}, &blanked)
+        .tokenize_with_location()
+        .map_err(|error| tokenizer_error(error, text))?;
+    all.split(|token| token.token == Token::SemiColon)
+        .filter(|tokens| tokens.iter().any(is_meaningful))
+        .map(|tokens| parse_one(tokens, text))
+        .collect()
+}
+
+fn parse_one(tokens: &[TokenWithSpan], text: &str) -> Result<Statement> {
+    let own_text = slice_of(tokens, text);
+    let read = tokens::read(tokens.to_vec());
+    let mut parser = Parser::new(&PostgreSqlDialect {})
+        .with_recursion_limit(NESTING_MAX)
+        .with_tokens_with_locations(read.tokens);
+    let parsed = parser.parse_statement();
+    let mut ast = parsed.map_err(|error| parser_error(error, text))?;
+    let rest = parser.peek_token();
+    if rest.token != Token::EOF {
+        return Err(syntax_error(
+            &rest.token.to_string(),
+            character_position(rest.span.start, text),
+        ));
+    }
+    symmetric::expand(&mut ast);
+    Ok(Statement {
+        ast,
+        text: own_text.into(),
+        upsert: read.upsert,
+        allow_filtering: read.allow_filtering,
+    })
+}
+
+/// Whether a token is more than blanks and comments.
+fn is_meaningful(token: &TokenWithSpan) -> bool {
+    !matches!(token.token, Token::Whitespace(_))
+}
+
+/// The text of a statement without the blanks and line comments around it.
+fn slice_of<'a>(tokens: &[TokenWithSpan], text: &'a str) -> &'a str {
+    let outer = |token: &&TokenWithSpan| {
+        is_meaningful(token) || matches!(token.token, Token::Whitespace(Whitespace::MultiLineComment(_)))
+    };
+    let (Some(first), Some(last)) = (tokens.iter().find(outer), tokens.iter().rev().find(outer)) else {
+        return "";
+    };
+    let start = byte_offset(first.span.start, text);
+    let end = byte_offset(last.span.end, text);
+    text.get(start..end.max(start)).unwrap_or_default()
+}
+
+/// The byte offset of a location (line and column count characters from 1).
+fn byte_offset(location: Location, text: &str) -> usize {
+    let line_start = match location.line {
+        0 | 1 => 0,
+        line => text
+            .match_indices('\n')
+            .nth(line as usize - 2)
+            .map_or(text.len(), |(at, _)| at + 1),
+    };
+    let column = (location.column as usize).saturating_sub(1);
+    text[line_start..]
+        .char_indices()
+        .nth(column)
+        .map_or(text.len(), |(at, _)| line_start + at)
+}
+
+/// The position PostgreSQL reports: characters from 1 over the whole message.
+fn character_position(location: Location, text: &str) -> usize {
+    if location.line == 0 {
+        return 0;
+    }
+    text[..byte_offset(location, text)].chars().count() + 1
+}
+
+fn syntax_error(near: &str, position: usize) -> Error {
+    Error::Syntax {
+        message: format!("syntax error at or near \"{near}\""),
+        position,
+    }
+}
+
+fn tokenizer_error(error: TokenizerError, text: &str) -> Error {
+    let position = character_position(error.location, text);
+    let rest: String = text.chars().skip(position.saturating_sub(1)).collect();
+    let message = match error.message.as_str() {
+        "Unterminated string literal" => format!("unterminated quoted string at or near \"{rest}\""),
+        "Unterminated encoded string literal" => format!("unterminated quoted string at or near \"{rest}\""),
+        message if message.starts_with("Expected close delimiter") => {
+            format!("unterminated quoted identifier at or near \"{rest}\"")
+        }
+        message if message.contains("multi-line comment") => {
+            format!("unterminated /* comment at or near \"{rest}\"")
+        }
+        message if message.contains("dollar") => {
+            format!("unterminated dollar-quoted string at or near \"{rest}\"")
+        }
+        message => format!("syntax error: {}", message.to_lowercase()),
+    };
+    Error::Syntax { message, position }
+}
+
+/// sqlparser says `Expected: a, found: b at Line: 1, Column: 5`; PostgreSQL names only what was found.
+fn parser_error(error: ParserError, text: &str) -> Error {
+    let message = match error {
+        ParserError::RecursionLimitExceeded => {
+            return Error::LimitExceeded {
+                state: Limit::Complexity,
+                message: "stack depth limit exceeded".to_string(),
+                hint: format!("Nest the statement less deeply; {NESTING_MAX} levels are read."),
+            };
+        }
+        ParserError::ParserError(message) | ParserError::TokenizerError(message) => message,
+    };
+    let location = read_location(&message);
+    let position = location.map_or(0, |location| character_position(location, text));
+    let found = message
+        .split_once("found: ")
+        .map(|(_, rest)| match rest.rfind(" at Line: ") {
+            Some(end) => &rest[..end],
+            None => rest,
+        });
+    match found {
+        Some("EOF") => Error::Syntax {
+            message: "syntax error at end of input".to_string(),
+            position: text.trim_end().chars().count() + 1,
+        },
+        Some(found) => syntax_error(found, position),
+        None => {
+            let end = message.rfind(" at Line: ").unwrap_or(message.len());
+            Error::Syntax {
+                message: format!("syntax error: {}", message[..end].to_lowercase()),
+                position,
+            }
+        }
+    }
+}
+
+/// The location at the end of sqlparser's message.
+fn read_location(message: &str) -> Option<Location> {
+    let (_, rest) = message.rsplit_once(" at Line: ")?;
+    let (line, column) = rest.split_once(", Column: ")?;
+    Some(Location {
+        line: line.trim().parse().ok()?,
+        column: column.trim().parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(text: &str) -> Statement {
+        let mut statements = parse(text).unwrap();
+        assert_eq!(statements.len(), 1, "{text}");
+        statements.remove(0)
+    }
+
+    fn fault(text: &str) -> (String, Option<usize>) {
+        let error = parse(text).unwrap_err();
+        (error.to_string(), error.position())
+    }
+
+    #[test]
+    fn statements_are_split_and_keep_their_text() {
+        let texts: Vec<_> = parse("select 1; ; -- no\n select ';' ;;")
+            .unwrap()
+            .iter()
+            .map(|s| s.text.to_string())
+            .collect();
+        assert_eq!(texts, ["select 1", "select ';'"]);
+        assert!(parse(" -- nothing\n ; /* at all */").unwrap().is_empty());
+    }
+
+    #[test]
+    fn errors_have_postgres_wording_and_position() {
+        assert_eq!(
+            fault("selec 1"),
+            ("syntax error at or near \"selec\"".into(), Some(1))
+        );
+        assert_eq!(
+            fault("select (1"),
+            ("syntax error at end of input".into(), Some(10))
+        );
+        assert_eq!(
+            fault("select 1;\nselect é é é"),
+            ("syntax error at or near \"é\"".into(), Some(22))
+        );
+        assert_eq!(
+            fault("select 'abc"),
+            ("unterminated quoted string at or near \"'abc\"".into(), Some(8))
+        );
+        assert_eq!(
+            fault("select \"abc"),
+            (
+                "unterminated quoted identifier at or near \"\"abc\"".into(),
+                Some(8)
+            )
+        );
+    }
+
+    #[test]
+    fn our_own_syntax_is_read() {
+        let upsert = only("UPSERT INTO t(a) VALUES (1)");
+        assert!(upsert.upsert && matches!(upsert.ast, ast::Statement::Insert(_)));
+        assert!(only("select /*+ _l_allow_filtering_ */ * from t where b = 1").allow_filtering);
+        assert!(only("select * from t where b = 1 ALLOW FILTERING LIMIT 5").allow_filtering);
+        assert!(only("select * from t where b = 1 LIMIT 5 allow filtering").allow_filtering);
+        assert!(!only("select allow from filtering").allow_filtering);
+        assert_eq!(only("select a == 1").ast.to_string(), "SELECT a = 1");
+        assert_eq!(only("TABLE t").ast.to_string(), "SELECT * FROM t");
+        assert_eq!(
+            only("select a between symmetric 3 and 1 and b").ast.to_string(),
+            "SELECT (a BETWEEN 3 AND 1 OR a BETWEEN 1 AND 3) AND b"
+        );
+        let create =
+            only("CREATE TABLE t (\n a int, # it's the key; really\n b int # last\n) WITH (DYNAMIC_COLUMNS)");
+        assert_eq!(
+            create.ast.to_string(),
+            "CREATE TABLE t (a INT, b INT) WITH (DYNAMIC_COLUMNS = 'true')"
+        );
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let deep = format!("select {}1{}", "(".repeat(10_000), ")".repeat(10_000));
+        assert_eq!(parse(&deep).unwrap_err().sqlstate(), "54001");
+    }
+}

@@ -112,7 +112,10 @@ pub struct Values {
 impl Values {
     /// Room for `keys` answers.
     pub fn with_capacity(keys: usize) -> Values {
-        Values { bytes: Vec::new(), spans: Vec::with_capacity(keys) }
+        Values {
+            bytes: Vec::new(),
+            spans: Vec::with_capacity(keys),
+        }
     }
     /// Appends the next answer.
     pub fn push(&mut self, value: Option<&[u8]>) {

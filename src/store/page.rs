@@ -24,7 +24,8 @@ impl Page {
         self.bytes.extend_from_slice(key);
         let middle = self.bytes.len();
         self.bytes.extend_from_slice(value);
-        self.rows.push([start as u32, middle as u32, self.bytes.len() as u32]);
+        self.rows
+            .push([start as u32, middle as u32, self.bytes.len() as u32]);
     }
     /// Rows in the page.
     pub fn len(&self) -> usize {

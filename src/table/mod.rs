@@ -1,8 +1,26 @@
 //! Rows as keys and values: decode pages into Arrow batches, encode batches into rows, unique checks, writes through a
 //! transaction. Knows nothing of SQL text, plans or DataFusion.
+//!
+//! # Index entries
+//!
+//! A table's `kept_indexes` have entries, changed in the same batch as their rows. An entry's key is the index prefix,
+//! the indexed columns, then the primary-key columns that are not among them; its value is a row value
+//! ([`crate::codec::row`]). In a unique index without a NULL among the indexed columns the primary-key columns leave
+//! the key and stand in the value: then two rows of equal columns have the same key, and the second is refused.
 
+mod describe;
+mod encode;
+mod limits;
 mod read;
+mod sequence;
 mod write;
 
+pub use describe::{constraint_key, row_text};
+pub use encode::{IndexEntry, RowEncoder};
+pub use limits::Limits;
 pub use read::{RowDecoder, row_schema};
-pub use write::{RowEncoder, delete_rows, insert_rows, put_rows};
+pub use sequence::Sequences;
+pub use write::{
+    Conflicts, build_index, delete_rows, get_rows, insert_missing_rows, insert_rows, put_rows, update_rows,
+    upsert_rows,
+};

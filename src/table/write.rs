@@ -1,28 +1,441 @@
-//! Writes of whole rows through a transaction. Batches hold every column of `TableDef::columns` in that order (hidden
-//! row id included), already of the columns' types.
+//! Writes of whole rows and their index entries through a transaction. Batches hold every column of
+//! `TableDef::columns` in that order (hidden row id included), already of the columns' types.
+//!
+//! Every function guards the table's record, so that nothing lands under a stale schema; writes that rest on what was
+//! read are checked, so that a lost race is a `Conflict`, never a lost update.
+
+use std::collections::{HashMap, HashSet};
 
 use arrow::array::RecordBatch;
 
-use crate::Result;
-use crate::catalog::TableDef;
-use crate::txn::Transaction;
+use super::{IndexEntry, Limits, RowDecoder, RowEncoder, constraint_key};
+use crate::catalog::{IndexDef, TableDef, record_key};
+use crate::codec::keyspace::{IndexId, entry_prefix};
+use crate::store::{Page, ScanRequest, Write};
+use crate::txn::{Transaction, prefix_range};
+use crate::{Error, Result};
 
-/// Encodes rows of batches into keys and values.
-#[derive(Debug)]
-pub struct RowEncoder {}
-
-impl RowEncoder {
-    /// For one table.
-    pub fn new(_table: &TableDef) -> RowEncoder { unimplemented!() }
-    /// The stored key of a row. Errors: 23502 for NULL in a key column, 54000 above the size limits.
-    pub fn key(&mut self, _batch: &RecordBatch, _row: usize) -> Result<Vec<u8>> { unimplemented!() }
-    /// The row value. Errors: 23502 for NULL in a NOT NULL column, 54000 above the size limit.
-    pub fn value(&mut self, _batch: &RecordBatch, _row: usize) -> Result<Vec<u8>> { unimplemented!() }
+/// Which duplicates ON CONFLICT DO NOTHING passes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conflicts {
+    /// Of any unique key.
+    Any,
+    /// Of this one; others are errors.
+    On(IndexId),
 }
 
 /// Inserts rows; a key that is there already (or twice in the batch) is 23505.
-pub async fn insert_rows(_txn: &Transaction, _table: &TableDef, _batch: &RecordBatch) -> Result<()> { unimplemented!() }
-/// Writes rows whatever stands under their keys.
-pub async fn put_rows(_txn: &Transaction, _table: &TableDef, _batch: &RecordBatch) -> Result<()> { unimplemented!() }
-/// Removes the rows with the keys of the batch's rows (only key columns are read).
-pub async fn delete_rows(_txn: &Transaction, _table: &TableDef, _batch: &RecordBatch) -> Result<()> { unimplemented!() }
+pub async fn insert_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    batch: &RecordBatch,
+    limits: Limits,
+) -> Result<()> {
+    let rows = encode_rows(table, batch, limits)?;
+    txn.guard(&record_key(table.id));
+    let mut unique = UniqueKeys::load(txn, &rows, &HashSet::new()).await?;
+    for (at, row) in rows.iter().enumerate() {
+        if let Some(index) = unique.duplicate(table, row) {
+            return Err(unique_violation(table, index, batch, at));
+        }
+        unique.add(row);
+    }
+    rows.into_iter().try_for_each(|row| write_row(txn, row, true))
+}
+
+/// Inserts the rows whose unique keys are free and passes over the others; answers which were inserted.
+/// A duplicate that `conflicts` does not cover is 23505.
+pub async fn insert_missing_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    batch: &RecordBatch,
+    conflicts: Conflicts,
+    limits: Limits,
+) -> Result<Vec<bool>> {
+    let rows = encode_rows(table, batch, limits)?;
+    txn.guard(&record_key(table.id));
+    let mut unique = UniqueKeys::load(txn, &rows, &HashSet::new()).await?;
+    let mut inserted = Vec::with_capacity(rows.len());
+    for (at, row) in rows.into_iter().enumerate() {
+        let free = match (unique.duplicate(table, &row), conflicts) {
+            (None, _) => true,
+            (Some(_), Conflicts::Any) => false,
+            (Some(index), Conflicts::On(arbiter)) if index.id == arbiter => false,
+            (Some(index), Conflicts::On(_)) => return Err(unique_violation(table, index, batch, at)),
+        };
+        inserted.push(free);
+        if free {
+            unique.add(&row);
+            write_row(txn, row, true)?;
+        }
+    }
+    Ok(inserted)
+}
+
+/// Writes rows whatever stands under their keys; of two rows with one key the last wins. Unchecked, unless the table
+/// has index entries to keep.
+pub async fn put_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    batch: &RecordBatch,
+    limits: Limits,
+) -> Result<()> {
+    upsert_rows(txn, table, batch, &vec![true; table.columns.len()], limits).await
+}
+
+/// Writes rows: where a row stands under the key, only the columns at the positions that `named` marks change; where
+/// none does, the whole row is written. Of two rows with one key the second changes what the first left.
+pub async fn upsert_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    batch: &RecordBatch,
+    named: &[bool],
+    limits: Limits,
+) -> Result<()> {
+    txn.guard(&record_key(table.id));
+    let mut encoder = RowEncoder::new(table, limits);
+    let keys: Vec<_> = (0..batch.num_rows())
+        .map(|row| encoder.key(batch, row))
+        .collect::<Result<_>>()?;
+    let all_named = table
+        .columns
+        .iter()
+        .zip(named)
+        .all(|(column, named)| *named || table.is_key_column(column.id));
+    if all_named && table.kept_indexes().next().is_none() {
+        for (row, key) in keys.into_iter().enumerate() {
+            let value = encoder.value(batch, row)?;
+            txn.write(Write::Put { key, value }, false)?;
+        }
+        return Ok(());
+    }
+    let values = txn.get_many(&keys).await?;
+    let mut order = Vec::new();
+    let mut changes: HashMap<&[u8], (Option<&[u8]>, Vec<u8>)> = HashMap::new();
+    for (row, key) in keys.iter().enumerate() {
+        let old = values.get(row);
+        let before = changes.get(key.as_slice()).map(|(_, new)| new.as_slice()).or(old);
+        let new = match before {
+            Some(before) => encoder.merged_value(before, named, batch, row)?,
+            None => encoder.value(batch, row)?,
+        };
+        if changes.insert(key, (old, new)).is_none() {
+            order.push(key.as_slice());
+        }
+    }
+    if table.kept_indexes().next().is_some() {
+        replace_entries(txn, table, &order, &changes, limits).await?;
+    }
+    for key in order {
+        if let Some((_, value)) = changes.remove(key) {
+            txn.write(
+                Write::Put {
+                    key: key.to_vec(),
+                    value,
+                },
+                true,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Replaces rows: row by row, `old` as it was read by `new`. The key may change: then no other row may have the new
+/// one, once all are replaced (23505).
+pub async fn update_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    old: &RecordBatch,
+    new: &RecordBatch,
+    limits: Limits,
+) -> Result<()> {
+    txn.guard(&record_key(table.id));
+    let old_keys = encode_keys(table, old, limits)?;
+    let rows = encode_rows(table, new, limits)?;
+    let vacated: HashSet<Vec<u8>> = old_keys.into_iter().flatten().collect();
+    let mut unique = UniqueKeys::load(txn, &rows, &vacated).await?;
+    let mut kept = HashSet::new();
+    for (at, row) in rows.iter().enumerate() {
+        if let Some(index) = unique.duplicate(table, row) {
+            return Err(unique_violation(table, index, new, at));
+        }
+        unique.add(row);
+        kept.insert(row.key.clone());
+        kept.extend(row.entries.iter().map(|entry| entry.key.clone()));
+    }
+    for key in vacated.into_iter().filter(|key| !kept.contains(key)) {
+        txn.write(Write::Delete { key }, true)?;
+    }
+    rows.into_iter().try_for_each(|row| write_row(txn, row, true))
+}
+
+/// Removes the rows with the keys of the batch's rows (only the columns of keys and kept indexes are read).
+pub async fn delete_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    batch: &RecordBatch,
+    limits: Limits,
+) -> Result<()> {
+    txn.guard(&record_key(table.id));
+    for key in encode_keys(table, batch, limits)?.into_iter().flatten() {
+        txn.write(Write::Delete { key }, true)?;
+    }
+    Ok(())
+}
+
+/// The rows that stand under the keys of the batch's rows: for each row of the batch whether there is one, and those
+/// that are, whole, in the batch's order.
+pub async fn get_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    batch: &RecordBatch,
+    limits: Limits,
+) -> Result<(Vec<bool>, RecordBatch)> {
+    let mut encoder = RowEncoder::new(table, limits);
+    let keys: Vec<_> = (0..batch.num_rows())
+        .map(|row| encoder.key(batch, row))
+        .collect::<Result<_>>()?;
+    let values = txn.get_many(&keys).await?;
+    let mut decoder = whole_rows(table);
+    let mut found = Vec::with_capacity(keys.len());
+    for (at, key) in keys.iter().enumerate() {
+        let value = values.get(at);
+        found.push(value.is_some());
+        if let Some(value) = value {
+            decoder.push(key, value)?;
+        }
+    }
+    Ok((found, decoder.finish()?))
+}
+
+/// Writes the entries of a new index for every row that the transaction sees. A duplicate in a unique index is 23505.
+pub async fn build_index(
+    txn: &Transaction,
+    table: &TableDef,
+    index: &IndexDef,
+    limits: Limits,
+) -> Result<()> {
+    let mut scan = txn.scan(ScanRequest {
+        ranges: vec![prefix_range(&entry_prefix(table.id, table.primary_key.id))],
+        reverse: false,
+        keys_only: false,
+        page_rows_max: 4096,
+        page_bytes_max: 1 << 20,
+    });
+    let mut encoder = RowEncoder::new(table, limits);
+    let mut decoder = whole_rows(table);
+    let mut page = Page::new();
+    let mut exclusive = HashSet::new();
+    loop {
+        scan.next_page(&mut page).await?;
+        if page.is_empty() {
+            return Ok(());
+        }
+        page.iter()
+            .try_for_each(|(key, value)| decoder.push(key, value))?;
+        let batch = decoder.finish()?;
+        for row in 0..batch.num_rows() {
+            let entry = encoder.index_entry(index, &batch, row)?;
+            if entry.exclusive && !exclusive.insert(entry.key.clone()) {
+                let key = constraint_key(table, index, &batch, row);
+                return Err(Error::DuplicateInIndex {
+                    index: index.name.clone(),
+                    key,
+                });
+            }
+            txn.write(
+                Write::Put {
+                    key: entry.key,
+                    value: entry.value,
+                },
+                true,
+            )?;
+        }
+    }
+}
+
+/// A row as it will be stored.
+struct EncodedRow {
+    key: Vec<u8>,
+    value: Vec<u8>,
+    /// In the order of `TableDef::kept_indexes`.
+    entries: Vec<IndexEntry>,
+}
+
+/// The unique keys that may not be written: those the transaction sees, but for those that the statement gives up, and
+/// those the statement wrote.
+struct UniqueKeys {
+    taken: HashSet<Vec<u8>>,
+}
+
+impl UniqueKeys {
+    /// Looks all unique keys of the rows up in one call.
+    async fn load(txn: &Transaction, rows: &[EncodedRow], vacated: &HashSet<Vec<u8>>) -> Result<UniqueKeys> {
+        let keys: Vec<_> = rows
+            .iter()
+            .flat_map(EncodedRow::unique_keys)
+            .filter(|key| !vacated.contains(*key))
+            .cloned()
+            .collect();
+        if keys.is_empty() {
+            return Ok(UniqueKeys {
+                taken: HashSet::with_capacity(rows.len()),
+            });
+        }
+        let values = txn.get_many(&keys).await?;
+        let taken = keys
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| values.get(*at).is_some());
+        Ok(UniqueKeys {
+            taken: taken.map(|(_, key)| key).collect(),
+        })
+    }
+
+    /// The first key of the table in which the row is a duplicate.
+    fn duplicate<'a>(&self, table: &'a TableDef, row: &EncodedRow) -> Option<&'a IndexDef> {
+        if self.taken.contains(&row.key) {
+            return Some(&table.primary_key);
+        }
+        let mut entries = table.kept_indexes().zip(&row.entries);
+        entries
+            .find(|(_, entry)| entry.exclusive && self.taken.contains(&entry.key))
+            .map(|(index, _)| index)
+    }
+
+    fn add(&mut self, row: &EncodedRow) {
+        self.taken.extend(row.unique_keys().cloned());
+    }
+}
+
+impl EncodedRow {
+    fn unique_keys(&self) -> impl Iterator<Item = &Vec<u8>> {
+        let entries = self
+            .entries
+            .iter()
+            .filter(|entry| entry.exclusive)
+            .map(|entry| &entry.key);
+        std::iter::once(&self.key).chain(entries)
+    }
+}
+
+fn encode_rows(table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<Vec<EncodedRow>> {
+    let mut encoder = RowEncoder::new(table, limits);
+    (0..batch.num_rows())
+        .map(|row| {
+            Ok(EncodedRow {
+                key: encoder.key(batch, row)?,
+                value: encoder.value(batch, row)?,
+                entries: encode_entries(&mut encoder, table, batch, row)?,
+            })
+        })
+        .collect()
+}
+
+/// Every key under which the batch's rows stand: their own and those of their index entries.
+fn encode_keys(table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<Vec<Vec<Vec<u8>>>> {
+    let mut encoder = RowEncoder::new(table, limits);
+    (0..batch.num_rows())
+        .map(|row| {
+            let mut keys = vec![encoder.key(batch, row)?];
+            keys.extend(
+                encode_entries(&mut encoder, table, batch, row)?
+                    .into_iter()
+                    .map(|entry| entry.key),
+            );
+            Ok(keys)
+        })
+        .collect()
+}
+
+fn encode_entries(
+    encoder: &mut RowEncoder<'_>,
+    table: &TableDef,
+    batch: &RecordBatch,
+    row: usize,
+) -> Result<Vec<IndexEntry>> {
+    table
+        .kept_indexes()
+        .map(|index| encoder.index_entry(index, batch, row))
+        .collect()
+}
+
+fn write_row(txn: &Transaction, row: EncodedRow, checked: bool) -> Result<()> {
+    for entry in row.entries {
+        txn.write(
+            Write::Put {
+                key: entry.key,
+                value: entry.value,
+            },
+            checked,
+        )?;
+    }
+    txn.write(
+        Write::Put {
+            key: row.key,
+            value: row.value,
+        },
+        checked,
+    )
+}
+
+/// Replaces the index entries of rows whose values change under unchanged keys.
+async fn replace_entries(
+    txn: &Transaction,
+    table: &TableDef,
+    order: &[&[u8]],
+    changes: &HashMap<&[u8], (Option<&[u8]>, Vec<u8>)>,
+    limits: Limits,
+) -> Result<()> {
+    let (mut old_rows, mut new_rows) = (whole_rows(table), whole_rows(table));
+    for key in order {
+        let Some((old, new)) = changes.get(key) else {
+            continue;
+        };
+        if let Some(old) = old {
+            old_rows.push(key, old)?;
+        }
+        new_rows.push(key, new)?;
+    }
+    let vacated: HashSet<Vec<u8>> = encode_keys(table, &old_rows.finish()?, limits)?
+        .into_iter()
+        .flatten()
+        .collect();
+    let new_batch = new_rows.finish()?;
+    let rows = encode_rows(table, &new_batch, limits)?;
+    let mut unique = UniqueKeys::load(txn, &rows, &vacated).await?;
+    let mut kept = HashSet::new();
+    for (at, row) in rows.iter().enumerate() {
+        if let Some(index) = unique.duplicate(table, row) {
+            return Err(unique_violation(table, index, &new_batch, at));
+        }
+        unique.add(row);
+        kept.insert(row.key.clone());
+        kept.extend(row.entries.iter().map(|entry| entry.key.clone()));
+    }
+    for key in vacated.into_iter().filter(|key| !kept.contains(key)) {
+        txn.write(Write::Delete { key }, true)?;
+    }
+    for entry in rows.into_iter().flat_map(|row| row.entries) {
+        txn.write(
+            Write::Put {
+                key: entry.key,
+                value: entry.value,
+            },
+            true,
+        )?;
+    }
+    Ok(())
+}
+
+/// A decoder of every column of the table.
+fn whole_rows(table: &TableDef) -> RowDecoder {
+    RowDecoder::new(table, &(0..table.columns.len()).collect::<Vec<_>>())
+}
+
+fn unique_violation(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize) -> Error {
+    Error::UniqueViolation {
+        constraint: index.name.clone(),
+        key: constraint_key(table, index, batch, row),
+    }
+}

@@ -1,0 +1,291 @@
+//! Bytes of catalog records (the format page is in `catalog`): written by `change`, read by `Catalog::load`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::{ColumnDef, ColumnDefault, IndexDef, Relation, SchemaDef, TableDef, TableOptions, ViewDef};
+use crate::codec::keyspace::TableId;
+use crate::codec::row::ColumnId;
+use crate::types::{FormatSettings, SqlType, Value};
+use crate::{Error, Result};
+
+/// The format this release writes; it reads no other.
+const FORMAT: u8 = 1;
+/// Format, kind, version and id.
+const HEAD_BYTES: usize = 14;
+/// The checksum at the end.
+const CHECKSUM_BYTES: usize = 4;
+
+/// A table as JSON.
+#[derive(Serialize, Deserialize)]
+struct TableRecord {
+    id: TableId,
+    oid: u32,
+    schema: String,
+    name: String,
+    columns: Vec<ColumnRecord>,
+    next_column_id: ColumnId,
+    primary_key: IndexDef,
+    indexes: Vec<IndexDef>,
+    options: TableOptions,
+    comment: Option<String>,
+}
+
+/// A column as JSON.
+#[derive(Serialize, Deserialize)]
+struct ColumnRecord {
+    id: ColumnId,
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    not_null: bool,
+    default: Option<DefaultRecord>,
+    missing: Option<String>,
+    hidden: bool,
+    dynamic: bool,
+    comment: Option<String>,
+}
+
+/// A default as JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum DefaultRecord {
+    Constant { value: Option<String>, sql: String },
+    Expression { sql: String },
+    Sequence,
+    Identity { always: bool },
+    RowId,
+}
+
+/// A table's record.
+pub(super) fn encode_table(table: &TableDef) -> Result<Vec<u8>> {
+    let record = TableRecord {
+        id: table.id,
+        oid: table.oid,
+        schema: table.schema.clone(),
+        name: table.name.clone(),
+        columns: table.columns.iter().map(ColumnRecord::from_def).collect(),
+        next_column_id: table.next_column_id,
+        primary_key: table.primary_key.clone(),
+        indexes: table.indexes.clone(),
+        options: table.options.clone(),
+        comment: table.comment.clone(),
+    };
+    encode(b'T', table.version, table.id, &record)
+}
+
+/// A view's record.
+pub(super) fn encode_view(view: &ViewDef, version: u64) -> Result<Vec<u8>> {
+    encode(b'V', version, view.id, view)
+}
+
+/// A schema's record.
+pub(super) fn encode_schema(schema: &SchemaDef, version: u64) -> Result<Vec<u8>> {
+    encode(b'S', version, 0, schema)
+}
+
+/// A table or view; a table of `known` with the same version is answered without reading the JSON.
+pub(super) fn decode_relation(bytes: &[u8], known: &HashMap<TableId, &Arc<TableDef>>) -> Result<Relation> {
+    let Head {
+        kind,
+        version,
+        id,
+        json,
+    } = open(bytes)?;
+    match kind {
+        b'T' => match known.get(&id) {
+            Some(table) if table.version == version => Ok(Relation::Table(Arc::clone(table))),
+            _ => Ok(Relation::Table(Arc::new(
+                parse::<TableRecord>(json)?.into_def(version)?,
+            ))),
+        },
+        b'V' => Ok(Relation::View(Arc::new(parse(json)?))),
+        kind => Err(corrupt(format!("kind {kind} is neither table nor view"))),
+    }
+}
+
+/// A schema.
+pub(super) fn decode_schema(bytes: &[u8]) -> Result<SchemaDef> {
+    match open(bytes)? {
+        Head { kind: b'S', json, .. } => parse(json),
+        Head { kind, .. } => Err(corrupt(format!("kind {kind} is not a schema"))),
+    }
+}
+
+impl ColumnRecord {
+    fn from_def(column: &ColumnDef) -> ColumnRecord {
+        ColumnRecord {
+            id: column.id,
+            name: column.name.clone(),
+            ty: column.ty.name(),
+            not_null: column.not_null,
+            default: column.default.as_ref().map(DefaultRecord::from_def),
+            missing: constant_text(&column.missing),
+            hidden: column.hidden,
+            dynamic: column.dynamic,
+            comment: column.comment.clone(),
+        }
+    }
+
+    fn into_def(self) -> Result<ColumnDef> {
+        let ty = type_by_name(&self.ty)?;
+        Ok(ColumnDef {
+            id: self.id,
+            name: self.name,
+            not_null: self.not_null,
+            default: self.default.map(|default| default.into_def(&ty)).transpose()?,
+            missing: constant_value(self.missing, &ty)?,
+            ty,
+            hidden: self.hidden,
+            dynamic: self.dynamic,
+            comment: self.comment,
+        })
+    }
+}
+
+impl DefaultRecord {
+    fn from_def(default: &ColumnDefault) -> DefaultRecord {
+        match default {
+            ColumnDefault::Constant { value, sql } => DefaultRecord::Constant {
+                value: constant_text(value),
+                sql: sql.clone(),
+            },
+            ColumnDefault::Expression { sql } => DefaultRecord::Expression { sql: sql.clone() },
+            ColumnDefault::Sequence => DefaultRecord::Sequence,
+            ColumnDefault::Identity { always } => DefaultRecord::Identity { always: *always },
+            ColumnDefault::RowId => DefaultRecord::RowId,
+        }
+    }
+
+    fn into_def(self, ty: &SqlType) -> Result<ColumnDefault> {
+        Ok(match self {
+            DefaultRecord::Constant { value, sql } => ColumnDefault::Constant {
+                value: constant_value(value, ty)?,
+                sql,
+            },
+            DefaultRecord::Expression { sql } => ColumnDefault::Expression { sql },
+            DefaultRecord::Sequence => ColumnDefault::Sequence,
+            DefaultRecord::Identity { always } => ColumnDefault::Identity { always },
+            DefaultRecord::RowId => ColumnDefault::RowId,
+        })
+    }
+}
+
+impl TableRecord {
+    fn into_def(self, version: u64) -> Result<TableDef> {
+        Ok(TableDef {
+            id: self.id,
+            oid: self.oid,
+            version,
+            schema: self.schema,
+            name: self.name,
+            columns: self
+                .columns
+                .into_iter()
+                .map(ColumnRecord::into_def)
+                .collect::<Result<_>>()?,
+            next_column_id: self.next_column_id,
+            primary_key: self.primary_key,
+            indexes: self.indexes,
+            options: self.options,
+            comment: self.comment,
+        })
+    }
+}
+
+/// Constants are written in UTC, whatever the session's zone.
+fn constant_settings() -> FormatSettings {
+    FormatSettings {
+        time_zone: chrono_tz::UTC,
+    }
+}
+
+/// The text form of a constant; `None` for NULL.
+fn constant_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        value => Some(value.to_text(&constant_settings())),
+    }
+}
+
+/// Reads [`constant_text`] back.
+fn constant_value(text: Option<String>, ty: &SqlType) -> Result<Value> {
+    match text {
+        None => Ok(Value::Null),
+        Some(text) => Value::parse(&text, ty, &constant_settings())
+            .map_err(|error| corrupt(format!("constant \"{text}\" of type {ty}: {error}"))),
+    }
+}
+
+/// The type that `format_type` prints as `name`.
+fn type_by_name(name: &str) -> Result<SqlType> {
+    let unknown = || corrupt(format!("type \"{name}\" is not known"));
+    if let Some(element) = name.strip_suffix("[]") {
+        return Ok(SqlType::Array(Box::new(type_by_name(element)?)));
+    }
+    let (base, modifiers) = match name.split_once('(') {
+        None => (name, Vec::new()),
+        Some((base, rest)) => {
+            let numbers = rest.strip_suffix(')').ok_or_else(unknown)?;
+            let modifiers = numbers
+                .split(',')
+                .map(|number| number.trim().parse().map_err(|_| unknown()));
+            (base, modifiers.collect::<Result<Vec<i64>>>()?)
+        }
+    };
+    SqlType::from_name(base, &modifiers)?.ok_or_else(unknown)
+}
+
+/// A record taken apart.
+struct Head<'a> {
+    kind: u8,
+    version: u64,
+    id: TableId,
+    json: &'a [u8],
+}
+
+fn encode(kind: u8, version: u64, id: TableId, record: &impl Serialize) -> Result<Vec<u8>> {
+    let mut bytes = vec![FORMAT, kind];
+    bytes.extend_from_slice(&version.to_be_bytes());
+    bytes.extend_from_slice(&id.to_be_bytes());
+    serde_json::to_writer(&mut bytes, record)
+        .map_err(|error| Error::internal(format!("catalog record does not serialize: {error}")))?;
+    let checksum = crc32c::crc32c(&bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    Ok(bytes)
+}
+
+/// Checks format and checksum.
+fn open(bytes: &[u8]) -> Result<Head<'_>> {
+    let short = || corrupt(format!("{} bytes are too few", bytes.len()));
+    let (content, checksum) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or_else(short)?;
+    let (head, json) = content.split_first_chunk::<HEAD_BYTES>().ok_or_else(short)?;
+    let [format, kind, a, b, c, d, e, f, g, h, id @ ..] = *head;
+    if format != FORMAT {
+        return Err(corrupt(format!("format {format}, this release reads {FORMAT}")));
+    }
+    if crc32c::crc32c(content) != u32::from_le_bytes(*checksum) {
+        return Err(corrupt("checksum does not match".to_string()));
+    }
+    let version = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
+    Ok(Head {
+        kind,
+        version,
+        id: u32::from_be_bytes(id),
+        json,
+    })
+}
+
+fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
+    serde_json::from_slice(json).map_err(|error| corrupt(error.to_string()))
+}
+
+fn corrupt(reason: String) -> Error {
+    Error::Corrupt {
+        what: "catalog record".to_string(),
+        reason,
+    }
+}

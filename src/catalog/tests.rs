@@ -1,0 +1,1 @@
+//! Tests of records, lookups and changes over the memory store.

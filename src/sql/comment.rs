@@ -1,0 +1,113 @@
+//! `#` comments of CREATE TABLE statements, as wide-table documentation writes them. PostgreSQL has an operator `#`,
+//! so they are comments there only.
+
+use std::borrow::Cow;
+
+/// The text with every `#` comment inside a CREATE TABLE statement turned to blanks, character for character, so that
+/// positions stay what they are.
+pub(crate) fn blank_hash_comments(text: &str) -> Cow<'_, str> {
+    if !text.contains('#') {
+        return Cow::Borrowed(text);
+    }
+    let mut scanner = Scanner::default();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = token_length(rest, first);
+        let (token, after) = rest.split_at(length);
+        if first == '#' && scanner.in_create_table() {
+            let end = rest.find('\n').unwrap_or(rest.len());
+            out.extend(rest[..end].chars().map(|_| ' '));
+            rest = &rest[end..];
+            continue;
+        }
+        scanner.read(token, first);
+        out.push_str(token);
+        rest = after;
+    }
+    Cow::Owned(out)
+}
+
+/// Knows which statement the text is in, by the words it starts with.
+#[derive(Default)]
+struct Scanner {
+    /// The first words of the statement, at most four (`CREATE`, then `TABLE` or one of its adjectives).
+    words: Vec<String>,
+}
+
+impl Scanner {
+    fn read(&mut self, token: &str, first: char) {
+        if first == ';' {
+            self.words.clear();
+        } else if (first.is_alphabetic() || first == '_') && self.words.len() < 4 {
+            self.words.push(token.to_ascii_uppercase());
+        }
+    }
+
+    fn in_create_table(&self) -> bool {
+        self.words.first().is_some_and(|word| word == "CREATE")
+            && self.words.iter().any(|word| word == "TABLE")
+    }
+}
+
+/// The length in bytes of the token that `rest` starts with: a quoted string, a comment, a word, or one character.
+fn token_length(rest: &str, first: char) -> usize {
+    match first {
+        '\'' | '"' => quoted_length(rest, first),
+        '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+        '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
+        '$' => dollar_quoted_length(rest),
+        _ if first.is_alphanumeric() || first == '_' => rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len()),
+        _ => first.len_utf8(),
+    }
+}
+
+/// A doubled quote inside is two strings back to back, which comes to the same.
+fn quoted_length(rest: &str, quote: char) -> usize {
+    rest[1..].find(quote).map_or(rest.len(), |at| at + 2)
+}
+
+fn dollar_quoted_length(rest: &str) -> usize {
+    let Some(tag_end) = rest[1..].find('$').map(|at| at + 2) else {
+        return 1;
+    };
+    let tag = &rest[..tag_end];
+    if !tag[1..tag_end - 1]
+        .chars()
+        .all(|c| c.is_alphanumeric() || c == '_')
+    {
+        return 1;
+    }
+    rest[tag_end..]
+        .find(tag)
+        .map_or(rest.len(), |at| tag_end + at + tag_end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_comments_of_create_table_go() {
+        let same = [
+            "select 5 # 3",
+            "select '#'; create view v as select 1 # 2",
+            "insert into t values ('# x')",
+        ];
+        for text in same {
+            assert_eq!(blank_hash_comments(text), text);
+        }
+        assert_eq!(
+            blank_hash_comments(
+                "create table t (a text default '#1', # key's; x\nb int -- # no\n); select 1 # 2"
+            ),
+            "create table t (a text default '#1',           \nb int -- # no\n); select 1 # 2"
+        );
+        assert_eq!(
+            blank_hash_comments("CREATE TABLE IF NOT EXISTS é (#ü\n)"),
+            "CREATE TABLE IF NOT EXISTS é (  \n)"
+        );
+    }
+}

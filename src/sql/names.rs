@@ -1,0 +1,25 @@
+//! Identifiers and object names of SQL text, folded as PostgreSQL folds them.
+
+use sqlparser::ast::{Ident, ObjectName};
+
+use crate::{Error, Result};
+
+/// The identifier's name: lower case unless it was quoted.
+pub(crate) fn fold(ident: &Ident) -> String {
+    match ident.quote_style {
+        Some(_) => ident.value.clone(),
+        None => ident.value.to_lowercase(),
+    }
+}
+
+/// Schema (if given) and name of `name` or `schema.name`. Errors: 0A000 for a name of another database.
+pub(crate) fn relation_name(name: &ObjectName) -> Result<(Option<String>, String)> {
+    let parts: Vec<String> = name.0.iter().filter_map(|part| part.as_ident()).map(fold).collect();
+    match parts.as_slice() {
+        [table] => Ok((None, table.clone())),
+        [schema, table] => Ok((Some(schema.clone()), table.clone())),
+        // PostgreSQL accepts the own database's name before the schema; ours is whatever the client connected to.
+        [_, schema, table] => Ok((Some(schema.clone()), table.clone())),
+        _ => Err(Error::FeatureNotSupported { feature: format!("the relation name {name}"), hint: None }),
+    }
+}

@@ -1,0 +1,126 @@
+//! Our syntax over PostgreSQL's, read off the tokens of one statement before the parser sees them:
+//! `UPSERT INTO`, `ALLOW FILTERING`, `/*+ … */` hints, `TABLE t`, `BETWEEN SYMMETRIC`, `WITH (OPTION)` without a value.
+
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
+
+use super::symmetric;
+
+/// The hint that lets a statement scan a whole table.
+const ALLOW_FILTERING_HINT: &str = "_l_allow_filtering_";
+
+/// A statement's tokens for the parser, and what was read off them.
+pub(crate) struct Read {
+    /// In PostgreSQL's syntax.
+    pub(crate) tokens: Vec<TokenWithSpan>,
+    /// It began with UPSERT.
+    pub(crate) upsert: bool,
+    /// A hint or ALLOW FILTERING.
+    pub(crate) allow_filtering: bool,
+}
+
+/// Reads our syntax off the tokens of one statement.
+pub(crate) fn read(tokens: Vec<TokenWithSpan>) -> Read {
+    let hinted = has_hint(&tokens);
+    let mut tokens: Vec<_> = tokens
+        .into_iter()
+        .filter(|token| !matches!(token.token, Token::Whitespace(_)))
+        .collect();
+    let upsert = is_word(tokens.first(), "UPSERT");
+    if upsert {
+        tokens[0].token = Token::make_keyword("INSERT");
+    }
+    if is_word(tokens.first(), "TABLE") {
+        let span = tokens[0].span;
+        let select = [
+            Token::make_keyword("SELECT"),
+            Token::Mul,
+            Token::make_keyword("FROM"),
+        ];
+        tokens.splice(0..1, select.map(|token| TokenWithSpan { token, span }));
+    }
+    let filtering = take_allow_filtering(&mut tokens);
+    if is_word(tokens.first(), "CREATE") {
+        give_options_values(&mut tokens);
+    }
+    symmetric::mark(&mut tokens);
+    Read {
+        tokens,
+        upsert,
+        allow_filtering: hinted || filtering,
+    }
+}
+
+/// Whether the token is this word, unquoted.
+pub(crate) fn is_word(token: Option<&TokenWithSpan>, word: &str) -> bool {
+    matches!(token.map(|token| &token.token),
+        Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+}
+
+/// A hint counts right after SELECT, UPDATE, DELETE or INSERT.
+fn has_hint(tokens: &[TokenWithSpan]) -> bool {
+    let mut after_verb = false;
+    for token in tokens {
+        match &token.token {
+            Token::Whitespace(Whitespace::MultiLineComment(comment)) => {
+                if after_verb
+                    && comment.starts_with('+')
+                    && comment.to_ascii_lowercase().contains(ALLOW_FILTERING_HINT)
+                {
+                    return true;
+                }
+            }
+            Token::Whitespace(_) => {}
+            _ => {
+                after_verb = ["SELECT", "UPDATE", "DELETE", "INSERT"]
+                    .iter()
+                    .any(|verb| is_word(Some(token), verb));
+            }
+        }
+    }
+    false
+}
+
+/// Removes ALLOW FILTERING at the end of the statement or before LIMIT / OFFSET / FETCH.
+fn take_allow_filtering(tokens: &mut Vec<TokenWithSpan>) -> bool {
+    let at = (1..tokens.len().saturating_sub(1)).rev().find(|&at| {
+        is_word(tokens.get(at), "ALLOW")
+            && is_word(tokens.get(at + 1), "FILTERING")
+            && match tokens.get(at + 2) {
+                None => true,
+                next => ["LIMIT", "OFFSET", "FETCH"]
+                    .iter()
+                    .any(|word| is_word(next, word)),
+            }
+    });
+    if let Some(at) = at {
+        tokens.drain(at..at + 2);
+    }
+    at.is_some()
+}
+
+/// `WITH (DYNAMIC_COLUMNS)` means `WITH (DYNAMIC_COLUMNS = 'true')`.
+fn give_options_values(tokens: &mut Vec<TokenWithSpan>) {
+    let Some(with) = (1..tokens.len()).rev().find(|&at| {
+        is_word(tokens.get(at), "WITH")
+            && tokens[at - 1].token == Token::RParen
+            && tokens.get(at + 1).is_some_and(|next| next.token == Token::LParen)
+    }) else {
+        return;
+    };
+    let mut at = with + 2;
+    while at + 1 < tokens.len() {
+        let starts_option = matches!(tokens[at - 1].token, Token::LParen | Token::Comma);
+        let ends_option = matches!(tokens[at + 1].token, Token::RParen | Token::Comma);
+        if starts_option && ends_option && matches!(tokens[at].token, Token::Word(_)) {
+            let value = [Token::Eq, Token::SingleQuotedString("true".to_string())];
+            tokens.splice(
+                at + 1..at + 1,
+                value.map(|token| TokenWithSpan {
+                    token,
+                    span: Span::empty(),
+                }),
+            );
+        }
+        at += 1;
+    }
+}

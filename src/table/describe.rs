@@ -1,0 +1,111 @@
+//! Rows and keys as text for the DETAIL of errors, in PostgreSQL's manner. Called by `encode` and `write`.
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type,
+    Int32Type, Int64Type, IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, i256,
+};
+
+use crate::catalog::{IndexDef, TableDef};
+use crate::types::{FormatSettings, Interval, Numeric, SqlType, Value};
+
+/// Characters of a value shown at most, as in PostgreSQL.
+const VALUE_CHARS_MAX: usize = 64;
+
+/// A row of a batch of all columns: `(1, null, abc)`. Hidden columns are left out.
+pub fn row_text(table: &TableDef, batch: &RecordBatch, row: usize) -> String {
+    let visible = table
+        .columns
+        .iter()
+        .zip(batch.columns())
+        .filter(|(column, _)| !column.hidden);
+    let values: Vec<_> = visible
+        .map(|(column, array)| element_text(array, row, &column.ty))
+        .collect();
+    format!("({})", values.join(", "))
+}
+
+/// The columns of a key and a row's values in them: `(channel, id)=(alipay, a1)`.
+pub fn constraint_key(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize) -> String {
+    let positions = index
+        .columns
+        .iter()
+        .filter_map(|column| table.column_index_by_id(column.column));
+    let (names, values): (Vec<_>, Vec<_>) = positions
+        .map(|at| {
+            let column = &table.columns[at];
+            (
+                column.name.as_str(),
+                element_text(batch.column(at), row, &column.ty),
+            )
+        })
+        .unzip();
+    format!("({})=({})", names.join(", "), values.join(", "))
+}
+
+/// One element, cut when it is long.
+fn element_text(array: &ArrayRef, row: usize, ty: &SqlType) -> String {
+    if array.is_null(row) {
+        return "null".to_string();
+    }
+    let settings = FormatSettings {
+        time_zone: chrono_tz::UTC,
+    };
+    let Some(value) = element(array, row, ty) else {
+        return "?".to_string();
+    };
+    let text = value.to_text(&settings);
+    match text.char_indices().nth(VALUE_CHARS_MAX) {
+        None => text,
+        Some((end, _)) => format!("{}...", &text[..end]),
+    }
+}
+
+/// One element that is not NULL, of a column's type; `None` when the array is of another Arrow type.
+fn element(array: &ArrayRef, row: usize, ty: &SqlType) -> Option<Value> {
+    let scale = |scale: i8| u8::try_from(scale).unwrap_or_default();
+    Some(match ty {
+        SqlType::Bool => Value::Bool(array.as_boolean_opt()?.value(row)),
+        SqlType::Int2 => Value::Int(primitive::<Int16Type>(array, row)?.into()),
+        SqlType::Int4 => Value::Int(primitive::<Int32Type>(array, row)?.into()),
+        SqlType::Int8 | SqlType::Oid | SqlType::Regclass => Value::Int(primitive::<Int64Type>(array, row)?),
+        SqlType::Float4 => Value::Float4(primitive::<Float32Type>(array, row)?),
+        SqlType::Float8 => Value::Float8(primitive::<Float64Type>(array, row)?),
+        SqlType::Numeric(Some(size)) => {
+            let unscaled = i256::from_i128(primitive::<Decimal128Type>(array, row)?);
+            Value::Numeric(Numeric::Finite {
+                unscaled,
+                scale: size.scale,
+            })
+        }
+        SqlType::Numeric(None) => {
+            let array = array.as_primitive_opt::<Decimal256Type>()?;
+            let number = Numeric::Finite {
+                unscaled: array.value(row),
+                scale: scale(array.scale()),
+            };
+            Value::Numeric(number.normalized())
+        }
+        SqlType::Bytea => Value::Bytes(array.as_binary_opt::<i32>()?.value(row).to_vec()),
+        SqlType::Date => Value::Date(primitive::<Date32Type>(array, row)?),
+        SqlType::Time => Value::Time(primitive::<Time64MicrosecondType>(array, row)?),
+        SqlType::Timestamp => Value::Timestamp(primitive::<TimestampMicrosecondType>(array, row)?),
+        SqlType::TimestampTz => Value::TimestampTz(primitive::<TimestampMicrosecondType>(array, row)?),
+        SqlType::Interval => {
+            let value = primitive::<IntervalMonthDayNanoType>(array, row)?;
+            let microseconds = value.nanoseconds / 1_000;
+            Value::Interval(Interval {
+                months: value.months,
+                days: value.days,
+                microseconds,
+            })
+        }
+        SqlType::Uuid => Value::Uuid(array.as_fixed_size_binary_opt()?.value(row).try_into().ok()?),
+        SqlType::Array(_) | SqlType::Int2Vector | SqlType::Void => return None,
+        _ => Value::Text(array.as_string_opt::<i32>()?.value(row).to_string()),
+    })
+}
+
+fn primitive<T: ArrowPrimitiveType>(array: &ArrayRef, row: usize) -> Option<T::Native> {
+    Some(array.as_primitive_opt::<T>()?.value(row))
+}

@@ -1,0 +1,234 @@
+//! `Sequences`: hidden row ids and the values of serial columns, handed out from blocks that one process reserves in
+//! transactions of its own, so that concurrent sessions never conflict over a counter.
+//!
+//! Values rise and are never given twice; a rolled-back statement or a restart leaves gaps, as in PostgreSQL.
+//! A counter that is not committed yet (its table was created in the same transaction) is counted in that transaction.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::catalog::TableDef;
+use crate::codec::keyspace::Keyspace;
+use crate::error::Limit;
+use crate::store::{Store, Write};
+use crate::txn::Transaction;
+use crate::{Error, Result};
+
+/// The first block of a counter; blocks double while they are used up, so that a small table leaves a small gap at
+/// restart and a bulk load reserves seldom.
+const BLOCK_FIRST: i64 = 32;
+/// The largest block (unless one statement needs more).
+const BLOCK_MAX: i64 = 8192;
+/// How often a reservation that loses a race is tried again.
+const RESERVE_TRIES: usize = 100;
+/// What a reservation may write.
+const RESERVE_BYTES_MAX: usize = 1 << 16;
+
+/// The process's reserved blocks. One for a store, shared by all sessions.
+#[derive(Debug)]
+pub struct Sequences {
+    store: Arc<dyn Store>,
+    /// By the counter's stored key. Never locked across an await.
+    blocks: Mutex<HashMap<Vec<u8>, Block>>,
+}
+
+/// Values reserved and not yet handed out.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    next: i64,
+    end: i64,
+    /// What the next reservation asks for.
+    size: i64,
+}
+
+impl Sequences {
+    /// For one store.
+    pub fn new(store: Arc<dyn Store>) -> Sequences {
+        Sequences {
+            store,
+            blocks: Mutex::default(),
+        }
+    }
+
+    /// `count` consecutive hidden row ids of the table.
+    pub async fn take_row_ids(
+        &self,
+        txn: &Transaction,
+        table: &TableDef,
+        count: usize,
+    ) -> Result<Range<i64>> {
+        self.take(txn, Keyspace::NextRowId { table: table.id }.encode(), count)
+            .await
+    }
+
+    /// `count` consecutive values of the sequence of the serial column at `position`.
+    pub async fn take_values(
+        &self,
+        txn: &Transaction,
+        table: &TableDef,
+        position: usize,
+        count: usize,
+    ) -> Result<Range<i64>> {
+        let column = table.columns[position].id;
+        self.take(
+            txn,
+            Keyspace::Sequence {
+                table: table.id,
+                column,
+            }
+            .encode(),
+            count,
+        )
+        .await
+    }
+
+    /// Starts the counters of a new table at 1, in its own transaction.
+    pub fn create(txn: &Transaction, table: &TableDef) -> Result<()> {
+        counter_keys(table)
+            .into_iter()
+            .try_for_each(|key| set(txn, key, 1))
+    }
+
+    /// Gives the counters of `old` to `new`, the same table under another id: from 1 on, or from where they are.
+    pub async fn move_to(
+        &self,
+        txn: &Transaction,
+        old: &TableDef,
+        new: &TableDef,
+        restart: bool,
+    ) -> Result<()> {
+        for (old_key, new_key) in counter_keys(old).into_iter().zip(counter_keys(new)) {
+            let next = if restart {
+                1
+            } else {
+                self.next(txn, &old_key).await?
+            };
+            txn.write(Write::Delete { key: old_key }, true)?;
+            set(txn, new_key, next)?;
+        }
+        Ok(())
+    }
+
+    /// The value a counter hands out next: the block's, when this process holds the last block reserved.
+    async fn next(&self, txn: &Transaction, key: &[u8]) -> Result<i64> {
+        let stored = stored_next(txn, key).await?.unwrap_or(1);
+        let block = self.lock().get(key).copied();
+        Ok(block
+            .filter(|block| block.end == stored)
+            .map_or(stored, |block| block.next))
+    }
+
+    async fn take(&self, txn: &Transaction, key: Vec<u8>, count: usize) -> Result<Range<i64>> {
+        let count = i64::try_from(count).map_err(|_| exhausted())?;
+        if let Some(values) = self.take_from_block(&key, count) {
+            return Ok(values);
+        }
+        for _ in 0..RESERVE_TRIES {
+            match self.reserve(&key, count).await {
+                Ok(Some(values)) => return Ok(values),
+                Ok(None) => return take_in(txn, key, count).await,
+                Err(Error::Conflict { .. }) => match self.take_from_block(&key, count) {
+                    Some(values) => return Ok(values),
+                    None => continue,
+                },
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::Conflict { key })
+    }
+
+    fn take_from_block(&self, key: &[u8], count: i64) -> Option<Range<i64>> {
+        let mut blocks = self.lock();
+        let block = blocks.get_mut(key)?;
+        let end = block.next.checked_add(count).filter(|end| *end <= block.end)?;
+        Some(std::mem::replace(&mut block.next, end)..end)
+    }
+
+    /// Reserves a block in a transaction of its own and takes `count` values of it; `None`: the counter is not
+    /// committed.
+    async fn reserve(&self, key: &[u8], count: i64) -> Result<Option<Range<i64>>> {
+        let reserving = Transaction::begin(Arc::clone(&self.store), RESERVE_BYTES_MAX).await?;
+        let Some(start) = stored_next(&reserving, key).await? else {
+            return Ok(None);
+        };
+        let size = self.lock().get(key).map_or(BLOCK_FIRST, |block| block.size);
+        let end = start.checked_add(size.max(count)).ok_or_else(exhausted)?;
+        set(&reserving, key.to_vec(), end)?;
+        reserving.commit(false).await?;
+        let block = Block {
+            next: start + count,
+            end,
+            size: (size * 2).min(BLOCK_MAX),
+        };
+        let mut blocks = self.lock();
+        // Of two reservations that overlap here the later one stays: values only rise.
+        match blocks.get(key) {
+            Some(known) if known.end > block.end => {}
+            _ => {
+                blocks.insert(key.to_vec(), block);
+            }
+        }
+        Ok(Some(start..start + count))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Block>> {
+        self.blocks
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The keys of a table's counters: row id first, then serial columns in their order.
+fn counter_keys(table: &TableDef) -> Vec<Vec<u8>> {
+    let row_id = table
+        .has_hidden_key()
+        .then(|| Keyspace::NextRowId { table: table.id }.encode());
+    let serials = table.columns.iter().filter(|column| column.is_serial());
+    let serials = serials.map(|column| {
+        Keyspace::Sequence {
+            table: table.id,
+            column: column.id,
+        }
+        .encode()
+    });
+    row_id.into_iter().chain(serials).collect()
+}
+
+async fn stored_next(txn: &Transaction, key: &[u8]) -> Result<Option<i64>> {
+    let values = txn.get_many(&[key.to_vec()]).await?;
+    let Some(bytes) = values.get(0) else {
+        return Ok(None);
+    };
+    let bytes = bytes.try_into().map_err(|_| Error::Corrupt {
+        what: "counter".to_string(),
+        reason: format!("{} bytes instead of 8", bytes.len()),
+    })?;
+    Ok(Some(i64::from_be_bytes(bytes)))
+}
+
+fn set(txn: &Transaction, key: Vec<u8>, next: i64) -> Result<()> {
+    txn.write(
+        Write::Put {
+            key,
+            value: next.to_be_bytes().to_vec(),
+        },
+        true,
+    )
+}
+
+/// Counts in the transaction itself.
+async fn take_in(txn: &Transaction, key: Vec<u8>, count: i64) -> Result<Range<i64>> {
+    let start = stored_next(txn, &key).await?.unwrap_or(1);
+    let end = start.checked_add(count).ok_or_else(exhausted)?;
+    set(txn, key, end)?;
+    Ok(start..end)
+}
+
+fn exhausted() -> Error {
+    Error::LimitExceeded {
+        state: Limit::Program,
+        message: "the counter of row ids or serial values is exhausted".to_string(),
+        hint: "Create the table anew and load its rows again.".to_string(),
+    }
+}
