@@ -125,15 +125,11 @@ pub enum Error {
     /// A duplicate key (23505); `key` is `(a, b)=(1, 2)`.
     #[error("duplicate key value violates unique constraint \"{constraint}\"")]
     UniqueViolation { constraint: String, key: String },
-<<<<<<< HEAD
-    /// A filter without a bound on the first key column (53400); `column` is the first column of its key,
-    /// empty when the table has none.
-=======
     /// A duplicate found while a unique index was built (23505); `key` as above.
     #[error("could not create unique index \"{index}\"")]
     DuplicateInIndex { index: String, key: String },
-    /// A filter without a bound on the first key column (53400); `columns` are the first columns of the usable keys.
->>>>>>> origin/main
+    /// A filter without a bound on the first key column (53400); `column` is the first column of its key,
+    /// empty when the table has none.
     #[error("This query may be a full table scan and thus may have unpredictable performance")]
     FullScan {
         table: String,

@@ -99,7 +99,6 @@ pub struct AccessPath {
 /// Plans the access to one table. `predicate`: `None` when there is no WHERE.
 /// Errors: `FullScan`, `TooManyKeys`.
 pub fn plan_access(
-<<<<<<< HEAD
     table: &Arc<TableDef>,
     predicate: Option<&Predicate>,
     rules: &PlanRules,
@@ -370,23 +369,5 @@ fn full_scan(table: &TableDef, index: &IndexDef) -> Error {
         table: table.name.clone(),
         column,
         hint,
-=======
-    _table: &Arc<TableDef>,
-    _predicate: Option<&Predicate>,
-    _rules: &PlanRules,
-) -> Result<AccessPath> {
-    unimplemented!()
-}
-
-impl AccessPath {
-    /// Whether rows in the path's key order (`reverse: false`) or the reverse come in the order asked for:
-    /// `Some(reverse)`. `None`: it takes a sort.
-    pub fn order_direction(&self, _order: &[OrderColumn]) -> Option<bool> {
-        unimplemented!()
-    }
-    /// The head line of EXPLAIN: `Multi-Get on orders using orders_pkey`, `Range Scan Backward on …`.
-    pub fn title(&self) -> String {
-        unimplemented!()
->>>>>>> origin/main
     }
 }

@@ -37,6 +37,7 @@ pub(crate) fn table(types: &[SqlType], directions: &[bool]) -> Arc<TableDef> {
     });
     Arc::new(TableDef {
         id: 7,
+        oid: 16_391,
         version: 1,
         schema: "public".to_string(),
         name: "t".to_string(),
@@ -44,6 +45,8 @@ pub(crate) fn table(types: &[SqlType], directions: &[bool]) -> Arc<TableDef> {
         next_column_id: types.len() as u16 + 1,
         primary_key: IndexDef {
             id: 0,
+            oid: 16_392,
+            constraint: true,
             name: "t_pkey".to_string(),
             columns: key.collect(),
             unique: true,
