@@ -134,7 +134,8 @@ pub enum Error {
     /// A duplicate found while a unique index was built (23505); `key` as above.
     #[error("could not create unique index \"{index}\"")]
     DuplicateInIndex { index: String, key: String },
-    /// A filter without a bound on the first key column (53400); `columns` are the first columns of the usable keys.
+    /// A filter without a bound on the first key column (53400); `column` is the first column of its key,
+    /// empty when the table has none.
     #[error("This query may be a full table scan and thus may have unpredictable performance")]
     FullScan {
         table: String,
@@ -373,6 +374,9 @@ impl Error {
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
             Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
             Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
+            Error::FullScan { table, column, .. } if column.is_empty() => {
+                Some(format!("Table \"{table}\" has no primary key that a condition could bound."))
+            }
             Error::FullScan { table, column, .. } => Some(format!(
                 "The condition puts no bound on \"{column}\", the first key column of \"{table}\"."
             )),

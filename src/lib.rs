@@ -38,4 +38,8 @@ pub mod txn;
 pub mod types;
 pub mod wire;
 
+#[cfg(test)]
+mod tidy;
+
+
 pub use error::{Error, Result};

@@ -1,7 +1,33 @@
 //! Predicates → boxes → key ranges → an access path and a verdict. Pure: no I/O, no DataFusion, no sockets.
+//!
+//! ```text
+//! WHERE channel IN ('alipay', 'wechat') AND id > 'a0089' AND location = 'shanghai'
+//!   predicate    And[InList, Compare, Compare]           three-valued, columns by position, constants never rounded
+//!   boxes        [channel ∈ {alipay, wechat}, id ∈ ('a0089', …)]              covers every row that may match
+//!   key ranges   [7061… , 7061…) [7077… , 7077…)        sorted, disjoint, in the key's own bytes and directions
+//!   access path  RangeScan, residual: location = 'shanghai'
+//! ```
+//!
+//! What holds, and is tested against brute force (`tests`):
+//! - *sound*: every row for which the predicate is true lies in the keys or ranges;
+//! - *tight*: without a residual, every row in them satisfies the predicate; with one, every row that satisfies it does;
+//! - *ordered*: keys are sorted and distinct, ranges sorted, disjoint and not empty;
+//! - *bounded*: at most `BOXES_MAX` boxes, `multi_get_keys_max` keys and `ranges_max` ranges, whatever the predicate.
+//!
+//! `compare` is the one comparison rule; whoever filters rows with a `Predicate` (`exec::residual`) uses it too.
 
 mod access_path;
-mod predicate;
+mod bounds;
+mod boxes;
+mod column_set;
+pub(crate) mod compare;
+mod key_ranges;
+mod key_shape;
+pub(crate) mod like;
+pub(crate) mod predicate;
+pub(crate) mod readable;
+#[cfg(test)]
+mod tests;
 
 pub use access_path::{AccessClass, AccessPath, FullScanPolicy, OrderColumn, PlanRules, plan_access};
 pub use predicate::{CompareOp, Predicate};

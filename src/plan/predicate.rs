@@ -1,5 +1,5 @@
 //! The small internal form of a WHERE clause over one table: columns by position in `TableDef::columns`, constants as
-//! `Value`s, three-valued logic.
+//! `Value`s, three-valued logic. `sql::predicate` and `exec::predicate` make it; it must not know where it came from.
 
 use crate::types::Value;
 
@@ -29,32 +29,55 @@ pub enum Predicate {
     Constant(Option<bool>),
     /// `column op value`; NULL when either is NULL.
     Compare {
+        /// Position in `TableDef::columns`, as in every variant.
         column: usize,
+        /// The operator.
         op: CompareOp,
+        /// The constant.
         value: Value,
     },
     /// `column IN (values)`.
-    InList { column: usize, values: Vec<Value> },
-    /// `column IS NULL`.
-    IsNull { column: usize },
-    /// `column` of type boolean, bare.
-    IsTrue { column: usize },
-    /// `column LIKE pattern ESCAPE escape` (`escape` `None`: no escape character); works on text and bytea.
-    Like {
+    InList {
+        /// The column.
         column: usize,
+        /// The constants; may hold duplicates and NULL.
+        values: Vec<Value>,
+    },
+    /// `column IS NULL`.
+    IsNull {
+        /// The column.
+        column: usize,
+    },
+    /// `column` of type boolean, bare.
+    IsTrue {
+        /// The column.
+        column: usize,
+    },
+    /// `column LIKE pattern ESCAPE escape`; works on text and bytea.
+    Like {
+        /// The column.
+        column: usize,
+        /// `Value::Text`, `Value::Bytes` or `Value::Null`.
         pattern: Value,
+        /// `None`: no escape character.
         escape: Option<char>,
+        /// `ILIKE`.
         case_insensitive: bool,
     },
     /// `(c1, c2) op (v1, v2)`.
     RowCompare {
+        /// The columns, in the order written; as many as `values`.
         columns: Vec<usize>,
+        /// The operator.
         op: CompareOp,
+        /// The constants.
         values: Vec<Value>,
     },
     /// `(c1, c2) IN ((v1, v2), …)`.
     RowIn {
+        /// The columns, in the order written.
         columns: Vec<usize>,
+        /// Rows of constants, each as long as `columns`.
         rows: Vec<Vec<Value>>,
     },
     /// All.
@@ -63,19 +86,155 @@ pub enum Predicate {
     Or(Vec<Predicate>),
     /// NOT.
     Not(Box<Predicate>),
-    /// `child IS [NOT] TRUE / FALSE / UNKNOWN`: true when the child's truth is `truth` (`None`: unknown); never NULL.
+    /// `child IS [NOT] TRUE / FALSE / UNKNOWN`; never NULL.
     Is {
+        /// What is asked about.
         child: Box<Predicate>,
+        /// The truth asked for; `None`: unknown.
         truth: Option<bool>,
+        /// IS NOT.
         negated: bool,
     },
     /// A condition that this form cannot express, over these columns: it bounds nothing, and whoever planned it must
     /// evaluate it.
-    Opaque { columns: Vec<usize> },
+    Opaque {
+        /// The columns it names.
+        columns: Vec<usize>,
+    },
+}
+
+impl CompareOp {
+    /// The operator that is true where this one is false, for values that are not NULL.
+    pub fn negated(self) -> CompareOp {
+        match self {
+            CompareOp::Eq => CompareOp::NotEq,
+            CompareOp::NotEq => CompareOp::Eq,
+            CompareOp::Less => CompareOp::GreaterEq,
+            CompareOp::LessEq => CompareOp::Greater,
+            CompareOp::Greater => CompareOp::LessEq,
+            CompareOp::GreaterEq => CompareOp::Less,
+        }
+    }
+
+    /// The operator with its sides exchanged: `5 < a` is `a > 5`.
+    pub fn flipped(self) -> CompareOp {
+        match self {
+            CompareOp::Eq => CompareOp::Eq,
+            CompareOp::NotEq => CompareOp::NotEq,
+            CompareOp::Less => CompareOp::Greater,
+            CompareOp::LessEq => CompareOp::GreaterEq,
+            CompareOp::Greater => CompareOp::Less,
+            CompareOp::GreaterEq => CompareOp::LessEq,
+        }
+    }
+
+    /// Whether the operator holds for sides that compare so.
+    pub fn holds(self, ordering: std::cmp::Ordering) -> bool {
+        match self {
+            CompareOp::Eq => ordering.is_eq(),
+            CompareOp::NotEq => ordering.is_ne(),
+            CompareOp::Less => ordering.is_lt(),
+            CompareOp::LessEq => ordering.is_le(),
+            CompareOp::Greater => ordering.is_gt(),
+            CompareOp::GreaterEq => ordering.is_ge(),
+        }
+    }
+
+    /// As SQL writes it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            CompareOp::Eq => "=",
+            CompareOp::NotEq => "<>",
+            CompareOp::Less => "<",
+            CompareOp::LessEq => "<=",
+            CompareOp::Greater => ">",
+            CompareOp::GreaterEq => ">=",
+        }
+    }
+
+    /// `<` for `<=`, `>` for `>=`: what decides a row comparison before its last column.
+    fn strict(self) -> CompareOp {
+        match self {
+            CompareOp::LessEq => CompareOp::Less,
+            CompareOp::GreaterEq => CompareOp::Greater,
+            other => other,
+        }
+    }
 }
 
 impl Predicate {
-    /// Calls `visit` with every column the predicate names, as often as it names it.
+    /// All of `children`, flattened; TRUE for none.
+    pub fn all(children: Vec<Predicate>) -> Predicate {
+        let mut flat = Vec::with_capacity(children.len());
+        for child in children {
+            match child {
+                Predicate::And(inner) => flat.extend(inner),
+                Predicate::Constant(Some(true)) => {}
+                other => flat.push(other),
+            }
+        }
+        match flat.len() {
+            0 => Predicate::Constant(Some(true)),
+            1 => flat.remove(0),
+            _ => Predicate::And(flat),
+        }
+    }
+
+    /// Any of `children`, flattened; FALSE for none.
+    pub fn any(children: Vec<Predicate>) -> Predicate {
+        let mut flat = Vec::with_capacity(children.len());
+        for child in children {
+            match child {
+                Predicate::Or(inner) => flat.extend(inner),
+                Predicate::Constant(Some(false)) => {}
+                other => flat.push(other),
+            }
+        }
+        match flat.len() {
+            0 => Predicate::Constant(Some(false)),
+            1 => flat.remove(0),
+            _ => Predicate::Or(flat),
+        }
+    }
+
+    /// NOT; constants and double negations folded.
+    pub fn negate(self) -> Predicate {
+        match self {
+            Predicate::Constant(truth) => Predicate::Constant(truth.map(|truth| !truth)),
+            Predicate::Not(child) => *child,
+            Predicate::Is {
+                child,
+                truth,
+                negated,
+            } => Predicate::Is {
+                child,
+                truth,
+                negated: !negated,
+            },
+            other => Predicate::Not(Box::new(other)),
+        }
+    }
+
+    /// Whether any part of it is `Opaque`.
+    pub fn has_opaque(&self) -> bool {
+        match self {
+            Predicate::Opaque { .. } => true,
+            Predicate::And(children) | Predicate::Or(children) => children.iter().any(Predicate::has_opaque),
+            Predicate::Not(child) | Predicate::Is { child, .. } => child.has_opaque(),
+            _ => false,
+        }
+    }
+
+    /// The columns it names, sorted, each once.
+    pub fn columns(&self) -> Vec<usize> {
+        let mut columns = Vec::new();
+        self.for_each_column(&mut |column| columns.push(column));
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// Calls `visit` with every column it names; a column named twice is visited twice.
     pub fn for_each_column(&self, visit: &mut dyn FnMut(usize)) {
         match self {
             Predicate::Constant(_) => {}
@@ -86,7 +245,7 @@ impl Predicate {
             | Predicate::Like { column, .. } => visit(*column),
             Predicate::RowCompare { columns, .. }
             | Predicate::RowIn { columns, .. }
-            | Predicate::Opaque { columns } => columns.iter().for_each(|&column| visit(column)),
+            | Predicate::Opaque { columns } => columns.iter().for_each(|column| visit(*column)),
             Predicate::And(children) | Predicate::Or(children) => {
                 children.iter().for_each(|child| child.for_each_column(visit));
             }
@@ -94,20 +253,49 @@ impl Predicate {
         }
     }
 
-    /// Whether some part of it is opaque, so that `residual::evaluate` cannot decide it.
-    pub fn has_opaque(&self) -> bool {
+    /// The conjuncts of the condition: its children when it is an AND, however nested, else itself.
+    pub(crate) fn conjuncts(&self) -> Vec<&Predicate> {
         match self {
-            Predicate::Opaque { .. } => true,
-            Predicate::And(children) | Predicate::Or(children) => children.iter().any(Predicate::has_opaque),
-            Predicate::Not(child) | Predicate::Is { child, .. } => child.has_opaque(),
-            Predicate::Constant(_)
-            | Predicate::Compare { .. }
-            | Predicate::InList { .. }
-            | Predicate::IsNull { .. }
-            | Predicate::IsTrue { .. }
-            | Predicate::Like { .. }
-            | Predicate::RowCompare { .. }
-            | Predicate::RowIn { .. } => false,
+            Predicate::And(children) => children.iter().flat_map(Predicate::conjuncts).collect(),
+            other => vec![other],
         }
     }
+}
+
+/// `(c1, c2, …) op (v1, v2, …)` as comparisons of one column each, with the same three-valued truth: PostgreSQL goes
+/// from left to right and lets the first pair that is unequal or NULL decide, which is what the OR of prefixes says.
+pub(crate) fn lower_row_compare(columns: &[usize], op: CompareOp, values: &[Value]) -> Predicate {
+    let compare = |index: usize, op| Predicate::Compare {
+        column: columns[index],
+        op,
+        value: values[index].clone(),
+    };
+    match op {
+        CompareOp::Eq => Predicate::all((0..columns.len()).map(|index| compare(index, op)).collect()),
+        CompareOp::NotEq => Predicate::any((0..columns.len()).map(|index| compare(index, op)).collect()),
+        _ => {
+            let alternative = |last: usize| {
+                let mut terms: Vec<_> = (0..last).map(|index| compare(index, CompareOp::Eq)).collect();
+                terms.push(compare(
+                    last,
+                    if last + 1 == columns.len() {
+                        op
+                    } else {
+                        op.strict()
+                    },
+                ));
+                Predicate::all(terms)
+            };
+            Predicate::any((0..columns.len()).map(alternative).collect())
+        }
+    }
+}
+
+/// `(c1, c2) IN (rows)` as an OR of equalities.
+pub(crate) fn lower_row_in(columns: &[usize], rows: &[Vec<Value>]) -> Predicate {
+    Predicate::any(
+        rows.iter()
+            .map(|row| lower_row_compare(columns, CompareOp::Eq, row))
+            .collect(),
+    )
 }

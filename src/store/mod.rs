@@ -4,8 +4,21 @@
 //!
 //! Keys are 1 or more bytes and compare as unsigned byte strings. Values are 0 or more bytes.
 
+pub mod engine;
+pub mod memory;
+pub mod mvcc;
+mod open;
 mod page;
+pub mod sled;
 
+#[cfg(test)]
+pub(crate) mod conformance;
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod mirror;
+
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -13,6 +26,7 @@ use futures::future::BoxFuture;
 
 use crate::Result;
 pub use crate::codec::KeyRange;
+pub use open::{StoreKind, StoreOptions, open_store};
 pub use page::Page;
 
 /// What a scan walks, and how.
@@ -34,9 +48,17 @@ pub struct ScanRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
     /// Store the value under the key, replacing any.
-    Put { key: Vec<u8>, value: Vec<u8> },
+    Put {
+        /// One or more bytes.
+        key: Vec<u8>,
+        /// Zero or more bytes.
+        value: Vec<u8>,
+    },
     /// Remove the key, if there.
-    Delete { key: Vec<u8> },
+    Delete {
+        /// One or more bytes.
+        key: Vec<u8>,
+    },
 }
 
 /// What a commit applies, all or nothing.
@@ -47,6 +69,7 @@ pub struct Batch {
     /// At most one write a key; any order.
     pub writes: Vec<Write>,
     /// Keys that must not have changed (been put or deleted) since `snapshot`: otherwise `Error::Conflict`, naming one.
+    /// A key that was absent then and is absent again counts as unchanged.
     /// A written key that is not listed here is written blind: last one wins.
     pub unchanged: Vec<Vec<u8>>,
     /// Durable when it answers (the default is `false` = durable); `true`: visible at once, durable soon.
@@ -85,8 +108,8 @@ pub trait Store: Debug + Send + Sync {
     fn close(&self) -> BoxFuture<'_, Result<()>>;
 }
 
-/// A consistent view of a store.
-pub trait Snapshot: Debug + Send + Sync {
+/// A consistent view of a store. `Any`, so that a store knows its own snapshot again in a [`Batch`].
+pub trait Snapshot: Any + Debug + Send + Sync {
     /// The values of `keys`, in the order asked, duplicates and misses included. Errors: `SnapshotTooOld`, `Io`.
     fn get_many<'a>(&'a self, keys: &'a [Vec<u8>]) -> BoxFuture<'a, Result<Values>>;
     /// A scan over the ranges of the request; nothing is read before the first page is asked for.

@@ -1,4 +1,5 @@
-//! `Page`: a run of rows of a scan in one arena, so that reading a page allocates nothing a row.
+//! `Page`: a run of rows of a scan in one arena, so that reading a page allocates nothing a row. Stores fill it, scans
+//! of every layer read it; it knows nothing of what a key means.
 
 /// Rows of a scan, in scan order, keys and values back to back in one buffer that is used again for the next page.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +28,13 @@ impl Page {
         self.rows
             .push([start as u32, middle as u32, self.bytes.len() as u32]);
     }
+    /// Drops every row from `rows` on.
+    pub fn truncate(&mut self, rows: usize) {
+        if let Some([start, ..]) = self.rows.get(rows) {
+            self.bytes.truncate(*start as usize);
+            self.rows.truncate(rows);
+        }
+    }
     /// Rows in the page.
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -43,6 +51,10 @@ impl Page {
     pub fn row(&self, index: usize) -> (&[u8], &[u8]) {
         let [start, middle, end] = self.rows[index].map(|at| at as usize);
         (&self.bytes[start..middle], &self.bytes[middle..end])
+    }
+    /// The last row, if there is one.
+    pub fn last(&self) -> Option<(&[u8], &[u8])> {
+        Some(self.row(self.len().checked_sub(1)?))
     }
     /// Keys and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {

@@ -1,73 +1,145 @@
-//! Transactions over the store: writes buffered over a snapshot, read-your-writes, savepoints, conflict keys.
-//! Knows nothing of tables or SQL.
+//! Transactions over the store: writes buffered over a snapshot, read-your-writes, savepoints, conflict keys. Sessions
+//! begin and end them; `catalog`, `table` and `exec` read and write through them. Knows nothing of tables or SQL.
+//!
+//! ```text
+//!   reads ──► buffer (own writes, newest first) ──► snapshot (everything committed before `begin`)
+//!   write ──► buffer                  commit ──► Batch { snapshot, writes, unchanged } ──► Store
+//! ```
+//!
+//! Invariants
+//!
+//! 1. A read sees the snapshot and exactly the writes whose call ended before the read began (for a scan: before it was
+//!    opened), whatever other tasks write meanwhile.
+//! 2. After `rollback_to(s)` every read, and the batch at commit, are as they were when `s` was made.
+//! 3. A transaction without writes never touches the store again and never conflicts.
+//! 4. Buffered keys, values and their bookkeeping never exceed `bytes_max`; the write that would is refused whole.
 
-use std::sync::Arc;
+mod buffer;
+mod scan;
 
-use crate::Result;
-use crate::store::{KeyRange, Page, ScanRequest, Store, Values, Write};
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::store::{Batch, KeyRange, ScanRequest, Snapshot, Store, Values, Write};
+use crate::{Error, Result};
+use buffer::Buffer;
+pub use scan::TransactionScan;
 
 /// A transaction: one snapshot and the writes made over it. Cheap to share (`Arc`); reads may run side by side,
 /// a write takes effect for reads that start after it. Dropping it without `commit` forgets its writes.
 #[derive(Debug)]
-pub struct Transaction {}
+pub struct Transaction {
+    store: Arc<dyn Store>,
+    snapshot: Arc<dyn Snapshot>,
+    buffer: Arc<Mutex<Buffer>>,
+}
 
 /// Marks a place in a transaction's writes to roll back to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Savepoint(pub(crate) usize);
 
-/// A scan that sees the transaction's own writes as they were when it was opened.
-#[derive(Debug)]
-pub struct TransactionScan {}
-
 impl Transaction {
     /// Begins at the newest snapshot. `bytes_max` bounds the buffered writes (54000 `LimitExceeded` above it).
-    pub async fn begin(_store: Arc<dyn Store>, _bytes_max: usize) -> Result<Transaction> {
-        unimplemented!()
+    pub async fn begin(store: Arc<dyn Store>, bytes_max: usize) -> Result<Transaction> {
+        let snapshot = store.snapshot().await?;
+        Ok(Transaction {
+            store,
+            snapshot,
+            buffer: Arc::new(Mutex::new(Buffer::new(bytes_max))),
+        })
     }
+
     /// Values of keys, own writes first.
-    pub async fn get_many(&self, _keys: &[Vec<u8>]) -> Result<Values> {
-        unimplemented!()
+    pub async fn get_many(&self, keys: &[Vec<u8>]) -> Result<Values> {
+        let own = self.lock().get_many(keys);
+        if own.is_empty() {
+            return self.snapshot.get_many(keys).await;
+        }
+        let missing: Vec<Vec<u8>> = keys
+            .iter()
+            .zip(&own)
+            .filter(|(_, own)| own.is_none())
+            .map(|(key, _)| key.clone())
+            .collect();
+        let stored = if missing.is_empty() {
+            Values::default()
+        } else {
+            self.snapshot.get_many(&missing).await?
+        };
+        let mut values = Values::with_capacity(keys.len());
+        let mut stored_index = 0;
+        for own in own {
+            match own {
+                Some(value) => values.push(value.as_deref()),
+                None => {
+                    values.push(stored.get(stored_index));
+                    stored_index += 1;
+                }
+            }
+        }
+        Ok(values)
     }
+
     /// A scan of snapshot and own writes merged, in key order (or reverse).
-    pub fn scan(&self, _request: ScanRequest) -> TransactionScan {
-        unimplemented!()
+    pub fn scan(&self, request: ScanRequest) -> TransactionScan {
+        TransactionScan::new(&*self.snapshot, Arc::clone(&self.buffer), request)
     }
-    /// Buffers a write. `checked`: the key must not have changed since the snapshot when this commits.
-    pub fn write(&self, _write: Write, _checked: bool) -> Result<()> {
-        unimplemented!()
+
+    /// Buffers a write. `checked`: the key must not have changed since the snapshot when this commits; once checked, a
+    /// key stays so, whatever is written to it later.
+    pub fn write(&self, write: Write, checked: bool) -> Result<()> {
+        self.lock().write(write, checked)
     }
+
     /// The key must not have changed since the snapshot when this commits (the record of a table written to …).
     /// Only takes effect when the transaction has writes: read-only transactions never conflict.
-    pub fn guard(&self, _key: &[u8]) {
-        unimplemented!()
+    pub fn guard(&self, key: &[u8]) {
+        self.lock().guard(key);
     }
+
     /// Whether anything was written.
     pub fn has_writes(&self) -> bool {
-        unimplemented!()
+        self.lock().has_writes()
     }
+
     /// A mark to roll back to.
     pub fn savepoint(&self) -> Savepoint {
-        unimplemented!()
+        Savepoint(self.lock().savepoint())
     }
-    /// Forgets every write since the mark.
-    pub fn rollback_to(&self, _savepoint: Savepoint) {
-        unimplemented!()
+
+    /// Forgets every write and guard since the mark, and every mark made after it; the mark itself stays.
+    pub fn rollback_to(&self, savepoint: Savepoint) {
+        self.lock().rollback_to(savepoint.0);
     }
-    /// Commits the writes atomically and durably (`relaxed`: durable soon). The transaction is over either way.
-    pub async fn commit(&self, _relaxed: bool) -> Result<()> {
-        unimplemented!()
+
+    /// Commits the writes atomically and durably (`relaxed`: durable soon). The transaction is over either way: later
+    /// writes fail. Errors: as [`Store::commit`].
+    pub async fn commit(&self, relaxed: bool) -> Result<()> {
+        let (writes, unchanged) = self.lock().finish()?;
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let snapshot = Some(Arc::clone(&self.snapshot));
+        self.store
+            .commit(Batch {
+                snapshot,
+                writes,
+                unchanged,
+                relaxed,
+            })
+            .await
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Buffer> {
+        lock(&self.buffer)
     }
 }
 
-impl TransactionScan {
-    /// As [`crate::store::Scan::next_page`].
-    pub async fn next_page(&mut self, _page: &mut Page) -> Result<()> {
-        unimplemented!()
-    }
-    /// As [`crate::store::Scan::skip_to`].
-    pub fn skip_to(&mut self, _key: &[u8]) {
-        unimplemented!()
-    }
+/// Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
+fn lock(buffer: &Mutex<Buffer>) -> MutexGuard<'_, Buffer> {
+    buffer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Every key that starts with `prefix`.
@@ -76,4 +148,9 @@ pub fn prefix_range(prefix: &[u8]) -> KeyRange {
         start: prefix.to_vec(),
         end: crate::codec::prefix_end(prefix),
     }
+}
+
+/// A write after the end of the transaction: a bug of the caller.
+fn finished() -> Error {
+    Error::internal("a write to a transaction that has ended")
 }

@@ -1,0 +1,81 @@
+//! Whether a condition *says where to look* on a column: the syntactic half of the full-scan rule. `channel <> 'x'` does,
+//! whatever it may exclude; `channel LIKE '%x'` and `channel IS NOT NULL` do not.
+
+use super::like::{LikePattern, LikeShape};
+use super::predicate::{Predicate, lower_row_compare, lower_row_in};
+use crate::types::Value;
+
+/// Whether every row for which `predicate` is `wanted` is found within a bound on `column`.
+pub(crate) fn bounds_column(predicate: &Predicate, wanted: bool, column: usize) -> bool {
+    match predicate {
+        // A condition that is never true bounds everything.
+        Predicate::Constant(truth) => *truth != Some(wanted),
+        Predicate::Compare {
+            column: named, value, ..
+        } => *named == column || *value == Value::Null,
+        Predicate::InList { column: named, .. } | Predicate::IsTrue { column: named } => *named == column,
+        Predicate::IsNull { column: named } => *named == column && wanted,
+        Predicate::Like {
+            column: named,
+            pattern,
+            escape,
+            case_insensitive,
+        } => *named == column && like_bounds(pattern, *escape, *case_insensitive, wanted),
+        Predicate::RowCompare { columns, op, values } => {
+            bounds_column(&lower_row_compare(columns, *op, values), wanted, column)
+        }
+        Predicate::RowIn { columns, rows } => bounds_column(&lower_row_in(columns, rows), wanted, column),
+        Predicate::And(children) if wanted => {
+            children.iter().any(|child| bounds_column(child, wanted, column))
+        }
+        Predicate::Or(children) if !wanted => {
+            children.iter().any(|child| bounds_column(child, wanted, column))
+        }
+        Predicate::And(children) | Predicate::Or(children) => {
+            children.iter().all(|child| bounds_column(child, wanted, column))
+        }
+        Predicate::Not(child) => bounds_column(child, !wanted, column),
+        Predicate::Is {
+            child,
+            truth,
+            negated,
+        } => truth_test_bounds(child, *truth, *negated != wanted, column),
+        Predicate::Opaque { .. } => false,
+    }
+}
+
+/// The same for `child IS truth` (`holds`) or `child IS NOT truth`.
+fn truth_test_bounds(child: &Predicate, truth: Option<bool>, holds: bool, column: usize) -> bool {
+    match (truth, holds) {
+        (Some(truth), true) => bounds_column(child, truth, column),
+        // Everything but one truth: only a single comparison has an exact complement.
+        (Some(_), false) | (None, true) => match child {
+            Predicate::Compare { column: named, .. }
+            | Predicate::InList { column: named, .. }
+            | Predicate::IsTrue { column: named } => *named == column,
+            Predicate::Like { .. } => {
+                bounds_column(child, true, column) && bounds_column(child, false, column)
+            }
+            _ => false,
+        },
+        (None, false) => bounds_column(child, true, column) && bounds_column(child, false, column),
+    }
+}
+
+fn like_bounds(pattern: &Value, escape: Option<char>, case_insensitive: bool, wanted: bool) -> bool {
+    let bytes = match pattern {
+        Value::Null => return true,
+        Value::Text(text) => text.as_bytes(),
+        Value::Bytes(bytes) => bytes,
+        _ => return false,
+    };
+    let Ok(pattern) = LikePattern::parse(bytes, escape) else {
+        return false;
+    };
+    match pattern.shape() {
+        _ if case_insensitive => false,
+        LikeShape::Exact(_) => true,
+        LikeShape::Prefix(prefix) => !prefix.is_empty(),
+        LikeShape::Loose(prefix) => wanted && !prefix.is_empty(),
+    }
+}

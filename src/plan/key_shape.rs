@@ -1,0 +1,388 @@
+//! `KeyShape`: what the planner must know of one key (types, directions, which columns may be NULL), and how a constant
+//! cuts the values of a key column. Used by `boxes` and `key_ranges`; knows nothing of predicates' structure.
+//!
+//! A cut is a place between two encoded ascending fields, written as the smallest bytes behind it. A column's values lie
+//! in its *domain* span. For types of fixed width the domain runs from the smallest field to the one after the largest,
+//! so that `a > 5 AND a < 7` on an integer and "everything from the type's maximum" are single points like any other.
+
+use std::cmp::Ordering;
+
+use arrow::datatypes::i256;
+
+use super::column_set::{ColumnSet, Span};
+use super::compare::{comparable_text, compare, is_own_kind, reduce};
+use super::like::LikeShape;
+use super::predicate::CompareOp;
+use crate::catalog::{IndexDef, TableDef};
+use crate::codec::key::{self, KeyField};
+use crate::codec::keyspace::entry_prefix;
+use crate::codec::prefix_end;
+use crate::types::{Numeric, SqlType, Value};
+
+/// Microseconds in a day: `24:00` is the last time of day.
+const DAY_US: i64 = 86_400_000_000;
+
+/// A key as the planner sees it.
+#[derive(Debug)]
+pub(crate) struct KeyShape {
+    /// The bytes before the first field.
+    pub(crate) prefix: Vec<u8>,
+    /// Its columns, in key order.
+    pub(crate) columns: Vec<KeyColumnShape>,
+}
+
+/// One column of a key.
+#[derive(Debug)]
+pub(crate) struct KeyColumnShape {
+    /// Position in `TableDef::columns`.
+    pub(crate) column: usize,
+    /// How it is encoded in the key.
+    pub(crate) field: KeyField,
+    /// It never holds NULL.
+    pub(crate) not_null: bool,
+    /// The cuts around all its values.
+    pub(crate) domain: Span,
+    /// How it is encoded when ascending, which is how cuts are written.
+    ascending: KeyField,
+    /// Whether every field of the type is as long as the next.
+    fixed_width: bool,
+}
+
+impl KeyShape {
+    /// The shape of a table's key. `None`: a column's type cannot stand in a key.
+    pub(crate) fn new(table: &TableDef, index: &IndexDef) -> Option<KeyShape> {
+        let fields = table.key_fields(index);
+        let mut columns = Vec::with_capacity(fields.len());
+        for (key, field) in index.columns.iter().zip(fields) {
+            let column = table.column_index_by_id(key.column)?;
+            let not_null = index.id == 0 || table.columns[column].not_null;
+            columns.push(KeyColumnShape::new(column, field, not_null)?);
+        }
+        Some(KeyShape {
+            prefix: entry_prefix(table.id, index.id).to_vec(),
+            columns,
+        })
+    }
+
+    /// Where a table's column stands in the key.
+    pub(crate) fn position(&self, column: usize) -> Option<usize> {
+        self.columns.iter().position(|key| key.column == column)
+    }
+}
+
+impl KeyColumnShape {
+    fn new(column: usize, field: KeyField, not_null: bool) -> Option<KeyColumnShape> {
+        let ascending = KeyField {
+            descending: false,
+            ..field.clone()
+        };
+        let encode = |value: &Value| {
+            let mut bytes = Vec::new();
+            key::encode_value(&mut bytes, value, &ascending);
+            bytes
+        };
+        let (domain, fixed_width) = match extremes(&field.ty)? {
+            (smallest, Some(largest)) => {
+                let end = increment(&encode(&largest));
+                (
+                    Span {
+                        start: encode(&smallest),
+                        end,
+                    },
+                    true,
+                )
+            }
+            (smallest, None) => (
+                Span {
+                    start: encode(&smallest),
+                    end: vec![key::tag(&field.ty) + 1],
+                },
+                false,
+            ),
+        };
+        Some(KeyColumnShape {
+            column,
+            field,
+            not_null,
+            domain,
+            ascending,
+            fixed_width,
+        })
+    }
+
+    /// Every value but NULL.
+    pub(crate) fn not_null_set(&self) -> ColumnSet {
+        ColumnSet::from_spans(vec![self.domain.clone()])
+    }
+
+    /// NULL alone; nothing where the column holds none.
+    pub(crate) fn null_set(&self) -> ColumnSet {
+        ColumnSet::none().with_null(!self.not_null)
+    }
+
+    /// Everything that the set does not hold.
+    pub(crate) fn complement(&self, set: &ColumnSet) -> ColumnSet {
+        set.complement(&self.domain, !self.not_null)
+    }
+
+    /// The values for which `value op constant` is true. `None`: the pair of types has no operator that we know.
+    pub(crate) fn compare_set(&self, op: CompareOp, constant: &Value) -> Option<ColumnSet> {
+        if *constant == Value::Null {
+            return Some(ColumnSet::none());
+        }
+        let (before, after) = self.cuts(constant)?;
+        let span = |start: &Vec<u8>, end: &Vec<u8>| Span {
+            start: start.clone(),
+            end: end.clone(),
+        };
+        let Span { start, end } = &self.domain;
+        let spans = match op {
+            CompareOp::Eq => vec![span(&before, &after)],
+            CompareOp::NotEq => vec![span(start, &before), span(&after, end)],
+            CompareOp::Less => vec![span(start, &before)],
+            CompareOp::LessEq => vec![span(start, &after)],
+            CompareOp::Greater => vec![span(&after, end)],
+            CompareOp::GreaterEq => vec![span(&before, end)],
+        };
+        Some(ColumnSet::from_spans(spans))
+    }
+
+    /// The values that a LIKE pattern of this shape can match, and whether all of them do.
+    pub(crate) fn like_set(&self, shape: &LikeShape) -> (ColumnSet, bool) {
+        let (text, exact_end, tight) = match shape {
+            LikeShape::Exact(text) => (text, true, true),
+            LikeShape::Prefix(text) => (text, false, true),
+            LikeShape::Loose(text) => (text, false, false),
+        };
+        if let SqlType::Char(_) = self.field.ty {
+            // LIKE sees the padded value and the key does not hold the padding: a pattern that ends in blanks, or has
+            // no `%` to take the padding, is checked against the value itself.
+            let kept = String::from_utf8_lossy(text);
+            let trimmed = comparable_text(&self.field.ty, &kept);
+            let tight = tight && !exact_end && trimmed.len() == kept.len();
+            return (self.prefix_set(trimmed.as_bytes()), tight);
+        }
+        if exact_end {
+            let start = self.encode_bytes(text);
+            let end = self.next(&start);
+            return (ColumnSet::from_spans(vec![Span { start, end }]), tight);
+        }
+        (self.prefix_set(text), tight)
+    }
+
+    /// If the span is one value: true.
+    pub(crate) fn is_point(&self, span: &Span) -> bool {
+        let complete = self.fixed_width || span.start.ends_with(&[0, 1]);
+        complete && self.next(&span.start) == span.end
+    }
+
+    /// The end of the block of all keys that start with `key`, whose last field is this column's. Fields of fixed width
+    /// keep their length, so that the blocks of neighbouring values touch.
+    pub(crate) fn block_end(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let width = self.domain.start.len();
+        let tag = if self.field.descending {
+            !self.domain.start[0]
+        } else {
+            self.domain.start[0]
+        };
+        match key.len().checked_sub(width) {
+            Some(at) if self.fixed_width && at > 0 && key[at] == tag => {
+                Some([&key[..at], &increment(&key[at..])].concat())
+            }
+            // NULL, or a type whose fields differ in length.
+            _ => prefix_end(key),
+        }
+    }
+
+    /// A cut as the key's direction writes it: values from the cut on stand before it when the column is DESC.
+    pub(crate) fn directed_span(&self, span: &Span) -> Span {
+        if !self.field.descending {
+            return span.clone();
+        }
+        Span {
+            start: self.descending_cut(&span.end),
+            end: self.descending_cut(&span.start),
+        }
+    }
+
+    /// The encoded field of a point, in the key's direction.
+    pub(crate) fn directed_point(&self, span: &Span) -> Vec<u8> {
+        if self.field.descending {
+            complement_bytes(&span.start)
+        } else {
+            span.start.clone()
+        }
+    }
+
+    /// The encoded NULL, in the key's direction.
+    pub(crate) fn directed_null(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        key::encode_value(&mut bytes, &Value::Null, &self.field);
+        bytes
+    }
+
+    fn descending_cut(&self, cut: &[u8]) -> Vec<u8> {
+        let complement = complement_bytes(cut);
+        if self.fixed_width {
+            increment(&complement)
+        } else {
+            // A complemented tag is never FF, so there always is an end.
+            prefix_end(&complement).expect("a field starts with a tag that is neither 00 nor FF")
+        }
+    }
+
+    /// The cuts before and after the values that equal a constant (the same cut twice when none does).
+    fn cuts(&self, constant: &Value) -> Option<(Vec<u8>, Vec<u8>)> {
+        let constant = reduce(&self.field.ty, constant);
+        if is_own_kind(&self.field.ty, &constant) {
+            let mut before = Vec::new();
+            key::encode_value(&mut before, &constant, &self.ascending);
+            let after = self.next(&before);
+            return Some((self.clamp(before), self.clamp(after)));
+        }
+        if !self.fixed_width {
+            return None;
+        }
+        let before = self.search(&constant, |ordering| ordering.is_lt())?;
+        let after = self.search(&constant, |ordering| ordering.is_le())?;
+        Some((before, after))
+    }
+
+    /// The first cut whose value does not compare so with the constant: the column's values rise with their encoding, and
+    /// so does the comparison, which makes a binary search over the type's fields exact for every pair of types.
+    fn search(&self, constant: &Value, below: impl Fn(Ordering) -> bool) -> Option<Vec<u8>> {
+        let tag = self.domain.start[0];
+        let width = self.domain.start.len() - 1;
+        let field = |ordinal: u128| {
+            let mut bytes = vec![tag];
+            bytes.extend_from_slice(&ordinal.to_be_bytes()[16 - width..]);
+            bytes
+        };
+        let is_below = |ordinal: u128| {
+            let (value, _) = key::decode_value(&field(ordinal), &self.ascending).ok()?;
+            Some(below(compare(&self.field.ty, &value, constant)?))
+        };
+        let mut low = ordinal(&self.domain.start);
+        let mut high = ordinal(&decrement(&self.domain.end));
+        if is_below(high)? {
+            return Some(self.domain.end.clone());
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_below(middle)? {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        Some(field(low))
+    }
+
+    fn prefix_set(&self, text: &[u8]) -> ColumnSet {
+        let start = self.encode_bytes(text);
+        let end = match prefix_end(text) {
+            Some(next) => self.encode_bytes(&next),
+            None => self.domain.end.clone(),
+        };
+        ColumnSet::from_spans(vec![Span { start, end }])
+    }
+
+    /// The field of any bytes in a column of text or bytea, be they valid text or (after a prefix was raised) not.
+    fn encode_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut field = Vec::with_capacity(bytes.len() + 3);
+        let as_bytea = KeyField {
+            ty: SqlType::Bytea,
+            ..self.ascending.clone()
+        };
+        key::encode_value(&mut field, &Value::Bytes(bytes.to_vec()), &as_bytea);
+        field[0] = key::tag(&self.field.ty);
+        field
+    }
+
+    /// The cut after the complete field `field`.
+    fn next(&self, field: &[u8]) -> Vec<u8> {
+        if self.fixed_width {
+            increment(field)
+        } else {
+            prefix_end(field).expect("a field starts with a tag that is neither 00 nor FF")
+        }
+    }
+
+    fn clamp(&self, cut: Vec<u8>) -> Vec<u8> {
+        if cut < self.domain.start {
+            self.domain.start.clone()
+        } else if cut > self.domain.end {
+            self.domain.end.clone()
+        } else {
+            cut
+        }
+    }
+}
+
+/// The smallest and the largest value of a type; the largest is `None` where fields differ in length.
+fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
+    let both = |smallest, largest| Some((smallest, Some(largest)));
+    match ty {
+        SqlType::Bool => both(Value::Bool(false), Value::Bool(true)),
+        SqlType::Int2 => both(Value::Int(i16::MIN.into()), Value::Int(i16::MAX.into())),
+        SqlType::Int4 => both(Value::Int(i32::MIN.into()), Value::Int(i32::MAX.into())),
+        SqlType::Int8 => both(Value::Int(i64::MIN), Value::Int(i64::MAX)),
+        SqlType::Float4 => both(Value::Float4(f32::NEG_INFINITY), Value::Float4(f32::NAN)),
+        SqlType::Float8 => both(Value::Float8(f64::NEG_INFINITY), Value::Float8(f64::NAN)),
+        SqlType::Numeric(Some(size)) => {
+            let largest = 10_i128.checked_pow(u32::from(size.precision))? - 1;
+            let number = |unscaled| {
+                Value::Numeric(Numeric::Finite {
+                    unscaled: i256::from_i128(unscaled),
+                    scale: size.scale,
+                })
+            };
+            both(number(-largest), number(largest))
+        }
+        SqlType::Date => both(Value::Date(i32::MIN), Value::Date(i32::MAX)),
+        SqlType::Time => both(Value::Time(0), Value::Time(DAY_US)),
+        SqlType::Timestamp => both(Value::Timestamp(i64::MIN), Value::Timestamp(i64::MAX)),
+        SqlType::TimestampTz => both(Value::TimestampTz(i64::MIN), Value::TimestampTz(i64::MAX)),
+        SqlType::Uuid => both(Value::Uuid([0; 16]), Value::Uuid([0xFF; 16])),
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Some((Value::Text(String::new()), None)),
+        SqlType::Bytea => Some((Value::Bytes(Vec::new()), None)),
+        _ => None,
+    }
+}
+
+/// The bytes as a number, plus one, as long as before. The first byte is a tag below FF, so nothing is lost.
+fn increment(bytes: &[u8]) -> Vec<u8> {
+    let mut next = bytes.to_vec();
+    for byte in next.iter_mut().rev() {
+        let (sum, carry) = byte.overflowing_add(1);
+        *byte = sum;
+        if !carry {
+            break;
+        }
+    }
+    next
+}
+
+/// The bytes as a number, minus one, as long as before.
+fn decrement(bytes: &[u8]) -> Vec<u8> {
+    let mut previous = bytes.to_vec();
+    for byte in previous.iter_mut().rev() {
+        let (difference, borrow) = byte.overflowing_sub(1);
+        *byte = difference;
+        if !borrow {
+            break;
+        }
+    }
+    previous
+}
+
+/// The payload of a field of fixed width (at most 16 bytes) as a number.
+fn ordinal(field: &[u8]) -> u128 {
+    field[1..]
+        .iter()
+        .fold(0, |number, byte| number << 8 | u128::from(*byte))
+}
+
+fn complement_bytes(bytes: &[u8]) -> Vec<u8> {
+    bytes.iter().map(|byte| !byte).collect()
+}

@@ -1,0 +1,232 @@
+//! Keys and key ranges in SQL words, decoded from the very bytes that are read, for EXPLAIN and its tests.
+
+use super::key_shape::{KeyColumnShape, KeyShape};
+use crate::catalog::TableDef;
+use crate::codec::key;
+use crate::store::KeyRange;
+use crate::types::{FormatSettings, Numeric, Value};
+
+/// Lines at most, one a key or range; then `… n more`.
+const LINES_MAX: usize = 16;
+
+/// One line a key: `(channel, id) = ('alipay', 'a0001')`.
+pub(super) fn keys(table: &TableDef, shape: &KeyShape, keys: &[Vec<u8>]) -> Vec<String> {
+    let names: Vec<_> = shape
+        .columns
+        .iter()
+        .map(|column| table.columns[column.column].name.as_str())
+        .collect();
+    let line = |stored: &Vec<u8>| {
+        let fields = decode(shape, stored);
+        let values: Vec<_> = fields.values.iter().map(literal).collect();
+        format!("{} = {}", tuple(&names), tuple(&values))
+    };
+    limited(keys, line)
+}
+
+/// One line a range: `channel = 'alipay' AND id > 'a0089'`.
+pub(super) fn ranges(table: &TableDef, shape: &KeyShape, ranges: &[KeyRange]) -> Vec<String> {
+    limited(ranges, |range| describe_range(table, shape, range))
+}
+
+/// A constant as SQL writes it.
+pub(crate) fn literal(value: &Value) -> String {
+    let text = || {
+        value.to_text(&FormatSettings {
+            time_zone: chrono_tz::Tz::UTC,
+        })
+    };
+    match value {
+        Value::Null => "NULL".to_string(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Int(_) | Value::Numeric(Numeric::Finite { .. }) => text(),
+        Value::Float4(number) if number.is_finite() => text(),
+        Value::Float8(number) if number.is_finite() => text(),
+        Value::Array(values) => {
+            let values: Vec<_> = values.iter().map(literal).collect();
+            format!("ARRAY[{}]", values.join(", "))
+        }
+        _ => format!("'{}'", text().replace('\'', "''")),
+    }
+}
+
+/// What the start of some stored bytes decodes to.
+struct Decoded {
+    /// Complete fields.
+    values: Vec<Value>,
+    /// The last value stands just before the bytes rather than at them.
+    after_last: bool,
+    /// All bytes are accounted for.
+    complete: bool,
+}
+
+/// Decodes as many fields as the bytes hold. Text fields end in `00 01`; a cut behind one ends in the byte above.
+fn decode(shape: &KeyShape, stored: &[u8]) -> Decoded {
+    let mut rest = stored.get(shape.prefix.len()..).unwrap_or_default();
+    let mut values = Vec::new();
+    for column in &shape.columns {
+        if rest.is_empty() {
+            break;
+        }
+        match key::decode_value(rest, &column.field) {
+            Ok((value, length)) => {
+                values.push(value);
+                rest = rest.get(length..).unwrap_or_default();
+            }
+            Err(_) => {
+                let mut before = rest.to_vec();
+                if let Some(last) = before.last_mut() {
+                    *last = last.wrapping_sub(1);
+                }
+                return match key::decode_value(&before, &column.field) {
+                    Ok((value, length)) if length == before.len() => {
+                        values.push(value);
+                        Decoded {
+                            values,
+                            after_last: true,
+                            complete: true,
+                        }
+                    }
+                    _ => Decoded {
+                        values,
+                        after_last: false,
+                        complete: false,
+                    },
+                };
+            }
+        }
+    }
+    Decoded {
+        values,
+        after_last: false,
+        complete: rest.is_empty(),
+    }
+}
+
+fn describe_range(table: &TableDef, shape: &KeyShape, range: &KeyRange) -> String {
+    let name = |at: usize| table.columns[shape.columns[at].column].name.as_str();
+    let start = decode(shape, &range.start);
+    // The whole block of some leading values.
+    if start.complete && !start.after_last && !start.values.is_empty() {
+        let block_end = shape.columns[start.values.len() - 1].block_end(&range.start);
+        if block_end == range.end {
+            let terms = start
+                .values
+                .iter()
+                .enumerate()
+                .map(|(at, value)| format!("{} = {}", name(at), literal(value)));
+            return terms.collect::<Vec<_>>().join(" AND ");
+        }
+    }
+    let unbounded = range
+        .end
+        .as_ref()
+        .is_none_or(|end| !end.starts_with(&shape.prefix));
+    let end = match &range.end {
+        Some(end) if !unbounded => decode(shape, end),
+        _ => Decoded {
+            values: Vec::new(),
+            after_last: false,
+            complete: true,
+        },
+    };
+    let shared = start
+        .values
+        .iter()
+        .zip(&end.values)
+        .take_while(|(left, right)| left == right)
+        .count();
+    // Both may end in the same value: `a >= 5 AND a <= 5` of a block that is cut again deeper down.
+    let shared = shared.min(start.values.len().max(end.values.len()).saturating_sub(1));
+    let mut terms: Vec<_> = start.values[..shared]
+        .iter()
+        .enumerate()
+        .map(|(at, value)| format!("{} = {}", name(at), literal(value)))
+        .collect();
+    let (low, high) = (
+        &start.values[shared..],
+        &end.values[shared.min(end.values.len())..],
+    );
+    if !start.complete || !end.complete || shared >= shape.columns.len() {
+        terms.push(format!(
+            "key from {} to {}",
+            hex(&range.start),
+            range.end.as_deref().map_or_else(|| "the end".to_string(), hex)
+        ));
+        return terms.join(" AND ");
+    }
+    terms.extend(side(shape, shared, low, start.after_last, true, &name));
+    // A block of the shared prefix that runs to its end has no upper term of its own.
+    let to_block_end = shared > 0 && end.values.len() == shared && !end.after_last;
+    if !unbounded && !to_block_end {
+        terms.extend(side(shape, shared, high, end.after_last, false, &name));
+    }
+    if terms.is_empty() {
+        "all".to_string()
+    } else {
+        terms.join(" AND ")
+    }
+}
+
+/// The condition that the start (`low`) or the end of a range puts on the columns from `from` on.
+fn side<'a>(
+    shape: &KeyShape,
+    from: usize,
+    values: &[Value],
+    after_last: bool,
+    low: bool,
+    name: &impl Fn(usize) -> &'a str,
+) -> Option<String> {
+    let columns: Vec<&KeyColumnShape> = shape.columns.iter().skip(from).take(values.len()).collect();
+    let last = columns.last()?;
+    let descending = last.field.descending;
+    let at_edge = matches!(values, [value] if low && !after_last && is_domain_start(last, value));
+    if at_edge {
+        return None;
+    }
+    // From the cut on, in the key's direction: the start is included, or stands after the value; the end is the reverse.
+    let inclusive = low != after_last;
+    let operator = match (low != descending, inclusive) {
+        (true, true) => ">=",
+        (true, false) => ">",
+        (false, true) => "<=",
+        (false, false) => "<",
+    };
+    let literals: Vec<_> = values.iter().map(literal).collect();
+    let names: Vec<_> = (from..from + values.len()).map(name).collect();
+    let mixed = columns.iter().any(|column| column.field.descending != descending);
+    let (names, values) = match (names.as_slice(), literals.as_slice()) {
+        ([name], [value]) => ((*name).to_string(), value.clone()),
+        _ => (tuple(&names), tuple(&literals)),
+    };
+    // A row comparison says it only when all columns go the same way; else it is the order of the key that is meant.
+    let order = if mixed { " in key order" } else { "" };
+    Some(format!("{names} {operator} {values}{order}"))
+}
+
+/// Whether a range that starts at this value starts at the first of all values.
+fn is_domain_start(column: &KeyColumnShape, value: &Value) -> bool {
+    let mut field = Vec::new();
+    key::encode_value(&mut field, value, &column.field);
+    field == column.directed_span(&column.domain).start
+}
+
+fn limited<T>(items: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
+    let mut lines: Vec<_> = items.iter().take(LINES_MAX).map(line).collect();
+    if items.len() > LINES_MAX {
+        lines.push(format!("… {} more", items.len() - LINES_MAX));
+    }
+    lines
+}
+
+fn tuple(items: &[impl AsRef<str>]) -> String {
+    let items: Vec<_> = items.iter().map(AsRef::as_ref).collect();
+    match items.as_slice() {
+        [one] => (*one).to_string(),
+        _ => format!("({})", items.join(", ")),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

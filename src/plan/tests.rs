@@ -1,0 +1,649 @@
+//! The planner against brute force: random predicates over random schemas, directions and rows, with a slow evaluator
+//! that knows nothing of keys; and the cases of the reference algebra, one line each.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+use super::compare::compare;
+use super::like::LikePattern;
+use super::*;
+use crate::Error;
+use crate::catalog::{ColumnDef, IndexDef, KeyColumn, TableDef, TableOptions};
+use crate::codec::key;
+use crate::codec::keyspace::entry_prefix;
+use crate::types::{Numeric, NumericSize, SqlType, Value};
+
+/// A table whose first `directions.len()` columns are its key; `true` is DESC.
+pub(crate) fn table(types: &[SqlType], directions: &[bool]) -> Arc<TableDef> {
+    let columns = types.iter().enumerate().map(|(at, ty)| ColumnDef {
+        id: at as u16 + 1,
+        name: char::from(b'a' + at as u8).to_string(),
+        ty: ty.clone(),
+        not_null: at < directions.len(),
+        default: None,
+        missing: Value::Null,
+        hidden: false,
+        dynamic: false,
+        comment: None,
+    });
+    let key = directions.iter().enumerate().map(|(at, descending)| KeyColumn {
+        column: at as u16 + 1,
+        descending: *descending,
+        nulls_first: *descending,
+    });
+    Arc::new(TableDef {
+        id: 7,
+        oid: 16_391,
+        version: 1,
+        schema: "public".to_string(),
+        name: "t".to_string(),
+        columns: columns.collect(),
+        next_column_id: types.len() as u16 + 1,
+        primary_key: IndexDef {
+            id: 0,
+            oid: 16_392,
+            constraint: true,
+            name: "t_pkey".to_string(),
+            columns: key.collect(),
+            unique: true,
+            built: true,
+        },
+        indexes: Vec::new(),
+        options: TableOptions::default(),
+        comment: None,
+    })
+}
+
+fn rules(full_scan: FullScanPolicy, multi_get_keys_max: usize, ranges_max: usize) -> PlanRules {
+    PlanRules {
+        full_scan,
+        multi_get_keys_max,
+        ranges_max,
+    }
+}
+
+/// The truth of a predicate for one row, as PostgreSQL defines it.
+pub(crate) fn truth(predicate: &Predicate, types: &[SqlType], row: &[Value]) -> Option<bool> {
+    let compared = |column: usize, op: CompareOp, value: &Value| {
+        compare(&types[column], &row[column], value).map(|ordering| op.holds(ordering))
+    };
+    match predicate {
+        Predicate::Constant(truth) => *truth,
+        Predicate::Compare { column, op, value } => compared(*column, *op, value),
+        Predicate::InList { column, values } => {
+            any(values.iter().map(|value| compared(*column, CompareOp::Eq, value)))
+        }
+        Predicate::IsNull { column } => Some(row[*column] == Value::Null),
+        Predicate::IsTrue { column } => match row[*column] {
+            Value::Bool(truth) => Some(truth),
+            _ => None,
+        },
+        Predicate::Like {
+            column,
+            pattern,
+            escape,
+            ..
+        } => {
+            let (Value::Text(text), Value::Text(pattern)) = (&row[*column], pattern) else {
+                return None;
+            };
+            Some(
+                LikePattern::parse(pattern.as_bytes(), *escape)
+                    .unwrap()
+                    .matches(text.as_bytes(), true),
+            )
+        }
+        Predicate::RowCompare {
+            columns,
+            op: op @ (CompareOp::Eq | CompareOp::NotEq),
+            values,
+        } => {
+            let equal = all(columns
+                .iter()
+                .zip(values)
+                .map(|(column, value)| compared(*column, CompareOp::Eq, value)));
+            if *op == CompareOp::Eq {
+                equal
+            } else {
+                equal.map(|equal| !equal)
+            }
+        }
+        Predicate::RowCompare { columns, op, values } => {
+            for (column, value) in columns.iter().zip(values) {
+                let ordering = compare(&types[*column], &row[*column], value)?;
+                if ordering.is_ne() {
+                    return Some(op.holds(ordering));
+                }
+            }
+            Some(op.holds(Ordering::Equal))
+        }
+        Predicate::RowIn { columns, rows } => any(rows.iter().map(|values| {
+            all(columns
+                .iter()
+                .zip(values)
+                .map(|(column, value)| compared(*column, CompareOp::Eq, value)))
+        })),
+        Predicate::And(children) => all(children.iter().map(|child| truth(child, types, row))),
+        Predicate::Or(children) => any(children.iter().map(|child| truth(child, types, row))),
+        Predicate::Not(child) => truth(child, types, row).map(|truth| !truth),
+        Predicate::Is {
+            child,
+            truth: asked,
+            negated,
+        } => Some((truth(child, types, row) == *asked) != *negated),
+        // Tests read an opaque condition as one that is true of some rows and not of others.
+        Predicate::Opaque { columns } => {
+            let column = columns.first()?;
+            (row[*column] != Value::Null).then(|| format!("{:?}", row[*column]).len().is_multiple_of(3))
+        }
+    }
+}
+
+fn all(truths: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut result = Some(true);
+    for truth in truths {
+        match truth {
+            Some(false) => return Some(false),
+            None => result = None,
+            Some(true) => {}
+        }
+    }
+    result
+}
+
+fn any(truths: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    all(truths.map(|truth| truth.map(|truth| !truth))).map(|truth| !truth)
+}
+
+pub(crate) fn numeric(text: &str) -> Value {
+    Value::Numeric(Numeric::parse(text).unwrap())
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_string())
+}
+
+/// Types that the random tests draw from.
+pub(crate) fn random_type(random: &mut StdRng) -> SqlType {
+    let types = [
+        SqlType::Int8,
+        SqlType::Int8,
+        SqlType::Int4,
+        SqlType::Int2,
+        SqlType::Text,
+        SqlType::Text,
+        SqlType::Char(4),
+        SqlType::Numeric(Some(NumericSize {
+            precision: 10,
+            scale: 2,
+        })),
+        SqlType::Numeric(Some(NumericSize {
+            precision: 38,
+            scale: 4,
+        })),
+        SqlType::Float8,
+        SqlType::Float4,
+        SqlType::Bool,
+        SqlType::Date,
+        SqlType::Timestamp,
+        SqlType::Bytea,
+        SqlType::Uuid,
+    ];
+    types.choose(random).unwrap().clone()
+}
+
+/// A value that a column of the type can hold.
+pub(crate) fn random_value(random: &mut StdRng, ty: &SqlType) -> Value {
+    let ints = |all: &[i64], random: &mut StdRng| *all.choose(random).unwrap();
+    match ty {
+        SqlType::Int8 => Value::Int(ints(
+            &[
+                i64::MIN,
+                i64::MIN + 1,
+                -2,
+                -1,
+                0,
+                1,
+                2,
+                3,
+                254,
+                255,
+                256,
+                (1 << 53) + 1,
+                1 << 53,
+                i64::MAX - 1,
+                i64::MAX,
+            ],
+            random,
+        )),
+        SqlType::Int4 => Value::Int(ints(
+            &[i32::MIN.into(), -2, -1, 0, 1, 2, 3, 255, 256, i32::MAX.into()],
+            random,
+        )),
+        SqlType::Int2 => Value::Int(ints(&[i16::MIN.into(), -1, 0, 1, 2, 3, i16::MAX.into()], random)),
+        SqlType::Text => text(
+            [
+                "",
+                "a",
+                "a\u{1}",
+                "ab",
+                "ab\u{ff}",
+                "abc",
+                "b",
+                "\u{10ffff}",
+                "\u{10ffff}z",
+            ]
+            .choose(random)
+            .unwrap(),
+        ),
+        SqlType::Char(_) => text(
+            ["    ", "a   ", "ab  ", "abc ", "abcd", "b   "]
+                .choose(random)
+                .unwrap(),
+        ),
+        SqlType::Numeric(Some(size)) if size.precision == 10 => numeric(
+            [
+                "-99999999.99",
+                "-1.01",
+                "-1.00",
+                "-0.01",
+                "0.00",
+                "1.00",
+                "1.50",
+                "2.00",
+                "99999999.99",
+            ]
+            .choose(random)
+            .unwrap(),
+        ),
+        SqlType::Numeric(_) => numeric(
+            [
+                "-9999999999999999999999999999999999.9999",
+                "-1.0000",
+                "0.0000",
+                "1.0000",
+                "1.5000",
+                "2.0000",
+                "9999999999999999999999999999999999.9999",
+            ]
+            .choose(random)
+            .unwrap(),
+        ),
+        SqlType::Float8 => Value::Float8(
+            *[
+                f64::NEG_INFINITY,
+                -1.5,
+                -5e-324,
+                0.0,
+                5e-324,
+                0.1,
+                1.0,
+                1.5,
+                2.0,
+                1e300,
+                f64::INFINITY,
+                f64::NAN,
+            ]
+            .choose(random)
+            .unwrap(),
+        ),
+        SqlType::Float4 => Value::Float4(
+            *[
+                f32::NEG_INFINITY,
+                -1.5,
+                0.0,
+                0.1,
+                1.0,
+                1.1,
+                1.5,
+                2.0,
+                f32::MAX,
+                f32::INFINITY,
+                f32::NAN,
+            ]
+            .choose(random)
+            .unwrap(),
+        ),
+        SqlType::Bool => Value::Bool(random.random()),
+        SqlType::Date => Value::Date(*[i32::MIN, -1, 0, 1, 2, 19723, i32::MAX].choose(random).unwrap()),
+        SqlType::Timestamp => Value::Timestamp(ints(
+            &[i64::MIN, -1, 0, 1, 86_400_000_000, 172_800_000_000, i64::MAX],
+            random,
+        )),
+        SqlType::Bytea => {
+            let all: [&[u8]; 9] = [
+                b"",
+                b"\0",
+                b"\0\0",
+                b"\0\x01",
+                b"\0\xff",
+                b"a",
+                b"\xff",
+                b"\xff\0",
+                b"\xff\xff",
+            ];
+            Value::Bytes(all.choose(random).unwrap().to_vec())
+        }
+        SqlType::Uuid => {
+            let mut bytes = [0; 16];
+            bytes[0] = *[0, 0x7f, 0x80, 0xff].choose(random).unwrap();
+            bytes[15] = *[0, 0xff].choose(random).unwrap();
+            Value::Uuid(bytes)
+        }
+        other => panic!("no values for {other}"),
+    }
+}
+
+/// A constant that a column of the type may meet, of its own or of another type.
+pub(crate) fn random_constant(random: &mut StdRng, ty: &SqlType) -> Value {
+    if random.random_bool(0.08) {
+        return Value::Null;
+    }
+    if random.random_bool(0.5) {
+        return random_value(random, ty);
+    }
+    match ty {
+        SqlType::Int2
+        | SqlType::Int4
+        | SqlType::Int8
+        | SqlType::Float4
+        | SqlType::Float8
+        | SqlType::Numeric(_) => {
+            let all = [
+                Value::Int(40_000),
+                Value::Int(1 << 40),
+                Value::Int(2),
+                numeric("1.5"),
+                numeric("-0.5"),
+                numeric("1.005"),
+                numeric("-1.005"),
+                numeric("2.0"),
+                numeric("9223372036854775808"),
+                numeric("-9223372036854775809"),
+                numeric("1e50"),
+                Value::Numeric(Numeric::NaN),
+                Value::Numeric(Numeric::Infinity),
+                Value::Numeric(Numeric::NegativeInfinity),
+                Value::Float8(1.1),
+                Value::Float8(-0.0),
+                Value::Float8(9_007_199_254_740_992.0),
+                Value::Float8(9.223_372_036_854_776e18),
+                Value::Float8(1e39),
+                Value::Float8(f64::NAN),
+                Value::Float8(f64::NEG_INFINITY),
+                Value::Float4(1.1),
+                Value::Float4(2.0),
+            ];
+            all.choose(random).unwrap().clone()
+        }
+        SqlType::Char(_) => text(["a", "ab ", "abcde", ""].choose(random).unwrap()),
+        SqlType::Date => Value::Timestamp(
+            *[i64::MIN, -1, 0, 5, 86_400_000_000, i64::MAX]
+                .choose(random)
+                .unwrap(),
+        ),
+        SqlType::Timestamp => Value::Date(
+            *[i32::MIN, -1, 0, 1, i32::MAX, i32::MAX - 1]
+                .choose(random)
+                .unwrap(),
+        ),
+        other => random_value(random, other),
+    }
+}
+
+fn random_op(random: &mut StdRng) -> CompareOp {
+    use CompareOp::*;
+    *[Eq, NotEq, Less, LessEq, Greater, GreaterEq]
+        .choose(random)
+        .unwrap()
+}
+
+/// A random predicate over columns of the types.
+pub(crate) fn random_predicate(
+    random: &mut StdRng,
+    types: &[SqlType],
+    depth: usize,
+    opaque: bool,
+) -> Predicate {
+    if depth == 0 || random.random_bool(0.35) {
+        return random_leaf(random, types, opaque);
+    }
+    let count = random.random_range(2..=4);
+    let shape = random.random_range(0..100);
+    let mut child = || random_predicate(random, types, depth - 1, opaque);
+    match shape {
+        0..40 => Predicate::And((0..count).map(|_| child()).collect()),
+        40..75 => Predicate::Or((0..count).map(|_| child()).collect()),
+        75..90 => Predicate::Not(Box::new(child())),
+        _ => {
+            let child = Box::new(child());
+            let truth = *[Some(true), Some(false), None].choose(random).unwrap();
+            Predicate::Is {
+                child,
+                truth,
+                negated: random.random(),
+            }
+        }
+    }
+}
+
+fn random_leaf(random: &mut StdRng, types: &[SqlType], opaque: bool) -> Predicate {
+    let column = random.random_range(0..types.len());
+    let ty = &types[column];
+    match random.random_range(0..100) {
+        0..40 => Predicate::Compare {
+            column,
+            op: random_op(random),
+            value: random_constant(random, ty),
+        },
+        40..55 => {
+            let count = random.random_range(1..=5);
+            Predicate::InList {
+                column,
+                values: (0..count).map(|_| random_constant(random, ty)).collect(),
+            }
+        }
+        55..60 => Predicate::IsNull { column },
+        60..85 => {
+            let mut columns: Vec<usize> = (0..types.len()).collect();
+            for at in (1..columns.len()).rev() {
+                if random.random_bool(0.3) {
+                    columns.swap(at, random.random_range(0..=at));
+                }
+            }
+            columns.truncate(random.random_range(1..=types.len()));
+            let mut row = || {
+                columns
+                    .iter()
+                    .map(|column| random_constant(random, &types[*column]))
+                    .collect()
+            };
+            let rows = vec![row(), row(), row()];
+            if random.random_bool(0.6) {
+                Predicate::RowCompare {
+                    columns,
+                    op: random_op(random),
+                    values: rows.into_iter().next().unwrap(),
+                }
+            } else {
+                Predicate::RowIn { columns, rows }
+            }
+        }
+        85..92 => match ty {
+            SqlType::Text | SqlType::Char(_) => {
+                let patterns = [
+                    "",
+                    "%",
+                    "a%",
+                    "ab",
+                    "ab%",
+                    "a_",
+                    "%b",
+                    "a%b%",
+                    "\u{ff}%",
+                    "\u{10ffff}%",
+                    "ab %",
+                    "ab  ",
+                    "abcd",
+                ];
+                Predicate::Like {
+                    column,
+                    pattern: text(patterns.choose(random).unwrap()),
+                    escape: Some('\\'),
+                    case_insensitive: false,
+                }
+            }
+            SqlType::Bool => Predicate::IsTrue { column },
+            _ => Predicate::IsNull { column },
+        },
+        92..96 => Predicate::Constant(*[Some(true), Some(false), None].choose(random).unwrap()),
+        _ if opaque => Predicate::Opaque {
+            columns: vec![column],
+        },
+        _ => Predicate::IsNull { column },
+    }
+}
+
+fn stored_key(table: &TableDef, row: &[Value]) -> Vec<u8> {
+    let mut bytes = entry_prefix(table.id, 0).to_vec();
+    for (field, column) in table
+        .key_fields(&table.primary_key)
+        .iter()
+        .zip(table.key_columns())
+    {
+        key::encode_value(&mut bytes, &row[column], field);
+    }
+    bytes
+}
+
+fn inside(path: &AccessPath, stored: &Vec<u8>) -> bool {
+    match &path.class {
+        AccessClass::Empty => false,
+        AccessClass::MultiGet { keys } => keys.binary_search(stored).is_ok(),
+        AccessClass::RangeScan { ranges, .. } => ranges
+            .iter()
+            .any(|range| range.start <= *stored && range.end.as_ref().is_none_or(|end| stored < end)),
+        AccessClass::FullScan { range } => {
+            range.start <= *stored && range.end.as_ref().is_none_or(|end| stored < end)
+        }
+    }
+}
+
+fn assert_ordered(path: &AccessPath, rules: &PlanRules) {
+    match &path.class {
+        AccessClass::MultiGet { keys } => {
+            assert!(keys.is_sorted_by(|left, right| left < right));
+            assert!(keys.len() <= rules.multi_get_keys_max);
+        }
+        AccessClass::RangeScan { ranges, .. } => {
+            assert!(ranges.len() <= rules.ranges_max);
+            assert!(
+                ranges
+                    .iter()
+                    .all(|range| range.end.as_ref().is_none_or(|end| range.start < *end)),
+                "{ranges:?}"
+            );
+            let disjoint = |pair: &[crate::store::KeyRange]| {
+                pair[0].end.as_ref().is_some_and(|end| *end < pair[1].start)
+            };
+            assert!(ranges.windows(2).all(disjoint), "{ranges:?}");
+        }
+        AccessClass::Empty | AccessClass::FullScan { .. } => {}
+    }
+}
+
+#[test]
+fn random_predicates_are_covered_soundly_and_tightly() {
+    let trials = std::env::var("KEYSPAN_PLAN_TRIALS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(3000);
+    let mut random = StdRng::seed_from_u64(20_240_501);
+    let mut classes = std::collections::BTreeMap::new();
+    for trial in 0..trials {
+        let key_columns = random.random_range(1..=3);
+        let directions: Vec<bool> = (0..key_columns).map(|_| random.random()).collect();
+        // One more column stands outside the key and may hold NULL.
+        let types: Vec<_> = (0..=key_columns).map(|_| random_type(&mut random)).collect();
+        let table = table(&types, &directions);
+        let predicate = random_predicate(&mut random, &types, 3, true);
+        let (keys_max, ranges_max) = *[(2000, 1024), (6, 4), (20, 8), (3, 1)]
+            .choose(&mut random)
+            .unwrap();
+        let rules = rules(FullScanPolicy::Allow, keys_max, ranges_max);
+        let path = match plan_access(&table, Some(&predicate), &rules) {
+            Ok(path) => path,
+            Err(Error::TooManyKeys { keys, keys_max }) => {
+                assert!(keys > keys_max as u128);
+                continue;
+            }
+            Err(other) => panic!("{other}"),
+        };
+        assert_ordered(&path, &rules);
+        let class = match &path.class {
+            AccessClass::Empty => "empty",
+            AccessClass::MultiGet { .. } => "multi-get",
+            AccessClass::RangeScan { .. } => "range",
+            AccessClass::FullScan { .. } => "full",
+        };
+        *classes.entry((class, path.residual.is_none())).or_insert(0) += 1;
+        for _ in 0..100 {
+            let mut row: Vec<_> = types.iter().map(|ty| random_value(&mut random, ty)).collect();
+            if random.random_bool(0.2) {
+                row[key_columns] = Value::Null;
+            }
+            let matches = truth(&predicate, &types, &row) == Some(true);
+            let read = inside(&path, &stored_key(&table, &row));
+            let passes = read
+                && path
+                    .residual
+                    .as_ref()
+                    .is_none_or(|residual| truth(residual, &types, &row) == Some(true));
+            let say =
+                || format!("trial {trial}: {types:?} {directions:?}\n{predicate:#?}\n{row:?}\n{path:#?}");
+            assert!(!matches || read, "a matching row is not read: {}", say());
+            assert_eq!(
+                passes,
+                matches,
+                "what is read and passes the residual is not what matches: {}",
+                say()
+            );
+            let pinned = path
+                .pinned
+                .iter()
+                .all(|column| !matches || pins(&path, *column, &row));
+            assert!(pinned, "{}", say());
+        }
+    }
+    for class in ["empty", "multi-get", "range", "full"] {
+        assert!(
+            classes.keys().any(|(seen, _)| *seen == class),
+            "no {class} in {classes:?}"
+        );
+    }
+}
+
+/// Whether the row's value in a pinned column is the one that every key or range starts with there.
+fn pins(path: &AccessPath, column: usize, row: &[Value]) -> bool {
+    // Rows that match must agree with one another: compare with the first that was seen through the plan's own bytes.
+    let table = &path.table;
+    let position = table.key_columns().iter().position(|key| *key == column).unwrap();
+    let fields = table.key_fields(&table.primary_key);
+    let AccessClass::MultiGet { keys } = &path.class else {
+        return true;
+    };
+    let Some(first) = keys.first() else { return true };
+    let mut rest = &first[6..];
+    for field in &fields[..position] {
+        rest = &rest[key::field_length(rest, field).unwrap()..];
+    }
+    let mut wanted = Vec::new();
+    key::encode_value(&mut wanted, &row[column], &fields[position]);
+    rest.starts_with(&wanted)
+}
+
+mod cases;

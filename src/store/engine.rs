@@ -1,0 +1,90 @@
+//! `Engine`: what an embedded ordered map must offer so that [`super::mvcc`] can make a `Store` of it. Knows nothing of
+//! snapshots, transactions or time.
+//!
+//! It has this shape because it is the least that every embedded map has: synchronous calls, byte strings, one atomic
+//! batch, one way to make everything durable. Reads hand out borrowed bytes through a callback, so that a scan costs no
+//! allocation a row whatever the library returns. Tests swap in an engine that fails.
+
+use std::fmt::Debug;
+use std::ops::ControlFlow;
+
+use crate::Result;
+
+/// What a scan calls for each entry, with key and value; `Break` ends the scan.
+pub type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
+
+/// An embedded ordered map of byte strings. Keys compare as unsigned byte strings; the empty key is allowed.
+///
+/// Any number of threads read while one thread writes. A reader that sees a write of a batch also sees everything that
+/// the caller of `apply` did before the call. No method panics, whatever stands on the disk.
+pub trait Engine: Debug + Send + Sync + 'static {
+    /// Calls `visit` with the value of `key`, if there is one. Errors: `Io`, `Corrupt`.
+    fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()>;
+
+    /// Visits the entries with `start <= key` and, if `end` is given, `key < end`, in key order or its reverse. It need
+    /// not be a snapshot: each entry is as it was at some moment of the call, and an entry that stood unchanged
+    /// throughout the call is visited exactly once. Errors: `Io`, `Corrupt`; entries may have been visited before.
+    fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()>;
+
+    /// Applies a batch: after a crash all of it is there or nothing. After an error any part of it may be seen by
+    /// readers until the process ends; the caller must write no more. Called by one thread at a time.
+    fn apply(&self, batch: &EngineBatch) -> Result<()>;
+
+    /// When it answers `Ok`, every batch applied before the call survives a power cut. After an error none since the
+    /// last `Ok` may be believed to.
+    fn make_durable(&self) -> Result<()>;
+
+    /// Bytes on disk, or in memory for an engine without a disk. May take as long as listing a directory.
+    fn size_bytes(&self) -> Result<u64>;
+
+    /// Called once, after the last `apply`: makes everything durable and stops background work where the library can.
+    fn close(&self) -> Result<()>;
+}
+
+/// The writes of one atomic step, in one arena. A key written twice takes the later write.
+#[derive(Debug, Default)]
+pub struct EngineBatch {
+    bytes: Vec<u8>,
+    /// Where the key starts and ends, and where the value ends; `None`: delete.
+    writes: Vec<(usize, usize, Option<usize>)>,
+}
+
+impl EngineBatch {
+    /// Stores under `key` the concatenation of `value_parts`.
+    pub fn put(&mut self, key: &[u8], value_parts: &[&[u8]]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        let middle = self.bytes.len();
+        for part in value_parts {
+            self.bytes.extend_from_slice(part);
+        }
+        self.writes.push((start, middle, Some(self.bytes.len())));
+    }
+
+    /// Removes `key`.
+    pub fn delete(&mut self, key: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        self.writes.push((start, self.bytes.len(), None));
+    }
+
+    /// Key and new value (`None`: delete) of each write, in the order written.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+        self.writes.iter().map(|&(start, middle, end)| {
+            (
+                &self.bytes[start..middle],
+                end.map(|end| &self.bytes[middle..end]),
+            )
+        })
+    }
+
+    /// How many writes it holds.
+    pub fn len(&self) -> usize {
+        self.writes.len()
+    }
+
+    /// Whether it holds no write.
+    pub fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+}

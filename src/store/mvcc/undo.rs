@@ -1,0 +1,385 @@
+//! The undo map: values that commits replaced or deleted, kept in memory while an open snapshot may still need them;
+//! with it the register of open snapshots and the visible timestamp, because the three change together under one lock.
+//! Used by the committer (records, publishes) and by readers (find, collect); knows nothing of the engine.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Timestamp;
+
+/// What a version costs beside the bytes of its key and value: map nodes, reference counts, the index by time.
+const VERSION_OVERHEAD_BYTES: usize = 160;
+
+/// One lock's hold of `collect` looks at this many keys at most.
+const COLLECT_KEYS_MAX: usize = 4096;
+
+/// Replaced values, open snapshots and the visible timestamp.
+pub(super) struct Undo {
+    state: Mutex<State>,
+    /// Versions held: lets readers skip the lock in the common case of none. Raised before the engine changes.
+    versions: AtomicUsize,
+    /// Snapshots with a smaller timestamp were given up.
+    floor: AtomicU64,
+    bytes_max: usize,
+}
+
+/// A value that a commit is about to replace or delete.
+pub(super) struct Replaced {
+    pub(super) key: Vec<u8>,
+    /// When the value was committed.
+    pub(super) from: Timestamp,
+    pub(super) value: Vec<u8>,
+}
+
+/// A key and the value that a snapshot sees.
+pub(super) type UndoRow = (Arc<[u8]>, Arc<[u8]>);
+
+/// What `collect` found in an interval of keys.
+#[derive(Default)]
+pub(super) struct Collected {
+    /// Keys and the values that the snapshot sees, in scan order.
+    pub(super) rows: Vec<UndoRow>,
+    /// The last key looked at, when the interval was not walked to its end.
+    pub(super) stopped_at: Option<Arc<[u8]>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// For each key its replaced values, oldest first; never empty.
+    keys: BTreeMap<Arc<[u8]>, Vec<Version>>,
+    /// The keys of the versions that ended at a timestamp: what to look at when snapshots close.
+    ended: BTreeMap<Timestamp, Vec<Arc<[u8]>>>,
+    /// Timestamps of open snapshots, and how many share each.
+    open: BTreeMap<Timestamp, usize>,
+    visible: Timestamp,
+    bytes: usize,
+}
+
+/// The value a key had for snapshots with `from <= timestamp < until`.
+struct Version {
+    from: Timestamp,
+    until: Timestamp,
+    value: Arc<[u8]>,
+}
+
+impl Undo {
+    /// An empty map; `visible` is the newest commit in the engine.
+    pub(super) fn new(visible: Timestamp, bytes_max: usize) -> Undo {
+        Undo {
+            state: Mutex::new(State {
+                visible,
+                ..State::default()
+            }),
+            versions: AtomicUsize::new(0),
+            floor: AtomicU64::new(0),
+            bytes_max,
+        }
+    }
+
+    /// Registers a snapshot of everything visible and answers its timestamp.
+    pub(super) fn open_snapshot(&self) -> Timestamp {
+        let mut state = self.lock();
+        let timestamp = state.visible;
+        *state.open.entry(timestamp).or_insert(0) += 1;
+        timestamp
+    }
+
+    /// Forgets one snapshot, and the versions that only it could see.
+    pub(super) fn close_snapshot(&self, timestamp: Timestamp) {
+        let mut state = self.lock();
+        // A snapshot that was given up is not registered any more.
+        let Some(count) = state.open.get_mut(&timestamp) else {
+            return;
+        };
+        *count -= 1;
+        if *count == 0 {
+            state.open.remove(&timestamp);
+            let dropped = state.release(timestamp);
+            self.versions.fetch_sub(dropped, Ordering::Release);
+        }
+    }
+
+    /// Keeps the values that the commit `until` is about to replace. Must be called before the engine changes.
+    pub(super) fn record(&self, until: Timestamp, replaced: Vec<Replaced>) {
+        if replaced.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        self.versions.fetch_add(replaced.len(), Ordering::Release);
+        let mut ended = Vec::with_capacity(replaced.len());
+        for Replaced { key, from, value } in replaced {
+            let key: Arc<[u8]> = key.into();
+            let version = Version {
+                from,
+                until,
+                value: value.into(),
+            };
+            state.bytes += version.bytes(&key);
+            state.keys.entry(Arc::clone(&key)).or_default().push(version);
+            ended.push(key);
+        }
+        state.ended.insert(until, ended);
+    }
+
+    /// Makes the commit `timestamp` visible to new snapshots, drops the versions it ended that no snapshot needs, and
+    /// gives up the oldest snapshots while the map is above its budget.
+    pub(super) fn publish(&self, timestamp: Timestamp) {
+        let mut state = self.lock();
+        state.visible = timestamp;
+        let mut dropped = state.drop_ended(timestamp, |open, version| {
+            open.range(version.from..version.until).next().is_some()
+        });
+        while state.bytes > self.bytes_max
+            && let Some((oldest, _)) = state.open.pop_first()
+        {
+            self.floor.store(oldest + 1, Ordering::Release);
+            dropped += state.release(oldest);
+        }
+        self.versions.fetch_sub(dropped, Ordering::Release);
+    }
+
+    /// The replaced value of `key` that a snapshot at `timestamp` sees, if there is one. Ask the engine first.
+    pub(super) fn find(&self, key: &[u8], timestamp: Timestamp) -> Option<Arc<[u8]>> {
+        if self.is_empty() {
+            return None;
+        }
+        let state = self.lock();
+        visible_value(state.keys.get(key)?, timestamp).cloned()
+    }
+
+    /// The replaced values that a snapshot at `timestamp` sees of keys from `start` to before `end`, in scan order: at
+    /// most about `rows_max` rows or `bytes_max` bytes. Ask the engine first.
+    pub(super) fn collect(
+        &self,
+        (start, end): (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
+        timestamp: Timestamp,
+        rows_max: usize,
+        bytes_max: usize,
+    ) -> Collected {
+        let mut collected = Collected::default();
+        if self.is_empty() || is_empty_interval(start, end) {
+            return collected;
+        }
+        let state = self.lock();
+        let mut keys = state.keys.range::<[u8], _>((start, end));
+        let (mut walked, mut bytes) = (0, 0);
+        while let Some((key, versions)) = if reverse { keys.next_back() } else { keys.next() } {
+            if let Some(value) = visible_value(versions, timestamp) {
+                bytes += key.len() + value.len();
+                collected.rows.push((Arc::clone(key), Arc::clone(value)));
+            }
+            walked += 1;
+            if collected.rows.len() >= rows_max || bytes >= bytes_max || walked >= COLLECT_KEYS_MAX {
+                collected.stopped_at = Some(Arc::clone(key));
+                break;
+            }
+        }
+        collected
+    }
+
+    /// Whether a snapshot at `timestamp` was given up. Ask after reading, not before: what was read until then is right.
+    pub(super) fn is_too_old(&self, timestamp: Timestamp) -> bool {
+        timestamp < self.floor.load(Ordering::Acquire)
+    }
+
+    /// Whether nothing is kept; takes no lock.
+    pub(super) fn is_empty(&self) -> bool {
+        self.versions.load(Ordering::Acquire) == 0
+    }
+
+    /// Open snapshots, and bytes kept for them.
+    pub(super) fn figures(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.open.values().sum(), state.bytes)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Undo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = self.lock();
+        f.debug_struct("Undo")
+            .field("visible", &state.visible)
+            .field("open", &state.open)
+            .field("keys", &state.keys.len())
+            .field("bytes", &state.bytes)
+            .finish()
+    }
+}
+
+impl State {
+    /// Drops the versions that only snapshots at `timestamp` could see, now that none is open there; answers how many.
+    ///
+    /// Such a version ended after `timestamp`, and not after the next snapshot above (or what new snapshots will see);
+    /// and it began after the next snapshot below. Versions of a commit that is not visible yet stay: a snapshot may
+    /// still open before it.
+    fn release(&mut self, timestamp: Timestamp) -> usize {
+        let below = self.open.range(..timestamp).next_back().map(|(below, _)| *below);
+        let above = self
+            .open
+            .range(timestamp + 1..)
+            .next()
+            .map_or(self.visible, |(above, _)| *above);
+        if above <= timestamp {
+            return 0;
+        }
+        let ends: Vec<Timestamp> = self
+            .ended
+            .range(timestamp + 1..=above)
+            .map(|(end, _)| *end)
+            .collect();
+        ends.into_iter()
+            .map(|end| self.drop_ended(end, |_, version| below.is_some_and(|below| version.from <= below)))
+            .sum()
+    }
+
+    /// Drops the versions that ended at `until`, but for those that are `needed`; answers how many.
+    fn drop_ended(
+        &mut self,
+        until: Timestamp,
+        needed: impl Fn(&BTreeMap<Timestamp, usize>, &Version) -> bool,
+    ) -> usize {
+        let Some(mut ended) = self.ended.remove(&until) else {
+            return 0;
+        };
+        let before = ended.len();
+        ended.retain(|key| {
+            let Some(versions) = self.keys.get_mut(key) else {
+                return false;
+            };
+            let Ok(at) = versions.binary_search_by_key(&until, |version| version.until) else {
+                return false;
+            };
+            if needed(&self.open, &versions[at]) {
+                return true;
+            }
+            self.bytes -= versions.remove(at).bytes(key);
+            if versions.is_empty() {
+                self.keys.remove(key);
+            }
+            false
+        });
+        let dropped = before - ended.len();
+        if !ended.is_empty() {
+            self.ended.insert(until, ended);
+        }
+        dropped
+    }
+}
+
+impl Version {
+    fn bytes(&self, key: &[u8]) -> usize {
+        key.len() + self.value.len() + VERSION_OVERHEAD_BYTES
+    }
+}
+
+/// The value among a key's versions (oldest first) that a snapshot at `timestamp` sees.
+fn visible_value(versions: &[Version], timestamp: Timestamp) -> Option<&Arc<[u8]>> {
+    let at = versions.partition_point(|version| version.until <= timestamp);
+    versions
+        .get(at)
+        .filter(|version| version.from <= timestamp)
+        .map(|version| &version.value)
+}
+
+/// `BTreeMap::range` panics on such bounds instead of answering nothing.
+fn is_empty_interval(start: Bound<&[u8]>, end: Bound<&[u8]>) -> bool {
+    match (start, end) {
+        (Bound::Included(start), Bound::Included(end)) => start > end,
+        (Bound::Included(start) | Bound::Excluded(start), Bound::Excluded(end))
+        | (Bound::Excluded(start), Bound::Included(end)) => start >= end,
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replaced(key: &str, from: Timestamp, value: &str) -> Replaced {
+        Replaced {
+            key: key.into(),
+            from,
+            value: value.into(),
+        }
+    }
+
+    fn value(undo: &Undo, key: &str, timestamp: Timestamp) -> Option<String> {
+        undo.find(key.as_bytes(), timestamp)
+            .map(|value| String::from_utf8_lossy(&value).into_owned())
+    }
+
+    #[test]
+    fn a_version_lives_exactly_as_long_as_a_snapshot_that_sees_it() {
+        let undo = Undo::new(1, usize::MAX);
+        let old = undo.open_snapshot();
+        for commit in 2..=9 {
+            undo.record(
+                commit,
+                vec![replaced("k", commit - 1, &format!("v{}", commit - 1))],
+            );
+            undo.publish(commit);
+        }
+        // Only the version that the snapshot at 1 sees is left of eight.
+        assert_eq!(undo.versions.load(Ordering::Relaxed), 1);
+        assert_eq!(value(&undo, "k", old).as_deref(), Some("v1"));
+
+        let middle = undo.open_snapshot();
+        undo.record(10, vec![replaced("k", 9, "v9")]);
+        undo.publish(10);
+        assert_eq!(value(&undo, "k", middle).as_deref(), Some("v9"));
+        undo.close_snapshot(middle);
+        assert_eq!(value(&undo, "k", 9), None);
+        assert_eq!(value(&undo, "k", old).as_deref(), Some("v1"));
+        undo.close_snapshot(old);
+        assert!(undo.is_empty());
+        assert_eq!(undo.figures(), (0, 0));
+    }
+
+    #[test]
+    fn versions_of_a_commit_in_flight_stay_for_snapshots_that_open_meanwhile() {
+        let undo = Undo::new(5, usize::MAX);
+        let before = undo.open_snapshot();
+        undo.record(6, vec![replaced("k", 3, "old")]);
+        undo.close_snapshot(before);
+        let during = undo.open_snapshot();
+        assert_eq!(during, 5);
+        undo.publish(6);
+        assert_eq!(value(&undo, "k", during).as_deref(), Some("old"));
+        undo.close_snapshot(during);
+        assert!(undo.is_empty());
+    }
+
+    #[test]
+    fn above_the_budget_the_oldest_snapshots_are_given_up_first() {
+        let undo = Undo::new(1, 2 * (VERSION_OVERHEAD_BYTES + 1 + 100));
+        let value = "x".repeat(100);
+        let snapshots: Vec<Timestamp> = (2..6)
+            .map(|commit| {
+                let snapshot = undo.open_snapshot();
+                undo.record(commit, vec![replaced("k", commit - 1, &value)]);
+                undo.publish(commit);
+                snapshot
+            })
+            .collect();
+        assert_eq!(snapshots, [1, 2, 3, 4]);
+        assert_eq!(
+            snapshots
+                .iter()
+                .map(|&at| undo.is_too_old(at))
+                .collect::<Vec<_>>(),
+            [true, true, false, false]
+        );
+        assert!(undo.find(b"k", 3).is_some() && undo.find(b"k", 4).is_some());
+        for snapshot in snapshots {
+            undo.close_snapshot(snapshot);
+        }
+        assert_eq!(undo.figures(), (0, 0));
+    }
+}

@@ -1,0 +1,461 @@
+//! The rules of the source that no compiler checks: reads `src/**/*.rs` and says `file:line: what to do`.
+//! A unit test only; nothing calls it, and it must not know what any module does.
+//!
+//! Invariants it holds up:
+//! 1. Modules depend downward only (`LAYERS`), and the large libraries stay in their layer (`LIBRARIES`).
+//! 2. Every file opens with `//!` and has at most `LINES_MAX` lines before its tests.
+//! 3. Nothing unfinished, ignored or vaguely named is on the main branch.
+
+use std::path::{Path, PathBuf};
+
+/// The modules in the order of dependency: each may use only what stands before it.
+const LAYERS: [&str; 12] = [
+    "error", "types", "codec", "store", "txn", "catalog", "table", "plan", "exec", "sql", "session", "wire",
+];
+
+/// Path prefixes of libraries, and the files (by the start of their path under `src/`) that may name them.
+const LIBRARIES: [(&str, &[&str]); 6] = [
+    ("pgwire", &["wire/"]),
+    ("datafusion", &["exec/", "sql/", "session/"]),
+    ("sled", &["store/sled"]),
+    ("sqlparser", &["exec/", "sql/", "session/"]),
+    ("tokio::net", &["wire/"]),
+    ("anyhow", &["main.rs"]),
+];
+
+/// Code that says the work is not done, or that a test does not run.
+const UNFINISHED: [(&str, &str); 4] = [
+    (
+        "unimplemented!",
+        "write the code, or return Error::FeatureNotSupported",
+    ),
+    ("todo!", "write the code, or return Error::FeatureNotSupported"),
+    (
+        "#[ignore",
+        "make the test fast enough to run always, or delete it",
+    ),
+    ("#[should_panic", "return an error and assert on it"),
+];
+
+/// File names that say nothing.
+const VAGUE_NAMES: [&str; 8] = [
+    "utils", "util", "common", "helpers", "helper", "manager", "misc", "shared",
+];
+
+/// Lines a file may have before its `#[cfg(test)]` module.
+const LINES_MAX: usize = 600;
+
+/// Everything wrong with one file. `path` is relative to `src/`, with forward slashes.
+fn findings(path: &str, text: &str) -> Vec<String> {
+    let code = code_only(text);
+    let mut found = Vec::new();
+    check_shape(path, text, &mut found);
+    check_words(text, &code, &mut found);
+    check_libraries(path, &code, &mut found);
+    check_layers(path, &code, &mut found);
+    found.sort();
+    found
+        .into_iter()
+        .map(|(line, what)| format!("src/{path}:{line}: {what}"))
+        .collect()
+}
+
+/// First line, length and name.
+fn check_shape(path: &str, text: &str, found: &mut Vec<(usize, String)>) {
+    if !text.starts_with("//!") {
+        found.push((
+            1,
+            "open with `//!`: what the file is for, who calls it, what it must not know".to_string(),
+        ));
+    }
+    let lines = lines_before_tests(path, text);
+    if lines > LINES_MAX {
+        found.push((
+            LINES_MAX + 1,
+            format!("split the file: {lines} lines before its tests, at most {LINES_MAX}"),
+        ));
+    }
+    for part in path.trim_end_matches(".rs").split('/') {
+        if VAGUE_NAMES.contains(&part) {
+            found.push((1, format!("name the file after what it holds, not `{part}`")));
+        }
+    }
+}
+
+/// Lines that are not tests: the test module stands last in a file, or is a file of its own.
+fn lines_before_tests(path: &str, text: &str) -> usize {
+    if path.ends_with("tests.rs") || path.contains("tests/") {
+        return 0;
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let starts_tests = |at: &usize| {
+        lines[*at] == "#[cfg(test)]"
+            && lines[*at + 1..]
+                .iter()
+                .find(|l| !l.starts_with("#["))
+                .is_some_and(opens_module)
+    };
+    (0..lines.len()).find(starts_tests).unwrap_or(lines.len())
+}
+
+/// Whether a line opens a module in place (`mod tests {`).
+fn opens_module(line: &&str) -> bool {
+    line.starts_with("mod ") && line.ends_with('{')
+}
+
+/// Unfinished work.
+fn check_words(text: &str, code: &str, found: &mut Vec<(usize, String)>) {
+    for (number, line) in numbered(text) {
+        if line.contains(concat!("TO", "DO")) {
+            found.push((number, "do it now, or open an issue".to_string()));
+        }
+    }
+    for (number, line) in numbered(code) {
+        for (word, advice) in UNFINISHED {
+            if line.contains(word) {
+                found.push((number, format!("`{word}`: {advice}")));
+            }
+        }
+    }
+}
+
+/// Libraries outside their layer.
+fn check_libraries(path: &str, code: &str, found: &mut Vec<(usize, String)>) {
+    for (library, homes) in LIBRARIES {
+        if homes.iter().any(|home| path.starts_with(home)) {
+            continue;
+        }
+        for (number, line) in numbered(code) {
+            if names_library(line, library) {
+                found.push((
+                    number,
+                    format!("`{library}` may be named only in {}", homes.join(", ")),
+                ));
+            }
+        }
+    }
+}
+
+/// Whether a path in the line starts with the library (and not with a module of ours of the same name).
+fn names_library(line: &str, library: &str) -> bool {
+    line.match_indices(library).any(|(at, _)| {
+        let before = line[..at].trim_end();
+        let after = line[at + library.len()..].trim_start();
+        let starts_path = match before.strip_suffix("::") {
+            Some(root) => !root.ends_with(|c: char| c.is_alphanumeric() || c == '_'),
+            None => !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$'),
+        };
+        let is_use = before.ends_with("use") || before.ends_with("extern crate");
+        starts_path && (after.starts_with("::") || (is_use && after.starts_with([';', ' '])))
+    })
+}
+
+/// Upward uses of `crate::`.
+fn check_layers(path: &str, code: &str, found: &mut Vec<(usize, String)>) {
+    let own = path.split('/').next().unwrap_or(path).trim_end_matches(".rs");
+    let Some(own_level) = LAYERS.iter().position(|layer| *layer == own) else {
+        return;
+    };
+    for (at, _) in code.match_indices("crate::") {
+        if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            continue;
+        }
+        let line = 1 + code[..at].matches('\n').count();
+        for name in top_names(&code[at + "crate::".len()..]) {
+            match LAYERS.iter().position(|layer| *layer == name) {
+                Some(level) if level <= own_level => {}
+                Some(_) => found.push((line, format!("`{own}` must not use `{name}`: it stands above it"))),
+                None if name == "Error" || name == "Result" => {}
+                None => found.push((line, format!("write the module that `{name}` comes from"))),
+            }
+        }
+    }
+}
+
+/// The first segments of what follows `crate::`: one name, or each name of a `{…}` group.
+fn top_names(rest: &str) -> Vec<&str> {
+    let first_name = |text: &'_ str| {
+        text.find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(text.len())
+    };
+    let Some(group) = rest.strip_prefix('{') else {
+        return vec![&rest[..first_name(rest)]];
+    };
+    let mut names = Vec::new();
+    let (mut depth, mut start) = (0, 0);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                let item = group[start..at].trim();
+                names.extend(Some(&item[..first_name(item)]).filter(|name| !name.is_empty()));
+                start = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// Lines with their numbers from 1.
+fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(at, line)| (at + 1, line))
+}
+
+/// The text with every comment and literal blanked out, line breaks kept.
+fn code_only(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = literal_or_comment(rest, code.chars().next_back());
+        let (taken, blank) = if length > 0 {
+            (length, true)
+        } else {
+            (c.len_utf8(), false)
+        };
+        match blank {
+            true => code.extend(rest[..taken].chars().map(|c| if c == '\n' { '\n' } else { ' ' })),
+            false => code.push(c),
+        }
+        rest = &rest[taken..];
+    }
+    code
+}
+
+/// How many bytes of a comment or literal stand at the start of `rest`; 0 when neither does.
+fn literal_or_comment(rest: &str, before: Option<char>) -> usize {
+    let in_name = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    if rest.starts_with("//") {
+        return rest.find('\n').unwrap_or(rest.len());
+    }
+    if rest.starts_with("/*") {
+        return rest.find("*/").map_or(rest.len(), |end| end + 2);
+    }
+    if rest.starts_with('"') {
+        return 1 + quoted_length(&rest[1..], '"');
+    }
+    if !in_name && let Some(raw) = rest.strip_prefix('r') {
+        let hashes = raw.len() - raw.trim_start_matches('#').len();
+        if raw[hashes..].starts_with('"') {
+            let end = format!("\"{}", "#".repeat(hashes));
+            let body = hashes + 1;
+            return 1
+                + body
+                + raw[body..]
+                    .find(&end)
+                    .map_or(raw.len() - body, |at| at + end.len());
+        }
+    }
+    if rest.starts_with('\'') {
+        let mut inner = rest[1..].chars();
+        let is_char = match inner.next() {
+            Some('\\') => true,
+            Some(_) => inner.next() == Some('\''),
+            None => false,
+        };
+        return if is_char {
+            1 + quoted_length(&rest[1..], '\'')
+        } else {
+            0
+        };
+    }
+    0
+}
+
+/// Bytes up to and with the closing quote.
+fn quoted_length(body: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in body.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote => return at + 1,
+            _ => {}
+        }
+    }
+    body.len()
+}
+
+/// Every Rust file under a folder, sorted.
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let entries = std::fs::read_dir(folder).expect("src can be listed");
+    for entry in entries.map(|entry| entry.expect("src can be listed").path()) {
+        if entry.is_dir() {
+            files.extend(rust_files(&entry));
+        } else if entry.extension().is_some_and(|extension| extension == "rs") {
+            files.push(entry);
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn the_source_is_tidy() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = rust_files(&source);
+    assert!(
+        files.len() > 20,
+        "only {} files found under {}",
+        files.len(),
+        source.display()
+    );
+    let found: Vec<String> = files
+        .iter()
+        .flat_map(|file| {
+            let path = file
+                .strip_prefix(&source)
+                .expect("a file of src")
+                .to_string_lossy()
+                .replace('\\', "/");
+            findings(
+                &path,
+                &std::fs::read_to_string(file).expect("a source file is readable UTF-8"),
+            )
+        })
+        .collect();
+    assert!(found.is_empty(), "{} to mend:\n{}", found.len(), found.join("\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::findings;
+
+    /// Asserts that a file has exactly one finding, at this line, containing this text.
+    #[track_caller]
+    fn fires(path: &str, text: &str, line: usize, what: &str) {
+        let found = findings(path, text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].starts_with(&format!("src/{path}:{line}: ")) && found[0].contains(what),
+            "{found:?}"
+        );
+    }
+
+    #[track_caller]
+    fn passes(path: &str, text: &str) {
+        assert_eq!(findings(path, text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn upward_uses_fire() {
+        fires(
+            "store/mod.rs",
+            "//! x\nuse crate::catalog::TableDef;\n",
+            2,
+            "`store` must not use `catalog`",
+        );
+        fires(
+            "error.rs",
+            "//! x\nfn f(x: crate::types::Value) {}\n",
+            2,
+            "must not use `types`",
+        );
+        fires(
+            "plan/a.rs",
+            "//! x\nuse crate::{\n  codec::{key, row},\n  exec::Scan,\n};\n",
+            2,
+            "must not use `exec`",
+        );
+        fires("plan/a.rs", "//! x\nuse crate::Server;\n", 2, "write the module");
+        passes(
+            "plan/a.rs",
+            "//! x crate::wire\nuse crate::{Error, plan::Predicate, codec::{key, row}};\npub(crate) fn f() {}\n",
+        );
+        passes("main.rs", "//! x\nuse crate::wire::Server;\n");
+    }
+
+    #[test]
+    fn libraries_outside_their_layer_fire() {
+        fires(
+            "session/mod.rs",
+            "//! x\nuse pgwire::api::Type;\n",
+            2,
+            "`pgwire` may be named only in wire/",
+        );
+        fires(
+            "plan/mod.rs",
+            "//! x\nfn f(e: &datafusion::prelude::Expr) {}\n",
+            2,
+            "datafusion",
+        );
+        fires("store/mod.rs", "//! x\nuse ::sled::Db;\n", 2, "sled");
+        fires("wire/mod.rs", "//! x\nuse sqlparser;\n", 2, "sqlparser");
+        fires(
+            "session/mod.rs",
+            "//! x\nuse tokio::net::TcpStream;\n",
+            2,
+            "tokio::net",
+        );
+        fires(
+            "wire/mod.rs",
+            "//! x\nfn f() -> anyhow::Result<()> {}\n",
+            2,
+            "anyhow",
+        );
+        passes(
+            "store/mod.rs",
+            "//! x: sled::Db\nuse self::sled::SledEngine;\nlet name = \"sled::Db\";\nlet sled = 1;\n",
+        );
+        passes("store/sled.rs", "//! x\nuse sled::Db;\n");
+    }
+
+    #[test]
+    fn shape_fires() {
+        fires("plan/mod.rs", "use std::fmt;\n", 1, "open with `//!`");
+        fires(
+            "plan/mod.rs",
+            &format!("//! x\n{}", "let x;\n".repeat(600)),
+            601,
+            "split the file: 601 lines",
+        );
+        passes(
+            "plan/mod.rs",
+            &format!(
+                "//! x\n#[cfg(test)]\nmod tests {{\n{}}}\n",
+                "let x;\n".repeat(700)
+            ),
+        );
+        passes("plan/tests.rs", &format!("//! x\n{}", "let x;\n".repeat(700)));
+        fires("exec/utils.rs", "//! x\n", 1, "not `utils`");
+        fires("exec/helpers/mod.rs", "//! x\n", 1, "not `helpers`");
+    }
+
+    #[test]
+    fn unfinished_work_fires() {
+        fires(
+            "plan/mod.rs",
+            "//! x\nfn f() { unimplemented!() }\n",
+            2,
+            "write the code",
+        );
+        fires("plan/mod.rs", "//! x\nfn f() { todo!() }\n", 2, "write the code");
+        fires(
+            "plan/mod.rs",
+            concat!("//! x\n// TO", "DO: later\n"),
+            2,
+            "do it now",
+        );
+        fires(
+            "plan/mod.rs",
+            "//! x\n#[test]\n#[ignore]\nfn f() {}\n",
+            3,
+            "#[ignore",
+        );
+        fires(
+            "plan/mod.rs",
+            "//! x\n#[should_panic(expected = \"x\")]\nfn f() {}\n",
+            2,
+            "#[should_panic",
+        );
+        passes(
+            "plan/mod.rs",
+            "//! x\nlet text = r#\"todo!() \"quoted\" \"#; let c = '\"'; let d = '\\''; fn f<'a>(s: &'a str) {}\n",
+        );
+    }
+}

@@ -1,0 +1,256 @@
+//! The buffered writes of a transaction: for each key its versions, so that savepoints and open scans each see the
+//! buffer as it was. Used by `Transaction` and its scans under one lock; knows nothing of the store below.
+//!
+//! Time within a transaction is a counter of writes. A *mark* (a savepoint or an open scan) is a value of the counter
+//! and sees the versions up to it. A write replaces those versions of its key that no mark sees: without savepoints and
+//! scans a key has one.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::finished;
+use crate::error::Limit;
+use crate::store::Write;
+use crate::{Error, Result};
+
+/// What a version costs beside key and value: map nodes, reference counts, the journal.
+const VERSION_OVERHEAD_BYTES: usize = 128;
+
+/// What a key is now: `Some(Some(value))` put, `Some(None)` deleted, `None` not written.
+pub(super) type OwnValue = Option<Option<Arc<[u8]>>>;
+
+/// A buffered row for a scan: the key, and the value or its deletion.
+pub(super) type OwnRow = (Arc<[u8]>, Option<Arc<[u8]>>);
+
+/// The writes of one transaction.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    /// For each key written its versions, oldest first; never empty.
+    keys: BTreeMap<Arc<[u8]>, Vec<Version>>,
+    /// Keys that must not have changed, and when they were first named.
+    guards: HashMap<Vec<u8>, usize>,
+    /// Since the first savepoint: each new version and its key, so that a rollback need not walk the whole buffer. A
+    /// version that only replaced others newer than every mark is not new: its key stands here already.
+    journal: Vec<(usize, Arc<[u8]>)>,
+    /// Savepoints not rolled back, rising.
+    savepoints: Vec<usize>,
+    /// Open scans by the mark they see, and how many share it.
+    scans: BTreeMap<usize, usize>,
+    /// Writes and marks so far.
+    now: usize,
+    bytes: usize,
+    bytes_max: usize,
+    is_finished: bool,
+}
+
+#[derive(Debug)]
+struct Version {
+    at: usize,
+    value: Option<Arc<[u8]>>,
+    /// Whether this or an earlier write of the key was checked.
+    checked: bool,
+}
+
+impl Buffer {
+    pub(super) fn new(bytes_max: usize) -> Buffer {
+        Buffer {
+            keys: BTreeMap::new(),
+            guards: HashMap::new(),
+            journal: Vec::new(),
+            savepoints: Vec::new(),
+            scans: BTreeMap::new(),
+            now: 0,
+            bytes: 0,
+            bytes_max,
+            is_finished: false,
+        }
+    }
+
+    /// What each key is now; empty when nothing was written at all.
+    pub(super) fn get_many(&self, keys: &[Vec<u8>]) -> Vec<OwnValue> {
+        if self.keys.is_empty() {
+            return Vec::new();
+        }
+        keys.iter()
+            .map(|key| Some(self.keys.get(key.as_slice())?.last()?.value.clone()))
+            .collect()
+    }
+
+    /// Adds a write; refused whole when the buffer would grow above its limit.
+    pub(super) fn write(&mut self, write: Write, checked: bool) -> Result<()> {
+        if self.is_finished {
+            return Err(finished());
+        }
+        let (key, value) = match write {
+            Write::Put { key, value } => (key, Some(Arc::from(value))),
+            Write::Delete { key } => (key, None),
+        };
+        let newest_mark = self.newest_mark();
+        let mut version = Version {
+            at: self.now + 1,
+            value,
+            checked,
+        };
+        let versions = self.keys.get_mut(key.as_slice());
+        // Versions that no mark sees are replaced, the others stay below the new one.
+        let kept = versions.as_ref().map_or(0, |versions| {
+            versions
+                .iter()
+                .rposition(|version| newest_mark.is_some_and(|mark| version.at <= mark))
+                .map_or(0, |at| at + 1)
+        });
+        let freed: usize = versions.as_ref().map_or(0, |versions| {
+            versions[kept..].iter().map(|version| version.bytes(&key)).sum()
+        });
+        let bytes = self.bytes - freed + version.bytes(&key);
+        if bytes > self.bytes_max {
+            return Err(too_large(self.bytes_max));
+        }
+        self.bytes = bytes;
+        self.now += 1;
+        let key = match versions {
+            Some(versions) => {
+                version.checked |= versions.last().is_some_and(|last| last.checked);
+                let is_replaced = kept < versions.len();
+                versions.truncate(kept);
+                versions.push(version);
+                if is_replaced || self.savepoints.is_empty() {
+                    return Ok(());
+                }
+                self.keys
+                    .get_key_value(key.as_slice())
+                    .map_or_else(|| key.into(), |(key, _)| Arc::clone(key))
+            }
+            None => {
+                let key: Arc<[u8]> = key.into();
+                self.keys.insert(Arc::clone(&key), vec![version]);
+                key
+            }
+        };
+        if !self.savepoints.is_empty() {
+            self.journal.push((self.now, key));
+        }
+        Ok(())
+    }
+
+    pub(super) fn guard(&mut self, key: &[u8]) {
+        if !self.guards.contains_key(key) {
+            self.now += 1;
+            self.guards.insert(key.to_vec(), self.now);
+        }
+    }
+
+    pub(super) fn has_writes(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// A mark of everything so far, kept until it is rolled back beyond.
+    pub(super) fn savepoint(&mut self) -> usize {
+        if self.savepoints.last() != Some(&self.now) {
+            self.savepoints.push(self.now);
+        }
+        self.now
+    }
+
+    /// Forgets what came after the mark.
+    pub(super) fn rollback_to(&mut self, mark: usize) {
+        self.savepoints
+            .truncate(self.savepoints.partition_point(|savepoint| *savepoint <= mark));
+        self.guards.retain(|_, at| *at <= mark);
+        while let Some((_, key)) = self.journal.pop_if(|(at, _)| *at > mark) {
+            let Some(versions) = self.keys.get_mut(&key) else {
+                continue;
+            };
+            while let Some(version) = versions.pop_if(|version| version.at > mark) {
+                self.bytes -= version.bytes(&key);
+            }
+            if versions.is_empty() {
+                self.keys.remove(&key);
+            }
+        }
+    }
+
+    /// Registers a scan of everything so far; answers its mark.
+    pub(super) fn open_scan(&mut self) -> usize {
+        *self.scans.entry(self.now).or_insert(0) += 1;
+        self.now
+    }
+
+    /// Forgets a scan.
+    pub(super) fn close_scan(&mut self, mark: usize) {
+        if let Some(count) = self.scans.get_mut(&mark) {
+            *count -= 1;
+            if *count == 0 {
+                self.scans.remove(&mark);
+            }
+        }
+    }
+
+    /// Up to `rows_max` rows between the bounds as the mark sees them, in key order or its reverse, deletions included.
+    /// Fewer than `rows_max` mean that there are no more.
+    pub(super) fn rows(
+        &self,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
+        mark: usize,
+        rows_max: usize,
+    ) -> Vec<OwnRow> {
+        let visible = |(key, versions): (&Arc<[u8]>, &Vec<Version>)| {
+            let version = versions.iter().rfind(|version| version.at <= mark)?;
+            Some((Arc::clone(key), version.value.clone()))
+        };
+        let keys = self.keys.range::<[u8], _>(bounds);
+        match reverse {
+            false => keys.filter_map(visible).take(rows_max).collect(),
+            true => keys.rev().filter_map(visible).take(rows_max).collect(),
+        }
+    }
+
+    /// Ends the transaction: its writes, and the keys that must not have changed.
+    pub(super) fn finish(&mut self) -> Result<(Vec<Write>, Vec<Vec<u8>>)> {
+        if std::mem::replace(&mut self.is_finished, true) {
+            return Err(finished());
+        }
+        let mut writes = Vec::with_capacity(self.keys.len());
+        let mut unchanged = std::mem::take(&mut self.guards);
+        for (key, versions) in &self.keys {
+            let Some(Version { value, checked, .. }) = versions.last() else {
+                continue;
+            };
+            if *checked {
+                unchanged.insert(key.to_vec(), 0);
+            }
+            let key = key.to_vec();
+            writes.push(match value {
+                Some(value) => Write::Put {
+                    key,
+                    value: value.to_vec(),
+                },
+                None => Write::Delete { key },
+            });
+        }
+        Ok((writes, unchanged.into_keys().collect()))
+    }
+
+    fn newest_mark(&self) -> Option<usize> {
+        self.savepoints
+            .last()
+            .copied()
+            .max(self.scans.last_key_value().map(|(mark, _)| *mark))
+    }
+}
+
+impl Version {
+    fn bytes(&self, key: &[u8]) -> usize {
+        key.len() + self.value.as_ref().map_or(0, |value| value.len()) + VERSION_OVERHEAD_BYTES
+    }
+}
+
+fn too_large(bytes_max: usize) -> Error {
+    Error::LimitExceeded {
+        state: Limit::Program,
+        message: format!("the writes of the transaction exceed the limit of {bytes_max} bytes"),
+        hint: "Commit in smaller parts, or raise keyspan.transaction_bytes_max.".to_string(),
+    }
+}

@@ -1,0 +1,116 @@
+// What a Java program does with Keyspan through pgjdbc: started by clients.rs with the JDBC URL as its argument.
+import java.math.BigDecimal;
+import java.sql.*;
+
+public class PgJdbc {
+    static void check(boolean holds, String what) {
+        if (!holds) throw new AssertionError(what);
+        System.out.println(what);
+    }
+
+    static String sqlState(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+            return "no error";
+        } catch (SQLException error) {
+            return error.getSQLState();
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        try (Connection connection = DriverManager.getConnection(arguments[0])) {
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("CREATE TABLE payments (channel varchar(20), id int, paid timestamp, amount numeric(12,2),"
+                    + " note text, done boolean, PRIMARY KEY (channel, id))");
+            }
+            insertAndRead(connection);
+            fetchInPages(connection);
+            transactions(connection);
+            metadata(connection);
+            check(sqlState(connection, "SELECT * FROM nowhere").equals("42P01"), "undefined table is 42P01");
+            check(sqlState(connection, "SELECT * FROM payments WHERE note = 'x'").equals("53400"), "full scan is 53400");
+        }
+        System.out.println("all done");
+    }
+
+    static void insertAndRead(Connection connection) throws SQLException {
+        Timestamp paid = Timestamp.valueOf("2024-01-20 21:35:02.123456");
+        try (PreparedStatement insert = connection.prepareStatement("INSERT INTO payments VALUES (?, ?, ?, ?, ?, ?)")) {
+            for (int id = 0; id < 500; id++) {
+                insert.setString(1, id % 2 == 0 ? "alipay" : "wechat");
+                insert.setInt(2, id);
+                insert.setTimestamp(3, paid);
+                insert.setBigDecimal(4, new BigDecimal("19.90").add(BigDecimal.valueOf(id)));
+                if (id % 10 == 0) insert.setNull(5, Types.VARCHAR); else insert.setString(5, "größer " + id);
+                insert.setBoolean(6, id % 3 == 0);
+                insert.addBatch();
+            }
+            check(insert.executeBatch().length == 500, "a batch inserts 500 rows");
+        }
+        // More than five executions: the driver changes to a server-prepared statement and binary transfer.
+        try (PreparedStatement select = connection.prepareStatement("SELECT * FROM payments WHERE channel = ? AND id = ?")) {
+            for (int id = 0; id < 20; id++) {
+                select.setString(1, id % 2 == 0 ? "alipay" : "wechat");
+                select.setInt(2, id);
+                try (ResultSet row = select.executeQuery()) {
+                    if (!row.next()) throw new AssertionError("row " + id + " is missing");
+                    if (!row.getTimestamp("paid").equals(paid)) throw new AssertionError(row.getString("paid"));
+                    BigDecimal amount = new BigDecimal("19.90").add(BigDecimal.valueOf(id));
+                    if (!row.getBigDecimal("amount").equals(amount)) throw new AssertionError(row.getString("amount"));
+                    if (row.getBoolean("done") != (id % 3 == 0)) throw new AssertionError("done of " + id);
+                    String note = row.getString("note");
+                    if (id % 10 == 0 ? !row.wasNull() : !note.equals("größer " + id)) throw new AssertionError(note);
+                }
+            }
+        }
+        check(true, "prepared point reads answer");
+        try (PreparedStatement update = connection.prepareStatement("UPDATE payments SET note = ? WHERE channel = ? AND id < ?")) {
+            update.setString(1, "early");
+            update.setString(2, "alipay");
+            update.setInt(3, 10);
+            check(update.executeUpdate() == 5, "an update counts its rows");
+        }
+    }
+
+    static void fetchInPages(Connection connection) throws SQLException {
+        connection.setAutoCommit(false);
+        int rows = 0;
+        try (Statement statement = connection.createStatement()) {
+            statement.setFetchSize(64);
+            try (ResultSet result = statement.executeQuery("SELECT * FROM payments")) {
+                while (result.next()) rows++;
+            }
+        }
+        connection.commit();
+        connection.setAutoCommit(true);
+        check(rows == 500, "a cursor fetches in pages");
+    }
+
+    static void transactions(Connection connection) throws SQLException {
+        connection.setAutoCommit(false);
+        try (Statement statement = connection.createStatement()) {
+            statement.executeUpdate("DELETE FROM payments WHERE channel = 'alipay'");
+            connection.rollback();
+            Savepoint savepoint = connection.setSavepoint();
+            check(sqlState(connection, "INSERT INTO payments (channel, id) VALUES ('alipay', 0)").equals("23505"), "duplicate key is 23505");
+            connection.rollback(savepoint);
+            statement.executeUpdate("INSERT INTO payments (channel, id) VALUES ('alipay', 1000)");
+            connection.commit();
+            try (ResultSet count = statement.executeQuery("SELECT count(*) FROM payments")) {
+                count.next();
+                check(count.getLong(1) == 501, "rollback, savepoint and commit hold");
+            }
+        }
+        connection.commit();
+        connection.setAutoCommit(true);
+    }
+
+    static void metadata(Connection connection) throws SQLException {
+        try (PreparedStatement select = connection.prepareStatement("SELECT * FROM payments WHERE channel = ?")) {
+            ResultSetMetaData columns = select.getMetaData();
+            check(columns.getColumnCount() == 6 && columns.getColumnType(3) == Types.TIMESTAMP
+                && columns.getColumnType(4) == Types.NUMERIC, "a prepared statement describes its columns");
+            check(select.getParameterMetaData().getParameterType(1) == Types.VARCHAR, "and its parameters");
+        }
+    }
+}

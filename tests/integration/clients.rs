@@ -1,0 +1,210 @@
+//! Keyspan as other programs see it: psql pastes the session of the README, pgjdbc runs a small Java program. A test
+//! whose client is absent says so and passes (`.ci/run` installs them).
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use crate::server::ServerProcess;
+
+/// Where Debian puts the driver (package libpostgresql-jdbc-java); `PGJDBC_JAR` names another place.
+const PGJDBC_JAR: &str = "/usr/share/java/postgresql.jar";
+
+/// Whether a program can be started.
+fn is_installed(program: &str) -> bool {
+    Command::new(program)
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+/// A psql command that reads no files of the user, or `None` with a message.
+fn psql(server: &ServerProcess) -> Option<Command> {
+    if !is_installed("psql") {
+        eprintln!("skipped: psql is not installed");
+        return None;
+    }
+    let mut command = Command::new("psql");
+    command
+        .args([
+            "-X",
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &server.addr().port().to_string(),
+            "-U",
+            "reader",
+            "-d",
+            "orders",
+        ])
+        .env("PGCONNECT_TIMEOUT", "10")
+        .env("PAGER", "cat");
+    Some(command)
+}
+
+/// What a program printed, errors first.
+fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
+}
+
+/// One statement of the README's session and the lines below it.
+struct Exchange {
+    statement: String,
+    expected: Vec<String>,
+}
+
+/// The statements after the prompt `orders=> ` (continued after `orders-> `) in the README, each with its output.
+fn readme_session() -> Vec<Exchange> {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = std::fs::read_to_string(readme).expect("README.md is readable");
+    let mut session: Vec<Exchange> = Vec::new();
+    let mut in_session = false;
+    for line in readme.lines() {
+        if let Some(statement) = line.strip_prefix("orders=> ") {
+            in_session = true;
+            session.push(Exchange {
+                statement: statement.to_string(),
+                expected: Vec::new(),
+            });
+        } else if line.starts_with("```") {
+            in_session = false;
+        } else if in_session && let Some(exchange) = session.last_mut() {
+            match line.strip_prefix("orders-> ") {
+                Some(more) => exchange.statement += &format!("\n{more}"),
+                None => exchange.expected.push(line.trim_end().to_string()),
+            }
+        }
+    }
+    session
+}
+
+/// Whether the lines are as expected; a line `…` stands for any lines.
+fn matches(expected: &[String], actual: &[String]) -> bool {
+    match expected.split_first() {
+        None => actual.is_empty(),
+        Some((line, rest)) if line.trim() == "…" => {
+            (0..=actual.len()).any(|skip| matches(rest, &actual[skip..]))
+        }
+        Some((line, rest)) => actual.first() == Some(line) && matches(rest, &actual[1..]),
+    }
+}
+
+/// Lines without trailing blanks, and without empty lines at the end.
+fn trimmed(text: &str) -> Vec<String> {
+    text.trim_end()
+        .lines()
+        .map(|line| line.trim_end().to_string())
+        .collect()
+}
+
+#[test]
+fn the_session_of_the_readme_is_true() {
+    let data_dir = TempDir::new().unwrap();
+    let server = ServerProcess::start(data_dir.path(), &["--demo"]);
+    let session = readme_session();
+    assert!(
+        session.len() >= 10,
+        "README.md has a session of {} statements",
+        session.len()
+    );
+    let mut wrong = Vec::new();
+    for exchange in session {
+        let Some(mut psql) = psql(&server) else { return };
+        let output = psql
+            .args(["-c", &exchange.statement])
+            .output()
+            .expect("psql runs");
+        let actual = trimmed(&printed(&output));
+        if !matches(&trimmed(&exchange.expected.join("\n")), &actual) {
+            wrong.push(format!(
+                "orders=> {}\n{}\n",
+                exchange.statement,
+                actual.join("\n")
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "psql prints something else for:\n\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn psql_lists_and_describes_tables() {
+    let data_dir = TempDir::new().unwrap();
+    let server = ServerProcess::start(data_dir.path(), &["--demo"]);
+    for (command, expected) in [
+        ("\\dt", " public | orders | table |"),
+        (
+            "\\d orders",
+            "\"orders_pkey\" PRIMARY KEY, btree (channel, id, ts)",
+        ),
+        (
+            "\\d orders",
+            " ts       | timestamp without time zone |           | not null |",
+        ),
+        ("\\dn", " public |"),
+        ("\\l", "orders"),
+        ("\\d missing", "Did not find any relation named \"missing\"."),
+    ] {
+        let Some(mut psql) = psql(&server) else { return };
+        let output = psql.args(["-c", command]).output().expect("psql runs");
+        assert!(
+            printed(&output).contains(expected),
+            "{command} printed:\n{}",
+            printed(&output)
+        );
+    }
+}
+
+#[test]
+fn psql_loads_the_fixture_from_its_file() {
+    let data_dir = TempDir::new().unwrap();
+    let server = ServerProcess::start(data_dir.path(), &[]);
+    let Some(mut psql) = psql(&server) else { return };
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/orders.sql");
+    let count = "SELECT count(*), count(DISTINCT channel), count(location) FROM orders";
+    let output = psql
+        .args(["-q", "-At", "-v", "ON_ERROR_STOP=1", "-f"])
+        .arg(fixture)
+        .args(["-c", count])
+        .output()
+        .expect("psql runs");
+    assert!(output.status.success(), "{}", printed(&output));
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("1000|5|978"),
+        "{}",
+        printed(&output)
+    );
+}
+
+#[test]
+fn pgjdbc_runs_its_program() {
+    let jar = PathBuf::from(std::env::var_os("PGJDBC_JAR").unwrap_or_else(|| PGJDBC_JAR.into()));
+    if !jar.exists() || !is_installed("javac") {
+        eprintln!("skipped: pgjdbc or the Java compiler is not installed");
+        return;
+    }
+    let data_dir = TempDir::new().unwrap();
+    let server = ServerProcess::start(data_dir.path(), &[]);
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/PgJdbc.java");
+    let url = format!(
+        "jdbc:postgresql://127.0.0.1:{}/orders?user=reader",
+        server.addr().port()
+    );
+    let output = Command::new("java")
+        .arg("-cp")
+        .arg(&jar)
+        .arg(program)
+        .arg(url)
+        .output()
+        .expect("java runs");
+    assert!(output.status.success(), "{}", printed(&output));
+    assert!(
+        String::from_utf8_lossy(&output.stdout).ends_with("all done\n"),
+        "{}",
+        printed(&output)
+    );
+}

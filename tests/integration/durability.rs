@@ -1,0 +1,201 @@
+//! What survives: a clean restart, SIGTERM, and SIGKILL of the real binary in the middle of commits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rand::Rng;
+use tempfile::TempDir;
+use tokio::sync::Notify;
+
+use crate::server::{ServerProcess, TestServer, connect};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_keeps_tables_rows_and_schema_changes() {
+    let server = TestServer::start("sled").await;
+    let client = server.connect().await;
+    client
+        .batch_execute(
+            "CREATE TABLE t (k int PRIMARY KEY, v text DEFAULT 'd') WITH (DYNAMIC_COLUMNS);
+             INSERT INTO t VALUES (1, 'one'), (2, DEFAULT);
+             INSERT INTO t (k, seen) VALUES (3, 30);
+             ALTER TABLE t ADD COLUMN w int DEFAULT 7;
+             CREATE TABLE gone (k int PRIMARY KEY);
+             INSERT INTO gone VALUES (1);
+             DROP TABLE gone;
+             CREATE VIEW view_of_t AS SELECT k, v FROM t",
+        )
+        .await
+        .unwrap();
+    drop(client);
+    let data_dir = server.stop().await;
+
+    let server = TestServer::start_at("sled", data_dir).await;
+    let client = server.connect().await;
+    let rows = client.query("SELECT k, v, seen, w FROM t", &[]).await.unwrap();
+    let rows: Vec<(i32, Option<&str>, Option<i64>, Option<i32>)> = rows
+        .iter()
+        .map(|row| (row.get(0), row.get(1), row.get(2), row.get(3)))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (1, Some("one"), None, Some(7)),
+            (2, Some("d"), None, Some(7)),
+            (3, Some("d"), Some(30), Some(7))
+        ]
+    );
+    let error = client
+        .batch_execute("SELECT * FROM gone")
+        .await
+        .expect_err("the dropped table stays dropped");
+    assert_eq!(error.code().map(|code| code.code()), Some("42P01"));
+    client
+        .batch_execute("CREATE TABLE gone (k int PRIMARY KEY)")
+        .await
+        .unwrap();
+    assert!(
+        client.query("SELECT * FROM gone", &[]).await.unwrap().is_empty(),
+        "the new table starts empty"
+    );
+    assert_eq!(
+        client
+            .query("SELECT * FROM view_of_t WHERE k = 2", &[])
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
+    drop(client);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_ends_the_server_cleanly_while_a_client_is_connected() {
+    let data_dir = TempDir::new().unwrap();
+    let server = ServerProcess::start(data_dir.path(), &[]);
+    let client = connect(server.addr()).await;
+    client
+        .batch_execute("CREATE TABLE t (k int PRIMARY KEY); INSERT INTO t VALUES (1)")
+        .await
+        .unwrap();
+    assert!(
+        tokio::task::spawn_blocking(|| server.terminate()).await.unwrap(),
+        "the process ends with success"
+    );
+    let server = ServerProcess::start(data_dir.path(), &[]);
+    let client = connect(server.addr()).await;
+    assert_eq!(client.query("SELECT k FROM t", &[]).await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_server_over_one_folder_is_refused() {
+    let data_dir = TempDir::new().unwrap();
+    let server = ServerProcess::start(data_dir.path(), &[]);
+    let second = std::process::Command::new(env!("CARGO_BIN_EXE_keyspan"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(data_dir.path())
+        .output()
+        .unwrap();
+    assert!(!second.status.success());
+    let message = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(
+        message.contains("in use by another process") && !message.contains("panicked"),
+        "{message}"
+    );
+    connect(server.addr())
+        .await
+        .batch_execute("SELECT 1")
+        .await
+        .unwrap();
+}
+
+/// Sessions that commit while the server is killed.
+const WRITERS: i32 = 4;
+
+/// Every acknowledged commit is there after SIGKILL, and no transaction is half there. `KEYSPAN_CRASH_ROUNDS` for more.
+#[tokio::test(flavor = "multi_thread")]
+async fn sigkill_loses_no_acknowledged_commit_and_halves_none() {
+    let rounds: i32 =
+        std::env::var("KEYSPAN_CRASH_ROUNDS").map_or(3, |rounds| rounds.parse().expect("a number"));
+    let data_dir = TempDir::new().unwrap();
+    let mut acknowledged: Vec<(i32, i32, i32)> = Vec::new();
+    for round in 0..rounds {
+        let server = ServerProcess::start(data_dir.path(), &[]);
+        let client = connect(server.addr()).await;
+        client
+            .batch_execute(
+                "CREATE TABLE IF NOT EXISTS commits (round int, writer int, n int, half int, PRIMARY KEY (round, writer, n, half))",
+            )
+            .await
+            .unwrap();
+        verify(&client, &acknowledged).await;
+        acknowledged.extend(commit_until_killed(server, round).await);
+    }
+    let server = ServerProcess::start(data_dir.path(), &[]);
+    verify(&connect(server.addr()).await, &acknowledged).await;
+    assert!(
+        acknowledged.len() as i32 >= rounds,
+        "{} commits were acknowledged",
+        acknowledged.len()
+    );
+}
+
+/// Lets every writer commit transactions of two rows, kills the server at a random moment, and tells what it acknowledged.
+async fn commit_until_killed(server: ServerProcess, round: i32) -> Vec<(i32, i32, i32)> {
+    let (commits, enough) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+    let kill_after = rand::rng().random_range(1..120);
+    let mut writers = Vec::new();
+    for writer in 0..WRITERS {
+        let client = connect(server.addr()).await;
+        let (commits, enough) = (commits.clone(), enough.clone());
+        writers.push(tokio::spawn(async move {
+            let mut acknowledged = Vec::new();
+            for n in 0.. {
+                let row = |half| format!("INSERT INTO commits VALUES ({round}, {writer}, {n}, {half})");
+                if client
+                    .batch_execute(&format!("BEGIN; {}; {}; COMMIT", row(0), row(1)))
+                    .await
+                    .is_err()
+                {
+                    break;
+                }
+                acknowledged.push((round, writer, n));
+                if commits.fetch_add(1, Ordering::Relaxed) + 1 >= kill_after {
+                    enough.notify_one();
+                }
+            }
+            acknowledged
+        }));
+    }
+    enough.notified().await;
+    tokio::task::spawn_blocking(|| server.kill()).await.unwrap();
+    let mut acknowledged = Vec::new();
+    for writer in writers {
+        acknowledged.extend(writer.await.unwrap());
+    }
+    acknowledged
+}
+
+/// Checks the table against what was acknowledged.
+async fn verify(client: &tokio_postgres::Client, acknowledged: &[(i32, i32, i32)]) {
+    let rows = client
+        .query("SELECT round, writer, n, half FROM commits", &[])
+        .await
+        .unwrap();
+    let mut halves = std::collections::HashMap::<(i32, i32, i32), Vec<i32>>::new();
+    for row in rows {
+        halves
+            .entry((row.get(0), row.get(1), row.get(2)))
+            .or_default()
+            .push(row.get(3));
+    }
+    for commit in acknowledged {
+        assert!(
+            halves.contains_key(commit),
+            "the acknowledged commit {commit:?} is lost"
+        );
+    }
+    for (commit, found) in &halves {
+        assert_eq!(found, &[0, 1], "the commit {commit:?} is half there");
+    }
+}

@@ -1,0 +1,15 @@
+//! The tests that speak to Keyspan as its users do: over the wire. One binary, so that it links once.
+//!
+//! `server` starts servers, `client` speaks the protocol in text; every other module is one subject. What SQL can say
+//! stands in `sql-tests/*.slt` (run by `slt`), not here.
+
+#![allow(clippy::panic, clippy::print_stderr)]
+
+mod agreement;
+mod client;
+mod clients;
+mod durability;
+mod server;
+mod slt;
+mod streaming;
+mod transactions;

@@ -1,0 +1,320 @@
+//! Runs `sql-tests/**/*.slt` over the wire: on both stores, in both protocols, and on PostgreSQL when `PG_URI` is set.
+//!
+//! A script is in sqllogictest's form. Beyond it:
+//! - line 1 is a comment that says what the script proves; `# keyspan only: why` keeps it from PostgreSQL;
+//! - `statement error (42P01)` requires the SQLSTATE; `statement error <regex>` matches `SQLSTATE: message`, then
+//!   `DETAIL:`, `HINT:` and `POSITION:` lines (start the regex with `(?s)` to match over lines);
+//! - a `query` over a statement without a result shows the notices that it raised, one a row;
+//! - labels for `onlyif` and `skipif`: `keyspan`, `postgres`, `simple`, `extended`, `memory`, `sled`.
+//!
+//! `SLT=part-of-a-path` runs some scripts only. Every script has a server (on PostgreSQL: a database) of its own.
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use futures::{StreamExt, stream};
+use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Record, Runner};
+
+use crate::client::{Protocol, ServerError, Target, TextClient};
+use crate::server::TestServer;
+
+/// Scripts that run at the same time.
+const SCRIPTS_AT_ONCE: usize = 4;
+
+/// A connection as sqllogictest sees it.
+struct Driver {
+    client: TextClient,
+    protocol: Protocol,
+}
+
+#[async_trait]
+impl AsyncDB for Driver {
+    type Error = ServerError;
+    type ColumnType = DefaultColumnType;
+
+    async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, ServerError> {
+        let reply = self.client.run(sql, self.protocol).await?;
+        let (width, rows) = match &reply.columns {
+            None if reply.notices.is_empty() => return Ok(DBOutput::StatementComplete(reply.count())),
+            None => (1, reply.notices.into_iter().map(|notice| vec![notice]).collect()),
+            Some(columns) => {
+                let width = columns.len();
+                let rows = reply
+                    .rows
+                    .into_iter()
+                    .map(|row| row.into_iter().map(cell).collect())
+                    .collect();
+                (width, rows)
+            }
+        };
+        Ok(DBOutput::Rows {
+            types: vec![DefaultColumnType::Any; width],
+            rows,
+        })
+    }
+
+    async fn shutdown(&mut self) {}
+
+    fn error_sql_state(error: &ServerError) -> Option<String> {
+        Some(error.sqlstate.clone())
+    }
+}
+
+/// A value as scripts write it.
+fn cell(value: Option<String>) -> String {
+    match value {
+        None => "NULL".to_string(),
+        Some(text) if text.is_empty() => "(empty)".to_string(),
+        Some(text) => text,
+    }
+}
+
+/// What a script gave.
+#[derive(Default)]
+struct Outcome {
+    passed: usize,
+    failures: Vec<String>,
+}
+
+/// Runs every record of a script, also after a failure. `setup` is run first on every connection.
+async fn run_script(
+    path: &Path,
+    target: &Target,
+    protocol: Protocol,
+    labels: &[&str],
+    setup: &[&str],
+) -> Outcome {
+    let mut runner = Runner::new(|| async move {
+        let mut client = TextClient::connect(target).await?;
+        for statement in setup {
+            client.run(statement, Protocol::Simple).await?;
+        }
+        Ok(Driver { client, protocol })
+    });
+    for label in labels {
+        runner.add_label(label);
+    }
+    let mut outcome = Outcome::default();
+    let records = match sqllogictest::parse_file::<DefaultColumnType>(path) {
+        Ok(records) => records,
+        Err(error) => {
+            outcome.failures.push(format!("{}: {error}", path.display()));
+            return outcome;
+        }
+    };
+    for record in records {
+        if matches!(record, Record::Halt { .. }) {
+            break;
+        }
+        let counts = matches!(record, Record::Statement { .. } | Record::Query { .. });
+        match runner.run_async(record).await {
+            Ok(_) => outcome.passed += usize::from(counts),
+            Err(error) => outcome.failures.push(error.to_string()),
+        }
+    }
+    outcome
+}
+
+/// Runs scripts, each on a fresh server, and fails with all that went wrong.
+async fn run_on_keyspan(
+    paths: Vec<PathBuf>,
+    store: &'static str,
+    protocol: Protocol,
+    setup: &'static [&'static str],
+) {
+    let labels = match protocol {
+        Protocol::Simple => ["keyspan", "simple", store],
+        Protocol::Extended => ["keyspan", "extended", store],
+    };
+    let outcomes = stream::iter(paths)
+        .map(|path| async move {
+            let server = TestServer::start(store).await;
+            let outcome = run_script(&path, &server.target(), protocol, &labels, setup).await;
+            server.stop().await;
+            (path, outcome)
+        })
+        .buffer_unordered(SCRIPTS_AT_ONCE)
+        .collect::<Vec<_>>()
+        .await;
+    report(outcomes);
+}
+
+/// Prints one line a script and fails when any record did.
+fn report(mut outcomes: Vec<(PathBuf, Outcome)>) {
+    outcomes.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut failures = Vec::new();
+    let mut passed = 0;
+    for (path, outcome) in &outcomes {
+        eprintln!(
+            "{}: {} passed, {} failed",
+            path.display(),
+            outcome.passed,
+            outcome.failures.len()
+        );
+        passed += outcome.passed;
+        failures.extend(outcome.failures.iter().map(String::as_str));
+    }
+    assert!(passed > 0 || std::env::var_os("SLT").is_some(), "no record ran");
+    assert!(
+        failures.is_empty(),
+        "{passed} records passed, {} failed:\n\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}
+
+/// Every script under a folder whose path holds what the environment variable `SLT` says, sorted.
+fn scripts(folder: &Path) -> Vec<PathBuf> {
+    let wanted = std::env::var("SLT").unwrap_or_default();
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the folder can be listed") {
+            let path = entry.expect("the folder can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "slt")
+                && path.to_string_lossy().contains(&wanted)
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Our own scripts.
+fn own_scripts() -> Vec<PathBuf> {
+    scripts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("sql-tests"))
+}
+
+/// Line 1 of a script.
+fn first_line(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).expect("a script is readable UTF-8");
+    text.lines().next().unwrap_or_default().to_string()
+}
+
+#[test]
+fn every_script_says_what_it_proves() {
+    for path in own_scripts() {
+        let line = first_line(&path);
+        assert!(
+            line.starts_with("# ") && line.len() > 20,
+            "{}:1: say what the script proves",
+            path.display()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_on_memory_simple() {
+    run_on_keyspan(own_scripts(), "memory", Protocol::Simple, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_on_memory_extended() {
+    run_on_keyspan(own_scripts(), "memory", Protocol::Extended, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_on_sled_simple() {
+    run_on_keyspan(own_scripts(), "sled", Protocol::Simple, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_on_sled_extended() {
+    run_on_keyspan(own_scripts(), "sled", Protocol::Extended, &[]).await;
+}
+
+/// What the scripts expect is PostgreSQL's answer: `PG_URI=postgresql://user@host:port/database cargo test slt`.
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_on_postgresql() {
+    let Ok(uri) = std::env::var("PG_URI") else {
+        eprintln!("skipped: PG_URI is not set");
+        return;
+    };
+    let config: tokio_postgres::Config = uri.parse().expect("PG_URI is a connection string");
+    let host = match config.get_hosts() {
+        [tokio_postgres::config::Host::Tcp(host)] => host.clone(),
+        other => panic!("PG_URI must name one TCP host, not {other:?}"),
+    };
+    let admin = Target {
+        addr: format!("{host}:{}", config.get_ports().first().copied().unwrap_or(5432)),
+        user: config.get_user().unwrap_or("postgres").to_string(),
+        database: config.get_dbname().unwrap_or("postgres").to_string(),
+    };
+    let mut outcomes = Vec::new();
+    for protocol in [Protocol::Simple, Protocol::Extended] {
+        for path in own_scripts() {
+            if first_line(&path).starts_with("# keyspan only:") {
+                continue;
+            }
+            let outcome = run_on_postgresql(&path, &admin, protocol).await;
+            outcomes.push((path, outcome));
+        }
+    }
+    report(outcomes);
+}
+
+/// Runs a script in a database made for it, with the settings that Keyspan has by default.
+async fn run_on_postgresql(path: &Path, admin: &Target, protocol: Protocol) -> Outcome {
+    let database = format!("keyspan_slt_{}", std::process::id());
+    let mut client = TextClient::connect(admin)
+        .await
+        .expect("PG_URI is reachable without a password");
+    let create = format!("CREATE DATABASE {database} TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'");
+    client
+        .run(&create, Protocol::Simple)
+        .await
+        .expect("the user of PG_URI may create databases");
+    let label = if protocol == Protocol::Simple {
+        "simple"
+    } else {
+        "extended"
+    };
+    let target = Target {
+        database: database.clone(),
+        ..admin.clone()
+    };
+    let outcome = run_script(
+        path,
+        &target,
+        protocol,
+        &["postgres", label],
+        &["SET TimeZone = 'UTC'"],
+    )
+    .await;
+    let drop = format!("DROP DATABASE {database} WITH (FORCE)");
+    client
+        .run(&drop, Protocol::Simple)
+        .await
+        .expect("the database can be dropped");
+    client.close().await;
+    outcome
+}
+
+/// Scripts of other projects that stand beside the repository: the short ones always, all with `SLT_CORPUS=all`.
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_of_other_projects() {
+    /// Longer scripts run only on demand.
+    const SCRIPT_BYTES_MAX: u64 = 16 * 1024;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/sqllogictest");
+    if !folder.is_dir() {
+        eprintln!("skipped: {} is absent", folder.display());
+        return;
+    }
+    let all = std::env::var("SLT_CORPUS").is_ok_and(|which| which == "all");
+    let is_short = |path: &PathBuf| path.metadata().is_ok_and(|file| file.len() <= SCRIPT_BYTES_MAX);
+    let paths: Vec<_> = scripts(&folder)
+        .into_iter()
+        .filter(|path| all || is_short(path))
+        .collect();
+    run_on_keyspan(
+        paths,
+        "memory",
+        Protocol::Simple,
+        &["SET keyspan.full_scan = allow"],
+    )
+    .await;
+}
