@@ -14,7 +14,7 @@ use crate::catalog::{CatalogWriter, ColumnDefault, IndexDef, TableDef, nearest_n
 use crate::codec::keyspace::entry_prefix;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::StatementContext;
-use crate::sql::{data_type, dml, names};
+use crate::sql::{dml, names};
 use crate::store::{Page, ScanRequest};
 use crate::table::{RowDecoder, Sequences};
 use crate::txn::prefix_range;
@@ -260,7 +260,7 @@ async fn alter_column(
             table.columns[at].not_null = false;
         }
         AlterColumnOperation::SetDataType { data_type, using: None, .. } => {
-            let ty = data_type::sql_type(data_type)?;
+            let ty = column::sql_type(data_type)?;
             if !is_wider(&column.ty, &ty) {
                 return Err(unsupported(
                     format!("changing column \"{name}\" from {} to {ty}", column.ty),

@@ -6,7 +6,7 @@ use super::{default, unsupported};
 use crate::catalog::{ColumnDef, ColumnDefault};
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
-use crate::sql::{data_type, names};
+use crate::sql::{names, type_name};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -130,9 +130,15 @@ fn stored_type(data_type: &DataType) -> Result<SqlType> {
     if matches!(data_type, DataType::Unspecified) {
         return Err(Error::Syntax { message: "a column definition takes a type".to_string(), position: 0 });
     }
-    let ty = data_type::sql_type(data_type)?;
+    let ty = sql_type(data_type)?;
     check_stored(&ty)?;
     Ok(ty)
+}
+
+/// The type that SQL text means. Errors: 42704 for a name that is no type, 22023 for a modifier out of range.
+pub(super) fn sql_type(data_type: &DataType) -> Result<SqlType> {
+    type_name::sql_type(data_type)?
+        .ok_or_else(|| Error::UndefinedObject { kind: "type", name: data_type.to_string().to_lowercase() })
 }
 
 /// Whether rows store values of the type. Errors: 0A000, 42P16 for pseudo-types.
@@ -156,8 +162,8 @@ pub(super) fn check_stored(ty: &SqlType) -> Result<()> {
 
 /// The integer type behind serial, bigserial and smallserial.
 fn serial_type(data_type: &DataType) -> Option<SqlType> {
-    let DataType::Custom(..) = data_type else { return None };
-    match data_type::name_and_modifiers(data_type).0.as_str() {
+    let DataType::Custom(name, _) = data_type else { return None };
+    match name.to_string().to_lowercase().as_str() {
         "serial" | "serial4" => Some(SqlType::Int4),
         "bigserial" | "serial8" => Some(SqlType::Int8),
         "smallserial" | "serial2" => Some(SqlType::Int2),

@@ -6,7 +6,7 @@ use sqlparser::ast::{self, Expr, SelectItem};
 use super::unsupported;
 use crate::catalog::ColumnDefault;
 use crate::exec::StatementContext;
-use crate::sql::{constant, query};
+use crate::sql::{dml, query};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -30,20 +30,15 @@ pub(super) async fn read(
     column: &str,
 ) -> Result<Option<ColumnDefault>> {
     let sql = expr.to_string();
-    if let Some(value) = constant::constant(expr, &[])? {
+    let constant = if dml::reads_clock(expr) { None } else { dml::fold(ctx, expr)? };
+    if let Some(value) = constant {
         if value == Value::Null {
             return Ok(None);
         }
         let value = value.assign(ty, column, &ctx.format_settings()).map_err(as_default_error)?;
         return Ok(Some(ColumnDefault::Constant { value, sql }));
     }
-    if let Some((literal_type, text)) = constant::typed_literal(expr) {
-        let settings = ctx.format_settings();
-        let value = Value::parse(text, &crate::sql::data_type::sql_type(literal_type)?, &settings)?;
-        let value = value.assign(ty, column, &settings).map_err(as_default_error)?;
-        return Ok(Some(ColumnDefault::Constant { value, sql }));
-    }
-    match query::plan_query(ctx, &select(expr), &[]).await {
+    match query::plan_query(ctx, &select(expr)?, &[]).await {
         Err(Error::UndefinedColumn { .. }) => {
             Err(unsupported("a column reference in a DEFAULT expression", Some("Give a constant or a function.")))
         }
@@ -53,8 +48,8 @@ pub(super) async fn read(
 }
 
 /// `SELECT expr`.
-fn select(expr: &Expr) -> ast::Query {
-    super::super::dml::select_of(vec![SelectItem::UnnamedExpr(expr.clone())])
+fn select(expr: &Expr) -> Result<ast::Query> {
+    dml::select_of(vec![SelectItem::UnnamedExpr(expr.clone())])
 }
 
 /// Whether each row would get a value of its own.
