@@ -53,6 +53,9 @@ pub enum Error {
     /// Text that is not a value of the type (22P02).
     #[error("invalid input syntax for type {type_name}: \"{value}\"")]
     InvalidText { type_name: String, value: String },
+    /// Text that is not JSON (22P02).
+    #[error("invalid input syntax for type json")]
+    InvalidJson { detail: String },
     /// Text that is not a date or time (22007).
     #[error("invalid input syntax for type {type_name}: \"{value}\"")]
     InvalidDatetime { type_name: String, value: String },
@@ -268,7 +271,7 @@ impl Error {
                 StatementFault::GeneratedAlways => "428C9",
             },
             Error::DatatypeMismatch { .. } => "42804",
-            Error::InvalidText { .. } => "22P02",
+            Error::InvalidText { .. } | Error::InvalidJson { .. } => "22P02",
             Error::InvalidDatetime { .. } => "22007",
             Error::DatetimeOverflow { .. } => "22008",
             Error::InvalidBinary { .. } => "22P03",
@@ -321,6 +324,7 @@ impl Error {
                 "The conditions name {keys} keys; at most {keys_max} may be fetched in one statement."
             )),
             Error::NumericOutOfRange { detail, .. } => detail.clone(),
+            Error::InvalidJson { detail } => Some(detail.clone()),
             _ => None,
         }
     }
