@@ -279,7 +279,7 @@ impl Session {
             let columns = portal.statement.description.columns.clone().unwrap_or_default();
             return Ok(Reply::Rows(RowStream::of_batches(columns, Vec::new(), RowsTag::Counted("FETCH"))));
         };
-        rows.rewind_count(count);
+        rows.fetch(count);
         rows.deadline = deadline;
         if !only_move {
             let portal = self.portals.remove(name).ok_or_else(|| undefined_cursor(name))?;

@@ -4,10 +4,10 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::{Mutex as Queue, MutexGuard as Turn};
+use tokio::sync::{Mutex as Queue, MutexGuard as Turn, Notify};
 
 use crate::Result;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, reclaim_dropped};
 use crate::exec::Settings;
 use crate::store::Store;
 use crate::table::Sequences;
@@ -24,6 +24,8 @@ pub struct Instance {
     settings: Arc<Settings>,
     catalog: Mutex<Option<Arc<Catalog>>>,
     queues: [Queue<()>; QUEUES],
+    /// Something was dropped: its keys are to be removed.
+    dropped: Notify,
 }
 
 impl Instance {
@@ -35,6 +37,7 @@ impl Instance {
             settings: Arc::new(settings),
             catalog: Mutex::new(None),
             queues: std::array::from_fn(|_| Queue::new(())),
+            dropped: Notify::new(),
         }
     }
 
@@ -51,6 +54,22 @@ impl Instance {
     /// The settings that sessions begin with.
     pub fn settings(&self) -> &Arc<Settings> {
         &self.settings
+    }
+
+    /// Removes the keys of what is dropped, now and whenever something is, until the task is aborted.
+    pub async fn reclaim(self: Arc<Instance>) {
+        loop {
+            // What failed stays recorded, and is tried again with the next drop or start.
+            if let Err(error) = reclaim_dropped(&self.store).await {
+                tracing::warn!(%error, "could not remove dropped data");
+            }
+            self.dropped.notified().await;
+        }
+    }
+
+    /// A commit may have dropped something.
+    pub(super) fn wake_reclaim(&self) {
+        self.dropped.notify_one();
     }
 
     /// Begins a transaction at the newest snapshot.

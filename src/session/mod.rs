@@ -93,6 +93,18 @@ impl Session {
         })
     }
 
+    /// `pg_backend_pid()`.
+    pub fn process_id(&self) -> i32 {
+        self.process_id
+    }
+
+    /// Whether a table or view of this name can be seen. Errors: the store's.
+    pub async fn has_relation(&self, name: &str) -> Result<bool> {
+        let txn = self.instance.begin().await?;
+        let catalog = self.instance.catalog(&txn, None).await?;
+        Ok(catalog.get_relation(None, name, &self.settings().search_path)?.is_some())
+    }
+
     /// How to stop what the session runs.
     pub fn interrupt(&self) -> &Arc<Interrupt> {
         &self.interrupt

@@ -22,8 +22,8 @@ pub struct RowStream {
     rest: Option<RecordBatch>,
     rows: u64,
     tag: RowsTag,
-    /// Rows to stop after (FETCH).
-    pub(super) rows_max: Option<u64>,
+    /// Rows until it stops (FETCH).
+    left: Option<u64>,
     /// When the statement times out.
     pub(super) deadline: Option<Instant>,
     /// The transaction of a statement outside a block, to commit at the end should the statement have written.
@@ -51,7 +51,7 @@ impl RowStream {
             rest: None,
             rows: 0,
             tag,
-            rows_max: None,
+            left: None,
             deadline: None,
             txn: None,
             cursor: None,
@@ -66,8 +66,7 @@ impl RowStream {
 
     /// The next rows, at least one and at most `wanted`; `None` at the end. Errors: the statement's, or what was raised.
     pub async fn next(&mut self, interrupt: &Interrupt, wanted: usize) -> Result<Option<RecordBatch>> {
-        let left = self.rows_max.map_or(u64::MAX, |max| max.saturating_sub(self.rows));
-        let wanted = wanted.min(usize::try_from(left).unwrap_or(usize::MAX));
+        let wanted = wanted.min(self.left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX)));
         if wanted == 0 {
             return Ok(None);
         }
@@ -89,6 +88,7 @@ impl RowStream {
             self.rest = Some(batch.slice(taken, batch.num_rows() - taken));
         }
         self.rows += taken as u64;
+        self.left = self.left.map(|left| left - taken as u64);
         Ok(Some(batch.slice(0, taken)))
     }
 
@@ -105,10 +105,15 @@ impl RowStream {
         }
     }
 
-    /// Makes it the answer of a FETCH of at most `rows_max` rows, or of the next one.
-    pub(super) fn rewind_count(&mut self, rows_max: Option<u64>) {
+    /// Goes on after a suspension: the tag counts from here.
+    pub fn resume(&mut self) {
         self.rows = 0;
-        self.rows_max = rows_max;
+    }
+
+    /// Makes it the answer of a FETCH of at most `left` rows, or of the next one.
+    pub(super) fn fetch(&mut self, left: Option<u64>) {
+        self.rows = 0;
+        self.left = left;
         self.tag = RowsTag::Counted("FETCH");
     }
 }

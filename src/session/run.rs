@@ -44,8 +44,9 @@ impl Session {
         if let Some(command) = &statement.command {
             return Box::pin(self.run_command(command)).await;
         }
-        if self.settings().get("transaction_read_only").as_deref() == Some("on")
-            && let Some(name) = sql::command::write_name(statement)
+        let write_name = sql::command::write_name(statement);
+        if let Some(name) = &write_name
+            && self.settings().get("transaction_read_only").as_deref() == Some("on")
         {
             let message = format!("cannot execute {name} in a read-only transaction");
             return Err(Error::TransactionState { state: "25006", message });
@@ -55,6 +56,9 @@ impl Session {
             Block::None => self.run_alone(&run).await?,
             Block::Implicit | Block::Explicit | Block::Failed => self.run_in_block(&run).await?,
         };
+        if write_name.is_some_and(|name| ["DROP", "TRUNCATE", "ALTER"].iter().any(|word| name.starts_with(word))) {
+            self.dropped();
+        }
         self.apply_requested_settings()?;
         Ok(reply)
     }

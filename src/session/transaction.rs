@@ -34,6 +34,8 @@ pub(super) struct TransactionState {
     /// When the transaction began, in microseconds since 1970-01-01 UTC.
     pub(super) started_us: i64,
     modes: Modes,
+    /// Something was dropped, whose keys are to be removed after the commit.
+    drops: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -266,6 +268,14 @@ impl Session {
         }
     }
 
+    /// A statement may have dropped something: once that is committed its keys are removed.
+    pub(super) fn dropped(&mut self) {
+        match self.transaction.block {
+            Block::None => self.instance.wake_reclaim(),
+            Block::Implicit | Block::Explicit | Block::Failed => self.transaction.drops = true,
+        }
+    }
+
     fn open(&mut self, block: Block, modes: Modes) {
         self.transaction = TransactionState { block, modes, started_us: now_us(), ..TransactionState::default() };
         self.settings.begin();
@@ -290,6 +300,9 @@ impl Session {
             _ => Ok(()),
         };
         self.settings.end(committed.is_ok());
+        if state.drops && committed.is_ok() {
+            self.instance.wake_reclaim();
+        }
         committed
     }
 

@@ -10,3 +10,6 @@ mod value;
 pub use numeric::Numeric;
 pub use sql_type::{NUMERIC_PRECISION_MAX, NumericSize, SqlType, TYPE_METADATA_KEY, TYPES, TypeRow};
 pub use value::{FormatSettings, Interval, Value};
+
+mod column_encoder;
+pub use column_encoder::ColumnEncoder;
