@@ -99,10 +99,10 @@ impl Session {
     }
 
     /// Whether a table or view of this name can be seen. Errors: the store's.
-    pub async fn has_relation(&self, name: &str) -> Result<bool> {
+    pub async fn has_relation(&mut self, name: &str) -> Result<bool> {
         let txn = self.instance.begin().await?;
         let catalog = self.instance.catalog(&txn, None).await?;
-        Ok(catalog.get_relation(None, name, &self.settings().search_path)?.is_some())
+        Ok(catalog.get_relation(None, name, &self.settings().search_path).is_some())
     }
 
     /// How to stop what the session runs.

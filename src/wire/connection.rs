@@ -1,11 +1,13 @@
 //! `Connection`: one client from its first byte to its last: start-up, then message after message, then goodbye.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::{Authentication, BackendKeyData, NegotiateProtocolVersion, SecretKey};
 use tokio::net::TcpStream;
@@ -207,9 +209,10 @@ impl Connection {
                 message => responder.extended(message, alone).await,
             }
         };
-        let answered = while_connected(&mut self.input, &interrupt, answered).await;
+        let answered = AssertUnwindSafe(while_connected(&mut self.input, &interrupt, answered)).catch_unwind().await;
         interrupt.end();
-        answered?;
+        // A bug in us: this client hears of it and loses its connection; the others go on.
+        answered.unwrap_or_else(|_| Err(Error::internal("the statement met a bug in the server; see its log")))?;
         if ends_exchange { self.responder.drain().await } else { Ok(()) }
     }
 

@@ -1,6 +1,8 @@
 //! The extended protocol: Parse, Bind, Describe, Execute, Close, Flush, Sync. A failed message is reported once and
 //! everything up to Sync is skipped. What stands between two Syncs is one transaction.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{NoData, ParameterDescription};
@@ -8,7 +10,7 @@ use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete
 
 use super::message::{Bind, Message, Target, utf8, violation};
 use super::responder::Responder;
-use crate::session::{Portal, PortalState, PreparedStatement, Reply};
+use crate::session::{PortalState, PreparedStatement, Reply};
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
@@ -98,13 +100,14 @@ impl Responder {
         let mut rows = match state {
             PortalState::Streaming(rows) => rows,
             PortalState::Done { rows: true } => {
-                self.session.put_portal(name, Portal { state: PortalState::Done { rows: true }, ..portal });
+                portal.state = PortalState::Done { rows: true };
+                self.session.put_portal(name, portal);
                 return self.send_tag("SELECT 0".to_string());
             }
             PortalState::Done { rows: false } => {
                 return Err(Error::NotInState { message: format!("portal \"{name}\" cannot be run") });
             }
-            PortalState::Ready => match self.start(&portal).await? {
+            PortalState::Ready => match self.start(portal.statement.clone(), portal.parameters.clone()).await? {
                 Started::Empty => {
                     self.session.put_portal(name, portal);
                     return self.send_empty_query();
@@ -132,9 +135,7 @@ impl Responder {
         self.output.message(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))
     }
 
-    async fn start(&mut self, portal: &Portal) -> Result<Started> {
-        let statement = portal.statement.clone();
-        let parameters = portal.parameters.clone();
+    async fn start(&mut self, statement: Arc<PreparedStatement>, parameters: Arc<[Value]>) -> Result<Started> {
         let Some(parsed) = &statement.parsed else {
             return Ok(Started::Empty);
         };

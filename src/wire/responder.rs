@@ -12,7 +12,7 @@ use pgwire::messages::startup::ParameterStatus;
 
 use super::output::Output;
 use super::report::{error_response, notice_response};
-use super::rows::BatchEncoder;
+use super::rows::encode_rows;
 use crate::exec::{OutputColumn, Settings};
 use crate::session::{Interrupt, RowStream, Session, TransactionStatus};
 use crate::{Error, Result};
@@ -118,12 +118,12 @@ impl Responder {
             };
             left -= batch.num_rows();
             let columns = rows.columns.clone();
-            let mut encoder = BatchEncoder::new(&columns, &batch, binary, &format);
-            while encoder.encode(self.output.buffer(), Output::FULL_BYTES) {
-                self.drain_until(rows).await?;
-            }
-            if self.output.is_full() {
-                self.drain_until(rows).await?;
+            let mut next = 0;
+            while next < batch.num_rows() {
+                next = encode_rows(&columns, &batch, next, binary, &format, self.output.buffer());
+                if self.output.is_full() {
+                    self.interrupt.guard(rows.deadline(), self.output.drain()).await?;
+                }
             }
         }
         Ok(false)
@@ -140,11 +140,6 @@ impl Responder {
             interrupt.guard(deadline, self.output.drain()).await?;
         }
         next.await
-    }
-
-    async fn drain_until(&mut self, rows: &RowStream) -> Result<()> {
-        let deadline = rows.deadline();
-        self.interrupt.guard(deadline, self.output.drain()).await
     }
 
     /// ParameterStatus for every reported setting that the client does not know as it is.

@@ -3,40 +3,31 @@
 
 use arrow::array::RecordBatch;
 
+use super::output::Output;
 use crate::exec::OutputColumn;
 use crate::types::{ColumnEncoder, FormatSettings};
 
-/// Encodes the rows of one batch.
-pub(super) struct BatchEncoder<'a> {
-    columns: Vec<ColumnEncoder<'a>>,
-    rows: usize,
-    next: usize,
-}
-
-impl<'a> BatchEncoder<'a> {
-    /// For a batch of these columns. `binary`: for each column, whether it goes in binary.
-    pub(super) fn new(
-        columns: &[OutputColumn],
-        batch: &'a RecordBatch,
-        binary: &[bool],
-        format: &FormatSettings,
-    ) -> BatchEncoder<'a> {
-        let encoder = |(index, (column, array))| {
-            let column: &OutputColumn = column;
-            ColumnEncoder::new(&column.ty, array, binary.get(index).copied().unwrap_or(false), format)
-        };
-        let columns = columns.iter().zip(batch.columns()).enumerate().map(encoder).collect();
-        BatchEncoder { columns, rows: batch.num_rows(), next: 0 }
+/// Appends rows of a batch from the row at `from` on, until the buffer is full or the batch is at its end; answers the
+/// row to go on with. `binary`: for each column, whether it goes in binary.
+pub(super) fn encode_rows(
+    columns: &[OutputColumn],
+    batch: &RecordBatch,
+    from: usize,
+    binary: &[bool],
+    format: &FormatSettings,
+    buffer: &mut Vec<u8>,
+) -> usize {
+    let encoder = |(index, (column, array))| {
+        let column: &OutputColumn = column;
+        ColumnEncoder::new(&column.ty, array, binary.get(index).copied().unwrap_or(false), format)
+    };
+    let encoders: Vec<_> = columns.iter().zip(batch.columns()).enumerate().map(encoder).collect();
+    let mut row = from;
+    while row < batch.num_rows() && buffer.len() < Output::FULL_BYTES {
+        encode_row(&encoders, row, buffer);
+        row += 1;
     }
-
-    /// Appends rows until the buffer has `full_bytes` or the batch is at its end; whether rows are left.
-    pub(super) fn encode(&mut self, buffer: &mut Vec<u8>, full_bytes: usize) -> bool {
-        while self.next < self.rows && buffer.len() < full_bytes {
-            encode_row(&self.columns, self.next, buffer);
-            self.next += 1;
-        }
-        self.next < self.rows
-    }
+    row
 }
 
 /// `D`, the length of the message, the number of fields, then each field: its length (−1: NULL) and its bytes.
