@@ -3,9 +3,10 @@
 //!
 //! ```text
 //!   data directory
-//!   ├── LOCK      locked while a server has the directory open
-//!   ├── FORMAT    one line: `keyspan format 1 engine sled`
-//!   └── sled/     the engine's own files
+//!   ├── LOCK        locked while a server has the directory open
+//!   ├── FORMAT      one line: `keyspan format 1 engine sled`
+//!   ├── WATERMARK   one line: the number of a commit known to be durable
+//!   └── sled/       the engine's own files
 //! ```
 
 use std::fs::{File, TryLockError};
@@ -14,9 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Store;
-use super::engine::Engine;
 use super::memory::MemoryEngine;
-use super::mvcc::MvccStore;
+use super::mvcc::{MvccStore, Watermark};
 use super::sled::SledEngine;
 use crate::{Error, Result};
 
@@ -88,19 +88,24 @@ impl std::str::FromStr for StoreKind {
 /// Opens a store; creates the data directory when there is none (`Memory` leaves it alone). Blocks while the engine
 /// reads its files. Errors: `DataDirInUse`, `DataDirFormat`, `Corrupt`, `Io`.
 pub fn open_store(kind: StoreKind, data_dir: &Path, options: &StoreOptions) -> Result<Arc<dyn Store>> {
-    let engine: Arc<dyn Engine> = match kind {
-        StoreKind::Memory => Arc::new(MemoryEngine::new()),
+    match kind {
+        StoreKind::Memory => Ok(Arc::new(MvccStore::open(
+            Arc::new(MemoryEngine::new()),
+            options.undo_bytes_max,
+            None,
+        )?)),
         StoreKind::Sled => {
             let lock = lock_directory(data_dir)?;
             check_format(data_dir, kind)?;
-            Arc::new(SledEngine::open(
-                &data_dir.join("sled"),
-                options.cache_bytes,
-                lock,
-            )?)
+            let engine = SledEngine::open(&data_dir.join("sled"), options.cache_bytes, lock)?;
+            let watermark = Watermark::open(&data_dir.join("WATERMARK"))?;
+            Ok(Arc::new(MvccStore::open(
+                Arc::new(engine),
+                options.undo_bytes_max,
+                Some(watermark),
+            )?))
         }
-    };
-    Ok(Arc::new(MvccStore::open(engine, options.undo_bytes_max)?))
+    }
 }
 
 /// Creates the directory and locks it until the file is closed.

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::snapshot::{MvccSnapshot, View};
 use super::undo::Replaced;
-use super::{CLOCK_KEY, MVCC_FORMAT, RELAXED_DURABLE_MS, Shared, Timestamp, split_stored};
+use super::{CLOCK_KEY, MVCC_FORMAT, RELAXED_DURABLE_MS, Shared, Timestamp, Watermark, split_stored};
 use crate::store::engine::EngineBatch;
 use crate::store::{Batch, Write};
 use crate::{Error, Result};
@@ -48,6 +48,7 @@ pub(super) struct Committer {
     clock: Timestamp,
     /// When the oldest relaxed group not yet durable must be.
     durable_at: Option<Instant>,
+    watermark: Option<Watermark>,
     /// Set when the engine failed: nothing is applied any more.
     failure: Option<Error>,
 }
@@ -64,12 +65,18 @@ enum Work {
 }
 
 impl Committer {
-    pub(super) fn new(shared: Arc<Shared>, requests: Receiver<Request>, clock: Timestamp) -> Committer {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        requests: Receiver<Request>,
+        clock: Timestamp,
+        watermark: Option<Watermark>,
+    ) -> Committer {
         Committer {
             shared,
             requests,
             clock,
             durable_at: None,
+            watermark,
             failure: None,
         }
     }
@@ -212,10 +219,11 @@ impl Committer {
         if self.durable_at.take().is_none() {
             return Ok(());
         }
-        self.shared
-            .engine
-            .make_durable()
-            .map_err(|error| self.fail(error))
+        let clock = self.clock;
+        let watermark = self.watermark.as_mut();
+        let durable = self.shared.engine.make_durable();
+        let noted = durable.and_then(|()| watermark.map_or(Ok(()), |watermark| watermark.note(clock)));
+        noted.map_err(|error| self.fail(error))
     }
 
     /// Remembers that the engine failed; what it holds beyond the last visible commit is not known any more.
@@ -231,10 +239,13 @@ impl Committer {
 
     fn close(&mut self) -> Result<()> {
         self.shared.closed.store(true, Ordering::Release);
-        match &self.failure {
-            Some(failure) => Err(failure.clone()),
-            None => self.shared.engine.close(),
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
         }
+        self.shared.engine.close()?;
+        self.watermark
+            .as_mut()
+            .map_or(Ok(()), |watermark| watermark.write(self.clock))
     }
 }
 

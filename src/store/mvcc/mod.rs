@@ -13,7 +13,9 @@
 //! ```
 //!
 //! Keys of the store are at least one byte long, so the empty key is free for the clock. After a restart no snapshot
-//! is left, so nothing but the clock is needed to go on, and there is no recovery beside the engine's own.
+//! is left, so nothing but the clock is needed to go on, and there is no recovery beside the engine's own. A small file
+//! beside the engine, the [`Watermark`], names a clock that was durable: an engine that comes back with less has lost
+//! data, and is refused.
 //!
 //! # What a snapshot sees
 //!
@@ -63,6 +65,7 @@ mod scan;
 mod snapshot;
 mod split;
 mod undo;
+mod watermark;
 
 #[cfg(test)]
 mod tests;
@@ -83,6 +86,7 @@ use scan::{Cursor, Limits, fill};
 use snapshot::{MvccSnapshot, View, run_blocking};
 use split::split_points;
 use undo::Undo;
+pub use watermark::Watermark;
 
 /// A commit's place in time: 1 for the first commit of a store.
 type Timestamp = u64;
@@ -90,7 +94,7 @@ type Timestamp = u64;
 /// The engine key of the clock.
 const CLOCK_KEY: &[u8] = b"";
 
-/// How values stand in the engine (the picture above). A directory with a greater number is refused.
+/// How values stand in the engine (the picture above); any other number is not ours.
 pub const MVCC_FORMAT: u32 = 1;
 
 /// Bytes before each value.
@@ -127,9 +131,16 @@ struct Shared {
 
 impl MvccStore {
     /// Opens the store in `engine`, empty or written by an earlier `MvccStore`. `undo_bytes_max` bounds the memory for
-    /// what open snapshots still need. Errors: `DataDirFormat`, `Corrupt`, `Io`.
-    pub fn open(engine: Arc<dyn Engine>, undo_bytes_max: usize) -> Result<MvccStore> {
+    /// what open snapshots still need; an engine on disk brings a `watermark`. Errors: `Corrupt`, `Io`.
+    pub fn open(
+        engine: Arc<dyn Engine>,
+        undo_bytes_max: usize,
+        watermark: Option<Watermark>,
+    ) -> Result<MvccStore> {
         let clock = read_clock(&*engine)?;
+        if let Some(watermark) = &watermark {
+            watermark.check(clock)?;
+        }
         let shared = Arc::new(Shared {
             engine,
             undo: Undo::new(clock, undo_bytes_max),
@@ -138,7 +149,7 @@ impl MvccStore {
             commit_groups: AtomicU64::new(0),
         });
         let (requests, receiver) = mpsc::channel();
-        let committer = Committer::new(Arc::clone(&shared), receiver, clock);
+        let committer = Committer::new(Arc::clone(&shared), receiver, clock, watermark);
         let thread = std::thread::Builder::new()
             .name("keyspan-commit".to_string())
             .spawn(move || committer.run())

@@ -7,7 +7,7 @@ use crate::store::mvcc::MvccStore;
 use crate::store::{Store, conformance};
 
 fn memory_store() -> Arc<dyn Store> {
-    Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 64 << 20).unwrap())
+    Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 64 << 20, None).unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
