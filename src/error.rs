@@ -80,6 +80,9 @@ pub enum Error {
     /// Text that is not a value of the type (22P02).
     #[error("invalid input syntax for type {type_name}: \"{value}\"")]
     InvalidText { type_name: String, value: String },
+    /// Text that is not JSON (22P02).
+    #[error("invalid input syntax for type json")]
+    InvalidJson { detail: String },
     /// Text that is not a date or time (22007).
     #[error("invalid input syntax for type {type_name}: \"{value}\"")]
     InvalidDatetime { type_name: String, value: String },
@@ -347,7 +350,7 @@ impl Error {
                 StatementFault::GeneratedAlways => "428C9",
             },
             Error::DatatypeMismatch { .. } => "42804",
-            Error::InvalidText { .. } => "22P02",
+            Error::InvalidText { .. } | Error::InvalidJson { .. } => "22P02",
             Error::InvalidDatetime { .. } => "22007",
             Error::DatetimeOverflow { .. } => "22008",
             Error::InvalidBinary { .. } => "22P03",
@@ -417,6 +420,7 @@ impl Error {
                 Some("The prefix \"pg_\" is reserved for system schemas.".to_string())
             }
             Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
+            Error::InvalidJson { detail } => Some(detail.clone()),
             _ => None,
         }
     }

@@ -12,7 +12,7 @@ use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::{OutputColumn, Settings};
 use crate::sql::Description;
 use crate::sql::command::{Command, Discard, Modes};
-use crate::types::{SqlType, Value};
+use crate::types::{SqlType, Value, WireFormat};
 use crate::{Error, Result};
 
 impl Session {
@@ -258,7 +258,7 @@ impl Session {
         let portal = Portal {
             statement: Arc::new(PreparedStatement { parsed: Some(parsed), description }),
             parameters: Arc::new([]),
-            binary: vec![false; rows.columns.len()].into(),
+            formats: vec![WireFormat::Text; rows.columns.len()].into(),
             state: PortalState::Streaming(rows),
             number: self.next_portal_number(),
         };

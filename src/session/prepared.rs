@@ -8,7 +8,7 @@ use super::{RowStream, Session};
 use crate::error::DuplicateKind;
 use crate::exec::OutputColumn;
 use crate::sql::{self, Description, Statement};
-use crate::types::{SqlType, Value};
+use crate::types::{SqlType, Value, WireFormat};
 use crate::{Error, Result};
 
 /// A parsed statement with the types of its parameters and the columns of its result.
@@ -27,8 +27,8 @@ pub struct Portal {
     pub statement: Arc<PreparedStatement>,
     /// `$1` first.
     pub parameters: Arc<[Value]>,
-    /// For each column of the result, whether the client wants it in binary.
-    pub binary: Arc<[bool]>,
+    /// The format that the client wants each column of the result in.
+    pub formats: Arc<[WireFormat]>,
     /// How far it is.
     pub state: PortalState,
     /// Counts portals of the session.
@@ -91,7 +91,7 @@ impl Session {
         name: &str,
         statement: Arc<PreparedStatement>,
         parameters: Vec<Value>,
-        binary: Vec<bool>,
+        formats: Vec<WireFormat>,
     ) -> Result<()> {
         self.require_usable(statement.parsed.as_deref())?;
         if !name.is_empty() && self.portals.contains_key(name) {
@@ -100,7 +100,7 @@ impl Session {
         let portal = Portal {
             statement,
             parameters: parameters.into(),
-            binary: binary.into(),
+            formats: formats.into(),
             state: PortalState::Ready,
             number: self.next_portal_number(),
         };

@@ -145,6 +145,19 @@ pub(super) fn put_decimal256(out: &mut Vec<u8>, unscaled: i256, scale: u8) {
     }
 }
 
+/// Hands the digits of a number, without sign or leading zeros, to `take`.
+pub(super) fn with_digits<R>(unscaled: i256, take: impl FnOnce(&[u8]) -> R) -> R {
+    let digits = match unscaled.to_i128() {
+        Some(unscaled) => {
+            let mut digits = Digits::new();
+            digits.prepend_u128(unscaled.unsigned_abs());
+            digits
+        }
+        None => Digits::of_i256(unscaled),
+    };
+    take(digits.as_slice())
+}
+
 fn put_point(out: &mut Vec<u8>, negative: bool, mut digits: Digits, scale: u8) {
     let scale = usize::from(scale).min(DIGITS_MAX - 1);
     digits.fill_to(scale + 1);

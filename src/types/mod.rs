@@ -1,15 +1,44 @@
 //! SQL types: PostgreSQL's names, OIDs and modifiers beside the Arrow type that carries each in memory.
 //! One row a type in one table (`sql_type`); text and binary formats, constants and casts stand in files of their own.
 //! Knows nothing of keys, tables or SQL statements.
+//!
+//! - A constant is a [`Value`]: [`Value::parse`] and [`Value::from_binary`] read it, [`Value::to_text`] prints it,
+//!   [`Value::assign`] and [`Value::cast`] convert it.
+//! - A column of results is an Arrow array: [`ColumnEncoder`] appends its elements in PostgreSQL's text or binary form.
+//!
+//! What is kept of PostgreSQL's types and what is not: timestamps reach from 4714 BC to 294246 AD (PostgreSQL: 294276),
+//! because they count from 1970; interval microseconds to 292 years, because Arrow counts nanoseconds; numeric has 38
+//! digits, bare numeric 38 on both sides of the point, and neither NaN nor infinity can be stored in it; the precision
+//! of `timestamp(p)`, `time(p)` and `interval(p)` is not kept; arrays have one dimension.
 
+mod array;
+mod convert;
+mod datetime;
+mod datetime_clock;
+mod datetime_fault;
+mod datetime_input;
+mod datetime_tokens;
+mod datetime_words;
 mod digits;
+mod encode;
+mod encode_binary;
+mod floats;
+mod input;
+mod input_binary;
+mod interval;
+mod json;
 mod numeric;
 mod sql_type;
+mod strings;
+mod type_table;
 mod value;
 
+pub use convert::epoch_milliseconds;
+pub use encode::{ColumnEncoder, WireFormat};
 pub use numeric::Numeric;
-pub use sql_type::{NUMERIC_PRECISION_MAX, NumericSize, SqlType, TYPE_METADATA_KEY, TYPES, TypeRow};
+pub use sql_type::{NUMERIC_PRECISION_MAX, NumericSize, SqlType, TYPE_METADATA_KEY};
+pub use type_table::{TYPES, TypeRow};
 pub use value::{FormatSettings, Interval, Value};
 
-mod column_encoder;
-pub use column_encoder::ColumnEncoder;
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 
 use arrow::datatypes::i256;
 
-use super::digits;
+use super::sql_type::{BARE_NUMERIC_SCALE, NUMERIC_PRECISION_MAX};
+use super::{NumericSize, digits};
 use crate::{Error, Result};
 
 /// A numeric constant: up to 76 digits, or one of PostgreSQL's three special values (which no column stores). Equality,
@@ -177,12 +178,51 @@ impl Numeric {
         }
     }
 
+    /// The number as a column of numeric(p,s), or of bare numeric, holds it: rounded to the column's scale. 22003 when it
+    /// has too many digits before the point, or is no number.
+    pub fn fit(&self, size: Option<NumericSize>) -> Result<Numeric> {
+        match size {
+            Some(size) if !self.is_finite() => Err(Error::NumericOutOfRange {
+                message: "numeric field overflow".to_string(),
+                detail: Some(format!(
+                    "A field with precision {}, scale {} cannot hold {}.",
+                    size.precision,
+                    size.scale,
+                    if *self == Numeric::NaN {
+                        "NaN"
+                    } else {
+                        "an infinite value"
+                    }
+                )),
+            }),
+            Some(size) => self
+                .rescale(size.scale)
+                .ok()
+                .filter(|number| number.is_below_power(size.precision - size.scale))
+                .ok_or_else(|| field_overflow(size)),
+            None => {
+                let kept = self.normalized();
+                let kept = match kept {
+                    Numeric::Finite { scale, .. } if scale > BARE_NUMERIC_SCALE.unsigned_abs() => {
+                        kept.rescale(BARE_NUMERIC_SCALE.unsigned_abs())?.normalized()
+                    }
+                    kept => kept,
+                };
+                if kept.is_below_power(NUMERIC_PRECISION_MAX) {
+                    Ok(kept)
+                } else {
+                    Err(overflow())
+                }
+            }
+        }
+    }
+
     /// Whether it is neither NaN nor infinite.
     pub fn is_finite(&self) -> bool {
         matches!(self, Numeric::Finite { .. })
     }
 
-    /// How many digits stand before the point at most: the smallest n with |self| < 10^n. `None` for specials.
+    /// Whether at most this many digits stand before the point; not so for specials.
     pub(super) fn is_below_power(&self, digits: u8) -> bool {
         match (self.parts(), power_of_ten(digits)) {
             (Some((integer, _)), Some(power)) => integer.wrapping_abs() < power && integer != i256::MIN,
@@ -290,6 +330,23 @@ pub(super) fn is_space(c: char) -> bool {
 /// `10^exponent`, when it has at most 77 digits.
 pub(super) fn power_of_ten(exponent: u8) -> Option<i256> {
     POWERS_OF_TEN.get(usize::from(exponent)).copied()
+}
+
+/// The error of a number with too many digits for its column.
+pub(super) fn field_overflow(size: NumericSize) -> Error {
+    let digits = size.precision - size.scale;
+    let limit = if digits == 0 {
+        "1".to_string()
+    } else {
+        format!("10^{digits}")
+    };
+    Error::NumericOutOfRange {
+        message: "numeric field overflow".to_string(),
+        detail: Some(format!(
+            "A field with precision {}, scale {} must round to an absolute value less than {limit}.",
+            size.precision, size.scale
+        )),
+    }
 }
 
 fn overflow() -> Error {

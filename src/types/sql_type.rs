@@ -1,14 +1,13 @@
 //! `SqlType`: every type a column, parameter or result may have, with PostgreSQL's name and OID and the Arrow type
 //! that carries it. Types that share an Arrow type (text, varchar(n), json …) are told apart by field metadata.
 //! Everybody uses it; it knows nothing of values.
-//!
-//! [`TYPES`] is the one table of types: OIDs, names, aliases and widths are read from there and stand nowhere else.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
 
+use super::type_table::{TYPES, TypeRow};
 use crate::error::{Error, Result};
 
 /// The field metadata key that holds the SQL type's name where the Arrow type alone does not tell it.
@@ -95,144 +94,6 @@ pub enum SqlType {
     Void,
 }
 
-/// One type without modifiers, as `pg_type` describes it: a row of [`TYPES`].
-#[derive(Debug)]
-pub struct TypeRow {
-    /// The type; varchar without a length, char(1) and bare numeric stand for their families.
-    pub ty: SqlType,
-    /// pg_type.oid.
-    pub oid: u32,
-    /// pg_type.typarray.
-    pub array_oid: u32,
-    /// pg_type.typname.
-    pub catalog_name: &'static str,
-    /// The name that `format_type` prints, without modifier.
-    pub sql_name: &'static str,
-    /// pg_type.typlen; -1 when the width varies.
-    pub length: i16,
-    /// Further names that SQL text may use.
-    pub aliases: &'static [&'static str],
-}
-
-const fn row(
-    ty: SqlType,
-    oids: (u32, u32),
-    catalog_name: &'static str,
-    sql_name: &'static str,
-    length: i16,
-    aliases: &'static [&'static str],
-) -> TypeRow {
-    TypeRow {
-        ty,
-        oid: oids.0,
-        array_oid: oids.1,
-        catalog_name,
-        sql_name,
-        length,
-        aliases,
-    }
-}
-
-/// Every type but the arrays, which are `array_oid` of their element. Lindorm's names stand among the aliases.
-pub static TYPES: &[TypeRow] = &[
-    row(SqlType::Bool, (16, 1000), "bool", "boolean", 1, &[]),
-    row(
-        SqlType::Bytea,
-        (17, 1001),
-        "bytea",
-        "bytea",
-        -1,
-        &["varbinary", "binary"],
-    ),
-    row(SqlType::InternalChar, (18, 1002), "char", "\"char\"", 1, &[]),
-    row(SqlType::Name, (19, 1003), "name", "name", 64, &[]),
-    row(SqlType::Int8, (20, 1016), "int8", "bigint", 8, &[]),
-    row(SqlType::Int2, (21, 1005), "int2", "smallint", 2, &["tinyint"]),
-    row(
-        SqlType::Int2Vector,
-        (22, 1006),
-        "int2vector",
-        "int2vector",
-        -1,
-        &[],
-    ),
-    row(SqlType::Int4, (23, 1007), "int4", "integer", 4, &["int"]),
-    row(SqlType::Text, (25, 1009), "text", "text", -1, &[]),
-    row(SqlType::Oid, (26, 1028), "oid", "oid", 4, &[]),
-    row(SqlType::Json, (114, 199), "json", "json", -1, &[]),
-    row(SqlType::Float4, (700, 1021), "float4", "real", 4, &[]),
-    row(
-        SqlType::Float8,
-        (701, 1022),
-        "float8",
-        "double precision",
-        8,
-        &["double", "float"],
-    ),
-    row(SqlType::Unknown, (705, 0), "unknown", "unknown", -2, &[]),
-    row(
-        SqlType::Char(1),
-        (1042, 1014),
-        "bpchar",
-        "character",
-        -1,
-        &["nchar", "national character", "national char"],
-    ),
-    row(
-        SqlType::Varchar(None),
-        (1043, 1015),
-        "varchar",
-        "character varying",
-        -1,
-        VARCHAR_ALIASES,
-    ),
-    row(SqlType::Date, (1082, 1182), "date", "date", 4, &[]),
-    row(
-        SqlType::Time,
-        (1083, 1183),
-        "time",
-        "time without time zone",
-        8,
-        &[],
-    ),
-    row(
-        SqlType::Timestamp,
-        (1114, 1115),
-        "timestamp",
-        "timestamp without time zone",
-        8,
-        &[],
-    ),
-    row(
-        SqlType::TimestampTz,
-        (1184, 1185),
-        "timestamptz",
-        "timestamp with time zone",
-        8,
-        &[],
-    ),
-    row(SqlType::Interval, (1186, 1187), "interval", "interval", 16, &[]),
-    row(
-        SqlType::Numeric(None),
-        (1700, 1231),
-        "numeric",
-        "numeric",
-        -1,
-        &["decimal", "dec"],
-    ),
-    row(SqlType::Regclass, (2205, 2210), "regclass", "regclass", 4, &[]),
-    row(SqlType::Void, (2278, 0), "void", "void", 4, &[]),
-    row(SqlType::Uuid, (2950, 2951), "uuid", "uuid", 16, &[]),
-    row(SqlType::Jsonb, (3802, 3807), "jsonb", "jsonb", -1, &[]),
-];
-
-const VARCHAR_ALIASES: &[&str] = &[
-    "char varying",
-    "nchar varying",
-    "national character varying",
-    "national char varying",
-];
-
 /// The OID that undecided and missing types are sent with.
 const TEXT_OID: u32 = 25;
 /// The OID of char(n).
@@ -287,6 +148,25 @@ impl SqlType {
         match self {
             SqlType::Array(element) => element.base_name(),
             other => other.type_row().sql_name,
+        }
+    }
+
+    /// The name without modifier, `[]` included: how PostgreSQL names types in `column … is of type …`.
+    pub fn full_base_name(&self) -> String {
+        match self {
+            SqlType::Array(element) => format!("{}[]", element.base_name()),
+            other => other.base_name().to_string(),
+        }
+    }
+
+    /// The type as which a constant is read to be *compared* with a column of this type: without length or scale, because
+    /// a constant must not be rounded, cut or refused before the comparison (`n = '1.555'` on numeric(10,2) is never true).
+    pub fn comparison_type(&self) -> SqlType {
+        match self {
+            SqlType::Numeric(_) => SqlType::Numeric(None),
+            SqlType::Varchar(_) | SqlType::Char(_) => SqlType::Text,
+            SqlType::Array(element) => SqlType::Array(Box::new(element.comparison_type())),
+            other => other.clone(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! `Value`: one SQL constant (a literal, a bound parameter, a default). Used where there is one value, never a row of
-//! many: rows travel as Arrow arrays.
+//! many: rows travel as Arrow arrays. Reading text stands in `input`, binary in `input_binary`, conversions in `convert`.
 
-use super::{Numeric, SqlType};
+use super::{Numeric, SqlType, array, datetime, digits, floats, input};
 use crate::Result;
 
 /// A SQL interval: months, days and microseconds do not convert into one another.
@@ -22,7 +22,7 @@ pub enum Value {
     Null,
     /// boolean.
     Bool(bool),
-    /// smallint, integer, bigint (the width is the column's business).
+    /// smallint, integer, bigint (the width is the column's business); oid and regclass.
     Int(i64),
     /// real.
     Float4(f32),
@@ -59,27 +59,99 @@ pub struct FormatSettings {
     pub time_zone: chrono_tz::Tz,
 }
 
+impl Default for FormatSettings {
+    fn default() -> Self {
+        FormatSettings {
+            time_zone: chrono_tz::Tz::UTC,
+        }
+    }
+}
+
 impl Value {
-    /// Reads the text form of `ty`, as PostgreSQL's input functions do. Errors: 22P02, 22007, 22008, 22003, 22001.
-    pub fn parse(_text: &str, _ty: &SqlType, _settings: &FormatSettings) -> Result<Value> {
-        unimplemented!()
+    /// Reads the text form of `ty`, as PostgreSQL's input functions do with the type's modifier: numeric(p,s) rounds,
+    /// varchar(n) checks its length, char(n) is padded. A constant to *compare* a column with must not be changed so:
+    /// read it as [`SqlType::comparison_type`]. Errors: 22P02, 22007, 22008, 22003, 22001.
+    pub fn parse(text: &str, ty: &SqlType, settings: &FormatSettings) -> Result<Value> {
+        input::parse(text, ty, settings)
     }
+
     /// Reads the binary form of `ty` (a bound parameter, `parameter` counts from 1). Errors: 22P03, 22021.
-    pub fn from_binary(_bytes: &[u8], _ty: &SqlType, _parameter: usize) -> Result<Value> {
-        unimplemented!()
+    pub fn from_binary(bytes: &[u8], ty: &SqlType, parameter: usize) -> Result<Value> {
+        super::input_binary::read(bytes, ty, parameter)
     }
-    /// The text form, as PostgreSQL's output functions print it.
-    pub fn to_text(&self, _settings: &FormatSettings) -> String {
-        unimplemented!()
+
+    /// The text form, as PostgreSQL's output functions print it; NULL is `NULL`.
+    pub fn to_text(&self, settings: &FormatSettings) -> String {
+        let mut out = Vec::new();
+        self.put_text(&mut out, settings);
+        String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
-    /// Converts to a value that a column of type `ty` can hold, as an assignment does (rounds numerics, checks ranges
-    /// and lengths, pads char(n), parses `Unknown`; an integer becomes a timestamp as epoch milliseconds).
-    /// `column` is named in errors. Errors: 42804, 22003, 22001, 22P02 …
-    pub fn assign(self, _ty: &SqlType, _column: &str, _settings: &FormatSettings) -> Result<Value> {
-        unimplemented!()
+
+    /// Appends the text form.
+    pub(super) fn put_text(&self, out: &mut Vec<u8>, settings: &FormatSettings) {
+        match self {
+            Value::Null => out.extend_from_slice(b"NULL"),
+            Value::Bool(value) => out.push(if *value { b't' } else { b'f' }),
+            Value::Int(value) => digits::put_i64(out, *value),
+            Value::Float4(value) => floats::put_f32(out, *value),
+            Value::Float8(value) => floats::put_f64(out, *value),
+            Value::Numeric(Numeric::Finite { unscaled, scale }) => {
+                digits::put_decimal256(out, *unscaled, *scale)
+            }
+            Value::Numeric(special) => out.extend_from_slice(special.to_string().as_bytes()),
+            Value::Text(value) | Value::Unknown(value) => out.extend_from_slice(value.as_bytes()),
+            Value::Bytes(value) => super::encode::put_hex(out, value),
+            Value::Date(days) => datetime::put_date(out, *days),
+            Value::Time(micros) => datetime::put_time(out, *micros),
+            Value::Timestamp(micros) => datetime::put_timestamp(out, *micros),
+            Value::TimestampTz(micros) => datetime::put_timestamptz(out, *micros, settings.time_zone),
+            Value::Interval(interval) => interval.put(out),
+            Value::Uuid(bytes) => super::encode::put_uuid(out, bytes),
+            Value::Array(elements) => {
+                out.push(b'{');
+                for (i, element) in elements.iter().enumerate() {
+                    if i > 0 {
+                        out.push(b',');
+                    }
+                    let start = out.len();
+                    element.put_text(out, settings);
+                    if *element != Value::Null {
+                        array::quote_element(out, start);
+                    }
+                }
+                out.push(b'}');
+            }
+        }
     }
-    /// The type a bare constant has on its own: Int is integer or bigint by size, Unknown is text, …
+
+    /// The type a bare constant has on its own: Int is integer or bigint by size, Unknown and NULL are unknown.
     pub fn natural_type(&self) -> SqlType {
-        unimplemented!()
+        match self {
+            Value::Null | Value::Unknown(_) => SqlType::Unknown,
+            Value::Bool(_) => SqlType::Bool,
+            Value::Int(value) if i32::try_from(*value).is_ok() => SqlType::Int4,
+            Value::Int(_) => SqlType::Int8,
+            Value::Float4(_) => SqlType::Float4,
+            Value::Float8(_) => SqlType::Float8,
+            Value::Numeric(_) => SqlType::Numeric(None),
+            Value::Text(_) => SqlType::Text,
+            Value::Bytes(_) => SqlType::Bytea,
+            Value::Date(_) => SqlType::Date,
+            Value::Time(_) => SqlType::Time,
+            Value::Timestamp(_) => SqlType::Timestamp,
+            Value::TimestampTz(_) => SqlType::TimestampTz,
+            Value::Interval(_) => SqlType::Interval,
+            Value::Uuid(_) => SqlType::Uuid,
+            Value::Array(elements) => {
+                let element = elements.iter().find(|element| **element != Value::Null);
+                SqlType::Array(Box::new(element.map_or(
+                    SqlType::Text,
+                    |element| match element.natural_type() {
+                        SqlType::Unknown => SqlType::Text,
+                        ty => ty,
+                    },
+                )))
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete
 use super::message::{Bind, Message, Target, utf8, violation};
 use super::responder::Responder;
 use crate::session::{PortalState, PreparedStatement, Reply};
-use crate::types::{FormatSettings, SqlType, Value};
+use crate::types::{FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
 
 impl Responder {
@@ -61,8 +61,8 @@ impl Responder {
         let statement = self.session.statement(&bind.statement)?;
         let format = self.session.settings().format();
         let parameters = decode_parameters(&bind, &statement, &format)?;
-        let binary = result_formats(&bind.result_formats, &statement)?;
-        self.session.bind(&bind.portal, statement, parameters, binary)?;
+        let formats = result_formats(&bind.result_formats, &statement)?;
+        self.session.bind(&bind.portal, statement, parameters, formats)?;
         self.output.message(&PgWireBackendMessage::BindComplete(BindComplete::new()))
     }
 
@@ -78,9 +78,9 @@ impl Responder {
 
     fn describe_portal(&mut self, name: &str) -> Result<()> {
         let portal = self.session.portal(name)?;
-        let binary = portal.binary.clone();
+        let formats = portal.formats.clone();
         match self.session.portal_columns(portal).map(<[_]>::to_vec) {
-            Some(columns) => self.send_columns(&columns, &binary),
+            Some(columns) => self.send_columns(&columns, &formats),
             None => self.send_no_data(),
         }
     }
@@ -122,8 +122,8 @@ impl Responder {
         };
         self.send_notices()?;
         rows.resume();
-        let binary = portal.binary.clone();
-        if self.send_rows(&mut rows, &binary, rows_max).await? {
+        let formats = portal.formats.clone();
+        if self.send_rows(&mut rows, &formats, rows_max).await? {
             let tag = self.session.complete(rows).await?;
             portal.state = PortalState::Done { rows: true };
             self.session.put_portal(name, portal);
@@ -175,10 +175,10 @@ fn decode_parameters(bind: &Bind, statement: &PreparedStatement, format: &Format
     }
     let decode = |(index, (bytes, ty)): (usize, (&Option<Bytes>, &SqlType))| {
         let code = bind.formats.get(if formats == 1 { 0 } else { index }).copied().unwrap_or(0);
-        let binary = is_binary(code)?;
+        let code = wire_format(code)?;
         match bytes {
             None => Ok(Value::Null),
-            Some(bytes) if binary => Value::from_binary(bytes, ty, index + 1),
+            Some(bytes) if code == WireFormat::Binary => Value::from_binary(bytes, ty, index + 1),
             Some(bytes) => match (utf8(bytes)?, ty) {
                 (text, SqlType::Unknown) => Ok(Value::Unknown(text.to_string())),
                 (text, ty) => Value::parse(text, ty, format),
@@ -188,13 +188,13 @@ fn decode_parameters(bind: &Bind, statement: &PreparedStatement, format: &Format
     bind.parameters.iter().zip(types).enumerate().map(decode).collect()
 }
 
-/// For each column of the result, whether it goes in binary. Errors: 08P01, 22023.
-fn result_formats(codes: &[i16], statement: &PreparedStatement) -> Result<Vec<bool>> {
+/// The format of each column of the result. Errors: 08P01, 22023.
+fn result_formats(codes: &[i16], statement: &PreparedStatement) -> Result<Vec<WireFormat>> {
     let columns = statement.description.columns.as_ref().map_or(0, Vec::len);
     match codes {
-        [] => Ok(vec![false; columns]),
-        [code] => Ok(vec![is_binary(*code)?; columns]),
-        codes if codes.len() == columns => codes.iter().map(|code| is_binary(*code)).collect(),
+        [] => Ok(vec![WireFormat::Text; columns]),
+        [code] => Ok(vec![wire_format(*code)?; columns]),
+        codes if codes.len() == columns => codes.iter().map(|code| wire_format(*code)).collect(),
         codes => Err(violation(format!(
             "bind message has {} result formats but query has {columns} columns",
             codes.len()
@@ -202,10 +202,10 @@ fn result_formats(codes: &[i16], statement: &PreparedStatement) -> Result<Vec<bo
     }
 }
 
-fn is_binary(code: i16) -> Result<bool> {
+fn wire_format(code: i16) -> Result<WireFormat> {
     match code {
-        0 => Ok(false),
-        1 => Ok(true),
+        0 => Ok(WireFormat::Text),
+        1 => Ok(WireFormat::Binary),
         _ => Err(Error::InvalidParameter { message: format!("unsupported format code: {code}"), hint: None }),
     }
 }

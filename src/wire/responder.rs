@@ -12,9 +12,10 @@ use pgwire::messages::startup::ParameterStatus;
 
 use super::output::Output;
 use super::report::{error_response, notice_response};
-use super::rows::encode_rows;
+use super::rows::BatchEncoder;
 use crate::exec::{OutputColumn, Settings};
 use crate::session::{Interrupt, RowStream, Session, TransactionStatus};
+use crate::types::WireFormat;
 use crate::{Error, Result};
 
 /// Answers one client's messages. Every method's error is fatal: the connection ends with it.
@@ -85,8 +86,8 @@ impl Responder {
         self.output.message(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()))
     }
 
-    /// RowDescription. `binary`: for each column, whether it goes in binary.
-    pub(super) fn send_columns(&mut self, columns: &[OutputColumn], binary: &[bool]) -> Result<()> {
+    /// RowDescription. `formats`: that of each column; text where it says nothing.
+    pub(super) fn send_columns(&mut self, columns: &[OutputColumn], formats: &[WireFormat]) -> Result<()> {
         let field = |(index, column): (usize, &OutputColumn)| {
             FieldDescription::new(
                 column.name.replace('\0', ""),
@@ -95,7 +96,7 @@ impl Responder {
                 column.ty.oid(),
                 column.ty.length(),
                 column.ty.modifier(),
-                i16::from(binary.get(index).copied().unwrap_or(false)),
+                i16::from(formats.get(index) == Some(&WireFormat::Binary)),
             )
         };
         let fields = columns.iter().enumerate().map(field).collect();
@@ -107,22 +108,25 @@ impl Responder {
     pub(super) async fn send_rows(
         &mut self,
         rows: &mut RowStream,
-        binary: &[bool],
+        formats: &[WireFormat],
         rows_max: Option<usize>,
     ) -> Result<bool> {
         let mut left = rows_max.unwrap_or(usize::MAX);
-        let format = self.session.settings().format();
+        let settings = self.session.settings().format();
         while left > 0 {
             let Some(batch) = self.next_batch(rows, left).await? else {
                 return Ok(true);
             };
             left -= batch.num_rows();
             let columns = rows.columns.clone();
-            let mut next = 0;
-            while next < batch.num_rows() {
-                next = encode_rows(&columns, &batch, next, binary, &format, self.output.buffer());
+            let mut encoder = BatchEncoder::new(&columns, &batch, formats, &settings)?;
+            loop {
+                let more = encoder.encode(self.output.buffer());
                 if self.output.is_full() {
                     self.interrupt.guard(rows.deadline(), self.output.drain()).await?;
+                }
+                if !more {
+                    break;
                 }
             }
         }

@@ -5,33 +5,46 @@ use arrow::array::RecordBatch;
 
 use super::output::Output;
 use crate::exec::OutputColumn;
-use crate::types::{ColumnEncoder, FormatSettings};
+use crate::Result;
+use crate::types::{ColumnEncoder, FormatSettings, WireFormat};
 
-/// Appends rows of a batch from the row at `from` on, until the buffer is full or the batch is at its end; answers the
-/// row to go on with. `binary`: for each column, whether it goes in binary.
-pub(super) fn encode_rows(
-    columns: &[OutputColumn],
-    batch: &RecordBatch,
-    from: usize,
-    binary: &[bool],
-    format: &FormatSettings,
-    buffer: &mut Vec<u8>,
-) -> usize {
-    let encoder = |(index, (column, array))| {
-        let column: &OutputColumn = column;
-        ColumnEncoder::new(&column.ty, array, binary.get(index).copied().unwrap_or(false), format)
-    };
-    let encoders: Vec<_> = columns.iter().zip(batch.columns()).enumerate().map(encoder).collect();
-    let mut row = from;
-    while row < batch.num_rows() && buffer.len() < Output::FULL_BYTES {
-        encode_row(&encoders, row, buffer);
-        row += 1;
+/// Encodes the rows of one batch.
+#[derive(Debug)]
+pub(super) struct BatchEncoder {
+    columns: Vec<ColumnEncoder>,
+    rows: usize,
+    next: usize,
+}
+
+impl BatchEncoder {
+    /// For a batch of these columns. `formats`: that of each column; text where it says nothing.
+    pub(super) fn new(
+        columns: &[OutputColumn],
+        batch: &RecordBatch,
+        formats: &[WireFormat],
+        settings: &FormatSettings,
+    ) -> Result<BatchEncoder> {
+        let encoder = |(index, (column, array))| {
+            let column: &OutputColumn = column;
+            let format = formats.get(index).copied().unwrap_or(WireFormat::Text);
+            ColumnEncoder::new(&column.ty, array, format, settings)
+        };
+        let columns = columns.iter().zip(batch.columns()).enumerate().map(encoder).collect::<Result<_>>()?;
+        Ok(BatchEncoder { columns, rows: batch.num_rows(), next: 0 })
     }
-    row
+
+    /// Appends rows until the buffer is full or the batch is at its end; whether rows are left.
+    pub(super) fn encode(&mut self, buffer: &mut Vec<u8>) -> bool {
+        while self.next < self.rows && buffer.len() < Output::FULL_BYTES {
+            encode_row(&self.columns, self.next, buffer);
+            self.next += 1;
+        }
+        self.next < self.rows
+    }
 }
 
 /// `D`, the length of the message, the number of fields, then each field: its length (−1: NULL) and its bytes.
-fn encode_row(columns: &[ColumnEncoder<'_>], row: usize, buffer: &mut Vec<u8>) {
+fn encode_row(columns: &[ColumnEncoder], row: usize, buffer: &mut Vec<u8>) {
     buffer.push(b'D');
     let start = buffer.len();
     buffer.extend_from_slice(&[0; 4]);

@@ -1,0 +1,134 @@
+//! The text form of one-dimensional arrays: `{1,NULL,"a b"}`. Read for constants; the quoting of elements serves the
+//! encoders too.
+
+use super::numeric::is_space;
+use super::{FormatSettings, SqlType, Value};
+use crate::{Error, Result};
+
+/// Reads an array of `element`s. Errors: 22P02, 0A000 for more than one dimension, those of the element.
+pub(super) fn parse(text: &str, element: &SqlType, settings: &FormatSettings) -> Result<Vec<Value>> {
+    let malformed = || Error::DataException {
+        state: "22P02",
+        message: format!("malformed array literal: \"{text}\""),
+    };
+    let trimmed = text.trim_matches(is_space);
+    let body = trimmed
+        .strip_prefix('{')
+        .and_then(|body| body.strip_suffix('}'))
+        .ok_or_else(malformed)?;
+    let mut elements = Vec::new();
+    if body.trim_matches(is_space).is_empty() {
+        return Ok(elements);
+    }
+    let mut rest = body;
+    loop {
+        let (word, quoted, after) = cut_element(rest).ok_or_else(malformed)?;
+        if !quoted && word.starts_with('{') {
+            return Err(Error::FeatureNotSupported {
+                feature: "an array of more than one dimension".to_string(),
+                hint: None,
+            });
+        }
+        elements.push(match (quoted, word.as_str()) {
+            (false, "") => return Err(malformed()),
+            (false, null) if null.eq_ignore_ascii_case("null") => Value::Null,
+            (_, word) => Value::parse(word, element, settings)?,
+        });
+        match after.strip_prefix(',') {
+            Some(next) => rest = next,
+            None if after.is_empty() => return Ok(elements),
+            None => return Err(malformed()),
+        }
+    }
+}
+
+/// Cuts the first element off: its text without quotes and escapes, whether it was quoted, and what follows.
+fn cut_element(text: &str) -> Option<(String, bool, &str)> {
+    let text = text.trim_start_matches(is_space);
+    let mut word = String::new();
+    let mut chars = text.char_indices();
+    if text.starts_with('"') {
+        chars.next();
+        loop {
+            match chars.next()? {
+                (_, '\\') => word.push(chars.next()?.1),
+                (at, '"') => return Some((word, true, text[at + 1..].trim_start_matches(is_space))),
+                (_, other) => word.push(other),
+            }
+        }
+    }
+    // Blanks that end an element do not count, unless escaped.
+    let mut kept = 0;
+    for (at, c) in chars.by_ref() {
+        match c {
+            ',' => {
+                word.truncate(kept);
+                return Some((word, false, &text[at..]));
+            }
+            '\\' => {
+                let escaped = text[at + 1..].chars().next()?;
+                // The escaped character itself comes next from the iterator; keep it whatever it is.
+                word.push(escaped);
+                kept = word.len();
+                return cut_escaped(word, &text[at + 1 + escaped.len_utf8()..]);
+            }
+            '"' | '}' => return None,
+            '{' if !word.is_empty() => return None,
+            c => {
+                word.push(c);
+                if !is_space(c) {
+                    kept = word.len();
+                }
+            }
+        }
+    }
+    word.truncate(kept);
+    Some((word, false, ""))
+}
+
+/// The rest of an unquoted element after an escape; it counts as quoted, so that `\NULL` is a string.
+fn cut_escaped(mut word: String, rest: &str) -> Option<(String, bool, &str)> {
+    let end = rest.find(',').unwrap_or(rest.len());
+    let mut chars = rest[..end].chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => word.push(chars.next()?),
+            '"' | '{' | '}' => return None,
+            c => word.push(c),
+        }
+    }
+    Some((word, true, &rest[end..]))
+}
+
+/// Quotes the element that was appended from `start` on, if its text needs quotes within an array.
+#[inline]
+pub(super) fn quote_element(out: &mut Vec<u8>, start: usize) {
+    let text = &out[start..];
+    let special = |byte: &u8| {
+        matches!(
+            byte,
+            b'{' | b'}' | b',' | b'"' | b'\\' | b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c
+        )
+    };
+    if !text.is_empty() && !text.iter().any(special) && !text.eq_ignore_ascii_case(b"null") {
+        return;
+    }
+    let escapes = text.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+    // Shift from the end, so that no copy of the text is needed.
+    let mut from = out.len();
+    out.resize(from + escapes + 2, b'"');
+    let mut to = out.len() - 1;
+    while from > start {
+        from -= 1;
+        let byte = out[from];
+        to -= 1;
+        out[to] = byte;
+        if matches!(byte, b'"' | b'\\') {
+            to -= 1;
+            out[to] = b'\\';
+        }
+    }
+    out[start] = b'"';
+    let last = out.len() - 1;
+    out[last] = b'"';
+}

@@ -1,0 +1,310 @@
+//! Conversions of constants between types: `Value::assign`, what an INSERT does, and `Value::cast`, what `CAST` and `::`
+//! do. Called by `plan`, `exec` and `sql`; rows are converted as Arrow arrays elsewhere.
+
+use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_at, offset_of_local};
+use super::datetime_input::{day_of, micros};
+use super::{FormatSettings, Interval, Numeric, SqlType, Value, floats, input, strings};
+use crate::{Error, Result};
+
+const MICROS_PER_MILLISECOND: i64 = 1_000;
+
+impl Value {
+    /// Converts to a value that a column of type `ty` can hold, as an assignment does (rounds numerics, checks ranges
+    /// and lengths, pads char(n), parses `Unknown`; an integer becomes a timestamp as epoch milliseconds).
+    /// `column` is named in errors. Errors: 42804, 22003, 22001, 22P02 …
+    pub fn assign(self, ty: &SqlType, column: &str, settings: &FormatSettings) -> Result<Value> {
+        let from = self.natural_type();
+        convert(self, ty, settings, Kind::Assignment).unwrap_or_else(|| {
+            Err(Error::DatatypeMismatch {
+                message: format!(
+                    "column \"{column}\" is of type {} but expression is of type {}",
+                    ty.full_base_name(),
+                    from.full_base_name()
+                ),
+                hint: Some("You will need to rewrite or cast the expression.".to_string()),
+            })
+        })
+    }
+
+    /// Converts as an explicit cast does: beyond what an assignment allows it parses text, cuts strings to length, and
+    /// turns booleans into integers and back. Errors: 42846, and those of reading text.
+    pub fn cast(self, to: &SqlType, settings: &FormatSettings) -> Result<Value> {
+        let from = self.natural_type();
+        convert(self, to, settings, Kind::Cast).unwrap_or_else(|| {
+            Err(Error::CannotCoerce {
+                from: from.full_base_name(),
+                to: to.full_base_name(),
+            })
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Assignment,
+    Cast,
+}
+
+/// The converted value; `None` where PostgreSQL has no such conversion.
+fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) -> Option<Result<Value>> {
+    match value {
+        Value::Null => return Some(Ok(Value::Null)),
+        Value::Unknown(text) if ty.is_string() => return Some(to_string_type(text, ty, kind)),
+        Value::Unknown(text) => return Some(input::parse(&text, ty, settings)),
+        Value::Text(text) if !ty.is_string() && *ty != SqlType::InternalChar => {
+            // json and jsonb constants are text here, so text must be assignable to them.
+            let parses = kind == Kind::Cast || matches!(ty, SqlType::Json | SqlType::Jsonb);
+            return parses.then(|| input::parse(&text, ty, settings));
+        }
+        _ => {}
+    }
+    match ty {
+        SqlType::Bool => to_bool(value, kind).map(Ok),
+        SqlType::Int2 => to_integer(
+            value,
+            "smallint",
+            (i64::from(i16::MIN), i64::from(i16::MAX)),
+            kind,
+        ),
+        SqlType::Int4 => to_integer(value, "integer", (i64::from(i32::MIN), i64::from(i32::MAX)), kind),
+        SqlType::Int8 => to_integer(value, "bigint", (i64::MIN, i64::MAX), kind),
+        SqlType::Oid | SqlType::Regclass => match value {
+            Value::Int(_) => to_integer(value, "OID", (0, i64::from(u32::MAX)), kind),
+            _ => None,
+        },
+        SqlType::Float4 => to_float4(value),
+        SqlType::Float8 => to_float8(&value).map(|value| Ok(Value::Float8(value))),
+        SqlType::Numeric(size) => to_numeric(value).map(|number| number?.fit(*size).map(Value::Numeric)),
+        SqlType::Text
+        | SqlType::Varchar(_)
+        | SqlType::Char(_)
+        | SqlType::Name
+        | SqlType::InternalChar
+        | SqlType::Unknown
+        | SqlType::Void => {
+            let text = match value {
+                Value::Bool(value) => value.to_string(),
+                Value::Text(text) => text,
+                other => other.to_text(settings),
+            };
+            Some(to_string_type(text, ty, kind))
+        }
+        SqlType::Bytea => matches!(value, Value::Bytes(_)).then_some(Ok(value)),
+        SqlType::Uuid => matches!(value, Value::Uuid(_)).then_some(Ok(value)),
+        SqlType::Date => to_date(value, settings),
+        SqlType::Time => to_time(value, settings).map(|micros| Ok(Value::Time(micros))),
+        SqlType::Timestamp => to_timestamp(value, settings).map(|micros| micros.map(Value::Timestamp)),
+        SqlType::TimestampTz => to_timestamptz(value, settings).map(|micros| micros.map(Value::TimestampTz)),
+        SqlType::Interval => match value {
+            Value::Interval(_) => Some(Ok(value)),
+            Value::Time(microseconds) => Some(Ok(Value::Interval(Interval {
+                months: 0,
+                days: 0,
+                microseconds,
+            }))),
+            _ => None,
+        },
+        SqlType::Json | SqlType::Jsonb => None,
+        SqlType::Array(element) => to_array(value, element, settings, kind),
+        SqlType::Int2Vector => to_array(value, &SqlType::Int2, settings, kind),
+    }
+}
+
+fn to_string_type(text: String, ty: &SqlType, kind: Kind) -> Result<Value> {
+    let text = strings::checked(&text)?;
+    match (ty, kind) {
+        (SqlType::Unknown | SqlType::Void, _) => Ok(Value::Unknown(text)),
+        (_, Kind::Cast) => Ok(Value::Text(strings::cut(text, ty))),
+        (_, Kind::Assignment) => strings::fit(text, ty).map(Value::Text),
+    }
+}
+
+fn to_bool(value: Value, kind: Kind) -> Option<Value> {
+    match value {
+        Value::Bool(_) => Some(value),
+        Value::Int(number) if kind == Kind::Cast => Some(Value::Bool(number != 0)),
+        _ => None,
+    }
+}
+
+fn out_of_range(type_name: &str) -> Error {
+    Error::NumericOutOfRange {
+        message: format!("{type_name} out of range"),
+        detail: None,
+    }
+}
+
+fn to_integer(value: Value, type_name: &str, (min, max): (i64, i64), kind: Kind) -> Option<Result<Value>> {
+    let wide = match value {
+        Value::Int(number) => Some(i128::from(number)),
+        Value::Bool(value) if kind == Kind::Cast => Some(i128::from(value)),
+        Value::Float4(number) => float_to_integer(f64::from(number)),
+        Value::Float8(number) => float_to_integer(number),
+        Value::Numeric(number) => match number.rescale(0) {
+            Ok(Numeric::Finite { unscaled, .. }) => unscaled.to_i128(),
+            Ok(special) => {
+                let what = if special == Numeric::NaN {
+                    "NaN"
+                } else {
+                    "infinity"
+                };
+                let message = format!("cannot convert {what} to {type_name}");
+                return Some(Err(Error::DataException {
+                    state: "0A000",
+                    message,
+                }));
+            }
+            Err(error) => return Some(Err(error)),
+        },
+        _ => return None,
+    };
+    let narrow = wide
+        .and_then(|wide| i64::try_from(wide).ok())
+        .filter(|number| (min..=max).contains(number));
+    Some(narrow.map(Value::Int).ok_or_else(|| out_of_range(type_name)))
+}
+
+/// Rounded half to even, as PostgreSQL's `rint`; `None` for NaN and beyond bigint.
+fn float_to_integer(number: f64) -> Option<i128> {
+    let rounded = number.round_ties_even();
+    (rounded.abs() < 1e19).then_some(rounded as i128)
+}
+
+fn to_float8(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(number) => Some(*number as f64),
+        Value::Float4(number) => Some(f64::from(*number)),
+        Value::Float8(number) => Some(*number),
+        Value::Numeric(number) => Some(number.to_f64()),
+        _ => None,
+    }
+}
+
+fn to_float4(value: Value) -> Option<Result<Value>> {
+    let narrow = match value {
+        Value::Int(number) => number as f32,
+        Value::Float4(number) => number,
+        Value::Float8(number) => {
+            let narrow = number as f32;
+            let fault = if narrow.is_infinite() && number.is_finite() {
+                "overflow"
+            } else if narrow == 0.0 && number != 0.0 {
+                "underflow"
+            } else {
+                return Some(Ok(Value::Float4(narrow)));
+            };
+            return Some(Err(Error::NumericOutOfRange {
+                message: format!("value out of range: {fault}"),
+                detail: None,
+            }));
+        }
+        Value::Numeric(number) => return Some(floats::parse_f32(&number.to_string()).map(Value::Float4)),
+        _ => return None,
+    };
+    Some(Ok(Value::Float4(narrow)))
+}
+
+fn to_numeric(value: Value) -> Option<Result<Numeric>> {
+    match value {
+        Value::Int(number) => Some(Ok(Numeric::from_i64(number))),
+        Value::Float4(number) => Some(Numeric::from_f32(number)),
+        Value::Float8(number) => Some(Numeric::from_f64(number)),
+        Value::Numeric(number) => Some(Ok(number)),
+        _ => None,
+    }
+}
+
+fn to_date(value: Value, settings: &FormatSettings) -> Option<Result<Value>> {
+    let micros = match value {
+        Value::Date(_) => return Some(Ok(value)),
+        Value::Timestamp(micros) => micros,
+        Value::TimestampTz(utc) => local_time(utc, settings),
+        _ => return None,
+    };
+    Some(Ok(Value::Date(match micros {
+        i64::MIN => i32::MIN,
+        i64::MAX => i32::MAX,
+        micros => day_of(micros) as i32, // i64 microseconds span 107 million days
+    })))
+}
+
+fn to_time(value: Value, settings: &FormatSettings) -> Option<i64> {
+    match value {
+        Value::Time(micros) => Some(micros),
+        Value::Timestamp(micros) => Some(micros.rem_euclid(MICROS_PER_DAY)),
+        Value::TimestampTz(utc) => Some(local_time(utc, settings).rem_euclid(MICROS_PER_DAY)),
+        Value::Interval(interval) => Some(interval.microseconds.rem_euclid(MICROS_PER_DAY)),
+        _ => None,
+    }
+}
+
+fn to_timestamp(value: Value, settings: &FormatSettings) -> Option<Result<i64>> {
+    match value {
+        Value::Timestamp(micros) => Some(Ok(micros)),
+        Value::TimestampTz(utc) => Some(Ok(local_time(utc, settings))),
+        Value::Date(days) => Some(date_to_timestamp(days)),
+        Value::Int(milliseconds) => Some(epoch_milliseconds(milliseconds)),
+        _ => None,
+    }
+}
+
+fn to_timestamptz(value: Value, settings: &FormatSettings) -> Option<Result<i64>> {
+    let local = match value {
+        Value::TimestampTz(utc) => return Some(Ok(utc)),
+        Value::Int(milliseconds) => return Some(epoch_milliseconds(milliseconds)),
+        Value::Timestamp(micros) => Ok(micros),
+        Value::Date(days) => date_to_timestamp(days),
+        _ => return None,
+    };
+    Some(local.and_then(|local| match local {
+        i64::MIN | i64::MAX => Ok(local),
+        local => {
+            let offset = i64::from(offset_of_local(settings.time_zone, local)) * MICROS_PER_SECOND;
+            local
+                .checked_sub(offset)
+                .filter(|utc| *utc != i64::MAX)
+                .ok_or_else(|| Error::DatetimeOverflow {
+                    message: "timestamp out of range".to_string(),
+                })
+        }
+    }))
+}
+
+/// What the session's clocks show at an instant; infinity stays.
+fn local_time(utc: i64, settings: &FormatSettings) -> i64 {
+    match utc {
+        i64::MIN | i64::MAX => utc,
+        utc => utc.saturating_add(i64::from(offset_at(settings.time_zone, utc)) * MICROS_PER_SECOND),
+    }
+}
+
+fn date_to_timestamp(days: i32) -> Result<i64> {
+    match days {
+        i32::MIN => Ok(i64::MIN),
+        i32::MAX => Ok(i64::MAX),
+        days => micros(i64::from(days), 0).ok_or_else(|| Error::DatetimeOverflow {
+            message: "date out of range for timestamp".to_string(),
+        }),
+    }
+}
+
+/// Microseconds of milliseconds since 1970-01-01 UTC: what an integer means where a timestamp is wanted. Errors: 22008.
+pub fn epoch_milliseconds(milliseconds: i64) -> Result<i64> {
+    milliseconds
+        .checked_mul(MICROS_PER_MILLISECOND)
+        .filter(|instant| micros(0, *instant).is_some())
+        .ok_or_else(|| Error::DatetimeOverflow {
+            message: format!("timestamp out of range: \"{milliseconds}\""),
+        })
+}
+
+fn to_array(value: Value, element: &SqlType, settings: &FormatSettings, kind: Kind) -> Option<Result<Value>> {
+    let Value::Array(elements) = value else {
+        return None;
+    };
+    let converted: Option<Result<Vec<Value>>> = elements
+        .into_iter()
+        .map(|value| convert(value, element, settings, kind))
+        .collect();
+    converted.map(|elements| elements.map(Value::Array))
+}

@@ -1,0 +1,284 @@
+//! The calendar, time zones and the ISO text of dates and times. Days and microseconds count from 1970-01-01, before it
+//! too (proleptic Gregorian calendar). Reading text stands in `datetime_input`; intervals in `interval`.
+
+use chrono::{DateTime, NaiveDateTime, Offset, TimeZone};
+use chrono_tz::Tz;
+
+use super::digits;
+
+pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
+pub(super) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
+/// Days in which the Gregorian calendar repeats itself: 400 years.
+const DAYS_PER_CYCLE: i64 = 146_097;
+/// 2100-01-01: from here on zones are asked about a like year.
+const TABLES_END: i64 = 47_482;
+const LIKE_YEARS: std::ops::Range<i64> = 2_062..2_090;
+
+/// The days since 1970-01-01 of a date; the year 0 is 1 BC.
+pub(super) fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
+    // Years begin in March, so that the leap day ends them (Hinnant's algorithm).
+    let year = if month <= 2 { year - 1 } else { year };
+    let cycle = year.div_euclid(400);
+    let year_of_cycle = year.rem_euclid(400);
+    let month_from_march = (i64::from(month) + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + i64::from(day) - 1;
+    let day_of_cycle = year_of_cycle * 365 + year_of_cycle / 4 - year_of_cycle / 100 + day_of_year;
+    cycle * DAYS_PER_CYCLE + day_of_cycle - 719_468
+}
+
+/// The inverse of [`days_from_civil`].
+#[inline]
+pub(super) fn civil_from_days(days: i64) -> (i64, u32, u32) {
+    let days = days + 719_468;
+    let cycle = days.div_euclid(DAYS_PER_CYCLE);
+    let day_of_cycle = days.rem_euclid(DAYS_PER_CYCLE);
+    let year_of_cycle =
+        (day_of_cycle - day_of_cycle / 1_460 + day_of_cycle / 36_524 - day_of_cycle / 146_096) / 365;
+    let day_of_year = day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = (day_of_year - (153 * month_from_march + 2) / 5 + 1) as u32;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    } as u32;
+    let year = year_of_cycle + cycle * 400 + i64::from(month <= 2);
+    (year, month, day)
+}
+
+/// How many days the month has.
+pub(super) fn days_in_month(year: i64, month: u32) -> u32 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if year.rem_euclid(4) == 0 && (year.rem_euclid(100) != 0 || year.rem_euclid(400) == 0) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// Seconds east of UTC that a zone's clocks show at an instant (µs since 1970 UTC).
+#[inline]
+pub(super) fn offset_at(zone: Tz, utc: i64) -> i32 {
+    if zone == Tz::UTC {
+        return 0;
+    }
+    zone.offset_from_utc_datetime(&chrono_time(utc))
+        .fix()
+        .local_minus_utc()
+}
+
+/// Seconds east of UTC for a time that a zone's clocks show (µs since 1970, as if UTC). As PostgreSQL decides: a time
+/// that comes twice is the later one, a time that a change of clocks leaves out is read with the offset before it.
+pub(super) fn offset_of_local(zone: Tz, local: i64) -> i32 {
+    if zone == Tz::UTC {
+        return 0;
+    }
+    let time = chrono_time(local);
+    if let Some(offset) = zone.offset_from_local_datetime(&time).latest() {
+        return offset.fix().local_minus_utc();
+    }
+    // In a gap: the clocks' offset some hours before. Gaps last a day at most (Samoa left out a whole one).
+    [1, 3, 25]
+        .into_iter()
+        .filter_map(|hours| time.checked_sub_signed(chrono::TimeDelta::hours(hours)))
+        .find_map(|before| zone.offset_from_local_datetime(&before).latest())
+        .map_or(0, |offset| offset.fix().local_minus_utc())
+}
+
+/// The time as chrono knows it. Zone tables end, with the rules for summer time, in 2100, and chrono itself after 262,000
+/// years; a later time is asked about in a year of the tables that has the same calendar.
+fn chrono_time(micros: i64) -> NaiveDateTime {
+    let days = micros.div_euclid(MICROS_PER_DAY);
+    let shift = if days >= TABLES_END {
+        days_from_like_year(days)
+    } else {
+        0
+    };
+    DateTime::from_timestamp_micros(micros - shift * MICROS_PER_DAY)
+        .unwrap_or(DateTime::UNIX_EPOCH)
+        .naive_utc()
+}
+
+/// How many days lie between a day's year and the year of the tables that has the same calendar. Within 28 years without
+/// a century every calendar occurs.
+fn days_from_like_year(days: i64) -> i64 {
+    let (year, _, _) = civil_from_days(days);
+    let start = days_from_civil(year, 1, 1);
+    let is_alike = |like: &i64| {
+        let distance = start - days_from_civil(*like, 1, 1);
+        distance % 7 == 0 && days_in_month(year, 2) == days_in_month(*like, 2)
+    };
+    LIKE_YEARS
+        .into_iter()
+        .find(is_alike)
+        .map_or(0, |like| start - days_from_civil(like, 1, 1))
+}
+
+/// The zone with this name, in any case: `America/New_York`, `utc`.
+pub(super) fn zone_named(name: &str) -> Option<Tz> {
+    name.parse().ok().or_else(|| {
+        chrono_tz::TZ_VARIANTS
+            .iter()
+            .find(|zone| zone.name().eq_ignore_ascii_case(name))
+            .copied()
+    })
+}
+
+/// Appends a date: `2024-02-29`, `0044-03-15 BC`, `infinity`.
+pub(super) fn put_date(out: &mut Vec<u8>, days: i32) {
+    match days {
+        i32::MIN => out.extend_from_slice(b"-infinity"),
+        i32::MAX => out.extend_from_slice(b"infinity"),
+        days => {
+            let before_christ = put_day(out, i64::from(days));
+            put_era(out, before_christ);
+        }
+    }
+}
+
+/// Appends a time of day: `04:05:06.789`, `24:00:00`.
+pub(super) fn put_time(out: &mut Vec<u8>, micros: i64) {
+    put_clock(out, micros.unsigned_abs());
+}
+
+/// Appends a timestamp: `2024-02-29 04:05:06.789`.
+pub(super) fn put_timestamp(out: &mut Vec<u8>, micros: i64) {
+    if !put_infinity(out, micros) {
+        let before_christ = put_day_and_clock(
+            out,
+            micros.div_euclid(MICROS_PER_DAY),
+            micros.rem_euclid(MICROS_PER_DAY),
+        );
+        put_era(out, before_christ);
+    }
+}
+
+/// Appends a timestamp with time zone as the zone's clocks show it: `2024-02-29 04:05:06.789+08`.
+pub(super) fn put_timestamptz(out: &mut Vec<u8>, utc: i64, zone: Tz) {
+    if put_infinity(out, utc) {
+        return;
+    }
+    let offset = offset_at(zone, utc);
+    // Days first: the local time of the last instants lies beyond i64 microseconds.
+    let clock = utc.rem_euclid(MICROS_PER_DAY) + i64::from(offset) * MICROS_PER_SECOND;
+    let days = utc.div_euclid(MICROS_PER_DAY) + clock.div_euclid(MICROS_PER_DAY);
+    let before_christ = put_day_and_clock(out, days, clock.rem_euclid(MICROS_PER_DAY));
+    put_offset(out, offset);
+    put_era(out, before_christ);
+}
+
+fn put_infinity(out: &mut Vec<u8>, micros: i64) -> bool {
+    match micros {
+        i64::MIN => out.extend_from_slice(b"-infinity"),
+        i64::MAX => out.extend_from_slice(b"infinity"),
+        _ => return false,
+    }
+    true
+}
+
+#[inline]
+fn put_day_and_clock(out: &mut Vec<u8>, days: i64, clock: i64) -> bool {
+    let before_christ = put_day(out, days);
+    out.push(b' ');
+    put_clock(out, clock.unsigned_abs());
+    before_christ
+}
+
+/// Appends year, month and day; answers whether ` BC` must follow.
+#[inline]
+fn put_day(out: &mut Vec<u8>, days: i64) -> bool {
+    let (year, month, day) = civil_from_days(days);
+    let before_christ = year <= 0;
+    let shown = if before_christ { 1 - year } else { year };
+    digits::put_padded(out, shown.unsigned_abs(), 4);
+    out.push(b'-');
+    digits::put_padded(out, u64::from(month), 2);
+    out.push(b'-');
+    digits::put_padded(out, u64::from(day), 2);
+    before_christ
+}
+
+fn put_era(out: &mut Vec<u8>, before_christ: bool) {
+    if before_christ {
+        out.extend_from_slice(b" BC");
+    }
+}
+
+/// Appends `HH:MM:SS`, and the microseconds without the zeros that end them.
+#[inline]
+pub(super) fn put_clock(out: &mut Vec<u8>, micros: u64) {
+    let seconds = micros / 1_000_000;
+    digits::put_padded(out, seconds / 3_600, 2);
+    out.push(b':');
+    digits::put_padded(out, seconds / 60 % 60, 2);
+    out.push(b':');
+    digits::put_padded(out, seconds % 60, 2);
+    let mut fraction = micros % 1_000_000;
+    if fraction > 0 {
+        let mut width = 6;
+        while fraction % 10 == 0 {
+            fraction /= 10;
+            width -= 1;
+        }
+        out.push(b'.');
+        digits::put_padded(out, fraction, width);
+    }
+}
+
+/// Appends `+08`, `-03:30`, `-04:56:02`.
+fn put_offset(out: &mut Vec<u8>, offset: i32) {
+    out.push(if offset < 0 { b'-' } else { b'+' });
+    let seconds = u64::from(offset.unsigned_abs());
+    digits::put_padded(out, seconds / 3_600, 2);
+    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
+    if minutes != 0 || seconds != 0 {
+        out.push(b':');
+        digits::put_padded(out, minutes, 2);
+    }
+    if seconds != 0 {
+        out.push(b':');
+        digits::put_padded(out, seconds, 2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calendar_counts_both_ways() {
+        for (date, days) in [
+            ((1970, 1, 1), 0),
+            ((2000, 2, 29), 11_016),
+            ((1, 1, 1), -719_162),
+            ((0, 12, 31), -719_163),
+            ((-4713, 11, 24), -2_440_588),
+        ] {
+            assert_eq!(days_from_civil(date.0, date.1, date.2), days);
+            assert_eq!(civil_from_days(days), date);
+        }
+        for days in (-3_000_000..3_000_000).step_by(997) {
+            let (year, month, day) = civil_from_days(days);
+            assert_eq!(days_from_civil(year, month, day), days);
+            assert!(day <= days_in_month(year, month));
+        }
+    }
+
+    #[test]
+    fn the_last_instants_print() {
+        for zone in [Tz::UTC, Tz::Asia__Tokyo, Tz::America__New_York] {
+            for utc in [i64::MAX - 1, i64::MIN + 1] {
+                let mut out = Vec::new();
+                put_timestamptz(&mut out, utc, zone);
+                assert!(out.len() > 20);
+            }
+        }
+    }
+
+    #[test]
+    fn zones_by_name_in_any_case() {
+        assert_eq!(zone_named("america/new_york"), Some(Tz::America__New_York));
+        assert_eq!(zone_named("UTC"), Some(Tz::UTC));
+        assert_eq!(zone_named("Mars/Base"), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! Why text is no date, time or interval, with PostgreSQL's SQLSTATE and wording; and a zone as text names it. What the
+//! `datetime_` readers answer one another.
+
+use chrono_tz::Tz;
+
+use crate::Error;
+
+/// A zone as written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Zone {
+    /// Seconds east of UTC.
+    Offset(i32),
+    /// A named zone, whose offset depends on the date.
+    Named(Tz),
+}
+
+/// Why text is no date; PostgreSQL's DTERR codes.
+#[derive(Debug, PartialEq)]
+pub(super) enum Fault {
+    Format,
+    FieldOverflow,
+    MonthDayOverflow,
+    OffsetOverflow,
+    UnknownZone(String),
+}
+
+impl Fault {
+    pub(super) fn error(self, text: &str, type_name: &str) -> Error {
+        match self {
+            Fault::Format => Error::InvalidDatetime {
+                type_name: type_name.to_string(),
+                value: text.to_string(),
+            },
+            Fault::FieldOverflow | Fault::MonthDayOverflow => Error::DatetimeOverflow {
+                message: format!("date/time field value out of range: \"{text}\""),
+            },
+            Fault::OffsetOverflow => Error::DataException {
+                state: "22009",
+                message: format!("time zone displacement out of range: \"{text}\""),
+            },
+            Fault::UnknownZone(name) => Error::InvalidParameter {
+                message: format!("time zone \"{name}\" not recognized"),
+                hint: None,
+            },
+        }
+    }
+}

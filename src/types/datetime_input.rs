@@ -1,0 +1,564 @@
+//! Reads dates, times and timestamps from text as PostgreSQL does under DateStyle `ISO, MDY`: ISO 8601 with or without
+//! `T`, `20240229`, `2/29/2024`, `29-Feb-2024`, `February 29, 2024 4:05 PM`, `44-03-15 BC`, day of the year, Julian days,
+//! `infinity`, `epoch`, `now`, `today`; zones as offsets, names and abbreviations. Called by `Value::parse`.
+//!
+//! Text is first cut into tokens by shape alone, then each token fills one or more parts of a date; a part filled
+//! twice is an error. Both steps follow PostgreSQL's `ParseDateTime` and `DecodeDateTime`, whose quirks are kept:
+//! a number may mean a year, a month, a day or a run-together time, by its length and by what is already known.
+
+use chrono_tz::Tz;
+
+use super::datetime::{
+    MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, days_in_month, offset_at, offset_of_local, zone_named,
+};
+use super::datetime_clock::{Clock, read_clock, read_fraction, read_offset};
+use super::datetime_fault::{Fault, Zone};
+use super::datetime_tokens::{Shape, tokens};
+use super::datetime_words::{Word, keyword, zone_abbreviation};
+use crate::{Error, Result};
+
+/// 4714-11-24 BC, where Julian days begin: the first date PostgreSQL has.
+const DAYS_MIN: i64 = -2_440_588;
+/// 5874897-12-31, the last date.
+const DAYS_MAX: i64 = 2_145_042_905;
+
+/// Reads a date. Errors: 22007, 22008, 22009, 22023.
+pub(super) fn parse_date(text: &str, zone: Tz) -> Result<i32> {
+    let read = decode(text, zone, false).map_err(|fault| fault.error(text, "date"))?;
+    let days = match read {
+        Read::Infinity => return Ok(i32::MAX),
+        Read::NegativeInfinity => return Ok(i32::MIN),
+        Read::Epoch => 0,
+        Read::Moment { days, .. } => days,
+    };
+    if !(DAYS_MIN..=DAYS_MAX).contains(&days) {
+        return Err(out_of_range("date", text));
+    }
+    i32::try_from(days).map_err(|_| out_of_range("date", text))
+}
+
+/// Reads a timestamp; a zone in the text is read and ignored, as in PostgreSQL. Errors: as [`parse_date`].
+pub(super) fn parse_timestamp(text: &str, zone: Tz) -> Result<i64> {
+    let read = decode(text, zone, false).map_err(|fault| fault.error(text, "timestamp"))?;
+    match read {
+        Read::Infinity => Ok(i64::MAX),
+        Read::NegativeInfinity => Ok(i64::MIN),
+        Read::Epoch => Ok(0),
+        Read::Moment { days, clock, .. } => {
+            micros(days, clock).ok_or_else(|| out_of_range("timestamp", text))
+        }
+    }
+}
+
+/// Reads a timestamp with time zone; `zone` is the session's, for text without one. Errors: as [`parse_date`].
+pub(super) fn parse_timestamptz(text: &str, zone: Tz) -> Result<i64> {
+    let read = decode(text, zone, false).map_err(|fault| fault.error(text, "timestamp with time zone"))?;
+    match read {
+        Read::Infinity => Ok(i64::MAX),
+        Read::NegativeInfinity => Ok(i64::MIN),
+        Read::Epoch => Ok(0),
+        Read::Moment {
+            days,
+            clock,
+            zone: written,
+        } => {
+            // Only the instant must be in range: near the ends the local time may lie beyond.
+            let local = days
+                .checked_mul(MICROS_PER_DAY)
+                .and_then(|day| day.checked_add(clock));
+            let local = local.ok_or_else(|| out_of_range("timestamp", text))?;
+            let offset = match written {
+                Some(Zone::Offset(seconds)) => seconds,
+                Some(Zone::Named(named)) => offset_of_local(named, local),
+                None => offset_of_local(zone, local),
+            };
+            local
+                .checked_sub(i64::from(offset) * MICROS_PER_SECOND)
+                .filter(|utc| (DAYS_MIN * MICROS_PER_DAY..i64::MAX).contains(utc))
+                .ok_or_else(|| out_of_range("timestamp", text))
+        }
+    }
+}
+
+/// Reads a time of day, 24:00:00 included. Errors: as [`parse_date`].
+pub(super) fn parse_time(text: &str, zone: Tz) -> Result<i64> {
+    match decode(text, zone, true).map_err(|fault| fault.error(text, "time"))? {
+        Read::Moment { clock, .. } => Ok(clock),
+        Read::Infinity | Read::NegativeInfinity | Read::Epoch => Err(Fault::Format.error(text, "time")),
+    }
+}
+
+/// Microseconds of a local time, when a timestamp can hold them.
+pub(super) fn micros(days: i64, clock: i64) -> Option<i64> {
+    days.checked_mul(MICROS_PER_DAY)?
+        .checked_add(clock)
+        .filter(|micros| (DAYS_MIN * MICROS_PER_DAY..i64::MAX).contains(micros))
+}
+
+fn out_of_range(what: &str, text: &str) -> Error {
+    Error::DatetimeOverflow {
+        message: format!("{what} out of range: \"{text}\""),
+    }
+}
+
+/// What the text says.
+enum Read {
+    Infinity,
+    NegativeInfinity,
+    Epoch,
+    Moment {
+        days: i64,
+        clock: i64,
+        zone: Option<Zone>,
+    },
+}
+
+/// Half of the day.
+#[derive(Clone, Copy, PartialEq)]
+enum Meridian {
+    Am,
+    Pm,
+}
+
+/// What the next number means, after a word that says so.
+#[derive(Clone, Copy, PartialEq)]
+enum Announced {
+    Time,
+    Julian,
+}
+
+/// The parts of a date, filled token by token.
+struct Decoder {
+    session_zone: Tz,
+    time_only: bool,
+    year: Option<i32>,
+    month: Option<i32>,
+    day: Option<i32>,
+    day_of_year: Option<i32>,
+    /// The date as days, when a word or a Julian day gave it.
+    days: Option<i64>,
+    clock: Option<Clock>,
+    zone: Option<Zone>,
+    meridian: Option<Meridian>,
+    before_christ: Option<bool>,
+    weekday: bool,
+    month_in_words: bool,
+    /// The year was written in one or two digits.
+    short_year: bool,
+    announced: Option<Announced>,
+}
+
+fn decode(text: &str, zone: Tz, time_only: bool) -> Result<Read, Fault> {
+    let lower = text.to_ascii_lowercase();
+    let tokens = tokens(&lower)?;
+    if let [(Shape::Word | Shape::SignedWord, word)] = tokens.as_slice() {
+        match *word {
+            "infinity" | "+infinity" => return Ok(Read::Infinity),
+            "-infinity" => return Ok(Read::NegativeInfinity),
+            "epoch" => return Ok(Read::Epoch),
+            _ => {}
+        }
+    }
+    let mut decoder = Decoder::new(zone, time_only);
+    for (i, (shape, token)) in tokens.iter().enumerate() {
+        decoder.take(*shape, token, tokens.get(i + 1).map(|(shape, _)| *shape))?;
+    }
+    decoder.finish()
+}
+
+impl Decoder {
+    fn new(session_zone: Tz, time_only: bool) -> Decoder {
+        Decoder {
+            session_zone,
+            time_only,
+            year: None,
+            month: None,
+            day: None,
+            day_of_year: None,
+            days: None,
+            clock: None,
+            zone: None,
+            meridian: None,
+            before_christ: None,
+            weekday: false,
+            month_in_words: false,
+            short_year: false,
+            announced: None,
+        }
+    }
+
+    fn has_date(&self) -> bool {
+        self.days.is_some()
+            || (self.year.is_some()
+                && (self.month.is_some() && self.day.is_some() || self.day_of_year.is_some()))
+    }
+
+    fn take(&mut self, shape: Shape, token: &str, next: Option<Shape>) -> Result<(), Fault> {
+        match shape {
+            Shape::Date => self.take_date(token),
+            Shape::Time => {
+                if self
+                    .announced
+                    .take()
+                    .is_some_and(|announced| announced != Announced::Time)
+                {
+                    return Err(Fault::Format);
+                }
+                self.set_clock(read_clock(token)?)
+            }
+            Shape::Offset => {
+                let offset = read_offset(token)?;
+                set(&mut self.zone, Zone::Offset(offset))
+            }
+            Shape::Number => self.take_number(token),
+            Shape::Word | Shape::SignedWord => self.take_word(token, next),
+        }
+    }
+
+    fn take_date(&mut self, token: &str) -> Result<(), Fault> {
+        let announced = self.announced.take();
+        if announced.is_none()
+            && !self.has_date()
+            && !(self.time_only && !token.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            if token.starts_with(|c: char| c.is_ascii_digit()) || joined_date_begins_with_month(token) {
+                return self.read_date(token);
+            }
+        }
+        if token.starts_with(|c: char| c.is_ascii_digit()) {
+            // hhmmss-zz
+            let (clock, offset) = token
+                .find('-')
+                .map(|dash| token.split_at(dash))
+                .ok_or(Fault::Format)?;
+            set(&mut self.zone, Zone::Offset(read_offset(offset)?))?;
+            return self.run_together(clock, true);
+        }
+        let zone = zone_named(token).ok_or_else(|| Fault::UnknownZone(token.to_string()))?;
+        set(&mut self.zone, Zone::Named(zone))
+    }
+
+    /// A whole date in one token: words first, so that the numbers are known for what they are.
+    fn read_date(&mut self, token: &str) -> Result<(), Fault> {
+        let parts = || token.split(|c: char| !c.is_ascii_alphanumeric());
+        for part in parts().filter(|part| part.starts_with(|c: char| c.is_ascii_alphabetic())) {
+            match keyword(part) {
+                Some(Word::Month(month)) => {
+                    set(&mut self.month, month)?;
+                    self.month_in_words = true;
+                }
+                _ => return Err(Fault::Format),
+            }
+        }
+        for part in parts().filter(|part| !part.starts_with(|c: char| c.is_ascii_alphabetic())) {
+            if part.is_empty() {
+                return Err(Fault::Format);
+            }
+            self.number_in_date(part)?;
+        }
+        if self.has_date() {
+            Ok(())
+        } else {
+            Err(Fault::Format)
+        }
+    }
+
+    fn take_number(&mut self, token: &str) -> Result<(), Fault> {
+        match self.announced.take() {
+            Some(Announced::Julian) => {
+                if self.has_date() {
+                    return Err(Fault::Format);
+                }
+                let day: f64 = token.parse().map_err(|_| Fault::Format)?;
+                if !(0.0..=2_147_483_647.0).contains(&day) {
+                    return Err(Fault::FieldOverflow);
+                }
+                self.days = Some(day.floor() as i64 + DAYS_MIN);
+                if day.fract() > 0.0 {
+                    let micros = (day.fract() * MICROS_PER_DAY as f64).round() as i64;
+                    return self.set_clock(Clock {
+                        hour: 0,
+                        minute: 0,
+                        second: 0,
+                        micros,
+                    });
+                }
+                return Ok(());
+            }
+            Some(Announced::Time) => return self.run_together(token, true),
+            None => {}
+        }
+        if self.time_only {
+            return self.run_together(token, true);
+        }
+        let whole = token.split('.').next().unwrap_or_default();
+        let has_point = whole.len() < token.len();
+        let any_date =
+            self.year.is_some() || self.month.is_some() || self.day.is_some() || self.days.is_some();
+        if has_point && !any_date {
+            self.read_date(token)
+        } else if (has_point && whole.len() > 2)
+            || (token.len() >= 6 && (!self.has_date() || self.clock.is_none()))
+        {
+            self.run_together(token, self.has_date())
+        } else {
+            self.number_in_date(token)
+        }
+    }
+
+    /// A number whose meaning follows from what is known: month, then day, then year, unless it is too long for that.
+    fn number_in_date(&mut self, token: &str) -> Result<(), Fault> {
+        if token.contains('.') {
+            return self.run_together(token, self.has_date());
+        }
+        let value: i32 = token.parse().map_err(|_| Fault::FieldOverflow)?;
+        let long = token.len() >= 3;
+        if token.len() == 3 && self.year.is_some() && self.month.is_none() && (1..=366).contains(&value) {
+            return set(&mut self.day_of_year, value);
+        }
+        match (self.year.is_some(), self.month.is_some(), self.day.is_some()) {
+            (false, false, false) if long => self.set_year(token, value),
+            (false, false, false) => set(&mut self.month, value),
+            (true, false, _) | (false, false, true) => set(&mut self.month, value),
+            (false, true, false) if self.month_in_words && long => self.set_year(token, value),
+            (false, true, false) => set(&mut self.day, value),
+            (true, true, false) if self.month_in_words && long && self.short_year => {
+                // What was taken for the year is the day: 08-Jan-1999.
+                self.day = self.year.take();
+                self.short_year = false;
+                self.set_year(token, value)
+            }
+            (true, true, false) => set(&mut self.day, value),
+            (false, true, true) => self.set_year(token, value),
+            (true, true, true) => self.run_together(token, true),
+        }
+    }
+
+    fn set_year(&mut self, token: &str, value: i32) -> Result<(), Fault> {
+        self.short_year = token.len() <= 2;
+        set(&mut self.year, value)
+    }
+
+    /// A date or time without separators: `19990108`, `040506.789`, `0405`.
+    fn run_together(&mut self, token: &str, date_known: bool) -> Result<(), Fault> {
+        let (whole, fraction) = token.split_at(token.find('.').unwrap_or(token.len()));
+        if !whole.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(Fault::Format);
+        }
+        let number = |digits: &str| digits.parse::<i32>().map_err(|_| Fault::FieldOverflow);
+        if fraction.is_empty() && !date_known && whole.len() >= 6 {
+            let (rest, day) = whole.split_at(whole.len() - 2);
+            let (year, month) = rest.split_at(rest.len() - 2);
+            self.short_year = year.len() == 2;
+            set(&mut self.day, number(day)?)?;
+            set(&mut self.month, number(month)?)?;
+            return set(&mut self.year, number(year)?);
+        }
+        let part = |at: usize| {
+            whole
+                .get(at..at + 2)
+                .map_or(Ok(0), |digits| number(digits).map(i64::from))
+        };
+        match whole.len() {
+            4 | 6 => self.set_clock(Clock {
+                hour: part(0)?,
+                minute: part(2)?,
+                second: part(4)?,
+                micros: read_fraction(fraction)?,
+            }),
+            _ => Err(Fault::Format),
+        }
+    }
+
+    fn set_clock(&mut self, clock: Clock) -> Result<(), Fault> {
+        set(&mut self.clock, clock)
+    }
+
+    fn take_word(&mut self, token: &str, next: Option<Shape>) -> Result<(), Fault> {
+        if let Some(zone) = zone_abbreviation(token) {
+            return set(&mut self.zone, zone);
+        }
+        let Some(word) = keyword(token) else {
+            let zone = zone_named(token).ok_or(Fault::Format)?;
+            return set(&mut self.zone, Zone::Named(zone));
+        };
+        match word {
+            Word::Month(month) => {
+                // A number before it was taken for the month, and is the day: 8 January 1999.
+                if self.month.is_some() && !self.month_in_words && self.day.is_none() {
+                    self.day = self.month.take();
+                }
+                self.month_in_words = true;
+                set(&mut self.month, month)
+            }
+            Word::Weekday => set_flag(&mut self.weekday),
+            Word::Am => set(&mut self.meridian, Meridian::Am),
+            Word::Pm => set(&mut self.meridian, Meridian::Pm),
+            Word::AnnoDomini => set(&mut self.before_christ, false),
+            Word::BeforeChrist => set(&mut self.before_christ, true),
+            Word::IsoTime => {
+                let follows = matches!(next, Some(Shape::Number | Shape::Time | Shape::Date));
+                if (!self.has_date() && !self.time_only) || !follows {
+                    return Err(Fault::Format);
+                }
+                self.announced = Some(Announced::Time);
+                Ok(())
+            }
+            Word::Julian => {
+                self.announced = Some(Announced::Julian);
+                Ok(())
+            }
+            Word::Ignored => Ok(()),
+            Word::Now => {
+                let now = self.now();
+                self.set_days(now.div_euclid(MICROS_PER_DAY))?;
+                let micros = now.rem_euclid(MICROS_PER_DAY);
+                set(&mut self.zone, Zone::Named(self.session_zone))?;
+                self.set_clock(Clock {
+                    hour: 0,
+                    minute: 0,
+                    second: 0,
+                    micros,
+                })
+            }
+            Word::DayFromToday(days) => {
+                let today = self.now().div_euclid(MICROS_PER_DAY);
+                self.set_days(today + days)
+            }
+            Word::Midnight => {
+                set(&mut self.zone, Zone::Offset(0))?;
+                self.set_clock(Clock {
+                    hour: 0,
+                    minute: 0,
+                    second: 0,
+                    micros: 0,
+                })
+            }
+            Word::Reserved => Err(Fault::Format),
+        }
+    }
+
+    fn set_days(&mut self, days: i64) -> Result<(), Fault> {
+        if self.has_date() {
+            Err(Fault::Format)
+        } else {
+            set(&mut self.days, days)
+        }
+    }
+
+    /// What the session's clocks show now, in microseconds.
+    fn now(&self) -> i64 {
+        let utc = chrono::Utc::now().timestamp_micros();
+        utc + i64::from(offset_at(self.session_zone, utc)) * MICROS_PER_SECOND
+    }
+
+    fn finish(self) -> Result<Read, Fault> {
+        if self.announced.is_some() {
+            return Err(Fault::Format);
+        }
+        let clock = self.clock_of_day()?;
+        if self.time_only {
+            let clock = clock.ok_or(Fault::Format)?;
+            return Ok(Read::Moment {
+                days: 0,
+                clock,
+                zone: self.zone,
+            });
+        }
+        let days = self.days_of_date()?;
+        Ok(Read::Moment {
+            days,
+            clock: clock.unwrap_or(0),
+            zone: self.zone,
+        })
+    }
+
+    fn clock_of_day(&self) -> Result<Option<i64>, Fault> {
+        let Some(mut clock) = self.clock else {
+            return Ok(None);
+        };
+        match self.meridian {
+            Some(_) if clock.hour > 12 => return Err(Fault::FieldOverflow),
+            Some(Meridian::Am) if clock.hour == 12 => clock.hour = 0,
+            Some(Meridian::Pm) if clock.hour != 12 => clock.hour += 12,
+            _ => {}
+        }
+        let total = ((clock.hour * 60 + clock.minute) * 60 + clock.second) * MICROS_PER_SECOND + clock.micros;
+        let valid = clock.hour <= 24 && clock.minute < 60 && clock.second <= 60 && total <= MICROS_PER_DAY;
+        if valid {
+            Ok(Some(total))
+        } else {
+            Err(Fault::FieldOverflow)
+        }
+    }
+
+    fn days_of_date(&self) -> Result<i64, Fault> {
+        if let Some(days) = self.days {
+            return Ok(days);
+        }
+        if !self.has_date() {
+            return Err(Fault::Format);
+        }
+        let year = self.full_year()?;
+        if let Some(day) = self.day_of_year {
+            return Ok(days_from_civil(year, 1, 1) + i64::from(day) - 1);
+        }
+        let (month, day) = (self.month.unwrap_or(0), self.day.unwrap_or(0));
+        let month = u32::try_from(month)
+            .ok()
+            .filter(|month| (1..=12).contains(month))
+            .ok_or(Fault::MonthDayOverflow)?;
+        let day = u32::try_from(day)
+            .ok()
+            .filter(|day| (1..=31).contains(day))
+            .ok_or(Fault::MonthDayOverflow)?;
+        if day > days_in_month(year, month) {
+            return Err(Fault::FieldOverflow);
+        }
+        Ok(days_from_civil(year, month, day))
+    }
+
+    /// The year as astronomers count: 1 BC is 0.
+    fn full_year(&self) -> Result<i64, Fault> {
+        let year = i64::from(self.year.unwrap_or(0));
+        match self.before_christ {
+            Some(true) if year > 0 => Ok(1 - year),
+            Some(true) => Err(Fault::FieldOverflow),
+            _ if self.short_year && year < 70 => Ok(year + 2000),
+            _ if self.short_year && year < 100 => Ok(year + 1900),
+            _ if year > 0 => Ok(year),
+            _ => Err(Fault::FieldOverflow),
+        }
+    }
+}
+
+/// Fills a part; a part filled twice is an error.
+fn set<T>(part: &mut Option<T>, value: T) -> Result<(), Fault> {
+    if part.is_some() {
+        return Err(Fault::Format);
+    }
+    *part = Some(value);
+    Ok(())
+}
+
+fn set_flag(flag: &mut bool) -> Result<(), Fault> {
+    if std::mem::replace(flag, true) {
+        Err(Fault::Format)
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether a joined word is a date such as `jan-08-1999`, not a zone name.
+fn joined_date_begins_with_month(token: &str) -> bool {
+    let first = token
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .next()
+        .unwrap_or_default();
+    matches!(keyword(first), Some(Word::Month(_)))
+}
+
+/// The days since 1970-01-01 on which a timestamp falls.
+pub(super) fn day_of(micros: i64) -> i64 {
+    micros.div_euclid(MICROS_PER_DAY)
+}

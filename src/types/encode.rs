@@ -1,0 +1,338 @@
+//! Elements of Arrow arrays in PostgreSQL's text form, and [`ColumnEncoder`], which resolves a column's type once a batch
+//! so that a value costs one match and no allocation. `wire` calls it for every value it sends; `session` for COPY.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array,
+    FixedSizeBinaryArray, Float32Array, Float64Array, Int16Array, Int32Array, Int64Array,
+    IntervalMonthDayNanoArray, ListArray, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+};
+use arrow::buffer::NullBuffer;
+use arrow::compute::CastOptions;
+use arrow::datatypes::{DataType, IntervalMonthDayNano};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use chrono_tz::Tz;
+
+use super::{FormatSettings, Interval, SqlType, array, datetime, digits, encode_binary, floats};
+use crate::{Error, Result};
+
+/// How values are sent: the format codes 0 and 1 of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WireFormat {
+    /// Format code 0.
+    Text,
+    /// Format code 1.
+    Binary,
+}
+
+/// Appends the elements of one Arrow array in text or binary form.
+#[derive(Debug)]
+pub struct ColumnEncoder {
+    nulls: Option<NullBuffer>,
+    source: Source,
+    format: WireFormat,
+}
+
+/// An array, and what its type needs for printing.
+#[derive(Debug)]
+pub(super) enum Source {
+    Bool(BooleanArray),
+    Int2(Int16Array),
+    Int4(Int32Array),
+    Int8(Int64Array),
+    /// oid, regclass.
+    Oid(Int64Array),
+    Float4(Float32Array),
+    Float8(Float64Array),
+    Decimal128 {
+        array: Decimal128Array,
+        scale: u8,
+        trim: bool,
+    },
+    Decimal256 {
+        array: Decimal256Array,
+        scale: u8,
+        trim: bool,
+    },
+    Text(StringArray),
+    Jsonb(StringArray),
+    Bytes(BinaryArray),
+    Date(Date32Array),
+    Time(Time64MicrosecondArray),
+    Timestamp(TimestampMicrosecondArray),
+    TimestampTz(TimestampMicrosecondArray, Tz),
+    Interval(IntervalMonthDayNanoArray),
+    Uuid(FixedSizeBinaryArray),
+    List {
+        array: ListArray,
+        element: Box<ColumnEncoder>,
+        element_oid: u32,
+    },
+    /// int2vector: a list without braces.
+    Vector {
+        array: ListArray,
+        element: Box<ColumnEncoder>,
+    },
+    Null,
+}
+
+impl ColumnEncoder {
+    /// Prepares a column of one batch. An array of another Arrow type than the SQL type's own is cast, once.
+    /// Errors: XX000 when the array cannot carry the type.
+    pub fn new(
+        ty: &SqlType,
+        array: &ArrayRef,
+        format: WireFormat,
+        settings: &FormatSettings,
+    ) -> Result<ColumnEncoder> {
+        let array = carried(ty, array)?;
+        let source = Source::new(ty, &array, format, settings)?;
+        Ok(ColumnEncoder {
+            nulls: array.logical_nulls(),
+            source,
+            format,
+        })
+    }
+
+    /// Appends the value of a row; appends nothing and answers `false` when it is NULL.
+    #[inline]
+    pub fn encode(&self, row: usize, out: &mut Vec<u8>) -> bool {
+        if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            return false;
+        }
+        match self.format {
+            WireFormat::Text => self.source.put_text(row, out),
+            WireFormat::Binary => encode_binary::put(&self.source, row, out),
+        }
+        true
+    }
+
+    /// Appends the value of a row as DataRow holds it: its length as i32 BE, then the value; -1 for NULL.
+    #[inline]
+    pub fn encode_field(&self, row: usize, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&(-1_i32).to_be_bytes());
+        if self.encode(row, out) {
+            let length = (out.len() - start - 4) as i32; // a value of 2 GiB is above every limit
+            out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+        }
+    }
+}
+
+/// The array as the Arrow type that [`Source::new`] takes for the SQL type.
+fn carried(ty: &SqlType, array: &ArrayRef) -> Result<ArrayRef> {
+    let expected = ty.arrow_type();
+    let found = array.data_type();
+    let fits = match (&expected, found) {
+        // Decimals bring their own scale.
+        (
+            DataType::Decimal128(..) | DataType::Decimal256(..),
+            DataType::Decimal128(..) | DataType::Decimal256(..),
+        ) => true,
+        (DataType::List(_), DataType::List(_)) => true,
+        (expected, found) => expected == found,
+    };
+    if fits || *found == DataType::Null {
+        return Ok(Arc::clone(array));
+    }
+    let options = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
+    match arrow::compute::cast_with_options(array, &expected, &options) {
+        Ok(cast) => Ok(cast),
+        Err(_) if expected == DataType::Utf8 => displayed(array),
+        Err(error) => Err(Error::internal(format!(
+            "a column of type {ty} is carried by {found}: {error}"
+        ))),
+    }
+}
+
+/// Text of what PostgreSQL has no type for (structs, maps), as Arrow displays it.
+fn displayed(array: &ArrayRef) -> Result<ArrayRef> {
+    let options = FormatOptions::default();
+    let formatter = ArrayFormatter::try_new(array.as_ref(), &options)
+        .map_err(|error| Error::internal(format!("{} cannot be shown: {error}", array.data_type())))?;
+    let texts = (0..array.len()).map(|row| array.is_valid(row).then(|| formatter.value(row).to_string()));
+    Ok(Arc::new(texts.collect::<StringArray>()))
+}
+
+impl Source {
+    fn new(ty: &SqlType, array: &ArrayRef, format: WireFormat, settings: &FormatSettings) -> Result<Source> {
+        if *array.data_type() == DataType::Null {
+            return Ok(Source::Null);
+        }
+        Ok(match ty {
+            SqlType::Bool => Source::Bool(array.as_boolean().clone()),
+            SqlType::Int2 => Source::Int2(array.as_primitive().clone()),
+            SqlType::Int4 => Source::Int4(array.as_primitive().clone()),
+            SqlType::Int8 => Source::Int8(array.as_primitive().clone()),
+            SqlType::Oid | SqlType::Regclass => Source::Oid(array.as_primitive().clone()),
+            SqlType::Float4 => Source::Float4(array.as_primitive().clone()),
+            SqlType::Float8 => Source::Float8(array.as_primitive().clone()),
+            SqlType::Numeric(size) => Source::of_decimal(array, size.is_none())?,
+            SqlType::Text
+            | SqlType::Varchar(_)
+            | SqlType::Char(_)
+            | SqlType::Json
+            | SqlType::Name
+            | SqlType::InternalChar
+            | SqlType::Unknown => Source::Text(array.as_string().clone()),
+            SqlType::Jsonb => Source::Jsonb(array.as_string().clone()),
+            SqlType::Bytea => Source::Bytes(array.as_binary().clone()),
+            SqlType::Date => Source::Date(array.as_primitive().clone()),
+            SqlType::Time => Source::Time(array.as_primitive().clone()),
+            SqlType::Timestamp => Source::Timestamp(array.as_primitive().clone()),
+            SqlType::TimestampTz => Source::TimestampTz(array.as_primitive().clone(), settings.time_zone),
+            SqlType::Interval => Source::Interval(array.as_primitive().clone()),
+            SqlType::Uuid => Source::Uuid(array.as_fixed_size_binary().clone()),
+            SqlType::Array(element) => {
+                let array: ListArray = array.as_list().clone();
+                let element_oid = element.oid();
+                let element = Box::new(ColumnEncoder::new(element, array.values(), format, settings)?);
+                Source::List {
+                    array,
+                    element,
+                    element_oid,
+                }
+            }
+            SqlType::Int2Vector => {
+                let array: ListArray = array.as_list().clone();
+                let element = Box::new(ColumnEncoder::new(
+                    &SqlType::Int2,
+                    array.values(),
+                    format,
+                    settings,
+                )?);
+                Source::Vector { array, element }
+            }
+            SqlType::Void => Source::Null,
+        })
+    }
+
+    fn of_decimal(array: &ArrayRef, trim: bool) -> Result<Source> {
+        match array.data_type() {
+            DataType::Decimal128(_, scale @ 0..) => Ok(Source::Decimal128 {
+                array: array.as_primitive().clone(),
+                scale: scale.unsigned_abs(),
+                trim,
+            }),
+            DataType::Decimal256(_, scale @ 0..) => Ok(Source::Decimal256 {
+                array: array.as_primitive().clone(),
+                scale: scale.unsigned_abs(),
+                trim,
+            }),
+            other => Err(Error::internal(format!(
+                "a column of type numeric is carried by {other}"
+            ))),
+        }
+    }
+
+    #[inline]
+    fn put_text(&self, row: usize, out: &mut Vec<u8>) {
+        match self {
+            Source::Bool(array) => out.push(if array.value(row) { b't' } else { b'f' }),
+            Source::Int2(array) => digits::put_i64(out, i64::from(array.value(row))),
+            Source::Int4(array) => digits::put_i64(out, i64::from(array.value(row))),
+            Source::Int8(array) | Source::Oid(array) => digits::put_i64(out, array.value(row)),
+            Source::Float4(array) => floats::put_f32(out, array.value(row)),
+            Source::Float8(array) => floats::put_f64(out, array.value(row)),
+            Source::Decimal128 { array, scale, trim } => {
+                let start = out.len();
+                digits::put_decimal128(out, array.value(row), *scale);
+                if *trim {
+                    digits::trim_fraction(out, start);
+                }
+            }
+            Source::Decimal256 { array, scale, trim } => {
+                let start = out.len();
+                digits::put_decimal256(out, array.value(row), *scale);
+                if *trim {
+                    digits::trim_fraction(out, start);
+                }
+            }
+            Source::Text(array) | Source::Jsonb(array) => out.extend_from_slice(array.value(row).as_bytes()),
+            Source::Bytes(array) => put_hex(out, array.value(row)),
+            Source::Date(array) => datetime::put_date(out, array.value(row)),
+            Source::Time(array) => datetime::put_time(out, array.value(row)),
+            Source::Timestamp(array) => datetime::put_timestamp(out, array.value(row)),
+            Source::TimestampTz(array, zone) => datetime::put_timestamptz(out, array.value(row), *zone),
+            Source::Interval(array) => interval_of(array.value(row)).put(out),
+            Source::Uuid(array) => put_uuid(out, array.value(row)),
+            Source::List { array, element, .. } => {
+                out.push(b'{');
+                put_elements(out, array, element, row, b',', true);
+                out.push(b'}');
+            }
+            Source::Vector { array, element } => put_elements(out, array, element, row, b' ', false),
+            Source::Null => {}
+        }
+    }
+}
+
+/// The positions in the list's values that a row's elements take.
+#[inline]
+pub(super) fn element_rows(array: &ListArray, row: usize) -> std::ops::Range<usize> {
+    let offsets = array.value_offsets();
+    offsets[row] as usize..offsets[row + 1] as usize
+}
+
+fn put_elements(
+    out: &mut Vec<u8>,
+    array: &ListArray,
+    element: &ColumnEncoder,
+    row: usize,
+    between: u8,
+    quoted: bool,
+) {
+    for (i, element_row) in element_rows(array, row).enumerate() {
+        if i > 0 {
+            out.push(between);
+        }
+        let start = out.len();
+        if !element.encode(element_row, out) {
+            out.extend_from_slice(b"NULL");
+        } else if quoted {
+            array::quote_element(out, start);
+        }
+    }
+}
+
+/// Arrow's interval as PostgreSQL counts it.
+#[inline]
+pub(super) fn interval_of(value: IntervalMonthDayNano) -> Interval {
+    Interval {
+        months: value.months,
+        days: value.days,
+        microseconds: value.nanoseconds / 1_000,
+    }
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// Appends bytea: `\x0aff`.
+#[inline]
+pub(super) fn put_hex(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.reserve(bytes.len() * 2 + 2);
+    out.extend_from_slice(b"\\x");
+    for byte in bytes {
+        out.extend_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+    }
+}
+
+/// Appends a uuid in its groups of 8-4-4-4-12 digits.
+#[inline]
+pub(super) fn put_uuid(out: &mut Vec<u8>, bytes: &[u8]) {
+    let mut text = [b'-'; 36];
+    let mut at = 0;
+    for (i, byte) in bytes.iter().take(16).enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            at += 1;
+        }
+        text[at] = HEX[usize::from(byte >> 4)];
+        text[at + 1] = HEX[usize::from(byte & 15)];
+        at += 2;
+    }
+    out.extend_from_slice(&text);
+}

@@ -1,0 +1,212 @@
+//! Text → `Value`, one function a type, as PostgreSQL's input functions read it. Called by `Value::parse` alone.
+
+use super::numeric::is_space;
+use super::sql_type::BARE_NUMERIC_SCALE;
+use super::{
+    FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats, json, strings,
+};
+use crate::{Error, Result};
+
+/// Reads the text form of `ty`.
+pub(super) fn parse(text: &str, ty: &SqlType, settings: &FormatSettings) -> Result<Value> {
+    let zone = settings.time_zone;
+    Ok(match ty {
+        SqlType::Bool => Value::Bool(parse_bool(text)?),
+        SqlType::Int2 => Value::Int(parse_integer(text, ty, i64::from(i16::MIN), i64::from(i16::MAX))?),
+        SqlType::Int4 => Value::Int(parse_integer(text, ty, i64::from(i32::MIN), i64::from(i32::MAX))?),
+        SqlType::Int8 => Value::Int(parse_integer(text, ty, i64::MIN, i64::MAX)?),
+        SqlType::Oid => {
+            Value::Int(parse_integer(text, ty, i64::from(i32::MIN), i64::from(u32::MAX))? & 0xFFFF_FFFF)
+        }
+        SqlType::Regclass => Value::Int(parse_regclass(text)?),
+        SqlType::Float4 => Value::Float4(floats::parse_f32(text)?),
+        SqlType::Float8 => Value::Float8(floats::parse_f64(text)?),
+        SqlType::Numeric(Some(size)) => {
+            // Rounded at once, so that no number of written digits is too many.
+            let rounded = Numeric::parse_rounded(text, size.scale);
+            return rounded
+                .and_then(|number| number.fit(Some(*size)))
+                .map(Value::Numeric)
+                .map_err(|error| match error {
+                    Error::NumericOutOfRange { detail: None, .. } => super::numeric::field_overflow(*size),
+                    error => error,
+                });
+        }
+        SqlType::Numeric(None) => Value::Numeric(
+            Numeric::parse(text)
+                .or_else(|_| Numeric::parse_rounded(text, BARE_NUMERIC_SCALE.unsigned_abs()))?,
+        ),
+        SqlType::Text => Value::Text(strings::checked(text)?),
+        SqlType::Unknown | SqlType::Void => Value::Unknown(strings::checked(text)?),
+        SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
+            Value::Text(strings::fit(strings::checked(text)?, ty)?)
+        }
+        SqlType::Bytea => Value::Bytes(parse_bytea(text)?),
+        SqlType::Date => Value::Date(datetime_input::parse_date(text, zone)?),
+        SqlType::Time => Value::Time(datetime_input::parse_time(text, zone)?),
+        SqlType::Timestamp => Value::Timestamp(datetime_input::parse_timestamp(text, zone)?),
+        SqlType::TimestampTz => Value::TimestampTz(datetime_input::parse_timestamptz(text, zone)?),
+        SqlType::Interval => Value::Interval(Interval::parse(text)?),
+        SqlType::Uuid => Value::Uuid(parse_uuid(text)?),
+        SqlType::Json => {
+            json::check(text)?;
+            Value::Text(text.to_string())
+        }
+        SqlType::Jsonb => Value::Text(json::normalize(text)?),
+        SqlType::Array(element) => Value::Array(array::parse(text, element, settings)?),
+        SqlType::Int2Vector => {
+            let elements = text.split(is_space).filter(|element| !element.is_empty());
+            Value::Array(
+                elements
+                    .map(|element| parse(element, &SqlType::Int2, settings))
+                    .collect::<Result<_>>()?,
+            )
+        }
+    })
+}
+
+fn invalid(text: &str, ty: &SqlType) -> Error {
+    Error::InvalidText {
+        type_name: ty.base_name().to_string(),
+        value: text.to_string(),
+    }
+}
+
+/// Any unambiguous beginning of true, false, yes, no, on, off; 1 and 0.
+fn parse_bool(text: &str) -> Result<bool> {
+    let word = text.trim_matches(is_space).to_ascii_lowercase();
+    let begins = |whole: &str, least: usize| word.len() >= least && whole.starts_with(&word);
+    if begins("true", 1) || begins("yes", 1) || begins("on", 2) || word == "1" {
+        Ok(true)
+    } else if begins("false", 1) || begins("no", 1) || begins("off", 2) || word == "0" {
+        Ok(false)
+    } else {
+        Err(invalid(text, &SqlType::Bool))
+    }
+}
+
+fn parse_integer(text: &str, ty: &SqlType, min: i64, max: i64) -> Result<i64> {
+    let trimmed = text.trim_matches(is_space);
+    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(invalid(text, ty));
+    }
+    trimmed
+        .parse()
+        .ok()
+        .filter(|value| (min..=max).contains(value))
+        .ok_or_else(|| Error::NumericOutOfRange {
+            message: format!("value \"{text}\" is out of range for type {}", ty.base_name()),
+            detail: None,
+        })
+}
+
+/// Only the number of a relation is a constant; names are looked up by whoever knows the catalog.
+fn parse_regclass(text: &str) -> Result<i64> {
+    if text == "-" {
+        return Ok(0);
+    }
+    text.parse::<u32>()
+        .map(i64::from)
+        .map_err(|_| Error::UndefinedTable {
+            name: text.to_string(),
+            nearest: None,
+        })
+}
+
+/// `\x0aff`, blanks between bytes allowed; else bytes as they are, with `\\` and `\ooo`.
+fn parse_bytea(text: &str) -> Result<Vec<u8>> {
+    match text.strip_prefix("\\x") {
+        Some(hex) => parse_hex(hex),
+        None => parse_escaped(text.as_bytes()),
+    }
+}
+
+fn parse_hex(hex: &str) -> Result<Vec<u8>> {
+    let odd = || Error::InvalidParameter {
+        message: "invalid hexadecimal data: odd number of digits".to_string(),
+        hint: None,
+    };
+    let mut bytes = Vec::with_capacity(hex.len() / 2);
+    let mut chars = hex.chars();
+    while let Some(high) = chars.next() {
+        if is_space(high) {
+            continue;
+        }
+        let high = hex_digit(high)?;
+        let low = hex_digit(chars.next().ok_or_else(odd)?)?;
+        bytes.push(high << 4 | low);
+    }
+    Ok(bytes)
+}
+
+fn hex_digit(digit: char) -> Result<u8> {
+    let value = digit.to_digit(16).and_then(|value| u8::try_from(value).ok());
+    value.ok_or_else(|| Error::InvalidParameter {
+        message: format!("invalid hexadecimal digit: \"{digit}\""),
+        hint: None,
+    })
+}
+
+fn parse_escaped(text: &[u8]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [byte, after @ ..] = rest {
+        rest = match rest {
+            [b'\\', b'\\', after @ ..] => {
+                bytes.push(b'\\');
+                after
+            }
+            [
+                b'\\',
+                a @ b'0'..=b'3',
+                b @ b'0'..=b'7',
+                c @ b'0'..=b'7',
+                after @ ..,
+            ] => {
+                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                after
+            }
+            [b'\\', ..] => {
+                return Err(Error::DataException {
+                    state: "22P02",
+                    message: "invalid input syntax for type bytea".to_string(),
+                });
+            }
+            _ => {
+                bytes.push(*byte);
+                after
+            }
+        };
+    }
+    Ok(bytes)
+}
+
+/// 32 hex digits, a dash allowed behind every four, all of it in braces or not.
+fn parse_uuid(text: &str) -> Result<[u8; 16]> {
+    let fail = || invalid(text, &SqlType::Uuid);
+    let inner = match text.strip_prefix('{') {
+        Some(inner) => inner.strip_suffix('}').ok_or_else(fail)?,
+        None => text,
+    };
+    let mut uuid = [0; 16];
+    let mut bytes = inner.bytes().peekable();
+    for i in 0..16 {
+        let mut digit = || {
+            let digit = char::from(bytes.next()?).to_digit(16)?;
+            u8::try_from(digit).ok()
+        };
+        uuid[i] = digit()
+            .zip(digit())
+            .map(|(high, low)| high << 4 | low)
+            .ok_or_else(fail)?;
+        if i % 2 == 1 && i < 15 {
+            bytes.next_if_eq(&b'-');
+        }
+    }
+    if bytes.next().is_some() {
+        Err(fail())
+    } else {
+        Ok(uuid)
+    }
+}

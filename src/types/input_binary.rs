@@ -1,0 +1,227 @@
+//! Binary parameters → `Value`, as PostgreSQL's receive functions read them. Called by `Value::from_binary` alone.
+
+use super::datetime::MICROS_PER_DAY;
+use super::{Interval, Numeric, SqlType, Value, json, strings};
+use crate::{Error, Result};
+
+/// Microseconds from 1970-01-01 to 2000-01-01, where PostgreSQL's binary timestamps begin.
+pub(super) const EPOCH_MICROS: i64 = 10_957 * MICROS_PER_DAY;
+/// Days from 1970-01-01 to 2000-01-01.
+pub(super) const EPOCH_DAYS: i32 = 10_957;
+
+/// Signs of a binary numeric.
+pub(super) const NUMERIC_NEGATIVE: u16 = 0x4000;
+pub(super) const NUMERIC_NAN: u16 = 0xC000;
+pub(super) const NUMERIC_INFINITY: u16 = 0xD000;
+pub(super) const NUMERIC_NEGATIVE_INFINITY: u16 = 0xF000;
+/// The most base-10000 digits that a number we hold can have, and more.
+const NUMERIC_GROUPS_MAX: usize = 4_096;
+
+/// Reads the binary form of `ty`.
+pub(super) fn read(bytes: &[u8], ty: &SqlType, parameter: usize) -> Result<Value> {
+    let damaged = || Error::InvalidBinary { parameter };
+    Ok(match ty {
+        SqlType::Bool => Value::Bool(fixed::<1>(bytes).ok_or_else(damaged)?[0] != 0),
+        SqlType::Int2 => Value::Int(i64::from(i16::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
+        SqlType::Int4 => Value::Int(i64::from(i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
+        SqlType::Int8 => Value::Int(i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
+        SqlType::Oid | SqlType::Regclass => {
+            Value::Int(i64::from(u32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)))
+        }
+        SqlType::Float4 => Value::Float4(f32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
+        SqlType::Float8 => Value::Float8(f64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
+        SqlType::Numeric(size) => {
+            let number = read_numeric(bytes).ok_or_else(damaged)??;
+            Value::Numeric(if size.is_some() {
+                number.fit(*size)?
+            } else {
+                number
+            })
+        }
+        SqlType::Text => Value::Text(utf8(bytes)?),
+        SqlType::Unknown | SqlType::Void => Value::Unknown(utf8(bytes)?),
+        SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
+            Value::Text(strings::fit(utf8(bytes)?, ty)?)
+        }
+        SqlType::Json => {
+            let text = utf8(bytes)?;
+            json::check(&text)?;
+            Value::Text(text)
+        }
+        SqlType::Jsonb => match bytes {
+            [1, text @ ..] => Value::Text(json::normalize(&utf8(text)?)?),
+            _ => return Err(damaged()),
+        },
+        SqlType::Bytea => Value::Bytes(bytes.to_vec()),
+        SqlType::Date => Value::Date(match i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?) {
+            infinite @ (i32::MIN | i32::MAX) => infinite,
+            days => days.checked_add(EPOCH_DAYS).ok_or_else(|| overflow("date"))?,
+        }),
+        SqlType::Time => {
+            let micros = i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?);
+            if !(0..=MICROS_PER_DAY).contains(&micros) {
+                return Err(overflow("time"));
+            }
+            Value::Time(micros)
+        }
+        SqlType::Timestamp => Value::Timestamp(read_timestamp(bytes).ok_or_else(damaged)??),
+        SqlType::TimestampTz => Value::TimestampTz(read_timestamp(bytes).ok_or_else(damaged)??),
+        SqlType::Interval => {
+            let bytes: [u8; 16] = fixed(bytes).ok_or_else(damaged)?;
+            let (micros, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
+            let (days, rest) = rest.split_first_chunk().ok_or_else(damaged)?;
+            let microseconds = i64::from_be_bytes(*micros);
+            if microseconds.unsigned_abs() > super::interval::MICROS_MAX.unsigned_abs() {
+                return Err(overflow("interval"));
+            }
+            Value::Interval(Interval {
+                months: i32::from_be_bytes(fixed(rest).ok_or_else(damaged)?),
+                days: i32::from_be_bytes(*days),
+                microseconds,
+            })
+        }
+        SqlType::Uuid => Value::Uuid(fixed(bytes).ok_or_else(damaged)?),
+        SqlType::Array(element) => Value::Array(read_array(bytes, element, parameter)?),
+        SqlType::Int2Vector => Value::Array(read_array(bytes, &SqlType::Int2, parameter)?),
+    })
+}
+
+fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
+    bytes.try_into().ok()
+}
+
+fn overflow(what: &str) -> Error {
+    Error::DatetimeOverflow {
+        message: format!("{what} out of range"),
+    }
+}
+
+/// The text of the bytes. Errors: 22021, naming the first bytes that are no character.
+fn utf8(bytes: &[u8]) -> Result<String> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => strings::checked(text),
+        Err(error) => {
+            let start = error.valid_up_to();
+            let end = start + error.error_len().unwrap_or(bytes.len() - start).clamp(1, 4);
+            let wrong = bytes[start..end.min(bytes.len())]
+                .iter()
+                .map(|byte| format!("0x{byte:02x}"));
+            Err(Error::InvalidUtf8 {
+                bytes: wrong.collect::<Vec<_>>().join(" "),
+            })
+        }
+    }
+}
+
+fn read_timestamp(bytes: &[u8]) -> Option<Result<i64>> {
+    Some(match i64::from_be_bytes(fixed(bytes)?) {
+        infinite @ (i64::MIN | i64::MAX) => Ok(infinite),
+        micros => micros
+            .checked_add(EPOCH_MICROS)
+            .filter(|micros| *micros != i64::MAX)
+            .ok_or_else(|| overflow("timestamp")),
+    })
+}
+
+/// Base-10000 digits, the weight of the first, sign, and how many decimals show. `None`: damaged.
+fn read_numeric(bytes: &[u8]) -> Option<Result<Numeric>> {
+    let (header, digits) = bytes.split_first_chunk::<8>()?;
+    let word = |i: usize| u16::from_be_bytes([header[i * 2], header[i * 2 + 1]]);
+    let (count, weight, sign, scale) = (
+        usize::from(word(0)),
+        i32::from(word(1) as i16),
+        word(2),
+        usize::from(word(3)),
+    );
+    match sign {
+        NUMERIC_NAN => return Some(Ok(Numeric::NaN)),
+        NUMERIC_INFINITY => return Some(Ok(Numeric::Infinity)),
+        NUMERIC_NEGATIVE_INFINITY => return Some(Ok(Numeric::NegativeInfinity)),
+        0 | NUMERIC_NEGATIVE => {}
+        _ => return None,
+    }
+    if digits.len() != count * 2
+        || count > NUMERIC_GROUPS_MAX
+        || weight.unsigned_abs() as usize > NUMERIC_GROUPS_MAX
+    {
+        return None;
+    }
+    let groups: Vec<u16> = digits
+        .chunks_exact(2)
+        .map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
+        .collect();
+    if groups.iter().any(|group| *group > 9_999) {
+        return None;
+    }
+    let group = |i: i32| {
+        usize::try_from(i)
+            .ok()
+            .and_then(|i| groups.get(i))
+            .copied()
+            .unwrap_or(0)
+    };
+    let mut text = String::with_capacity(count * 4 + scale + 4);
+    text.push_str(if sign == NUMERIC_NEGATIVE { "-0" } else { "0" });
+    for i in 0..=weight {
+        text.push_str(&format!("{:04}", group(i)));
+    }
+    if scale > 0 {
+        text.push('.');
+        let point = text.len();
+        let mut i = weight + 1;
+        while text.len() - point < scale {
+            text.push_str(&format!("{:04}", group(i)));
+            i += 1;
+        }
+        text.truncate(point + scale);
+    }
+    Some(Numeric::parse(&text))
+}
+
+fn read_array(bytes: &[u8], element: &SqlType, parameter: usize) -> Result<Vec<Value>> {
+    let damaged = || Error::InvalidBinary { parameter };
+    let mut rest = bytes;
+    let mut word = || {
+        let (word, after) = rest.split_first_chunk::<4>()?;
+        rest = after;
+        Some(i32::from_be_bytes(*word))
+    };
+    let dimensions = word().ok_or_else(damaged)?;
+    let (_has_null, _element_oid) = (word().ok_or_else(damaged)?, word().ok_or_else(damaged)?);
+    match dimensions {
+        0 => return Ok(Vec::new()),
+        1 => {}
+        _ => {
+            return Err(Error::FeatureNotSupported {
+                feature: "an array of more than one dimension".to_string(),
+                hint: None,
+            });
+        }
+    }
+    let count = word()
+        .and_then(|count| usize::try_from(count).ok())
+        .ok_or_else(damaged)?;
+    let _lower_bound = word().ok_or_else(damaged)?;
+    if count > rest.len() / 4 {
+        return Err(damaged());
+    }
+    let mut elements = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (length, after) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        rest = after;
+        match i32::from_be_bytes(*length) {
+            -1 => elements.push(Value::Null),
+            length => {
+                let length = usize::try_from(length).map_err(|_| damaged())?;
+                let (data, after) = rest.split_at_checked(length).ok_or_else(damaged)?;
+                rest = after;
+                elements.push(read(data, element, parameter)?);
+            }
+        }
+    }
+    if rest.is_empty() {
+        Ok(elements)
+    } else {
+        Err(damaged())
+    }
+}
