@@ -72,6 +72,9 @@ pub enum Error {
     /// A setting that does not exist.
     #[error("unrecognized configuration parameter \"{name}\"")]
     UndefinedSetting { name: String, nearest: Option<String> },
+    /// A setting that SET cannot change (55P02); `restart`: the server's command line can.
+    #[error("parameter \"{name}\" cannot be changed{}", if *restart { " without restarting the server" } else { "" })]
+    ReadOnlySetting { name: String, restart: bool },
 
     // ---- types and values ---------------------------------------------------------------------------------------
     /// An expression of the wrong type (42804).
@@ -210,12 +213,36 @@ pub enum Error {
     /// `statement_timeout` passed (57014).
     #[error("canceling statement due to statement timeout")]
     StatementTimeout,
+    /// The client has gone away while its statement ran (08006); nobody is left to read this.
+    #[error("connection to client lost")]
+    ClientGone,
+    /// A session idle for longer than its time limit (25P03 in a transaction, 57P05 outside).
+    #[error("terminating connection due to {} timeout", if *in_transaction { "idle-in-transaction" } else { "idle-session" })]
+    IdleTimeout { in_transaction: bool },
+    /// A statement outside a block that lost race after race for the same key (55P03).
+    #[error("could not obtain lock on row after {attempts} attempts")]
+    Contention { attempts: usize },
+    /// Something that is not in the state the statement needs (55000).
+    #[error("{message}")]
+    NotInState { message: String },
+    /// A client above `max_connections` (53300).
+    #[error("sorry, too many clients already")]
+    TooManyClients,
+    /// A start-up packet without a user (28000).
+    #[error("{message}")]
+    InvalidAuthorization { message: String },
     /// A prepared statement that does not exist (26000).
     #[error("prepared statement \"{name}\" does not exist")]
     UndefinedStatement { name: String },
     /// A portal that does not exist (34000).
     #[error("portal \"{name}\" does not exist")]
     UndefinedPortal { name: String },
+    /// A cursor that does not exist (34000).
+    #[error("cursor \"{name}\" does not exist")]
+    UndefinedCursor { name: String },
+    /// A prepared statement whose result has changed since it was described (0A000).
+    #[error("cached plan must not change result type")]
+    PlanChanged { hint: Option<String> },
     /// A message that breaks the protocol (08P01).
     #[error("{message}")]
     ProtocolViolation { message: String },
@@ -364,8 +391,17 @@ impl Error {
             Error::Corrupt { .. } => "XX001",
             Error::Io { .. } => "58030",
             Error::QueryCanceled | Error::StatementTimeout => "57014",
+            Error::ReadOnlySetting { .. } => "55P02",
+            Error::ClientGone => "08006",
+            Error::IdleTimeout { in_transaction: true } => "25P03",
+            Error::IdleTimeout { in_transaction: false } => "57P05",
+            Error::Contention { .. } => "55P03",
+            Error::NotInState { .. } => "55000",
+            Error::TooManyClients => "53300",
+            Error::InvalidAuthorization { .. } => "28000",
             Error::UndefinedStatement { .. } => "26000",
-            Error::UndefinedPortal { .. } => "34000",
+            Error::UndefinedPortal { .. } | Error::UndefinedCursor { .. } => "34000",
+            Error::PlanChanged { .. } => "0A000",
             Error::ProtocolViolation { .. } => "08P01",
             Error::Internal { .. } => "XX000",
         }
@@ -411,6 +447,7 @@ impl Error {
             | Error::InvalidStatement { hint, .. }
             | Error::DatatypeMismatch { hint, .. }
             | Error::InvalidParameter { hint, .. }
+            | Error::PlanChanged { hint }
             | Error::FeatureNotSupported { hint, .. } => hint.clone(),
             Error::FullScan { hint, .. } | Error::LimitExceeded { hint, .. } => Some(hint.clone()),
             Error::TooManyKeys { .. } => Some(

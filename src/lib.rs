@@ -41,5 +41,6 @@ pub mod wire;
 #[cfg(test)]
 mod tidy;
 
-
 pub use error::{Error, Result};
+pub use store::StoreKind;
+pub use wire::{Server, ServerOptions};

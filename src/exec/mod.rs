@@ -7,4 +7,6 @@ pub mod scan;
 mod settings;
 
 pub use context::{Notice, OutputColumn, StatementContext};
-pub use settings::Settings;
+pub use settings::{
+    SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, Settings, definitions, severity_rank,
+};

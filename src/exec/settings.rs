@@ -1,17 +1,28 @@
-//! The session's settings: one row a setting (name, default, what it means, how it is checked), read by SET, SHOW,
-//! RESET, pg_settings and the README's table. Statements read the typed fields.
+//! The session's settings: one row a setting in `definitions`, read by SET, SHOW, RESET, pg_settings and the README's
+//! table. A `Settings` holds every value as text and, typed, those that statements read. Knows nothing of SQL text.
+
+mod definitions;
+mod value;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use chrono_tz::Tz;
 
+use crate::catalog::nearest_name;
 use crate::plan::FullScanPolicy;
 use crate::table::Limits;
+use crate::types::FormatSettings;
+use crate::{Error, Result};
+pub use definitions::{SERVER_VERSION, SettingDef, SettingScope, definitions};
+use value::{display, normalize};
 
-/// The settings a statement reads, typed.
+/// Every setting of a session. Cloned to be changed; statements hold it by `Arc`.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// TimeZone.
     pub time_zone: Tz,
-    /// search_path.
+    /// search_path, `"$user"` left out.
     pub search_path: Vec<String>,
     /// keyspan.full_scan.
     pub full_scan: FullScanPolicy,
@@ -19,10 +30,373 @@ pub struct Settings {
     pub multi_get_keys_max: usize,
     /// keyspan.ranges_max.
     pub ranges_max: usize,
-    /// keyspan.key_column_bytes_max, keyspan.key_bytes_max, keyspan.value_bytes_max.
-    pub limits: Limits,
     /// statement_timeout in milliseconds; 0: none.
     pub statement_timeout_ms: u64,
+    /// idle_in_transaction_session_timeout in milliseconds; 0: none.
+    pub idle_in_transaction_timeout_ms: u64,
+    /// idle_session_timeout in milliseconds; 0: none.
+    pub idle_session_timeout_ms: u64,
     /// synchronous_commit: `false` answers before the commit is durable.
     pub synchronous_commit: bool,
+    /// default_transaction_read_only.
+    pub default_transaction_read_only: bool,
+    /// keyspan.key_column_bytes_max, keyspan.key_bytes_max, keyspan.value_bytes_max.
+    pub limits: Limits,
+    /// keyspan.transaction_bytes_max.
+    pub transaction_bytes_max: usize,
+    /// keyspan.query_memory_bytes_max.
+    pub query_memory_bytes_max: usize,
+    /// keyspan.message_bytes_max.
+    pub message_bytes_max: usize,
+    /// Text of each setting, in the order of `definitions`; numbers in their base unit.
+    values: Vec<Arc<str>>,
+    /// Settings of the client's own (`app.user`), which PostgreSQL allows under any prefix.
+    custom: BTreeMap<String, String>,
+    /// What `set_config` asked for while a statement ran.
+    requested: Arc<Mutex<Vec<SettingChange>>>,
+}
+
+/// A change that `set_config` asks for; the session applies it when the statement has succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingChange {
+    /// The setting.
+    pub name: String,
+    /// Its new value.
+    pub value: String,
+    /// Until the end of the transaction only.
+    pub local: bool,
+}
+
+/// One setting as SHOW ALL and pg_settings list it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingRow {
+    /// Its name.
+    pub name: String,
+    /// Its value, as SHOW prints it.
+    pub value: String,
+    /// Its row in the table of settings; `None` for settings of the client's own.
+    pub def: Option<&'static SettingDef>,
+}
+
+impl Settings {
+    /// The defaults, with the values that the server was started with. Errors: as `set`.
+    pub fn with_server_values(values: &[(&str, String)]) -> Result<Settings> {
+        let mut settings = Settings::defaults();
+        for (name, value) in values {
+            settings.set_internal(name, value)?;
+        }
+        Ok(settings)
+    }
+
+    /// Sets a setting as SET does. Several values are a list (`search_path`). Errors: 42704 for an unknown name with
+    /// the nearest one, 22023 for a value that is not allowed, 55P02 for a setting that SET cannot change.
+    pub fn set(&mut self, name: &str, values: &[String]) -> Result<()> {
+        let Some((index, def)) = find(name) else {
+            return self.set_custom(name, values);
+        };
+        match def.scope {
+            SettingScope::Session => {}
+            SettingScope::Server => return Err(read_only(def.name, true)),
+            SettingScope::Internal => return Err(read_only(def.name, false)),
+        }
+        let value = normalize(def, values)?;
+        self.values[index] = value.into();
+        self.derive();
+        Ok(())
+    }
+
+    /// Sets any setting, whoever may change it. For the server's start and the session's own bookkeeping.
+    pub fn set_internal(&mut self, name: &str, value: &str) -> Result<()> {
+        let (index, def) = find(name).ok_or_else(|| undefined(name))?;
+        self.values[index] = normalize(def, &[value.to_string()])?.into();
+        self.derive();
+        Ok(())
+    }
+
+    /// Takes back the value that `defaults` has. Errors: as `set`.
+    pub fn reset(&mut self, name: &str, defaults: &Settings) -> Result<()> {
+        let Some((index, def)) = find(name) else {
+            is_custom(name).then_some(()).ok_or_else(|| undefined(name))?;
+            self.custom.remove(&name.to_lowercase());
+            return Ok(());
+        };
+        match def.scope {
+            SettingScope::Session => {}
+            SettingScope::Server => return Err(read_only(def.name, true)),
+            SettingScope::Internal => return Err(read_only(def.name, false)),
+        }
+        self.values[index] = defaults.values[index].clone();
+        self.derive();
+        Ok(())
+    }
+
+    /// Takes back every value that a session may change.
+    pub fn reset_all(&mut self, defaults: &Settings) {
+        for (index, def) in definitions().iter().enumerate() {
+            let kept = def.name.starts_with("transaction_") || def.name == "role";
+            if def.scope == SettingScope::Session && !kept {
+                self.values[index] = defaults.values[index].clone();
+            }
+        }
+        self.custom.clear();
+        self.derive();
+    }
+
+    /// The value as SHOW prints it (`current_setting`). Errors: 42704 with the nearest name.
+    pub fn show(&self, name: &str) -> Result<String> {
+        self.get(name).ok_or_else(|| undefined(name))
+    }
+
+    /// As `show`, `None` for a setting that does not exist.
+    pub fn get(&self, name: &str) -> Option<String> {
+        match find(name) {
+            Some((index, def)) => Some(display(def, &self.values[index])),
+            None => self.custom.get(&name.to_lowercase()).cloned(),
+        }
+    }
+
+    /// Every setting, sorted by name.
+    pub fn rows(&self) -> Vec<SettingRow> {
+        let known = definitions().iter().zip(&self.values).map(|(def, value)| SettingRow {
+            name: def.name.to_string(),
+            value: display(def, value),
+            def: Some(def),
+        });
+        let custom = self.custom.iter().map(|(name, value)| SettingRow {
+            name: name.clone(),
+            value: value.clone(),
+            def: None,
+        });
+        let mut rows: Vec<_> = known.chain(custom).collect();
+        rows.sort_by_key(|row| row.name.to_lowercase());
+        rows
+    }
+
+    /// The settings that clients are told of whenever they change (ParameterStatus).
+    pub fn reported(&self) -> impl Iterator<Item = (&'static str, &Arc<str>)> {
+        definitions().iter().zip(&self.values).filter(|(def, _)| def.reported).map(|(def, value)| (def.name, value))
+    }
+
+    /// What reading and printing values depends on.
+    pub fn format(&self) -> FormatSettings {
+        FormatSettings { time_zone: self.time_zone }
+    }
+
+    /// `set_config(name, value, local)`: checks the change now and leaves it for the session to apply when the
+    /// statement has succeeded; answers the value as SHOW will print it. Errors: as `set`.
+    pub fn request_change(&self, name: &str, value: &str, local: bool) -> Result<String> {
+        let mut changed = self.clone();
+        changed.set(name, &[value.to_string()])?;
+        let change = SettingChange { name: name.to_string(), value: value.to_string(), local };
+        if let Ok(mut requested) = self.requested.lock() {
+            requested.push(change);
+        }
+        changed.show(name)
+    }
+
+    /// Collects `set_config`'s changes apart from those of the settings it was cloned from.
+    pub fn detach(&mut self) {
+        self.requested = Arc::default();
+    }
+
+    /// The changes that `set_config` asked for since the last call.
+    pub fn take_requested(&self) -> Vec<SettingChange> {
+        self.requested.lock().map(|mut requested| std::mem::take(&mut *requested)).unwrap_or_default()
+    }
+
+    /// The severity below which notices are not sent, as a rank of `severity_rank`.
+    pub fn client_min_messages_rank(&self) -> u8 {
+        severity_rank(self.value("client_min_messages"))
+    }
+
+    fn defaults() -> Settings {
+        let mut settings = Settings {
+            time_zone: Tz::UTC,
+            search_path: Vec::new(),
+            full_scan: FullScanPolicy::default(),
+            multi_get_keys_max: 0,
+            ranges_max: 0,
+            statement_timeout_ms: 0,
+            idle_in_transaction_timeout_ms: 0,
+            idle_session_timeout_ms: 0,
+            synchronous_commit: true,
+            default_transaction_read_only: false,
+            limits: Limits::default(),
+            transaction_bytes_max: 0,
+            query_memory_bytes_max: 0,
+            message_bytes_max: 0,
+            values: definitions().iter().map(|def| Arc::from(def.default)).collect(),
+            custom: BTreeMap::new(),
+            requested: Arc::default(),
+        };
+        settings.derive();
+        settings
+    }
+
+    fn set_custom(&mut self, name: &str, values: &[String]) -> Result<()> {
+        if !is_custom(name) {
+            return Err(undefined(name));
+        }
+        self.custom.insert(name.to_lowercase(), values.join(", "));
+        Ok(())
+    }
+
+    /// Reads the typed fields out of the texts, which `normalize` has checked.
+    fn derive(&mut self) {
+        self.time_zone = self.value("TimeZone").parse().unwrap_or(Tz::UTC);
+        self.search_path = value::search_path(self.value("search_path"));
+        self.full_scan = match self.value("keyspan.full_scan") {
+            "allow" => FullScanPolicy::Allow,
+            "forbid" => FullScanPolicy::Forbid,
+            _ => FullScanPolicy::Reject,
+        };
+        self.multi_get_keys_max = self.number("keyspan.multi_get_max_keys");
+        self.ranges_max = self.number("keyspan.ranges_max");
+        self.statement_timeout_ms = self.number("statement_timeout") as u64;
+        self.idle_in_transaction_timeout_ms = self.number("idle_in_transaction_session_timeout") as u64;
+        self.idle_session_timeout_ms = self.number("idle_session_timeout") as u64;
+        self.synchronous_commit = self.value("synchronous_commit") != "off";
+        self.default_transaction_read_only = self.value("default_transaction_read_only") == "on";
+        self.limits = Limits {
+            key_column_bytes_max: self.number("keyspan.key_column_bytes_max"),
+            key_bytes_max: self.number("keyspan.key_bytes_max"),
+            value_bytes_max: self.number("keyspan.value_bytes_max"),
+        };
+        self.transaction_bytes_max = self.number("keyspan.transaction_bytes_max");
+        self.query_memory_bytes_max = self.number("keyspan.query_memory_bytes_max");
+        self.message_bytes_max = self.number("keyspan.message_bytes_max");
+    }
+
+    fn value(&self, name: &str) -> &str {
+        let (index, _) = find(name).expect("typed settings have a row in the table");
+        &self.values[index]
+    }
+
+    fn number(&self, name: &str) -> usize {
+        self.value(name).parse().unwrap_or_default()
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings::defaults()
+    }
+}
+
+/// How grave a message of this severity is to a client (`client_min_messages`).
+pub fn severity_rank(severity: &str) -> u8 {
+    match severity.to_ascii_lowercase().as_str() {
+        "debug5" | "debug4" | "debug3" | "debug2" | "debug1" | "debug" => 0,
+        "log" => 1,
+        "info" | "notice" => 2,
+        "warning" => 3,
+        _ => 4,
+    }
+}
+
+fn find(name: &str) -> Option<(usize, &'static SettingDef)> {
+    definitions().iter().enumerate().find(|(_, def)| def.name.eq_ignore_ascii_case(name))
+}
+
+/// PostgreSQL takes any name with a prefix as a setting of the client's own; `keyspan.` is ours alone.
+fn is_custom(name: &str) -> bool {
+    let identifier = |part: &str| {
+        part.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && part.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
+    };
+    let parts: Vec<_> = name.split('.').collect();
+    parts.len() > 1 && parts.iter().all(|part| identifier(part)) && !parts[0].eq_ignore_ascii_case("keyspan")
+}
+
+fn read_only(name: &str, restart: bool) -> Error {
+    Error::ReadOnlySetting { name: name.to_string(), restart }
+}
+
+fn undefined(name: &str) -> Error {
+    let nearest = nearest_name(name, definitions().iter().map(|def| def.name));
+    Error::UndefinedSetting { name: name.to_string(), nearest: nearest.map(str::to_string) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(settings: &mut Settings, name: &str, value: &str) -> Result<String> {
+        settings.set(name, &[value.to_string()])?;
+        settings.show(name)
+    }
+
+    #[test]
+    fn every_default_is_a_value_of_its_setting() {
+        for def in definitions() {
+            let normalized = normalize(def, &[display(def, def.default)]);
+            assert_eq!(normalized.as_deref(), Ok(def.default), "{}", def.name);
+        }
+    }
+
+    #[test]
+    fn values_print_as_postgresql_prints_them() {
+        let mut settings = Settings::default();
+        assert_eq!(set(&mut settings, "STATEMENT_TIMEOUT", "5s").unwrap(), "5s");
+        assert_eq!(settings.statement_timeout_ms, 5000);
+        assert_eq!(set(&mut settings, "statement_timeout", "1500").unwrap(), "1500ms");
+        assert_eq!(set(&mut settings, "statement_timeout", "0").unwrap(), "0");
+        assert_eq!(set(&mut settings, "timezone", "europe/berlin").unwrap(), "Europe/Berlin");
+        assert_eq!(set(&mut settings, "datestyle", "iso, dmy").unwrap(), "ISO, DMY");
+        assert_eq!(set(&mut settings, "client_encoding", "utf-8").unwrap(), "UTF8");
+        assert_eq!(set(&mut settings, "synchronous_commit", "false").unwrap(), "off");
+        assert_eq!(set(&mut settings, "work_mem", "64MB").unwrap(), "64MB");
+    }
+
+    #[test]
+    fn errors_are_postgresqls() {
+        let mut settings = Settings::default();
+        let fault = |settings: &mut Settings, name, value| {
+            let error = set(settings, name, value).unwrap_err();
+            (error.sqlstate(), error.to_string())
+        };
+        let message = |text: &str| text.to_string();
+        assert_eq!(
+            fault(&mut settings, "statement_timeout", "-1"),
+            ("22023", message("-1 ms is outside the valid range for parameter \"statement_timeout\" (0 .. 2147483647)"))
+        );
+        assert_eq!(
+            fault(&mut settings, "row_security", "maybe"),
+            ("22023", message("parameter \"row_security\" requires a Boolean value"))
+        );
+        assert_eq!(
+            fault(&mut settings, "keyspan.full_scan", "perhaps"),
+            ("22023", message("invalid value for parameter \"keyspan.full_scan\": \"perhaps\""))
+        );
+        assert_eq!(
+            fault(&mut settings, "keyspan.message_bytes_max", "1MB"),
+            ("55P02", message("parameter \"keyspan.message_bytes_max\" cannot be changed without restarting the server"))
+        );
+        assert_eq!(
+            fault(&mut settings, "server_version", "16"),
+            ("55P02", message("parameter \"server_version\" cannot be changed"))
+        );
+        let error = set(&mut settings, "statement_timeot", "1").unwrap_err();
+        assert_eq!(error.sqlstate(), "42704");
+        assert_eq!(error.hint().as_deref(), Some("Perhaps you meant \"statement_timeout\"."));
+    }
+
+    #[test]
+    fn clients_may_have_settings_of_their_own() {
+        let mut settings = Settings::default();
+        assert_eq!(set(&mut settings, "app.User", "7").unwrap(), "7");
+        assert!(set(&mut settings, "keyspan.nonsense", "7").is_err());
+        settings.reset_all(&Settings::default());
+        assert!(settings.get("app.user").is_none());
+    }
+
+    #[test]
+    fn set_config_is_left_for_the_session() {
+        let settings = Settings::default();
+        assert_eq!(settings.request_change("application_name", "x", true).unwrap(), "x");
+        assert_eq!(settings.show("application_name").unwrap(), "");
+        let change = SettingChange { name: "application_name".into(), value: "x".into(), local: true };
+        assert_eq!(settings.take_requested(), [change]);
+        assert!(settings.take_requested().is_empty());
+    }
 }

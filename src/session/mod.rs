@@ -1,1 +1,139 @@
-//! One client's state: transaction, prepared statements, portals, settings.
+//! One client's state: transaction, prepared statements, portals, settings. Called by `wire`, which turns messages into
+//! calls and answers into messages; knows nothing of the protocol's messages or of sockets.
+//!
+//! How `wire` uses it: `parse` the text, then for each statement `run` it and hand out what the `RowStream` gives, then
+//! `complete` it. Whatever fails, `fail` is called once for each error that is reported. Several statements of one
+//! message, or of one pipeline, stand between `open_implicit` and `close_implicit` and are one transaction.
+
+mod command;
+mod instance;
+mod interrupt;
+mod prepared;
+mod rows;
+mod run;
+mod settings;
+mod transaction;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use crate::Result;
+use crate::exec::{Notice, Settings, severity_rank};
+pub use instance::Instance;
+pub use interrupt::{Cause, Interrupt};
+pub use prepared::{Portal, PortalState, PreparedStatement};
+pub use rows::RowStream;
+use settings::SessionSettings;
+pub use transaction::TransactionStatus;
+use transaction::TransactionState;
+
+/// One client's state.
+#[derive(Debug)]
+pub struct Session {
+    instance: Arc<Instance>,
+    user: Arc<str>,
+    database: Arc<str>,
+    process_id: i32,
+    interrupt: Arc<Interrupt>,
+    settings: SessionSettings,
+    transaction: TransactionState,
+    statements: HashMap<String, Arc<PreparedStatement>>,
+    portals: HashMap<String, Portal>,
+    /// Counts portals, to know which are younger than a savepoint.
+    portals_made: u64,
+    notices: Arc<Mutex<Vec<Notice>>>,
+}
+
+/// Who a session belongs to.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// `current_user`.
+    pub user: String,
+    /// `current_database()`.
+    pub database: String,
+    /// `pg_backend_pid()`.
+    pub process_id: i32,
+}
+
+/// What running a statement gives.
+#[derive(Debug)]
+pub enum Reply {
+    /// Rows to hand out, then `Session::complete`.
+    Rows(RowStream),
+    /// Done; the command tag.
+    Done {
+        /// `INSERT 0 1`, `BEGIN` …
+        tag: String,
+    },
+}
+
+impl Session {
+    /// A new session. `options`: settings that the client gave at start-up; RESET goes back to them.
+    /// Errors: as `Settings::set`.
+    pub fn new(instance: Arc<Instance>, identity: Identity, options: &[(String, String)]) -> Result<Session> {
+        let mut settings = (**instance.settings()).clone();
+        // Each session collects the changes that its own statements ask for.
+        settings.detach();
+        settings.set_internal("session_authorization", &identity.user)?;
+        for (name, value) in options {
+            settings.set(name, std::slice::from_ref(value))?;
+        }
+        Ok(Session {
+            instance,
+            user: identity.user.into(),
+            database: identity.database.into(),
+            process_id: identity.process_id,
+            interrupt: Arc::default(),
+            settings: SessionSettings::new(Arc::new(settings)),
+            transaction: TransactionState::default(),
+            statements: HashMap::new(),
+            portals: HashMap::new(),
+            portals_made: 0,
+            notices: Arc::default(),
+        })
+    }
+
+    /// `pg_backend_pid()`.
+    pub fn process_id(&self) -> i32 {
+        self.process_id
+    }
+
+    /// Whether a table or view of this name can be seen. Errors: the store's.
+    pub async fn has_relation(&mut self, name: &str) -> Result<bool> {
+        let txn = self.instance.begin().await?;
+        let catalog = self.instance.catalog(&txn, None).await?;
+        Ok(catalog.get_relation(None, name, &self.settings().search_path).is_some())
+    }
+
+    /// How to stop what the session runs.
+    pub fn interrupt(&self) -> &Arc<Interrupt> {
+        &self.interrupt
+    }
+
+    /// The settings that count now.
+    pub fn settings(&self) -> &Arc<Settings> {
+        self.settings.current()
+    }
+
+    /// The notices raised since the last call that the client wants to see.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        let mut notices = match self.notices.lock() {
+            Ok(mut notices) if !notices.is_empty() => std::mem::take(&mut *notices),
+            _ => return Vec::new(),
+        };
+        let least = self.settings().client_min_messages_rank();
+        notices.retain(|notice| severity_rank(notice.severity) >= least);
+        notices
+    }
+
+    fn notify(&self, severity: &'static str, sqlstate: &'static str, message: &str) {
+        let notice = Notice { severity, sqlstate, message: message.to_string(), hint: None };
+        if let Ok(mut notices) = self.notices.lock() {
+            notices.push(notice);
+        }
+    }
+
+    fn warn(&self, sqlstate: &'static str, message: &str) {
+        self.notify("WARNING", sqlstate, message);
+    }
+}

@@ -1,6 +1,7 @@
 //! Text to statement: dialect, names resolved against our catalog, DDL, DML, hints; SELECTs by the direct path or by
 //! DataFusion. Knows nothing of sockets.
 
+pub mod command;
 mod comment;
 mod constant;
 pub mod ddl;

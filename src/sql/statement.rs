@@ -8,6 +8,7 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
+use super::command::{self, Command};
 use super::{comment, symmetric, tokens};
 use crate::error::Limit;
 use crate::{Error, Result};
@@ -18,8 +19,10 @@ const NESTING_MAX: usize = 200;
 /// One parsed statement.
 #[derive(Debug, Clone)]
 pub struct Statement {
-    /// The tree. `UPSERT INTO` is an `Insert` here, with `upsert` set.
+    /// The tree. `UPSERT INTO` is an `Insert` here, with `upsert` set. Says nothing when there is a `command`.
     pub ast: ast::Statement,
+    /// What it is when the session runs it itself.
+    pub command: Option<Command>,
     /// The statement's own text.
     pub text: Arc<str>,
     /// `UPSERT`.
@@ -45,6 +48,15 @@ pub fn parse(text: &str) -> Result<Vec<Statement>> {
 
 fn parse_one(tokens: &[TokenWithSpan], text: &str) -> Result<Statement> {
     let own_text = slice_of(tokens, text);
+    if let Some(command) = command::read(tokens, text)? {
+        return Ok(Statement {
+            ast: ast::Statement::UnlockTables,
+            command: Some(command),
+            text: own_text.into(),
+            upsert: false,
+            allow_filtering: false,
+        });
+    }
     let read = tokens::read(tokens.to_vec());
     let mut parser = Parser::new(&PostgreSqlDialect {})
         .with_recursion_limit(NESTING_MAX)
@@ -61,6 +73,7 @@ fn parse_one(tokens: &[TokenWithSpan], text: &str) -> Result<Statement> {
     symmetric::expand(&mut ast);
     Ok(Statement {
         ast,
+        command: None,
         text: own_text.into(),
         upsert: read.upsert,
         allow_filtering: read.allow_filtering,
@@ -86,7 +99,7 @@ fn slice_of<'a>(tokens: &[TokenWithSpan], text: &'a str) -> &'a str {
 }
 
 /// The byte offset of a location (line and column count characters from 1).
-fn byte_offset(location: Location, text: &str) -> usize {
+pub(super) fn byte_offset(location: Location, text: &str) -> usize {
     let line_start = match location.line {
         0 | 1 => 0,
         line => text
@@ -102,7 +115,7 @@ fn byte_offset(location: Location, text: &str) -> usize {
 }
 
 /// The position PostgreSQL reports: characters from 1 over the whole message.
-fn character_position(location: Location, text: &str) -> usize {
+pub(super) fn character_position(location: Location, text: &str) -> usize {
     if location.line == 0 {
         return 0;
     }

@@ -39,5 +39,6 @@ pub use numeric::Numeric;
 pub use sql_type::{NUMERIC_PRECISION_MAX, NumericSize, SqlType, TYPE_METADATA_KEY};
 pub use type_table::{TYPES, TypeRow};
 pub use value::{FormatSettings, Interval, Value};
+
 #[cfg(test)]
 mod tests;

@@ -1,1 +1,26 @@
-//! The PostgreSQL protocol over sockets.
+//! The PostgreSQL protocol over sockets: start-up, messages in both protocols, encoding of rows, cancel, shutdown.
+//! Called by `main`; knows nothing of tables or plans. pgwire's structs encode what the server sends. What clients send
+//! is decoded here (`message`), because pgwire's decoder panics on a message whose lengths lie.
+//!
+//! A connection in the order of its life: `listener` accepts it, `startup` makes a session, `connection` reads messages
+//! and hands each to `simple` or `extended`, which run it in the session and send what it gives through `rows`.
+//!
+//! - Nothing collects a result: a batch is asked for only when the last one has left for the socket.
+//! - Every wait for the socket or for rows ends on cancel, timeout, shutdown or when the client goes.
+//! - Bytes in the output buffer are whole messages, so that an error may follow them at any time.
+
+mod cancel;
+mod connection;
+mod extended;
+mod input;
+mod listener;
+mod message;
+mod output;
+mod report;
+mod responder;
+mod rows;
+mod server;
+mod simple;
+mod startup;
+
+pub use server::{Server, ServerOptions};

@@ -1,0 +1,325 @@
+//! Running the session's own statements: transactions, settings, SQL's prepared statements and cursors.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use arrow::datatypes::Schema;
+
+use super::rows::RowsTag;
+use super::run::Run;
+use super::{Portal, PortalState, PreparedStatement, Reply, RowStream, Session};
+use crate::error::{DuplicateKind, StatementFault};
+use crate::exec::{OutputColumn, Settings};
+use crate::sql::Description;
+use crate::sql::command::{Command, Discard, Modes};
+use crate::types::{SqlType, Value, WireFormat};
+use crate::{Error, Result};
+
+impl Session {
+    /// Runs one of the session's own statements.
+    pub(super) async fn run_command(&mut self, command: &Command) -> Result<Reply> {
+        let tag = match command {
+            Command::Begin { modes, start } => {
+                self.begin(modes)?;
+                if *start { "START TRANSACTION" } else { "BEGIN" }
+            }
+            Command::Commit { chain } => self.commit(*chain).await?,
+            Command::Rollback { chain } => {
+                self.rollback(*chain)?;
+                "ROLLBACK"
+            }
+            Command::Savepoint { name } => {
+                self.savepoint(name.clone())?;
+                "SAVEPOINT"
+            }
+            Command::Release { name } => {
+                self.release(name)?;
+                "RELEASE"
+            }
+            Command::RollbackTo { name } => {
+                self.rollback_to(name)?;
+                "ROLLBACK"
+            }
+            Command::SetTransaction { modes } => self.set_transaction(modes)?,
+            Command::SetCharacteristics { modes } => self.set_characteristics(modes)?,
+            Command::Set { name, values, local } => self.set(name, values.as_deref(), *local)?,
+            Command::Reset { name } => self.reset(name.as_deref())?,
+            Command::Show { name } => return self.show(name.as_deref()),
+            Command::Prepare { name, types, text } => {
+                let types: Vec<_> = types.iter().cloned().map(Some).collect();
+                self.prepare(name, text, &types).await?;
+                "PREPARE"
+            }
+            Command::Execute { name, arguments } => return self.execute_prepared(name, arguments).await,
+            Command::Deallocate { name } => self.deallocate(name.as_deref())?,
+            Command::Discard { what } => self.discard(*what)?,
+            Command::Declare { name, text } => self.declare(name, text).await?,
+            Command::Fetch { name, count, only_move } => return self.fetch(name, *count, *only_move).await,
+            Command::Close { name } => self.close_cursor(name.as_deref())?,
+        };
+        Ok(Reply::Done { tag: tag.to_string() })
+    }
+
+    /// The columns that one of the session's own statements gives; `None` when it gives none.
+    pub(super) fn command_columns(&self, command: &Command) -> Result<Option<Vec<OutputColumn>>> {
+        match command {
+            Command::Show { name: Some(name) } => Ok(Some(vec![text_column(&self.setting_title(name)?)])),
+            Command::Show { name: None } => Ok(Some(show_all_columns())),
+            Command::Execute { name, .. } => Ok(self.statement(name)?.description.columns.clone()),
+            Command::Fetch { name, only_move: false, .. } => {
+                let portal = self.portals.get(name).ok_or_else(|| undefined_cursor(name))?;
+                Ok(self.portal_columns(portal).map(<[_]>::to_vec))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn set_transaction(&mut self, modes: &Modes) -> Result<&'static str> {
+        if self.require_block("SET TRANSACTION").is_err() {
+            self.warn("25P01", "SET TRANSACTION can only be used in transaction blocks");
+        } else {
+            self.apply_modes(modes, false)?;
+        }
+        Ok("SET")
+    }
+
+    fn set_characteristics(&mut self, modes: &Modes) -> Result<&'static str> {
+        let on_off = |on: bool| if on { "on" } else { "off" }.to_string();
+        let changes = [
+            ("default_transaction_isolation", modes.isolation.map(str::to_string)),
+            ("default_transaction_read_only", modes.read_only.map(on_off)),
+            ("default_transaction_deferrable", modes.deferrable.map(on_off)),
+        ];
+        self.settings.change(false, |settings| {
+            changes
+                .iter()
+                .filter_map(|(name, value)| Some((name, value.as_ref()?)))
+                .try_for_each(|(name, value)| settings.set_internal(name, value))
+        })?;
+        Ok("SET")
+    }
+
+    fn set(&mut self, name: &str, values: Option<&[String]>, local: bool) -> Result<&'static str> {
+        if local && self.require_block("SET LOCAL").is_err() {
+            self.warn("25P01", "SET LOCAL can only be used in transaction blocks");
+            // Checked all the same.
+            let mut settings = Settings::clone(self.settings());
+            return values.map_or(Ok(()), |values| settings.set(name, values)).map(|()| "SET");
+        }
+        if name.eq_ignore_ascii_case("session_authorization") || name.eq_ignore_ascii_case("role") {
+            return self.set_role(name, values);
+        }
+        let of_transaction = name.to_ascii_lowercase().starts_with("transaction_");
+        let defaults = self.settings.defaults().clone();
+        self.settings.change(local || of_transaction, |settings| match values {
+            Some(values) => settings.set(name, values),
+            None => settings.reset(name, &defaults),
+        })?;
+        Ok("SET")
+    }
+
+    /// There is one role yet: the session's own.
+    fn set_role(&mut self, name: &str, values: Option<&[String]>) -> Result<&'static str> {
+        match values {
+            None => Ok("SET"),
+            Some([role]) if **role == *self.user || role.eq_ignore_ascii_case("none") => Ok("SET"),
+            Some(roles) => Err(Error::InvalidParameter {
+                message: format!("role \"{}\" does not exist", roles.join(", ")),
+                hint: Some(format!("{name} can only be set to the session's own user.")),
+            }),
+        }
+    }
+
+    fn reset(&mut self, name: Option<&str>) -> Result<&'static str> {
+        let defaults = self.settings.defaults().clone();
+        match name {
+            Some("session_authorization" | "role") => {}
+            Some(name) => self.settings.change(false, |settings| settings.reset(name, &defaults))?,
+            None => self.settings.change(false, |settings| {
+                settings.reset_all(&defaults);
+                Ok(())
+            })?,
+        }
+        Ok("RESET")
+    }
+
+    fn show(&mut self, name: Option<&str>) -> Result<Reply> {
+        let (columns, values) = match name {
+            Some(name) => {
+                let value = self.settings().show(name)?;
+                (vec![text_column(&self.setting_title(name)?)], vec![vec![value]])
+            }
+            None => {
+                let rows = self.settings().rows();
+                let text = |row: &crate::exec::SettingRow| row.def.map_or("", |def| def.description).to_string();
+                let values = vec![
+                    rows.iter().map(|row| row.name.clone()).collect(),
+                    rows.iter().map(|row| row.value.clone()).collect(),
+                    rows.iter().map(text).collect(),
+                ];
+                (show_all_columns(), values)
+            }
+        };
+        let fields: Vec<_> = columns.iter().map(|column| column.ty.field(&column.name, true)).collect();
+        let arrays = values.into_iter().map(|texts| Arc::new(StringArray::from(texts)) as ArrayRef).collect();
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+            .map_err(|error| Error::internal(error.to_string()))?;
+        Ok(Reply::Rows(RowStream::of_batches(columns, vec![batch], RowsTag::Fixed("SHOW".to_string()))))
+    }
+
+    /// The name of SHOW's column: the setting's own spelling.
+    fn setting_title(&self, name: &str) -> Result<String> {
+        self.settings().show(name)?;
+        let known = crate::exec::definitions().iter().find(|def| def.name.eq_ignore_ascii_case(name));
+        Ok(known.map_or_else(|| name.to_lowercase(), |def| def.name.to_string()))
+    }
+
+    async fn execute_prepared(&mut self, name: &str, arguments: &[Value]) -> Result<Reply> {
+        let prepared = self.statement(name)?;
+        let types = &prepared.description.parameters;
+        if types.len() != arguments.len() {
+            return Err(Error::InvalidStatement {
+                state: StatementFault::Syntax,
+                message: format!("wrong number of parameters for prepared statement \"{name}\""),
+                hint: Some(format!("Expected {} parameters but got {}.", types.len(), arguments.len())),
+            });
+        }
+        let format = self.settings().format();
+        let parameters: Vec<Value> = arguments
+            .iter()
+            .zip(types)
+            .enumerate()
+            .map(|(index, (value, ty))| match (value, ty) {
+                (Value::Unknown(_), SqlType::Unknown) | (Value::Null, _) => Ok(value.clone()),
+                (Value::Unknown(text), ty) => Value::parse(text, ty, &format),
+                (value, ty) => value.clone().assign(ty, &format!("${}", index + 1), &format),
+            })
+            .collect::<Result<_>>()?;
+        match &prepared.parsed {
+            Some(parsed) => {
+                let described = prepared.description.columns.as_deref();
+                self.run(parsed, parameters.into(), described).await
+            }
+            None => Ok(Reply::Done { tag: "EXECUTE".to_string() }),
+        }
+    }
+
+    fn deallocate(&mut self, name: Option<&str>) -> Result<&'static str> {
+        match name {
+            Some(name) => {
+                self.statement(name)?;
+                self.close_statement(name);
+                Ok("DEALLOCATE")
+            }
+            None => {
+                self.statements.clear();
+                Ok("DEALLOCATE ALL")
+            }
+        }
+    }
+
+    fn discard(&mut self, what: Discard) -> Result<&'static str> {
+        match what {
+            Discard::All => {
+                if self.require_block("").is_ok() {
+                    let message = "DISCARD ALL cannot run inside a transaction block".to_string();
+                    return Err(Error::TransactionState { state: "25001", message });
+                }
+                self.portals.clear();
+                self.statements.clear();
+                self.reset(None)?;
+                Ok("DISCARD ALL")
+            }
+            Discard::Plans => Ok("DISCARD PLANS"),
+            Discard::Sequences => Ok("DISCARD SEQUENCES"),
+            Discard::Temp => Ok("DISCARD TEMP"),
+        }
+    }
+
+    async fn declare(&mut self, name: &str, text: &str) -> Result<&'static str> {
+        self.require_block("DECLARE CURSOR")?;
+        if self.portals.contains_key(name) {
+            return Err(Error::Duplicate { kind: DuplicateKind::Cursor, name: name.to_string() });
+        }
+        let mut parsed = self.parse(text)?;
+        let parsed = match (parsed.pop(), parsed.is_empty()) {
+            (Some(parsed), true) if parsed.command.is_none() => parsed,
+            _ => {
+                let message = "DECLARE CURSOR takes one query".to_string();
+                return Err(Error::InvalidStatement { state: StatementFault::Syntax, message, hint: None });
+            }
+        };
+        let run = Run { statement: &parsed, parameters: Arc::new([]), described: None, deadline: None };
+        let Reply::Rows(rows) = self.run_in_block(&run).await? else {
+            let message = "DECLARE CURSOR takes a query that gives rows".to_string();
+            return Err(Error::InvalidStatement { state: StatementFault::Syntax, message, hint: None });
+        };
+        let description = Description { parameters: Vec::new(), columns: Some(rows.columns.to_vec()) };
+        let portal = Portal {
+            statement: Arc::new(PreparedStatement { parsed: Some(parsed), description }),
+            parameters: Arc::new([]),
+            formats: vec![WireFormat::Text; rows.columns.len()].into(),
+            state: PortalState::Streaming(rows),
+            number: self.next_portal_number(),
+        };
+        self.portals.insert(name.to_string(), portal);
+        Ok("DECLARE CURSOR")
+    }
+
+    /// FETCH hands the cursor's own stream out, to be put back by `complete`; MOVE walks it here.
+    async fn fetch(&mut self, name: &str, count: Option<u64>, only_move: bool) -> Result<Reply> {
+        let deadline = self.deadline();
+        let portal = self.portals.get_mut(name).ok_or_else(|| undefined_cursor(name))?;
+        if let PortalState::Ready = portal.state {
+            let message = format!("portal \"{name}\" cannot be run");
+            return Err(Error::NotInState { message });
+        }
+        let PortalState::Streaming(mut rows) = std::mem::replace(&mut portal.state, PortalState::Done { rows: true })
+        else {
+            let columns = portal.statement.description.columns.clone().unwrap_or_default();
+            return Ok(Reply::Rows(RowStream::of_batches(columns, Vec::new(), RowsTag::Counted("FETCH"))));
+        };
+        rows.fetch(count);
+        rows.deadline = deadline;
+        if !only_move {
+            let portal = self.portals.remove(name).ok_or_else(|| undefined_cursor(name))?;
+            rows.cursor = Some(Box::new(portal));
+            rows.cursor_name = name.to_string();
+            return Ok(Reply::Rows(rows));
+        }
+        let interrupt = self.interrupt.clone();
+        let mut moved = 0;
+        while let Some(batch) = rows.next(&interrupt, usize::MAX).await? {
+            moved += batch.num_rows();
+        }
+        if let Some(portal) = self.portals.get_mut(name) {
+            portal.state = PortalState::Streaming(rows);
+        }
+        Ok(Reply::Done { tag: format!("MOVE {moved}") })
+    }
+
+    fn close_cursor(&mut self, name: Option<&str>) -> Result<&'static str> {
+        match name {
+            Some(name) => {
+                self.portals.remove(name).ok_or_else(|| undefined_cursor(name))?;
+                Ok("CLOSE CURSOR")
+            }
+            None => {
+                self.portals.clear();
+                Ok("CLOSE CURSOR ALL")
+            }
+        }
+    }
+}
+
+fn text_column(name: &str) -> OutputColumn {
+    OutputColumn { name: name.to_string(), ty: SqlType::Text, table_oid: 0, attribute: 0 }
+}
+
+fn show_all_columns() -> Vec<OutputColumn> {
+    ["name", "setting", "description"].map(text_column).to_vec()
+}
+
+fn undefined_cursor(name: &str) -> Error {
+    Error::UndefinedCursor { name: name.to_string() }
+}

@@ -1,0 +1,107 @@
+//! `Instance`: what every session of one running Keyspan shares: the store, the newest catalog, server-wide settings,
+//! and the queue for keys that many sessions write at once.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{Mutex as Queue, MutexGuard as Turn, Notify};
+
+use crate::Result;
+use crate::catalog::{Catalog, reclaim_dropped};
+use crate::exec::Settings;
+use crate::store::Store;
+use crate::table::Sequences;
+use crate::txn::Transaction;
+
+/// Queues for contended keys: keys share one by hash, which only makes some wait needlessly.
+const QUEUES: usize = 64;
+
+/// One running Keyspan.
+#[derive(Debug)]
+pub struct Instance {
+    store: Arc<dyn Store>,
+    sequences: Arc<Sequences>,
+    settings: Arc<Settings>,
+    catalog: Mutex<Option<Arc<Catalog>>>,
+    queues: [Queue<()>; QUEUES],
+    /// Something was dropped: its keys are to be removed.
+    dropped: Notify,
+}
+
+impl Instance {
+    /// Over a store, with the settings that sessions begin with.
+    pub fn new(store: Arc<dyn Store>, settings: Settings) -> Instance {
+        Instance {
+            sequences: Arc::new(Sequences::new(store.clone())),
+            store,
+            settings: Arc::new(settings),
+            catalog: Mutex::new(None),
+            queues: std::array::from_fn(|_| Queue::new(())),
+            dropped: Notify::new(),
+        }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Row ids and serial values.
+    pub(super) fn sequences(&self) -> &Arc<Sequences> {
+        &self.sequences
+    }
+
+    /// The settings that sessions begin with.
+    pub fn settings(&self) -> &Arc<Settings> {
+        &self.settings
+    }
+
+    /// Removes the keys of what is dropped, now and whenever something is, until the task is aborted.
+    pub async fn reclaim(self: Arc<Instance>) {
+        loop {
+            // What failed stays recorded, and is tried again with the next drop or start.
+            if let Err(error) = reclaim_dropped(&self.store).await {
+                tracing::warn!(%error, "could not remove dropped data");
+            }
+            self.dropped.notified().await;
+        }
+    }
+
+    /// A commit may have dropped something.
+    pub(super) fn wake_reclaim(&self) {
+        self.dropped.notify_one();
+    }
+
+    /// Begins a transaction at the newest snapshot.
+    pub(super) async fn begin(&self) -> Result<Arc<Transaction>> {
+        let bytes_max = self.settings.transaction_bytes_max;
+        Ok(Arc::new(Transaction::begin(self.store.clone(), bytes_max).await?))
+    }
+
+    /// The catalog as the transaction sees it. `own`: what the transaction's last statement saw. Only catalogs without
+    /// uncommitted changes are shared, or another transaction might take them for its own of the same version.
+    pub(super) async fn catalog(&self, txn: &Transaction, own: Option<Arc<Catalog>>) -> Result<Arc<Catalog>> {
+        if txn.has_writes() {
+            return Catalog::load(txn, own).await;
+        }
+        let shared = own.or_else(|| self.shared_catalog());
+        let catalog = Catalog::load(txn, shared).await?;
+        let mut shared = self.catalog.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if shared.as_ref().is_none_or(|shared| shared.version < catalog.version) {
+            *shared = Some(catalog.clone());
+        }
+        Ok(catalog)
+    }
+
+    /// Waits until no other session that lost a race for this key runs again. Those who lose line up here, so that
+    /// each round one more of them gets through.
+    pub(super) async fn turn(&self, key: &[u8]) -> Turn<'_, ()> {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        self.queues[(hasher.finish() % QUEUES as u64) as usize].lock().await
+    }
+
+    fn shared_catalog(&self) -> Option<Arc<Catalog>> {
+        self.catalog.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+}

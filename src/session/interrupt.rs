@@ -1,0 +1,150 @@
+//! `Interrupt`: how a running statement is stopped from outside, by a cancel request, a time limit, a client that has
+//! gone or a server that shuts down. Raised by `wire`; a session runs everything that may be stopped under `guard`,
+//! and commits outside it, so that a commit is never left half answered.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Mutex;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::{Error, Result};
+
+/// Why a statement is to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// CancelRequest: ends the statement that runs now, if one does.
+    Cancel,
+    /// The server ends: every statement from now on is stopped.
+    Shutdown,
+    /// The client has gone: as above.
+    ClientGone,
+}
+
+/// One session's switch. Shared between the session and whoever may stop it.
+#[derive(Debug, Default)]
+pub struct Interrupt {
+    state: Mutex<State>,
+    raised: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// A message is being answered: cancel requests count.
+    running: bool,
+    cause: Option<Cause>,
+}
+
+impl Interrupt {
+    /// A message begins: cancel requests count from now on.
+    pub fn begin(&self) {
+        self.with_state(|state| state.running = true);
+    }
+
+    /// The message is answered: a cancel request that came too late is forgotten.
+    pub fn end(&self) {
+        self.with_state(|state| {
+            state.running = false;
+            state.cause = state.cause.filter(|cause| *cause != Cause::Cancel);
+        });
+    }
+
+    /// Stops what runs.
+    pub fn raise(&self, cause: Cause) {
+        self.with_state(|state| {
+            let kept = matches!(state.cause, Some(Cause::Shutdown | Cause::ClientGone));
+            if !kept && (state.running || cause != Cause::Cancel) {
+                state.cause = Some(cause);
+            }
+        });
+        self.raised.notify_waiters();
+    }
+
+    /// What was raised and still counts, as the error that the statement ends with.
+    pub fn check(&self) -> Result<()> {
+        match self.with_state(|state| state.cause) {
+            None => Ok(()),
+            Some(Cause::Cancel) => Err(Error::QueryCanceled),
+            Some(Cause::Shutdown) => Err(Error::Shutdown),
+            Some(Cause::ClientGone) => Err(Error::ClientGone),
+        }
+    }
+
+    /// Runs `work` until it ends, something is raised or the deadline passes; then `work` is dropped.
+    /// Errors: the work's, 57014, 57P01, 08006.
+    pub async fn guard<T>(&self, deadline: Option<Instant>, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let mut raised = pin!(self.raised.notified());
+        raised.as_mut().enable();
+        self.check()?;
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(Error::StatementTimeout);
+        }
+        let timeout = async {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut work = pin!(work);
+        let mut timeout = pin!(timeout);
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut work => return result,
+                () = &mut raised => {
+                    self.check()?;
+                    raised.set(self.raised.notified());
+                    raised.as_mut().enable();
+                    self.check()?;
+                }
+                () = &mut timeout => return Err(Error::StatementTimeout),
+            }
+        }
+    }
+
+    fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[tokio::test]
+    async fn a_cancel_counts_only_while_a_message_is_answered() {
+        let interrupt = Interrupt::default();
+        interrupt.raise(Cause::Cancel);
+        interrupt.begin();
+        assert_eq!(interrupt.guard(None, async { Ok(1) }).await, Ok(1));
+        interrupt.raise(Cause::Cancel);
+        assert_eq!(interrupt.guard(None, async { Ok(1) }).await, Err(Error::QueryCanceled));
+        interrupt.end();
+        interrupt.begin();
+        assert_eq!(interrupt.check(), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn waiting_work_is_stopped() {
+        let interrupt = Interrupt::default();
+        interrupt.begin();
+        let stopped = interrupt.guard(None, std::future::pending::<Result<()>>());
+        let (result, ()) = tokio::join!(stopped, async { interrupt.raise(Cause::Cancel) });
+        assert_eq!(result, Err(Error::QueryCanceled));
+    }
+
+    #[tokio::test]
+    async fn a_deadline_ends_work_and_shutdown_lasts() {
+        let interrupt = Interrupt::default();
+        interrupt.begin();
+        let deadline = Some(Instant::now() + Duration::from_millis(1));
+        let waited = interrupt.guard(deadline, std::future::pending::<Result<()>>()).await;
+        assert_eq!(waited, Err(Error::StatementTimeout));
+        interrupt.raise(Cause::Shutdown);
+        interrupt.raise(Cause::Cancel);
+        interrupt.end();
+        assert_eq!(interrupt.check(), Err(Error::Shutdown));
+    }
+}

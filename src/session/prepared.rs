@@ -1,0 +1,173 @@
+//! Prepared statements and portals: what Parse, Bind, PREPARE and DECLARE leave in a session.
+
+use std::sync::Arc;
+
+use super::run::ends_failed_block;
+use super::transaction::Block;
+use super::{RowStream, Session};
+use crate::error::DuplicateKind;
+use crate::exec::OutputColumn;
+use crate::sql::{self, Description, Statement};
+use crate::types::{SqlType, Value, WireFormat};
+use crate::{Error, Result};
+
+/// A parsed statement with the types of its parameters and the columns of its result.
+#[derive(Debug)]
+pub struct PreparedStatement {
+    /// `None` for an empty text.
+    pub parsed: Option<Arc<Statement>>,
+    /// What Describe tells.
+    pub description: Description,
+}
+
+/// A prepared statement with its parameters, before, in or after its execution.
+#[derive(Debug)]
+pub struct Portal {
+    /// The statement.
+    pub statement: Arc<PreparedStatement>,
+    /// `$1` first.
+    pub parameters: Arc<[Value]>,
+    /// The format that the client wants each column of the result in.
+    pub formats: Arc<[WireFormat]>,
+    /// How far it is.
+    pub state: PortalState,
+    /// Counts portals of the session.
+    pub(super) number: u64,
+}
+
+/// How far a portal is.
+#[derive(Debug)]
+pub enum PortalState {
+    /// Not run yet.
+    Ready,
+    /// Rows are left: the live stream.
+    Streaming(RowStream),
+    /// Run to its end. `rows`: it had a result, which gives no more rows.
+    Done {
+        /// See above.
+        rows: bool,
+    },
+}
+
+impl Session {
+    /// Parses and describes a statement and keeps it. An empty name is the unnamed statement, which may be replaced.
+    /// `types`: what the client says of the parameters. Errors: 42P05, 42601, the statement's own, 25P02.
+    pub async fn prepare(&mut self, name: &str, text: &str, types: &[Option<SqlType>]) -> Result<()> {
+        if name.is_empty() {
+            self.statements.remove(name);
+        } else if self.statements.contains_key(name) {
+            return Err(Error::Duplicate { kind: DuplicateKind::PreparedStatement, name: name.to_string() });
+        }
+        let mut parsed = self.parse(text)?;
+        if parsed.len() > 1 {
+            return Err(Error::Syntax {
+                message: "cannot insert multiple commands into a prepared statement".to_string(),
+                position: 0,
+            });
+        }
+        let parsed = parsed.pop();
+        let description = match &parsed {
+            Some(parsed) => self.describe(parsed, types).await?,
+            None => Description { parameters: Vec::new(), columns: None },
+        };
+        self.statements.insert(name.to_string(), Arc::new(PreparedStatement { parsed, description }));
+        Ok(())
+    }
+
+    /// The prepared statement of this name. Errors: 26000.
+    pub fn statement(&self, name: &str) -> Result<Arc<PreparedStatement>> {
+        let found = self.statements.get(name).cloned();
+        found.ok_or_else(|| Error::UndefinedStatement { name: name.to_string() })
+    }
+
+    /// Forgets a prepared statement; one that does not exist is no error.
+    pub fn close_statement(&mut self, name: &str) {
+        self.statements.remove(name);
+    }
+
+    /// Makes a portal of a prepared statement. Errors: 42P03 for a name in use, 25P02.
+    pub fn bind(
+        &mut self,
+        name: &str,
+        statement: Arc<PreparedStatement>,
+        parameters: Vec<Value>,
+        formats: Vec<WireFormat>,
+    ) -> Result<()> {
+        self.require_usable(statement.parsed.as_deref())?;
+        if !name.is_empty() && self.portals.contains_key(name) {
+            return Err(Error::Duplicate { kind: DuplicateKind::Cursor, name: name.to_string() });
+        }
+        let portal = Portal {
+            statement,
+            parameters: parameters.into(),
+            formats: formats.into(),
+            state: PortalState::Ready,
+            number: self.next_portal_number(),
+        };
+        self.portals.insert(name.to_string(), portal);
+        Ok(())
+    }
+
+    /// The portal of this name. Errors: 34000.
+    pub fn portal(&self, name: &str) -> Result<&Portal> {
+        self.portals.get(name).ok_or_else(|| Error::UndefinedPortal { name: name.to_string() })
+    }
+
+    /// Takes a portal out of the session, to run it. Errors: 34000.
+    pub fn take_portal(&mut self, name: &str) -> Result<Portal> {
+        self.portals.remove(name).ok_or_else(|| Error::UndefinedPortal { name: name.to_string() })
+    }
+
+    /// Puts a portal back that was run, wholly or in part.
+    pub fn put_portal(&mut self, name: &str, portal: Portal) {
+        self.portals.insert(name.to_string(), portal);
+    }
+
+    /// Forgets a portal and stops what is left of it; one that does not exist is no error.
+    pub fn close_portal(&mut self, name: &str) {
+        self.portals.remove(name);
+    }
+
+    /// 25P02 in a failed block for anything but its end.
+    fn require_usable(&self, parsed: Option<&Statement>) -> Result<()> {
+        match parsed {
+            Some(parsed) if self.transaction.block == Block::Failed && !ends_failed_block(parsed) => {
+                Err(Error::FailedTransaction)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn next_portal_number(&mut self) -> u64 {
+        self.portals_made += 1;
+        self.portals_made - 1
+    }
+
+    async fn describe(&mut self, parsed: &Statement, types: &[Option<SqlType>]) -> Result<Description> {
+        self.require_usable(Some(parsed))?;
+        if let Some(command) = &parsed.command {
+            return Ok(Description { parameters: Vec::new(), columns: self.command_columns(command)? });
+        }
+        let (instance, interrupt, deadline) = (self.instance.clone(), self.interrupt.clone(), self.deadline());
+        let snapshot = async {
+            if self.transaction.block == Block::None {
+                let txn = instance.begin().await?;
+                let catalog = instance.catalog(&txn, None).await?;
+                Ok((txn, catalog))
+            } else {
+                self.block_transaction().await
+            }
+        };
+        let (txn, catalog) = interrupt.guard(deadline, snapshot).await?;
+        let ctx = self.context(txn, catalog, parsed, Arc::new([]));
+        interrupt.guard(deadline, sql::describe(&ctx, parsed, types)).await
+    }
+
+    /// The columns of a portal's result; `None` when it has none.
+    pub fn portal_columns<'a>(&self, portal: &'a Portal) -> Option<&'a [OutputColumn]> {
+        match &portal.state {
+            PortalState::Streaming(rows) => Some(&rows.columns),
+            _ => portal.statement.description.columns.as_deref(),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `RowStream`: a result on its way to the client, handed out in pieces of at most as many rows as are wanted. It holds
+//! the live stream, so a suspended portal is no more than one of these at rest.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use futures::StreamExt;
+use tokio::time::Instant;
+
+use super::Interrupt;
+use crate::exec::OutputColumn;
+use crate::sql::BatchStream;
+use crate::txn::Transaction;
+use crate::{Error, Result};
+
+/// A result whose rows are still to be sent. Dropping it stops the work behind it.
+pub struct RowStream {
+    /// The result's columns.
+    pub columns: Arc<[OutputColumn]>,
+    stream: BatchStream,
+    /// What of the last batch was not wanted yet.
+    rest: Option<RecordBatch>,
+    rows: u64,
+    tag: RowsTag,
+    /// Rows until it stops (FETCH).
+    left: Option<u64>,
+    /// When the statement times out.
+    pub(super) deadline: Option<Instant>,
+    /// The transaction of a statement outside a block, to commit at the end should the statement have written.
+    pub(super) txn: Option<Arc<Transaction>>,
+    /// The cursor that the stream goes back to when FETCH is done.
+    pub(super) cursor: Option<Box<super::Portal>>,
+    /// The cursor's name.
+    pub(super) cursor_name: String,
+}
+
+/// What CommandComplete says of a result.
+#[derive(Debug, Clone)]
+pub(super) enum RowsTag {
+    /// This word and the number of rows sent.
+    Counted(&'static str),
+    /// This.
+    Fixed(String),
+}
+
+impl RowStream {
+    pub(super) fn new(columns: Vec<OutputColumn>, stream: BatchStream, tag: RowsTag) -> RowStream {
+        RowStream {
+            columns: columns.into(),
+            stream,
+            rest: None,
+            rows: 0,
+            tag,
+            left: None,
+            deadline: None,
+            txn: None,
+            cursor: None,
+            cursor_name: String::new(),
+        }
+    }
+
+    pub(super) fn of_batches(columns: Vec<OutputColumn>, batches: Vec<RecordBatch>, tag: RowsTag) -> RowStream {
+        let stream = futures::stream::iter(batches.into_iter().map(Ok)).boxed();
+        RowStream::new(columns, stream, tag)
+    }
+
+    /// The next rows, at least one and at most `wanted`; `None` at the end. Errors: the statement's, or what was raised.
+    pub async fn next(&mut self, interrupt: &Interrupt, wanted: usize) -> Result<Option<RecordBatch>> {
+        let wanted = wanted.min(self.left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX)));
+        if wanted == 0 {
+            return Ok(None);
+        }
+        let batch = match self.rest.take() {
+            Some(batch) => batch,
+            None => {
+                let next = async { self.stream.next().await.transpose() };
+                match interrupt.guard(self.deadline, next).await? {
+                    Some(batch) => batch,
+                    None => return Ok(None),
+                }
+            }
+        };
+        if batch.num_columns() != self.columns.len() {
+            return Err(Error::internal("a batch has other columns than its result"));
+        }
+        let taken = batch.num_rows().min(wanted);
+        if taken < batch.num_rows() {
+            self.rest = Some(batch.slice(taken, batch.num_rows() - taken));
+        }
+        self.rows += taken as u64;
+        self.left = self.left.map(|left| left - taken as u64);
+        Ok(Some(batch.slice(0, taken)))
+    }
+
+    /// When the statement times out.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// The command tag for the rows handed out so far.
+    pub(super) fn tag(&self) -> String {
+        match &self.tag {
+            RowsTag::Counted(word) => format!("{word} {}", self.rows),
+            RowsTag::Fixed(tag) => tag.clone(),
+        }
+    }
+
+    /// Goes on after a suspension: the tag counts from here.
+    pub fn resume(&mut self) {
+        self.rows = 0;
+    }
+
+    /// Makes it the answer of a FETCH of at most `left` rows, or of the next one.
+    pub(super) fn fetch(&mut self, left: Option<u64>) {
+        self.rows = 0;
+        self.left = left;
+        self.tag = RowsTag::Counted("FETCH");
+    }
+}
+
+impl std::fmt::Debug for RowStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RowStream").field("columns", &self.columns).field("rows", &self.rows).finish_non_exhaustive()
+    }
+}

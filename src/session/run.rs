@@ -1,0 +1,212 @@
+//! Running one statement: on its own (begin, execute, commit, and again when it lost a race) or in a block.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::rows::RowsTag;
+use super::transaction::{Block, now_us};
+use super::{Reply, RowStream, Session};
+use crate::catalog::Catalog;
+use crate::exec::{OutputColumn, StatementContext};
+use crate::sql::{self, Outcome, Statement, command::Command};
+use crate::txn::Transaction;
+use crate::types::Value;
+use crate::{Error, Result};
+
+/// How often a statement outside a block is run again after losing a race. Losers queue for the key that they lost, so
+/// that this many defeats mean something is wrong.
+const ATTEMPTS_MAX: usize = 200;
+
+/// Whether a statement may run in a failed block: COMMIT, ROLLBACK, ROLLBACK TO.
+pub(super) fn ends_failed_block(statement: &Statement) -> bool {
+    matches!(statement.command, Some(Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo { .. }))
+}
+
+impl Session {
+    /// Splits and parses the text of a message. Errors: 42601 with a position.
+    pub fn parse(&self, text: &str) -> Result<Vec<Arc<Statement>>> {
+        Ok(sql::parse(text)?.into_iter().map(Arc::new).collect())
+    }
+
+    /// Runs a statement. `described`: the columns that the client was told of, which the result must have.
+    /// Errors: the statement's; 25P02 in a failed block; 57014 when it is cancelled or times out.
+    pub async fn run(
+        &mut self,
+        statement: &Statement,
+        parameters: Arc<[Value]>,
+        described: Option<&[OutputColumn]>,
+    ) -> Result<Reply> {
+        if self.transaction.block == Block::Failed && !ends_failed_block(statement) {
+            return Err(Error::FailedTransaction);
+        }
+        if let Some(command) = &statement.command {
+            return Box::pin(self.run_command(command)).await;
+        }
+        let write_name = sql::command::write_name(statement);
+        if let Some(name) = &write_name
+            && self.settings().get("transaction_read_only").as_deref() == Some("on")
+        {
+            let message = format!("cannot execute {name} in a read-only transaction");
+            return Err(Error::TransactionState { state: "25006", message });
+        }
+        let run = Run { statement, parameters, described, deadline: self.deadline() };
+        let reply = match self.transaction.block {
+            Block::None => self.run_alone(&run).await?,
+            Block::Implicit | Block::Explicit | Block::Failed => self.run_in_block(&run).await?,
+        };
+        if write_name.is_some_and(|name| ["DROP", "TRUNCATE", "ALTER"].iter().any(|word| name.starts_with(word))) {
+            self.dropped();
+        }
+        self.apply_requested_settings()?;
+        Ok(reply)
+    }
+
+    /// Ends a result whose rows were all handed out: commits what a statement outside a block wrote; answers the tag.
+    pub async fn complete(&mut self, mut rows: RowStream) -> Result<String> {
+        let tag = rows.tag();
+        if let Some(mut portal) = rows.cursor.take() {
+            let name = std::mem::take(&mut rows.cursor_name);
+            portal.state = super::PortalState::Streaming(rows);
+            self.portals.insert(name, *portal);
+            return Ok(tag);
+        }
+        let txn = rows.txn.take();
+        drop(rows);
+        if let Some(txn) = txn.filter(|txn| txn.has_writes()) {
+            txn.commit(!self.settings().synchronous_commit).await?;
+        }
+        self.apply_requested_settings()?;
+        Ok(tag)
+    }
+
+    /// When a statement that begins now times out.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let timeout_ms = self.settings().statement_timeout_ms;
+        (timeout_ms > 0).then(|| Instant::now() + Duration::from_millis(timeout_ms))
+    }
+
+    /// What a statement runs in.
+    pub(super) fn context(
+        &self,
+        txn: Arc<Transaction>,
+        catalog: Arc<Catalog>,
+        statement: &Statement,
+        parameters: Arc<[Value]>,
+    ) -> StatementContext {
+        let in_transaction = self.transaction.block != Block::None;
+        StatementContext {
+            txn,
+            catalog,
+            sequences: self.instance.sequences().clone(),
+            settings: self.settings().clone(),
+            parameters,
+            transaction_time_us: if in_transaction { self.transaction.started_us } else { now_us() },
+            allow_filtering: statement.allow_filtering,
+            notices: self.notices.clone(),
+            user: self.user.clone(),
+            database: self.database.clone(),
+            process_id: self.process_id,
+        }
+    }
+
+    /// Outside a block: a transaction of its own, run again when it loses a race.
+    async fn run_alone(&mut self, run: &Run<'_>) -> Result<Reply> {
+        let instance = self.instance.clone();
+        let interrupt = self.interrupt.clone();
+        let notices_before = self.notices.lock().map(|notices| notices.len()).unwrap_or_default();
+        let mut turn = None;
+        for _ in 0..ATTEMPTS_MAX {
+            let lost = match self.attempt(run).await {
+                Err(Error::Conflict { key }) => key,
+                other => return other,
+            };
+            drop(turn.take());
+            turn = Some(interrupt.guard(run.deadline, async { Ok(instance.turn(&lost).await) }).await?);
+            if let Ok(mut notices) = self.notices.lock() {
+                notices.truncate(notices_before);
+            }
+            self.settings().take_requested();
+        }
+        Err(Error::Contention { attempts: ATTEMPTS_MAX })
+    }
+
+    async fn attempt(&mut self, run: &Run<'_>) -> Result<Reply> {
+        let (instance, interrupt) = (self.instance.clone(), self.interrupt.clone());
+        let begin = async {
+            let txn = instance.begin().await?;
+            let catalog = instance.catalog(&txn, None).await?;
+            Ok((txn, catalog))
+        };
+        let (txn, catalog) = interrupt.guard(run.deadline, begin).await?;
+        let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
+        let outcome = interrupt.guard(run.deadline, sql::execute(&ctx, run.statement)).await?;
+        let streams = matches!(outcome, Outcome::Rows { .. });
+        let mut reply = run.reply(outcome)?;
+        match &mut reply {
+            Reply::Rows(rows) if streams => rows.txn = Some(txn),
+            // Not under the guard: once it is on its way a commit ends as it ends.
+            _ if txn.has_writes() => txn.commit(!self.settings().synchronous_commit).await?,
+            _ => {}
+        }
+        Ok(reply)
+    }
+
+    /// In a block: in the block's transaction, atomic in itself.
+    pub(super) async fn run_in_block(&mut self, run: &Run<'_>) -> Result<Reply> {
+        let interrupt = self.interrupt.clone();
+        let (txn, catalog) = interrupt.guard(run.deadline, self.block_transaction()).await?;
+        let before = txn.savepoint();
+        let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
+        let executed = interrupt.guard(run.deadline, sql::execute(&ctx, run.statement)).await;
+        match executed.and_then(|outcome| run.reply(outcome)) {
+            Ok(reply) => Ok(reply),
+            Err(error) => {
+                txn.rollback_to(before);
+                Err(error)
+            }
+        }
+    }
+
+    /// Applies what `set_config` asked for while the statement ran.
+    fn apply_requested_settings(&mut self) -> Result<()> {
+        for change in self.settings().take_requested() {
+            let values = [change.value];
+            self.settings.change(change.local, |settings| settings.set(&change.name, &values))?;
+        }
+        Ok(())
+    }
+}
+
+/// One run of a statement.
+pub(super) struct Run<'a> {
+    pub(super) statement: &'a Statement,
+    pub(super) parameters: Arc<[Value]>,
+    pub(super) described: Option<&'a [OutputColumn]>,
+    pub(super) deadline: Option<Instant>,
+}
+
+impl Run<'_> {
+    /// The reply to what executing gave. Errors: 0A000 when the client was told of other columns.
+    fn reply(&self, outcome: Outcome) -> Result<Reply> {
+        let mut rows = match outcome {
+            Outcome::Done { tag } => return Ok(Reply::Done { tag }),
+            Outcome::Written(written) if written.columns.is_empty() => return Ok(Reply::Done { tag: written.tag }),
+            Outcome::Written(written) => {
+                RowStream::of_batches(written.columns, written.batches, RowsTag::Fixed(written.tag))
+            }
+            Outcome::Rows { columns, stream } => RowStream::new(columns, stream, RowsTag::Counted("SELECT")),
+        };
+        let same = |a: &OutputColumn, b: &OutputColumn| a.ty == b.ty && a.name == b.name;
+        if let Some(described) = self.described
+            && !(described.len() == rows.columns.len()
+                && described.iter().zip(rows.columns.iter()).all(|(a, b)| same(a, b)))
+        {
+            let hint = Some("Prepare the statement again.".to_string());
+            return Err(Error::PlanChanged { hint });
+        }
+        rows.deadline = self.deadline;
+        Ok(Reply::Rows(rows))
+    }
+}

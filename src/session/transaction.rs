@@ -1,0 +1,324 @@
+//! A session's transaction: none, implicit (several statements of one message or pipeline), a block between BEGIN and
+//! COMMIT, or a failed block; savepoints.
+//!
+//! - A block's snapshot is taken by its first statement, not by BEGIN.
+//! - A failed block keeps its transaction only when there is a savepoint to roll back to.
+//! - Portals end with the transaction, and with the savepoint they are younger than.
+
+use std::sync::Arc;
+
+use super::settings::SettingsMark;
+use super::Session;
+use crate::catalog::Catalog;
+use crate::sql::command::Modes;
+use crate::txn::{Savepoint, Transaction};
+use crate::{Error, Result};
+
+/// What ReadyForQuery tells of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransactionStatus {
+    /// Outside a block.
+    Idle,
+    /// In a block.
+    InBlock,
+    /// In a failed block.
+    Failed,
+}
+
+/// Where a session stands.
+#[derive(Debug, Default)]
+pub(super) struct TransactionState {
+    pub(super) block: Block,
+    active: Option<Active>,
+    savepoints: Vec<NamedSavepoint>,
+    /// When the transaction began, in microseconds since 1970-01-01 UTC.
+    pub(super) started_us: i64,
+    modes: Modes,
+    /// Something was dropped, whose keys are to be removed after the commit.
+    drops: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Block {
+    /// Every statement is a transaction of its own.
+    #[default]
+    None,
+    /// Several statements of one message or pipeline.
+    Implicit,
+    /// After BEGIN.
+    Explicit,
+    /// After an error in a block.
+    Failed,
+}
+
+/// A transaction whose snapshot is taken.
+#[derive(Debug)]
+struct Active {
+    txn: Arc<Transaction>,
+    /// Before its first write.
+    origin: Savepoint,
+    /// As its last statement saw it.
+    catalog: Option<Arc<Catalog>>,
+}
+
+#[derive(Debug)]
+struct NamedSavepoint {
+    name: String,
+    /// `None`: before the snapshot was taken.
+    mark: Option<Savepoint>,
+    settings: SettingsMark,
+    portals_made: u64,
+}
+
+impl Session {
+    /// What ReadyForQuery tells.
+    pub fn status(&self) -> TransactionStatus {
+        match self.transaction.block {
+            Block::None | Block::Implicit => TransactionStatus::Idle,
+            Block::Explicit => TransactionStatus::InBlock,
+            Block::Failed => TransactionStatus::Failed,
+        }
+    }
+
+    /// The statements from here to `close_implicit` are one transaction, unless they stand in a block.
+    pub fn open_implicit(&mut self) {
+        if self.transaction.block == Block::None {
+            self.open(Block::Implicit, Modes::default());
+        }
+    }
+
+    /// Commits what `open_implicit` began, if it was not ended by the statements themselves. Errors: as a commit's.
+    pub async fn close_implicit(&mut self) -> Result<()> {
+        match self.transaction.block {
+            Block::Implicit => self.commit_transaction().await,
+            Block::None => {
+                self.portals.clear();
+                Ok(())
+            }
+            Block::Explicit | Block::Failed => Ok(()),
+        }
+    }
+
+    /// An error was reported: a block has failed, any other transaction is rolled back.
+    pub fn fail(&mut self) {
+        self.settings.current().take_requested();
+        match self.transaction.block {
+            Block::None | Block::Implicit => self.rollback_transaction(),
+            Block::Explicit => {
+                self.transaction.block = Block::Failed;
+                let kept = match self.transaction.savepoints.last() {
+                    Some(savepoint) => savepoint.portals_made,
+                    None => {
+                        self.transaction.active = None;
+                        0
+                    }
+                };
+                self.portals.retain(|_, portal| portal.number < kept);
+            }
+            Block::Failed => {}
+        }
+    }
+
+    /// BEGIN.
+    pub(super) fn begin(&mut self, modes: &Modes) -> Result<()> {
+        match self.transaction.block {
+            Block::None => self.open(Block::Explicit, modes.clone()),
+            Block::Implicit => {
+                self.transaction.block = Block::Explicit;
+                self.transaction.modes = modes.clone();
+            }
+            Block::Explicit | Block::Failed => {
+                self.warn("25001", "there is already a transaction in progress");
+                return Ok(());
+            }
+        }
+        self.apply_modes(modes, true)
+    }
+
+    /// COMMIT; answers the command tag, which is ROLLBACK for a failed block.
+    pub(super) async fn commit(&mut self, chain: bool) -> Result<&'static str> {
+        let modes = self.chained_modes("COMMIT", chain)?;
+        let tag = match self.transaction.block {
+            Block::None => {
+                self.warn("25P01", "there is no transaction in progress");
+                "COMMIT"
+            }
+            Block::Implicit => {
+                self.warn("25P01", "there is no transaction in progress");
+                self.commit_transaction().await?;
+                "COMMIT"
+            }
+            Block::Explicit => {
+                self.commit_transaction().await?;
+                "COMMIT"
+            }
+            Block::Failed => {
+                self.rollback_transaction();
+                "ROLLBACK"
+            }
+        };
+        if let Some(modes) = modes {
+            self.begin(&modes)?;
+        }
+        Ok(tag)
+    }
+
+    /// ROLLBACK.
+    pub(super) fn rollback(&mut self, chain: bool) -> Result<()> {
+        let modes = self.chained_modes("ROLLBACK", chain)?;
+        if matches!(self.transaction.block, Block::None | Block::Implicit) {
+            self.warn("25P01", "there is no transaction in progress");
+        }
+        self.rollback_transaction();
+        match modes {
+            Some(modes) => self.begin(&modes),
+            None => Ok(()),
+        }
+    }
+
+    /// SAVEPOINT.
+    pub(super) fn savepoint(&mut self, name: String) -> Result<()> {
+        self.require_block("SAVEPOINT")?;
+        let savepoint = NamedSavepoint {
+            name,
+            mark: self.transaction.active.as_ref().map(|active| active.txn.savepoint()),
+            settings: self.settings.mark(),
+            portals_made: self.portals_made,
+        };
+        self.transaction.savepoints.push(savepoint);
+        Ok(())
+    }
+
+    /// RELEASE.
+    pub(super) fn release(&mut self, name: &str) -> Result<()> {
+        self.require_block("RELEASE SAVEPOINT")?;
+        let at = self.find_savepoint(name)?;
+        self.transaction.savepoints.truncate(at);
+        Ok(())
+    }
+
+    /// ROLLBACK TO: the savepoint stays, and a failed block is well again.
+    pub(super) fn rollback_to(&mut self, name: &str) -> Result<()> {
+        self.require_block("ROLLBACK TO SAVEPOINT")?;
+        let at = self.find_savepoint(name)?;
+        self.transaction.savepoints.truncate(at + 1);
+        let savepoint = &self.transaction.savepoints[at];
+        if let Some(active) = &mut self.transaction.active {
+            active.txn.rollback_to(savepoint.mark.unwrap_or(active.origin));
+            // A catalog that was changed and changed back may bear a version that comes again.
+            active.catalog = None;
+        }
+        self.settings.restore(&savepoint.settings);
+        let portals_made = savepoint.portals_made;
+        self.portals.retain(|_, portal| portal.number < portals_made);
+        self.transaction.block = Block::Explicit;
+        Ok(())
+    }
+
+    /// SET TRANSACTION, and the modes of BEGIN. `begins`: modes not said take the session's defaults.
+    pub(super) fn apply_modes(&mut self, modes: &Modes, begins: bool) -> Result<()> {
+        let settings = self.settings.current();
+        let default = |name: &str| if begins { settings.get(name) } else { None };
+        let on_off = |on: bool| if on { "on" } else { "off" }.to_string();
+        let wanted = [
+            (
+                "transaction_isolation",
+                modes.isolation.map(str::to_string).or_else(|| default("default_transaction_isolation")),
+            ),
+            ("transaction_read_only", modes.read_only.map(on_off).or_else(|| default("default_transaction_read_only"))),
+            (
+                "transaction_deferrable",
+                modes.deferrable.map(on_off).or_else(|| default("default_transaction_deferrable")),
+            ),
+        ];
+        let changed: Vec<_> = wanted
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .filter(|(name, value)| settings.get(name).as_ref() != Some(value))
+            .collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        self.settings.change(true, |settings| {
+            changed.iter().try_for_each(|(name, value)| settings.set_internal(name, value))
+        })
+    }
+
+    /// The transaction of an implicit or explicit block, begun by its first statement, and the catalog as it sees it.
+    pub(super) async fn block_transaction(&mut self) -> Result<(Arc<Transaction>, Arc<Catalog>)> {
+        if self.transaction.active.is_none() {
+            let txn = self.instance.begin().await?;
+            let origin = txn.savepoint();
+            self.transaction.active = Some(Active { txn, origin, catalog: None });
+        }
+        let active = self.transaction.active.as_mut().expect("begun above");
+        let catalog = self.instance.catalog(&active.txn, active.catalog.clone()).await?;
+        active.catalog = Some(catalog.clone());
+        Ok((active.txn.clone(), catalog))
+    }
+
+    /// 25P01 outside a block; `statement` is named in the message.
+    pub(super) fn require_block(&self, statement: &str) -> Result<()> {
+        match self.transaction.block {
+            Block::Explicit | Block::Failed => Ok(()),
+            Block::None | Block::Implicit => Err(Error::TransactionState {
+                state: "25P01",
+                message: format!("{statement} can only be used in transaction blocks"),
+            }),
+        }
+    }
+
+    /// A statement may have dropped something: once that is committed its keys are removed.
+    pub(super) fn dropped(&mut self) {
+        match self.transaction.block {
+            Block::None => self.instance.wake_reclaim(),
+            Block::Implicit | Block::Explicit | Block::Failed => self.transaction.drops = true,
+        }
+    }
+
+    fn open(&mut self, block: Block, modes: Modes) {
+        self.transaction = TransactionState { block, modes, started_us: now_us(), ..TransactionState::default() };
+        self.settings.begin();
+    }
+
+    /// The modes that AND CHAIN carries over. Errors: 25P01 outside a block.
+    fn chained_modes(&self, statement: &str, chain: bool) -> Result<Option<Modes>> {
+        if !chain {
+            return Ok(None);
+        }
+        self.require_block(&format!("{statement} AND CHAIN"))?;
+        Ok(Some(self.transaction.modes.clone()))
+    }
+
+    /// Commits whatever is open. The transaction is over either way, and portals with it.
+    async fn commit_transaction(&mut self) -> Result<()> {
+        let state = std::mem::take(&mut self.transaction);
+        self.portals.clear();
+        let relaxed = !self.settings.current().synchronous_commit;
+        let committed = match state.active {
+            Some(active) if active.txn.has_writes() => active.txn.commit(relaxed).await,
+            _ => Ok(()),
+        };
+        self.settings.end(committed.is_ok());
+        if state.drops && committed.is_ok() {
+            self.instance.wake_reclaim();
+        }
+        committed
+    }
+
+    fn rollback_transaction(&mut self) {
+        self.transaction = TransactionState::default();
+        self.portals.clear();
+        self.settings.end(false);
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize> {
+        let found = self.transaction.savepoints.iter().rposition(|savepoint| savepoint.name == name);
+        found.ok_or_else(|| Error::UndefinedSavepoint { name: name.to_string() })
+    }
+}
+
+/// The time, in microseconds since 1970-01-01 UTC.
+pub(super) fn now_us() -> i64 {
+    chrono::Utc::now().timestamp_micros()
+}

@@ -1,0 +1,256 @@
+//! `Connection`: one client from its first byte to its last: start-up, then message after message, then goodbye.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::FutureExt;
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::startup::{Authentication, BackendKeyData, NegotiateProtocolVersion, SecretKey};
+use tokio::net::TcpStream;
+
+use super::input::{Frame, Input};
+use super::listener::Listening;
+use super::message::{self, Message, is_extended, violation};
+use super::output::Output;
+use super::report::error_response;
+use super::responder::Responder;
+use super::startup::{self, Request, Startup};
+use crate::session::{Cause, Identity, Session, TransactionStatus};
+use crate::{Error, Result};
+
+/// How long a client may take over start-up.
+const STARTUP_TIME_MAX: Duration = Duration::from_secs(60);
+/// How long a connection that ends with an error is kept for the client to read it.
+const FAREWELL_TIME_MAX: Duration = Duration::from_secs(2);
+/// Requests for encryption that a client may make before it takes no for an answer.
+const ENCRYPTION_REQUESTS_MAX: usize = 2;
+
+/// Serves a client until it goes, an error ends the connection, or the server ends.
+pub(super) async fn serve(stream: TcpStream, listening: Arc<Listening>) {
+    // Answers are written whole: waiting for more to send would only delay them.
+    let _ = stream.set_nodelay(true);
+    let (reader, writer) = stream.into_split();
+    let (mut input, mut output) = (Input::new(reader), Output::new(writer));
+    let started = tokio::time::timeout(STARTUP_TIME_MAX, start(&mut input, &mut output, &listening));
+    let startup = match started.await {
+        Ok(Ok(Some(startup))) => startup,
+        Ok(Ok(None)) | Err(_) => return,
+        Ok(Err(error)) => return say_farewell(input, output, &error).await,
+    };
+    let Ok(_place) = listening.places.clone().try_acquire_owned() else {
+        return say_farewell(input, output, &Error::TooManyClients).await;
+    };
+    match open_session(&startup, &listening) {
+        Err(error) => say_farewell(input, output, &error).await,
+        Ok(session) => Connection::run(input, output, session, &startup, listening).await,
+    }
+}
+
+/// Reads requests until one is for a session; `None` when there is none to serve.
+async fn start(input: &mut Input, output: &mut Output, listening: &Listening) -> Result<Option<Startup>> {
+    for _ in 0..=ENCRYPTION_REQUESTS_MAX {
+        let request = tokio::select! {
+            request = startup::read_request(input) => request?,
+            () = listening.ending.cancelled() => return Err(Error::Shutdown),
+        };
+        match request {
+            Some(Request::Encryption) => {
+                output.buffer().push(b'N');
+                output.drain().await?;
+            }
+            Some(Request::Cancel { process_id, secret }) => {
+                listening.sessions.cancel(process_id, &secret);
+                return Ok(None);
+            }
+            Some(Request::Session(startup)) => return Ok(Some(startup)),
+            None => return Ok(None),
+        }
+    }
+    Err(violation("encryption is not supported"))
+}
+
+fn open_session(startup: &Startup, listening: &Listening) -> Result<Session> {
+    let identity = Identity {
+        user: startup.user.clone(),
+        database: startup.database.clone(),
+        process_id: listening.next_process_id(),
+    };
+    Session::new(listening.instance.clone(), identity, &startup.settings)
+}
+
+/// Sends the error that ends a connection, and waits a little for the client to read it: a socket closed with unread
+/// bytes in it would take the error along.
+async fn say_farewell(mut input: Input, mut output: Output, error: &Error) {
+    if *error == Error::ClientGone {
+        return;
+    }
+    let farewell = async {
+        output.message(&error_response(error, true))?;
+        output.drain().await?;
+        output.close().await;
+        input.discard().await;
+        Ok::<(), Error>(())
+    };
+    // Whether the client reads it or not, the connection is over.
+    let _ = tokio::time::timeout(FAREWELL_TIME_MAX, farewell).await;
+}
+
+/// One client whose session has begun.
+struct Connection {
+    input: Input,
+    responder: Responder,
+    listening: Arc<Listening>,
+}
+
+impl Connection {
+    async fn run(input: Input, output: Output, session: Session, startup: &Startup, listening: Arc<Listening>) {
+        // Protocol 3.0 has room for four bytes, 3.2 for more.
+        let secret_bytes = if startup.minor >= 2 { 32 } else { 4 };
+        let secret: Bytes = (0..secret_bytes).map(|_| rand::random::<u8>()).collect();
+        let process_id = session.process_id();
+        let interrupt = session.interrupt().clone();
+        let _registration = listening.sessions.register(process_id, secret.clone(), interrupt);
+        let mut connection = Connection { input, responder: Responder::new(session, output), listening };
+        let ended = match connection.greet(startup, process_id, secret).await {
+            Ok(()) => connection.serve_messages().await,
+            Err(error) => Err(error),
+        };
+        // A transaction that is open is forgotten with the session, and its snapshot with it.
+        let Connection { input, responder, .. } = connection;
+        let Responder { session, output, .. } = responder;
+        drop(session);
+        if let Err(error) = ended {
+            tracing::debug!(process_id, %error, "a connection ends");
+            say_farewell(input, output, &error).await;
+        }
+    }
+
+    async fn greet(&mut self, startup: &Startup, process_id: i32, secret: Bytes) -> Result<()> {
+        let output = &mut self.responder.output;
+        if startup.negotiate {
+            let version = (3 << 16) | i32::from(startup.minor);
+            let negotiate = NegotiateProtocolVersion::new(version, startup.unknown_options.clone());
+            output.message(&PgWireBackendMessage::NegotiateProtocolVersion(negotiate))?;
+        }
+        output.message(&PgWireBackendMessage::Authentication(Authentication::Ok))?;
+        self.responder.send_settings()?;
+        let key = BackendKeyData::new(process_id, SecretKey::Bytes(secret));
+        self.responder.output.message(&PgWireBackendMessage::BackendKeyData(key))?;
+        self.responder.send_ready()?;
+        self.responder.drain().await
+    }
+
+    /// Answers messages until the client goes. Errors: what ends the connection.
+    async fn serve_messages(&mut self) -> Result<()> {
+        loop {
+            let Some(frame) = self.next_frame().await? else {
+                return Ok(());
+            };
+            let kind = frame.kind;
+            let message = match message::decode(kind, frame.body) {
+                Ok(message) => message,
+                Err(error @ Error::InvalidUtf8 { .. }) => {
+                    self.refuse(kind, error).await?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if message == Message::Terminate {
+                return Ok(());
+            }
+            self.answer(kind, message).await?;
+        }
+    }
+
+    /// The next message, awaited as long as the server runs and the session's time limits allow.
+    async fn next_frame(&mut self) -> Result<Option<Frame>> {
+        let settings = self.responder.session.settings();
+        let in_transaction = self.responder.session.status() != TransactionStatus::Idle;
+        let limit_ms = match in_transaction {
+            true => settings.idle_in_transaction_timeout_ms,
+            false => settings.idle_session_timeout_ms,
+        };
+        let limit = if limit_ms > 0 { Duration::from_millis(limit_ms) } else { Duration::MAX };
+        let bytes_max = settings.message_bytes_max;
+        tokio::select! {
+            biased;
+            () = self.listening.ending.cancelled() => Err(Error::Shutdown),
+            frame = self.input.frame(bytes_max) => frame,
+            () = tokio::time::sleep(limit) => Err(Error::IdleTimeout { in_transaction }),
+        }
+    }
+
+    /// Answers a message; cancel requests count from its beginning to its end.
+    async fn answer(&mut self, kind: u8, message: Message) -> Result<()> {
+        // An Execute that Sync follows is a transaction of its own, which can be run again when it loses a race. No
+        // client waits for an answer before it has sent Sync or Flush, so that the next message is worth waiting for.
+        let alone = match message {
+            Message::Execute { .. } if !self.responder.skips_to_sync => self.next_is_sync().await,
+            _ => false,
+        };
+        let interrupt = self.responder.session.interrupt().clone();
+        interrupt.begin();
+        let responder = &mut self.responder;
+        let ends_exchange = matches!(kind, b'Q' | b'S' | b'F');
+        let answered = async {
+            match message {
+                Message::Query { text } => responder.query(&text).await,
+                Message::FunctionCall => {
+                    responder.report(Error::FeatureNotSupported { feature: "the function call protocol".into(), hint: None })?;
+                    responder.send_ready()
+                }
+                // As PostgreSQL does: a client may not have heard yet that its COPY has failed.
+                Message::Copy => Ok(()),
+                Message::Password | Message::Terminate => Err(violation(format!("invalid frontend message type {kind}"))),
+                message => responder.extended(message, alone).await,
+            }
+        };
+        let answered = AssertUnwindSafe(while_connected(&mut self.input, &interrupt, answered)).catch_unwind().await;
+        interrupt.end();
+        // A bug in us: this client hears of it and loses its connection; the others go on.
+        answered.unwrap_or_else(|_| Err(Error::internal("the statement met a bug in the server; see its log")))?;
+        if ends_exchange { self.responder.drain().await } else { Ok(()) }
+    }
+
+    /// Whether Sync follows, or nothing at all.
+    async fn next_is_sync(&mut self) -> bool {
+        tokio::select! {
+            kind = self.input.peek_kind() => matches!(kind, Some(b'S') | None),
+            () = self.listening.ending.cancelled() => true,
+        }
+    }
+
+    /// Reports a message that could be cut but not read.
+    async fn refuse(&mut self, kind: u8, error: Error) -> Result<()> {
+        if is_extended(kind) {
+            if !self.responder.skips_to_sync {
+                self.responder.skips_to_sync = true;
+                self.responder.report(error)?;
+            }
+            return Ok(());
+        }
+        self.responder.report(error)?;
+        self.responder.send_ready()?;
+        self.responder.drain().await
+    }
+}
+
+/// Runs `work`, and stops what the session runs when the client goes meanwhile.
+async fn while_connected<T>(
+    input: &mut Input,
+    interrupt: &crate::session::Interrupt,
+    work: impl Future<Output = T>,
+) -> T {
+    let mut work = pin!(work);
+    tokio::select! {
+        biased;
+        result = &mut work => return result,
+        () = input.closed() => interrupt.raise(Cause::ClientGone),
+    }
+    // Ends soon, unless it is committing: then it ends with the commit.
+    work.await
+}

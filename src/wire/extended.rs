@@ -1,0 +1,211 @@
+//! The extended protocol: Parse, Bind, Describe, Execute, Close, Flush, Sync. A failed message is reported once and
+//! everything up to Sync is skipped. What stands between two Syncs is one transaction.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::data::{NoData, ParameterDescription};
+use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
+
+use super::message::{Bind, Message, Target, utf8, violation};
+use super::responder::Responder;
+use crate::session::{PortalState, PreparedStatement, Reply};
+use crate::types::{FormatSettings, SqlType, Value, WireFormat};
+use crate::{Error, Result};
+
+impl Responder {
+    /// Answers a message of the extended protocol. `alone`: Sync follows, so an Execute is a transaction of its own.
+    pub(super) async fn extended(&mut self, message: Message, alone: bool) -> Result<()> {
+        if let Message::Sync = message {
+            return self.sync().await;
+        }
+        if self.skips_to_sync {
+            return Ok(());
+        }
+        let answered = match message {
+            Message::Parse { name, text, types } => self.parse(&name, &text, &types).await,
+            Message::Bind(bind) => self.bind(bind),
+            Message::Describe { target: Target::Statement, name } => self.describe_statement(&name),
+            Message::Describe { target: Target::Portal, name } => self.describe_portal(&name),
+            Message::Execute { name, rows_max } => self.execute(&name, rows_max, alone).await,
+            Message::Close { target, name } => self.close(target, &name),
+            Message::Flush => return self.drain().await,
+            _ => Err(violation("invalid message in the extended protocol")),
+        };
+        match answered {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                self.skips_to_sync = true;
+                self.report(error)
+            }
+        }
+    }
+
+    async fn sync(&mut self) -> Result<()> {
+        self.skips_to_sync = false;
+        if let Err(error) = self.session.close_implicit().await {
+            self.report(error)?;
+        }
+        self.send_ready()
+    }
+
+    async fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<()> {
+        // OID 0 leaves the type open, and so does a type we do not have: the statement may well tell.
+        let types: Vec<_> = types.iter().map(|oid| SqlType::from_oid(*oid, -1)).collect();
+        self.session.prepare(name, text, &types).await?;
+        self.output.message(&PgWireBackendMessage::ParseComplete(ParseComplete::new()))
+    }
+
+    fn bind(&mut self, bind: Bind) -> Result<()> {
+        let statement = self.session.statement(&bind.statement)?;
+        let format = self.session.settings().format();
+        let parameters = decode_parameters(&bind, &statement, &format)?;
+        let formats = result_formats(&bind.result_formats, &statement)?;
+        self.session.bind(&bind.portal, statement, parameters, formats)?;
+        self.output.message(&PgWireBackendMessage::BindComplete(BindComplete::new()))
+    }
+
+    fn describe_statement(&mut self, name: &str) -> Result<()> {
+        let statement = self.session.statement(name)?;
+        let types = statement.description.parameters.iter().map(SqlType::oid).collect();
+        self.output.message(&PgWireBackendMessage::ParameterDescription(ParameterDescription::new(types)))?;
+        match &statement.description.columns {
+            Some(columns) => self.send_columns(columns, &[]),
+            None => self.send_no_data(),
+        }
+    }
+
+    fn describe_portal(&mut self, name: &str) -> Result<()> {
+        let portal = self.session.portal(name)?;
+        let formats = portal.formats.clone();
+        match self.session.portal_columns(portal).map(<[_]>::to_vec) {
+            Some(columns) => self.send_columns(&columns, &formats),
+            None => self.send_no_data(),
+        }
+    }
+
+    fn send_no_data(&mut self) -> Result<()> {
+        self.output.message(&PgWireBackendMessage::NoData(NoData::new()))
+    }
+
+    /// Runs a portal, or goes on with it. The session does not hold it meanwhile: should it fail, it is gone.
+    async fn execute(&mut self, name: &str, rows_max: i32, alone: bool) -> Result<()> {
+        let mut portal = self.session.take_portal(name)?;
+        if !alone {
+            self.session.open_implicit();
+        }
+        let rows_max = usize::try_from(rows_max).ok().filter(|rows_max| *rows_max > 0);
+        let state = std::mem::replace(&mut portal.state, PortalState::Done { rows: false });
+        let mut rows = match state {
+            PortalState::Streaming(rows) => rows,
+            PortalState::Done { rows: true } => {
+                portal.state = PortalState::Done { rows: true };
+                self.session.put_portal(name, portal);
+                return self.send_tag("SELECT 0".to_string());
+            }
+            PortalState::Done { rows: false } => {
+                return Err(Error::NotInState { message: format!("portal \"{name}\" cannot be run") });
+            }
+            PortalState::Ready => match self.start(portal.statement.clone(), portal.parameters.clone()).await? {
+                Started::Empty => {
+                    self.session.put_portal(name, portal);
+                    return self.send_empty_query();
+                }
+                Started::Reply(Reply::Done { tag }) => {
+                    self.send_notices()?;
+                    self.session.put_portal(name, portal);
+                    return self.send_tag(tag);
+                }
+                Started::Reply(Reply::Rows(rows)) => rows,
+            },
+        };
+        self.send_notices()?;
+        rows.resume();
+        let formats = portal.formats.clone();
+        if self.send_rows(&mut rows, &formats, rows_max).await? {
+            let tag = self.session.complete(rows).await?;
+            portal.state = PortalState::Done { rows: true };
+            self.session.put_portal(name, portal);
+            self.send_notices()?;
+            return self.send_tag(tag);
+        }
+        portal.state = PortalState::Streaming(rows);
+        self.session.put_portal(name, portal);
+        self.output.message(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))
+    }
+
+    async fn start(&mut self, statement: Arc<PreparedStatement>, parameters: Arc<[Value]>) -> Result<Started> {
+        let Some(parsed) = &statement.parsed else {
+            return Ok(Started::Empty);
+        };
+        let described = statement.description.columns.as_deref();
+        self.session.run(parsed, parameters, described).await.map(Started::Reply)
+    }
+
+    fn close(&mut self, target: Target, name: &str) -> Result<()> {
+        match target {
+            Target::Statement => self.session.close_statement(name),
+            Target::Portal => self.session.close_portal(name),
+        }
+        self.output.message(&PgWireBackendMessage::CloseComplete(CloseComplete::new()))
+    }
+}
+
+/// What running a portal for the first time gives.
+enum Started {
+    /// Its statement has no text.
+    Empty,
+    Reply(Reply),
+}
+
+/// The parameters of a Bind, decoded by the types that the statement gave them. Errors: 08P01, 22P03, 22021, the type's.
+fn decode_parameters(bind: &Bind, statement: &PreparedStatement, format: &FormatSettings) -> Result<Vec<Value>> {
+    let types = &statement.description.parameters;
+    let (given, formats) = (bind.parameters.len(), bind.formats.len());
+    if formats > 1 && formats != given {
+        return Err(violation(format!("bind message has {formats} parameter formats but {given} parameters")));
+    }
+    if given != types.len() {
+        return Err(violation(format!(
+            "bind message supplies {given} parameters, but prepared statement \"{}\" requires {}",
+            bind.statement,
+            types.len()
+        )));
+    }
+    let decode = |(index, (bytes, ty)): (usize, (&Option<Bytes>, &SqlType))| {
+        let code = bind.formats.get(if formats == 1 { 0 } else { index }).copied().unwrap_or(0);
+        let code = wire_format(code)?;
+        match bytes {
+            None => Ok(Value::Null),
+            Some(bytes) if code == WireFormat::Binary => Value::from_binary(bytes, ty, index + 1),
+            Some(bytes) => match (utf8(bytes)?, ty) {
+                (text, SqlType::Unknown) => Ok(Value::Unknown(text.to_string())),
+                (text, ty) => Value::parse(text, ty, format),
+            },
+        }
+    };
+    bind.parameters.iter().zip(types).enumerate().map(decode).collect()
+}
+
+/// The format of each column of the result. Errors: 08P01, 22023.
+fn result_formats(codes: &[i16], statement: &PreparedStatement) -> Result<Vec<WireFormat>> {
+    let columns = statement.description.columns.as_ref().map_or(0, Vec::len);
+    match codes {
+        [] => Ok(vec![WireFormat::Text; columns]),
+        [code] => Ok(vec![wire_format(*code)?; columns]),
+        codes if codes.len() == columns => codes.iter().map(|code| wire_format(*code)).collect(),
+        codes => Err(violation(format!(
+            "bind message has {} result formats but query has {columns} columns",
+            codes.len()
+        ))),
+    }
+}
+
+fn wire_format(code: i16) -> Result<WireFormat> {
+    match code {
+        0 => Ok(WireFormat::Text),
+        1 => Ok(WireFormat::Binary),
+        _ => Err(Error::InvalidParameter { message: format!("unsupported format code: {code}"), hint: None }),
+    }
+}

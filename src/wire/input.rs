@@ -1,0 +1,137 @@
+//! `Input`: the reading half of a connection, cut into messages. Reads ahead while a statement runs, but only so much,
+//! to see in time that the client has gone.
+
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::io::AsyncReadExt;
+use tokio::net::tcp::OwnedReadHalf;
+
+use super::message::{is_known, violation};
+use crate::{Error, Result};
+
+/// Bytes that are read ahead while a statement runs.
+const READ_AHEAD_BYTES: usize = 64 << 10;
+/// Bytes and more that a buffer keeps no memory for once a message of that size is gone.
+const KEPT_BYTES_MAX: usize = 1 << 20;
+
+/// The reading half of a connection.
+#[derive(Debug)]
+pub(super) struct Input {
+    reader: OwnedReadHalf,
+    buffer: BytesMut,
+    ended: bool,
+}
+
+/// One message, not decoded.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) kind: u8,
+    pub(super) body: Bytes,
+}
+
+impl Input {
+    pub(super) fn new(reader: OwnedReadHalf) -> Input {
+        Input { reader, buffer: BytesMut::new(), ended: false }
+    }
+
+    /// The next message; `None` when the client has closed the connection. May be dropped and called again.
+    /// Errors: 08P01 for a kind or length that cannot be, 54000 for a message above `bytes_max`.
+    pub(super) async fn frame(&mut self, bytes_max: usize) -> Result<Option<Frame>> {
+        loop {
+            if let Some(length) = self.check_header(bytes_max)?
+                && self.buffer.len() > length
+            {
+                let kind = self.buffer.get_u8();
+                self.buffer.advance(4);
+                let body = self.buffer.split_to(length - 4).freeze();
+                if self.buffer.is_empty() && body.len() > KEPT_BYTES_MAX {
+                    self.buffer = BytesMut::new();
+                }
+                return Ok(Some(Frame { kind, body }));
+            }
+            if !self.read().await {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The kind of the next message, without taking it; `None` when there is none.
+    pub(super) async fn peek_kind(&mut self) -> Option<u8> {
+        while self.buffer.is_empty() {
+            if !self.read().await {
+                return None;
+            }
+        }
+        Some(self.buffer[0])
+    }
+
+    /// The next packet of start-up, which has no kind: its body. Errors: 08P01 for a length that cannot be.
+    pub(super) async fn startup_packet(&mut self, bytes_max: usize) -> Result<Option<Bytes>> {
+        loop {
+            if let Some(mut header) = self.buffer.get(..4) {
+                let length = header.get_i32();
+                let length = usize::try_from(length).ok().filter(|length| (8..=bytes_max).contains(length));
+                let length = length.ok_or_else(|| violation("invalid length of startup packet"))?;
+                if self.buffer.len() >= length {
+                    self.buffer.advance(4);
+                    return Ok(Some(self.buffer.split_to(length - 4).freeze()));
+                }
+            }
+            if !self.read().await {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Ends when the client has gone. Reads ahead a little; past that it waits for ever.
+    pub(super) async fn closed(&mut self) {
+        while self.buffer.len() < READ_AHEAD_BYTES {
+            if !self.read().await {
+                return;
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// Reads and forgets whatever the client still sends, until it closes the connection.
+    pub(super) async fn discard(&mut self) {
+        loop {
+            self.buffer.clear();
+            if !self.read().await {
+                return;
+            }
+        }
+    }
+
+    /// Length of the next message, its own four bytes included, once its header is there.
+    fn check_header(&self, bytes_max: usize) -> Result<Option<usize>> {
+        let Some(kind) = self.buffer.first().copied() else {
+            return Ok(None);
+        };
+        if !is_known(kind) {
+            return Err(violation(format!("invalid frontend message type {kind}")));
+        }
+        let Some(mut header) = self.buffer.get(1..5) else {
+            return Ok(None);
+        };
+        let length = header.get_i32();
+        let length = usize::try_from(length).ok().filter(|length| *length >= 4);
+        let length = length.ok_or_else(|| violation("invalid message length"))?;
+        if length > bytes_max {
+            return Err(Error::TooLarge {
+                what: "message".to_string(),
+                bytes: length,
+                bytes_max,
+                setting: "keyspan.message_bytes_max",
+            });
+        }
+        Ok(Some(length))
+    }
+
+    /// Reads some bytes; `false` when there are no more to come. May be dropped.
+    async fn read(&mut self) -> bool {
+        if !self.ended {
+            self.ended = !matches!(self.reader.read_buf(&mut self.buffer).await, Ok(bytes) if bytes > 0);
+        }
+        !self.ended
+    }
+}

@@ -1,0 +1,50 @@
+//! Errors and notices as messages.
+
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::response::{ErrorResponse, NoticeResponse};
+
+use crate::Error;
+use crate::exec::Notice;
+
+/// ErrorResponse. `fatal`: the connection ends after it.
+pub(super) fn error_response(error: &Error, fatal: bool) -> PgWireBackendMessage {
+    let severity = if fatal { "FATAL" } else { "ERROR" };
+    let mut fields = fields(severity, error.sqlstate(), error.to_string());
+    let more = [(b'D', error.detail()), (b'H', error.hint()), (b'P', error.position().map(|at| at.to_string()))];
+    fields.extend(more.into_iter().filter_map(|(code, text)| Some((code, text?))));
+    match error {
+        Error::UniqueViolation { constraint, .. } => fields.push((b'n', constraint.clone())),
+        Error::NotNullViolation { table, column, .. } => {
+            fields.push((b't', table.clone()));
+            fields.push((b'c', column.clone()));
+        }
+        _ => {}
+    }
+    PgWireBackendMessage::ErrorResponse(ErrorResponse::new(without_zero_bytes(fields)))
+}
+
+/// NoticeResponse.
+pub(super) fn notice_response(notice: &Notice) -> PgWireBackendMessage {
+    let mut fields = fields(notice.severity, notice.sqlstate, notice.message.clone());
+    fields.extend(notice.hint.clone().map(|hint| (b'H', hint)));
+    PgWireBackendMessage::NoticeResponse(NoticeResponse::new(without_zero_bytes(fields)))
+}
+
+fn fields(severity: &str, sqlstate: &str, message: String) -> Vec<(u8, String)> {
+    vec![
+        (b'S', severity.to_string()),
+        (b'V', severity.to_string()),
+        (b'C', sqlstate.to_string()),
+        (b'M', message),
+    ]
+}
+
+/// A zero byte ends a field: one inside would damage the message.
+fn without_zero_bytes(mut fields: Vec<(u8, String)>) -> Vec<(u8, String)> {
+    for (_, text) in &mut fields {
+        if text.contains('\0') {
+            *text = text.replace('\0', "\\0");
+        }
+    }
+    fields
+}

@@ -1,0 +1,165 @@
+//! `Responder`: answers one client's messages: the session that runs statements and the output that carries what they
+//! give. What both protocols share stands here; `simple` and `extended` add the rest.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::data::{FieldDescription, RowDescription};
+use pgwire::messages::response::{CommandComplete, EmptyQueryResponse, ReadyForQuery, TransactionStatus as Status};
+use pgwire::messages::startup::ParameterStatus;
+
+use super::output::Output;
+use super::report::{error_response, notice_response};
+use super::rows::BatchEncoder;
+use crate::exec::{OutputColumn, Settings};
+use crate::session::{Interrupt, RowStream, Session, TransactionStatus};
+use crate::types::WireFormat;
+use crate::{Error, Result};
+
+/// Answers one client's messages. Every method's error is fatal: the connection ends with it.
+pub(super) struct Responder {
+    pub(super) session: Session,
+    pub(super) output: Output,
+    /// An extended message failed: everything up to Sync is skipped.
+    pub(super) skips_to_sync: bool,
+    interrupt: Arc<Interrupt>,
+    /// The settings as the client was last told of them.
+    told: Option<Arc<Settings>>,
+}
+
+/// Whether the connection ends with this error, rather than the statement.
+pub(super) fn is_fatal(error: &Error) -> bool {
+    matches!(error, Error::Shutdown | Error::ClientGone | Error::IdleTimeout { .. })
+}
+
+impl Responder {
+    pub(super) fn new(session: Session, output: Output) -> Responder {
+        let interrupt = session.interrupt().clone();
+        Responder { session, output, skips_to_sync: false, interrupt, told: None }
+    }
+
+    /// Reports an error of a statement: its transaction fails with it. Errors: one that ends the connection.
+    pub(super) fn report(&mut self, error: Error) -> Result<()> {
+        self.session.fail();
+        if is_fatal(&error) {
+            return Err(error);
+        }
+        self.send_notices()?;
+        if let Error::Internal { message } | Error::Corrupt { reason: message, .. } = &error {
+            tracing::error!(sqlstate = error.sqlstate(), message, "a statement failed");
+        }
+        self.output.message(&error_response(&error, false))
+    }
+
+    /// Sends the notices raised since the last call.
+    pub(super) fn send_notices(&mut self) -> Result<()> {
+        for notice in self.session.take_notices() {
+            self.output.message(&notice_response(&notice))?;
+        }
+        Ok(())
+    }
+
+    /// ParameterStatus for what has changed, then ReadyForQuery.
+    pub(super) fn send_ready(&mut self) -> Result<()> {
+        self.send_notices()?;
+        self.send_settings()?;
+        let status = match self.session.status() {
+            TransactionStatus::Idle => Status::Idle,
+            TransactionStatus::InBlock => Status::Transaction,
+            TransactionStatus::Failed => Status::Error,
+        };
+        self.output.message(&PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(status)))
+    }
+
+    /// Sends everything in the output, stopped by whatever stops the session. Errors: 57P01, 08006.
+    pub(super) async fn drain(&mut self) -> Result<()> {
+        self.interrupt.guard(None, self.output.drain()).await
+    }
+
+    pub(super) fn send_tag(&mut self, tag: String) -> Result<()> {
+        self.output.message(&PgWireBackendMessage::CommandComplete(CommandComplete::new(tag)))
+    }
+
+    pub(super) fn send_empty_query(&mut self) -> Result<()> {
+        self.output.message(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()))
+    }
+
+    /// RowDescription. `formats`: that of each column; text where it says nothing.
+    pub(super) fn send_columns(&mut self, columns: &[OutputColumn], formats: &[WireFormat]) -> Result<()> {
+        let field = |(index, column): (usize, &OutputColumn)| {
+            FieldDescription::new(
+                column.name.replace('\0', ""),
+                column.table_oid as i32,
+                column.attribute,
+                column.ty.oid(),
+                column.ty.length(),
+                column.ty.modifier(),
+                i16::from(formats.get(index) == Some(&WireFormat::Binary)),
+            )
+        };
+        let fields = columns.iter().enumerate().map(field).collect();
+        self.output.message(&PgWireBackendMessage::RowDescription(RowDescription::new(fields)))
+    }
+
+    /// Sends rows, at most `rows_max`; whether the result is at its end. A batch is asked for only when the rows of the
+    /// last one have left; what is in the output goes while the next batch is waited for.
+    pub(super) async fn send_rows(
+        &mut self,
+        rows: &mut RowStream,
+        formats: &[WireFormat],
+        rows_max: Option<usize>,
+    ) -> Result<bool> {
+        let mut left = rows_max.unwrap_or(usize::MAX);
+        let settings = self.session.settings().format();
+        while left > 0 {
+            let Some(batch) = self.next_batch(rows, left).await? else {
+                return Ok(true);
+            };
+            left -= batch.num_rows();
+            let columns = rows.columns.clone();
+            let mut encoder = BatchEncoder::new(&columns, &batch, formats, &settings)?;
+            loop {
+                let more = encoder.encode(self.output.buffer());
+                if self.output.is_full() {
+                    self.interrupt.guard(rows.deadline(), self.output.drain()).await?;
+                }
+                if !more {
+                    break;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    async fn next_batch(&mut self, rows: &mut RowStream, wanted: usize) -> Result<Option<arrow::array::RecordBatch>> {
+        let deadline = rows.deadline();
+        let interrupt = self.interrupt.clone();
+        let mut next = pin!(rows.next(&interrupt, wanted));
+        if let Poll::Ready(batch) = futures::poll!(&mut next) {
+            return batch;
+        }
+        if !self.output.is_empty() {
+            interrupt.guard(deadline, self.output.drain()).await?;
+        }
+        next.await
+    }
+
+    /// ParameterStatus for every reported setting that the client does not know as it is.
+    pub(super) fn send_settings(&mut self) -> Result<()> {
+        let now = self.session.settings().clone();
+        let told = self.told.replace(now.clone());
+        if told.as_ref().is_some_and(|told| Arc::ptr_eq(told, &now)) {
+            return Ok(());
+        }
+        let known: Vec<_> = told.iter().flat_map(|told| told.reported()).collect();
+        for (index, (name, value)) in now.reported().enumerate() {
+            if known.get(index).is_none_or(|(_, known)| *known != value) {
+                let status = ParameterStatus::new(name.to_string(), value.to_string());
+                self.output.message(&PgWireBackendMessage::ParameterStatus(status))?;
+            }
+        }
+        Ok(())
+    }
+}

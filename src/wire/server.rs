@@ -1,0 +1,135 @@
+//! `Server`: a running Keyspan, as `main` and tests start and stop it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use super::listener::Listening;
+use crate::exec::Settings;
+use crate::session::{Identity, Instance, Reply, Session};
+use crate::store::{StoreKind, StoreOptions, open_store};
+use crate::{Error, Result};
+
+/// How to start a server.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// Address and port to listen on; port 0 takes any that is free.
+    pub listen: SocketAddr,
+    /// Where the data lies; made when it is not there. The memory store leaves it alone.
+    pub data_dir: PathBuf,
+    /// The storage engine.
+    pub store: StoreKind,
+    /// Clients connected at once.
+    pub connections_max: usize,
+    /// Memory for the storage engine's cache, in bytes.
+    pub cache_bytes: u64,
+    /// Memory for old values that open snapshots still need, in bytes.
+    pub undo_bytes_max: usize,
+    /// Other server-wide settings, by name, as text.
+    pub settings: Vec<(String, String)>,
+}
+
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        let store = StoreOptions::default();
+        ServerOptions {
+            listen: SocketAddr::from(([127, 0, 0, 1], 5433)),
+            data_dir: PathBuf::from("keyspan-data"),
+            store: StoreKind::Sled,
+            connections_max: 200,
+            cache_bytes: store.cache_bytes,
+            undo_bytes_max: store.undo_bytes_max,
+            settings: Vec::new(),
+        }
+    }
+}
+
+/// A running server. Dropping it without `shutdown` ends it as a crash would, which loses no acknowledged write.
+#[derive(Debug)]
+pub struct Server {
+    local_addr: SocketAddr,
+    listening: Arc<Listening>,
+    accepting: JoinHandle<()>,
+    reclaiming: JoinHandle<()>,
+}
+
+impl Server {
+    /// Opens the store and listens. Errors: the store's (data directory in use, of a newer format, damaged), 22023 for
+    /// an address beyond this machine or a bad setting, 58030 when the address cannot be listened on.
+    pub async fn start(options: ServerOptions) -> Result<Server> {
+        if !options.listen.ip().is_loopback() {
+            return Err(Error::InvalidParameter {
+                message: format!("refusing to listen on {}: there is no authentication yet", options.listen),
+                hint: Some("Listen on a loopback address, such as 127.0.0.1, and tunnel from elsewhere.".to_string()),
+            });
+        }
+        let settings = server_settings(&options)?;
+        let action = || format!("could not listen on {}", options.listen);
+        let io_error = |error: std::io::Error| Error::Io { action: action(), reason: error.to_string() };
+        let listener = TcpListener::bind(options.listen).await.map_err(io_error)?;
+        let local_addr = listener.local_addr().map_err(io_error)?;
+        let store_options = StoreOptions { cache_bytes: options.cache_bytes, undo_bytes_max: options.undo_bytes_max };
+        let (kind, data_dir) = (options.store, options.data_dir.clone());
+        let opened = tokio::task::spawn_blocking(move || open_store(kind, &data_dir, &store_options));
+        let store = opened.await.map_err(|error| Error::internal(format!("opening the store failed: {error}")))??;
+        let instance = Arc::new(Instance::new(store, settings));
+        let reclaiming = tokio::spawn(instance.clone().reclaim());
+        let listening = Arc::new(Listening::new(instance, options.connections_max));
+        let accepting = tokio::spawn(listening.clone().accept(listener));
+        Ok(Server { local_addr, listening, accepting, reclaiming })
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Runs a script when `table` does not exist, all of it in one transaction. Errors: the script's.
+    pub async fn run_script_unless(&self, table: &str, script: &str) -> Result<()> {
+        let identity = Identity { user: "keyspan".into(), database: "keyspan".into(), process_id: 0 };
+        let mut session = Session::new(self.listening.instance.clone(), identity, &[])?;
+        if session.has_relation(table).await? {
+            return Ok(());
+        }
+        session.open_implicit();
+        for statement in session.parse(script)? {
+            match session.run(&statement, Arc::new([]), None).await? {
+                Reply::Done { .. } => {}
+                Reply::Rows(mut rows) => {
+                    let interrupt = session.interrupt().clone();
+                    while rows.next(&interrupt, usize::MAX).await?.is_some() {}
+                    session.complete(rows).await?;
+                }
+            }
+        }
+        session.close_implicit().await
+    }
+
+    /// Ends it: no new connections, idle ones told 57P01, statements in flight after a short grace, commits in flight
+    /// waited for, the store closed. Errors: the store's.
+    pub async fn shutdown(self) -> Result<()> {
+        self.listening.end().await;
+        self.reclaiming.abort();
+        // Both tasks end by themselves or by the abort; there is nothing to learn from how.
+        let _ = self.accepting.await;
+        let _ = self.reclaiming.await;
+        self.listening.instance.store().close().await
+    }
+}
+
+/// The settings of the command line, for SHOW and for sessions.
+fn server_settings(options: &ServerOptions) -> Result<Settings> {
+    let mut values = vec![
+        ("keyspan.cache_bytes", options.cache_bytes.to_string()),
+        ("keyspan.undo_bytes_max", options.undo_bytes_max.to_string()),
+        ("max_connections", options.connections_max.to_string()),
+        ("listen_addresses", options.listen.ip().to_string()),
+        ("port", options.listen.port().to_string()),
+        ("data_directory", options.data_dir.display().to_string()),
+    ];
+    values.extend(options.settings.iter().map(|(name, value)| (name.as_str(), value.clone())));
+    Settings::with_server_values(&values)
+}
