@@ -238,3 +238,37 @@ proptest! {
         }
     }
 }
+
+/// `fixtures/type_binary.jsonl` holds `[type, text, hex]`, the hex from PostgreSQL 15's send functions.
+#[test]
+fn binary_forms_are_postgresqls() {
+    let settings = FormatSettings::default();
+    for line in include_str!("../../fixtures/type_binary.jsonl").lines() {
+        let [written, text, expected]: [String; 3] = serde_json::from_str(line).unwrap();
+        let (name, modifiers) = match written.strip_suffix(')').and_then(|rest| rest.split_once('(')) {
+            Some((name, list)) => (
+                name,
+                list.split(',').map(|m| m.parse().unwrap()).collect::<Vec<i64>>(),
+            ),
+            None => (written.as_str(), Vec::new()),
+        };
+        let ty = SqlType::from_name(name, &modifiers).unwrap().unwrap();
+        let value = Value::parse(&text, &ty, &settings).unwrap();
+        let encoder = ColumnEncoder::new(
+            &ty,
+            &array_of(&ty, std::slice::from_ref(&value)),
+            WireFormat::Binary,
+            &settings,
+        )
+        .unwrap();
+        let mut bytes = Vec::new();
+        assert!(encoder.encode(0, &mut bytes));
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, expected, "{line}");
+        assert_eq!(
+            Value::from_binary(&bytes, &ty, 1).unwrap().to_text(&settings),
+            value.to_text(&settings),
+            "{line}"
+        );
+    }
+}
