@@ -1,16 +1,395 @@
-//! Evaluates a `Predicate` over Arrow batches with PostgreSQL's three-valued logic and comparisons.
+//! Evaluates a `Predicate` over Arrow batches with PostgreSQL's three-valued logic and comparisons. Called by `scan` for
+//! what key ranges do not guarantee; knows nothing of keys.
+//!
+//! Comparisons follow `plan::compare`, the rule that cut the key ranges: a constant of the column's own kind is compared
+//! natively, a whole array at a time; any other pair row by row with the rule itself. Arrow's own comparison kernels
+//! are not used for values, since they tell −0 from 0 and know nothing of char(n).
 
-use arrow::array::{BooleanArray, RecordBatch};
+use std::cmp::Ordering;
 
-use crate::Result;
-use crate::plan::Predicate;
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, FixedSizeBinaryArray, PrimitiveArray,
+    RecordBatch, StringArray,
+};
+use arrow::compute::{and_kleene, is_not_null, is_null, not, or_kleene};
+use arrow::datatypes::{
+    DataType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
+};
+use arrow::error::ArrowError;
+
+use crate::plan::compare::{comparable_text, compare, compare_floats, is_own_kind, reduce};
+use crate::plan::like::LikePattern;
+use crate::plan::predicate::{lower_row_compare, lower_row_in};
+use crate::plan::{CompareOp, Predicate};
+use crate::types::{Interval, Numeric, SqlType, Value};
+use crate::{Error, Result};
+
+/// Lists up to this long are compared value by value; longer ones are searched.
+const SHORT_LIST: usize = 4;
 
 /// Which rows satisfy the predicate (NULL where PostgreSQL says NULL). `column_of` gives the batch column that holds a
 /// column of the table. The predicate holds no `Opaque`.
 pub fn evaluate(
-    _predicate: &Predicate,
-    _batch: &RecordBatch,
-    _column_of: &dyn Fn(usize) -> usize,
+    predicate: &Predicate,
+    batch: &RecordBatch,
+    column_of: &dyn Fn(usize) -> usize,
 ) -> Result<BooleanArray> {
-    unimplemented!()
+    Rows { batch, column_of }.evaluate(predicate)
+}
+
+struct Rows<'a> {
+    batch: &'a RecordBatch,
+    column_of: &'a dyn Fn(usize) -> usize,
+}
+
+/// One column of the batch with its SQL type.
+struct Column<'a> {
+    array: &'a ArrayRef,
+    ty: SqlType,
+}
+
+impl Rows<'_> {
+    fn evaluate(&self, predicate: &Predicate) -> Result<BooleanArray> {
+        match predicate {
+            Predicate::Constant(truth) => Ok(BooleanArray::from(vec![*truth; self.batch.num_rows()])),
+            Predicate::Compare { column, op, value } => self.column(*column).compare(*op, value),
+            Predicate::InList { column, values } => self.column(*column).in_list(values),
+            Predicate::IsNull { column } => is_null(self.column(*column).array).map_err(arrow_fault),
+            Predicate::IsTrue { column } => self.column(*column).compare(CompareOp::Eq, &Value::Bool(true)),
+            Predicate::Like { column, pattern, escape, case_insensitive } => {
+                self.column(*column).like(pattern, *escape, *case_insensitive)
+            }
+            Predicate::RowCompare { columns, op, values } => {
+                self.evaluate(&lower_row_compare(columns, *op, values))
+            }
+            Predicate::RowIn { columns, rows } => self.evaluate(&lower_row_in(columns, rows)),
+            Predicate::And(children) => self.combine(children, true),
+            Predicate::Or(children) => self.combine(children, false),
+            Predicate::Not(child) => not(&self.evaluate(child)?).map_err(arrow_fault),
+            Predicate::Is { child, truth, negated } => {
+                let child = self.evaluate(child)?;
+                let is = |row: usize| child.is_valid(row).then(|| child.value(row)) == *truth;
+                Ok((0..child.len()).map(|row| Some(is(row) != *negated)).collect())
+            }
+            Predicate::Opaque { .. } => {
+                Err(Error::internal("a condition that the planner cannot express came to the residual filter"))
+            }
+        }
+    }
+
+    /// AND (`all`) or OR of the children; stops as soon as every row is decided.
+    fn combine(&self, children: &[Predicate], all: bool) -> Result<BooleanArray> {
+        let mut result = BooleanArray::from(vec![all; self.batch.num_rows()]);
+        for child in children {
+            let child = self.evaluate(child)?;
+            result = if all { and_kleene(&result, &child) } else { or_kleene(&result, &child) }.map_err(arrow_fault)?;
+            let undecided = if all { result.false_count() } else { result.true_count() } < result.len();
+            if !undecided {
+                break;
+            }
+        }
+        Ok(result)
+    }
+
+    fn column(&self, column: usize) -> Column<'_> {
+        let at = (self.column_of)(column);
+        Column { array: self.batch.column(at), ty: SqlType::from_field(self.batch.schema_ref().field(at)) }
+    }
+}
+
+impl Column<'_> {
+    fn compare(&self, op: CompareOp, constant: &Value) -> Result<BooleanArray> {
+        if *constant == Value::Null {
+            return Ok(BooleanArray::new_null(self.array.len()));
+        }
+        let constant = reduce(&self.ty, constant);
+        if is_own_kind(&self.ty, &constant)
+            && let Some(result) = self.compare_native(op, &constant)
+        {
+            return Ok(result);
+        }
+        self.compare_slowly(op, &constant)
+    }
+
+    /// Compares with a constant of the column's own kind.
+    fn compare_native(&self, op: CompareOp, constant: &Value) -> Option<BooleanArray> {
+        let array = self.array.as_ref();
+        Some(match (array.data_type(), constant) {
+            (DataType::Int16, Value::Int(value)) => {
+                each(array.as_primitive::<Int16Type>(), |it| op.holds(i64::from(it).cmp(value)))
+            }
+            (DataType::Int32, Value::Int(value)) => {
+                each(array.as_primitive::<Int32Type>(), |it| op.holds(i64::from(it).cmp(value)))
+            }
+            (DataType::Int64, Value::Int(value)) => {
+                each(array.as_primitive::<Int64Type>(), |it| op.holds(it.cmp(value)))
+            }
+            (DataType::Float32, Value::Float4(value)) => {
+                let value = f64::from(*value);
+                each(array.as_primitive::<Float32Type>(), |it| op.holds(compare_floats(f64::from(it), value)))
+            }
+            (DataType::Float64, Value::Float8(value)) => {
+                each(array.as_primitive::<Float64Type>(), |it| op.holds(compare_floats(it, *value)))
+            }
+            (DataType::Decimal128(_, _), Value::Numeric(Numeric::Finite { unscaled, .. })) => {
+                let value = unscaled.to_i128()?;
+                each(array.as_primitive::<Decimal128Type>(), |it| op.holds(it.cmp(&value)))
+            }
+            (DataType::Date32, Value::Date(value)) => {
+                each(array.as_primitive::<Date32Type>(), |it| op.holds(it.cmp(value)))
+            }
+            (DataType::Time64(TimeUnit::Microsecond), Value::Time(value)) => {
+                each(array.as_primitive::<Time64MicrosecondType>(), |it| op.holds(it.cmp(value)))
+            }
+            (DataType::Timestamp(TimeUnit::Microsecond, _), Value::Timestamp(value) | Value::TimestampTz(value)) => {
+                each(array.as_primitive::<TimestampMicrosecondType>(), |it| op.holds(it.cmp(value)))
+            }
+            (DataType::Boolean, Value::Bool(value)) => {
+                let array = array.as_boolean();
+                BooleanArray::from_unary(array, |it| op.holds(it.cmp(value)))
+            }
+            (DataType::Utf8 | DataType::Binary | DataType::FixedSizeBinary(_), constant) => {
+                let value = self.constant_bytes(constant)?;
+                self.each_bytes(|it| op.holds(it.cmp(value)))?
+            }
+            _ => return None,
+        })
+    }
+
+    /// Compares row by row by the planner's rule: for constants of another type.
+    fn compare_slowly(&self, op: CompareOp, constant: &Value) -> Result<BooleanArray> {
+        let mut result = Vec::with_capacity(self.array.len());
+        for row in 0..self.array.len() {
+            let ordering = match self.value(row)? {
+                Value::Null => None,
+                value => Some(compare(&self.ty, &value, constant).ok_or_else(|| {
+                    Error::internal(format!("type {} does not compare with {constant:?}", self.ty))
+                })?),
+            };
+            result.push(ordering.map(|ordering| op.holds(ordering)));
+        }
+        Ok(BooleanArray::from(result))
+    }
+
+    fn in_list(&self, values: &[Value]) -> Result<BooleanArray> {
+        let has_null = values.contains(&Value::Null);
+        let constants: Vec<_> =
+            values.iter().filter(|value| **value != Value::Null).map(|value| reduce(&self.ty, value)).collect();
+        let found = match self.search_list(&constants) {
+            Some(found) => found,
+            None => {
+                let mut found = if constants.is_empty() {
+                    BooleanArray::from(vec![false; self.array.len()])
+                } else {
+                    self.compare(CompareOp::Eq, &constants[0])?
+                };
+                for constant in constants.iter().skip(1) {
+                    found = or_kleene(&found, &self.compare(CompareOp::Eq, constant)?).map_err(arrow_fault)?;
+                }
+                found
+            }
+        };
+        let known = is_not_null(self.array).map_err(arrow_fault)?;
+        let truth = |row: usize| match (known.value(row), found.is_valid(row) && found.value(row)) {
+            (true, true) => Some(true),
+            // `x IN ()` of nothing but NULLs is NULL as well; the empty list itself is false.
+            (true, false) => (!has_null).then_some(false),
+            (false, _) => values.is_empty().then_some(false),
+        };
+        Ok((0..self.array.len()).map(truth).collect())
+    }
+
+    /// Looks each row up in a sorted list; `None` when the list is short or not all of the column's own kind.
+    fn search_list(&self, constants: &[Value]) -> Option<BooleanArray> {
+        if constants.len() <= SHORT_LIST || !constants.iter().all(|constant| is_own_kind(&self.ty, constant)) {
+            return None;
+        }
+        let array = self.array.as_ref();
+        if let DataType::Int16 | DataType::Int32 | DataType::Int64 = array.data_type() {
+            let mut sorted: Vec<i64> = constants.iter().filter_map(as_int).collect();
+            sorted.sort_unstable();
+            let holds = |it: i64| sorted.binary_search(&it).is_ok();
+            return Some(match array.data_type() {
+                DataType::Int16 => each(array.as_primitive::<Int16Type>(), |it| holds(i64::from(it))),
+                DataType::Int32 => each(array.as_primitive::<Int32Type>(), |it| holds(i64::from(it))),
+                _ => each(array.as_primitive::<Int64Type>(), holds),
+            });
+        }
+        let mut sorted: Vec<&[u8]> = constants.iter().filter_map(|constant| self.constant_bytes(constant)).collect();
+        if sorted.len() < constants.len() {
+            return None;
+        }
+        sorted.sort_unstable();
+        self.each_bytes(|it| sorted.binary_search(&it).is_ok())
+    }
+
+    fn like(&self, pattern: &Value, escape: Option<char>, case_insensitive: bool) -> Result<BooleanArray> {
+        let bytes = match pattern {
+            Value::Null => return Ok(BooleanArray::new_null(self.array.len())),
+            Value::Text(text) => text.as_bytes(),
+            Value::Bytes(bytes) => bytes,
+            other => return Err(Error::internal(format!("{other:?} is no LIKE pattern"))),
+        };
+        let pattern = LikePattern::parse(bytes, escape)?;
+        match self.array.data_type() {
+            DataType::Utf8 => {
+                let array: &StringArray = self.array.as_string();
+                Ok(if case_insensitive {
+                    let pattern = pattern.to_lowercase();
+                    BooleanArray::from_unary(array, |it| pattern.matches(it.to_lowercase().as_bytes(), true))
+                } else {
+                    // LIKE sees char(n) with its blanks, unlike comparisons.
+                    BooleanArray::from_unary(array, |it| pattern.matches(it.as_bytes(), true))
+                })
+            }
+            DataType::Binary => {
+                let array: &BinaryArray = self.array.as_binary();
+                Ok(BooleanArray::from_unary(array, |it| pattern.matches(it, false)))
+            }
+            other => Err(Error::internal(format!("LIKE over {other}"))),
+        }
+    }
+
+    /// Applies a test to the comparable bytes of each value of text, bytea or uuid.
+    fn each_bytes(&self, test: impl Fn(&[u8]) -> bool) -> Option<BooleanArray> {
+        let array = self.array.as_ref();
+        Some(match array.data_type() {
+            DataType::Utf8 => {
+                let array: &StringArray = array.as_string();
+                BooleanArray::from_unary(array, |it| test(comparable_text(&self.ty, it).as_bytes()))
+            }
+            DataType::Binary => {
+                let array: &BinaryArray = array.as_binary();
+                BooleanArray::from_unary(array, test)
+            }
+            DataType::FixedSizeBinary(_) => {
+                let array: &FixedSizeBinaryArray = array.as_fixed_size_binary();
+                BooleanArray::from_unary(array, test)
+            }
+            _ => return None,
+        })
+    }
+
+    fn constant_bytes<'a>(&self, constant: &'a Value) -> Option<&'a [u8]> {
+        match constant {
+            Value::Text(text) => Some(comparable_text(&self.ty, text).as_bytes()),
+            Value::Bytes(bytes) => Some(bytes),
+            Value::Uuid(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The value of one row.
+    fn value(&self, row: usize) -> Result<Value> {
+        let array = self.array.as_ref();
+        if array.is_null(row) {
+            return Ok(Value::Null);
+        }
+        Ok(match array.data_type() {
+            DataType::Boolean => Value::Bool(array.as_boolean().value(row)),
+            DataType::Int16 => Value::Int(array.as_primitive::<Int16Type>().value(row).into()),
+            DataType::Int32 => Value::Int(array.as_primitive::<Int32Type>().value(row).into()),
+            DataType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(row)),
+            DataType::Float32 => Value::Float4(array.as_primitive::<Float32Type>().value(row)),
+            DataType::Float64 => Value::Float8(array.as_primitive::<Float64Type>().value(row)),
+            DataType::Decimal128(_, scale) => Value::Numeric(Numeric::Finite {
+                unscaled: array.as_primitive::<Decimal128Type>().value(row).into(),
+                scale: scale.unsigned_abs(),
+            }),
+            DataType::Decimal256(_, scale) => Value::Numeric(Numeric::Finite {
+                unscaled: array.as_primitive::<Decimal256Type>().value(row),
+                scale: scale.unsigned_abs(),
+            }),
+            DataType::Utf8 => Value::Text(array.as_string::<i32>().value(row).to_string()),
+            DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
+            DataType::Date32 => Value::Date(array.as_primitive::<Date32Type>().value(row)),
+            DataType::Time64(TimeUnit::Microsecond) => {
+                Value::Time(array.as_primitive::<Time64MicrosecondType>().value(row))
+            }
+            DataType::Timestamp(TimeUnit::Microsecond, zone) => {
+                let value = array.as_primitive::<TimestampMicrosecondType>().value(row);
+                if zone.is_some() { Value::TimestampTz(value) } else { Value::Timestamp(value) }
+            }
+            DataType::Interval(IntervalUnit::MonthDayNano) => {
+                let value = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
+                Value::Interval(Interval {
+                    months: value.months,
+                    days: value.days,
+                    microseconds: value.nanoseconds / 1000,
+                })
+            }
+            other => return Err(Error::internal(format!("no comparison for {other}"))),
+        })
+    }
+}
+
+fn each<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, test: impl Fn(T::Native) -> bool) -> BooleanArray {
+    BooleanArray::from_unary(array, test)
+}
+
+fn as_int(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(value) => Some(*value),
+        _ => None,
+    }
+}
+
+/// Arrow refused arrays of one batch: a bug in us.
+fn arrow_fault(error: ArrowError) -> Error {
+    Error::internal(format!("arrow: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+
+    use super::*;
+    use crate::codec::row::ColumnBuilder;
+    use crate::plan::tests as plan_tests;
+
+    #[test]
+    fn agrees_with_the_row_at_a_time_evaluator() {
+        let mut random = StdRng::seed_from_u64(7);
+        for _ in 0..400 {
+            let types: Vec<_> = (0..3).map(|_| plan_tests::random_type(&mut random)).collect();
+            let rows: Vec<Vec<Value>> = (0..60)
+                .map(|_| {
+                    let value = |ty| {
+                        if random.random_bool(0.15) { Value::Null } else { plan_tests::random_value(&mut random, ty) }
+                    };
+                    types.iter().map(value).collect()
+                })
+                .collect();
+            let batch = batch(&types, &rows);
+            for _ in 0..20 {
+                let predicate = plan_tests::random_predicate(&mut random, &types, 2, false);
+                let result = evaluate(&predicate, &batch, &|column| column).unwrap();
+                for (at, row) in rows.iter().enumerate() {
+                    let found = result.is_valid(at).then(|| result.value(at));
+                    assert_eq!(found, plan_tests::truth(&predicate, &types, row), "{predicate:?} {types:?} {row:?}");
+                }
+            }
+        }
+    }
+
+    fn batch(types: &[SqlType], rows: &[Vec<Value>]) -> RecordBatch {
+        let fields: Vec<_> =
+            types.iter().enumerate().map(|(at, ty)| ty.field(&format!("c{at}"), true)).collect();
+        let columns = types.iter().enumerate().map(|(at, ty)| {
+            let mut builder = ColumnBuilder::new(ty, rows.len());
+            rows.iter().for_each(|row| builder.append_value(&row[at]));
+            builder.finish()
+        });
+        RecordBatch::try_new(Arc::new(arrow::datatypes::Schema::new(fields)), columns.collect()).unwrap()
+    }
+
+    #[test]
+    fn an_opaque_condition_is_a_fault_not_a_guess() {
+        let batch = batch(&[SqlType::Int8], &[vec![Value::Int(1)]]);
+        assert!(evaluate(&Predicate::Opaque { columns: vec![0] }, &batch, &|column| column).is_err());
+    }
 }

@@ -295,7 +295,10 @@ fn in_list_sets(key: &KeyColumnShape, values: &[Value]) -> Option<(ColumnSet, Co
         .map(|value| key.compare_set(CompareOp::Eq, value))
         .collect();
     let when_true = ColumnSet::union(&points?);
-    let when_false = if values.contains(&Value::Null) {
+    // `x IN ()`, which only an empty array gives, is false even of NULL.
+    let when_false = if values.is_empty() {
+        key.complement(&when_true)
+    } else if values.contains(&Value::Null) {
         ColumnSet::none()
     } else {
         key.complement(&when_true).with_null(false)

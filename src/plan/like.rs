@@ -1,7 +1,19 @@
 //! LIKE patterns: parsed once, then asked for the prefix that bounds a key, or matched against values. Used by the
 //! planner and by `exec::residual`; knows nothing of columns.
 
+use super::Predicate;
+use crate::types::Value;
 use crate::{Error, Result};
+
+/// Whether a LIKE has a pattern that parses: one that ends in its escape character is an error only where a value gets
+/// as far as that, which is for whoever evaluates row by row to raise.
+pub(crate) fn has_sound_pattern(predicate: &Predicate) -> bool {
+    match predicate {
+        Predicate::Like { pattern: Value::Text(text), escape, .. } => LikePattern::parse(text.as_bytes(), *escape).is_ok(),
+        Predicate::Like { pattern: Value::Bytes(bytes), escape, .. } => LikePattern::parse(bytes, *escape).is_ok(),
+        _ => true,
+    }
+}
 
 /// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,7 +27,9 @@ pub(crate) mod like;
 pub(crate) mod predicate;
 pub(crate) mod readable;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use access_path::{AccessClass, AccessPath, FullScanPolicy, OrderColumn, PlanRules, plan_access};
+pub(crate) use compare::compare_values;
+pub(crate) use like::has_sound_pattern;
 pub use predicate::{CompareOp, Predicate};

@@ -3,17 +3,21 @@
 
 pub mod command;
 mod comment;
+mod constant;
 pub mod ddl;
 mod direct;
 pub mod dml;
 mod explain;
+mod infer;
 mod names;
+mod operand;
 mod parameters;
 mod predicate;
 pub mod query;
 mod statement;
 mod symmetric;
 mod tokens;
+mod type_name;
 mod unwritten;
 
 use std::sync::Arc;
