@@ -35,12 +35,19 @@ struct Message {
 impl Message {
     /// A field of an error or notice.
     fn field(&self, code: char) -> String {
-        let field = self.body.split(|byte| *byte == 0).find(|field| field.first() == Some(&(code as u8)));
-        field.map(|field| String::from_utf8_lossy(&field[1..]).into_owned()).unwrap_or_default()
+        let field = self
+            .body
+            .split(|byte| *byte == 0)
+            .find(|field| field.first() == Some(&(code as u8)));
+        field
+            .map(|field| String::from_utf8_lossy(&field[1..]).into_owned())
+            .unwrap_or_default()
     }
 
     fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).trim_end_matches('\0').to_string()
+        String::from_utf8_lossy(&self.body)
+            .trim_end_matches('\0')
+            .to_string()
     }
 }
 
@@ -48,7 +55,12 @@ impl Raw {
     /// A socket without a session.
     async fn open(addr: SocketAddr) -> Raw {
         let stream = TcpStream::connect(addr).await.expect("the server listens");
-        Raw { stream, addr, process_id: 0, secret: Vec::new() }
+        Raw {
+            stream,
+            addr,
+            process_id: 0,
+            secret: Vec::new(),
+        }
     }
 
     /// A session.
@@ -72,7 +84,8 @@ impl Raw {
     /// A message with the length it has.
     async fn send(&mut self, kind: char, body: &[u8]) {
         let length = (body.len() + 4) as u32;
-        self.bytes(&[&[kind as u8][..], &length.to_be_bytes(), body].concat()).await;
+        self.bytes(&[&[kind as u8][..], &length.to_be_bytes(), body].concat())
+            .await;
     }
 
     async fn bytes(&mut self, bytes: &[u8]) {
@@ -96,12 +109,15 @@ impl Raw {
     }
 
     async fn execute(&mut self, rows_max: u32) {
-        self.send('E', &[&b"\0"[..], &rows_max.to_be_bytes()].concat()).await;
+        self.send('E', &[&b"\0"[..], &rows_max.to_be_bytes()].concat())
+            .await;
     }
 
     /// The next message; `None` when the server has closed the connection.
     async fn next(&mut self) -> Option<Message> {
-        tokio::time::timeout(ANSWER_TIME_MAX, self.read()).await.expect("the server answers")
+        tokio::time::timeout(ANSWER_TIME_MAX, self.read())
+            .await
+            .expect("the server answers")
     }
 
     async fn read(&mut self) -> Option<Message> {
@@ -110,7 +126,10 @@ impl Raw {
         let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
         let mut body = vec![0; length - 4];
         self.stream.read_exact(&mut body).await.ok()?;
-        Some(Message { kind: header[0] as char, body })
+        Some(Message {
+            kind: header[0] as char,
+            body,
+        })
     }
 
     /// Messages up to one of this kind, which is the last.
@@ -161,7 +180,11 @@ fn kinds(messages: &[Message]) -> String {
 }
 
 fn sqlstate(messages: &[Message]) -> String {
-    messages.iter().find(|message| message.kind == 'E').map(|error| error.field('C')).unwrap_or_default()
+    messages
+        .iter()
+        .find(|message| message.kind == 'E')
+        .map(|error| error.field('C'))
+        .unwrap_or_default()
 }
 
 /// A server with a table `wide` of 20 MB, which no socket's buffers hold: a statement that reads it and is not read
@@ -169,11 +192,19 @@ fn sqlstate(messages: &[Message]) -> String {
 async fn server_with_wide_table() -> TestServer {
     let server = TestServer::start("memory").await;
     let client = server.connect().await;
-    client.batch_execute("CREATE TABLE wide (id int PRIMARY KEY, filler text)").await.expect("a table");
+    client
+        .batch_execute("CREATE TABLE wide (id int PRIMARY KEY, filler text)")
+        .await
+        .expect("a table");
     let filler = "x".repeat(20_000);
     for part in 0..20 {
-        let rows: Vec<_> = (0..50).map(|row| format!("({}, '{filler}')", part * 50 + row)).collect();
-        client.batch_execute(&format!("INSERT INTO wide VALUES {}", rows.join(","))).await.expect("rows");
+        let rows: Vec<_> = (0..50)
+            .map(|row| format!("({}, '{filler}')", part * 50 + row))
+            .collect();
+        client
+            .batch_execute(&format!("INSERT INTO wide VALUES {}", rows.join(",")))
+            .await
+            .expect("rows");
     }
     server
 }
@@ -195,13 +226,29 @@ async fn encryption_is_refused_and_the_session_begins() {
     }
     raw.startup(0, b"user\0test\0application_name\0raw\0\0").await;
     let messages = raw.until('Z').await;
-    assert_eq!(messages[0], Message { kind: 'R', body: vec![0; 4] });
-    let told = |text: &str| messages.iter().any(|message| message.kind == 'S' && message.text().starts_with(text));
+    assert_eq!(
+        messages[0],
+        Message {
+            kind: 'R',
+            body: vec![0; 4]
+        }
+    );
+    let told = |text: &str| {
+        messages
+            .iter()
+            .any(|message| message.kind == 'S' && message.text().starts_with(text))
+    };
     assert!(told("server_version\x0015."));
     assert!(told("application_name\0raw"));
     assert!(told("client_encoding\0UTF8"));
     assert!(told("standard_conforming_strings\0on"));
-    assert_eq!(messages.iter().find(|message| message.kind == 'K').map(|key| key.body.len()), Some(8));
+    assert_eq!(
+        messages
+            .iter()
+            .find(|message| message.kind == 'K')
+            .map(|key| key.body.len()),
+        Some(8)
+    );
 }
 
 #[tokio::test]
@@ -210,8 +257,17 @@ async fn protocol_versions_are_negotiated() {
     let mut newer = Raw::open(server.addr()).await;
     newer.startup(9, b"user\0test\0_pq_.nonsense\0on\0\0").await;
     let messages = newer.until('Z').await;
-    assert_eq!((messages[0].kind, &messages[0].body[..8]), ('v', &[0, 3, 0, 2, 0, 0, 0, 1][..]));
-    assert_eq!(messages.iter().find(|message| message.kind == 'K').map(|key| key.body.len()), Some(36));
+    assert_eq!(
+        (messages[0].kind, &messages[0].body[..8]),
+        ('v', &[0, 3, 0, 2, 0, 0, 0, 1][..])
+    );
+    assert_eq!(
+        messages
+            .iter()
+            .find(|message| message.kind == 'K')
+            .map(|key| key.body.len()),
+        Some(36)
+    );
     let mut old = Raw::open(server.addr()).await;
     old.packet(2 << 16, b"user\0test\0\0").await;
     assert_eq!(old.farewell().await.field('C'), "0A000");
@@ -224,13 +280,18 @@ async fn bad_startup_packets_end_the_connection_only() {
         (&b"\0"[..], "28000"),
         (b"user\0test", "08P01"),
         (b"user\0test\0\0\0\0", "08P01"),
-        (b"user\0test\0nonsense\01\0\0", "42704"),
+        (b"user\0test\0nonsense\0on\0\0", "42704"),
         (b"user\0test\0options\0-c statement_timeout=soon\0\0", "22023"),
         (b"user\0test\0replication\0database\0\0", "0A000"),
     ] {
         let mut raw = Raw::open(server.addr()).await;
         raw.startup(0, parameters).await;
-        assert_eq!(raw.farewell().await.field('C'), state, "{}", String::from_utf8_lossy(parameters));
+        assert_eq!(
+            raw.farewell().await.field('C'),
+            state,
+            "{}",
+            String::from_utf8_lossy(parameters)
+        );
     }
     let mut raw = Raw::open(server.addr()).await;
     raw.bytes(b"GET / HTTP/1.1\r\n\r\n").await;
@@ -258,7 +319,12 @@ async fn damaged_messages_end_the_connection_only() {
         raw.send(kind, body).await;
         assert_eq!(raw.farewell().await.field('C'), "08P01", "{kind} {body:?}");
     }
-    for bytes in [&b"?\0\0\0\x04"[..], b"Q\0\0\0\x03", b"Q\xff\xff\xff\xff", b"p\0\0\0\x04"] {
+    for bytes in [
+        &b"?\0\0\0\x04"[..],
+        b"Q\0\0\0\x03",
+        b"Q\xff\xff\xff\xff",
+        b"p\0\0\0\x04",
+    ] {
         let mut raw = Raw::connect(server.addr()).await;
         raw.bytes(bytes).await;
         assert_eq!(raw.farewell().await.field('C'), "08P01", "{bytes:?}");
@@ -273,7 +339,10 @@ async fn a_message_above_the_limit_ends_the_connection_before_it_is_read() {
     raw.bytes(b"Q\x7f\xff\xff\xff").await;
     let error = raw.farewell().await;
     assert_eq!(error.field('C'), "54000");
-    assert!(error.field('H').contains("keyspan.message_bytes_max"), "{error:?}");
+    assert!(
+        error.field('H').contains("keyspan.message_bytes_max"),
+        "{error:?}"
+    );
     assert_lives(&server).await;
 }
 
@@ -283,12 +352,18 @@ async fn text_that_is_not_utf8_fails_the_statement_only() {
     let mut raw = Raw::connect(server.addr()).await;
     raw.send('Q', b"SHOW \xc3\x28\0").await;
     let messages = raw.until('Z').await;
-    assert_eq!((kinds(&messages).as_str(), sqlstate(&messages).as_str()), ("EZ", "22021"));
+    assert_eq!(
+        (kinds(&messages).as_str(), sqlstate(&messages).as_str()),
+        ("EZ", "22021")
+    );
     raw.send('P', b"\0SHOW \xff\0\0\0").await;
     raw.send('H', b"").await;
     raw.send('S', b"").await;
     let messages = raw.until('Z').await;
-    assert_eq!((kinds(&messages).as_str(), sqlstate(&messages).as_str()), ("EZ", "22021"));
+    assert_eq!(
+        (kinds(&messages).as_str(), sqlstate(&messages).as_str()),
+        ("EZ", "22021")
+    );
 }
 
 #[tokio::test]
@@ -297,7 +372,10 @@ async fn what_is_not_spoken_is_refused_and_copy_outside_copy_ignored() {
     let mut raw = Raw::connect(server.addr()).await;
     raw.send('F', &[0; 10]).await;
     let messages = raw.until('Z').await;
-    assert_eq!((kinds(&messages).as_str(), sqlstate(&messages).as_str()), ("EZ", "0A000"));
+    assert_eq!(
+        (kinds(&messages).as_str(), sqlstate(&messages).as_str()),
+        ("EZ", "0A000")
+    );
     for kind in ['d', 'c', 'f'] {
         raw.send(kind, b"\0").await;
     }
@@ -320,7 +398,10 @@ async fn an_extended_error_skips_to_sync() {
     raw.execute(0).await;
     raw.send('S', b"").await;
     let messages = raw.until('Z').await;
-    assert_eq!((kinds(&messages).as_str(), sqlstate(&messages).as_str()), ("EZ", "42601"));
+    assert_eq!(
+        (kinds(&messages).as_str(), sqlstate(&messages).as_str()),
+        ("EZ", "42601")
+    );
     assert_eq!(kinds(&raw.until('Z').await), "12DCZ");
 }
 
@@ -361,7 +442,8 @@ async fn bind_and_portal_errors_are_postgresqls() {
 async fn a_portal_is_suspended_resumed_and_ends_with_the_transaction() {
     let server = TestServer::start("memory").await;
     let mut raw = Raw::connect(server.addr()).await;
-    raw.run("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3), (4), (5)").await;
+    raw.run("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3), (4), (5)")
+        .await;
     raw.bind("SELECT id FROM t").await;
     for _ in 0..3 {
         raw.execute(2).await;
@@ -373,7 +455,10 @@ async fn a_portal_is_suspended_resumed_and_ends_with_the_transaction() {
     raw.execute(2).await;
     raw.send('S', b"").await;
     let messages = raw.until('Z').await;
-    assert_eq!((kinds(&messages).as_str(), messages[0].text().as_str()), ("CZ", "SELECT 0"));
+    assert_eq!(
+        (kinds(&messages).as_str(), messages[0].text().as_str()),
+        ("CZ", "SELECT 0")
+    );
     raw.execute(2).await;
     raw.send('S', b"").await;
     assert_eq!(sqlstate(&raw.until('Z').await), "34000");
@@ -397,26 +482,47 @@ async fn statements_of_one_message_and_of_one_pipeline_are_one_transaction() {
     let server = TestServer::start("memory").await;
     let mut raw = Raw::connect(server.addr()).await;
     raw.run("CREATE TABLE t (id int PRIMARY KEY)").await;
-    let messages = raw.run("INSERT INTO t VALUES (1); INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)").await;
-    assert_eq!((kinds(&messages).as_str(), sqlstate(&messages).as_str()), ("CEZ", "23505"));
+    let messages = raw
+        .run("INSERT INTO t VALUES (1); INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")
+        .await;
+    assert_eq!(
+        (kinds(&messages).as_str(), sqlstate(&messages).as_str()),
+        ("CEZ", "23505")
+    );
     for id in ["3", "3", "4"] {
         raw.bind(&format!("INSERT INTO t VALUES ({id})")).await;
         raw.execute(0).await;
     }
     raw.send('S', b"").await;
     let messages = raw.until('Z').await;
-    assert_eq!((kinds(&messages).as_str(), sqlstate(&messages).as_str()), ("12C12EZ", "23505"));
+    assert_eq!(
+        (kinds(&messages).as_str(), sqlstate(&messages).as_str()),
+        ("12C12EZ", "23505")
+    );
     assert_eq!(kinds(&raw.run("SELECT id FROM t").await), "TCZ");
 
-    let messages = raw.run("INSERT INTO t VALUES (5); BEGIN; INSERT INTO t VALUES (6)").await;
-    assert_eq!((kinds(&messages).as_str(), messages.last().map(|ready| ready.body[0])), ("CCCZ", Some(b'T')));
+    let messages = raw
+        .run("INSERT INTO t VALUES (5); BEGIN; INSERT INTO t VALUES (6)")
+        .await;
+    assert_eq!(
+        (
+            kinds(&messages).as_str(),
+            messages.last().map(|ready| ready.body[0])
+        ),
+        ("CCCZ", Some(b'T'))
+    );
     let messages = raw.run("SELECT nosuch FROM t").await;
     assert_eq!(messages.last().map(|ready| ready.body[0]), Some(b'E'));
     assert_eq!(sqlstate(&raw.run("SHOW server_version").await), "25P02");
     let messages = raw.run("COMMIT").await;
-    assert_eq!((messages[0].text().as_str(), messages[1].body[0]), ("ROLLBACK", b'I'));
+    assert_eq!(
+        (messages[0].text().as_str(), messages[1].body[0]),
+        ("ROLLBACK", b'I')
+    );
     assert_eq!(kinds(&raw.run("SELECT id FROM t").await), "TCZ");
-    let messages = raw.run("INSERT INTO t VALUES (7); COMMIT; SELECT nosuch FROM t").await;
+    let messages = raw
+        .run("INSERT INTO t VALUES (7); COMMIT; SELECT nosuch FROM t")
+        .await;
     assert_eq!(kinds(&messages), "CNCEZ");
     assert_eq!(kinds(&raw.run("SELECT id FROM t").await), "TDCZ");
 }
@@ -426,11 +532,17 @@ async fn clients_are_told_of_settings_that_change() {
     let server = TestServer::start("memory").await;
     let mut raw = Raw::connect(server.addr()).await;
     let messages = raw.run("SET TIME ZONE 'Europe/Berlin'").await;
-    assert_eq!((kinds(&messages).as_str(), messages[1].text().as_str()), ("CSZ", "TimeZone\0Europe/Berlin"));
+    assert_eq!(
+        (kinds(&messages).as_str(), messages[1].text().as_str()),
+        ("CSZ", "TimeZone\0Europe/Berlin")
+    );
     let messages = raw.run("BEGIN; SET application_name = 'a'; ROLLBACK").await;
     assert_eq!(kinds(&messages), "CCCZ");
     assert_eq!(sqlstate(&raw.run("SET nosuch = 1").await), "42704");
-    assert_eq!(sqlstate(&raw.run("SET keyspan.message_bytes_max = '1GB'").await), "55P02");
+    assert_eq!(
+        sqlstate(&raw.run("SET keyspan.message_bytes_max = '1GB'").await),
+        "55P02"
+    );
     assert_eq!(kinds(&raw.run("SET LOCAL application_name = 'a'").await), "NCZ");
 }
 
@@ -504,7 +616,8 @@ async fn one_client_too_many_is_told_so_and_a_client_that_goes_makes_room() {
     only.run("CREATE TABLE t (id int PRIMARY KEY, filler text)").await;
     let filler = "x".repeat(1_000_000);
     for id in 0..20 {
-        only.run(&format!("INSERT INTO t VALUES ({id}, '{filler}')")).await;
+        only.run(&format!("INSERT INTO t VALUES ({id}, '{filler}')"))
+            .await;
     }
     only.query("SELECT * FROM t").await;
     only.next().await;
@@ -532,9 +645,10 @@ async fn shutdown_ends_idle_clients_at_once_and_statements_after_a_grace() {
     streams.query("SELECT * FROM wide").await;
     streams.next().await;
     let begun = Instant::now();
-    let (folder, idle, in_block, ()) = tokio::join!(server.stop(), idle.farewell(), in_block.farewell(), async {
-        // Reads nothing: the server must end all the same.
-    });
+    let (folder, idle, in_block, ()) =
+        tokio::join!(server.stop(), idle.farewell(), in_block.farewell(), async {
+            // Reads nothing: the server must end all the same.
+        });
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     assert_eq!([idle.field('C'), in_block.field('C')], ["57P01", "57P01"]);
     drop(folder);
@@ -547,6 +661,8 @@ async fn only_loopback_is_listened_on() {
         store: StoreKind::Memory,
         ..ServerOptions::default()
     };
-    let error = Server::start(options).await.expect_err("not without authentication");
+    let error = Server::start(options)
+        .await
+        .expect_err("not without authentication");
     assert!(error.to_string().contains("no authentication"), "{error}");
 }
