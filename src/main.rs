@@ -146,8 +146,12 @@ async fn run(serve: Serve) -> anyhow::Result<()> {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    tracing::info!("ending: statements in flight have a moment to finish");
-    server.shutdown().await.map_err(explain)
+    tracing::info!("ending: statements in flight have a moment to finish; signal again to end at once");
+    tokio::select! {
+        ended = server.shutdown() => ended.map_err(explain),
+        _ = interrupt.recv() => anyhow::bail!("ended at once"),
+        _ = terminate.recv() => anyhow::bail!("ended at once"),
+    }
 }
 
 impl Serve {

@@ -38,8 +38,8 @@ pub struct Settings {
     pub idle_session_timeout_ms: u64,
     /// synchronous_commit: `false` answers before the commit is durable.
     pub synchronous_commit: bool,
-    /// default_transaction_read_only.
-    pub default_transaction_read_only: bool,
+    /// transaction_read_only.
+    pub transaction_read_only: bool,
     /// keyspan.key_column_bytes_max, keyspan.key_bytes_max, keyspan.value_bytes_max.
     pub limits: Limits,
     /// keyspan.transaction_bytes_max.
@@ -236,7 +236,7 @@ impl Settings {
             idle_in_transaction_timeout_ms: 0,
             idle_session_timeout_ms: 0,
             synchronous_commit: true,
-            default_transaction_read_only: false,
+            transaction_read_only: false,
             limits: Limits::default(),
             transaction_bytes_max: 0,
             query_memory_bytes_max: 0,
@@ -272,7 +272,7 @@ impl Settings {
         self.idle_in_transaction_timeout_ms = self.number("idle_in_transaction_session_timeout") as u64;
         self.idle_session_timeout_ms = self.number("idle_session_timeout") as u64;
         self.synchronous_commit = self.value("synchronous_commit") != "off";
-        self.default_transaction_read_only = self.value("default_transaction_read_only") == "on";
+        self.transaction_read_only = self.value("transaction_read_only") == "on";
         self.limits = Limits {
             key_column_bytes_max: self.number("keyspan.key_column_bytes_max"),
             key_bytes_max: self.number("keyspan.key_bytes_max"),

@@ -7,6 +7,7 @@ use arrow::datatypes::Schema;
 
 use super::rows::RowsTag;
 use super::run::Run;
+use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Reply, RowStream, Session};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::{OutputColumn, Settings};
@@ -83,7 +84,7 @@ impl Session {
     }
 
     fn set_transaction(&mut self, modes: &Modes) -> Result<&'static str> {
-        if self.require_block("SET TRANSACTION").is_err() {
+        if self.transaction.block == Block::None {
             self.warn("25P01", "SET TRANSACTION can only be used in transaction blocks");
         } else {
             self.apply_modes(modes, false)?;
@@ -111,21 +112,21 @@ impl Session {
     }
 
     fn set(&mut self, name: &str, values: Option<&[String]>, local: bool) -> Result<&'static str> {
-        if local && self.require_block("SET LOCAL").is_err() {
-            self.warn("25P01", "SET LOCAL can only be used in transaction blocks");
-            // Checked all the same.
+        let until_end = local || name.to_ascii_lowercase().starts_with("transaction_");
+        if until_end && self.transaction.block == Block::None {
+            if local {
+                self.warn("25P01", "SET LOCAL can only be used in transaction blocks");
+            }
+            // It is over with this statement, but a bad value is an error all the same.
             let mut settings = Settings::clone(self.settings());
-            return values
-                .map_or(Ok(()), |values| settings.set(name, values))
-                .map(|()| "SET");
+            return values.map_or(Ok(()), |values| settings.set(name, values)).map(|()| "SET");
         }
         if name.eq_ignore_ascii_case("session_authorization") || name.eq_ignore_ascii_case("role") {
             return self.set_role(name, values);
         }
-        let of_transaction = name.to_ascii_lowercase().starts_with("transaction_");
         let defaults = self.settings.defaults().clone();
         self.settings
-            .change(local || of_transaction, |settings| match values {
+            .change(until_end, |settings| match values {
                 Some(values) => settings.set(name, values),
                 None => settings.reset(name, &defaults),
             })?;

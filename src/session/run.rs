@@ -49,7 +49,7 @@ impl Session {
         }
         let write_name = sql::command::write_name(statement);
         if let Some(name) = &write_name
-            && self.settings().get("transaction_read_only").as_deref() == Some("on")
+            && self.settings().transaction_read_only
         {
             let message = format!("cannot execute {name} in a read-only transaction");
             return Err(Error::TransactionState {

@@ -47,7 +47,8 @@ impl Default for ServerOptions {
     }
 }
 
-/// A running server. Dropping it without `shutdown` ends it as a crash would, which loses no acknowledged write.
+/// A running server. Dropped without `shutdown` it runs on until its runtime ends, which then is like a crash: no
+/// acknowledged write is lost.
 #[derive(Debug)]
 pub struct Server {
     local_addr: SocketAddr,
