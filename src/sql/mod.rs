@@ -2,6 +2,7 @@
 //! DataFusion. Knows nothing of sockets.
 
 pub mod command;
+mod command_reader;
 mod comment;
 mod constant;
 pub mod ddl;
@@ -88,6 +89,7 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Ou
         _ => Ok(Outcome::Done { tag: ddl::execute(ctx, statement).await? }),
     }
 }
+
 
 /// Runs a query by the direct path; `None` when it is none of its shape.
 fn direct_select(ctx: &StatementContext, query: &ast::Query) -> Result<Option<Outcome>> {
