@@ -36,7 +36,7 @@ mod value;
 pub use convert::epoch_milliseconds;
 pub use encode::{ColumnEncoder, WireFormat};
 pub use numeric::Numeric;
-pub use sql_type::{NUMERIC_PRECISION_MAX, NumericSize, SqlType, TYPE_METADATA_KEY};
+pub use sql_type::{CatalogType, NUMERIC_PRECISION_MAX, NumericSize, SqlType, TYPE_METADATA_KEY};
 pub use type_table::{TYPES, TypeRow};
 pub use value::{FormatSettings, Interval, Value};
 
