@@ -41,6 +41,7 @@ use datafusion::logical_expr::ScalarUDF;
 
 use super::StatementContext;
 use crate::types::SqlType;
+pub use functions::arrays::SetFunction;
 use objects::Objects;
 
 /// One statement's view of the system catalogs: made once a statement, shared by its relations and functions.
@@ -154,6 +155,13 @@ pub fn function(name: &str, arguments: &[SqlType]) -> Option<(Arc<ScalarUDF>, Sq
     ))
 }
 
+/// The function of this name that returns a set of composite values.
+pub fn set_function(name: &str) -> Option<&'static SetFunction> {
+    functions::arrays::SET_FUNCTIONS
+        .iter()
+        .find(|function| function.name == name)
+}
+
 /// The names of all catalog functions.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
     functions::all().map(|function| function.name)
@@ -162,6 +170,11 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
 /// The schema of a system relation, without its rows.
 pub fn table_schema(schema: &str, name: &str) -> Option<SchemaRef> {
     definitions::definition(schema, name).map(|definition| Arc::clone(&definition.fields))
+}
+
+/// The oid of a system relation.
+pub fn table_oid(schema: &str, name: &str) -> Option<i64> {
+    definitions::definition(schema, name).map(|definition| definition.oid)
 }
 
 /// Notes the time of the server's start, for pg_postmaster_start_time.

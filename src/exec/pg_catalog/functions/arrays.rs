@@ -1,68 +1,93 @@
-//! Arrays as the catalogs use them: bounds, subscripts that count as PostgreSQL's types do, sets as arrays to unnest.
+//! Arrays as the catalogs use them: subscripts that count as PostgreSQL's types do, and functions that return sets of
+//! composite values, a column at a time.
 
-use super::{Call, Function, Returns, lenient, strict};
+use super::{Call, Function, Returns, strict};
 use crate::exec::pg_catalog::cells::elements;
 use crate::types::{CatalogType, SqlType, Value};
 use crate::{Error, Result};
 
-/// The longest set that generate_series gives at once.
-const SERIES_MAX: i64 = 1_000_000;
-
 pub(super) static FUNCTIONS: &[Function] = &[
-    strict("array_lower", (2, 2), Returns::Int4, |call| {
-        bound(call, |items, lower| (!items.is_empty()).then_some(lower))
-    }),
-    strict("array_upper", (2, 2), Returns::Int4, |call| {
-        bound(call, |items, lower| {
-            let length = i64::try_from(items.len()).ok()?;
-            (length > 0).then_some(lower + length - 1)
-        })
-    }),
     // `x[i]`, where vectors and names count from 0 and arrays from 1.
     strict("array_subscript", (2, 2), Returns::Element, subscript),
-    // The elements of an array's text form: `'{a,b}'::text[]`.
-    strict("text_array", (1, 1), Returns::Texts, |call| {
-        Ok(Value::Array(text_elements(call.text(0)?)))
-    }),
-    strict("series_array", (2, 3), Returns::Int8s, series),
-    strict("array_positions_of", (1, 1), Returns::Int8s, |call| {
-        let items = array(call, 0)?;
+    // information_schema._pg_expandarray(array): its rows as records, and their columns.
+    strict("expandarray", (1, 1), Returns::Records, |call| {
+        let rows = array(call)?.iter().enumerate();
         Ok(Value::Array(
-            (1..=items.len())
-                .filter_map(|n| i64::try_from(n).ok())
-                .map(Value::Int)
+            rows.map(|(at, item)| Value::Text(format!("({},{})", integer(item), at + 1)))
                 .collect(),
         ))
     }),
-    lenient("array_in_list", (2, 2), Returns::Bool, any_equal),
+    strict("expandarray_x", (1, 1), Returns::Elements, |call| {
+        Ok(Value::Array(array(call)?.to_vec()))
+    }),
+    strict("expandarray_n", (1, 1), Returns::Int4s, |call| {
+        let count = i64::try_from(array(call)?.len()).unwrap_or(i64::MAX);
+        Ok(Value::Array((1..=count).map(Value::Int).collect()))
+    }),
+    strict("expandarray_field", (2, 2), Returns::Int4, record_field),
+    // pg_options_to_table(options): names and values of `name=value`.
+    strict("options_names", (1, 1), Returns::Texts, |call| {
+        options(call, |(name, _)| Value::Text(name.to_string()))
+    }),
+    strict("options_values", (1, 1), Returns::Texts, |call| {
+        options(call, |(_, value)| {
+            value.map_or(Value::Null, |value| Value::Text(value.to_string()))
+        })
+    }),
 ];
 
-fn array<'a>(call: &'a Call<'_>, position: usize) -> Result<&'a [Value]> {
-    match call.arguments.get(position) {
+/// A function that returns a set of composite values.
+#[derive(Debug)]
+pub struct SetFunction {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns: their names, and the functions that give each as an array.
+    pub columns: &'static [(&'static str, &'static str)],
+    /// The function that gives the rows as an array of records, and the one that takes a field out of a record.
+    pub record: Option<(&'static str, &'static str)>,
+}
+
+/// Every function that returns a set of composite values.
+pub(crate) static SET_FUNCTIONS: &[SetFunction] = &[
+    SetFunction {
+        name: "_pg_expandarray",
+        columns: &[("x", "expandarray_x"), ("n", "expandarray_n")],
+        record: Some(("expandarray", "expandarray_field")),
+    },
+    SetFunction {
+        name: "pg_options_to_table",
+        columns: &[
+            ("option_name", "options_names"),
+            ("option_value", "options_values"),
+        ],
+        record: None,
+    },
+];
+
+fn array<'a>(call: &'a Call<'_>) -> Result<&'a [Value]> {
+    match call.arguments.first() {
         Some(Value::Array(items)) => Ok(items),
-        other => Err(call.wrong_argument(position, other)),
+        other => Err(call.wrong_argument(0, other)),
+    }
+}
+
+fn integer(value: &Value) -> String {
+    match value {
+        Value::Int(number) => number.to_string(),
+        _ => String::new(),
     }
 }
 
 /// The number of the first element.
-fn lower_bound(call: &Call<'_>, position: usize) -> i64 {
-    let ty = call.fields.get(position).map(|field| SqlType::from_field(field));
-    match ty {
+fn lower_bound(call: &Call<'_>) -> i64 {
+    match call.fields.first().map(|field| SqlType::from_field(field)) {
         Some(SqlType::Int2Vector | SqlType::Name | SqlType::Catalog(CatalogType::OidVector)) => 0,
         _ => 1,
     }
 }
 
-fn bound(call: &Call<'_>, answer: fn(&[Value], i64) -> Option<i64>) -> Result<Value> {
-    if call.integer(1)? != 1 {
-        return Ok(Value::Null);
-    }
-    Ok(answer(array(call, 0)?, lower_bound(call, 0)).map_or(Value::Null, Value::Int))
-}
-
 fn subscript(call: &Call<'_>) -> Result<Value> {
-    let index = call.integer(1)? - lower_bound(call, 0);
-    let Ok(position) = usize::try_from(index) else {
+    let Ok(position) = usize::try_from(call.integer(1)? - lower_bound(call)) else {
         return Ok(Value::Null);
     };
     Ok(match &call.arguments[0] {
@@ -75,71 +100,41 @@ fn subscript(call: &Call<'_>) -> Result<Value> {
     })
 }
 
-fn text_elements(text: &str) -> Vec<Value> {
-    elements(text)
-        .into_iter()
-        .map(|element| element.map_or(Value::Null, Value::Text))
-        .collect()
-}
-
-fn series(call: &Call<'_>) -> Result<Value> {
-    let (start, stop) = (call.integer(0)?, call.integer(1)?);
-    let step = if call.arguments.len() == 3 {
-        call.integer(2)?
-    } else {
-        1
-    };
-    if step == 0 {
-        return Err(Error::InvalidParameter {
-            message: "step size cannot equal zero".to_string(),
-            hint: None,
-        });
-    }
-    if (stop - start) / step > SERIES_MAX {
-        return Err(Error::LimitExceeded {
-            state: crate::error::Limit::Program,
-            message: format!("generate_series gives at most {SERIES_MAX} rows here"),
-            hint: "Give it smaller bounds.".to_string(),
-        });
-    }
-    let mut items = Vec::new();
-    let mut value = start;
-    while (step > 0 && value <= stop) || (step < 0 && value >= stop) {
-        items.push(Value::Int(value));
-        value += step;
-    }
-    Ok(Value::Array(items))
-}
-
-/// `x = ANY (array)` with SQL's NULLs: true when an element equals, NULL when one might, else false.
-fn any_equal(call: &Call<'_>) -> Result<Value> {
-    let (needle, items) = match (&call.arguments[0], &call.arguments[1]) {
-        (_, Value::Null) => return Ok(Value::Null),
-        (needle, Value::Array(items)) => (needle, items),
-        (_, other) => return Err(call.wrong_argument(1, Some(other))),
-    };
-    if items.is_empty() {
-        return Ok(Value::Bool(false));
-    }
-    if *needle == Value::Null {
-        return Ok(Value::Null);
-    }
-    if items.iter().any(|item| same(item, needle)) {
-        return Ok(Value::Bool(true));
-    }
-    Ok(if items.contains(&Value::Null) {
-        Value::Null
-    } else {
-        Value::Bool(false)
-    })
-}
-
-/// Equal, where a number may stand as text.
-fn same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Int(number), Value::Text(text)) | (Value::Text(text), Value::Int(number)) => {
-            text.trim().parse() == Ok(*number)
+/// `(x,n)` as a record prints: the field of that name.
+fn record_field(call: &Call<'_>) -> Result<Value> {
+    let record = call.text(0)?.trim_start_matches('(').trim_end_matches(')');
+    let mut fields = record.split(',');
+    let field = match call.text(1)? {
+        "x" => fields.next(),
+        "n" => fields.nth(1),
+        other => {
+            let name = format!("\"{other}\"");
+            return Err(Error::UndefinedColumn {
+                name,
+                hint: None,
+                position: 0,
+            });
         }
-        (left, right) => left == right,
-    }
+    };
+    Ok(field
+        .and_then(|field| field.parse().ok())
+        .map_or(Value::Null, Value::Int))
+}
+
+fn options(call: &Call<'_>, part: fn((&str, Option<&str>)) -> Value) -> Result<Value> {
+    let texts: Vec<String> = match call.arguments.first() {
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(|item| match item {
+                Value::Text(text) => Some(text.clone()),
+                _ => None,
+            })
+            .collect(),
+        _ => elements(call.text(0)?).into_iter().flatten().collect(),
+    };
+    let parts = texts.iter().map(|text| match text.split_once('=') {
+        Some((name, value)) => part((name, Some(value))),
+        None => part((text, None)),
+    });
+    Ok(Value::Array(parts.collect()))
 }

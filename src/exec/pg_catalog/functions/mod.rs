@@ -2,13 +2,12 @@
 //! value by value. The query layer looks them up by name through [`super::function`]; where a plan runs, a function finds
 //! the statement's catalog in the configuration. Knows nothing of SQL text.
 
-mod arrays;
+pub(crate) mod arrays;
 mod definitions;
 mod names;
 mod privileges;
 mod server;
 mod settings;
-mod strings;
 
 pub(crate) use server::note_server_start;
 
@@ -52,14 +51,18 @@ pub(crate) enum Returns {
     Texts,
     /// aclitem[].
     AclItems,
-    /// bigint[]: generate_series and its kin, to be unnested.
-    Int8s,
+    /// integer[].
+    Int4s,
+    /// record[].
+    Records,
     /// timestamptz.
     TimestampTz,
     /// inet.
     Inet,
     /// What the elements of the first argument are.
     Element,
+    /// An array of what the elements of the first argument are.
+    Elements,
 }
 
 /// One call: the statement, the arguments as values, and what is known of them.
@@ -123,7 +126,6 @@ static FUNCTIONS: &[&[Function]] = &[
     privileges::FUNCTIONS,
     server::FUNCTIONS,
     settings::FUNCTIONS,
-    strings::FUNCTIONS,
     arrays::FUNCTIONS,
 ];
 
@@ -191,22 +193,29 @@ impl Function {
             Returns::Int4 => SqlType::Int4,
             Returns::Int8 => SqlType::Int8,
             Returns::Text => SqlType::Text,
-            Returns::Element => match arguments.first() {
-                Some(SqlType::Array(element)) => element.as_ref().clone(),
-                Some(SqlType::Int2Vector) => SqlType::Int2,
-                Some(SqlType::Catalog(CatalogType::OidVector)) => SqlType::Oid,
-                _ => SqlType::Text,
-            },
+            Returns::Element => element_type(arguments.first()),
+            Returns::Elements => array(element_type(arguments.first())),
             Returns::Name => SqlType::Name,
             Returns::Oid => SqlType::Oid,
             Returns::Object(kind) => type_by_catalog_name(kind, -1),
             Returns::Names => array(SqlType::Name),
             Returns::Texts => array(SqlType::Text),
             Returns::AclItems => array(SqlType::Catalog(CatalogType::Aclitem)),
-            Returns::Int8s => array(SqlType::Int8),
+            Returns::Int4s => array(SqlType::Int4),
+            Returns::Records => array(SqlType::Catalog(CatalogType::Record)),
             Returns::TimestampTz => SqlType::TimestampTz,
             Returns::Inet => SqlType::Catalog(CatalogType::Inet),
         }
+    }
+}
+
+/// What the elements of an array or vector are; the characters of a name are text.
+fn element_type(array: Option<&SqlType>) -> SqlType {
+    match array {
+        Some(SqlType::Array(element)) => element.as_ref().clone(),
+        Some(SqlType::Int2Vector) => SqlType::Int2,
+        Some(SqlType::Catalog(CatalogType::OidVector)) => SqlType::Oid,
+        _ => SqlType::Text,
     }
 }
 
@@ -322,11 +331,6 @@ impl Call<'_> {
             Some(Value::Text(text) | Value::Unknown(text)) if text == "f" || text == "false" => Ok(false),
             other => Err(self.wrong_argument(position, other)),
         }
-    }
-
-    /// Which kind of object an oid argument names (`regclass`), if any.
-    fn object_kind(&self, position: usize) -> Option<&'static str> {
-        SqlType::from_field(self.fields.get(position)?).object_kind()
     }
 
     fn wrong_argument(&self, position: usize, value: Option<&Value>) -> Error {

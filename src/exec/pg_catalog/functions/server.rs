@@ -29,7 +29,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lenient("current_role", (0, 0), Returns::Name, user),
     lenient("session_user", (0, 0), Returns::Name, user),
     lenient("user", (0, 0), Returns::Name, user),
-    lenient("version", (0, 0), Returns::Text, |_| Ok(Value::Text(version()))),
     lenient("pg_backend_pid", (0, 0), Returns::Int4, |call| {
         Ok(Value::Int(i64::from(call.catalog.process_id())))
     }),
@@ -127,15 +126,6 @@ fn existing_schemas(call: &Call<'_>, implicit: bool) -> Vec<Value> {
 
 fn user(call: &Call<'_>) -> Result<Value> {
     Ok(Value::Text(call.catalog.user().to_string()))
-}
-
-/// Starts like PostgreSQL's, because clients take the version they speak to from it.
-fn version() -> String {
-    format!(
-        "PostgreSQL {} on {}, 64-bit",
-        crate::exec::settings::SERVER_VERSION,
-        std::env::consts::ARCH
-    )
 }
 
 /// When this process first ran a catalog query or was told that it starts, in microseconds since 1970.
