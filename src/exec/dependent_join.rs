@@ -26,6 +26,8 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, execute_stream,
 };
 use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
+use datafusion::catalog::Session;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use futures::{StreamExt, stream};
 
 use super::datafusion_error::{from_datafusion, to_datafusion};
@@ -167,7 +169,7 @@ pub fn transform_expressions(
         let node = node.map_expressions(rewrite)?;
         node.transform_data(|node| {
             let LogicalPlan::Extension(extension) = &node else { return Ok(Transformed::no(node)) };
-            let Some(join) = (extension.node.as_ref() as &dyn std::any::Any).downcast_ref::<DependentJoin>() else {
+            let Some(join) = extension.node.as_any().downcast_ref::<DependentJoin>() else {
                 return Ok(Transformed::no(node));
             };
             let mut join = join.clone();
@@ -193,13 +195,17 @@ impl ExtensionPlanner for DependentJoinPlanner {
         node: &dyn UserDefinedLogicalNode,
         _logical_inputs: &[&LogicalPlan],
         physical_inputs: &[Arc<dyn ExecutionPlan>],
-        state: &SessionState,
+        session: &dyn Session,
+        planning: &PhysicalPlanningContext,
     ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
-        let Some(join) = (node as &dyn std::any::Any).downcast_ref::<DependentJoin>() else { return Ok(None) };
+        let Some(join) = node.as_any().downcast_ref::<DependentJoin>() else { return Ok(None) };
         let [input] = physical_inputs else {
             return Err(DataFusionError::Internal("a dependent join has one input".to_string()));
         };
-        let physical = |expr: &Expr| planner.create_physical_expr(expr, join.input.schema(), state);
+        let physical = |expr: &Expr| planner.create_physical_expr(expr, join.input.schema(), session, planning);
+        let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
+            return Err(DataFusionError::Internal("a session of another kind".to_string()));
+        };
         let mut sub_plans = Vec::with_capacity(join.sub_plans.len());
         for sub_plan in &join.sub_plans {
             let operand = match &sub_plan.kind {

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use datafusion::error::Result as DataFusionResult;
+use datafusion::catalog::Session;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::FairSpillPool;
@@ -20,9 +21,6 @@ use super::datafusion_error::from_datafusion;
 use super::dependent_join::DependentJoinPlanner;
 use crate::Result;
 
-/// `keyspan.query_memory_bytes_max`: what the sorts, groups and joins of one statement may hold in memory before they
-/// spill to temporary files (or, where they cannot, fail with 53200).
-pub const QUERY_MEMORY_BYTES_MAX: usize = 256 << 20;
 /// Temporary files of all statements together; past it a statement fails with 53100.
 const TEMPORARY_BYTES_MAX: u64 = 16 << 30;
 /// Rows of a batch between operators.
@@ -33,8 +31,10 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
     let base = base()?;
     let mut config = base.config().clone();
     config.set_extension(Arc::new(ctx.clone()));
+    // What the sorts, groups and joins of one statement hold in memory before they spill to temporary files (or, where
+    // they cannot, fail with 53200).
     let runtime = RuntimeEnv {
-        memory_pool: Arc::new(FairSpillPool::new(QUERY_MEMORY_BYTES_MAX)),
+        memory_pool: Arc::new(FairSpillPool::new(ctx.settings.query_memory_bytes_max)),
         ..base.runtime_env().as_ref().clone()
     };
     Ok(SessionStateBuilder::new_from_existing(base.clone()).with_config(config).with_runtime_env(Arc::new(runtime)).build())
@@ -89,10 +89,10 @@ impl QueryPlanner for KeyspanQueryPlanner {
     async fn create_physical_plan(
         &self,
         plan: &LogicalPlan,
-        state: &SessionState,
+        session: &dyn Session,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(DependentJoinPlanner)])
-            .create_physical_plan(plan, state)
+            .create_physical_plan(plan, session)
             .await
     }
 }

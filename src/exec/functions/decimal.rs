@@ -171,7 +171,7 @@ fn round_with(a: &Numeric, scale: i32, divide: impl Fn(i256, i256) -> Result<i25
 }
 
 /// The digits behind the point that PostgreSQL gives `a / b` (`select_div_scale`): at least 16 significant ones.
-pub(crate) fn quotient_scale(a: &Numeric, b: &Numeric) -> u8 {
+pub fn quotient_scale(a: &Numeric, b: &Numeric) -> u8 {
     let (weight_a, first_a) = leading(a);
     let (weight_b, first_b) = leading(b);
     let mut weight = weight_a - weight_b;

@@ -7,13 +7,10 @@ pub mod arithmetic;
 mod array;
 pub mod cast;
 pub mod compare;
-mod conditional;
 mod datetime;
-mod datetime_format;
 mod decimal;
-mod json;
+mod digest;
 mod math;
-mod number_format;
 pub mod pattern;
 mod string;
 mod system;
@@ -33,7 +30,10 @@ use super::datafusion_error::{from_datafusion, to_datafusion};
 use crate::Result;
 use crate::types::{FormatSettings, SqlType, Value};
 
-pub use arithmetic::{ArithmeticOp, arithmetic_result};
+pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_result};
+pub use array::{ANY_EQUAL_NAME, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
+pub use datetime::INTERVAL_ORDER;
+pub use decimal::quotient_scale;
 
 /// The type of an argument or a result in a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,12 +210,8 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
 
 static TABLES: &[&[FunctionDef]] = &[
     array::FUNCTIONS,
-    conditional::FUNCTIONS,
     datetime::FUNCTIONS,
-    datetime_format::FUNCTIONS,
-    json::FUNCTIONS,
     math::FUNCTIONS,
-    number_format::FUNCTIONS,
     pattern::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,

@@ -251,7 +251,7 @@ impl Binder<'_> {
             Expr::Literal(scalar, _) if scalar.is_null() => Ok(Some(Bound::constant(&Value::Null, target.clone())?)),
             Expr::Literal(ScalarValue::Utf8(Some(text)), _) => {
                 if *target == SqlType::Regclass {
-                    return Ok(Some(self.regclass(text)?));
+                    return self.regclass(text).map(Some);
                 }
                 let value = cast::cast_value(Value::Unknown(text.clone()), &SqlType::Unknown, target, &self.settings)?;
                 Ok(Some(Bound::constant(&value, target.clone())?))
@@ -268,6 +268,27 @@ impl Binder<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// `'name'::regclass`: the relation's oid. Errors: 42P01.
+    fn regclass(&mut self, text: &str) -> Result<Bound> {
+        if let Ok(number) = text.parse::<i64>() {
+            return Bound::constant(&Value::Int(number), SqlType::Regclass);
+        }
+        let parts: Vec<String> = text
+            .split('.')
+            .map(|part| match part.strip_prefix('"').and_then(|part| part.strip_suffix('"')) {
+                Some(quoted) => quoted.replace("\"\"", "\""),
+                None => part.trim().to_lowercase(),
+            })
+            .collect();
+        let (schema, name) = match parts.as_slice() {
+            [name] => (None, name.as_str()),
+            [schema, name] => (Some(schema.as_str()), name.as_str()),
+            _ => return Err(Error::UndefinedTable { name: text.to_string(), nearest: None }),
+        };
+        let oid = self.ctx.catalog.relation(schema, name, &self.search_path)?.oid();
+        Bound::constant(&Value::Int(i64::from(oid)), SqlType::Regclass)
     }
 
     /// A condition. `place` is `WHERE`, `AND` … for the message. Errors: 42804.

@@ -41,7 +41,7 @@ fn describe(plan: &Arc<dyn ExecutionPlan>, level: usize, analyze: bool, lines: &
 
 fn describe_scan(scan: &KeyspanScanExec, indent: &str, analyze: bool, lines: &mut Vec<String>) {
     lines.push(format!("{indent}{}", scan.path().title()));
-    for line in &scan.path().readable {
+    for line in scan.path().readable() {
         lines.push(format!("{indent}  {line}"));
     }
     if let Some(limit) = scan.limit() {

@@ -10,7 +10,7 @@ use super::operator::{binary, no_operator};
 use super::scope::capture;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, ArithmeticOp, pattern};
-use crate::sql::data_type::sql_type;
+use super::type_reference::sql_type;
 use crate::types::{Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::common::{Column, JoinType, TableReference};
+use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::expr::Unnest;
 use datafusion::logical_expr::{Case, Expr, LogicalPlan, LogicalPlanBuilder, Operator, TableSource};
 use sqlparser::ast;
@@ -183,7 +184,7 @@ impl Binder<'_> {
     }
 
     fn stored_table(&mut self, table: &Arc<TableDef>, alias: Option<&ast::TableAlias>) -> Result<Item> {
-        let oid = crate::catalog::relation_oid(table.id);
+        let oid = table.oid();
         let columns = table
             .visible_columns()
             .enumerate()
@@ -483,7 +484,7 @@ impl Binder<'_> {
             };
             let bound = self.function(&function, place)?;
             sets.push(match bound.expr {
-                Expr::Unnest(Unnest { expr }) => Bound::new(*expr, SqlType::Array(Box::new(bound.ty))),
+                Expr::Unnest(Unnest { expr, .. }) => Bound::new(*expr, SqlType::Array(Box::new(bound.ty))),
                 // A function of one value is a table of one row.
                 expr => {
                     let ty = SqlType::Array(Box::new(bound.ty.clone()));

@@ -210,7 +210,7 @@ impl Binder<'_> {
         let call = functions::call(definition, arguments, returns.clone(), &self.settings);
         if let Body::Rows(_) = row.body {
             let item = item_type(&returns).unwrap_or(SqlType::Text);
-            return Ok(Bound::new(Expr::Unnest(Unnest { expr: Box::new(call) }), item));
+            return Ok(Bound::new(Expr::Unnest(Unnest::new(call)), item));
         }
         Ok(Bound::new(call, returns))
     }

@@ -18,8 +18,7 @@ mod query_body;
 mod scope;
 mod select;
 mod subquery;
-#[cfg(test)]
-mod tests;
+mod type_reference;
 mod window;
 
 use std::panic::AssertUnwindSafe;

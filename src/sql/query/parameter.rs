@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use arrow::array::Array;
 use arrow::datatypes::Field;
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -94,7 +95,7 @@ fn list_membership(expr: Expr) -> Transformed<Expr> {
     let [operand, Expr::Literal(ScalarValue::List(list), _)] = function.args.as_slice() else {
         return Transformed::no(expr);
     };
-    if list.len() != 1 || arrow::array::Array::is_null(list.as_ref(), 0) || list.value(0).is_empty() {
+    if list.len() != 1 || list.is_null(0) || list.value(0).is_empty() {
         return Transformed::no(expr);
     }
     let items = list.value(0);

@@ -6,6 +6,7 @@ use arrow::datatypes::{Field, Schema};
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::Column;
 use datafusion::datasource::provider_as_source;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, WindowFrame};
 use sqlparser::ast;

@@ -323,7 +323,7 @@ impl Binder<'_> {
         let mut replaced = Vec::with_capacity(exprs.len());
         for expr in exprs {
             let transformed = expr.transform_up(|expr| match expr {
-                Expr::Unnest(Unnest { expr }) => {
+                Expr::Unnest(Unnest { expr, .. }) => {
                     let name = match sets.iter().find(|(other, _)| *other == *expr) {
                         Some((_, name)) => name.clone(),
                         None => {
@@ -461,7 +461,10 @@ pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Re
         .collect();
     let columns: Vec<Column> = sets.iter().map(|(_, name)| Column::new_unqualified(name)).collect();
     outputs.extend(sets.into_iter().map(|(expr, name)| expr.alias(name)));
-    let options = datafusion::common::UnnestOptions { preserve_nulls: false, ..Default::default() };
+    let options = datafusion::common::UnnestOptions {
+        null_handling: datafusion::common::NullHandling::Drop,
+        ..Default::default()
+    };
     LogicalPlanBuilder::new(plan)
         .project(outputs)
         .and_then(|builder| builder.unnest_columns_with_options(columns, options))
