@@ -16,7 +16,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
 
-use super::StatementContext;
+use super::{StatementContext, pg_catalog};
 use super::datafusion_error::from_datafusion;
 use super::dependent_join::DependentJoinPlanner;
 use crate::Result;
@@ -31,6 +31,7 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
     let base = base()?;
     let mut config = base.config().clone();
     config.set_extension(Arc::new(ctx.clone()));
+    pg_catalog::install(ctx, config.options_mut());
     // What the sorts, groups and joins of one statement hold in memory before they spill to temporary files (or, where
     // they cannot, fail with 53200).
     let runtime = RuntimeEnv {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::common::{Column, JoinType, TableReference};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::expr::Unnest;
-use datafusion::logical_expr::{Case, Expr, LogicalPlan, LogicalPlanBuilder, Operator, TableSource};
+use datafusion::logical_expr::{Case, Expr, LogicalPlan, LogicalPlanBuilder, Operator, TableSource, TableType};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fault, fold, name_parts, unsupported};
@@ -210,6 +210,7 @@ impl Binder<'_> {
         alias: Option<&ast::TableAlias>,
     ) -> Result<Item> {
         let visible_name = alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name));
+        let catalog = source.table_type() == TableType::View;
         let reference = TableReference::bare(self.unique_name(&visible_name));
         let plan = LogicalPlanBuilder::scan(reference.clone(), source, None)
             .and_then(LogicalPlanBuilder::build)
@@ -221,8 +222,10 @@ impl Binder<'_> {
                 ScopeColumn { name, bound: Bound { expr, ty, origin } }
             })
             .collect();
+        let (hidden, columns): (Vec<ScopeColumn>, Vec<ScopeColumn>) =
+            columns.into_iter().partition(|column| catalog && column.name == catalog_table::TABLE_OID);
         let columns = renamed(columns, alias, &visible_name)?;
-        let relation = ScopeRelation { name: visible_name, schema, columns: columns.clone(), key };
+        let relation = ScopeRelation { name: visible_name, schema, columns: columns.clone(), hidden, key };
         Ok(Item { plan, scope: Scope { visible: columns, relations: vec![relation] } })
     }
 
@@ -275,7 +278,7 @@ impl Binder<'_> {
             })
             .collect();
         let columns = renamed(columns, alias, &visible_name)?;
-        let relation = ScopeRelation { name: visible_name, schema: None, columns: columns.clone(), key: Vec::new() };
+        let relation = ScopeRelation { name: visible_name, schema: None, columns: columns.clone(), hidden: Vec::new(), key: Vec::new() };
         Ok(Item { plan, scope: Scope { visible: columns, relations: vec![relation] } })
     }
 
@@ -293,7 +296,7 @@ impl Binder<'_> {
     fn aliased_join(&mut self, item: Item, alias: &ast::TableAlias) -> Result<Item> {
         let name = fold(&alias.name);
         let columns = renamed(item.scope.visible, Some(alias), &name)?;
-        let relation = ScopeRelation { name, schema: None, columns: columns.clone(), key: Vec::new() };
+        let relation = ScopeRelation { name, schema: None, columns: columns.clone(), hidden: Vec::new(), key: Vec::new() };
         Ok(Item { plan: item.plan, scope: Scope { visible: columns, relations: vec![relation] } })
     }
 
@@ -542,7 +545,7 @@ impl Binder<'_> {
         }
         let plan = unnest_columns(plan, arrays)?;
         let columns = renamed(columns, call.alias, &visible_name)?;
-        let relation = ScopeRelation { name: visible_name, schema: None, columns: columns.clone(), key: Vec::new() };
+        let relation = ScopeRelation { name: visible_name, schema: None, columns: columns.clone(), hidden: Vec::new(), key: Vec::new() };
         let mut scope = scope;
         scope.visible.extend(columns);
         scope.add_relations(vec![relation])?;

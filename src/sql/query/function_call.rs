@@ -1,7 +1,7 @@
 //! Calls of functions: which of the functions of a name PostgreSQL would pick for the argument types, and the constructs
 //! that are syntax for a call (`EXTRACT`, `SUBSTRING … FROM`, `AT TIME ZONE` …).
 
-use datafusion::logical_expr::expr::Unnest;
+use datafusion::logical_expr::expr::{ScalarFunction, Unnest};
 use datafusion::logical_expr::{Case, Expr, Operator};
 use sqlparser::ast;
 
@@ -11,6 +11,7 @@ use super::operator::binary;
 use super::scope::nearest;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, Body, FunctionDef, Returns, T};
+use crate::exec::pg_catalog;
 use crate::types::{NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
@@ -122,6 +123,7 @@ impl Binder<'_> {
             _ => {
                 if let [argument] = arguments.as_slice()
                     && functions::functions_named(name).next().is_none()
+                    && pg_catalog::function(name, std::slice::from_ref(&argument.ty)).is_none()
                     && let Ok(Some(ty)) = SqlType::from_name(name, &[])
                 {
                     // A type's name called as a function casts.
@@ -166,7 +168,16 @@ impl Binder<'_> {
         let rows: Vec<&'static FunctionDef> = functions::functions_named(name).collect();
         match pick(&rows, &types) {
             Some(row) => self.call_function(row, arguments),
-            None => Err(no_function(name, &types, rows.is_empty())),
+            None => match pg_catalog::function(name, &types) {
+                Some((function, returns)) => {
+                    let arguments = arguments
+                        .into_iter()
+                        .map(|argument| Ok(self.decided(argument)?.expr))
+                        .collect::<Result<Vec<_>>>()?;
+                    Ok(Bound::new(Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments)), returns))
+                }
+                None => Err(no_function(name, &types, rows.is_empty())),
+            },
         }
     }
 
@@ -435,7 +446,7 @@ fn best<C>(candidates: Vec<C>, score: impl Fn(&C) -> usize) -> Vec<C> {
 /// 42883 for a function; the HINT tells whether the name or the types are wrong.
 pub(super) fn no_function(name: &str, types: &[SqlType], unknown_name: bool) -> Error {
     let types: Vec<String> = types.iter().map(type_name).collect();
-    let near = if unknown_name { nearest(name, functions::function_names()) } else { None };
+    let near = if unknown_name { nearest(name, functions::function_names().chain(pg_catalog::function_names())) } else { None };
     Error::UndefinedFunction {
         signature: format!("{name}({})", types.join(", ")),
         hint: Some(match near {

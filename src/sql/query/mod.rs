@@ -61,6 +61,7 @@ pub async fn plan_query(
 fn bind(ctx: &StatementContext, query: &ast::Query, parameters: &[Option<SqlType>]) -> Result<PlannedQuery> {
     let mut binder = Binder::new(ctx, parameters);
     let bound = binder.query(query, None)?;
+    let bound = binder.leaving(bound)?;
     let columns = bound
         .columns
         .into_iter()

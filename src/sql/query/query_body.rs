@@ -58,6 +58,30 @@ impl Binder<'_> {
         Ok(bound)
     }
 
+    /// The query as it leaves the statement: oids that name objects become the names.
+    pub(super) fn leaving(&mut self, bound: BoundQuery) -> Result<BoundQuery> {
+        if bound.columns.iter().all(|column| column.ty.leaving() == column.ty) {
+            return Ok(bound);
+        }
+        let mut outputs = Vec::with_capacity(bound.columns.len());
+        let mut columns = Vec::with_capacity(bound.columns.len());
+        for column in bound.columns {
+            let ty = column.ty.leaving();
+            let expr = Expr::Column(column.column);
+            let name = self.unique_name(&column.name);
+            let expr = if ty == column.ty {
+                expr
+            } else {
+                let kind = Bound::constant(&Value::Text(column.ty.base_name().to_string()), SqlType::Text)?;
+                self.resolve_function("object_name", vec![kind, Bound::new(expr, column.ty)])?.expr
+            };
+            outputs.push(expr.alias(&name));
+            columns.push(QueryColumn { name: column.name, column: Column::new_unqualified(&name), ty, origin: column.origin });
+        }
+        let plan = LogicalPlanBuilder::new(bound.plan).project(outputs).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;
+        Ok(BoundQuery { plan, columns })
+    }
+
     fn with(&mut self, with: &ast::With, outer: Option<&Outer<'_>>) -> Result<()> {
         let outside = self.common_tables.len();
         for cte in &with.cte_tables {

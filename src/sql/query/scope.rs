@@ -29,6 +29,8 @@ pub(super) struct ScopeRelation {
     pub(super) schema: Option<String>,
     /// Its columns.
     pub(super) columns: Vec<ScopeColumn>,
+    /// Columns that `*` leaves out.
+    pub(super) hidden: Vec<ScopeColumn>,
     /// Columns (positions) that the primary key pins: grouping by them groups by the row.
     pub(super) key: Vec<usize>,
 }
@@ -65,11 +67,20 @@ impl Scope {
     /// An unqualified name. `None`: unknown here. Errors: 42702.
     pub(super) fn get_column(&self, name: &str) -> Result<Option<&Bound>> {
         let mut found = self.visible.iter().filter(|column| column.name == name);
-        let Some(first) = found.next() else { return Ok(None) };
+        let Some(first) = found.next() else { return self.get_hidden(name) };
         if found.next().is_some() {
             return Err(Error::AmbiguousColumn { name: name.to_string() });
         }
         Ok(Some(&first.bound))
+    }
+
+    /// A column that `*` leaves out (`tableoid`).
+    fn get_hidden(&self, name: &str) -> Result<Option<&Bound>> {
+        let mut found = self.relations.iter().flat_map(|relation| &relation.hidden).filter(|column| column.name == name);
+        match (found.next(), found.next()) {
+            (Some(_), Some(_)) => Err(Error::AmbiguousColumn { name: name.to_string() }),
+            (first, _) => Ok(first.map(|column| &column.bound)),
+        }
     }
 
     /// The relation of this name. Errors: 42P09-like ambiguity as 42712.
@@ -82,7 +93,7 @@ impl Scope {
     /// A qualified name. `None`: no such relation here. Errors: 42703.
     pub(super) fn get_qualified(&self, schema: Option<&str>, relation: &str, name: &str) -> Result<Option<&Bound>> {
         let Some(relation) = self.get_relation(schema, relation) else { return Ok(None) };
-        let mut found = relation.columns.iter().filter(|column| column.name == name);
+        let mut found = relation.columns.iter().chain(&relation.hidden).filter(|column| column.name == name);
         match (found.next(), found.next()) {
             (Some(column), None) => Ok(Some(&column.bound)),
             (Some(_), Some(_)) => Err(Error::AmbiguousColumn { name: name.to_string() }),
