@@ -36,7 +36,8 @@ pub enum StoreKind {
 /// Sizes of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// The engine's page cache, in bytes of stored data; the process takes about twice as much for it.
+    /// The engine's page cache, in bytes of stored data; the process takes about two and a half times as much for it
+    /// (see `sled` for what comes on top).
     pub cache_bytes: u64,
     /// Memory for values that open snapshots still need; above it the oldest end with `SnapshotTooOld`.
     pub undo_bytes_max: usize,
