@@ -49,7 +49,11 @@ fn part_key(writer: u8, number: u64, part: u8) -> Vec<u8> {
 /// Rows that a commit puts. The first writer's commits are often so large that they do not fit the rest of a log
 /// segment, and reach the disk in more than one piece.
 fn parts(writer: u8, number: u64) -> u8 {
-    if writer == 0 && number % 3 == 0 { 250 } else { 6 }
+    if writer == 0 && number.is_multiple_of(3) {
+        250
+    } else {
+        6
+    }
 }
 
 /// Values of many sizes, now and then one that sled keeps in a file of its own.
