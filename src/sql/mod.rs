@@ -17,6 +17,8 @@ mod predicate;
 pub mod query;
 mod statement;
 mod symmetric;
+#[cfg(test)]
+mod testing;
 mod tokens;
 mod type_name;
 mod unwritten;
@@ -71,10 +73,15 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Ou
     let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement { ast, ..statement.clone() });
     let statement = resolved.as_ref().unwrap_or(statement);
     match &statement.ast {
-        ast::Statement::Query(query) => match direct_select(ctx, query)? {
-            Some(outcome) => Ok(outcome),
-            None => general_select(ctx, query).await,
-        },
+        ast::Statement::Query(query) => {
+            if let Some(outcome) = direct_select(ctx, query)? {
+                return Ok(outcome);
+            }
+            match ddl::select_into(ctx, query).await? {
+                Some(tag) => Ok(Outcome::Done { tag }),
+                None => general_select(ctx, query).await,
+            }
+        }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             Ok(Outcome::Written(dml::execute(ctx, statement).await?))
         }
