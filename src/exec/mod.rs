@@ -2,6 +2,7 @@
 //! functions, writes. Knows nothing of SQL text or sessions.
 
 mod context;
+pub mod predicate;
 pub mod residual;
 pub mod scan;
 mod settings;
