@@ -52,6 +52,9 @@ pub enum Error {
     /// The same column is named twice in an INSERT list or a SET clause.
     #[error("column \"{name}\" specified more than once")]
     DuplicateColumn { name: String },
+    /// The same column is named twice in a key (42701); `constraint` is `primary key` or `unique`.
+    #[error("column \"{name}\" appears twice in {constraint} constraint")]
+    DuplicateKeyColumn { name: String, constraint: &'static str },
     /// An object of another kind than the statement needs (`"v" is not a table`).
     #[error("\"{name}\" is not a {expected}")]
     WrongObjectType {
@@ -128,6 +131,9 @@ pub enum Error {
         column: String,
         row: String,
     },
+    /// NULL in a column that ALTER TABLE makes NOT NULL (23502).
+    #[error("column \"{column}\" of relation \"{table}\" contains null values")]
+    ContainsNull { table: String, column: String },
     /// A duplicate key (23505); `key` is `(a, b)=(1, 2)`.
     #[error("duplicate key value violates unique constraint \"{constraint}\"")]
     UniqueViolation { constraint: String, key: String },
@@ -320,6 +326,7 @@ impl Error {
             Error::UndefinedColumn { .. } => "42703",
             Error::AmbiguousColumn { .. } => "42702",
             Error::UndefinedFunction { .. } => "42883",
+            Error::UndefinedObject { kind: "table" | "view", .. } => "42P01",
             Error::UndefinedObject { .. } | Error::UndefinedSetting { .. } => "42704",
             Error::UndefinedSchema { .. } | Error::NoCreationSchema => "3F000",
             Error::ReservedName { .. } => "42939",
@@ -333,7 +340,7 @@ impl Error {
                 DuplicateKind::Cursor => "42P03",
                 DuplicateKind::Object => "42710",
             },
-            Error::DuplicateColumn { .. } => "42701",
+            Error::DuplicateColumn { .. } | Error::DuplicateKeyColumn { .. } => "42701",
             Error::WrongObjectType { .. } => "42809",
             Error::InvalidStatement { state, .. } => match state {
                 StatementFault::Syntax => "42601",
@@ -362,7 +369,7 @@ impl Error {
             Error::DataException { state, .. } | Error::TransactionState { state, .. } => state,
             Error::CardinalityViolation | Error::ConflictRowTwice => "21000",
             Error::CannotCoerce { .. } => "42846",
-            Error::NotNullViolation { .. } => "23502",
+            Error::NotNullViolation { .. } | Error::ContainsNull { .. } => "23502",
             Error::UniqueViolation { .. } | Error::DuplicateInIndex { .. } => "23505",
             Error::FullScan { .. } => "53400",
             Error::TooManyKeys { .. } | Error::TooLarge { .. } => "54000",

@@ -156,7 +156,8 @@ impl<'a> CatalogWriter<'a> {
             true,
         )?;
         for key in sequence_keys(table) {
-            self.txn.write(Write::Delete { key }, true)?;
+            // Blind: a session that reserves a block of values meanwhile must not fail the drop.
+            self.txn.write(Write::Delete { key }, false)?;
         }
         self.drop_keys(table.id, IndexId::MAX)
     }

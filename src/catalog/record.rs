@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{ColumnDef, ColumnDefault, IndexDef, Relation, SchemaDef, TableDef, TableOptions, ViewDef};
-use crate::codec::keyspace::TableId;
+use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
@@ -30,6 +30,7 @@ struct TableRecord {
     next_column_id: ColumnId,
     primary_key: IndexDef,
     indexes: Vec<IndexDef>,
+    next_index_id: IndexId,
     options: TableOptions,
     comment: Option<String>,
 }
@@ -71,6 +72,7 @@ pub(super) fn encode_table(table: &TableDef) -> Result<Vec<u8>> {
         next_column_id: table.next_column_id,
         primary_key: table.primary_key.clone(),
         indexes: table.indexes.clone(),
+        next_index_id: table.next_index_id,
         options: table.options.clone(),
         comment: table.comment.clone(),
     };
@@ -190,6 +192,7 @@ impl TableRecord {
             next_column_id: self.next_column_id,
             primary_key: self.primary_key,
             indexes: self.indexes,
+            next_index_id: self.next_index_id,
             options: self.options,
             comment: self.comment,
         })

@@ -29,6 +29,8 @@ pub struct TableDef {
     pub primary_key: IndexDef,
     /// Secondary indexes (declared by CREATE INDEX; `built` tells whether a plan may use them).
     pub indexes: Vec<IndexDef>,
+    /// The next index id.
+    pub next_index_id: IndexId,
     /// WITH options.
     pub options: TableOptions,
     /// COMMENT ON TABLE.

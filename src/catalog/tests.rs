@@ -1,1 +1,311 @@
 //! Tests of records, lookups and changes over the memory store.
+
+use super::*;
+use crate::store::memory::MemoryEngine;
+use crate::store::mvcc::MvccStore;
+use crate::store::{Store, Write};
+use crate::types::{FormatSettings, NumericSize, SqlType, Value};
+
+const TXN_BYTES_MAX: usize = 1 << 20;
+
+fn memory_store() -> Arc<dyn Store> {
+    Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20).unwrap())
+}
+
+async fn begin(store: &Arc<dyn Store>) -> Transaction {
+    Transaction::begin(Arc::clone(store), TXN_BYTES_MAX).await.unwrap()
+}
+
+fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
+    ColumnDef {
+        id,
+        name: name.to_string(),
+        ty,
+        not_null: false,
+        default: None,
+        missing: Value::Null,
+        hidden: false,
+        dynamic: false,
+        comment: None,
+    }
+}
+
+fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> TableDef {
+    TableDef {
+        id,
+        oid: FIRST_OID + id,
+        version: 0,
+        schema: schema.to_string(),
+        name: name.to_string(),
+        next_column_id: columns.len() as u16 + 1,
+        primary_key: IndexDef {
+            id: 0,
+            oid: FIRST_OID + id + 1,
+            name: format!("{name}_pkey"),
+            columns: vec![KeyColumn { column: 1, descending: true, nulls_first: true }],
+            unique: true,
+            constraint: true,
+            built: true,
+        },
+        columns,
+        indexes: Vec::new(),
+        next_index_id: 1,
+        options: TableOptions::default(),
+        comment: None,
+    }
+}
+
+/// Creates a table of one column in a transaction that commits.
+async fn create(store: &Arc<dyn Store>, name: &str) -> Arc<TableDef> {
+    let txn = begin(store).await;
+    let catalog = Catalog::load(&txn, None).await.unwrap();
+    let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
+    let id = writer.next_id().await.unwrap();
+    let table = writer.put_table(table_def(id, "public", name, vec![column(1, "a", SqlType::Int4)])).unwrap();
+    txn.commit(false).await.unwrap();
+    table
+}
+
+async fn load(store: &Arc<dyn Store>) -> Arc<Catalog> {
+    Catalog::load(&begin(store).await, None).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_new_store_holds_the_builtin_schemas() {
+    let catalog = load(&memory_store()).await;
+    assert_eq!(catalog.version, 0);
+    let names: Vec<_> = catalog.schemas.keys().map(String::as_str).collect();
+    assert_eq!(names, ["information_schema", "keyspan", "pg_catalog", "public"]);
+    assert_eq!(catalog.creation_schema(&["pg_catalog".to_string(), "public".to_string()]), Ok("public"));
+    assert_eq!(catalog.creation_schema(&["nope".to_string()]).unwrap_err().sqlstate(), "3F000");
+}
+
+#[tokio::test]
+async fn every_kind_of_definition_reads_back() {
+    let store = memory_store();
+    let utc = FormatSettings { time_zone: chrono_tz::UTC };
+    let constant = |text: &str, ty: &SqlType| Value::parse(text, ty, &utc).unwrap();
+    let types = [
+        (SqlType::Bool, "true"),
+        (SqlType::Int2, "-3"),
+        (SqlType::Int8, "9223372036854775807"),
+        (SqlType::Float4, "1.1"),
+        (SqlType::Float8, "0.1"),
+        (SqlType::Numeric(Some(NumericSize { precision: 10, scale: 2 })), "12.50"),
+        (SqlType::Numeric(None), "1.25"),
+        (SqlType::Text, "it's \"quoted\"\n"),
+        (SqlType::Varchar(Some(7)), "seven"),
+        (SqlType::Varchar(None), ""),
+        (SqlType::Char(3), "ab "),
+        (SqlType::Bytea, "\\x00ff"),
+        (SqlType::Date, "2024-02-29"),
+        (SqlType::Time, "23:59:59.999999"),
+        (SqlType::Timestamp, "2024-02-29 12:00:00.5"),
+        (SqlType::TimestampTz, "2024-02-29 12:00:00+00"),
+        (SqlType::Interval, "1 mon 2 days 00:00:03"),
+        (SqlType::Uuid, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+        (SqlType::Json, "{\"a\": 1}"),
+        (SqlType::Jsonb, "{\"a\": 1}"),
+    ];
+    let mut columns: Vec<_> = types
+        .iter()
+        .enumerate()
+        .map(|(at, (ty, text))| {
+            let mut column = column(at as u16 + 1, &format!("c{at}"), ty.clone());
+            column.missing = constant(text, ty);
+            column.default = Some(ColumnDefault::Constant { value: constant(text, ty), sql: format!("'{text}'") });
+            column
+        })
+        .collect();
+    let id = columns.len() as u16;
+    columns[0].default = Some(ColumnDefault::Expression { sql: "now() IS NULL".to_string() });
+    columns[1].default = Some(ColumnDefault::Sequence);
+    columns[2].default = Some(ColumnDefault::Identity { always: true });
+    columns[3].comment = Some("Größe".to_string());
+    columns.push(ColumnDef {
+        hidden: true,
+        default: Some(ColumnDefault::RowId),
+        ..column(id + 1, "row id", SqlType::Int8)
+    });
+    let mut table = table_def(0, "public", "wide", columns);
+    table.options = TableOptions { dynamic_columns: true, full_scan_allowed: true };
+    table.indexes.push(IndexDef { id: 1, unique: false, built: false, constraint: false, ..table.primary_key.clone() });
+
+    let txn = begin(&store).await;
+    let writer = CatalogWriter::begin(&txn, &*Catalog::load(&txn, None).await.unwrap()).unwrap();
+    table.id = writer.next_id().await.unwrap();
+    let written = writer.put_table(table).unwrap();
+    let view = ViewDef {
+        id: writer.next_id().await.unwrap(),
+        schema: "public".to_string(),
+        name: "v".to_string(),
+        columns: vec![("a".to_string(), "integer".to_string())],
+        query: "SELECT 1 AS a".to_string(),
+        search_path: vec!["public".to_string()],
+        comment: None,
+        column_comments: BTreeMap::from([("a".to_string(), "one".to_string())]),
+        depends_on: vec![written.oid],
+    };
+    writer.put_view(&view).unwrap();
+    let schema = SchemaDef { name: "s".to_string(), oid: 20000, comment: Some("a schema".to_string()) };
+    writer.put_schema(&schema).unwrap();
+    txn.commit(false).await.unwrap();
+
+    let catalog = load(&store).await;
+    let path = ["public".to_string()];
+    assert_eq!(catalog.relation(None, "wide", &path).unwrap().get_table(), Some(&written));
+    assert!(matches!(catalog.relation(None, "v", &path).unwrap(), Relation::View(found) if **found == view));
+    assert_eq!(catalog.schema("s"), Ok(&schema));
+    assert_eq!(catalog.views_reading(written.oid).count(), 1);
+}
+
+#[tokio::test]
+async fn the_cache_stands_while_the_version_does() {
+    let store = memory_store();
+    let first = create(&store, "t").await;
+    let cached = load(&store).await;
+    let again = Catalog::load(&begin(&store).await, Some(Arc::clone(&cached))).await.unwrap();
+    assert!(Arc::ptr_eq(&cached, &again));
+
+    create(&store, "u").await;
+    let newer = Catalog::load(&begin(&store).await, Some(cached)).await.unwrap();
+    assert!(newer.version > again.version);
+    let kept = newer.relation(Some("public"), "t", &[]).unwrap().get_table().unwrap();
+    assert_eq!(**kept, *first);
+    let known = again.relation(Some("public"), "t", &[]).unwrap().get_table().unwrap();
+    assert!(Arc::ptr_eq(kept, known), "an unchanged table is not decoded again");
+    assert!(newer.get_relation(Some("public"), "u", &[]).is_some());
+}
+
+#[tokio::test]
+async fn a_catalog_seen_in_a_rolled_back_transaction_is_not_taken_for_a_later_one() {
+    let store = memory_store();
+    let rolled_back = begin(&store).await;
+    let before = Catalog::load(&rolled_back, None).await.unwrap();
+    let writer = CatalogWriter::begin(&rolled_back, &before).unwrap();
+    let id = writer.next_id().await.unwrap();
+    writer.put_table(table_def(id, "public", "ghost", vec![column(1, "a", SqlType::Int4)])).unwrap();
+    let seen = Catalog::load(&rolled_back, Some(before)).await.unwrap();
+    assert!(seen.get_relation(Some("public"), "ghost", &[]).is_some());
+    drop(rolled_back);
+
+    create(&store, "real").await;
+    let now = Catalog::load(&begin(&store).await, Some(seen)).await.unwrap();
+    assert!(now.get_relation(Some("public"), "ghost", &[]).is_none());
+    assert!(now.get_relation(Some("public"), "real", &[]).is_some());
+}
+
+#[tokio::test]
+async fn concurrent_schema_changes_conflict() {
+    let store = memory_store();
+    let (left, right) = (begin(&store).await, begin(&store).await);
+    for (txn, name) in [(&left, "a"), (&right, "b")] {
+        let catalog = Catalog::load(txn, None).await.unwrap();
+        let writer = CatalogWriter::begin(txn, &catalog).unwrap();
+        let id = writer.next_id().await.unwrap();
+        writer.put_table(table_def(id, "public", name, vec![column(1, "a", SqlType::Int4)])).unwrap();
+    }
+    left.commit(false).await.unwrap();
+    assert_eq!(right.commit(false).await.unwrap_err().sqlstate(), "40001");
+}
+
+#[tokio::test]
+async fn a_guarded_write_conflicts_with_a_schema_change() {
+    let store = memory_store();
+    let table = create(&store, "t").await;
+    let txn = begin(&store).await;
+    txn.guard(&record_key(table.id));
+    txn.write(Write::Put { key: vec![9; 9], value: vec![] }, false).unwrap();
+
+    let other = begin(&store).await;
+    let catalog = Catalog::load(&other, None).await.unwrap();
+    CatalogWriter::begin(&other, &catalog).unwrap().truncate_table(&table).await.unwrap();
+    other.commit(false).await.unwrap();
+    assert_eq!(txn.commit(false).await.unwrap_err().sqlstate(), "40001");
+}
+
+#[tokio::test]
+async fn dropped_keys_are_reclaimed_and_ids_never_come_back() {
+    let store = memory_store();
+    let table = create(&store, "t").await;
+    let other = create(&store, "u").await;
+    let rows = |id: TableId| Keyspace::Entry { table: id, index: 0, fields: &[1] }.encode();
+    let txn = begin(&store).await;
+    for key in [rows(table.id), rows(other.id)] {
+        txn.write(Write::Put { key, value: vec![1] }, false).unwrap();
+    }
+    txn.commit(false).await.unwrap();
+
+    let txn = begin(&store).await;
+    let catalog = Catalog::load(&txn, None).await.unwrap();
+    let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
+    writer.drop_table(&table).unwrap();
+    let emptied = writer.truncate_table(&other).await.unwrap();
+    txn.commit(false).await.unwrap();
+    assert_eq!(emptied.oid, other.oid);
+    assert!(emptied.id > other.id);
+
+    assert_eq!(reclaim_dropped(&store).await, Ok(2));
+    assert_eq!(reclaim_dropped(&store).await, Ok(0));
+    let txn = begin(&store).await;
+    let values = txn.get_many(&[rows(table.id), rows(other.id)]).await.unwrap();
+    assert_eq!((values.get(0), values.get(1)), (None, None));
+    let catalog = Catalog::load(&txn, None).await.unwrap();
+    let names: Vec<_> = catalog.tables().map(|table| (table.name.as_str(), table.id)).collect();
+    assert_eq!(names, [("u", emptied.id)]);
+    assert!(create(&store, "v").await.id > emptied.id);
+}
+
+#[tokio::test]
+async fn dynamic_columns_are_added_before_the_hidden_one() {
+    let store = memory_store();
+    let txn = begin(&store).await;
+    let catalog = Catalog::load(&txn, None).await.unwrap();
+    let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
+    let hidden = ColumnDef { hidden: true, ..column(2, "row id", SqlType::Int8) };
+    let id = writer.next_id().await.unwrap();
+    let table = table_def(id, "public", "t", vec![column(1, "a", SqlType::Int4), hidden]);
+    let new = vec![NewDynamicColumn { name: "b".to_string(), ty: SqlType::Text }];
+    let table = writer.add_dynamic_columns(&table, new).unwrap();
+    let columns: Vec<_> =
+        table.columns.iter().map(|column| (column.id, column.name.as_str(), column.dynamic)).collect();
+    assert_eq!(columns, [(1, "a", false), (3, "b", true), (2, "row id", false)]);
+    assert_eq!(table.next_column_id, 4);
+
+    let many = (0..COLUMNS_MAX).map(|at| NewDynamicColumn { name: format!("c{at}"), ty: SqlType::Text }).collect();
+    assert_eq!(writer.add_dynamic_columns(&table, many).unwrap_err().sqlstate(), "54011");
+}
+
+#[tokio::test]
+async fn unknown_relations_name_the_nearest() {
+    let store = memory_store();
+    create(&store, "orders").await;
+    let catalog = load(&store).await;
+    let path = ["public".to_string()];
+    let error = catalog.relation(None, "order", &path).unwrap_err();
+    assert_eq!(error.to_string(), "relation \"order\" does not exist");
+    assert_eq!(error.hint().as_deref(), Some("Perhaps you meant the table \"orders\"."));
+    let error = catalog.relation(Some("public"), "ordrs", &path).unwrap_err();
+    assert_eq!(error.to_string(), "relation \"public.ordrs\" does not exist");
+    assert_eq!(error.hint().as_deref(), Some("Perhaps you meant the table \"public.orders\"."));
+    assert_eq!(catalog.relation(None, "orders", &[]).unwrap_err().sqlstate(), "42P01");
+    assert!(catalog.is_name_taken("public", "orders_pkey"));
+    assert!(!catalog.is_name_taken("keyspan", "orders_pkey"));
+}
+
+#[test]
+fn damaged_records_are_refused() {
+    let table = table_def(1, "public", "t", vec![column(1, "a", SqlType::Int4)]);
+    let bytes = record::encode_table(&table).unwrap();
+    assert!(record::decode_relation(&bytes, &HashMap::new()).is_ok());
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x20;
+        let error = record::decode_relation(&damaged, &HashMap::new()).unwrap_err();
+        assert_eq!(error.sqlstate(), "XX001", "byte {at}");
+    }
+    for length in 0..bytes.len() {
+        assert!(record::decode_relation(&bytes[..length], &HashMap::new()).is_err());
+    }
+    assert!(record::decode_schema(&bytes).is_err());
+}

@@ -1,6 +1,9 @@
 //! `StatementContext`: what one statement runs in.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+
+use arrow::array::RecordBatch;
 
 use super::Settings;
 use crate::catalog::Catalog;
@@ -15,6 +18,8 @@ pub struct StatementContext {
     pub txn: Arc<Transaction>,
     /// The catalog as the transaction sees it.
     pub catalog: Arc<Catalog>,
+    /// Rows in memory that queries find under these names before the catalog's relations (`excluded` …).
+    pub transient: Arc<BTreeMap<String, RecordBatch>>,
     /// Row ids and serial values of the server's store.
     pub sequences: Arc<Sequences>,
     /// The session's settings.

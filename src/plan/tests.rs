@@ -43,6 +43,7 @@ pub(crate) fn table(types: &[SqlType], directions: &[bool]) -> Arc<TableDef> {
         name: "t".to_string(),
         columns: columns.collect(),
         next_column_id: types.len() as u16 + 1,
+        next_index_id: 1,
         primary_key: IndexDef {
             id: 0,
             oid: 16_392,

@@ -18,6 +18,8 @@ pub struct RowStream {
     /// The result's columns.
     pub columns: Arc<[OutputColumn]>,
     stream: BatchStream,
+    /// The stream has ended, and must not be asked again.
+    ended: bool,
     /// What of the last batch was not wanted yet.
     rest: Option<RecordBatch>,
     rows: u64,
@@ -48,6 +50,7 @@ impl RowStream {
         RowStream {
             columns: columns.into(),
             stream,
+            ended: false,
             rest: None,
             rows: 0,
             tag,
@@ -72,11 +75,15 @@ impl RowStream {
         }
         let batch = match self.rest.take() {
             Some(batch) => batch,
+            None if self.ended => return Ok(None),
             None => {
                 let next = async { self.stream.next().await.transpose() };
-                match interrupt.guard(self.deadline, next).await? {
-                    Some(batch) => batch,
-                    None => return Ok(None),
+                match interrupt.guard(self.deadline, next).await {
+                    Ok(Some(batch)) => batch,
+                    ended => {
+                        self.ended = true;
+                        return ended;
+                    }
                 }
             }
         };

@@ -99,6 +99,7 @@ impl Session {
         StatementContext {
             txn,
             catalog,
+            transient: Arc::default(),
             sequences: self.instance.sequences().clone(),
             settings: self.settings().clone(),
             parameters,

@@ -91,10 +91,14 @@ fn direct_select(ctx: &StatementContext, query: &ast::Query) -> Result<Option<Ou
 }
 
 async fn general_select(ctx: &StatementContext, query: &ast::Query) -> Result<Outcome> {
-    let parameters: Vec<_> = ctx.parameters.iter().map(known_type).collect();
-    let planned = query::plan_query(ctx, query, &parameters).await?;
+    let planned = query::plan_query(ctx, query, &known_types(ctx)).await?;
     let stream = query::run_query(ctx, &planned).await?;
     Ok(Outcome::Rows { columns: planned.columns, stream })
+}
+
+/// The types of the bound parameters that have one.
+fn known_types(ctx: &StatementContext) -> Vec<Option<SqlType>> {
+    ctx.parameters.iter().map(known_type).collect()
 }
 
 /// The type of a bound value, when it has one.

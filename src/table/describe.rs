@@ -8,6 +8,7 @@ use arrow::datatypes::{
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::types::{FormatSettings, Interval, Numeric, SqlType, Value};
+use crate::{Error, Result};
 
 /// Characters of a value shown at most, as in PostgreSQL.
 const VALUE_CHARS_MAX: usize = 64;
@@ -51,7 +52,7 @@ fn element_text(array: &ArrayRef, row: usize, ty: &SqlType) -> String {
     let settings = FormatSettings {
         time_zone: chrono_tz::UTC,
     };
-    let Some(value) = element(array, row, ty) else {
+    let Ok(value) = value_at(array, row, ty) else {
         return "?".to_string();
     };
     let text = value.to_text(&settings);
@@ -61,7 +62,16 @@ fn element_text(array: &ArrayRef, row: usize, ty: &SqlType) -> String {
     }
 }
 
-/// One element that is not NULL, of a column's type; `None` when the array is of another Arrow type.
+/// One element of an array that carries values of the type. Errors: 0A000 for arrays of arrays.
+pub fn value_at(array: &ArrayRef, row: usize, ty: &SqlType) -> Result<Value> {
+    if array.is_null(row) {
+        return Ok(Value::Null);
+    }
+    element(array, row, ty)
+        .ok_or_else(|| Error::FeatureNotSupported { feature: format!("storing a value of type {ty}"), hint: None })
+}
+
+/// One element that is not NULL; `None` when the array is of another Arrow type.
 fn element(array: &ArrayRef, row: usize, ty: &SqlType) -> Option<Value> {
     let scale = |scale: i8| u8::try_from(scale).unwrap_or_default();
     Some(match ty {

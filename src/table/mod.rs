@@ -15,10 +15,10 @@ mod read;
 mod sequence;
 mod write;
 
-pub use describe::{constraint_key, row_text};
+pub use describe::{constraint_key, row_text, value_at};
 pub use encode::{IndexEntry, RowEncoder};
 pub use limits::Limits;
-pub use read::{RowDecoder, row_schema};
+pub use read::{RowDecoder, row_schema, write_schema};
 pub use sequence::Sequences;
 pub use write::{
     Conflicts, build_index, delete_rows, get_rows, insert_missing_rows, insert_rows, put_rows, update_rows,

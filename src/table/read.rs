@@ -29,6 +29,13 @@ pub fn row_schema(table: &TableDef, projection: &[usize]) -> SchemaRef {
     ))
 }
 
+/// The Arrow schema of batches to be written: every column, each nullable, for NULLs are refused by the writer.
+pub fn write_schema(table: &TableDef) -> SchemaRef {
+    Arc::new(Schema::new(
+        table.columns.iter().map(|column| column.ty.field(&column.name, true)).collect::<Vec<_>>(),
+    ))
+}
+
 /// Decodes rows of one table into batches of a fixed projection. Reused from page to page.
 #[derive(Debug)]
 pub struct RowDecoder {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::catalog::TableDef;
 use crate::codec::keyspace::Keyspace;
+use crate::codec::row::ColumnId;
 use crate::error::Limit;
 use crate::store::{Store, Write};
 use crate::txn::Transaction;
@@ -51,6 +52,11 @@ impl Sequences {
         }
     }
 
+    /// The store that the counters stand in.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
     /// `count` consecutive hidden row ids of the table.
     pub async fn take_row_ids(
         &self,
@@ -90,6 +96,11 @@ impl Sequences {
             .try_for_each(|key| set(txn, key, 1))
     }
 
+    /// Starts the sequence of a serial column that a table gets later.
+    pub fn create_one(txn: &Transaction, table: &TableDef, column: ColumnId) -> Result<()> {
+        set(txn, Keyspace::Sequence { table: table.id, column }.encode(), 1)
+    }
+
     /// Gives the counters of `old` to `new`, the same table under another id: from 1 on, or from where they are.
     pub async fn move_to(
         &self,
@@ -104,7 +115,7 @@ impl Sequences {
             } else {
                 self.next(txn, &old_key).await?
             };
-            txn.write(Write::Delete { key: old_key }, true)?;
+            txn.write(Write::Delete { key: old_key }, false)?;
             set(txn, new_key, next)?;
         }
         Ok(())

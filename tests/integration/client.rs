@@ -54,7 +54,10 @@ impl Reply {
     }
 }
 
-/// An error as the server reports it, or a broken connection (SQLSTATE 08006).
+/// PostgreSQL's SQLSTATE of a connection that broke.
+pub(crate) const CONNECTION_FAILURE: &str = "08006";
+
+/// An error as the server reports it, or a broken connection (`CONNECTION_FAILURE`).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerError {
     pub(crate) sqlstate: String,
@@ -86,7 +89,7 @@ impl fmt::Display for ServerError {
 impl From<io::Error> for ServerError {
     fn from(error: io::Error) -> ServerError {
         ServerError {
-            sqlstate: "08006".to_string(),
+            sqlstate: CONNECTION_FAILURE.to_string(),
             message: error.to_string(),
             ..ServerError::default()
         }

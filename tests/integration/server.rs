@@ -60,7 +60,7 @@ impl TestServer {
 
     /// Ends it as SIGTERM would, and gives its folder back.
     pub(crate) async fn stop(self) -> TempDir {
-        self.server.stop().await.expect("the server ends cleanly");
+        self.server.shutdown().await.expect("the server ends cleanly");
         self.data_dir
     }
 }

@@ -15,16 +15,33 @@ use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Record, Runner};
 
-use crate::client::{Protocol, ServerError, Target, TextClient};
+use crate::client::{CONNECTION_FAILURE, Protocol, ServerError, Target, TextClient};
 use crate::server::TestServer;
 
 /// Scripts that run at the same time.
 const SCRIPTS_AT_ONCE: usize = 4;
 
-/// A connection as sqllogictest sees it.
+/// A connection as sqllogictest sees it. One that breaks is made again for the next record.
 struct Driver {
-    client: TextClient,
+    client: Option<TextClient>,
+    target: Target,
     protocol: Protocol,
+    /// Statements run first on every connection.
+    setup: &'static [&'static str],
+}
+
+impl Driver {
+    /// The connection, made when there is none.
+    async fn client(&mut self) -> Result<&mut TextClient, ServerError> {
+        if self.client.is_none() {
+            let mut client = TextClient::connect(&self.target).await?;
+            for statement in self.setup {
+                client.run(statement, Protocol::Simple).await?;
+            }
+            self.client = Some(client);
+        }
+        self.client.as_mut().ok_or_else(ServerError::default)
+    }
 }
 
 #[async_trait]
@@ -33,7 +50,12 @@ impl AsyncDB for Driver {
     type ColumnType = DefaultColumnType;
 
     async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, ServerError> {
-        let reply = self.client.run(sql, self.protocol).await?;
+        let protocol = self.protocol;
+        let result = self.client().await?.run(sql, protocol).await;
+        if result.as_ref().is_err_and(|error| error.sqlstate == CONNECTION_FAILURE) {
+            self.client = None;
+        }
+        let reply = result?;
         let (width, rows) = match &reply.columns {
             None if reply.notices.is_empty() => return Ok(DBOutput::StatementComplete(reply.count())),
             None => (1, reply.notices.into_iter().map(|notice| vec![notice]).collect()),
@@ -82,15 +104,10 @@ async fn run_script(
     target: &Target,
     protocol: Protocol,
     labels: &[&str],
-    setup: &[&str],
+    setup: &'static [&'static str],
 ) -> Outcome {
-    let mut runner = Runner::new(|| async move {
-        let mut client = TextClient::connect(target).await?;
-        for statement in setup {
-            client.run(statement, Protocol::Simple).await?;
-        }
-        Ok(Driver { client, protocol })
-    });
+    let mut runner =
+        Runner::new(|| async move { Ok(Driver { client: None, target: target.clone(), protocol, setup }) });
     for label in labels {
         runner.add_label(label);
     }

@@ -1,0 +1,85 @@
+//! Keyspan beside PostgreSQL on one machine: `cargo bench --bench compare` prints one table of medians and ratios.
+//!
+//! Both systems get the same rows over loopback TCP through the same driver, with durable commits. Every figure is the
+//! median over several rounds in which the systems take turns. Beside them stand the store and the raw engine read in
+//! this process, over the very files that Keyspan wrote, so that the cost of each layer shows.
+//!
+//! Sizes: `KEYSPAN_BENCH_ROWS` (rows of the table, 1,000,000), `KEYSPAN_BENCH_ROUNDS` (5). PostgreSQL is left out where
+//! `initdb` is not installed.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod raw;
+mod report;
+mod system;
+mod workload;
+
+use report::Report;
+use system::System;
+use workload::{Sizes, Workload};
+
+#[tokio::main]
+async fn main() {
+    // `cargo test --benches` and `cargo bench -- --test` only ask whether the program starts.
+    if std::env::args().any(|argument| argument == "--test") {
+        return;
+    }
+    let sizes = Sizes::from_environment();
+    let mut systems = vec![System::keyspan().await];
+    systems.extend(System::postgresql().await);
+    let mut report = Report::new(&sizes, &systems);
+    load(&mut report, &mut systems, &sizes).await;
+    for workload in Workload::ALL {
+        for round in 0..sizes.rounds {
+            for (at, system) in systems.iter_mut().enumerate() {
+                report.add(
+                    workload.name(),
+                    workload.unit(),
+                    at,
+                    workload.run(system, &sizes, round).await,
+                );
+                system.sample_memory();
+            }
+        }
+        eprintln!("measured: {}", workload.name());
+    }
+    for (at, system) in systems.iter().enumerate() {
+        report.add(
+            "peak memory",
+            "MiB",
+            at,
+            system.memory_bytes_max() as f64 / f64::from(1 << 20),
+        );
+    }
+    let mut data_dir = None;
+    for system in systems {
+        data_dir = data_dir.or(system.stop());
+    }
+    if let Some(data_dir) = data_dir {
+        raw::measure(&mut report, data_dir.path(), &sizes).await;
+    }
+    println!("{}", report.table());
+}
+
+/// Fills both tables, a few statements of 1,000 rows at a time in turns; each statement's speed is a measurement.
+async fn load(report: &mut Report, systems: &mut [System], sizes: &Sizes) {
+    for system in systems.iter_mut() {
+        workload::create_table(system).await;
+    }
+    for start in (0..sizes.rows).step_by(workload::LOADED_ROWS * 10) {
+        for (at, system) in systems.iter_mut().enumerate() {
+            for first in
+                (start..sizes.rows.min(start + workload::LOADED_ROWS * 10)).step_by(workload::LOADED_ROWS)
+            {
+                let speed =
+                    workload::load_rows(system, first, sizes.rows.min(first + workload::LOADED_ROWS)).await;
+                report.add("inserts of 1,000 rows, durable", "rows/s", at, speed);
+            }
+            system.sample_memory();
+        }
+    }
+    for system in systems.iter_mut() {
+        system.settle().await;
+    }
+    eprintln!("loaded {} rows", sizes.rows);
+}

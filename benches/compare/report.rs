@@ -1,0 +1,143 @@
+//! `Report`: measurements by row and system, and the table of their medians.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::system::System;
+use crate::workload::Sizes;
+
+/// Columns after those of the systems: the layers below SQL, read in process.
+const LAYERS: [&str; 2] = ["store", "sled"];
+
+/// One row of the table.
+struct Line {
+    name: &'static str,
+    unit: &'static str,
+    /// Measurements by column.
+    columns: BTreeMap<usize, Vec<f64>>,
+}
+
+/// Everything measured so far.
+pub(crate) struct Report {
+    heading: String,
+    systems: Vec<String>,
+    lines: Vec<Line>,
+}
+
+impl Report {
+    /// An empty report that names the machine and the systems.
+    pub(crate) fn new(sizes: &Sizes, systems: &[System]) -> Report {
+        Report {
+            heading: format!(
+                "{} rows, medians of {} rounds; {}",
+                sizes.rows,
+                sizes.rounds,
+                machine()
+            ),
+            systems: systems.iter().map(|system| system.name().to_string()).collect(),
+            lines: Vec::new(),
+        }
+    }
+
+    /// The column of a layer below SQL.
+    pub(crate) fn layer(layer: &str) -> usize {
+        100 + LAYERS
+            .iter()
+            .position(|name| *name == layer)
+            .expect("a layer of the table")
+    }
+
+    /// Adds one measurement; greater is faster, except for memory.
+    pub(crate) fn add(&mut self, name: &'static str, unit: &'static str, column: usize, value: f64) {
+        if !self.lines.iter().any(|line| line.name == name) {
+            self.lines.push(Line {
+                name,
+                unit,
+                columns: BTreeMap::new(),
+            });
+        }
+        let line = self
+            .lines
+            .iter_mut()
+            .find(|line| line.name == name)
+            .expect("the line was just added");
+        line.columns.entry(column).or_default().push(value);
+    }
+
+    /// The table in Markdown.
+    pub(crate) fn table(&self) -> String {
+        let mut table = format!("{}\n\n| measured | unit |", self.heading);
+        for name in &self.systems {
+            let _ = write!(table, " {name} |");
+        }
+        table.push_str(" ratio | store | sled |\n|---|---|");
+        table.push_str(&"---:|".repeat(self.systems.len() + 1 + LAYERS.len()));
+        for line in &self.lines {
+            let median = |column| line.columns.get(&column).map(|values| median(values));
+            let _ = write!(table, "\n| {} | {} |", line.name, line.unit);
+            for at in 0..self.systems.len() {
+                let _ = write!(table, " {} |", figure(median(at)));
+            }
+            let ratio = median(0).zip(median(1)).map(|(keyspan, other)| keyspan / other);
+            let _ = write!(
+                table,
+                " {} |",
+                ratio.map_or("–".to_string(), |ratio| format!("{ratio:.2}"))
+            );
+            for layer in LAYERS {
+                let _ = write!(table, " {} |", figure(median(Report::layer(layer))));
+            }
+        }
+        table
+    }
+}
+
+/// The middle value.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        (sorted[middle - 1] + sorted[middle]) / 2.0
+    }
+}
+
+/// A figure of three digits with thousands apart; a dash where nothing was measured.
+fn figure(value: Option<f64>) -> String {
+    let Some(value) = value else {
+        return "–".to_string();
+    };
+    let scale = 10f64.powi((value.abs().max(1.0).log10().floor() as i32 - 2).max(0));
+    let digits = format!("{:.0}", (value / scale).round() * scale);
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Date, processors and memory, for whoever reads the table later.
+fn machine() -> String {
+    let processors = std::thread::available_parallelism().map_or(0, |count| count.get());
+    let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kilobytes = memory
+        .split_whitespace()
+        .nth(1)
+        .and_then(|kilobytes| kilobytes.parse::<u64>().ok())
+        .unwrap_or(0);
+    let model = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = model
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+        .map_or("", |(_, m)| m);
+    let date = chrono::Utc::now().format("%Y-%m-%d");
+    format!(
+        "{date}, {processors} processors ({model}), {} GiB of memory",
+        kilobytes >> 20
+    )
+}

@@ -1,0 +1,402 @@
+//! ALTER TABLE: columns, names, defaults, NOT NULL, constraints, options. No operation rewrites rows.
+
+use arrow::array::Array;
+use sqlparser::ast::{
+    AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, Ident, RenameTableNameKind, TableConstraint,
+};
+
+use super::column::{self, NewColumn};
+
+use super::index::{self, NewIndex};
+use super::key::{self, KeyKind};
+use super::{default, free_name, notice, options, table, unsupported};
+use crate::catalog::{CatalogWriter, ColumnDefault, IndexDef, TableDef, nearest_name};
+use crate::codec::keyspace::entry_prefix;
+use crate::error::{DuplicateKind, StatementFault};
+use crate::exec::StatementContext;
+use crate::sql::{dml, names};
+use crate::store::{Page, ScanRequest};
+use crate::table::{RowDecoder, Sequences};
+use crate::txn::prefix_range;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// Runs ALTER TABLE.
+pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Result<String> {
+    let (schema, name) = names::relation_name(&alter.name)?;
+    if alter.if_exists && ctx.catalog.get_relation(schema.as_deref(), &name, &ctx.settings.search_path).is_none() {
+        notice(ctx, "00000", format!("relation \"{name}\" does not exist, skipping"), None);
+        return Ok("ALTER TABLE".to_string());
+    }
+    let old = table(ctx, &alter.name)?;
+    let mut new = TableDef::clone(&old);
+    let mut indexes = Vec::new();
+    for operation in &alter.operations {
+        apply(ctx, &mut new, operation, &mut indexes).await?;
+    }
+    if new != *old {
+        let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+        for index in old.indexes.iter().filter(|index| new.indexes.iter().all(|kept| kept.id != index.id)) {
+            writer.drop_keys(old.id, index.id)?;
+        }
+        new = TableDef::clone(&*writer.put_table(new)?);
+    }
+    match (indexes.len(), new == *old) {
+        (0, _) => {}
+        (1, true) => {
+            for new_index in indexes {
+                index::add(ctx, &old, new_index).await?;
+            }
+        }
+        _ => {
+            return Err(unsupported(
+                "ADD UNIQUE beside other changes in one ALTER TABLE",
+                Some("Add each unique constraint in a statement of its own."),
+            ));
+        }
+    }
+    Ok("ALTER TABLE".to_string())
+}
+
+async fn apply(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    operation: &AlterTableOperation,
+    indexes: &mut Vec<NewIndex>,
+) -> Result<()> {
+    match operation {
+        AlterTableOperation::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
+            add_column(ctx, table, column_def, *if_not_exists, indexes).await
+        }
+        AlterTableOperation::DropColumn { column_names, if_exists, drop_behavior, .. } => {
+            let cascade = matches!(drop_behavior, Some(DropBehavior::Cascade));
+            column_names.iter().try_for_each(|name| drop_column(ctx, table, name, *if_exists, cascade))
+        }
+        AlterTableOperation::RenameTable { table_name } => {
+            let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
+            rename_table(ctx, table, names::relation_name(name)?.1)
+        }
+        AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
+            rename_column(ctx, table, old_column_name, new_column_name)
+        }
+        AlterTableOperation::AlterColumn { column_name, op } => alter_column(ctx, table, column_name, op).await,
+        AlterTableOperation::AddConstraint { constraint, .. } => {
+            let unique = add_constraint(ctx, table, constraint)?;
+            indexes.push(unique);
+            Ok(())
+        }
+        AlterTableOperation::DropConstraint { if_exists, name, .. } => drop_constraint(ctx, table, name, *if_exists),
+        AlterTableOperation::RenameConstraint { old_name, new_name } => {
+            rename_constraint(ctx, table, &names::fold(old_name), names::fold(new_name))
+        }
+        AlterTableOperation::SetOptionsParens { options: list }
+        | AlterTableOperation::SetTblProperties { table_properties: list } => {
+            options::set_all(&mut table.options, list)
+        }
+        // Whoever connects owns everything: there are no roles to give a table to.
+        AlterTableOperation::OwnerTo { .. } => Ok(()),
+        AlterTableOperation::DropPrimaryKey { .. } => Err(changed_key(table)),
+        other => Err(unsupported(format!("ALTER TABLE ... {other}"), None)),
+    }
+}
+
+async fn add_column(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    written: &sqlparser::ast::ColumnDef,
+    if_not_exists: bool,
+    indexes: &mut Vec<NewIndex>,
+) -> Result<()> {
+    let NewColumn { mut def, primary_key, unique } = column::read(ctx, &table.name, written).await?;
+    if table.column_index(&def.name).is_some() {
+        if if_not_exists {
+            let message = format!("column \"{}\" of relation \"{}\" already exists, skipping", def.name, table.name);
+            notice(ctx, "42701", message, None);
+            return Ok(());
+        }
+        return Err(duplicate_column(&def.name, table));
+    }
+    if primary_key.is_some() {
+        return Err(changed_key(table));
+    }
+    if unique.is_some() {
+        return Err(unsupported("ADD COLUMN ... UNIQUE", Some("Add the column first, then ADD UNIQUE (column).")));
+    }
+    let _ = indexes;
+    let is_empty = is_empty(ctx, table).await?;
+    def.missing = missing_value(ctx, &def, is_empty).await?;
+    if def.not_null && def.missing == Value::Null && !is_empty {
+        return Err(Error::ContainsNull { table: table.name.clone(), column: def.name });
+    }
+    let serial = def.is_serial();
+    let id = table.add_column(def)?;
+    if serial {
+        Sequences::create_one(&ctx.txn, table, id)?;
+    }
+    Ok(())
+}
+
+/// What rows that are there already read the new column as: its default, evaluated once.
+async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDef, is_empty: bool) -> Result<Value> {
+    match &column.default {
+        None => Ok(Value::Null),
+        Some(ColumnDefault::Constant { value, .. }) => Ok(value.clone()),
+        Some(_) if is_empty => Ok(Value::Null),
+        Some(ColumnDefault::Expression { sql }) => {
+            let expr = dml::parse_expression(sql)?;
+            if default::is_volatile(&expr) {
+                return Err(per_row_default(&column.name));
+            }
+            dml::evaluate_default(ctx, &expr, &column.ty, &column.name).await
+        }
+        Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. } | ColumnDefault::RowId) => {
+            Err(per_row_default(&column.name))
+        }
+    }
+}
+
+fn per_row_default(column: &str) -> Error {
+    unsupported(
+        format!("ADD COLUMN with a default that differs from row to row (\"{column}\"), on a table that has rows"),
+        Some("Add the column without a default, UPDATE the rows, then ALTER COLUMN ... SET DEFAULT."),
+    )
+}
+
+fn drop_column(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    name: &Ident,
+    if_exists: bool,
+    cascade: bool,
+) -> Result<()> {
+    let name = names::fold(name);
+    let Some(at) = table.column_index(&name) else {
+        if !if_exists {
+            return Err(undefined_column(&name, table));
+        }
+        let message = format!("column \"{name}\" of relation \"{}\" does not exist, skipping", table.name);
+        notice(ctx, "00000", message, None);
+        return Ok(());
+    };
+    let id = table.columns[at].id;
+    if table.is_key_column(id) {
+        return Err(changed_key(table));
+    }
+    check_no_views(ctx, table, &format!("dropping column \"{name}\""))?;
+    let has_column = |index: &IndexDef| index.columns.iter().any(|column| column.column == id);
+    if let Some(index) = table.indexes.iter().find(|index| index.constraint && has_column(index))
+        && !cascade
+        && index.columns.len() > 1
+    {
+        return Err(Error::DependentObjects {
+            object: format!("column {name} of table {}", table.name),
+            dependents: vec![format!("constraint {} on table {} depends on it", index.name, table.name)],
+        });
+    }
+    table.indexes.retain(|index| !has_column(index));
+    table.columns.remove(at);
+    Ok(())
+}
+
+fn rename_table(ctx: &StatementContext, table: &mut TableDef, name: String) -> Result<()> {
+    check_no_views(ctx, table, "renaming it")?;
+    if ctx.catalog.is_name_taken(&table.schema, &name) {
+        return Err(Error::Duplicate { kind: DuplicateKind::Relation, name });
+    }
+    table.name = name;
+    Ok(())
+}
+
+fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new: &Ident) -> Result<()> {
+    let (old, new) = (names::fold(old), names::fold(new));
+    let at = table.column_index(&old).ok_or_else(|| undefined_column(&old, table))?;
+    if table.column_index(&new).is_some() {
+        return Err(duplicate_column(&new, table));
+    }
+    check_no_views(ctx, table, &format!("renaming column \"{old}\""))?;
+    table.columns[at].name = new;
+    Ok(())
+}
+
+/// Views are kept as text, which names relations and columns.
+fn check_no_views(ctx: &StatementContext, table: &TableDef, change: &str) -> Result<()> {
+    match ctx.catalog.views_reading(table.oid).next() {
+        None => Ok(()),
+        Some(view) => Err(Error::FeatureNotSupported {
+            feature: format!("{change} while view \"{}\" reads table \"{}\"", view.name, table.name),
+            hint: Some(format!("Use DROP VIEW {} first, and create it again afterwards.", view.name)),
+        }),
+    }
+}
+
+async fn alter_column(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    name: &Ident,
+    operation: &AlterColumnOperation,
+) -> Result<()> {
+    let name = names::fold(name);
+    let at = table.column_index(&name).ok_or_else(|| undefined_column(&name, table))?;
+    let column = table.columns[at].clone();
+    match operation {
+        AlterColumnOperation::SetDefault { value } => {
+            table.columns[at].default = default::read(ctx, value, &column.ty, &name).await?;
+        }
+        AlterColumnOperation::DropDefault => table.columns[at].default = None,
+        AlterColumnOperation::SetNotNull => {
+            if !column.not_null && has_null(ctx, table, at).await? {
+                return Err(Error::ContainsNull { table: table.name.clone(), column: name });
+            }
+            table.columns[at].not_null = true;
+        }
+        AlterColumnOperation::DropNotNull => {
+            if table.is_key_column(column.id) {
+                return Err(Error::InvalidStatement {
+                    state: StatementFault::InvalidTableDefinition,
+                    message: format!("column \"{name}\" is in a primary key"),
+                    hint: None,
+                });
+            }
+            table.columns[at].not_null = false;
+        }
+        AlterColumnOperation::SetDataType { data_type, using: None, .. } => {
+            let ty = column::sql_type(data_type)?;
+            if !is_wider(&column.ty, &ty) {
+                return Err(unsupported(
+                    format!("changing column \"{name}\" from {} to {ty}", column.ty),
+                    Some("Add a column of the new type, UPDATE it from the old one, and drop that."),
+                ));
+            }
+            table.columns[at].ty = ty;
+        }
+        other => return Err(unsupported(format!("ALTER COLUMN ... {other}"), None)),
+    }
+    Ok(())
+}
+
+/// Whether every value of `old` is stored as the same bytes as a value of `new`.
+fn is_wider(old: &SqlType, new: &SqlType) -> bool {
+    match (old, new) {
+        (old, new) if old == new => true,
+        (SqlType::Varchar(_) | SqlType::Text, SqlType::Text | SqlType::Varchar(None)) => true,
+        (SqlType::Varchar(Some(old)), SqlType::Varchar(Some(new))) => old <= new,
+        _ => false,
+    }
+}
+
+fn add_constraint(ctx: &StatementContext, table: &TableDef, constraint: &TableConstraint) -> Result<NewIndex> {
+    match constraint {
+        TableConstraint::Unique(unique) => {
+            let unique = key::read_unique(unique)?;
+            let columns = key::key_columns(KeyKind::Unique, &unique.columns, &table.columns)?;
+            let name = match unique.name {
+                Some(name) => {
+                    key::check_free(ctx, &table.schema, &name)?;
+                    name
+                }
+                None => {
+                    let base = key::default_name(&table.name, &columns, &table.columns, "key");
+                    free_name(&ctx.catalog, &table.schema, base, &[])
+                }
+            };
+            Ok(NewIndex { name, columns, unique: true, constraint: true })
+        }
+        TableConstraint::PrimaryKey(_) => Err(changed_key(table)),
+        TableConstraint::Check(_) => Err(column::check_constraint()),
+        TableConstraint::ForeignKey(_) => Err(column::foreign_key()),
+        other => Err(unsupported(format!("ADD {other}"), None)),
+    }
+}
+
+fn drop_constraint(ctx: &StatementContext, table: &mut TableDef, name: &Ident, if_exists: bool) -> Result<()> {
+    let name = names::fold(name);
+    if table.primary_key.constraint && table.primary_key.name == name {
+        return Err(changed_key(table));
+    }
+    let known = table.indexes.len();
+    table.indexes.retain(|index| !(index.constraint && index.name == name));
+    if table.indexes.len() < known {
+        return Ok(());
+    }
+    if if_exists {
+        let message = format!("constraint \"{name}\" of relation \"{}\" does not exist, skipping", table.name);
+        notice(ctx, "00000", message, None);
+        return Ok(());
+    }
+    Err(undefined_constraint(&name, table))
+}
+
+fn rename_constraint(ctx: &StatementContext, table: &mut TableDef, old: &str, new: String) -> Result<()> {
+    key::check_free(ctx, &table.schema, &new)?;
+    let indexes = std::iter::once(&mut table.primary_key).chain(&mut table.indexes);
+    match indexes.into_iter().find(|index| index.constraint && index.name == old) {
+        Some(index) => {
+            index.name = new;
+            Ok(())
+        }
+        None => Err(undefined_constraint(old, table)),
+    }
+}
+
+/// Whether the table has no row.
+async fn is_empty(ctx: &StatementContext, table: &TableDef) -> Result<bool> {
+    let mut scan = ctx.txn.scan(rows_request(table, true, 1));
+    let mut page = Page::new();
+    scan.next_page(&mut page).await?;
+    Ok(page.is_empty())
+}
+
+/// Whether any row is NULL in the column at `position`.
+async fn has_null(ctx: &StatementContext, table: &TableDef, position: usize) -> Result<bool> {
+    let mut scan = ctx.txn.scan(rows_request(table, false, 4096));
+    let mut page = Page::new();
+    let mut decoder = RowDecoder::new(table, &[position]);
+    loop {
+        scan.next_page(&mut page).await?;
+        if page.is_empty() {
+            return Ok(false);
+        }
+        page.iter().try_for_each(|(key, value)| decoder.push(key, value))?;
+        if decoder.finish()?.column(0).null_count() > 0 {
+            return Ok(true);
+        }
+    }
+}
+
+fn rows_request(table: &TableDef, keys_only: bool, page_rows_max: usize) -> ScanRequest {
+    ScanRequest {
+        ranges: vec![prefix_range(&entry_prefix(table.id, table.primary_key.id))],
+        reverse: false,
+        keys_only,
+        page_rows_max,
+        page_bytes_max: 1 << 20,
+    }
+}
+
+/// 0A000: the key is the order of the rows on disk.
+fn changed_key(table: &TableDef) -> Error {
+    Error::FeatureNotSupported {
+        feature: format!("changing the primary key of \"{}\"", table.name),
+        hint: Some(
+            "Create a table with the new key, INSERT INTO it SELECT from this one, then drop this one and rename."
+                .to_string(),
+        ),
+    }
+}
+
+fn undefined_column(name: &str, table: &TableDef) -> Error {
+    let nearest = nearest_name(name, table.visible_columns().map(|column| column.name.as_str()));
+    Error::UndefinedColumn {
+        name: format!("\"{name}\" of relation \"{}\"", table.name),
+        hint: nearest.map(|nearest| format!("Perhaps you meant the column \"{nearest}\".")),
+        position: 0,
+    }
+}
+
+fn duplicate_column(name: &str, table: &TableDef) -> Error {
+    Error::Duplicate { kind: DuplicateKind::Column, name: format!("{name}\" of relation \"{}", table.name) }
+}
+
+fn undefined_constraint(name: &str, table: &TableDef) -> Error {
+    Error::UndefinedObject { kind: "constraint", name: format!("{name}\" of relation \"{}", table.name) }
+}

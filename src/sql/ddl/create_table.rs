@@ -1,0 +1,319 @@
+//! CREATE TABLE, CREATE TABLE AS and SELECT INTO.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{self, CreateTable, Ident, IndexColumn, Query, SetExpr, TableConstraint};
+
+use super::column::{self, NewColumn};
+use super::key::{self, KeyKind, NewUnique};
+use super::{advice, creation_target, free_name, notice, options, unsupported};
+use crate::catalog::{
+    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, TableDef, TableOptions,
+};
+use crate::codec::keyspace::IndexId;
+use crate::codec::row::ColumnId;
+use crate::error::{DuplicateKind, StatementFault};
+use crate::exec::StatementContext;
+use crate::sql::{dml, names, query};
+use crate::table::Sequences;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// The first column's id; ids are attribute numbers in the catalogs, which start at 1.
+const FIRST_COLUMN_ID: ColumnId = 1;
+/// The hidden row id's name, which no statement can name.
+const ROW_ID_COLUMN: &str = "row id";
+
+/// A table as its statement describes it, before it has an id.
+#[derive(Default)]
+struct Description {
+    columns: Vec<ColumnDef>,
+    primary_key: Option<(Option<String>, Vec<KeyColumn>)>,
+    unique: Vec<(Option<String>, Vec<KeyColumn>)>,
+    options: TableOptions,
+    comment: Option<String>,
+}
+
+/// Runs CREATE TABLE [AS].
+pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Result<String> {
+    check_supported(create)?;
+    let (schema, name) = creation_target(ctx, &create.name)?;
+    let is_as = create.query.is_some();
+    if ctx.catalog.is_name_taken(&schema, &name) {
+        if create.if_not_exists {
+            notice(ctx, "42P07", format!("relation \"{name}\" already exists, skipping"), None);
+            return Ok(if is_as { "CREATE TABLE AS" } else { "CREATE TABLE" }.to_string());
+        }
+        return Err(Error::Duplicate { kind: DuplicateKind::Relation, name });
+    }
+    if let Some(query) = &create.query {
+        let names: Vec<String> = create.columns.iter().map(|column| names::fold(&column.name)).collect();
+        let options = options::read(&create.table_options)?;
+        return create_as(ctx, schema, name, names, options, query).await;
+    }
+    let mut description = describe(ctx, &name, create).await?;
+    description.options = options::read(&create.table_options)?;
+    let table = create_described(ctx, schema, name, description).await?;
+    advice::advise(ctx, &table);
+    Ok("CREATE TABLE".to_string())
+}
+
+/// Runs `SELECT … INTO t …` as CREATE TABLE AS; `None` when the query has no INTO.
+pub(crate) async fn select_into(ctx: &StatementContext, query: &Query) -> Result<Option<String>> {
+    let mut query = query.clone();
+    let SetExpr::Select(select) = query.body.as_mut() else { return Ok(None) };
+    let Some(into) = select.into.take() else { return Ok(None) };
+    if into.temporary {
+        return Err(temporary_table());
+    }
+    let (schema, name) = creation_target(ctx, &into.name)?;
+    if ctx.catalog.is_name_taken(&schema, &name) {
+        return Err(Error::Duplicate { kind: DuplicateKind::Relation, name });
+    }
+    create_as(ctx, schema, name, Vec::new(), TableOptions::default(), &query).await.map(Some)
+}
+
+/// Errors: 0A000 for what a table here cannot be.
+fn check_supported(create: &CreateTable) -> Result<()> {
+    if create.temporary {
+        return Err(temporary_table());
+    }
+    if create.or_replace {
+        return Err(unsupported("CREATE OR REPLACE TABLE", Some("Use DROP TABLE IF EXISTS before CREATE TABLE.")));
+    }
+    if create.like.is_some() {
+        return Err(unsupported("CREATE TABLE ... LIKE", Some("Use CREATE TABLE ... AS SELECT ... WHERE false.")));
+    }
+    let partitioned = create.partition_by.is_some() || create.partition_of.is_some();
+    if partitioned || create.inherits.is_some() {
+        return Err(unsupported("a partitioned or inherited table", Some("A table is one sorted key range: no partitions are needed.")));
+    }
+    Ok(())
+}
+
+fn temporary_table() -> Error {
+    unsupported("a temporary table", Some("Use CREATE TABLE, and DROP TABLE when done."))
+}
+
+/// Reads columns and constraints.
+async fn describe(ctx: &StatementContext, table: &str, create: &CreateTable) -> Result<Description> {
+    let mut description = Description { comment: create.comment.as_ref().map(comment_text), ..Description::default() };
+    let mut primary: Option<(Option<String>, Vec<IndexColumn>)> = None;
+    let mut unique = Vec::new();
+    let mut columns = Vec::with_capacity(create.columns.len());
+    for (at, written) in create.columns.iter().enumerate() {
+        let NewColumn { mut def, primary_key, unique: is_unique } = column::read(ctx, table, written).await?;
+        if columns.iter().any(|known: &ColumnDef| known.name == def.name) {
+            return Err(Error::DuplicateColumn { name: def.name });
+        }
+        def.id = FIRST_COLUMN_ID + at as ColumnId;
+        if let Some(constraint) = primary_key {
+            set_primary(&mut primary, table, constraint, vec![index_column(&written.name)])?;
+        }
+        if let Some(name) = is_unique {
+            unique.push(NewUnique { name, columns: vec![index_column(&written.name)] });
+        }
+        columns.push(def);
+    }
+    for constraint in &create.constraints {
+        match constraint {
+            TableConstraint::PrimaryKey(key) => {
+                key::check_constraint_options(key.index_type.as_ref(), &key.index_options, key.characteristics.as_ref())?;
+                let name = key.name.as_ref().or(key.index_name.as_ref()).map(names::fold);
+                set_primary(&mut primary, table, name, key.columns.clone())?;
+            }
+            TableConstraint::Unique(constraint) => unique.push(key::read_unique(constraint)?),
+            TableConstraint::Check(_) => return Err(column::check_constraint()),
+            TableConstraint::ForeignKey(_) => return Err(column::foreign_key()),
+            other => return Err(unsupported(format!("the table constraint {other}"), None)),
+        }
+    }
+    if let Some((name, written)) = primary {
+        let key = key::key_columns(KeyKind::PrimaryKey, &written, &columns)?;
+        for column in columns.iter_mut().filter(|column| key.iter().any(|part| part.column == column.id)) {
+            column.not_null = true;
+        }
+        description.primary_key = Some((name, key));
+    }
+    for NewUnique { name, columns: written } in unique {
+        let key = key::key_columns(KeyKind::Unique, &written, &columns)?;
+        description.unique.push((name, key));
+    }
+    description.columns = columns;
+    Ok(description)
+}
+
+fn set_primary(
+    primary: &mut Option<(Option<String>, Vec<IndexColumn>)>,
+    table: &str,
+    name: Option<String>,
+    columns: Vec<IndexColumn>,
+) -> Result<()> {
+    if primary.is_some() {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::InvalidTableDefinition,
+            message: format!("multiple primary keys for table \"{table}\" are not allowed"),
+            hint: None,
+        });
+    }
+    *primary = Some((name, columns));
+    Ok(())
+}
+
+/// Gives a described table its ids and writes it.
+async fn create_described(
+    ctx: &StatementContext,
+    schema: String,
+    name: String,
+    mut description: Description,
+) -> Result<Arc<TableDef>> {
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    let id = writer.next_id().await?;
+    let mut next_column_id = FIRST_COLUMN_ID + description.columns.len() as ColumnId;
+    let has_primary = description.primary_key.is_some();
+    let (key_name, key_columns) = match description.primary_key {
+        Some(primary) => primary,
+        None => {
+            let column = row_id_column(next_column_id);
+            next_column_id += 1;
+            let key = vec![KeyColumn { column: column.id, descending: false, nulls_first: false }];
+            description.columns.push(column);
+            (None, key)
+        }
+    };
+    // The table's own name is taken as well: an index of the same name would be ambiguous.
+    let mut taken = vec![name.clone()];
+    let key_name = index_name(ctx, &schema, key_name, format!("{name}_pkey"), &mut taken)?;
+    let primary_key = IndexDef {
+        id: 0,
+        oid: writer.next_oid().await?,
+        name: key_name,
+        columns: key_columns,
+        unique: true,
+        constraint: has_primary,
+        built: true,
+    };
+    let mut indexes = Vec::with_capacity(description.unique.len());
+    for (at, (constraint, columns)) in description.unique.into_iter().enumerate() {
+        let base = key::default_name(&name, &columns, &description.columns, "key");
+        indexes.push(IndexDef {
+            id: at as IndexId + 1,
+            oid: writer.next_oid().await?,
+            name: index_name(ctx, &schema, constraint, base, &mut taken)?,
+            columns,
+            unique: true,
+            constraint: true,
+            built: false,
+        });
+    }
+    let table = writer.put_table(TableDef {
+        id,
+        oid: FIRST_OID + id,
+        version: 0,
+        schema,
+        name,
+        columns: description.columns,
+        next_column_id,
+        primary_key,
+        next_index_id: indexes.len() as IndexId + 1,
+        indexes,
+        options: description.options,
+        comment: description.comment,
+    })?;
+    Sequences::create(&ctx.txn, &table)?;
+    Ok(table)
+}
+
+/// The name of a new table's index: as given, if free, else made of `base`.
+fn index_name(
+    ctx: &StatementContext,
+    schema: &str,
+    given: Option<String>,
+    base: String,
+    taken: &mut Vec<String>,
+) -> Result<String> {
+    let name = match given {
+        Some(name) if taken.contains(&name) => {
+            return Err(Error::Duplicate { kind: DuplicateKind::Relation, name });
+        }
+        Some(name) => {
+            key::check_free(ctx, schema, &name)?;
+            name
+        }
+        None => free_name(&ctx.catalog, schema, base, taken),
+    };
+    taken.push(name.clone());
+    Ok(name)
+}
+
+/// CREATE TABLE AS: a table of the query's columns, filled with its rows.
+async fn create_as(
+    ctx: &StatementContext,
+    schema: String,
+    name: String,
+    column_names: Vec<String>,
+    options: TableOptions,
+    query: &Query,
+) -> Result<String> {
+    let planned = query::plan_query(ctx, query, &[]).await?;
+    if column_names.len() > planned.columns.len() {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::Syntax,
+            message: "too many column names were specified".to_string(),
+            hint: None,
+        });
+    }
+    let mut columns: Vec<ColumnDef> = Vec::with_capacity(planned.columns.len());
+    for (at, output) in planned.columns.iter().enumerate() {
+        let name = column_names.get(at).unwrap_or(&output.name).clone();
+        if columns.iter().any(|column| column.name == name) {
+            return Err(Error::DuplicateColumn { name });
+        }
+        let ty = match &output.ty {
+            SqlType::Unknown | SqlType::Void | SqlType::Name => SqlType::Text,
+            SqlType::Oid | SqlType::Regclass => SqlType::Int8,
+            ty => ty.clone(),
+        };
+        column::check_stored(&ty)?;
+        columns.push(plain_column(FIRST_COLUMN_ID + at as ColumnId, name, ty));
+    }
+    let description = Description { columns, options, ..Description::default() };
+    let table = create_described(ctx, schema, name, description).await?;
+    let rows = dml::insert_query(ctx, &table, &planned).await?;
+    advice::advise(ctx, &table);
+    Ok(format!("SELECT {rows}"))
+}
+
+fn plain_column(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
+    ColumnDef {
+        id,
+        name,
+        ty,
+        not_null: false,
+        default: None,
+        missing: Value::Null,
+        hidden: false,
+        dynamic: false,
+        comment: None,
+    }
+}
+
+fn row_id_column(id: ColumnId) -> ColumnDef {
+    ColumnDef {
+        not_null: true,
+        default: Some(ColumnDefault::RowId),
+        hidden: true,
+        ..plain_column(id, ROW_ID_COLUMN.to_string(), SqlType::Int8)
+    }
+}
+
+fn index_column(name: &Ident) -> IndexColumn {
+    IndexColumn::from(name.clone())
+}
+
+fn comment_text(comment: &ast::CommentDef) -> String {
+    match comment {
+        ast::CommentDef::WithEq(text) | ast::CommentDef::WithoutEq(text) => text.clone(),
+    }
+}
+

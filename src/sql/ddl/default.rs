@@ -1,0 +1,78 @@
+//! DEFAULT clauses: constants are converted to the column's type at once, other expressions are planned to see that
+//! they can be, and kept as text.
+
+use sqlparser::ast::{self, Expr, SelectItem};
+
+use super::unsupported;
+use crate::catalog::ColumnDefault;
+use crate::exec::StatementContext;
+use crate::sql::{dml, query};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// Functions whose values differ from row to row: a default of theirs cannot fill rows that are there already.
+const VOLATILE_FUNCTIONS: [&str; 8] = [
+    "random",
+    "gen_random_uuid",
+    "uuid_generate_v4",
+    "uuid",
+    "clock_timestamp",
+    "timeofday",
+    "setseed",
+    "nextval",
+];
+
+/// The default that an expression gives a column; `None` for DEFAULT NULL. Errors: those of the expression, 42804.
+pub(super) async fn read(
+    ctx: &StatementContext,
+    expr: &Expr,
+    ty: &SqlType,
+    column: &str,
+) -> Result<Option<ColumnDefault>> {
+    let sql = expr.to_string();
+    let constant = if dml::reads_clock(expr) { None } else { dml::fold(ctx, expr)? };
+    if let Some(value) = constant {
+        if value == Value::Null {
+            return Ok(None);
+        }
+        let value = value.assign(ty, column, &ctx.format_settings()).map_err(as_default_error)?;
+        return Ok(Some(ColumnDefault::Constant { value, sql }));
+    }
+    match query::plan_query(ctx, &select(expr)?, &[]).await {
+        Err(Error::UndefinedColumn { .. }) => {
+            Err(unsupported("a column reference in a DEFAULT expression", Some("Give a constant or a function.")))
+        }
+        Err(error) => Err(error),
+        Ok(_) => Ok(Some(ColumnDefault::Expression { sql })),
+    }
+}
+
+/// `SELECT expr`.
+fn select(expr: &Expr) -> Result<ast::Query> {
+    dml::select_of(vec![SelectItem::UnnamedExpr(expr.clone())])
+}
+
+/// Whether each row would get a value of its own.
+pub(super) fn is_volatile(expr: &Expr) -> bool {
+    let mut volatile = false;
+    let _ = ast::visit_expressions(expr, |expr| {
+        if let Expr::Function(function) = expr {
+            let name = function.name.0.last().and_then(|part| part.as_ident()).map(crate::sql::names::fold);
+            volatile |= name.is_some_and(|name| VOLATILE_FUNCTIONS.contains(&name.as_str()));
+        }
+        std::ops::ControlFlow::<()>::Continue(())
+    });
+    volatile
+}
+
+/// PostgreSQL words a default of the wrong type in its own way.
+fn as_default_error(error: Error) -> Error {
+    match error {
+        Error::DatatypeMismatch { message, hint } => Error::DatatypeMismatch {
+            message: message.replacen("but expression is of type", "but default expression is of type", 1),
+            hint,
+        },
+        error => error,
+    }
+}
+

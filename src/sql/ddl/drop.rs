@@ -1,0 +1,254 @@
+//! DROP TABLE, VIEW, INDEX and SCHEMA, with CASCADE to the views that read what goes.
+
+use std::collections::BTreeSet;
+
+use sqlparser::ast::{ObjectName, ObjectType, Statement};
+
+use super::{notice, unsupported};
+use crate::catalog::{BUILTIN_SCHEMAS, CatalogWriter, Relation, TableDef};
+use crate::error::StatementFault;
+use crate::exec::StatementContext;
+use crate::sql::names;
+use crate::{Error, Result};
+
+/// Runs DROP.
+pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<String> {
+    let Statement::Drop { object_type, if_exists, names, cascade, .. } = statement else {
+        return Err(Error::internal("not a DROP"));
+    };
+    match object_type {
+        ObjectType::Table | ObjectType::View => {
+            let kind = if *object_type == ObjectType::Table { "table" } else { "view" };
+            drop_relations(ctx, kind, names, *if_exists, *cascade)?;
+            Ok(format!("DROP {object_type}"))
+        }
+        ObjectType::Index => {
+            names.iter().try_for_each(|name| drop_index(ctx, name, *if_exists))?;
+            Ok("DROP INDEX".to_string())
+        }
+        ObjectType::Schema => {
+            drop_schemas(ctx, names, *if_exists, *cascade)?;
+            Ok("DROP SCHEMA".to_string())
+        }
+        other if *if_exists => {
+            // Nothing of the kind exists here.
+            for name in names {
+                let kind = other.to_string().to_lowercase();
+                notice(ctx, "00000", format!("{kind} \"{name}\" does not exist, skipping"), None);
+            }
+            Ok(format!("DROP {other}"))
+        }
+        other => Err(unsupported(format!("DROP {other}"), None)),
+    }
+}
+
+fn drop_relations(
+    ctx: &StatementContext,
+    kind: &'static str,
+    names: &[ObjectName],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<()> {
+    let mut dropped: Vec<&Relation> = Vec::with_capacity(names.len());
+    for name in names {
+        let (schema, name) = names::relation_name(name)?;
+        let Some(relation) = ctx.catalog.get_relation(schema.as_deref(), &name, &ctx.settings.search_path) else {
+            check_missing(ctx, kind, schema.as_deref(), &name, if_exists)?;
+            continue;
+        };
+        check_kind(relation, kind)?;
+        if !dropped.iter().any(|known| known.oid() == relation.oid()) {
+            dropped.push(relation);
+        }
+    }
+    if dropped.is_empty() {
+        return Ok(());
+    }
+    let dependents = dependents_of(ctx, &dropped);
+    if !dependents.is_empty() {
+        check_cascade(ctx, &object_of(ctx, &dropped), &dependents, cascade)?;
+    }
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    dropped.extend(dependents.iter().map(|(view, _)| *view));
+    dropped.into_iter().try_for_each(|relation| drop_one(&writer, relation))
+}
+
+fn drop_one(writer: &CatalogWriter<'_>, relation: &Relation) -> Result<()> {
+    match relation {
+        Relation::Table(table) => writer.drop_table(table),
+        Relation::View(view) => writer.drop_view(view),
+    }
+}
+
+/// Views that read the relations, or read such views, with what each reads; the relations themselves left out.
+fn dependents_of<'a>(ctx: &'a StatementContext, dropped: &[&'a Relation]) -> Vec<(&'a Relation, &'a Relation)> {
+    let mut gone: BTreeSet<u32> = dropped.iter().map(|relation| relation.oid()).collect();
+    let mut queue = dropped.to_vec();
+    let mut dependents = Vec::new();
+    while let Some(read) = queue.pop() {
+        for view in ctx.catalog.relations.values() {
+            let Relation::View(def) = view else { continue };
+            if def.depends_on.contains(&read.oid()) && gone.insert(def.oid()) {
+                dependents.push((view, read));
+                queue.push(view);
+            }
+        }
+    }
+    dependents
+}
+
+/// Without CASCADE dependents are an error, with it a NOTICE.
+fn check_cascade(
+    ctx: &StatementContext,
+    object: &str,
+    dependents: &[(&Relation, &Relation)],
+    cascade: bool,
+) -> Result<()> {
+    if !cascade {
+        let lines = dependents.iter().map(|(view, read)| {
+            format!("{} depends on {}", described(ctx, view), described(ctx, read))
+        });
+        return Err(Error::DependentObjects { object: object.to_string(), dependents: lines.collect() });
+    }
+    let views: Vec<_> = dependents.iter().map(|(view, _)| *view).collect();
+    notice_cascade(ctx, &views);
+    Ok(())
+}
+
+fn notice_cascade(ctx: &StatementContext, relations: &[&Relation]) {
+    match relations {
+        [] => {}
+        [relation] => notice(ctx, "00000", format!("drop cascades to {}", described(ctx, relation)), None),
+        relations => {
+            let names: Vec<_> = relations.iter().map(|relation| described(ctx, relation)).collect();
+            let message = format!("drop cascades to {} other objects: {}", relations.len(), names.join(", "));
+            notice(ctx, "00000", message, None);
+        }
+    }
+}
+
+/// `table t`, `view s.v`: the schema only when the name alone means something else.
+fn described(ctx: &StatementContext, relation: &Relation) -> String {
+    let kind = match relation {
+        Relation::Table(_) => "table",
+        Relation::View(_) => "view",
+    };
+    let seen = ctx.catalog.get_relation(None, relation.name(), &ctx.settings.search_path);
+    if seen.is_some_and(|seen| seen.oid() == relation.oid()) {
+        return format!("{kind} {}", relation.name());
+    }
+    format!("{kind} {}.{}", relation.schema(), relation.name())
+}
+
+fn object_of(ctx: &StatementContext, dropped: &[&Relation]) -> String {
+    match dropped {
+        [only] => described(ctx, only),
+        _ => "desired object(s)".to_string(),
+    }
+}
+
+fn check_missing(
+    ctx: &StatementContext,
+    kind: &'static str,
+    schema: Option<&str>,
+    name: &str,
+    if_exists: bool,
+) -> Result<()> {
+    let unknown_schema = schema.filter(|schema| !ctx.catalog.schemas.contains_key(*schema));
+    match (unknown_schema, if_exists) {
+        (Some(schema), true) => notice(ctx, "00000", format!("schema \"{schema}\" does not exist, skipping"), None),
+        (Some(schema), false) => return Err(Error::UndefinedSchema { name: schema.to_string() }),
+        (None, true) => notice(ctx, "00000", format!("{kind} \"{name}\" does not exist, skipping"), None),
+        (None, false) => {
+            let name = schema.map_or_else(|| name.to_string(), |schema| format!("{schema}.{name}"));
+            return Err(Error::UndefinedObject { kind, name });
+        }
+    }
+    Ok(())
+}
+
+fn check_kind(relation: &Relation, kind: &'static str) -> Result<()> {
+    let (is, hint) = match relation {
+        Relation::Table(_) => ("table", "Use DROP TABLE to remove a table."),
+        Relation::View(_) => ("view", "Use DROP VIEW to remove a view."),
+    };
+    if is == kind {
+        return Ok(());
+    }
+    Err(Error::WrongObjectType { name: relation.name().to_string(), expected: kind, hint: Some(hint.to_string()) })
+}
+
+fn drop_index(ctx: &StatementContext, name: &ObjectName, if_exists: bool) -> Result<()> {
+    let (schema, name) = names::relation_name(name)?;
+    let Some((table, index)) = ctx.catalog.get_index(schema.as_deref(), &name, &ctx.settings.search_path) else {
+        if ctx.catalog.get_relation(schema.as_deref(), &name, &ctx.settings.search_path).is_some() {
+            return Err(Error::WrongObjectType { name, expected: "index", hint: None });
+        }
+        if !if_exists {
+            return Err(Error::UndefinedObject { kind: "index", name });
+        }
+        notice(ctx, "00000", format!("index \"{name}\" does not exist, skipping"), None);
+        return Ok(());
+    };
+    if index.constraint || index.id == 0 {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::DependentObjects,
+            message: format!("cannot drop index {name} because constraint {name} on table {} requires it", table.name),
+            hint: Some(format!("You can drop constraint {name} on table {} instead.", table.name)),
+        });
+    }
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    remove_index(&writer, table, &name)
+}
+
+/// Takes a secondary index out of its table and leaves its entries to be removed.
+pub(super) fn remove_index(writer: &CatalogWriter<'_>, table: &TableDef, name: &str) -> Result<()> {
+    let mut changed = table.clone();
+    changed.indexes.retain(|index| index.name != name);
+    for index in table.indexes.iter().filter(|index| index.name == name) {
+        writer.drop_keys(table.id, index.id)?;
+    }
+    writer.put_table(changed)?;
+    Ok(())
+}
+
+fn drop_schemas(ctx: &StatementContext, names: &[ObjectName], if_exists: bool, cascade: bool) -> Result<()> {
+    let mut schemas = Vec::with_capacity(names.len());
+    for name in names {
+        let (_, name) = names::relation_name(name)?;
+        if BUILTIN_SCHEMAS.iter().any(|(builtin, _)| *builtin == name) {
+            return Err(Error::InvalidStatement {
+                state: StatementFault::DependentObjects,
+                message: format!("cannot drop schema {name} because it is required by the database system"),
+                hint: None,
+            });
+        }
+        match ctx.catalog.schema(&name) {
+            Ok(schema) => schemas.push(schema),
+            Err(_) if if_exists => {
+                notice(ctx, "00000", format!("schema \"{name}\" does not exist, skipping"), None);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if schemas.is_empty() {
+        return Ok(());
+    }
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    let held = |relation: &&Relation| schemas.iter().any(|schema| schema.name == relation.schema());
+    let mut dropped: Vec<&Relation> = ctx.catalog.relations.values().filter(held).collect();
+    if let Some(first) = schemas.first()
+        && !dropped.is_empty()
+        && !cascade
+    {
+        let lines = dropped.iter().map(|relation| {
+            format!("{} depends on schema {}", described(ctx, relation), relation.schema())
+        });
+        let object = format!("schema {}", first.name);
+        return Err(Error::DependentObjects { object, dependents: lines.collect() });
+    }
+    dropped.extend(dependents_of(ctx, &dropped.clone()).iter().map(|(view, _)| *view));
+    notice_cascade(ctx, &dropped);
+    dropped.into_iter().try_for_each(|relation| drop_one(&writer, relation))?;
+    schemas.into_iter().try_for_each(|schema| writer.drop_schema(&schema.name))
+}

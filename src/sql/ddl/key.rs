@@ -1,0 +1,132 @@
+//! Keys of CREATE TABLE, ALTER TABLE and CREATE INDEX: the columns of PRIMARY KEY, UNIQUE and indexes, checked.
+
+use sqlparser::ast::{ConstraintCharacteristics, Expr, IndexColumn, IndexOption, IndexType, NullsDistinctOption, UniqueConstraint};
+
+use super::unsupported;
+use crate::catalog::{ColumnDef, KeyColumn};
+use crate::codec::key::check_key_type;
+use crate::exec::StatementContext;
+use crate::sql::names;
+use crate::{Error, Result};
+
+/// What a key is for, in PostgreSQL's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyKind {
+    PrimaryKey,
+    Unique,
+    Index,
+}
+
+/// A UNIQUE constraint as written.
+pub(super) struct NewUnique {
+    /// The constraint's name, if given.
+    pub(super) name: Option<String>,
+    /// Its columns by name.
+    pub(super) columns: Vec<IndexColumn>,
+}
+
+/// The columns of a key, looked up among `columns`. Errors: 42703, 42701 for a column named twice, 0A000 for
+/// expressions and for types that cannot stand in a key.
+pub(super) fn key_columns(kind: KeyKind, written: &[IndexColumn], columns: &[ColumnDef]) -> Result<Vec<KeyColumn>> {
+    let mut key: Vec<KeyColumn> = Vec::with_capacity(written.len());
+    for part in written {
+        let name = column_name(part)?;
+        let column = columns
+            .iter()
+            .find(|column| !column.hidden && column.name == name)
+            .ok_or_else(|| undefined_key_column(kind, &name))?;
+        if kind != KeyKind::Index && key.iter().any(|known| known.column == column.id) {
+            return Err(Error::DuplicateKeyColumn { name, constraint: kind.words() });
+        }
+        check_key_type(&column.ty, &column.name)?;
+        let descending = part.column.options.asc == Some(false);
+        let nulls_first = part.column.options.nulls_first.unwrap_or(descending);
+        key.push(KeyColumn { column: column.id, descending, nulls_first });
+    }
+    Ok(key)
+}
+
+/// A UNIQUE constraint of a table definition. Errors: 0A000 for NULLS NOT DISTINCT and DEFERRABLE.
+pub(super) fn read_unique(unique: &UniqueConstraint) -> Result<NewUnique> {
+    if unique.nulls_distinct == NullsDistinctOption::NotDistinct {
+        return Err(unsupported("NULLS NOT DISTINCT", None));
+    }
+    check_constraint_options(unique.index_type.as_ref(), &unique.index_options, unique.characteristics.as_ref())?;
+    Ok(NewUnique {
+        name: unique.name.as_ref().or(unique.index_name.as_ref()).map(names::fold),
+        columns: unique.columns.clone(),
+    })
+}
+
+/// Errors: 0A000 for what a key constraint cannot be.
+pub(super) fn check_constraint_options(
+    index_type: Option<&IndexType>,
+    options: &[IndexOption],
+    characteristics: Option<&ConstraintCharacteristics>,
+) -> Result<()> {
+    check_index_type(index_type)?;
+    if let Some(option) = options.first() {
+        return Err(unsupported(format!("the index option {option}"), None));
+    }
+    match characteristics {
+        Some(characteristics) if characteristics.deferrable == Some(true) || characteristics.initially.is_some() => {
+            Err(unsupported("a deferrable constraint", Some("Constraints are checked at the end of each statement.")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Errors: 0A000 for any kind of index but btree.
+pub(super) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
+    match index_type {
+        None | Some(IndexType::BTree) => Ok(()),
+        Some(other) => {
+            Err(unsupported(format!("access method {}", other.to_string().to_lowercase()), Some("Use btree.")))
+        }
+    }
+}
+
+/// The name that PostgreSQL gives an index: `table_column_column_suffix`.
+pub(super) fn default_name(table: &str, key: &[KeyColumn], columns: &[ColumnDef], suffix: &str) -> String {
+    let names = key.iter().filter_map(|part| columns.iter().find(|column| column.id == part.column));
+    let names: Vec<_> = names.map(|column| column.name.as_str()).collect();
+    format!("{table}_{}_{suffix}", names.join("_"))
+}
+
+/// 42P07 when a relation of the schema has the name already.
+pub(super) fn check_free(ctx: &StatementContext, schema: &str, name: &str) -> Result<()> {
+    if ctx.catalog.is_name_taken(schema, name) {
+        return Err(Error::Duplicate { kind: crate::error::DuplicateKind::Relation, name: name.to_string() });
+    }
+    Ok(())
+}
+
+impl KeyKind {
+    fn words(self) -> &'static str {
+        match self {
+            KeyKind::PrimaryKey => "primary key",
+            KeyKind::Unique | KeyKind::Index => "unique",
+        }
+    }
+}
+
+fn column_name(part: &IndexColumn) -> Result<String> {
+    if let Some(class) = &part.operator_class {
+        return Err(unsupported(format!("the operator class {class}"), None));
+    }
+    match &part.column.expr {
+        Expr::Identifier(ident) => Ok(names::fold(ident)),
+        other => Err(unsupported(
+            format!("a key over the expression {other}"),
+            Some("Store the value in a column of its own and name that."),
+        )),
+    }
+}
+
+fn undefined_key_column(kind: KeyKind, name: &str) -> Error {
+    let name = match kind {
+        KeyKind::Index => format!("\"{name}\""),
+        KeyKind::PrimaryKey | KeyKind::Unique => format!("\"{name}\" named in key"),
+    };
+    Error::UndefinedColumn { name, hint: None, position: 0 }
+}

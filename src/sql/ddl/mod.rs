@@ -1,0 +1,117 @@
+//! CREATE, ALTER, DROP, TRUNCATE, COMMENT: statements that change the catalog. One file an object or verb; this one
+//! chooses among them, and resolves the names they share. Called by `sql::execute`; commits nothing.
+
+mod advice;
+mod alter;
+mod column;
+mod comment;
+mod create_table;
+mod default;
+mod drop;
+mod index;
+mod key;
+mod options;
+mod schema;
+mod truncate;
+mod view;
+
+use std::sync::Arc;
+
+use sqlparser::ast::{self, ObjectName};
+
+use super::{Statement, names};
+use crate::catalog::{Catalog, Relation, TableDef, is_system_schema};
+use crate::exec::{Notice, StatementContext};
+use crate::{Error, Result};
+
+pub(crate) use create_table::select_into;
+
+/// Runs a statement that changes the catalog inside the transaction; answers its command tag. On an error nothing of
+/// it stays in the transaction.
+pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<String> {
+    let savepoint = ctx.txn.savepoint();
+    let result = run(ctx, &statement.ast).await;
+    if result.is_err() {
+        ctx.txn.rollback_to(savepoint);
+    }
+    result
+}
+
+async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<String> {
+    match statement {
+        ast::Statement::CreateTable(create) => create_table::execute(ctx, create).await,
+        ast::Statement::CreateView(create) => view::create(ctx, create).await,
+        ast::Statement::CreateIndex(create) => index::create(ctx, create).await,
+        ast::Statement::CreateSchema { .. } => schema::create(ctx, statement).await,
+        ast::Statement::AlterTable(alter) => alter::execute(ctx, alter).await,
+        ast::Statement::Drop { .. } => drop::execute(ctx, statement).await,
+        ast::Statement::Truncate(truncate) => truncate::execute(ctx, truncate).await,
+        ast::Statement::Comment { .. } => comment::execute(ctx, statement).await,
+        // There are no statistics to gather and no dead rows to remove: both are done as soon as they are asked for.
+        ast::Statement::Analyze(_) => Ok("ANALYZE".to_string()),
+        ast::Statement::Vacuum(_) => Ok("VACUUM".to_string()),
+        other => Err(unsupported(statement_kind(other), None)),
+    }
+}
+
+/// The first words of a statement: `CREATE SEQUENCE`.
+fn statement_kind(statement: &ast::Statement) -> String {
+    let text = statement.to_string();
+    let words: Vec<_> = text.split_whitespace().take(2).collect();
+    match words.as_slice() {
+        ["CREATE" | "ALTER" | "DROP", ..] => words.join(" "),
+        [first, ..] => first.to_string(),
+        [] => "this statement".to_string(),
+    }
+}
+
+/// 0A000.
+fn unsupported(feature: impl Into<String>, hint: Option<&str>) -> Error {
+    Error::FeatureNotSupported { feature: feature.into(), hint: hint.map(str::to_string) }
+}
+
+/// Schema and name of an object to be made. Errors: 3F000, 42501 for the system's schemas.
+fn creation_target(ctx: &StatementContext, name: &ObjectName) -> Result<(String, String)> {
+    let (schema, name) = names::relation_name(name)?;
+    let schema = match schema {
+        Some(schema) => ctx.catalog.schema(&schema)?.name.clone(),
+        None => ctx.catalog.creation_schema(&ctx.settings.search_path)?.to_string(),
+    };
+    if is_system_schema(&schema) {
+        return Err(Error::NotAllowed { message: format!("system schema \"{schema}\" takes no new objects") });
+    }
+    Ok((schema, name))
+}
+
+/// The relation that a name means. Errors: 42P01.
+fn relation<'a>(ctx: &'a StatementContext, name: &ObjectName) -> Result<&'a Relation> {
+    let (schema, name) = names::relation_name(name)?;
+    ctx.catalog.relation(schema.as_deref(), &name, &ctx.settings.search_path)
+}
+
+/// The table that a name means. Errors: 42P01, 42809 for a view.
+fn table(ctx: &StatementContext, name: &ObjectName) -> Result<Arc<TableDef>> {
+    match relation(ctx, name)? {
+        Relation::Table(table) => Ok(Arc::clone(table)),
+        Relation::View(view) => {
+            Err(Error::WrongObjectType { name: view.name.clone(), expected: "table", hint: None })
+        }
+    }
+}
+
+/// NOTICE.
+fn notice(ctx: &StatementContext, sqlstate: &'static str, message: String, hint: Option<String>) {
+    ctx.notice(Notice { severity: "NOTICE", sqlstate, message, hint });
+}
+
+/// A name for a new index that no relation of the schema has: `base`, `base1`, `base2` …
+fn free_name(catalog: &Catalog, schema: &str, base: String, also_taken: &[String]) -> String {
+    let is_free = |name: &String| !catalog.is_name_taken(schema, name) && !also_taken.contains(name);
+    if is_free(&base) {
+        return base;
+    }
+    (1u32..).map(|number| format!("{base}{number}")).find(is_free).unwrap_or(base)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! CREATE [OR REPLACE] VIEW. A view is kept as text that needs nothing but itself: `*` and renamed columns are spelled
+//! out, so that columns added to its tables later do not change it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visit, Visitor};
+
+use super::{creation_target, notice, unsupported};
+use crate::catalog::{CatalogWriter, Relation, ViewDef};
+use crate::error::{DuplicateKind, StatementFault};
+use crate::exec::{OutputColumn, StatementContext};
+use crate::sql::{names, query};
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// Runs CREATE VIEW.
+pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Result<String> {
+    if create.materialized {
+        return Err(unsupported("a materialized view", Some("Use CREATE TABLE ... AS, or a plain view.")));
+    }
+    if create.temporary {
+        return Err(unsupported("a temporary view", Some("Use CREATE VIEW, and DROP VIEW when done.")));
+    }
+    let (schema, name) = creation_target(ctx, &create.name)?;
+    let existing = ctx.catalog.get_relation(Some(&schema), &name, &[]);
+    let replaced = match existing {
+        None if ctx.catalog.is_name_taken(&schema, &name) => {
+            return Err(Error::Duplicate { kind: DuplicateKind::Relation, name });
+        }
+        None => None,
+        Some(Relation::View(view)) if create.or_replace => Some(view),
+        Some(Relation::Table(_)) if create.or_replace => {
+            return Err(Error::WrongObjectType { name, expected: "view", hint: None });
+        }
+        Some(_) if create.if_not_exists => {
+            notice(ctx, "42P07", format!("relation \"{name}\" already exists, skipping"), None);
+            return Ok("CREATE VIEW".to_string());
+        }
+        Some(_) => return Err(Error::Duplicate { kind: DuplicateKind::Relation, name }),
+    };
+    let planned = query::plan_query(ctx, &create.query, &[]).await?;
+    let column_names = output_names(create, &planned.columns)?;
+    let columns: Vec<(String, String)> = column_names
+        .iter()
+        .zip(&planned.columns)
+        .map(|(name, output)| (name.clone(), view_type(&output.ty).name()))
+        .collect();
+    if let Some(replaced) = replaced {
+        check_replacement(replaced, &columns)?;
+    }
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    let id = match replaced {
+        Some(view) => view.id,
+        None => writer.next_id().await?,
+    };
+    writer.put_view(&ViewDef {
+        id,
+        schema,
+        name,
+        columns,
+        query: stored_query(&create.query, &planned.columns, &column_names),
+        search_path: ctx.settings.search_path.clone(),
+        comment: replaced.and_then(|view| view.comment.clone()),
+        column_comments: replaced.map_or_else(BTreeMap::new, |view| view.column_comments.clone()),
+        depends_on: relations_read(ctx, &create.query),
+    })?;
+    Ok("CREATE VIEW".to_string())
+}
+
+/// The names of the view's columns: the list given, then the query's own. Errors: 42601, 42701.
+fn output_names(create: &CreateView, columns: &[OutputColumn]) -> Result<Vec<String>> {
+    if create.columns.len() > columns.len() {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::Syntax,
+            message: "CREATE VIEW specifies more column names than columns".to_string(),
+            hint: None,
+        });
+    }
+    let given = create.columns.iter().map(|column| names::fold(&column.name));
+    let own = columns.iter().skip(create.columns.len()).map(|column| column.name.clone());
+    let names: Vec<String> = given.chain(own).collect();
+    let mut seen = BTreeSet::new();
+    match names.iter().find(|name| !seen.insert(*name)) {
+        Some(name) => Err(Error::DuplicateColumn { name: name.clone() }),
+        None => Ok(names),
+    }
+}
+
+/// A literal of undecided type is text in a view, as in PostgreSQL.
+fn view_type(ty: &SqlType) -> SqlType {
+    match ty {
+        SqlType::Unknown | SqlType::Void => SqlType::Text,
+        ty => ty.clone(),
+    }
+}
+
+/// What CREATE OR REPLACE may not change (42P16).
+fn check_replacement(old: &ViewDef, new: &[(String, String)]) -> Result<()> {
+    let fault = |message: String| {
+        Err(Error::InvalidStatement { state: StatementFault::InvalidTableDefinition, message, hint: None })
+    };
+    if new.len() < old.columns.len() {
+        return fault("cannot drop columns from view".to_string());
+    }
+    for ((old_name, old_type), (new_name, new_type)) in old.columns.iter().zip(new) {
+        if old_name != new_name {
+            return fault(format!("cannot change name of view column \"{old_name}\" to \"{new_name}\""));
+        }
+        if old_type != new_type {
+            return fault(format!(
+                "cannot change data type of view column \"{old_name}\" from {old_type} to {new_type}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The text that is kept: the query itself, or with its columns spelled out around it.
+fn stored_query(query: &Query, columns: &[OutputColumn], names: &[String]) -> String {
+    let renamed = columns.iter().zip(names).any(|(column, name)| column.name != *name);
+    if !renamed && !has_wildcard(query) {
+        return query.to_string();
+    }
+    let quoted = |name: &str| Ident::with_quote('"', name).to_string();
+    let items: Vec<_> = columns
+        .iter()
+        .zip(names)
+        .map(|(column, name)| format!("{} AS {}", quoted(&column.name), quoted(name)))
+        .collect();
+    format!("SELECT {} FROM ({query}) AS \"view\"", items.join(", "))
+}
+
+/// Whether any SELECT of the query has a `*` in its list.
+fn has_wildcard(query: &Query) -> bool {
+    struct Wildcards;
+    impl Visitor for Wildcards {
+        type Break = ();
+        fn pre_visit_select(&mut self, select: &ast::Select) -> ControlFlow<()> {
+            let is_wildcard =
+                |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
+            if select.projection.iter().any(is_wildcard) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    query.visit(&mut Wildcards).is_break()
+}
+
+/// The oids of the relations that a query names, CTEs left out.
+fn relations_read(ctx: &StatementContext, query: &Query) -> Vec<u32> {
+    struct Read<'a> {
+        ctx: &'a StatementContext,
+        ctes: BTreeSet<String>,
+        oids: BTreeSet<u32>,
+    }
+    impl Visitor for Read<'_> {
+        type Break = ();
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+            let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
+            self.ctes.extend(ctes.map(|cte| names::fold(&cte.alias.name)));
+            ControlFlow::Continue(())
+        }
+        fn pre_visit_relation(&mut self, name: &ast::ObjectName) -> ControlFlow<()> {
+            if let Ok((schema, name)) = names::relation_name(name)
+                && (schema.is_some() || !self.ctes.contains(&name))
+                && let Some(relation) =
+                    self.ctx.catalog.get_relation(schema.as_deref(), &name, &self.ctx.settings.search_path)
+            {
+                self.oids.insert(relation.oid());
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut read = Read { ctx, ctes: BTreeSet::new(), oids: BTreeSet::new() };
+    let _ = query.visit(&mut read);
+    read.oids.into_iter().collect()
+}

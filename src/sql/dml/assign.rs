@@ -1,0 +1,60 @@
+//! Assignment casts: values and arrays of any type into what a column holds, with PostgreSQL's errors.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef};
+
+use crate::catalog::ColumnDef;
+use crate::codec::row::ColumnBuilder;
+use crate::table::value_at;
+use crate::types::{FormatSettings, SqlType, Value};
+use crate::{Error, Result};
+
+/// A value as the column holds it. Errors: 42804, 22003, 22001, 22P02 …
+pub(super) fn assign_value(value: Value, column: &ColumnDef, settings: &FormatSettings) -> Result<Value> {
+    value.assign(&column.ty, &column.name, settings).map_err(|error| dynamic_mismatch(error, column))
+}
+
+/// An array of type `from` as the column holds it.
+pub(super) fn assign_array(
+    array: &ArrayRef,
+    from: &SqlType,
+    column: &ColumnDef,
+    settings: &FormatSettings,
+) -> Result<ArrayRef> {
+    // char(n) and varchar(n) are checked and padded by the cast even when the types look alike.
+    if *from == column.ty && *array.data_type() == column.ty.arrow_type() {
+        return Ok(Arc::clone(array));
+    }
+    let mut builder = ColumnBuilder::new(&column.ty, array.len());
+    for row in 0..array.len() {
+        let value = match value_at(array, row, from)? {
+            Value::Text(text) if *from == SqlType::Unknown => Value::Unknown(text),
+            value => value,
+        };
+        builder.append_value(&assign_value(value, column, settings)?);
+    }
+    Ok(builder.finish())
+}
+
+/// A dynamic column's type came from the first value written to it: say so when a later one does not fit.
+fn dynamic_mismatch(error: Error, column: &ColumnDef) -> Error {
+    if !column.dynamic {
+        return error;
+    }
+    let hint = format!(
+        "The column got type {} from the first value written to it. Write values of that type, or name another column.",
+        column.ty
+    );
+    match error {
+        Error::DatatypeMismatch { message, .. } => Error::DatatypeMismatch { message, hint: Some(hint) },
+        Error::InvalidText { .. } | Error::InvalidDatetime { .. } => Error::DatatypeMismatch {
+            message: format!(
+                "column \"{}\" is of type {} but expression is of type text",
+                column.name, column.ty
+            ),
+            hint: Some(hint),
+        },
+        error => error,
+    }
+}

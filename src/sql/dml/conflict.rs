@@ -1,0 +1,238 @@
+//! ON CONFLICT: the key it names, and DO UPDATE of the rows that are there already.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow::compute::{concat_batches, filter_record_batch, not, take_record_batch};
+use sqlparser::ast::{
+    ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem,
+};
+
+use super::assign::assign_array;
+use super::evaluate::{Rows, evaluate};
+use super::returning::visible_rows;
+use super::target::Target;
+use super::update::{Assigned, Assignment, read_assignments};
+use super::{arrow_fault, unsupported};
+use crate::catalog::{IndexDef, TableDef};
+use crate::error::StatementFault;
+use crate::exec::StatementContext;
+use crate::sql::names;
+use crate::table::{Conflicts, RowEncoder, get_rows, insert_rows, update_rows, write_schema};
+use crate::{Error, Result};
+
+/// The name of the rows proposed for insertion.
+const EXCLUDED: &str = "excluded";
+
+/// What ON CONFLICT does.
+pub(super) enum OnConflict<'a> {
+    /// DO NOTHING.
+    DoNothing(Conflicts),
+    /// DO UPDATE.
+    DoUpdate(DoUpdate<'a>),
+}
+
+/// DO UPDATE SET … WHERE.
+pub(super) struct DoUpdate<'a> {
+    pub(super) assignments: Vec<Assignment<'a>>,
+    pub(super) selection: Option<&'a Expr>,
+}
+
+/// Reads the clause. Errors: 42P10 when no unique key fits, 42703, 42601.
+pub(super) fn read<'a>(target: &Target, on: &'a OnInsert) -> Result<OnConflict<'a>> {
+    let OnInsert::OnConflict(clause) = on else {
+        return Err(unsupported(format!("{on}"), Some("Use ON CONFLICT.")));
+    };
+    let key = clause.conflict_target.as_ref().map(|named| arbiter(&target.table, named)).transpose()?;
+    match (&clause.action, key) {
+        (OnConflictAction::DoNothing, None) => Ok(OnConflict::DoNothing(Conflicts::Any)),
+        (OnConflictAction::DoNothing, Some(key)) => Ok(OnConflict::DoNothing(Conflicts::On(key.id))),
+        (OnConflictAction::DoUpdate(_), None) => Err(Error::InvalidStatement {
+            state: StatementFault::Syntax,
+            message: "ON CONFLICT DO UPDATE requires inference specification or constraint name".to_string(),
+            hint: Some("For example, ON CONFLICT (column_name).".to_string()),
+        }),
+        (OnConflictAction::DoUpdate(_), Some(key)) if key.id != 0 => Err(unsupported(
+            format!("ON CONFLICT DO UPDATE on the unique key \"{}\"", key.name),
+            Some("Name the primary key's columns, or use DO NOTHING."),
+        )),
+        (OnConflictAction::DoUpdate(update), Some(_)) => Ok(OnConflict::DoUpdate(DoUpdate {
+            assignments: read_assignments(target, &update.assignments)?,
+            selection: update.selection.as_ref(),
+        })),
+    }
+}
+
+/// The unique key that the clause names.
+fn arbiter<'a>(table: &'a TableDef, named: &ConflictTarget) -> Result<&'a IndexDef> {
+    let fits = |index: &&IndexDef| index.unique && !(index.id == 0 && table.has_hidden_key());
+    match named {
+        ConflictTarget::Columns(columns) => {
+            let mut wanted = columns.iter().map(|name| column_id(table, name)).collect::<Result<Vec<_>>>()?;
+            wanted.sort_unstable();
+            wanted.dedup();
+            let found = table.all_indexes().filter(fits).find(|index| {
+                let mut ids: Vec<_> = index.columns.iter().map(|column| column.column).collect();
+                ids.sort_unstable();
+                ids == wanted
+            });
+            found.ok_or_else(|| Error::InvalidStatement {
+                state: StatementFault::InvalidColumnReference,
+                message: "there is no unique or exclusion constraint matching the ON CONFLICT specification"
+                    .to_string(),
+                hint: None,
+            })
+        }
+        ConflictTarget::OnConstraint(name) => {
+            let name = names::relation_name(name)?.1;
+            let found = table.all_indexes().filter(fits).find(|index| index.constraint && index.name == name);
+            found.ok_or_else(|| Error::UndefinedObject {
+                kind: "constraint",
+                name: format!("{name}\" for table \"{}", table.name),
+            })
+        }
+    }
+}
+
+fn column_id(table: &TableDef, name: &Ident) -> Result<u16> {
+    let name = names::fold(name);
+    let at = table.column_index(&name).ok_or_else(|| Error::UndefinedColumn {
+        name: format!("\"{name}\""),
+        hint: None,
+        position: 0,
+    })?;
+    Ok(table.columns[at].id)
+}
+
+/// Inserts the rows whose keys are free and updates the others. Answers the rows inserted and updated, in the batch's
+/// order. Errors: 21000 when a key comes twice.
+pub(super) async fn insert_or_update(
+    ctx: &StatementContext,
+    target: &Target,
+    batch: &RecordBatch,
+    update: &DoUpdate<'_>,
+) -> Result<RecordBatch> {
+    let (txn, table, limits) = (&ctx.txn, &*target.table, ctx.settings.limits);
+    check_distinct(table, batch, limits)?;
+    let (found, existing) = get_rows(txn, table, batch, limits).await?;
+    let found = BooleanArray::from(found);
+    let fresh = filter_record_batch(batch, &not(&found).map_err(arrow_fault)?).map_err(arrow_fault)?;
+    if fresh.num_rows() > 0 {
+        insert_rows(txn, table, &fresh, limits).await?;
+    }
+    if existing.num_rows() == 0 {
+        return Ok(fresh);
+    }
+    let proposed = filter_record_batch(batch, &found).map_err(arrow_fault)?;
+    let (kept, changed) = updated_rows(ctx, target, &existing, &proposed, update).await?;
+    let old = take_record_batch(&existing, &kept).map_err(arrow_fault)?;
+    update_rows(txn, table, &old, &changed, limits).await?;
+    in_order(table, &found, &fresh, &kept, &changed)
+}
+
+/// Errors: 21000 when two rows of the batch have one key.
+fn check_distinct(table: &TableDef, batch: &RecordBatch, limits: crate::table::Limits) -> Result<()> {
+    let mut encoder = RowEncoder::new(table, limits);
+    let mut keys = std::collections::HashSet::with_capacity(batch.num_rows());
+    for row in 0..batch.num_rows() {
+        if !keys.insert(encoder.key(batch, row)?) {
+            return Err(Error::ConflictRowTwice);
+        }
+    }
+    Ok(())
+}
+
+/// Which of the existing rows satisfy WHERE, and what SET makes of them.
+async fn updated_rows(
+    ctx: &StatementContext,
+    target: &Target,
+    existing: &RecordBatch,
+    proposed: &RecordBatch,
+    update: &DoUpdate<'_>,
+) -> Result<(UInt32Array, RecordBatch)> {
+    if update.selection.is_none()
+        && let Some(columns) = excluded_columns(target, proposed, update)?
+    {
+        let kept = UInt32Array::from_iter_values(0..existing.num_rows() as u32);
+        return Ok((kept, replace(&target.table, existing, columns)?));
+    }
+    let excluded = Rows { name: EXCLUDED.to_string(), ..visible_rows(target, proposed)? };
+    let rows = vec![visible_rows(target, existing)?, excluded];
+    let items: Vec<SelectItem> =
+        update.assignments.iter().filter_map(Assignment::expression).map(SelectItem::UnnamedExpr).collect();
+    let evaluated = evaluate(ctx, rows, items, update.selection).await?;
+    let kept = UInt32Array::from_iter_values(evaluated.ordinals.iter().map(|at| *at as u32));
+    let old = take_record_batch(existing, &kept).map_err(arrow_fault)?;
+    let settings = ctx.format_settings();
+    let mut columns = Vec::with_capacity(update.assignments.len());
+    let mut arrays = evaluated.batch.columns().iter().zip(&evaluated.columns);
+    for assignment in &update.assignments {
+        let column = &target.table.columns[assignment.position];
+        let array = match &assignment.value {
+            Assigned::Default => assignment.default_array(ctx, &target.table, kept.len()).await?,
+            Assigned::Expression(_) => {
+                let (array, output) = arrays.next().ok_or_else(|| Error::internal("a SET expression is missing"))?;
+                assign_array(array, &output.ty, column, &settings)?
+            }
+        };
+        columns.push((assignment.position, array));
+    }
+    Ok((kept, replace(&target.table, &old, columns)?))
+}
+
+/// The columns of `SET a = excluded.b, …`, the common case; `None` for anything else.
+fn excluded_columns(
+    target: &Target,
+    proposed: &RecordBatch,
+    update: &DoUpdate<'_>,
+) -> Result<Option<Vec<(usize, ArrayRef)>>> {
+    let table = &target.table;
+    let mut columns = Vec::with_capacity(update.assignments.len());
+    for assignment in &update.assignments {
+        let Assigned::Expression(Expr::CompoundIdentifier(parts)) = &assignment.value else { return Ok(None) };
+        let [relation, name] = parts.as_slice() else { return Ok(None) };
+        let source = table.column_index(&names::fold(name)).filter(|_| names::fold(relation) == EXCLUDED);
+        match source {
+            Some(source) if table.columns[source].ty == table.columns[assignment.position].ty => {
+                columns.push((assignment.position, Arc::clone(proposed.column(source))));
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(columns))
+}
+
+/// The batch with some columns replaced.
+pub(super) fn replace(table: &TableDef, batch: &RecordBatch, columns: Vec<(usize, ArrayRef)>) -> Result<RecordBatch> {
+    let mut all = batch.columns().to_vec();
+    for (position, array) in columns {
+        all[position] = array;
+    }
+    RecordBatch::try_new(write_schema(table), all).map_err(arrow_fault)
+}
+
+/// Inserted and updated rows in the order in which the statement gave them.
+fn in_order(
+    table: &TableDef,
+    found: &BooleanArray,
+    fresh: &RecordBatch,
+    kept: &UInt32Array,
+    changed: &RecordBatch,
+) -> Result<RecordBatch> {
+    let both = concat_batches(&write_schema(table), [fresh, changed]).map_err(arrow_fault)?;
+    let mut order = Vec::with_capacity(both.num_rows());
+    let (mut next_fresh, mut next_found) = (0u32, 0u32);
+    for is_found in found.values() {
+        if is_found {
+            if let Ok(at) = kept.values().binary_search(&next_found) {
+                order.push((fresh.num_rows() + at) as u32);
+            }
+            next_found += 1;
+        } else {
+            order.push(next_fresh);
+            next_fresh += 1;
+        }
+    }
+    take_record_batch(&both, &UInt32Array::from(order)).map_err(arrow_fault)
+}
+

@@ -1,0 +1,104 @@
+//! Values of columns that a write leaves out.
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::Schema;
+use sqlparser::ast::{Expr, SelectItem};
+
+use super::assign::assign_value;
+use super::evaluate::{Rows, evaluate, parse_expression, run, select_of};
+use super::{arrow_fault, fold};
+use crate::catalog::{ColumnDefault, TableDef};
+use crate::exec::StatementContext;
+use crate::sql::names;
+use crate::table::value_at;
+use crate::types::{SqlType, Value};
+use crate::Result;
+
+/// `count` values of the column at `position`, for rows that do not give one.
+pub(super) async fn default_values(
+    ctx: &StatementContext,
+    table: &TableDef,
+    position: usize,
+    count: usize,
+) -> Result<Vec<Value>> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let column = &table.columns[position];
+    match &column.default {
+        None => Ok(vec![Value::Null; count]),
+        Some(ColumnDefault::Constant { value, .. }) => Ok(vec![value.clone(); count]),
+        Some(ColumnDefault::RowId) => {
+            Ok(ctx.sequences.take_row_ids(&ctx.txn, table, count).await?.map(Value::Int).collect())
+        }
+        Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. }) => {
+            let values = ctx.sequences.take_values(&ctx.txn, table, position, count).await?;
+            let settings = ctx.format_settings();
+            values.map(|value| assign_value(Value::Int(value), column, &settings)).collect()
+        }
+        Some(ColumnDefault::Expression { sql }) => {
+            let expr = parse_expression(sql)?;
+            if let Some(value) = fold(ctx, &expr)? {
+                let value = assign_value(value, column, &ctx.format_settings())?;
+                return Ok(vec![value; count]);
+            }
+            evaluate_rows(ctx, &expr, table, position, count).await
+        }
+    }
+}
+
+/// Evaluates a default once. Errors: those of the expression, 42804.
+pub(crate) async fn evaluate_default(
+    ctx: &StatementContext,
+    expr: &Expr,
+    ty: &SqlType,
+    column: &str,
+) -> Result<Value> {
+    let value = match fold(ctx, expr)? {
+        Some(value) => value,
+        None => {
+            let (columns, batch) = run(ctx, &select_of(vec![SelectItem::UnnamedExpr(expr.clone())])?).await?;
+            value_at(batch.column(0), 0, &columns[0].ty)?
+        }
+    };
+    value.assign(ty, column, &ctx.format_settings())
+}
+
+/// Whether a constant expression depends on the time of the statement.
+pub(crate) fn reads_clock(expr: &Expr) -> bool {
+    let mut found = false;
+    let _ = sqlparser::ast::visit_expressions(expr, |expr| {
+        if let Expr::Function(function) = expr {
+            let name = function.name.0.last().and_then(|part| part.as_ident()).map(names::fold);
+            let clocks = ["now", "current_timestamp", "transaction_timestamp", "localtimestamp", "current_date"];
+            found |= name.is_some_and(|name| clocks.contains(&name.as_str()));
+        }
+        std::ops::ControlFlow::<()>::Continue(())
+    });
+    found
+}
+
+/// Evaluates an expression for each of `count` rows: volatile functions differ from row to row.
+async fn evaluate_rows(
+    ctx: &StatementContext,
+    expr: &Expr,
+    table: &TableDef,
+    position: usize,
+    count: usize,
+) -> Result<Vec<Value>> {
+    let options = RecordBatchOptions::new().with_row_count(Some(count));
+    let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
+        .map_err(arrow_fault)?;
+    let rows = vec![Rows { name: "row".to_string(), batch }];
+    let evaluated = evaluate(ctx, rows, vec![SelectItem::UnnamedExpr(expr.clone())], None).await?;
+    let settings = ctx.format_settings();
+    let from = &evaluated.columns[0].ty;
+    (0..count)
+        .map(|row| {
+            let value = value_at(evaluated.batch.column(0), row, from)?;
+            assign_value(value, &table.columns[position], &settings)
+        })
+        .collect()
+}

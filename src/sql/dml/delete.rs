@@ -1,0 +1,87 @@
+//! DELETE: the rows that the condition finds are removed, a page at a time where `plan` understands the condition.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, new_null_array};
+use arrow::compute::filter_record_batch;
+use futures::TryStreamExt;
+use sqlparser::ast::{self, FromTable, TableWithJoins};
+
+use super::target::Target;
+use super::update::{access_path, first_of_each_key, query_target};
+use super::{WriteResult, arrow_fault, returning, unsupported};
+use crate::Result;
+use crate::catalog::TableDef;
+use crate::exec::StatementContext;
+use crate::exec::scan::scan_batches;
+use crate::table::{delete_rows, write_schema};
+
+/// Runs DELETE.
+pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Result<WriteResult> {
+    let target = Target::of_factor(ctx, target_of(delete)?)?;
+    let items = delete.returning.as_deref();
+    let using = delete.using.as_deref().unwrap_or_default();
+    let path = match using {
+        [] => access_path(ctx, &target, delete.selection.as_ref())?,
+        _ => None,
+    };
+    let mut deleted = 0;
+    let mut rows = Vec::new();
+    match path {
+        Some(path) => {
+            let projection = columns_needed(&target.table, items.is_some());
+            let txn = Arc::clone(&ctx.txn);
+            let mut batches = scan_batches(txn, Arc::new(path), projection.clone(), None, Arc::default());
+            while let Some(batch) = batches.try_next().await? {
+                let whole = widen(&target.table, &projection, &batch)?;
+                delete_rows(&ctx.txn, &target.table, &whole, ctx.settings.limits).await?;
+                deleted += whole.num_rows();
+                if items.is_some() {
+                    rows.push(whole);
+                }
+            }
+        }
+        None => {
+            let (mut found, ..) =
+                query_target(ctx, &target, Vec::new(), using, delete.selection.as_ref()).await?;
+            if !using.is_empty() {
+                let first = first_of_each_key(ctx, &target.table, &found)?;
+                found = filter_record_batch(&found, &first).map_err(arrow_fault)?;
+            }
+            delete_rows(&ctx.txn, &target.table, &found, ctx.settings.limits).await?;
+            deleted += found.num_rows();
+            rows.push(found);
+        }
+    }
+    returning::result(ctx, &target, items, rows, format!("DELETE {deleted}")).await
+}
+
+/// The table of DELETE FROM. Errors: 0A000 for MySQL's forms.
+pub(super) fn target_of(delete: &ast::Delete) -> Result<&TableWithJoins> {
+    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+    match from.as_slice() {
+        [table] if delete.tables.is_empty() && delete.order_by.is_empty() && delete.limit.is_none() => Ok(table),
+        _ => Err(unsupported("this form of DELETE", Some("Use DELETE FROM table [USING ...] WHERE ...."))),
+    }
+}
+
+/// Positions of the columns that must be read: those of keys, or all when they are returned.
+fn columns_needed(table: &TableDef, returned: bool) -> Vec<usize> {
+    if returned {
+        return (0..table.columns.len()).collect();
+    }
+    let keys = std::iter::once(&table.primary_key).chain(table.kept_indexes());
+    let ids: Vec<_> = keys.flat_map(|key| key.columns.iter().map(|column| column.column)).collect();
+    (0..table.columns.len()).filter(|&at| ids.contains(&table.columns[at].id)).collect()
+}
+
+/// The batch with NULLs in the columns that were not read.
+fn widen(table: &TableDef, projection: &[usize], batch: &RecordBatch) -> Result<RecordBatch> {
+    let columns = table.columns.iter().enumerate().map(|(at, column)| -> ArrayRef {
+        match projection.iter().position(|&read| read == at) {
+            Some(read) => Arc::clone(batch.column(read)),
+            None => new_null_array(&column.ty.arrow_type(), batch.num_rows()),
+        }
+    });
+    RecordBatch::try_new(write_schema(table), columns.collect()).map_err(arrow_fault)
+}

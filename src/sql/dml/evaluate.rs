@@ -1,0 +1,162 @@
+//! Expressions of a write, evaluated by `sql::query` over rows in memory: RETURNING, SET, ON CONFLICT, defaults.
+//!
+//! The rows become relations of the query that have no name in the catalog; each has a column `#` that counts them, so
+//! that results come back in the order of the rows whatever the plan does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
+use arrow::compute::{concat_batches, sort_to_indices, take_record_batch};
+use arrow::datatypes::{Field, Int64Type, Schema};
+use futures::TryStreamExt;
+use sqlparser::ast::{self, Expr, Ident, Query, SelectItem, SetExpr};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::Parser;
+
+use super::arrow_fault;
+use crate::exec::{OutputColumn, StatementContext};
+use crate::sql::query;
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// The column that counts the rows of a relation in memory.
+const ORDINAL: &str = "#";
+
+/// Rows that a query may read under a name.
+pub(super) struct Rows {
+    /// The name expressions know them by.
+    pub(super) name: String,
+    /// Their columns; several relations of one query have equally many rows, which belong together.
+    pub(super) batch: RecordBatch,
+}
+
+/// What a query over rows gave.
+pub(super) struct Evaluated {
+    /// Which rows (those that the condition kept), rising.
+    pub(super) ordinals: Vec<usize>,
+    /// The columns of `batch`.
+    pub(super) columns: Vec<OutputColumn>,
+    /// One row a row of `ordinals`.
+    pub(super) batch: RecordBatch,
+}
+
+/// Evaluates a select list for every row that satisfies the condition.
+pub(super) async fn evaluate(
+    ctx: &StatementContext,
+    relations: Vec<Rows>,
+    items: Vec<SelectItem>,
+    selection: Option<&Expr>,
+) -> Result<Evaluated> {
+    let (ctx, query) = over_rows(ctx, relations, items, selection)?;
+    let (columns, batch) = run(&ctx, &query).await?;
+    let sorted = sort_to_indices(batch.column(0), None, None).map_err(arrow_fault)?;
+    let batch = take_record_batch(&batch, &sorted).map_err(arrow_fault)?;
+    let ordinals = batch.column(0).as_primitive::<Int64Type>().values().iter().map(|at| *at as usize).collect();
+    let output: Vec<usize> = (1..batch.num_columns()).collect();
+    Ok(Evaluated {
+        ordinals,
+        columns: columns.into_iter().skip(1).collect(),
+        batch: batch.project(&output).map_err(arrow_fault)?,
+    })
+}
+
+/// The columns that a select list over rows would give, and the types of the parameters in it.
+pub(super) async fn plan(
+    ctx: &StatementContext,
+    relations: Vec<Rows>,
+    items: Vec<SelectItem>,
+    selection: Option<&Expr>,
+    parameters: &[Option<SqlType>],
+) -> Result<(Vec<OutputColumn>, Vec<SqlType>)> {
+    let (ctx, query) = over_rows(ctx, relations, items, selection)?;
+    let planned = query::plan_query(&ctx, &query, parameters).await?;
+    Ok((planned.columns.into_iter().skip(1).collect(), planned.parameters))
+}
+
+/// Runs a query and collects its rows into one batch.
+pub(super) async fn run(ctx: &StatementContext, query: &Query) -> Result<(Vec<OutputColumn>, RecordBatch)> {
+    let planned = query::plan_query(ctx, query, &super::super::known_types(ctx)).await?;
+    let batches: Vec<RecordBatch> = query::run_query(ctx, &planned).await?.try_collect().await?;
+    let schema = match batches.first() {
+        Some(batch) => batch.schema(),
+        None => Arc::new(Schema::new(
+            planned.columns.iter().map(|column| column.ty.field(&column.name, true)).collect::<Vec<_>>(),
+        )),
+    };
+    Ok((planned.columns, concat_batches(&schema, &batches).map_err(arrow_fault)?))
+}
+
+/// `SELECT items`.
+pub(crate) fn select_of(items: Vec<SelectItem>) -> Result<Query> {
+    with_select("SELECT 1", items, None)
+}
+
+/// Reads an expression that the catalog keeps as text. Errors: `Corrupt`.
+pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
+    let parsed = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).and_then(|mut parser| parser.parse_expr());
+    parsed.map_err(|error| Error::Corrupt { what: format!("expression {sql}"), reason: error.to_string() })
+}
+
+/// A query written as text, with its select list and condition put in.
+pub(super) fn with_select(text: &str, items: Vec<SelectItem>, selection: Option<&Expr>) -> Result<Query> {
+    let fault = || Error::internal(format!("no SELECT: {text}"));
+    let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, text).map_err(|_| fault())?;
+    let Some(ast::Statement::Query(mut query)) = statements.pop() else { return Err(fault()) };
+    let SetExpr::Select(select) = query.body.as_mut() else { return Err(fault()) };
+    select.projection = items;
+    select.selection = selection.cloned();
+    Ok(*query)
+}
+
+/// An identifier in quotes.
+pub(super) fn quoted(name: &str) -> Ident {
+    Ident::with_quote('"', name)
+}
+
+/// `"relation"."column"`.
+pub(super) fn column_of(relation: &str, column: &str) -> Expr {
+    Expr::CompoundIdentifier(vec![quoted(relation), quoted(column)])
+}
+
+/// The query `SELECT #, items FROM rows …` and the context in which the rows have names.
+fn over_rows(
+    ctx: &StatementContext,
+    relations: Vec<Rows>,
+    items: Vec<SelectItem>,
+    selection: Option<&Expr>,
+) -> Result<(StatementContext, Query)> {
+    let mut text = "SELECT 1 FROM ".to_string();
+    let mut transient = BTreeMap::new();
+    let mut first: Option<String> = None;
+    for (number, Rows { name, batch }) in relations.into_iter().enumerate() {
+        let relation = format!("#{number}");
+        let join = match &first {
+            None => format!("{} AS {}", quoted(&relation), quoted(&name)),
+            Some(first) => format!(
+                " JOIN {} AS {} ON {} = {}",
+                quoted(&relation),
+                quoted(&name),
+                column_of(first, ORDINAL),
+                column_of(&name, ORDINAL)
+            ),
+        };
+        text.push_str(&join);
+        transient.insert(relation, counted(&batch)?);
+        first.get_or_insert(name);
+    }
+    let first = first.ok_or_else(|| Error::internal("no rows to evaluate over"))?;
+    let mut all_items = vec![SelectItem::UnnamedExpr(column_of(&first, ORDINAL))];
+    all_items.extend(items);
+    let query = with_select(&text, all_items, selection)?;
+    Ok((StatementContext { transient: Arc::new(transient), ..ctx.clone() }, query))
+}
+
+/// The batch with the column that counts its rows.
+fn counted(batch: &RecordBatch) -> Result<RecordBatch> {
+    let mut fields: Vec<Arc<Field>> = batch.schema().fields().iter().cloned().collect();
+    fields.push(Arc::new(SqlType::Int8.field(ORDINAL, false)));
+    let counter: ArrayRef = Arc::new(Int64Array::from_iter_values(0..batch.num_rows() as i64));
+    let columns = batch.columns().iter().cloned().chain([counter]).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(arrow_fault)
+}

@@ -1,0 +1,316 @@
+//! INSERT and UPSERT: the source's rows, filled up with defaults, written as the statement says.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow::compute::{concat_batches, filter_record_batch};
+use futures::TryStreamExt;
+use sqlparser::ast::{self, OnInsert, Query, SelectItem, SetExpr, TableObject, Visit, Visitor};
+
+use super::assign::assign_array;
+use super::conflict::{self, OnConflict};
+use super::default::default_values;
+use super::target::{Target, column_name, dynamic_type_of};
+use super::values::{self, Cell};
+use super::{WriteResult, arrow_fault, returning, unsupported};
+use crate::catalog::{NewDynamicColumn, TableDef};
+use crate::codec::row::ColumnBuilder;
+use crate::error::StatementFault;
+use crate::exec::StatementContext;
+use crate::sql::query::{self, PlannedQuery};
+use crate::table::{get_rows, insert_missing_rows, insert_rows, upsert_rows, write_schema};
+
+use crate::{Error, Result};
+
+/// Runs INSERT or UPSERT.
+pub(super) async fn execute(ctx: &StatementContext, insert: &ast::Insert, upsert: bool) -> Result<WriteResult> {
+    check_supported(insert)?;
+    let (target, names) = target_of(ctx, insert)?;
+    let mut writer = Writer { ctx, target, mode: Mode::Insert, returning: insert.returning.as_deref(), written: 0, rows: Vec::new() };
+    writer.mode = match (&insert.on, upsert) {
+        (None, false) => Mode::Insert,
+        (None, true) => Mode::Upsert,
+        (Some(_), true) => return Err(syntax("UPSERT takes no ON CONFLICT clause")),
+        (Some(on), false) => Mode::OnConflict(conflict::read(&writer.target, on)?),
+    };
+    let listed = !insert.columns.is_empty();
+    match insert.source.as_deref() {
+        None => writer.write_defaults().await?,
+        Some(source) => match plain_values(source) {
+            Some(rows) => {
+                let rows = rows.iter().map(|row| row.content.as_slice());
+                let cells = values::read(ctx, rows, names.len(), !listed).await?;
+                writer.write_cells(cells, &names).await?;
+            }
+            None => {
+                let planned = query::plan_query(ctx, source, &super::super::known_types(ctx)).await?;
+                writer.write_query(source, &planned, &names, !listed).await?;
+            }
+        },
+    }
+    writer.finish().await
+}
+
+/// Inserts a query's rows into all columns of a new table; answers how many.
+pub(crate) async fn insert_query(
+    ctx: &StatementContext,
+    table: &Arc<TableDef>,
+    planned: &PlannedQuery,
+) -> Result<u64> {
+    let target = Target { table: Arc::clone(table), alias: None };
+    let positions: Vec<usize> = visible_positions(table);
+    let mut writer = Writer { ctx, target, mode: Mode::Insert, returning: None, written: 0, rows: Vec::new() };
+    let mut stream = query::run_query(ctx, planned).await?;
+    while let Some(batch) = stream.try_next().await? {
+        writer.write_query_batch(&batch, planned, &positions).await?;
+    }
+    Ok(writer.written)
+}
+
+/// The table of an INSERT and the names of its columns: those listed, or all. Errors: 42P01, 42703, 42701.
+pub(super) fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<(Target, Vec<String>)> {
+    let TableObject::TableName(name) = &insert.table else {
+        return Err(unsupported(format!("INSERT INTO {}", insert.table), None));
+    };
+    let target = Target::find(ctx, name, insert.table_alias.as_ref().map(|alias| &alias.alias))?;
+    if insert.columns.is_empty() {
+        let names = target.table.visible_columns().map(|column| column.name.clone()).collect();
+        return Ok((target, names));
+    }
+    let mut names: Vec<String> = Vec::with_capacity(insert.columns.len());
+    for column in &insert.columns {
+        let name = column_name(column)?;
+        target.column(&name)?;
+        if names.contains(&name) {
+            return Err(Error::DuplicateColumn { name });
+        }
+        names.push(name);
+    }
+    Ok((target, names))
+}
+
+/// The rows of a source that is VALUES and nothing else.
+pub(super) fn plain_values(source: &Query) -> Option<&[ast::Parens<Vec<ast::Expr>>]> {
+    match source.body.as_ref() {
+        SetExpr::Values(values)
+            if source.with.is_none()
+                && source.order_by.is_none()
+                && source.limit_clause.is_none()
+                && source.fetch.is_none() =>
+        {
+            Some(&values.rows)
+        }
+        _ => None,
+    }
+}
+
+fn check_supported(insert: &ast::Insert) -> Result<()> {
+    if insert.or.is_some() || insert.ignore || insert.replace_into || !insert.assignments.is_empty() {
+        return Err(unsupported("this form of INSERT", Some("Use INSERT INTO ... VALUES, ON CONFLICT or UPSERT.")));
+    }
+    if let Some(OnInsert::DuplicateKeyUpdate(_)) = &insert.on {
+        return Err(unsupported("ON DUPLICATE KEY UPDATE", Some("Use ON CONFLICT (...) DO UPDATE SET ....")));
+    }
+    Ok(())
+}
+
+/// What is done with a row whose key is there already.
+enum Mode<'a> {
+    /// 23505.
+    Insert,
+    /// The columns named are overwritten.
+    Upsert,
+    /// As the clause says.
+    OnConflict(OnConflict<'a>),
+}
+
+/// Writes batches of rows and keeps what RETURNING shows.
+struct Writer<'a> {
+    ctx: &'a StatementContext,
+    target: Target,
+    mode: Mode<'a>,
+    returning: Option<&'a [SelectItem]>,
+    written: u64,
+    /// Rows written, whole, when there is a RETURNING.
+    rows: Vec<RecordBatch>,
+}
+
+impl Writer<'_> {
+    /// DEFAULT VALUES.
+    async fn write_defaults(&mut self) -> Result<()> {
+        self.write(Vec::new(), 1).await
+    }
+
+    /// Rows of VALUES into the columns of these names.
+    async fn write_cells(&mut self, mut cells: Vec<Vec<Cell>>, names: &[String]) -> Result<()> {
+        let width = cells.first().map_or(0, Vec::len);
+        let names = &names[..width];
+        let new = names
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| self.target.table.column_index(name).is_none())
+            .filter_map(|(at, name)| values::dynamic_column(&cells, at, name));
+        let new: Vec<_> = new.collect();
+        self.target.add_columns(self.ctx, new)?;
+        let mut given = Vec::with_capacity(width);
+        for (at, name) in names.iter().enumerate() {
+            // A dynamic column that is given nothing but NULL is not added.
+            if let Some(position) = self.target.table.column_index(name) {
+                let array = values::column_array(self.ctx, &self.target, &mut cells, at, position).await?;
+                given.push((position, array));
+            }
+        }
+        self.write(given, cells.len()).await
+    }
+
+    /// The rows of a query into the columns of these names.
+    async fn write_query(
+        &mut self,
+        source: &Query,
+        planned: &PlannedQuery,
+        names: &[String],
+        short: bool,
+    ) -> Result<()> {
+        values::check_width(planned.columns.len(), names.len(), short)?;
+        let names = &names[..planned.columns.len()];
+        let missing = names.iter().zip(&planned.columns);
+        let missing = missing.filter(|(name, _)| self.target.table.column_index(name).is_none());
+        let new = missing
+            .filter_map(|(name, output)| {
+                Some(NewDynamicColumn { name: name.clone(), ty: dynamic_type_of(&output.ty)? })
+            })
+            .collect();
+        self.target.add_columns(self.ctx, new)?;
+        let positions: Vec<usize> =
+            names.iter().map(|name| self.target.table.column_index(name).unwrap_or(usize::MAX)).collect();
+        for &position in positions.iter().filter(|position| **position != usize::MAX) {
+            values::check_not_generated(&self.target, position)?;
+        }
+        let mut stream = query::run_query(self.ctx, planned).await?;
+        // Rows must be read before the first is written when the query reads the table it writes to, and kept together
+        // when a key that comes twice is an error of the statement.
+        if reads_table(self.ctx, source, &self.target.table) || matches!(&self.mode, Mode::OnConflict(_)) {
+            let batches: Vec<RecordBatch> = stream.try_collect().await?;
+            if let Some(first) = batches.first() {
+                let batch = concat_batches(&first.schema(), &batches).map_err(arrow_fault)?;
+                self.write_query_batch(&batch, planned, &positions).await?;
+            }
+            return Ok(());
+        }
+        while let Some(batch) = stream.try_next().await? {
+            self.write_query_batch(&batch, planned, &positions).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_query_batch(
+        &mut self,
+        batch: &RecordBatch,
+        planned: &PlannedQuery,
+        positions: &[usize],
+    ) -> Result<()> {
+        let settings = self.ctx.format_settings();
+        let mut given = Vec::with_capacity(positions.len());
+        for ((array, output), &position) in batch.columns().iter().zip(&planned.columns).zip(positions) {
+            if let Some(column) = self.target.table.columns.get(position) {
+                given.push((position, assign_array(array, &output.ty, column, &settings)?));
+            }
+        }
+        self.write(given, batch.num_rows()).await
+    }
+
+    /// Fills the rows up with defaults and writes them.
+    async fn write(&mut self, given: Vec<(usize, ArrayRef)>, count: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let table = Arc::clone(&self.target.table);
+        let mut named = vec![false; table.columns.len()];
+        let mut columns: Vec<Option<ArrayRef>> = vec![None; table.columns.len()];
+        for (position, array) in given {
+            named[position] = true;
+            columns[position] = Some(array);
+        }
+        let mut filled = Vec::with_capacity(columns.len());
+        for (position, array) in columns.into_iter().enumerate() {
+            filled.push(match array {
+                Some(array) => array,
+                None => default_array(self.ctx, &table, position, count).await?,
+            });
+        }
+        let batch = RecordBatch::try_new(write_schema(&table), filled).map_err(arrow_fault)?;
+        self.write_batch(&table, batch, &named).await
+    }
+
+    async fn write_batch(&mut self, table: &TableDef, batch: RecordBatch, named: &[bool]) -> Result<()> {
+        let (txn, limits) = (&self.ctx.txn, self.ctx.settings.limits);
+        let written = match &self.mode {
+            Mode::Insert => {
+                insert_rows(txn, table, &batch, limits).await?;
+                batch
+            }
+            Mode::Upsert => {
+                upsert_rows(txn, table, &batch, named, limits).await?;
+                if self.returning.is_some() { get_rows(txn, table, &batch, limits).await?.1 } else { batch }
+            }
+            Mode::OnConflict(OnConflict::DoNothing(conflicts)) => {
+                let inserted = insert_missing_rows(txn, table, &batch, *conflicts, limits).await?;
+                filter_record_batch(&batch, &BooleanArray::from(inserted)).map_err(arrow_fault)?
+            }
+            Mode::OnConflict(OnConflict::DoUpdate(update)) => {
+                conflict::insert_or_update(self.ctx, &self.target, &batch, update).await?
+            }
+        };
+        self.written += written.num_rows() as u64;
+        if self.returning.is_some() {
+            self.rows.push(written);
+        }
+        Ok(())
+    }
+
+    async fn finish(self) -> Result<WriteResult> {
+        let tag = format!("INSERT 0 {}", self.written);
+        returning::result(self.ctx, &self.target, self.returning, self.rows, tag).await
+    }
+}
+
+/// An array of the column's defaults.
+async fn default_array(ctx: &StatementContext, table: &TableDef, position: usize, count: usize) -> Result<ArrayRef> {
+    let column = &table.columns[position];
+    if column.default.is_none() {
+        return Ok(arrow::array::new_null_array(&column.ty.arrow_type(), count));
+    }
+    let mut builder = ColumnBuilder::new(&column.ty, count);
+    default_values(ctx, table, position, count).await?.iter().for_each(|value| builder.append_value(value));
+    Ok(builder.finish())
+}
+
+/// Positions of the columns that `*` shows.
+pub(super) fn visible_positions(table: &TableDef) -> Vec<usize> {
+    (0..table.columns.len()).filter(|&at| !table.columns[at].hidden).collect()
+}
+
+/// Whether a query names the table, or a view (which may read it).
+fn reads_table(ctx: &StatementContext, query: &Query, table: &TableDef) -> bool {
+    struct Reads<'a>(&'a StatementContext, u32);
+    impl Visitor for Reads<'_> {
+        type Break = ();
+        fn pre_visit_relation(&mut self, name: &ast::ObjectName) -> std::ops::ControlFlow<()> {
+            let found = crate::sql::names::relation_name(name).ok().and_then(|(schema, name)| {
+                self.0.catalog.get_relation(schema.as_deref(), &name, &self.0.settings.search_path)
+            });
+            match found {
+                Some(relation) if relation.oid() == self.1 || relation.get_table().is_none() => {
+                    std::ops::ControlFlow::Break(())
+                }
+                _ => std::ops::ControlFlow::Continue(()),
+            }
+        }
+    }
+    query.visit(&mut Reads(ctx, table.oid)).is_break()
+}
+
+fn syntax(message: &str) -> Error {
+    Error::InvalidStatement { state: StatementFault::Syntax, message: message.to_string(), hint: None }
+}
+

@@ -1,0 +1,86 @@
+//! INSERT, UPSERT, UPDATE, DELETE with ON CONFLICT and RETURNING. Called by `sql::execute`; commits nothing.
+//!
+//! Constants go straight into Arrow columns and conditions that `plan` understands straight to an access path; what is
+//! left (expressions, subqueries, joins) is a query by `sql::query` over rows in memory ([`evaluate`]). On an error
+//! nothing of the statement stays in the transaction.
+
+mod assign;
+mod conflict;
+mod default;
+mod delete;
+mod describe;
+mod evaluate;
+mod insert;
+mod returning;
+mod target;
+mod update;
+mod values;
+
+use arrow::array::RecordBatch;
+use sqlparser::ast;
+
+use super::Statement;
+use super::constant::ConstantContext;
+use crate::exec::{OutputColumn, StatementContext};
+use crate::types::Value;
+use crate::{Error, Result};
+
+pub(crate) use default::{evaluate_default, reads_clock};
+pub use describe::describe;
+pub(crate) use evaluate::{parse_expression, select_of};
+pub(crate) use insert::insert_query;
+
+/// What a write did.
+#[derive(Debug)]
+pub struct WriteResult {
+    /// `INSERT 0 3`, `UPDATE 2`, `DELETE 1`.
+    pub tag: String,
+    /// RETURNING's columns; empty without RETURNING.
+    pub columns: Vec<OutputColumn>,
+    /// RETURNING's rows.
+    pub batches: Vec<RecordBatch>,
+}
+
+/// Runs a write inside the transaction (the caller commits).
+pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<WriteResult> {
+    let savepoint = ctx.txn.savepoint();
+    let result = match &statement.ast {
+        ast::Statement::Insert(insert) => insert::execute(ctx, insert, statement.upsert).await,
+        ast::Statement::Update(update) => update::execute(ctx, update).await,
+        ast::Statement::Delete(delete) => delete::execute(ctx, delete).await,
+        other => Err(Error::internal(format!("not a write: {other}"))),
+    };
+    if result.is_err() {
+        ctx.txn.rollback_to(savepoint);
+    }
+    result
+}
+
+/// The value of a constant expression, parameters put in; `None` when it is no constant.
+pub(crate) fn fold(ctx: &StatementContext, expr: &ast::Expr) -> Result<Option<Value>> {
+    let constants = ConstantContext {
+        parameters: &ctx.parameters,
+        time_zone: ctx.settings.time_zone,
+        now_us: ctx.transaction_time_us,
+    };
+    constants.fold(expr)
+}
+
+/// Whether the expression is the word DEFAULT.
+fn is_default(expr: &ast::Expr) -> bool {
+    matches!(expr, ast::Expr::Identifier(ident)
+        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}
+
+/// 0A000.
+fn unsupported(feature: impl Into<String>, hint: Option<&str>) -> Error {
+    Error::FeatureNotSupported { feature: feature.into(), hint: hint.map(str::to_string) }
+}
+
+/// Arrow refused a batch we built ourselves: a bug in us.
+fn arrow_fault(error: arrow::error::ArrowError) -> Error {
+    Error::internal(format!("arrow: {error}"))
+}
+
+#[cfg(test)]
+mod tests;

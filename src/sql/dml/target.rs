@@ -1,0 +1,127 @@
+//! The table a write goes to, the columns it names, and the dynamic columns it adds.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{Ident, ObjectName, TableFactor, TableWithJoins};
+
+use super::unsupported;
+use crate::catalog::{CatalogWriter, NewDynamicColumn, Relation, TableDef, is_system_schema, nearest_name};
+use crate::exec::StatementContext;
+use crate::sql::names;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// The table of a write, as the statement names it.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    /// The table; replaced when the write adds columns.
+    pub(super) table: Arc<TableDef>,
+    /// The alias, if it has one.
+    pub(super) alias: Option<String>,
+}
+
+impl Target {
+    /// The table of this name. Errors: 42P01, 42809 for a view.
+    pub(super) fn find(ctx: &StatementContext, name: &ObjectName, alias: Option<&Ident>) -> Result<Target> {
+        let (schema, name) = names::relation_name(name)?;
+        if let Some(schema) = schema.as_deref().filter(|schema| is_system_schema(schema)) {
+            return Err(Error::NotAllowed { message: format!("\"{schema}.{name}\" is a system catalog") });
+        }
+        match ctx.catalog.relation(schema.as_deref(), &name, &ctx.settings.search_path)? {
+            Relation::Table(table) => {
+                Ok(Target { table: Arc::clone(table), alias: alias.map(names::fold) })
+            }
+            Relation::View(view) => Err(unsupported(
+                format!("a write to view \"{}\"", view.name),
+                Some("Write to the table that the view reads."),
+            )),
+        }
+    }
+
+    /// The table that UPDATE or DELETE FROM names. Errors: as `find`, 0A000 for anything but a table.
+    pub(super) fn of_factor(ctx: &StatementContext, table: &TableWithJoins) -> Result<Target> {
+        if !table.joins.is_empty() {
+            return Err(unsupported("a join as the target of a write", Some("Use FROM or USING.")));
+        }
+        match &table.relation {
+            TableFactor::Table { name, alias, args: None, .. } => {
+                Target::find(ctx, name, alias.as_ref().map(|alias| &alias.name))
+            }
+            other => Err(unsupported(format!("{other} as the target of a write"), None)),
+        }
+    }
+
+    /// The name that expressions know the table by.
+    pub(super) fn name(&self) -> &str {
+        self.alias.as_deref().unwrap_or(&self.table.name)
+    }
+
+    /// The position of a named column, or `None` for one that the write may add. Errors: 42703.
+    pub(super) fn column(&self, name: &str) -> Result<Option<usize>> {
+        match self.table.column_index(name) {
+            Some(at) => Ok(Some(at)),
+            None if self.table.options.dynamic_columns => Ok(None),
+            None => Err(self.undefined_column(name)),
+        }
+    }
+
+    /// Adds columns to the table and finds their positions.
+    pub(super) fn add_columns(&mut self, ctx: &StatementContext, new: Vec<NewDynamicColumn>) -> Result<()> {
+        if !new.is_empty() {
+            let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+            self.table = writer.add_dynamic_columns(&self.table, new)?;
+        }
+        Ok(())
+    }
+
+    fn undefined_column(&self, name: &str) -> Error {
+        let nearest = nearest_name(name, self.table.visible_columns().map(|column| column.name.as_str()));
+        let hint = match nearest {
+            Some(nearest) => format!("Perhaps you meant the column \"{nearest}\"."),
+            None => format!(
+                "Add it with ALTER TABLE {} ADD COLUMN, or let writes add columns: ALTER TABLE {} SET (dynamic_columns = true).",
+                self.table.name, self.table.name
+            ),
+        };
+        Error::UndefinedColumn {
+            name: format!("\"{name}\" of relation \"{}\"", self.table.name),
+            hint: Some(hint),
+            position: 0,
+        }
+    }
+}
+
+/// The name of a column in an INSERT list or a SET clause. Errors: 42703 for a qualified name.
+pub(super) fn column_name(name: &ObjectName) -> Result<String> {
+    match name.0.as_slice() {
+        [part] => Ok(part.as_ident().map(names::fold).unwrap_or_default()),
+        [first, ..] => Err(Error::UndefinedColumn {
+            name: format!("\"{}\"", first.as_ident().map(names::fold).unwrap_or_default()),
+            hint: Some("SET target columns cannot be qualified with the relation name.".to_string()),
+            position: 0,
+        }),
+        [] => Err(Error::internal("an empty column name")),
+    }
+}
+
+/// The type that a dynamic column gets from the first value written to it; `None` for NULL, which decides nothing.
+pub(super) fn dynamic_type_of_value(value: &Value) -> Option<SqlType> {
+    match value {
+        Value::Null => None,
+        Value::Unknown(_) => Some(SqlType::Text),
+        Value::Int(_) => Some(SqlType::Int8),
+        Value::Numeric(_) => Some(SqlType::Float8),
+        value => Some(value.natural_type()),
+    }
+}
+
+/// The same for an expression of this type.
+pub(super) fn dynamic_type_of(ty: &SqlType) -> Option<SqlType> {
+    match ty {
+        SqlType::Void => None,
+        SqlType::Unknown | SqlType::Name | SqlType::InternalChar => Some(SqlType::Text),
+        SqlType::Numeric(None) => Some(SqlType::Float8),
+        SqlType::Oid | SqlType::Regclass => Some(SqlType::Int8),
+        ty => Some(ty.clone()),
+    }
+}

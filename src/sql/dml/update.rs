@@ -1,0 +1,426 @@
+//! UPDATE: the rows that the condition finds, what SET makes of them, both written in one go.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow::compute::{concat_batches, filter_record_batch};
+use futures::TryStreamExt;
+use sqlparser::ast::{self, AssignmentTarget, Expr, SelectItem, TableWithJoins, UpdateTableFromKind};
+
+use super::assign::{assign_array, assign_value};
+use super::conflict::replace;
+use super::default::default_values;
+use super::evaluate::{Rows, column_of, evaluate, quoted, run, with_select};
+use super::returning::{self, visible_rows};
+use super::target::{Target, column_name, dynamic_type_of, dynamic_type_of_value};
+use super::{WriteResult, arrow_fault, fold, is_default, unsupported};
+use crate::catalog::{Catalog, ColumnDef, ColumnDefault, NewDynamicColumn, Relation, TableDef};
+use crate::codec::row::ColumnBuilder;
+use crate::error::StatementFault;
+use crate::exec::StatementContext;
+use crate::exec::scan::scan_batches;
+use crate::plan::{AccessPath, plan_access};
+use crate::sql::direct::plan_rules;
+use crate::sql::{predicate, query};
+use crate::table::{RowEncoder, update_rows, write_schema};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// The schema and name under which the general path finds the target with its hidden columns shown.
+const SHOWN_TARGET: (&str, &str) = ("public", "#target");
+
+/// One column of a SET clause.
+pub(super) struct Assignment<'a> {
+    /// Its position in the table.
+    pub(super) position: usize,
+    /// What it is set to.
+    pub(super) value: Assigned<'a>,
+}
+
+/// The right side of `=` in SET.
+pub(super) enum Assigned<'a> {
+    /// DEFAULT.
+    Default,
+    /// Anything else.
+    Expression(&'a Expr),
+}
+
+/// Runs UPDATE.
+pub(super) async fn execute(ctx: &StatementContext, update: &ast::Update) -> Result<WriteResult> {
+    if update.or.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
+        return Err(unsupported("ORDER BY, LIMIT or OR in UPDATE", Some("Name the rows by a condition.")));
+    }
+    let mut target = Target::of_factor(ctx, &update.table)?;
+    add_dynamic_columns(ctx, &mut target, update).await?;
+    let assignments = read_assignments(&target, &update.assignments)?;
+    check_not_generated(&target, &assignments)?;
+    let returning = update.returning.as_deref();
+    let from = from_tables(update);
+    let path = match from {
+        [] => access_path(ctx, &target, update.selection.as_ref())?,
+        _ => None,
+    };
+    let constants = constant_values(ctx, &target, &assignments)?;
+    let keys_stay = !changes_keys(&target.table, &assignments);
+    let mut updated = 0;
+    let mut rows = Vec::new();
+    match (path, constants) {
+        // Nothing that is read depends on what is written: a page at a time.
+        (Some(path), Some(constants)) if keys_stay => {
+            let all = (0..target.table.columns.len()).collect();
+            let mut batches = scan_batches(Arc::clone(&ctx.txn), Arc::new(path), all, None, Arc::default());
+            while let Some(old) = batches.try_next().await? {
+                let columns = constant_columns(&target.table, &constants, old.num_rows());
+                let new = replace(&target.table, &old, columns)?;
+                update_rows(&ctx.txn, &target.table, &old, &new, ctx.settings.limits).await?;
+                updated += new.num_rows();
+                if returning.is_some() {
+                    rows.push(new);
+                }
+            }
+        }
+        (path, _) => {
+            let (old, new) = match path {
+                Some(path) => {
+                    let old = all_rows(ctx, &target.table, path).await?;
+                    let new = changed_rows(ctx, &target, &old, &assignments).await?;
+                    (old, new)
+                }
+                None => queried_rows(ctx, &target, &assignments, from, update.selection.as_ref()).await?,
+            };
+            if new.num_rows() > 0 {
+                update_rows(&ctx.txn, &target.table, &old, &new, ctx.settings.limits).await?;
+            }
+            updated += new.num_rows();
+            rows.push(new);
+        }
+    }
+    returning::result(ctx, &target, returning, rows, format!("UPDATE {updated}")).await
+}
+
+impl<'a> Assignment<'a> {
+    /// Its expression, unless it is DEFAULT.
+    pub(super) fn expression(&self) -> Option<Expr> {
+        match self.value {
+            Assigned::Default => None,
+            Assigned::Expression(expr) => Some(expr.clone()),
+        }
+    }
+
+    /// Defaults for `count` rows.
+    pub(super) async fn default_array(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        count: usize,
+    ) -> Result<ArrayRef> {
+        let mut builder = ColumnBuilder::new(&table.columns[self.position].ty, count);
+        let values = default_values(ctx, table, self.position, count).await?;
+        values.iter().for_each(|value| builder.append_value(value));
+        Ok(builder.finish())
+    }
+}
+
+/// Reads a SET clause. Columns of a dynamic table that do not exist by now are set to nothing but NULL, and left out.
+/// Errors: 42703, 42601 for a column set twice.
+pub(super) fn read_assignments<'a>(
+    target: &Target,
+    assignments: &'a [ast::Assignment],
+) -> Result<Vec<Assignment<'a>>> {
+    let mut read: Vec<Assignment<'a>> = Vec::with_capacity(assignments.len());
+    for (name, expr) in pairs(assignments)? {
+        let Some(position) = target.column(&name)? else { continue };
+        if read.iter().any(|known| known.position == position) {
+            return Err(Error::InvalidStatement {
+                state: StatementFault::Syntax,
+                message: format!("multiple assignments to same column \"{name}\""),
+                hint: None,
+            });
+        }
+        let value = if is_default(expr) { Assigned::Default } else { Assigned::Expression(expr) };
+        read.push(Assignment { position, value });
+    }
+    Ok(read)
+}
+
+/// Column names with their expressions; `(a, b) = (1, 2)` taken apart.
+pub(super) fn pairs(assignments: &[ast::Assignment]) -> Result<Vec<(String, &Expr)>> {
+    let mut pairs = Vec::with_capacity(assignments.len());
+    for assignment in assignments {
+        match (&assignment.target, &assignment.value) {
+            (AssignmentTarget::ColumnName(name), expr) => pairs.push((column_name(name)?, expr)),
+            (AssignmentTarget::Tuple(names), Expr::Tuple(exprs)) if names.len() == exprs.len() => {
+                for (name, expr) in names.iter().zip(exprs) {
+                    pairs.push((column_name(name)?, expr));
+                }
+            }
+            (AssignmentTarget::Tuple(names), Expr::Nested(expr)) if names.len() == 1 => {
+                pairs.push((column_name(&names[0])?, expr));
+            }
+            (AssignmentTarget::Tuple(_), Expr::Tuple(_)) => {
+                return Err(Error::InvalidStatement {
+                    state: StatementFault::Syntax,
+                    message: "number of columns does not match number of values".to_string(),
+                    hint: None,
+                });
+            }
+            (AssignmentTarget::Tuple(_), other) => {
+                return Err(unsupported(
+                    format!("SET (columns) = {other}"),
+                    Some("Set each column by an expression of its own."),
+                ));
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+/// How to reach the rows of the target that satisfy the condition; `None` when `plan` does not understand it.
+/// Errors: 42703, 53400, 54000, those of constants.
+pub(super) fn access_path(
+    ctx: &StatementContext,
+    target: &Target,
+    selection: Option<&Expr>,
+) -> Result<Option<AccessPath>> {
+    let table = &target.table;
+    let condition = selection.map(|expr| predicate::from_ast(expr, table, target.alias.as_deref(), ctx)).transpose()?;
+    if condition.as_ref().is_some_and(|condition| condition.has_opaque()) {
+        return Ok(None);
+    }
+    plan_access(table, condition.as_ref(), &plan_rules(ctx, table)).map(Some)
+}
+
+/// All rows of an access path, whole.
+async fn all_rows(ctx: &StatementContext, table: &TableDef, path: AccessPath) -> Result<RecordBatch> {
+    let all = (0..table.columns.len()).collect();
+    let batches = scan_batches(Arc::clone(&ctx.txn), Arc::new(path), all, None, Arc::default());
+    let batches: Vec<RecordBatch> = batches.try_collect().await?;
+    in_write_schema(table, &batches)
+}
+
+fn in_write_schema(table: &TableDef, batches: &[RecordBatch]) -> Result<RecordBatch> {
+    let schema = write_schema(table);
+    let batches = batches.iter().map(|batch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec()));
+    let batches = batches.collect::<Result<Vec<_>, _>>().map_err(arrow_fault)?;
+    concat_batches(&schema, &batches).map_err(arrow_fault)
+}
+
+/// What the assignments make of rows in memory.
+async fn changed_rows(
+    ctx: &StatementContext,
+    target: &Target,
+    old: &RecordBatch,
+    assignments: &[Assignment<'_>],
+) -> Result<RecordBatch> {
+    let rows: Rows = visible_rows(target, old)?;
+    let items: Vec<_> =
+        assignments.iter().filter_map(Assignment::expression).map(SelectItem::UnnamedExpr).collect();
+    let values = match items.is_empty() || old.num_rows() == 0 {
+        true => Vec::new(),
+        false => {
+            let evaluated = evaluate(ctx, vec![rows], items, None).await?;
+            let types = evaluated.columns.into_iter().map(|column| column.ty);
+            types.zip(evaluated.batch.columns().to_vec()).collect()
+        }
+    };
+    if old.num_rows() == 0 {
+        return Ok(old.clone());
+    }
+    assigned(ctx, target, old, assignments, values).await
+}
+
+/// Puts the values of the SET expressions (types and arrays, in their order) and defaults into the rows.
+async fn assigned(
+    ctx: &StatementContext,
+    target: &Target,
+    old: &RecordBatch,
+    assignments: &[Assignment<'_>],
+    values: Vec<(SqlType, ArrayRef)>,
+) -> Result<RecordBatch> {
+    let settings = ctx.format_settings();
+    let mut values = values.into_iter();
+    let mut columns = Vec::with_capacity(assignments.len());
+    for assignment in assignments {
+        let column = &target.table.columns[assignment.position];
+        let array = match assignment.value {
+            Assigned::Default => assignment.default_array(ctx, &target.table, old.num_rows()).await?,
+            Assigned::Expression(_) => {
+                let (ty, array) = values.next().ok_or_else(|| Error::internal("a SET expression is missing"))?;
+                assign_array(&array, &ty, column, &settings)?
+            }
+        };
+        columns.push((assignment.position, array));
+    }
+    replace(&target.table, old, columns)
+}
+
+/// The rows that a general query finds, and what the assignments make of them.
+async fn queried_rows(
+    ctx: &StatementContext,
+    target: &Target,
+    assignments: &[Assignment<'_>],
+    from: &[TableWithJoins],
+    selection: Option<&Expr>,
+) -> Result<(RecordBatch, RecordBatch)> {
+    let expressions = assignments.iter().filter_map(Assignment::expression).collect();
+    let (mut old, mut types, mut arrays) = query_target(ctx, target, expressions, from, selection).await?;
+    if !from.is_empty() {
+        // A row that joins with several is updated once, by any of them.
+        let first = first_of_each_key(ctx, &target.table, &old)?;
+        old = filter_record_batch(&old, &first).map_err(arrow_fault)?;
+        for array in &mut arrays {
+            *array = arrow::compute::filter(array, &first).map_err(arrow_fault)?;
+        }
+    }
+    let values = types.drain(..).zip(arrays).collect();
+    let new = assigned(ctx, target, &old, assignments, values).await?;
+    Ok((old, new))
+}
+
+/// Runs `SELECT target.*, expressions FROM target, from WHERE selection`: whole rows of the target, then the types and
+/// arrays of the expressions.
+pub(super) async fn query_target(
+    ctx: &StatementContext,
+    target: &Target,
+    expressions: Vec<Expr>,
+    from: &[TableWithJoins],
+    selection: Option<&Expr>,
+) -> Result<(RecordBatch, Vec<SqlType>, Vec<ArrayRef>)> {
+    let (ctx, query) = target_query(ctx, target, expressions, from, selection)?;
+    let (columns, batch) = run(&ctx, &query).await?;
+    let width = target.table.columns.len();
+    let (rows, values) = batch.columns().split_at(width);
+    let old = RecordBatch::try_new(write_schema(&target.table), rows.to_vec()).map_err(arrow_fault)?;
+    let types = columns.into_iter().skip(width).map(|column| column.ty).collect();
+    Ok((old, types, values.to_vec()))
+}
+
+/// The query of [`query_target`], and the context in which it finds the target with its hidden columns shown.
+pub(super) fn target_query(
+    ctx: &StatementContext,
+    target: &Target,
+    expressions: Vec<Expr>,
+    from: &[TableWithJoins],
+    selection: Option<&Expr>,
+) -> Result<(StatementContext, ast::Query)> {
+    let mut shown = TableDef::clone(&target.table);
+    shown.columns.iter_mut().for_each(|column| column.hidden = false);
+    let columns = shown.columns.iter().map(|column| column_of(target.name(), &column.name));
+    let items = columns.chain(expressions).map(SelectItem::UnnamedExpr).collect();
+    let (schema, name) = SHOWN_TARGET;
+    let text = format!("SELECT 1 FROM {}.{} AS {}", quoted(schema), quoted(name), quoted(target.name()));
+    let mut query = with_select(&text, items, selection)?;
+    if let ast::SetExpr::Select(select) = query.body.as_mut() {
+        select.from.extend(from.iter().cloned());
+    }
+    let mut catalog = Catalog::clone(&ctx.catalog);
+    catalog.relations.insert((schema.to_string(), name.to_string()), Relation::Table(Arc::new(shown)));
+    Ok((StatementContext { catalog: Arc::new(catalog), ..ctx.clone() }, query))
+}
+
+/// Which rows are the first with their key.
+pub(super) fn first_of_each_key(
+    ctx: &StatementContext,
+    table: &TableDef,
+    rows: &RecordBatch,
+) -> Result<BooleanArray> {
+    let mut encoder = RowEncoder::new(table, ctx.settings.limits);
+    let mut keys = HashSet::with_capacity(rows.num_rows());
+    let first = (0..rows.num_rows()).map(|row| Ok(keys.insert(encoder.key(rows, row)?)));
+    Ok(BooleanArray::from(first.collect::<Result<Vec<bool>>>()?))
+}
+
+/// The assigned values by position, when all are constants.
+fn constant_values(
+    ctx: &StatementContext,
+    target: &Target,
+    assignments: &[Assignment<'_>],
+) -> Result<Option<Vec<(usize, Value)>>> {
+    let settings = ctx.format_settings();
+    let mut values = Vec::with_capacity(assignments.len());
+    for assignment in assignments {
+        let column = &target.table.columns[assignment.position];
+        let value = match assignment.value {
+            Assigned::Default => constant_default(column),
+            Assigned::Expression(expr) => {
+                fold(ctx, expr)?.map(|value| assign_value(value, column, &settings)).transpose()?
+            }
+        };
+        match value {
+            Some(value) => values.push((assignment.position, value)),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(values))
+}
+
+fn constant_default(column: &ColumnDef) -> Option<Value> {
+    match &column.default {
+        None => Some(Value::Null),
+        Some(ColumnDefault::Constant { value, .. }) => Some(value.clone()),
+        Some(_) => None,
+    }
+}
+
+fn constant_columns(table: &TableDef, constants: &[(usize, Value)], rows: usize) -> Vec<(usize, ArrayRef)> {
+    let column = |(position, value): &(usize, Value)| {
+        let mut builder = ColumnBuilder::new(&table.columns[*position].ty, rows);
+        (0..rows).for_each(|_| builder.append_value(value));
+        (*position, builder.finish())
+    };
+    constants.iter().map(column).collect()
+}
+
+/// Whether an assignment touches a column of a key whose uniqueness must be checked.
+fn changes_keys(table: &TableDef, assignments: &[Assignment<'_>]) -> bool {
+    let keys = std::iter::once(&table.primary_key).chain(table.kept_indexes());
+    let ids: HashSet<_> = keys.flat_map(|key| key.columns.iter().map(|column| column.column)).collect();
+    assignments.iter().any(|assignment| ids.contains(&table.columns[assignment.position].id))
+}
+
+/// The tables of FROM.
+pub(super) fn from_tables(update: &ast::Update) -> &[TableWithJoins] {
+    match &update.from {
+        None => &[],
+        Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => from,
+    }
+}
+
+/// Adds the columns that SET names and a dynamic table does not have yet, with the types of their expressions.
+async fn add_dynamic_columns(ctx: &StatementContext, target: &mut Target, update: &ast::Update) -> Result<()> {
+    let mut new = Vec::new();
+    for (name, expr) in pairs(&update.assignments)? {
+        if target.column(&name)?.is_some() || is_default(expr) {
+            continue;
+        }
+        let ty = match fold(ctx, expr)? {
+            Some(value) => dynamic_type_of_value(&value),
+            None => {
+                let (ctx, query) = target_query(ctx, target, vec![expr.clone()], from_tables(update), None)?;
+                let planned = query::plan_query(&ctx, &query, &super::super::known_types(&ctx)).await?;
+                planned.columns.last().and_then(|column| dynamic_type_of(&column.ty))
+            }
+        };
+        if let Some(ty) = ty {
+            new.push(NewDynamicColumn { name, ty });
+        }
+    }
+    target.add_columns(ctx, new)
+}
+
+/// Errors: 428C9 for GENERATED ALWAYS columns.
+fn check_not_generated(target: &Target, assignments: &[Assignment<'_>]) -> Result<()> {
+    for assignment in assignments {
+        let column = &target.table.columns[assignment.position];
+        let always = matches!(column.default, Some(ColumnDefault::Identity { always: true }));
+        if always && matches!(assignment.value, Assigned::Expression(_)) {
+            return Err(Error::InvalidStatement {
+                state: StatementFault::GeneratedAlways,
+                message: format!("column \"{}\" can only be updated to DEFAULT", column.name),
+                hint: None,
+            });
+        }
+    }
+    Ok(())
+}

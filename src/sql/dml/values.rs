@@ -1,0 +1,140 @@
+//! `VALUES` of an INSERT as Arrow columns, without DataFusion: constants and parameters directly, the expressions among
+//! them by one query.
+
+use arrow::array::ArrayRef;
+use sqlparser::ast::{Expr, SelectItem};
+
+use super::assign::assign_value;
+use super::default::default_values;
+use super::evaluate::{run, select_of};
+use super::target::{Target, dynamic_type_of, dynamic_type_of_value};
+use super::{fold, is_default};
+use crate::catalog::{ColumnDefault, NewDynamicColumn};
+use crate::codec::row::ColumnBuilder;
+use crate::error::StatementFault;
+use crate::exec::StatementContext;
+use crate::table::value_at;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// One cell of VALUES.
+pub(super) enum Cell {
+    /// A constant, or an expression's value.
+    Value(Value),
+    /// DEFAULT.
+    Default,
+    /// Waits to be evaluated.
+    Expression(Expr),
+}
+
+/// Reads rows of VALUES, expressions evaluated; every row has `width` cells, or fewer when `short` rows may be.
+/// Errors: 42601 for rows of other widths, those of the expressions.
+pub(super) async fn read<'a>(
+    ctx: &StatementContext,
+    rows: impl Iterator<Item = &'a [Expr]>,
+    width: usize,
+    short: bool,
+) -> Result<Vec<Vec<Cell>>> {
+    let mut cells: Vec<Vec<Cell>> = Vec::new();
+    let mut expressions = Vec::new();
+    for row in rows {
+        if cells.first().is_some_and(|first| first.len() != row.len()) {
+            return Err(syntax("VALUES lists must all be the same length"));
+        }
+        check_width(row.len(), width, short)?;
+        let read = row.iter().map(|expr| {
+            Ok(match fold(ctx, expr)? {
+                Some(value) => Cell::Value(value),
+                None if is_default(expr) => Cell::Default,
+                None => {
+                    expressions.push(SelectItem::UnnamedExpr(expr.clone()));
+                    Cell::Expression(expr.clone())
+                }
+            })
+        });
+        cells.push(read.collect::<Result<_>>()?);
+    }
+    if !expressions.is_empty() {
+        evaluate_cells(ctx, &mut cells, expressions).await?;
+    }
+    Ok(cells)
+}
+
+/// Errors: 42601 when a row has more values than columns, or fewer than the list names.
+pub(super) fn check_width(values: usize, columns: usize, short: bool) -> Result<()> {
+    if values > columns {
+        return Err(syntax("INSERT has more expressions than target columns"));
+    }
+    if values < columns && !short {
+        return Err(syntax("INSERT has more target columns than expressions"));
+    }
+    Ok(())
+}
+
+/// Evaluates the expressions of all cells in one query of one row.
+async fn evaluate_cells(ctx: &StatementContext, cells: &mut [Vec<Cell>], items: Vec<SelectItem>) -> Result<()> {
+    let (columns, batch) = run(ctx, &select_of(items)?).await?;
+    let waiting = cells.iter_mut().flatten().filter(|cell| matches!(cell, Cell::Expression(_)));
+    for ((cell, array), column) in waiting.zip(batch.columns()).zip(&columns) {
+        let value = value_at(array, 0, &column.ty)?;
+        *cell = Cell::Value(match value {
+            Value::Text(text) if column.ty == SqlType::Unknown => Value::Unknown(text),
+            value => value,
+        });
+    }
+    Ok(())
+}
+
+/// The type of the dynamic column at place `at` of the rows, from its first value; `None` when all are NULL.
+pub(super) fn dynamic_column(cells: &[Vec<Cell>], at: usize, name: &str) -> Option<NewDynamicColumn> {
+    let ty = cells.iter().find_map(|row| match row.get(at) {
+        // A bare NULL has no type; what an expression gave has its natural one.
+        Some(Cell::Value(value)) => dynamic_type_of_value(value),
+        _ => None,
+    })?;
+    Some(NewDynamicColumn { name: name.to_string(), ty: dynamic_type_of(&ty)? })
+}
+
+/// The cells at place `at` as an array of the column at `position`. Errors: those of the assignment, 428C9.
+pub(super) async fn column_array(
+    ctx: &StatementContext,
+    target: &Target,
+    cells: &mut [Vec<Cell>],
+    at: usize,
+    position: usize,
+) -> Result<ArrayRef> {
+    let column = &target.table.columns[position];
+    let defaults_wanted = cells.iter().filter(|row| matches!(row[at], Cell::Default)).count();
+    if defaults_wanted < cells.len() {
+        check_not_generated(target, position)?;
+    }
+    let mut defaults = default_values(ctx, &target.table, position, defaults_wanted).await?.into_iter();
+    let settings = ctx.format_settings();
+    let mut builder = ColumnBuilder::new(&column.ty, cells.len());
+    for row in cells {
+        let value = match std::mem::replace(&mut row[at], Cell::Default) {
+            Cell::Value(value) => assign_value(value, column, &settings)?,
+            Cell::Default => defaults.next().unwrap_or(Value::Null),
+            Cell::Expression(expr) => return Err(Error::internal(format!("{expr} was not evaluated"))),
+        };
+        builder.append_value(&value);
+    }
+    Ok(builder.finish())
+}
+
+/// Errors: 428C9 for GENERATED ALWAYS columns.
+pub(super) fn check_not_generated(target: &Target, position: usize) -> Result<()> {
+    let column = &target.table.columns[position];
+    if !matches!(column.default, Some(ColumnDefault::Identity { always: true })) {
+        return Ok(());
+    }
+    Err(Error::InvalidStatement {
+        state: StatementFault::GeneratedAlways,
+        message: format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name),
+        hint: Some("Leave the column out, or write DEFAULT.".to_string()),
+    })
+}
+
+fn syntax(message: &str) -> Error {
+    Error::InvalidStatement { state: StatementFault::Syntax, message: message.to_string(), hint: None }
+}
