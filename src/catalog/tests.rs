@@ -9,7 +9,7 @@ use crate::types::{FormatSettings, NumericSize, SqlType, Value};
 const TXN_BYTES_MAX: usize = 1 << 20;
 
 fn memory_store() -> Arc<dyn Store> {
-    Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20).unwrap())
+    Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20, None).unwrap())
 }
 
 async fn begin(store: &Arc<dyn Store>) -> Transaction {

@@ -6,6 +6,7 @@ mod comment;
 mod constant;
 pub mod ddl;
 mod direct;
+mod distinct;
 pub mod dml;
 mod explain;
 mod infer;
