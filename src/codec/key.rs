@@ -366,9 +366,29 @@ pub(super) fn read_fixed<const N: usize>(bytes: &[u8], field: &KeyField) -> Resu
     Ok(fixed)
 }
 
+/// The bytes of a text or bytea field and the field's length. They are borrowed from the field when they stand there as
+/// they are, else unescaped into `scratch`.
+#[inline]
+pub(super) fn read_text<'a>(
+    bytes: &'a [u8],
+    field: &KeyField,
+    scratch: &'a mut Vec<u8>,
+) -> Result<(&'a [u8], usize)> {
+    if !field.descending
+        && let Some(payload) = bytes.get(1..)
+        && let Some(zero) = payload.iter().position(|byte| *byte == 0)
+        && payload.get(zero + 1) == Some(&TERMINATOR[1])
+    {
+        return Ok((&payload[..zero], zero + 3));
+    }
+    scratch.clear();
+    let length = read_escaped(bytes, field, scratch)?;
+    Ok((scratch, length))
+}
+
 /// Appends the bytes of a text or bytea field to `out`, and answers the field's length.
 #[inline]
-pub(super) fn read_escaped(bytes: &[u8], field: &KeyField, out: &mut Vec<u8>) -> Result<usize> {
+fn read_escaped(bytes: &[u8], field: &KeyField, out: &mut Vec<u8>) -> Result<usize> {
     let mask = complement(field);
     let mut at = 1;
     loop {

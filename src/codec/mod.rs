@@ -100,9 +100,13 @@
 //! arrays, int2vector               count u32 LE, then for each element its length u32 LE (FFFFFFFF: NULL) and data
 //! ```
 
+#[cfg(test)]
+mod arbitrary;
+mod column_builder;
 pub mod key;
 pub mod keyspace;
 pub mod row;
+mod stored_value;
 
 /// A sorted half-open range of keys: `start` inclusive, `end` exclusive; `None` is the end of the keyspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,34 +1,162 @@
 //! Row values: format version, flags, the ids of the columns present (sorted), their end offsets, their data, CRC32C.
-//! Absent is not NULL: an absent column takes the default recorded when it was added.
+//! Absent is not NULL: an absent column takes the default recorded when it was added. The picture is in the docs of
+//! [`crate::codec`]; `table` calls it; what a column is named or defaults to is not known here.
+//!
+//! Invariants:
+//!
+//! 1. Column ids rise strictly; end offsets never fall, and the last is the length of the data.
+//! 2. [`RowReader::new`] has checked 1 and the checksum, so that looking a column up cannot fail.
+//! 3. No bytes whatever make a reader or builder panic: they are `Corrupt`.
 
 use arrow::array::ArrayRef;
 
-use crate::Result;
-use crate::types::{SqlType, Value};
+pub use super::column_builder::ColumnBuilder;
+use super::stored_value;
+use crate::types::SqlType;
+use crate::{Error, Result};
 
 /// The id of a column within its table; never used again.
 pub type ColumnId = u16;
 
+/// The version of the row format, the first byte of every row value.
+const FORMAT_VERSION: u8 = 1;
+
+const FLAG_WIDE_OFFSETS: u8 = 0x01;
+const FLAG_WRITE_TIME: u8 = 0x02;
+const FLAG_EXPIRY: u8 = 0x04;
+const FLAG_NULLS: u8 = 0x08;
+const FLAGS_KNOWN: u8 = FLAG_WIDE_OFFSETS | FLAG_WRITE_TIME | FLAG_EXPIRY | FLAG_NULLS;
+
+/// Version, flags and count of columns.
+const HEADER_BYTES: usize = 4;
+const CHECKSUM_BYTES: usize = 4;
+
 /// Writes row values, reusing its buffers from row to row.
 #[derive(Debug, Default)]
-pub struct RowWriter {}
+pub struct RowWriter {
+    ids: Vec<ColumnId>,
+    ends: Vec<u32>,
+    nulls: Vec<bool>,
+    data: Vec<u8>,
+    write_time: Option<i64>,
+    expiry: Option<i64>,
+}
 
 impl RowWriter {
     /// Forgets the row before.
     pub fn clear(&mut self) {
-        unimplemented!()
+        self.ids.clear();
+        self.ends.clear();
+        self.nulls.clear();
+        self.data.clear();
+        self.write_time = None;
+        self.expiry = None;
     }
+
+    /// Records when the row was written, in microseconds since 1970, for tables that need it.
+    pub fn set_write_time(&mut self, micros: i64) {
+        self.write_time = Some(micros);
+    }
+
+    /// Records when the row expires, in microseconds since 1970.
+    pub fn set_expiry(&mut self, micros: i64) {
+        self.expiry = Some(micros);
+    }
+
     /// Adds a column from an Arrow array of its SQL type; ids must rise. A NULL element is stored as present and NULL.
-    pub fn push_array(&mut self, _id: ColumnId, _ty: &SqlType, _array: &ArrayRef, _row: usize) {
-        unimplemented!()
+    pub fn push_array(&mut self, id: ColumnId, ty: &SqlType, array: &ArrayRef, row: usize) {
+        let is_null = stored_value::is_null(array, row);
+        if !is_null {
+            stored_value::put(&mut self.data, ty, array, row);
+        }
+        self.end_column(id, is_null);
     }
+
     /// Adds a column whose stored bytes come from another row (`RowReader::get`).
-    pub fn push_stored(&mut self, _id: ColumnId, _stored: Stored<'_>) {
-        unimplemented!()
+    pub fn push_stored(&mut self, id: ColumnId, stored: Stored<'_>) {
+        if let Stored::Bytes(bytes) = stored {
+            self.data.extend_from_slice(bytes);
+        }
+        self.end_column(id, stored == Stored::Null);
     }
+
+    fn end_column(&mut self, id: ColumnId, is_null: bool) {
+        debug_assert!(
+            self.ids.last().is_none_or(|last| *last < id),
+            "column {id} does not rise"
+        );
+        self.ids.push(id);
+        self.nulls.push(is_null);
+        self.ends.push(self.data.len() as u32); // rows are limited to far less than 4 GiB
+    }
+
+    /// The length of the row value that `finish` would give now.
+    pub fn encoded_len(&self) -> usize {
+        let columns = self.ids.len();
+        let times = usize::from(self.write_time.is_some()) + usize::from(self.expiry.is_some());
+        let nulls = if self.nulls.contains(&true) {
+            columns.div_ceil(8)
+        } else {
+            0
+        };
+        let offset_bytes = if self.is_wide() { 4 } else { 2 };
+        HEADER_BYTES + times * 8 + columns * (2 + offset_bytes) + nulls + self.data.len() + CHECKSUM_BYTES
+    }
+
+    fn is_wide(&self) -> bool {
+        self.data.len() > usize::from(u16::MAX)
+    }
+
     /// The finished row value, checksum included.
     pub fn finish(&mut self) -> Vec<u8> {
-        unimplemented!()
+        let mut out = Vec::with_capacity(self.encoded_len());
+        self.finish_into(&mut out);
+        out
+    }
+
+    /// Appends the finished row value to `out`.
+    pub fn finish_into(&mut self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.reserve(self.encoded_len());
+        let has_nulls = self.nulls.contains(&true);
+        let mut flags = 0;
+        for (flag, is_set) in [
+            (FLAG_WIDE_OFFSETS, self.is_wide()),
+            (FLAG_WRITE_TIME, self.write_time.is_some()),
+            (FLAG_EXPIRY, self.expiry.is_some()),
+            (FLAG_NULLS, has_nulls),
+        ] {
+            if is_set {
+                flags |= flag;
+            }
+        }
+        out.extend_from_slice(&[FORMAT_VERSION, flags]);
+        out.extend_from_slice(&(self.ids.len() as u16).to_le_bytes());
+        for time in [self.write_time, self.expiry].into_iter().flatten() {
+            out.extend_from_slice(&time.to_le_bytes());
+        }
+        for id in &self.ids {
+            out.extend_from_slice(&id.to_le_bytes());
+        }
+        if has_nulls {
+            for eight in self.nulls.chunks(8) {
+                let bits = eight
+                    .iter()
+                    .enumerate()
+                    .fold(0, |bits, (i, null)| bits | u8::from(*null) << i);
+                out.push(bits);
+            }
+        }
+        for end in &self.ends {
+            if flags & FLAG_WIDE_OFFSETS == 0 {
+                out.extend_from_slice(&(*end as u16).to_le_bytes());
+            } else {
+                out.extend_from_slice(&end.to_le_bytes());
+            }
+        }
+        out.extend_from_slice(&self.data);
+        let checksum = crc32c::crc32c(&out[start..]);
+        out.extend_from_slice(&checksum.to_le_bytes());
     }
 }
 
@@ -44,51 +172,178 @@ pub enum Stored<'a> {
 /// Reads a row value without copying; looks columns up by id.
 #[derive(Debug, Clone, Copy)]
 pub struct RowReader<'a> {
-    _bytes: &'a [u8],
+    write_time: Option<i64>,
+    expiry: Option<i64>,
+    /// Two bytes a column.
+    ids: &'a [u8],
+    /// One bit a column, or empty.
+    nulls: &'a [u8],
+    /// Two or four bytes a column.
+    ends: &'a [u8],
+    wide: bool,
+    data: &'a [u8],
 }
 
 impl<'a> RowReader<'a> {
     /// Checks format and checksum. Errors: `Corrupt`.
-    pub fn new(_bytes: &'a [u8]) -> Result<RowReader<'a>> {
-        unimplemented!()
+    #[inline]
+    pub fn new(bytes: &'a [u8]) -> Result<RowReader<'a>> {
+        let (body, checksum) = bytes
+            .split_last_chunk::<CHECKSUM_BYTES>()
+            .ok_or_else(|| damaged("it is too short"))?;
+        if crc32c::crc32c(body) != u32::from_le_bytes(*checksum) {
+            return Err(damaged("its checksum does not match"));
+        }
+        let ([version, flags, low, high], mut rest) = body
+            .split_first_chunk::<HEADER_BYTES>()
+            .ok_or_else(|| damaged("it is too short"))?;
+        if *version != FORMAT_VERSION || flags & !FLAGS_KNOWN != 0 {
+            return Err(damaged(&format!(
+                "its format {version} with flags {flags:02x} is unknown"
+            )));
+        }
+        let columns = usize::from(u16::from_le_bytes([*low, *high]));
+        let wide = flags & FLAG_WIDE_OFFSETS != 0;
+        let mut cut = |length: usize| {
+            let (part, after) = rest
+                .split_at_checked(length)
+                .ok_or_else(|| damaged("it is too short"))?;
+            rest = after;
+            Ok(part)
+        };
+        let mut time = |flag| -> Result<Option<i64>> {
+            if flags & flag == 0 {
+                return Ok(None);
+            }
+            let bytes = cut(8)?.try_into().map_err(|_| damaged("it is too short"))?;
+            Ok(Some(i64::from_le_bytes(bytes)))
+        };
+        let (write_time, expiry) = (time(FLAG_WRITE_TIME)?, time(FLAG_EXPIRY)?);
+        let ids = cut(columns * 2)?;
+        let nulls = cut(if flags & FLAG_NULLS == 0 {
+            0
+        } else {
+            columns.div_ceil(8)
+        })?;
+        let ends = cut(columns * if wide { 4 } else { 2 })?;
+        let reader = RowReader {
+            write_time,
+            expiry,
+            ids,
+            nulls,
+            ends,
+            wide,
+            data: rest,
+        };
+        reader.check()?;
+        Ok(reader)
     }
+
+    /// Ids rise, offsets do not fall, and the last one is the end of the data.
+    #[inline]
+    fn check(&self) -> Result<()> {
+        let columns = self.len();
+        let ids_rise = (1..columns).all(|i| self.id(i - 1) < self.id(i));
+        let mut end = 0;
+        let ends_rise = (0..columns).all(|i| {
+            let rises = end <= self.end(i);
+            end = self.end(i);
+            rises
+        });
+        if ids_rise && ends_rise && end == self.data.len() {
+            Ok(())
+        } else {
+            Err(damaged("its column ids or offsets do not rise to the end"))
+        }
+    }
+
+    /// When the row was written, in microseconds since 1970, if its table records it.
+    pub fn write_time(&self) -> Option<i64> {
+        self.write_time
+    }
+
+    /// When the row expires, in microseconds since 1970, if it does.
+    pub fn expiry(&self) -> Option<i64> {
+        self.expiry
+    }
+
+    /// How many columns are present.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.ids.len() / 2
+    }
+
+    /// Whether no column is present: a row of key columns alone.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
     /// The column with this id; `None`: absent.
-    pub fn get(&self, _id: ColumnId) -> Option<Stored<'a>> {
-        unimplemented!()
+    #[inline]
+    pub fn get(&self, id: ColumnId) -> Option<Stored<'a>> {
+        let columns = self.len();
+        if columns == 0 {
+            return None;
+        }
+        // Rows mostly hold every column, one id after the other: look there first.
+        let guess = usize::from(id.checked_sub(self.id(0))?);
+        if guess < columns && self.id(guess) == id {
+            return Some(self.stored(guess));
+        }
+        let (mut low, mut high) = (0, columns);
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.id(middle).cmp(&id) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Some(self.stored(middle)),
+            }
+        }
+        None
     }
+
     /// All columns present, by rising id.
     pub fn columns(&self) -> impl Iterator<Item = (ColumnId, Stored<'a>)> {
-        std::iter::empty()
+        let reader = *self;
+        (0..self.len()).map(move |i| (reader.id(i), reader.stored(i)))
+    }
+
+    #[inline]
+    fn id(&self, i: usize) -> ColumnId {
+        u16::from_le_bytes([self.ids[i * 2], self.ids[i * 2 + 1]])
+    }
+
+    #[inline]
+    fn end(&self, i: usize) -> usize {
+        if self.wide {
+            let at = &self.ends[i * 4..i * 4 + 4];
+            u32::from_le_bytes([at[0], at[1], at[2], at[3]]) as usize
+        } else {
+            usize::from(u16::from_le_bytes([self.ends[i * 2], self.ends[i * 2 + 1]]))
+        }
+    }
+
+    #[inline]
+    fn stored(&self, i: usize) -> Stored<'a> {
+        if self
+            .nulls
+            .get(i / 8)
+            .is_some_and(|bits| bits & (1 << (i % 8)) != 0)
+        {
+            return Stored::Null;
+        }
+        let start = if i == 0 { 0 } else { self.end(i - 1) };
+        Stored::Bytes(&self.data[start..self.end(i)])
     }
 }
 
-/// Collects one column of many rows into an Arrow array of its SQL type, straight from stored bytes.
-#[derive(Debug)]
-pub struct ColumnBuilder {}
-
-impl ColumnBuilder {
-    /// A builder for a column of this type with room for `rows`.
-    pub fn new(_ty: &SqlType, _rows: usize) -> ColumnBuilder {
-        unimplemented!()
-    }
-    /// Appends what a row holds. Errors: `Corrupt`.
-    pub fn append_stored(&mut self, _stored: Stored<'_>) -> Result<()> {
-        unimplemented!()
-    }
-    /// Appends the key field that `bytes` starts with, and answers its length. Errors: `Corrupt`.
-    pub fn append_key_field(&mut self, _bytes: &[u8], _field: &super::key::KeyField) -> Result<usize> {
-        unimplemented!()
-    }
-    /// Appends a constant of the column's type (a default, or NULL).
-    pub fn append_value(&mut self, _value: &Value) {
-        unimplemented!()
-    }
-    /// Rows appended so far.
-    pub fn len(&self) -> usize {
-        unimplemented!()
-    }
-    /// The array; the builder is empty again.
-    pub fn finish(&mut self) -> ArrayRef {
-        unimplemented!()
+fn damaged(reason: &str) -> Error {
+    Error::Corrupt {
+        what: "row".to_string(),
+        reason: reason.to_string(),
     }
 }
+
+#[cfg(test)]
+#[path = "row_tests.rs"]
+mod tests;

@@ -69,7 +69,6 @@ fn cut_element(text: &str) -> Option<(String, bool, &str)> {
                 let escaped = text[at + 1..].chars().next()?;
                 // The escaped character itself comes next from the iterator; keep it whatever it is.
                 word.push(escaped);
-                kept = word.len();
                 return cut_escaped(word, &text[at + 1 + escaped.len_utf8()..]);
             }
             '"' | '}' => return None,

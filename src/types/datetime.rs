@@ -216,7 +216,7 @@ pub(super) fn put_clock(out: &mut Vec<u8>, micros: u64) {
     let mut fraction = micros % 1_000_000;
     if fraction > 0 {
         let mut width = 6;
-        while fraction % 10 == 0 {
+        while fraction.is_multiple_of(10) {
             fraction /= 10;
             width -= 1;
         }

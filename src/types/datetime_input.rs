@@ -216,16 +216,12 @@ impl Decoder {
     }
 
     fn take_date(&mut self, token: &str) -> Result<(), Fault> {
-        let announced = self.announced.take();
-        if announced.is_none()
-            && !self.has_date()
-            && !(self.time_only && !token.starts_with(|c: char| c.is_ascii_digit()))
-        {
-            if token.starts_with(|c: char| c.is_ascii_digit()) || joined_date_begins_with_month(token) {
-                return self.read_date(token);
-            }
+        let is_digital = token.starts_with(|c: char| c.is_ascii_digit());
+        let wants_date = self.announced.take().is_none() && !self.has_date();
+        if wants_date && (is_digital || (!self.time_only && joined_date_begins_with_month(token))) {
+            return self.read_date(token);
         }
-        if token.starts_with(|c: char| c.is_ascii_digit()) {
+        if is_digital {
             // hhmmss-zz
             let (clock, offset) = token
                 .find('-')

@@ -336,3 +336,118 @@ pub(super) fn put_uuid(out: &mut Vec<u8>, bytes: &[u8]) {
     }
     out.extend_from_slice(&text);
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{
+        Date64Array, DictionaryArray, DurationMicrosecondArray, Int8Array, LargeStringArray, NullArray,
+        StringViewArray, StructArray, TimestampNanosecondArray, UInt64Array,
+    };
+    use arrow::datatypes::{Field, Int32Type};
+
+    use super::*;
+
+    /// What the column's first two rows print, by the type that its Arrow type stands for.
+    fn printed(array: ArrayRef) -> [Option<String>; 2] {
+        let ty = SqlType::from_arrow(array.data_type());
+        let settings = FormatSettings {
+            time_zone: Tz::Asia__Tokyo,
+        };
+        let encoder = ColumnEncoder::new(&ty, &array, WireFormat::Text, &settings).unwrap();
+        [0, 1].map(|row| {
+            let mut out = Vec::new();
+            encoder
+                .encode(row, &mut out)
+                .then(|| String::from_utf8(out).unwrap())
+        })
+    }
+
+    #[test]
+    fn arrow_types_that_no_column_has_print_too() {
+        let dictionary: DictionaryArray<Int32Type> = [Some("a"), None].into_iter().collect();
+        let fields = vec![(
+            Arc::new(Field::new("x", DataType::Int8, true)),
+            Arc::new(Int8Array::from(vec![1, 2])) as ArrayRef,
+        )];
+        let cases: Vec<(ArrayRef, [Option<&str>; 2])> = vec![
+            (
+                Arc::new(StringViewArray::from(vec![Some("a"), None])),
+                [Some("a"), None],
+            ),
+            (
+                Arc::new(LargeStringArray::from(vec![Some("ä"), None])),
+                [Some("ä"), None],
+            ),
+            (Arc::new(dictionary), [Some("a"), None]),
+            (
+                Arc::new(Int8Array::from(vec![Some(-8), None])),
+                [Some("-8"), None],
+            ),
+            (
+                Arc::new(UInt64Array::from(vec![Some(64), None])),
+                [Some("64"), None],
+            ),
+            (
+                Arc::new(TimestampNanosecondArray::from(vec![Some(1_500), None]).with_timezone("+00:00")),
+                [Some("1970-01-01 09:00:00.000001+09"), None],
+            ),
+            (
+                Arc::new(Date64Array::from(vec![Some(86_400_000), None])),
+                [Some("1970-01-02 00:00:00"), None],
+            ),
+            (
+                Arc::new(DurationMicrosecondArray::from(vec![Some(90_000_000), None])),
+                [Some("00:01:30"), None],
+            ),
+            (
+                Arc::new(StructArray::from(fields)),
+                [Some("{x: 1}"), Some("{x: 2}")],
+            ),
+            (Arc::new(NullArray::new(2)), [None, None]),
+        ];
+        for (array, expected) in cases {
+            let data_type = array.data_type().clone();
+            assert_eq!(
+                printed(array),
+                expected.map(|text| text.map(str::to_string)),
+                "{data_type}"
+            );
+        }
+    }
+
+    #[test]
+    fn bare_numerics_print_without_padding_and_sized_ones_with_it() {
+        let array = Decimal128Array::from(vec![Some(1_500), Some(-5)])
+            .with_precision_and_scale(10, 3)
+            .unwrap();
+        let array: ArrayRef = Arc::new(array);
+        for (ty, expected) in [
+            (SqlType::from_arrow(array.data_type()), "1.500,-0.005"),
+            (SqlType::Numeric(None), "1.5,-0.005"),
+        ] {
+            let encoder =
+                ColumnEncoder::new(&ty, &array, WireFormat::Text, &FormatSettings::default()).unwrap();
+            let mut out = Vec::new();
+            encoder.encode(0, &mut out);
+            out.push(b',');
+            encoder.encode(1, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn fields_carry_their_length() {
+        let array: ArrayRef = Arc::new(StringArray::from(vec![Some("ab"), None]));
+        let encoder = ColumnEncoder::new(
+            &SqlType::Text,
+            &array,
+            WireFormat::Text,
+            &FormatSettings::default(),
+        )
+        .unwrap();
+        let mut out = Vec::new();
+        encoder.encode_field(0, &mut out);
+        encoder.encode_field(1, &mut out);
+        assert_eq!(out, [0, 0, 0, 2, b'a', b'b', 255, 255, 255, 255]);
+    }
+}

@@ -45,10 +45,11 @@ pub(super) fn parse_f32(text: &str) -> Result<f32> {
     parse(text, "real", |value: f32| (value.is_infinite(), value == 0.0))
 }
 
-fn parse<F: std::str::FromStr>(text: &str, type_name: &str, extreme: impl Fn(F) -> (bool, bool)) -> Result<F>
-where
-    F: Copy,
-{
+fn parse<F: std::str::FromStr + Copy>(
+    text: &str,
+    type_name: &str,
+    extreme: impl Fn(F) -> (bool, bool),
+) -> Result<F> {
     let trimmed = text.trim_matches(is_space);
     let value: F = trimmed.parse().map_err(|_| Error::InvalidText {
         type_name: type_name.to_string(),

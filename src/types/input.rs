@@ -191,12 +191,12 @@ fn parse_uuid(text: &str) -> Result<[u8; 16]> {
     };
     let mut uuid = [0; 16];
     let mut bytes = inner.bytes().peekable();
-    for i in 0..16 {
+    for (i, byte) in uuid.iter_mut().enumerate() {
         let mut digit = || {
             let digit = char::from(bytes.next()?).to_digit(16)?;
             u8::try_from(digit).ok()
         };
-        uuid[i] = digit()
+        *byte = digit()
             .zip(digit())
             .map(|(high, low)| high << 4 | low)
             .ok_or_else(fail)?;

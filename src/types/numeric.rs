@@ -328,7 +328,7 @@ pub(super) fn is_space(c: char) -> bool {
 }
 
 /// `10^exponent`, when it has at most 77 digits.
-pub(super) fn power_of_ten(exponent: u8) -> Option<i256> {
+pub(crate) fn power_of_ten(exponent: u8) -> Option<i256> {
     POWERS_OF_TEN.get(usize::from(exponent)).copied()
 }
 

@@ -18,7 +18,7 @@ pub const NUMERIC_PRECISION_MAX: u8 = 38;
 /// Precision and scale of the Decimal256 that carries bare `numeric`: 38 digits on both sides of the point.
 pub(super) const BARE_NUMERIC_PRECISION: u8 = 76;
 /// See [`BARE_NUMERIC_PRECISION`].
-pub(super) const BARE_NUMERIC_SCALE: i8 = 38;
+pub(crate) const BARE_NUMERIC_SCALE: i8 = 38;
 /// The longest varchar(n) and char(n), in characters; PostgreSQL's.
 pub(super) const CHARACTERS_MAX: u32 = 10_485_760;
 

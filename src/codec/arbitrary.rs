@@ -1,0 +1,203 @@
+//! Random types and values for the property tests of `codec`: extremes and near misses oftener than chance would have.
+
+use proptest::prelude::*;
+
+use super::key::KeyField;
+use crate::types::{Interval, Numeric, NumericSize, SqlType, Value};
+
+fn numeric(precision: u8, scale: u8) -> SqlType {
+    SqlType::Numeric(Some(NumericSize { precision, scale }))
+}
+
+/// Every type that may stand in a key.
+pub(super) fn key_types() -> Vec<SqlType> {
+    vec![
+        SqlType::Bool,
+        SqlType::Int2,
+        SqlType::Int4,
+        SqlType::Int8,
+        SqlType::Float4,
+        SqlType::Float8,
+        numeric(10, 2),
+        numeric(18, 0),
+        numeric(19, 19),
+        numeric(38, 4),
+        SqlType::Text,
+        SqlType::Varchar(Some(5)),
+        SqlType::Char(6),
+        SqlType::Bytea,
+        SqlType::Date,
+        SqlType::Time,
+        SqlType::Timestamp,
+        SqlType::TimestampTz,
+        SqlType::Uuid,
+    ]
+}
+
+/// Every type that a column may have.
+pub(super) fn column_types() -> Vec<SqlType> {
+    let mut types = key_types();
+    types.extend([
+        SqlType::Numeric(None),
+        SqlType::Interval,
+        SqlType::Json,
+        SqlType::Name,
+        SqlType::Oid,
+        SqlType::Int2Vector,
+        SqlType::Array(Box::new(SqlType::Int4)),
+        SqlType::Array(Box::new(SqlType::Text)),
+        SqlType::Array(Box::new(numeric(10, 2))),
+        SqlType::Array(Box::new(SqlType::Timestamp)),
+    ]);
+    types
+}
+
+fn integers(min: i64, max: i64) -> BoxedStrategy<i64> {
+    prop_oneof![
+        Just(min),
+        Just(max),
+        Just(0),
+        Just(-1),
+        Just(1),
+        Just(255),
+        Just(256),
+        min..=max
+    ]
+    .boxed()
+}
+
+fn decimals(digits: u8, scale: u8) -> BoxedStrategy<Numeric> {
+    let bound = 10_i128.pow(u32::from(digits)) - 1;
+    prop_oneof![
+        Just(-bound),
+        Just(bound),
+        Just(0),
+        Just(1),
+        Just(-1),
+        -bound..=bound
+    ]
+    .prop_map(move |unscaled| Numeric::Finite {
+        unscaled: unscaled.into(),
+        scale,
+    })
+    .boxed()
+}
+
+fn strings(characters: usize) -> BoxedStrategy<String> {
+    let alphabet = prop_oneof![
+        Just('\x01'),
+        Just('a'),
+        Just('b'),
+        Just(' '),
+        Just('ü'),
+        Just('\u{10FFFF}'),
+        any::<char>()
+    ];
+    prop::collection::vec(
+        alphabet.prop_filter("text holds no zero", |c| *c != '\0'),
+        0..=characters,
+    )
+    .prop_map(|characters| characters.into_iter().collect())
+    .boxed()
+}
+
+/// A value of the type, never NULL.
+pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
+    match ty {
+        SqlType::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
+        SqlType::Int2 => integers(i64::from(i16::MIN), i64::from(i16::MAX))
+            .prop_map(Value::Int)
+            .boxed(),
+        SqlType::Int4 => integers(i64::from(i32::MIN), i64::from(i32::MAX))
+            .prop_map(Value::Int)
+            .boxed(),
+        SqlType::Int8 => integers(i64::MIN, i64::MAX).prop_map(Value::Int).boxed(),
+        SqlType::Oid | SqlType::Regclass => integers(0, i64::from(u32::MAX))
+            .prop_map(|n| Value::Int(n.max(0)))
+            .boxed(),
+        SqlType::Float4 => prop_oneof![
+            Just(-0.0),
+            Just(0.0),
+            Just(f32::NAN),
+            Just(f32::INFINITY),
+            any::<u32>().prop_map(f32::from_bits)
+        ]
+        .prop_map(Value::Float4)
+        .boxed(),
+        SqlType::Float8 => prop_oneof![
+            Just(-0.0),
+            Just(0.0),
+            Just(f64::NAN),
+            Just(f64::NEG_INFINITY),
+            any::<u64>().prop_map(f64::from_bits)
+        ]
+        .prop_map(Value::Float8)
+        .boxed(),
+        SqlType::Numeric(Some(size)) => decimals(size.precision, size.scale)
+            .prop_map(Value::Numeric)
+            .boxed(),
+        SqlType::Numeric(None) => {
+            let wide =
+                "[0-9]{1,38}\\.[0-9]{1,38}".prop_map(|text| Numeric::parse(&text).unwrap().normalized());
+            let near = decimals(6, 3).prop_map(|number| number.normalized());
+            prop_oneof![wide, near].prop_map(Value::Numeric).boxed()
+        }
+        SqlType::Char(width) => {
+            let width = *width as usize;
+            // Blanks that stand behind belong to the type, not to the value.
+            strings(width)
+                .prop_map(move |text| Value::Text(format!("{:<width$}", text.trim_end_matches(' '))))
+                .boxed()
+        }
+        SqlType::Bytea => {
+            let byte = prop_oneof![Just(0_u8), Just(1), Just(0xFE), Just(0xFF), any::<u8>()];
+            prop::collection::vec(byte, 0..6).prop_map(Value::Bytes).boxed()
+        }
+        SqlType::Date => prop_oneof![Just(i32::MIN), Just(i32::MAX), any::<i32>()]
+            .prop_map(Value::Date)
+            .boxed(),
+        SqlType::Time => (0..=86_400_000_000_i64).prop_map(Value::Time).boxed(),
+        SqlType::Timestamp => integers(i64::MIN, i64::MAX).prop_map(Value::Timestamp).boxed(),
+        SqlType::TimestampTz => integers(i64::MIN, i64::MAX).prop_map(Value::TimestampTz).boxed(),
+        SqlType::Interval => (
+            any::<i32>(),
+            any::<i32>(),
+            -9_000_000_000_000_000..9_000_000_000_000_000_i64,
+        )
+            .prop_map(|(months, days, microseconds)| {
+                Value::Interval(Interval {
+                    months,
+                    days,
+                    microseconds,
+                })
+            })
+            .boxed(),
+        SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        SqlType::Array(element) => prop::collection::vec(values_or_null(element), 0..4)
+            .prop_map(Value::Array)
+            .boxed(),
+        SqlType::Int2Vector => prop::collection::vec(values_of(&SqlType::Int2), 0..4)
+            .prop_map(Value::Array)
+            .boxed(),
+        SqlType::Json => integers(i64::MIN, i64::MAX)
+            .prop_map(|number| Value::Text(number.to_string()))
+            .boxed(),
+        _ => strings(5).prop_map(Value::Text).boxed(),
+    }
+}
+
+/// A value of the type, at times NULL.
+pub(super) fn values_or_null(ty: &SqlType) -> BoxedStrategy<Value> {
+    prop_oneof![1 => Just(Value::Null), 9 => values_of(ty)].boxed()
+}
+
+/// A column of a key: any type, direction and place of NULLs.
+pub(super) fn key_fields() -> impl Strategy<Value = KeyField> {
+    (prop::sample::select(key_types()), any::<bool>(), any::<bool>()).prop_map(
+        |(ty, descending, nulls_first)| KeyField {
+            ty,
+            descending,
+            nulls_first,
+        },
+    )
+}

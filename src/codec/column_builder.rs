@@ -1,0 +1,489 @@
+//! `ColumnBuilder`: one column of many rows, decoded straight from stored bytes and key fields into an Arrow array.
+//! Reached as `codec::row::ColumnBuilder`; `table` drives one for each projected column, for millions of rows, so a
+//! value costs one match and no allocation of its own.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayBuilder, ArrayRef, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, ListArray, NullArray,
+    NullBufferBuilder, PrimitiveBuilder, StringBuilder,
+};
+use arrow::buffer::{OffsetBuffer, ScalarBuffer};
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Decimal256Type, Field, FieldRef, Float32Type,
+    Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
+    Time64MicrosecondType, TimestampMicrosecondType, i256,
+};
+
+use super::key::{self, KeyField};
+use super::row::Stored;
+use super::stored_value::{NULL_ELEMENT, read_bare_numeric};
+use crate::types::{BARE_NUMERIC_SCALE, Interval, Numeric, NumericSize, SqlType, Value};
+use crate::{Error, Result};
+
+/// Guessed bytes of a text or bytea, to reserve room for.
+const STRING_BYTES_GUESS: usize = 16;
+const UUID_BYTES: usize = 16;
+
+/// Collects one column of many rows into an Arrow array of its SQL type, straight from stored bytes.
+#[derive(Debug)]
+pub struct ColumnBuilder {
+    kind: Kind,
+    /// Text of a key field that had to be unescaped.
+    scratch: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Bool(BooleanBuilder),
+    Int2(PrimitiveBuilder<Int16Type>),
+    Int4(PrimitiveBuilder<Int32Type>),
+    /// bigint, oid, regclass.
+    Int8(PrimitiveBuilder<Int64Type>),
+    Float4(PrimitiveBuilder<Float32Type>),
+    Float8(PrimitiveBuilder<Float64Type>),
+    Decimal(PrimitiveBuilder<Decimal128Type>, NumericSize),
+    BareNumeric(PrimitiveBuilder<Decimal256Type>),
+    /// `Some`: char(n), padded to so many characters.
+    Text(StringBuilder, Option<u32>),
+    Bytea(BinaryBuilder),
+    Date(PrimitiveBuilder<Date32Type>),
+    Time(PrimitiveBuilder<Time64MicrosecondType>),
+    Timestamp(PrimitiveBuilder<TimestampMicrosecondType>),
+    Interval(PrimitiveBuilder<IntervalMonthDayNanoType>),
+    Uuid(FixedSizeBinaryBuilder),
+    List(Box<ListBuilder>),
+    Void(usize),
+}
+
+/// A list of any element: Arrow's own builder knows its element's builder at compile time only.
+#[derive(Debug)]
+struct ListBuilder {
+    field: FieldRef,
+    elements: ColumnBuilder,
+    ends: Vec<i32>,
+    nulls: NullBufferBuilder,
+}
+
+impl ColumnBuilder {
+    /// A builder for a column of this type with room for `rows`.
+    pub fn new(ty: &SqlType, rows: usize) -> ColumnBuilder {
+        let kind = match ty {
+            SqlType::Bool => Kind::Bool(BooleanBuilder::with_capacity(rows)),
+            SqlType::Int2 => Kind::Int2(PrimitiveBuilder::with_capacity(rows)),
+            SqlType::Int4 => Kind::Int4(PrimitiveBuilder::with_capacity(rows)),
+            SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
+                Kind::Int8(PrimitiveBuilder::with_capacity(rows))
+            }
+            SqlType::Float4 => Kind::Float4(PrimitiveBuilder::with_capacity(rows)),
+            SqlType::Float8 => Kind::Float8(PrimitiveBuilder::with_capacity(rows)),
+            SqlType::Numeric(Some(size)) => Kind::Decimal(
+                PrimitiveBuilder::with_capacity(rows).with_data_type(ty.arrow_type()),
+                *size,
+            ),
+            SqlType::Numeric(None) => {
+                Kind::BareNumeric(PrimitiveBuilder::with_capacity(rows).with_data_type(ty.arrow_type()))
+            }
+            SqlType::Char(width) => Kind::Text(
+                StringBuilder::with_capacity(rows, rows * STRING_BYTES_GUESS),
+                Some(*width),
+            ),
+            SqlType::Text
+            | SqlType::Varchar(_)
+            | SqlType::Json
+            | SqlType::Jsonb
+            | SqlType::Name
+            | SqlType::InternalChar
+            | SqlType::Unknown => Kind::Text(
+                StringBuilder::with_capacity(rows, rows * STRING_BYTES_GUESS),
+                None,
+            ),
+            SqlType::Bytea => Kind::Bytea(BinaryBuilder::with_capacity(rows, rows * STRING_BYTES_GUESS)),
+            SqlType::Date => Kind::Date(PrimitiveBuilder::with_capacity(rows)),
+            SqlType::Time => Kind::Time(PrimitiveBuilder::with_capacity(rows)),
+            SqlType::Timestamp | SqlType::TimestampTz => {
+                Kind::Timestamp(PrimitiveBuilder::with_capacity(rows).with_data_type(ty.arrow_type()))
+            }
+            SqlType::Interval => Kind::Interval(PrimitiveBuilder::with_capacity(rows)),
+            SqlType::Uuid => Kind::Uuid(FixedSizeBinaryBuilder::with_capacity(rows, UUID_BYTES as i32)),
+            SqlType::Array(element) => Kind::List(Box::new(ListBuilder::new(ty, element, rows))),
+            SqlType::Int2Vector => Kind::List(Box::new(ListBuilder::new(ty, &SqlType::Int2, rows))),
+            SqlType::Void => Kind::Void(0),
+        };
+        ColumnBuilder {
+            kind,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Appends what a row holds. Errors: `Corrupt`.
+    #[inline]
+    pub fn append_stored(&mut self, stored: Stored<'_>) -> Result<()> {
+        let Stored::Bytes(bytes) = stored else {
+            self.append_null();
+            return Ok(());
+        };
+        match &mut self.kind {
+            Kind::Bool(builder) => match bytes {
+                [0] => builder.append_value(false),
+                [1] => builder.append_value(true),
+                _ => return Err(damaged("a boolean that is neither 0 nor 1")),
+            },
+            Kind::Int2(builder) => builder.append_value(narrow(read_integer(bytes)?)?),
+            Kind::Int4(builder) => builder.append_value(narrow(read_integer(bytes)?)?),
+            Kind::Int8(builder) => builder.append_value(read_integer(bytes)?),
+            Kind::Float4(builder) => builder.append_value(f32::from_le_bytes(fixed(bytes)?)),
+            Kind::Float8(builder) => builder.append_value(f64::from_le_bytes(fixed(bytes)?)),
+            Kind::Decimal(builder, _) => builder.append_value(match bytes.len() {
+                8 => i128::from(i64::from_le_bytes(fixed(bytes)?)),
+                _ => i128::from_le_bytes(fixed(bytes)?),
+            }),
+            Kind::BareNumeric(builder) => {
+                builder
+                    .append_value(read_bare_numeric(bytes).ok_or_else(|| damaged("a numeric out of range"))?);
+            }
+            Kind::Text(builder, width) => append_text(builder, *width, bytes)?,
+            Kind::Bytea(builder) => builder.append_value(bytes),
+            Kind::Date(builder) => builder.append_value(i32::from_le_bytes(fixed(bytes)?)),
+            Kind::Time(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
+            Kind::Timestamp(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
+            Kind::Interval(builder) => builder.append_value(read_interval(bytes)?),
+            Kind::Uuid(builder) => {
+                builder
+                    .append_value(fixed::<UUID_BYTES>(bytes)?)
+                    .map_err(|_| damaged("a uuid of another length"))?;
+            }
+            Kind::List(list) => list.append_stored(bytes)?,
+            Kind::Void(rows) => *rows += 1,
+        }
+        Ok(())
+    }
+
+    /// Appends the key field that `bytes` starts with, and answers its length. Errors: `Corrupt`.
+    #[inline]
+    pub fn append_key_field(&mut self, bytes: &[u8], field: &KeyField) -> Result<usize> {
+        if key::read_null(bytes, field)? {
+            self.append_null();
+            return Ok(1);
+        }
+        match &mut self.kind {
+            Kind::Bool(builder) => {
+                builder.append_value(key::read_bool(bytes, field)?);
+                Ok(2)
+            }
+            Kind::Int2(builder) => {
+                builder.append_value(narrow(key::read_i64(bytes, field)?)?);
+                Ok(9)
+            }
+            Kind::Int4(builder) => {
+                builder.append_value(narrow(key::read_i64(bytes, field)?)?);
+                Ok(9)
+            }
+            Kind::Int8(builder) => append_i64(builder, bytes, field),
+            Kind::Time(builder) => append_i64(builder, bytes, field),
+            Kind::Timestamp(builder) => append_i64(builder, bytes, field),
+            Kind::Float4(builder) => {
+                builder.append_value(key::read_f32(bytes, field)?);
+                Ok(5)
+            }
+            Kind::Float8(builder) => {
+                builder.append_value(key::read_f64(bytes, field)?);
+                Ok(9)
+            }
+            Kind::Decimal(builder, size) => {
+                let (unscaled, length) = key::read_decimal(bytes, size, field)?;
+                builder.append_value(unscaled);
+                Ok(length)
+            }
+            Kind::Date(builder) => {
+                builder.append_value(key::read_i32(bytes, field)?);
+                Ok(5)
+            }
+            Kind::Uuid(builder) => {
+                let uuid = key::read_fixed::<UUID_BYTES>(bytes, field)?;
+                builder
+                    .append_value(uuid)
+                    .map_err(|_| damaged("a uuid of another length"))?;
+                Ok(1 + UUID_BYTES)
+            }
+            Kind::Text(builder, width) => {
+                let (text, length) = key::read_text(bytes, field, &mut self.scratch)?;
+                append_text(builder, *width, text)?;
+                Ok(length)
+            }
+            Kind::Bytea(builder) => {
+                let (value, length) = key::read_text(bytes, field, &mut self.scratch)?;
+                builder.append_value(value);
+                Ok(length)
+            }
+            Kind::BareNumeric(_) | Kind::Interval(_) | Kind::List(_) | Kind::Void(_) => {
+                Err(damaged(&format!("a key column of type {}", field.ty)))
+            }
+        }
+    }
+
+    /// Appends a constant of the column's type (a default, or NULL).
+    pub fn append_value(&mut self, value: &Value) {
+        match (&mut self.kind, value) {
+            (_, Value::Null) => self.append_null(),
+            (Kind::Bool(builder), Value::Bool(value)) => builder.append_value(*value),
+            (Kind::Int2(builder), Value::Int(value)) => builder.append_option(i16::try_from(*value).ok()),
+            (Kind::Int4(builder), Value::Int(value)) => builder.append_option(i32::try_from(*value).ok()),
+            (Kind::Int8(builder), Value::Int(value)) => builder.append_value(*value),
+            (Kind::Float4(builder), Value::Float4(value)) => builder.append_value(*value),
+            (Kind::Float8(builder), Value::Float8(value)) => builder.append_value(*value),
+            (Kind::Decimal(builder, size), Value::Numeric(value)) => {
+                builder.append_option(unscaled(value, size.scale).and_then(i256::to_i128));
+            }
+            (Kind::BareNumeric(builder), Value::Numeric(value)) => {
+                builder.append_option(unscaled(value, BARE_NUMERIC_SCALE.unsigned_abs()));
+            }
+            (Kind::Text(builder, _), Value::Text(value) | Value::Unknown(value)) => {
+                builder.append_value(value)
+            }
+            (Kind::Bytea(builder), Value::Bytes(value)) => builder.append_value(value),
+            (Kind::Date(builder), Value::Date(days)) => builder.append_value(*days),
+            (Kind::Time(builder), Value::Time(micros)) => builder.append_value(*micros),
+            (Kind::Timestamp(builder), Value::Timestamp(micros) | Value::TimestampTz(micros)) => {
+                builder.append_value(*micros);
+            }
+            (Kind::Interval(builder), Value::Interval(interval)) => {
+                builder.append_value(arrow_interval(interval))
+            }
+            (Kind::Uuid(builder), Value::Uuid(value)) => {
+                builder
+                    .append_value(value)
+                    .expect("a uuid has the width of its column");
+            }
+            (Kind::List(list), Value::Array(elements)) => {
+                for element in elements {
+                    list.elements.append_value(element);
+                }
+                list.end_row(true);
+            }
+            (Kind::Void(rows), _) => *rows += 1,
+            (kind, value) => unreachable!("{value:?} was not assigned to the type of {kind:?}"),
+        }
+    }
+
+    fn append_null(&mut self) {
+        match &mut self.kind {
+            Kind::Bool(builder) => builder.append_null(),
+            Kind::Int2(builder) => builder.append_null(),
+            Kind::Int4(builder) => builder.append_null(),
+            Kind::Int8(builder) => builder.append_null(),
+            Kind::Float4(builder) => builder.append_null(),
+            Kind::Float8(builder) => builder.append_null(),
+            Kind::Decimal(builder, _) => builder.append_null(),
+            Kind::BareNumeric(builder) => builder.append_null(),
+            Kind::Text(builder, _) => builder.append_null(),
+            Kind::Bytea(builder) => builder.append_null(),
+            Kind::Date(builder) => builder.append_null(),
+            Kind::Time(builder) => builder.append_null(),
+            Kind::Timestamp(builder) => builder.append_null(),
+            Kind::Interval(builder) => builder.append_null(),
+            Kind::Uuid(builder) => builder.append_null(),
+            Kind::List(list) => list.end_row(false),
+            Kind::Void(rows) => *rows += 1,
+        }
+    }
+
+    /// Rows appended so far.
+    pub fn len(&self) -> usize {
+        match &self.kind {
+            Kind::Bool(builder) => builder.len(),
+            Kind::Int2(builder) => builder.len(),
+            Kind::Int4(builder) => builder.len(),
+            Kind::Int8(builder) => builder.len(),
+            Kind::Float4(builder) => builder.len(),
+            Kind::Float8(builder) => builder.len(),
+            Kind::Decimal(builder, _) => builder.len(),
+            Kind::BareNumeric(builder) => builder.len(),
+            Kind::Text(builder, _) => builder.len(),
+            Kind::Bytea(builder) => builder.len(),
+            Kind::Date(builder) => builder.len(),
+            Kind::Time(builder) => builder.len(),
+            Kind::Timestamp(builder) => builder.len(),
+            Kind::Interval(builder) => builder.len(),
+            Kind::Uuid(builder) => builder.len(),
+            Kind::List(list) => list.ends.len() - 1,
+            Kind::Void(rows) => *rows,
+        }
+    }
+
+    /// Whether no row was appended.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The array; the builder is empty again.
+    pub fn finish(&mut self) -> ArrayRef {
+        match &mut self.kind {
+            Kind::Bool(builder) => Arc::new(builder.finish()),
+            Kind::Int2(builder) => Arc::new(builder.finish()),
+            Kind::Int4(builder) => Arc::new(builder.finish()),
+            Kind::Int8(builder) => Arc::new(builder.finish()),
+            Kind::Float4(builder) => Arc::new(builder.finish()),
+            Kind::Float8(builder) => Arc::new(builder.finish()),
+            Kind::Decimal(builder, _) => Arc::new(builder.finish()),
+            Kind::BareNumeric(builder) => Arc::new(builder.finish()),
+            Kind::Text(builder, _) => Arc::new(builder.finish()),
+            Kind::Bytea(builder) => Arc::new(builder.finish()),
+            Kind::Date(builder) => Arc::new(builder.finish()),
+            Kind::Time(builder) => Arc::new(builder.finish()),
+            Kind::Timestamp(builder) => Arc::new(builder.finish()),
+            Kind::Interval(builder) => Arc::new(builder.finish()),
+            Kind::Uuid(builder) => Arc::new(builder.finish()),
+            Kind::List(list) => list.finish(),
+            Kind::Void(rows) => Arc::new(NullArray::new(std::mem::take(rows))),
+        }
+    }
+}
+
+impl ListBuilder {
+    fn new(ty: &SqlType, element: &SqlType, rows: usize) -> ListBuilder {
+        let field = match ty.arrow_type() {
+            DataType::List(field) => field,
+            other => Arc::new(Field::new_list_field(other, true)),
+        };
+        let mut ends = Vec::with_capacity(rows + 1);
+        ends.push(0);
+        ListBuilder {
+            field,
+            elements: ColumnBuilder::new(element, rows),
+            ends,
+            nulls: NullBufferBuilder::new(rows),
+        }
+    }
+
+    /// Appends a count and then, for each element, its length and bytes.
+    fn append_stored(&mut self, bytes: &[u8]) -> Result<()> {
+        let short = || damaged("an array that ends within an element");
+        let (count, mut rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
+        for _ in 0..u32::from_le_bytes(*count) {
+            let (length, after) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+            let length = u32::from_le_bytes(*length);
+            if length == NULL_ELEMENT {
+                self.elements.append_null();
+                rest = after;
+                continue;
+            }
+            let (element, after) = after.split_at_checked(length as usize).ok_or_else(short)?;
+            self.elements.append_stored(Stored::Bytes(element))?;
+            rest = after;
+        }
+        if !rest.is_empty() {
+            return Err(damaged("an array with bytes behind its last element"));
+        }
+        self.end_row(true);
+        Ok(())
+    }
+
+    fn end_row(&mut self, valid: bool) {
+        self.ends.push(self.elements.len() as i32); // a batch holds far fewer elements
+        self.nulls.append(valid);
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        let ends = std::mem::replace(&mut self.ends, vec![0]);
+        let elements = self.elements.finish();
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
+        Arc::new(ListArray::new(
+            Arc::clone(&self.field),
+            offsets,
+            elements,
+            self.nulls.finish(),
+        ))
+    }
+}
+
+#[inline]
+fn append_i64<T: ArrowPrimitiveType<Native = i64>>(
+    builder: &mut PrimitiveBuilder<T>,
+    bytes: &[u8],
+    field: &KeyField,
+) -> Result<usize> {
+    builder.append_value(key::read_i64(bytes, field)?);
+    Ok(9)
+}
+
+#[inline]
+fn append_text(builder: &mut StringBuilder, width: Option<u32>, bytes: &[u8]) -> Result<()> {
+    let text = std::str::from_utf8(bytes).map_err(|_| damaged("text is not UTF-8"))?;
+    match width {
+        None => builder.append_value(text),
+        Some(width) => append_padded(builder, text, width as usize)?,
+    }
+    Ok(())
+}
+
+/// Appends the text and blanks up to `width` characters.
+fn append_padded(builder: &mut StringBuilder, text: &str, width: usize) -> Result<()> {
+    use std::fmt::Write;
+    const BLANKS: &str = "                                ";
+    let unprintable = |_| damaged("text that does not print");
+    builder.write_str(text).map_err(unprintable)?;
+    let mut missing = width.saturating_sub(text.chars().count());
+    while missing > 0 {
+        let step = missing.min(BLANKS.len());
+        builder.write_str(&BLANKS[..step]).map_err(unprintable)?;
+        missing -= step;
+    }
+    builder.append_value("");
+    Ok(())
+}
+
+/// Two, four or eight bytes: a column that was widened still holds what was written before.
+#[inline]
+fn read_integer(bytes: &[u8]) -> Result<i64> {
+    match bytes.len() {
+        8 => Ok(i64::from_le_bytes(fixed(bytes)?)),
+        4 => Ok(i64::from(i32::from_le_bytes(fixed(bytes)?))),
+        _ => Ok(i64::from(i16::from_le_bytes(fixed(bytes)?))),
+    }
+}
+
+#[inline]
+fn narrow<T: TryFrom<i64>>(value: i64) -> Result<T> {
+    T::try_from(value).map_err(|_| damaged("an integer beyond its type"))
+}
+
+#[inline]
+fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
+    bytes
+        .try_into()
+        .map_err(|_| damaged("a value of another length than its type's"))
+}
+
+fn read_interval(bytes: &[u8]) -> Result<IntervalMonthDayNano> {
+    let bytes: [u8; 16] = fixed(bytes)?;
+    let (months, rest) = bytes.split_at(4);
+    let (days, micros) = rest.split_at(4);
+    Ok(arrow_interval(&Interval {
+        months: i32::from_le_bytes(fixed(months)?),
+        days: i32::from_le_bytes(fixed(days)?),
+        microseconds: i64::from_le_bytes(fixed(micros)?),
+    }))
+}
+
+fn arrow_interval(interval: &Interval) -> IntervalMonthDayNano {
+    IntervalMonthDayNano::new(
+        interval.months,
+        interval.days,
+        interval.microseconds.saturating_mul(1_000),
+    )
+}
+
+fn unscaled(value: &Numeric, scale: u8) -> Option<i256> {
+    match value.rescale(scale) {
+        Ok(Numeric::Finite { unscaled, .. }) => Some(unscaled),
+        _ => None,
+    }
+}
+
+fn damaged(reason: &str) -> Error {
+    Error::Corrupt {
+        what: "row".to_string(),
+        reason: reason.to_string(),
+    }
+}

@@ -1,0 +1,138 @@
+//! The stored bytes of one column of a row, written from Arrow arrays; the table of forms is in the docs of
+//! [`crate::codec`]. Called by `RowWriter`; `column_builder` reads them.
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{
+    DataType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type,
+    Int64Type, IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, i256,
+};
+
+use super::key::is_decimal_8;
+use crate::types::{BARE_NUMERIC_SCALE, SqlType, power_of_ten};
+
+/// The length that stands for a NULL element of an array.
+pub(super) const NULL_ELEMENT: u32 = u32::MAX;
+
+/// Whether the element is NULL; those of an array of type Null all are.
+#[inline]
+pub(super) fn is_null(array: &ArrayRef, row: usize) -> bool {
+    array.is_null(row) || *array.data_type() == DataType::Null
+}
+
+/// Appends the stored bytes of an element that is not NULL.
+#[inline]
+pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize) {
+    match ty {
+        SqlType::Bool => out.push(u8::from(array.as_boolean().value(row))),
+        SqlType::Int2 => out.extend_from_slice(&array.as_primitive::<Int16Type>().value(row).to_le_bytes()),
+        SqlType::Int4 => out.extend_from_slice(&array.as_primitive::<Int32Type>().value(row).to_le_bytes()),
+        SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
+            out.extend_from_slice(&array.as_primitive::<Int64Type>().value(row).to_le_bytes());
+        }
+        SqlType::Float4 => {
+            out.extend_from_slice(&array.as_primitive::<Float32Type>().value(row).to_le_bytes())
+        }
+        SqlType::Float8 => {
+            out.extend_from_slice(&array.as_primitive::<Float64Type>().value(row).to_le_bytes())
+        }
+        SqlType::Numeric(Some(size)) => {
+            let unscaled = array.as_primitive::<Decimal128Type>().value(row);
+            match i64::try_from(unscaled) {
+                Ok(short) if is_decimal_8(size) => out.extend_from_slice(&short.to_le_bytes()),
+                _ => out.extend_from_slice(&unscaled.to_le_bytes()),
+            }
+        }
+        SqlType::Numeric(None) => put_bare_numeric(out, array.as_primitive::<Decimal256Type>().value(row)),
+        SqlType::Char(_) => out.extend_from_slice(
+            array
+                .as_string::<i32>()
+                .value(row)
+                .trim_end_matches(' ')
+                .as_bytes(),
+        ),
+        SqlType::Text
+        | SqlType::Varchar(_)
+        | SqlType::Json
+        | SqlType::Jsonb
+        | SqlType::Name
+        | SqlType::InternalChar
+        | SqlType::Unknown => out.extend_from_slice(array.as_string::<i32>().value(row).as_bytes()),
+        SqlType::Bytea => out.extend_from_slice(array.as_binary::<i32>().value(row)),
+        SqlType::Date => out.extend_from_slice(&array.as_primitive::<Date32Type>().value(row).to_le_bytes()),
+        SqlType::Time => {
+            out.extend_from_slice(
+                &array
+                    .as_primitive::<Time64MicrosecondType>()
+                    .value(row)
+                    .to_le_bytes(),
+            );
+        }
+        SqlType::Timestamp | SqlType::TimestampTz => {
+            out.extend_from_slice(
+                &array
+                    .as_primitive::<TimestampMicrosecondType>()
+                    .value(row)
+                    .to_le_bytes(),
+            );
+        }
+        SqlType::Interval => {
+            let interval = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
+            out.extend_from_slice(&interval.months.to_le_bytes());
+            out.extend_from_slice(&interval.days.to_le_bytes());
+            out.extend_from_slice(&(interval.nanoseconds / 1_000).to_le_bytes());
+        }
+        SqlType::Uuid => out.extend_from_slice(array.as_fixed_size_binary().value(row)),
+        SqlType::Array(element) => put_elements(out, element, array, row),
+        SqlType::Int2Vector => put_elements(out, &SqlType::Int2, array, row),
+        SqlType::Void => {}
+    }
+}
+
+fn put_elements(out: &mut Vec<u8>, element: &SqlType, array: &ArrayRef, row: usize) {
+    let list = array.as_list::<i32>();
+    let offsets = list.value_offsets();
+    let rows = offsets[row] as usize..offsets[row + 1] as usize;
+    out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
+    for row in rows {
+        let start = out.len();
+        out.extend_from_slice(&NULL_ELEMENT.to_le_bytes());
+        if !is_null(list.values(), row) {
+            put(out, element, list.values(), row);
+            let length = (out.len() - start - 4) as u32;
+            out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+        }
+    }
+}
+
+/// The scale that holds the number without zeros behind it, then its unscaled value in as few bytes as hold its sign.
+fn put_bare_numeric(out: &mut Vec<u8>, mut unscaled: i256) {
+    let mut scale = BARE_NUMERIC_SCALE.unsigned_abs();
+    // Halving steps, because a division of 256 bits is dear: 38 = 32 + 4 + 2.
+    for step in [32, 16, 8, 4, 2, 1] {
+        if let (true, Some(power)) = (step <= scale, power_of_ten(step))
+            && unscaled.wrapping_rem(power) == i256::ZERO
+        {
+            unscaled = unscaled.wrapping_div(power);
+            scale -= step;
+        }
+    }
+    out.push(scale);
+    let bytes = unscaled.to_le_bytes();
+    let filler = if unscaled.is_negative() { 0xFF } else { 0 };
+    let mut length = bytes.len();
+    // A byte goes while it only repeats the sign of the one below it.
+    while length > 1 && bytes[length - 1] == filler && (bytes[length - 2] ^ filler) & 0x80 == 0 {
+        length -= 1;
+    }
+    out.extend_from_slice(&bytes[..length]);
+}
+
+/// Reads what [`put_bare_numeric`] writes, as the unscaled value of Decimal256(76, 38). `None`: damaged.
+pub(super) fn read_bare_numeric(bytes: &[u8]) -> Option<i256> {
+    let (scale, digits) = bytes.split_first()?;
+    let last = *digits.last()?;
+    let mut wide = [if last & 0x80 == 0 { 0 } else { 0xFF }; 32];
+    wide.get_mut(..digits.len())?.copy_from_slice(digits);
+    let missing = BARE_NUMERIC_SCALE.unsigned_abs().checked_sub(*scale)?;
+    i256::from_le_bytes(wide).checked_mul(power_of_ten(missing)?)
+}
