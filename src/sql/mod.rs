@@ -3,6 +3,7 @@
 
 pub mod command;
 mod comment;
+mod condition_text;
 mod constant;
 pub mod ddl;
 mod direct;
