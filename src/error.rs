@@ -56,7 +56,7 @@ pub enum Error {
     #[error("column \"{name}\" appears twice in {constraint} constraint")]
     DuplicateKeyColumn { name: String, constraint: &'static str },
     /// An object of another kind than the statement needs (`"v" is not a table`).
-    #[error("\"{name}\" is not a {expected}")]
+    #[error("\"{name}\" is not {} {expected}", article(expected))]
     WrongObjectType {
         name: String,
         expected: &'static str,
@@ -315,6 +315,11 @@ pub enum Limit {
     Disk,
     /// 53300.
     Connections,
+}
+
+/// `a` or `an`.
+fn article(noun: &str) -> &'static str {
+    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
 impl Error {

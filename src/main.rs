@@ -32,10 +32,20 @@ enum Command {
 #[derive(Debug, Args)]
 struct Serve {
     /// Address and port to listen on; loopback only, as there is no authentication yet.
-    #[arg(long, env = "KEYSPAN_LISTEN", value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5433")]
+    #[arg(
+        long,
+        env = "KEYSPAN_LISTEN",
+        value_name = "ADDRESS:PORT",
+        default_value = "127.0.0.1:5433"
+    )]
     listen: SocketAddr,
     /// Folder that holds the data; made when it is not there.
-    #[arg(long, env = "KEYSPAN_DATA_DIR", value_name = "FOLDER", default_value = "./keyspan-data")]
+    #[arg(
+        long,
+        env = "KEYSPAN_DATA_DIR",
+        value_name = "FOLDER",
+        default_value = "./keyspan-data"
+    )]
     data_dir: PathBuf,
     /// Storage engine: sled keeps the data on disk, memory forgets it at the end.
     #[arg(long, env = "KEYSPAN_STORE", value_name = "ENGINE", default_value = "sled", value_parser = parse_store)]
@@ -51,7 +61,12 @@ struct Serve {
 #[command(next_help_heading = "Limits (sizes such as 64MB)")]
 struct Limits {
     /// Clients connected at once.
-    #[arg(long, env = "KEYSPAN_MAX_CONNECTIONS", value_name = "COUNT", default_value_t = 200)]
+    #[arg(
+        long,
+        env = "KEYSPAN_MAX_CONNECTIONS",
+        value_name = "COUNT",
+        default_value_t = 200
+    )]
     max_connections: usize,
     /// Memory for the storage engine's cache.
     #[arg(long, env = "KEYSPAN_CACHE_BYTES", value_name = "SIZE", default_value = "256MB", value_parser = parse_size)]
@@ -105,7 +120,10 @@ fn main() -> anyhow::Result<()> {
         .with_target(false)
         .with_ansi(colours)
         .init();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("no runtime")?;
     runtime.block_on(run(serve))
 }
 
@@ -119,13 +137,21 @@ async fn run(serve: Serve) -> anyhow::Result<()> {
         server.run_script_unless("orders", DEMO).await.map_err(explain)?;
     }
     let addr = server.local_addr();
-    tracing::info!("listening on {addr}; connect with: psql -h {} -p {}", addr.ip(), addr.port());
+    tracing::info!(
+        "listening on {addr}; connect with: psql -h {} -p {}",
+        addr.ip(),
+        addr.port()
+    );
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    tracing::info!("ending: statements in flight have a moment to finish");
-    server.shutdown().await.map_err(explain)
+    tracing::info!("ending: statements in flight have a moment to finish; signal again to end at once");
+    tokio::select! {
+        ended = server.shutdown() => ended.map_err(explain),
+        _ = interrupt.recv() => anyhow::bail!("ended at once"),
+        _ = terminate.recv() => anyhow::bail!("ended at once"),
+    }
 }
 
 impl Serve {
@@ -146,7 +172,9 @@ impl Serve {
             connections_max: limits.max_connections,
             cache_bytes: limits.cache_bytes,
             undo_bytes_max: usize::try_from(limits.undo_bytes_max).unwrap_or(usize::MAX),
-            settings: settings.map(|(name, value)| (name.to_string(), value.to_string())).to_vec(),
+            settings: settings
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .to_vec(),
         }
     }
 }
@@ -163,7 +191,8 @@ fn explain(error: keyspan::Error) -> anyhow::Error {
 }
 
 fn parse_store(name: &str) -> Result<StoreKind, String> {
-    name.parse().map_err(|error: keyspan::Error| format!("{error}. {}", error.hint().unwrap_or_default()))
+    name.parse()
+        .map_err(|error: keyspan::Error| format!("{error}. {}", error.hint().unwrap_or_default()))
 }
 
 /// A number of bytes, with or without a unit.
@@ -177,6 +206,11 @@ fn parse_size(text: &str) -> Result<u64, String> {
         "tb" => 1 << 40,
         _ => return Err("valid units are B, kB, MB, GB, TB".to_string()),
     };
-    let number: u64 = text[..digits].parse().map_err(|_| "a size begins with a whole number".to_string())?;
-    number.checked_mul(factor).filter(|bytes| *bytes > 0).ok_or_else(|| "out of range".to_string())
+    let number: u64 = text[..digits]
+        .parse()
+        .map_err(|_| "a size begins with a whole number".to_string())?;
+    number
+        .checked_mul(factor)
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| "out of range".to_string())
 }

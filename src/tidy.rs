@@ -235,8 +235,8 @@ fn literal_or_comment(rest: &str, before: Option<char>) -> usize {
     if rest.starts_with("/*") {
         return rest.find("*/").map_or(rest.len(), |end| end + 2);
     }
-    if rest.starts_with('"') {
-        return 1 + quoted_length(&rest[1..], '"');
+    if let Some(body) = rest.strip_prefix('"') {
+        return 1 + quoted_length(body, '"');
     }
     if !in_name && let Some(raw) = rest.strip_prefix('r') {
         let hashes = raw.len() - raw.trim_start_matches('#').len();
@@ -250,18 +250,15 @@ fn literal_or_comment(rest: &str, before: Option<char>) -> usize {
                     .map_or(raw.len() - body, |at| at + end.len());
         }
     }
-    if rest.starts_with('\'') {
-        let mut inner = rest[1..].chars();
+    if let Some(body) = rest.strip_prefix('\'') {
+        let mut inner = body.chars();
+        // Otherwise it is a lifetime.
         let is_char = match inner.next() {
             Some('\\') => true,
             Some(_) => inner.next() == Some('\''),
             None => false,
         };
-        return if is_char {
-            1 + quoted_length(&rest[1..], '\'')
-        } else {
-            0
-        };
+        return if is_char { 1 + quoted_length(body, '\'') } else { 0 };
     }
     0
 }

@@ -7,7 +7,7 @@
 //! Sizes: `KEYSPAN_BENCH_ROWS` (rows of the table, 1,000,000), `KEYSPAN_BENCH_ROUNDS` (5). PostgreSQL is left out where
 //! `initdb` is not installed.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
 mod raw;
 mod report;

@@ -109,6 +109,8 @@ impl ColumnBuilder {
             SqlType::Array(element) => Kind::List(Box::new(ListBuilder::new(ty, element, rows))),
             SqlType::Int2Vector => Kind::List(Box::new(ListBuilder::new(ty, &SqlType::Int2, rows))),
             SqlType::Void => Kind::Void(0),
+            // As their Arrow type alone: only constants of these types are ever collected, no table stores them.
+            SqlType::Catalog(_) => return ColumnBuilder::new(&SqlType::from_arrow(&ty.arrow_type()), rows),
         };
         ColumnBuilder {
             kind,

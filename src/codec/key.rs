@@ -72,7 +72,7 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         SqlType::Array(_) | SqlType::Int2Vector => {
             "arrays have no place in a key; use one column for each element"
         }
-        SqlType::Name | SqlType::InternalChar | SqlType::Oid | SqlType::Regclass => {
+        SqlType::Name | SqlType::InternalChar | SqlType::Oid | SqlType::Regclass | SqlType::Catalog(_) => {
             "it is a type of the system catalogs; use text or bigint"
         }
         SqlType::Unknown | SqlType::Void => "it is a pseudo-type; use text",
@@ -113,6 +113,7 @@ pub fn tag(ty: &SqlType) -> u8 {
         | SqlType::Interval
         | SqlType::Array(_)
         | SqlType::Int2Vector
+        | SqlType::Catalog(_)
         | SqlType::Void => TAG_TEXT,
     }
 }
@@ -208,6 +209,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         | SqlType::Jsonb
         | SqlType::Array(_)
         | SqlType::Int2Vector
+        | SqlType::Catalog(_)
         | SqlType::Void => unreachable!("check_key_type refuses {} as a key column", field.ty),
     }
     finish_field(out, start, field);

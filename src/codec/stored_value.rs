@@ -23,6 +23,7 @@ pub(super) fn is_null(array: &ArrayRef, row: usize) -> bool {
 #[inline]
 pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize) {
     match ty {
+        SqlType::Catalog(_) => put(out, &SqlType::from_arrow(&ty.arrow_type()), array, row),
         SqlType::Bool => out.push(u8::from(array.as_boolean().value(row))),
         SqlType::Int2 => out.extend_from_slice(&array.as_primitive::<Int16Type>().value(row).to_le_bytes()),
         SqlType::Int4 => out.extend_from_slice(&array.as_primitive::<Int32Type>().value(row).to_le_bytes()),

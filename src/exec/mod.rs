@@ -1,11 +1,15 @@
 //! Running statements: access paths as streams of Arrow batches, DataFusion's table provider and plan nodes over them,
 //! functions, writes. Knows nothing of SQL text or sessions.
 
+mod catalog_table;
+pub mod cell;
 mod context;
 pub mod predicate;
+pub mod datafusion_error;
+pub mod pg_catalog;
 pub mod residual;
 pub mod scan;
-mod settings;
+pub(crate) mod settings;
 
 pub use context::{Notice, OutputColumn, StatementContext};
 pub use settings::{

@@ -14,7 +14,7 @@ use crate::plan::FullScanPolicy;
 use crate::table::Limits;
 use crate::types::FormatSettings;
 use crate::{Error, Result};
-pub use definitions::{SERVER_VERSION, SettingDef, SettingScope, definitions};
+pub use definitions::{SERVER_VERSION, SettingDef, SettingKind, SettingScope, Unit, definitions};
 use value::{display, normalize};
 
 /// Every setting of a session. Cloned to be changed; statements hold it by `Arc`.
@@ -38,8 +38,8 @@ pub struct Settings {
     pub idle_session_timeout_ms: u64,
     /// synchronous_commit: `false` answers before the commit is durable.
     pub synchronous_commit: bool,
-    /// default_transaction_read_only.
-    pub default_transaction_read_only: bool,
+    /// transaction_read_only.
+    pub transaction_read_only: bool,
     /// keyspan.key_column_bytes_max, keyspan.key_bytes_max, keyspan.value_bytes_max.
     pub limits: Limits,
     /// keyspan.transaction_bytes_max.
@@ -157,11 +157,14 @@ impl Settings {
 
     /// Every setting, sorted by name.
     pub fn rows(&self) -> Vec<SettingRow> {
-        let known = definitions().iter().zip(&self.values).map(|(def, value)| SettingRow {
-            name: def.name.to_string(),
-            value: display(def, value),
-            def: Some(def),
-        });
+        let known = definitions()
+            .iter()
+            .zip(&self.values)
+            .map(|(def, value)| SettingRow {
+                name: def.name.to_string(),
+                value: display(def, value),
+                def: Some(def),
+            });
         let custom = self.custom.iter().map(|(name, value)| SettingRow {
             name: name.clone(),
             value: value.clone(),
@@ -174,12 +177,18 @@ impl Settings {
 
     /// The settings that clients are told of whenever they change (ParameterStatus).
     pub fn reported(&self) -> impl Iterator<Item = (&'static str, &Arc<str>)> {
-        definitions().iter().zip(&self.values).filter(|(def, _)| def.reported).map(|(def, value)| (def.name, value))
+        definitions()
+            .iter()
+            .zip(&self.values)
+            .filter(|(def, _)| def.reported)
+            .map(|(def, value)| (def.name, value))
     }
 
     /// What reading and printing values depends on.
     pub fn format(&self) -> FormatSettings {
-        FormatSettings { time_zone: self.time_zone }
+        FormatSettings {
+            time_zone: self.time_zone,
+        }
     }
 
     /// `set_config(name, value, local)`: checks the change now and leaves it for the session to apply when the
@@ -187,7 +196,11 @@ impl Settings {
     pub fn request_change(&self, name: &str, value: &str, local: bool) -> Result<String> {
         let mut changed = self.clone();
         changed.set(name, &[value.to_string()])?;
-        let change = SettingChange { name: name.to_string(), value: value.to_string(), local };
+        let change = SettingChange {
+            name: name.to_string(),
+            value: value.to_string(),
+            local,
+        };
         if let Ok(mut requested) = self.requested.lock() {
             requested.push(change);
         }
@@ -201,7 +214,10 @@ impl Settings {
 
     /// The changes that `set_config` asked for since the last call.
     pub fn take_requested(&self) -> Vec<SettingChange> {
-        self.requested.lock().map(|mut requested| std::mem::take(&mut *requested)).unwrap_or_default()
+        self.requested
+            .lock()
+            .map(|mut requested| std::mem::take(&mut *requested))
+            .unwrap_or_default()
     }
 
     /// The severity below which notices are not sent, as a rank of `severity_rank`.
@@ -220,7 +236,7 @@ impl Settings {
             idle_in_transaction_timeout_ms: 0,
             idle_session_timeout_ms: 0,
             synchronous_commit: true,
-            default_transaction_read_only: false,
+            transaction_read_only: false,
             limits: Limits::default(),
             transaction_bytes_max: 0,
             query_memory_bytes_max: 0,
@@ -256,7 +272,7 @@ impl Settings {
         self.idle_in_transaction_timeout_ms = self.number("idle_in_transaction_session_timeout") as u64;
         self.idle_session_timeout_ms = self.number("idle_session_timeout") as u64;
         self.synchronous_commit = self.value("synchronous_commit") != "off";
-        self.default_transaction_read_only = self.value("default_transaction_read_only") == "on";
+        self.transaction_read_only = self.value("transaction_read_only") == "on";
         self.limits = Limits {
             key_column_bytes_max: self.number("keyspan.key_column_bytes_max"),
             key_bytes_max: self.number("keyspan.key_bytes_max"),
@@ -295,7 +311,10 @@ pub fn severity_rank(severity: &str) -> u8 {
 }
 
 fn find(name: &str) -> Option<(usize, &'static SettingDef)> {
-    definitions().iter().enumerate().find(|(_, def)| def.name.eq_ignore_ascii_case(name))
+    definitions()
+        .iter()
+        .enumerate()
+        .find(|(_, def)| def.name.eq_ignore_ascii_case(name))
 }
 
 /// PostgreSQL takes any name with a prefix as a setting of the client's own; `keyspan.` is ours alone.
@@ -309,12 +328,18 @@ fn is_custom(name: &str) -> bool {
 }
 
 fn read_only(name: &str, restart: bool) -> Error {
-    Error::ReadOnlySetting { name: name.to_string(), restart }
+    Error::ReadOnlySetting {
+        name: name.to_string(),
+        restart,
+    }
 }
 
 fn undefined(name: &str) -> Error {
     let nearest = nearest_name(name, definitions().iter().map(|def| def.name));
-    Error::UndefinedSetting { name: name.to_string(), nearest: nearest.map(str::to_string) }
+    Error::UndefinedSetting {
+        name: name.to_string(),
+        nearest: nearest.map(str::to_string),
+    }
 }
 
 #[cfg(test)]
@@ -341,7 +366,10 @@ mod tests {
         assert_eq!(settings.statement_timeout_ms, 5000);
         assert_eq!(set(&mut settings, "statement_timeout", "1500").unwrap(), "1500ms");
         assert_eq!(set(&mut settings, "statement_timeout", "0").unwrap(), "0");
-        assert_eq!(set(&mut settings, "timezone", "europe/berlin").unwrap(), "Europe/Berlin");
+        assert_eq!(
+            set(&mut settings, "timezone", "europe/berlin").unwrap(),
+            "Europe/Berlin"
+        );
         assert_eq!(set(&mut settings, "datestyle", "iso, dmy").unwrap(), "ISO, DMY");
         assert_eq!(set(&mut settings, "client_encoding", "utf-8").unwrap(), "UTF8");
         assert_eq!(set(&mut settings, "synchronous_commit", "false").unwrap(), "off");
@@ -358,19 +386,35 @@ mod tests {
         let message = |text: &str| text.to_string();
         assert_eq!(
             fault(&mut settings, "statement_timeout", "-1"),
-            ("22023", message("-1 ms is outside the valid range for parameter \"statement_timeout\" (0 .. 2147483647)"))
+            (
+                "22023",
+                message(
+                    "-1 ms is outside the valid range for parameter \"statement_timeout\" (0 .. 2147483647)"
+                )
+            )
         );
         assert_eq!(
             fault(&mut settings, "row_security", "maybe"),
-            ("22023", message("parameter \"row_security\" requires a Boolean value"))
+            (
+                "22023",
+                message("parameter \"row_security\" requires a Boolean value")
+            )
         );
         assert_eq!(
             fault(&mut settings, "keyspan.full_scan", "perhaps"),
-            ("22023", message("invalid value for parameter \"keyspan.full_scan\": \"perhaps\""))
+            (
+                "22023",
+                message("invalid value for parameter \"keyspan.full_scan\": \"perhaps\"")
+            )
         );
         assert_eq!(
             fault(&mut settings, "keyspan.message_bytes_max", "1MB"),
-            ("55P02", message("parameter \"keyspan.message_bytes_max\" cannot be changed without restarting the server"))
+            (
+                "55P02",
+                message(
+                    "parameter \"keyspan.message_bytes_max\" cannot be changed without restarting the server"
+                )
+            )
         );
         assert_eq!(
             fault(&mut settings, "server_version", "16"),
@@ -378,7 +422,10 @@ mod tests {
         );
         let error = set(&mut settings, "statement_timeot", "1").unwrap_err();
         assert_eq!(error.sqlstate(), "42704");
-        assert_eq!(error.hint().as_deref(), Some("Perhaps you meant \"statement_timeout\"."));
+        assert_eq!(
+            error.hint().as_deref(),
+            Some("Perhaps you meant \"statement_timeout\".")
+        );
     }
 
     #[test]
@@ -393,9 +440,16 @@ mod tests {
     #[test]
     fn set_config_is_left_for_the_session() {
         let settings = Settings::default();
-        assert_eq!(settings.request_change("application_name", "x", true).unwrap(), "x");
+        assert_eq!(
+            settings.request_change("application_name", "x", true).unwrap(),
+            "x"
+        );
         assert_eq!(settings.show("application_name").unwrap(), "");
-        let change = SettingChange { name: "application_name".into(), value: "x".into(), local: true };
+        let change = SettingChange {
+            name: "application_name".into(),
+            value: "x".into(),
+            local: true,
+        };
         assert_eq!(settings.take_requested(), [change]);
         assert!(settings.take_requested().is_empty());
     }

@@ -7,6 +7,7 @@ use arrow::datatypes::Schema;
 
 use super::rows::RowsTag;
 use super::run::Run;
+use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Reply, RowStream, Session};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::{OutputColumn, Settings};
@@ -54,7 +55,11 @@ impl Session {
             Command::Deallocate { name } => self.deallocate(name.as_deref())?,
             Command::Discard { what } => self.discard(*what)?,
             Command::Declare { name, text } => self.declare(name, text).await?,
-            Command::Fetch { name, count, only_move } => return self.fetch(name, *count, *only_move).await,
+            Command::Fetch {
+                name,
+                count,
+                only_move,
+            } => return self.fetch(name, *count, *only_move).await,
             Command::Close { name } => self.close_cursor(name.as_deref())?,
         };
         Ok(Reply::Done { tag: tag.to_string() })
@@ -66,7 +71,11 @@ impl Session {
             Command::Show { name: Some(name) } => Ok(Some(vec![text_column(&self.setting_title(name)?)])),
             Command::Show { name: None } => Ok(Some(show_all_columns())),
             Command::Execute { name, .. } => Ok(self.statement(name)?.description.columns.clone()),
-            Command::Fetch { name, only_move: false, .. } => {
+            Command::Fetch {
+                name,
+                only_move: false,
+                ..
+            } => {
                 let portal = self.portals.get(name).ok_or_else(|| undefined_cursor(name))?;
                 Ok(self.portal_columns(portal).map(<[_]>::to_vec))
             }
@@ -75,7 +84,7 @@ impl Session {
     }
 
     fn set_transaction(&mut self, modes: &Modes) -> Result<&'static str> {
-        if self.require_block("SET TRANSACTION").is_err() {
+        if self.transaction.block == Block::None {
             self.warn("25P01", "SET TRANSACTION can only be used in transaction blocks");
         } else {
             self.apply_modes(modes, false)?;
@@ -86,7 +95,10 @@ impl Session {
     fn set_characteristics(&mut self, modes: &Modes) -> Result<&'static str> {
         let on_off = |on: bool| if on { "on" } else { "off" }.to_string();
         let changes = [
-            ("default_transaction_isolation", modes.isolation.map(str::to_string)),
+            (
+                "default_transaction_isolation",
+                modes.isolation.map(str::to_string),
+            ),
             ("default_transaction_read_only", modes.read_only.map(on_off)),
             ("default_transaction_deferrable", modes.deferrable.map(on_off)),
         ];
@@ -100,21 +112,24 @@ impl Session {
     }
 
     fn set(&mut self, name: &str, values: Option<&[String]>, local: bool) -> Result<&'static str> {
-        if local && self.require_block("SET LOCAL").is_err() {
-            self.warn("25P01", "SET LOCAL can only be used in transaction blocks");
-            // Checked all the same.
+        let until_end = local || name.to_ascii_lowercase().starts_with("transaction_");
+        if until_end && self.transaction.block == Block::None {
+            if local {
+                self.warn("25P01", "SET LOCAL can only be used in transaction blocks");
+            }
+            // It is over with this statement, but a bad value is an error all the same.
             let mut settings = Settings::clone(self.settings());
             return values.map_or(Ok(()), |values| settings.set(name, values)).map(|()| "SET");
         }
         if name.eq_ignore_ascii_case("session_authorization") || name.eq_ignore_ascii_case("role") {
             return self.set_role(name, values);
         }
-        let of_transaction = name.to_ascii_lowercase().starts_with("transaction_");
         let defaults = self.settings.defaults().clone();
-        self.settings.change(local || of_transaction, |settings| match values {
-            Some(values) => settings.set(name, values),
-            None => settings.reset(name, &defaults),
-        })?;
+        self.settings
+            .change(until_end, |settings| match values {
+                Some(values) => settings.set(name, values),
+                None => settings.reset(name, &defaults),
+            })?;
         Ok("SET")
     }
 
@@ -134,7 +149,9 @@ impl Session {
         let defaults = self.settings.defaults().clone();
         match name {
             Some("session_authorization" | "role") => {}
-            Some(name) => self.settings.change(false, |settings| settings.reset(name, &defaults))?,
+            Some(name) => self
+                .settings
+                .change(false, |settings| settings.reset(name, &defaults))?,
             None => self.settings.change(false, |settings| {
                 settings.reset_all(&defaults);
                 Ok(())
@@ -151,7 +168,8 @@ impl Session {
             }
             None => {
                 let rows = self.settings().rows();
-                let text = |row: &crate::exec::SettingRow| row.def.map_or("", |def| def.description).to_string();
+                let text =
+                    |row: &crate::exec::SettingRow| row.def.map_or("", |def| def.description).to_string();
                 let values = vec![
                     rows.iter().map(|row| row.name.clone()).collect(),
                     rows.iter().map(|row| row.value.clone()).collect(),
@@ -160,17 +178,29 @@ impl Session {
                 (show_all_columns(), values)
             }
         };
-        let fields: Vec<_> = columns.iter().map(|column| column.ty.field(&column.name, true)).collect();
-        let arrays = values.into_iter().map(|texts| Arc::new(StringArray::from(texts)) as ArrayRef).collect();
+        let fields: Vec<_> = columns
+            .iter()
+            .map(|column| column.ty.field(&column.name, true))
+            .collect();
+        let arrays = values
+            .into_iter()
+            .map(|texts| Arc::new(StringArray::from(texts)) as ArrayRef)
+            .collect();
         let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
             .map_err(|error| Error::internal(error.to_string()))?;
-        Ok(Reply::Rows(RowStream::of_batches(columns, vec![batch], RowsTag::Fixed("SHOW".to_string()))))
+        Ok(Reply::Rows(RowStream::of_batches(
+            columns,
+            vec![batch],
+            RowsTag::Fixed("SHOW".to_string()),
+        )))
     }
 
     /// The name of SHOW's column: the setting's own spelling.
     fn setting_title(&self, name: &str) -> Result<String> {
         self.settings().show(name)?;
-        let known = crate::exec::definitions().iter().find(|def| def.name.eq_ignore_ascii_case(name));
+        let known = crate::exec::definitions()
+            .iter()
+            .find(|def| def.name.eq_ignore_ascii_case(name));
         Ok(known.map_or_else(|| name.to_lowercase(), |def| def.name.to_string()))
     }
 
@@ -181,7 +211,11 @@ impl Session {
             return Err(Error::InvalidStatement {
                 state: StatementFault::Syntax,
                 message: format!("wrong number of parameters for prepared statement \"{name}\""),
-                hint: Some(format!("Expected {} parameters but got {}.", types.len(), arguments.len())),
+                hint: Some(format!(
+                    "Expected {} parameters but got {}.",
+                    types.len(),
+                    arguments.len()
+                )),
             });
         }
         let format = self.settings().format();
@@ -200,7 +234,9 @@ impl Session {
                 let described = prepared.description.columns.as_deref();
                 self.run(parsed, parameters.into(), described).await
             }
-            None => Ok(Reply::Done { tag: "EXECUTE".to_string() }),
+            None => Ok(Reply::Done {
+                tag: "EXECUTE".to_string(),
+            }),
         }
     }
 
@@ -223,7 +259,10 @@ impl Session {
             Discard::All => {
                 if self.require_block("").is_ok() {
                     let message = "DISCARD ALL cannot run inside a transaction block".to_string();
-                    return Err(Error::TransactionState { state: "25001", message });
+                    return Err(Error::TransactionState {
+                        state: "25001",
+                        message,
+                    });
                 }
                 self.portals.clear();
                 self.statements.clear();
@@ -239,24 +278,46 @@ impl Session {
     async fn declare(&mut self, name: &str, text: &str) -> Result<&'static str> {
         self.require_block("DECLARE CURSOR")?;
         if self.portals.contains_key(name) {
-            return Err(Error::Duplicate { kind: DuplicateKind::Cursor, name: name.to_string() });
+            return Err(Error::Duplicate {
+                kind: DuplicateKind::Cursor,
+                name: name.to_string(),
+            });
         }
         let mut parsed = self.parse(text)?;
         let parsed = match (parsed.pop(), parsed.is_empty()) {
             (Some(parsed), true) if parsed.command.is_none() => parsed,
             _ => {
                 let message = "DECLARE CURSOR takes one query".to_string();
-                return Err(Error::InvalidStatement { state: StatementFault::Syntax, message, hint: None });
+                return Err(Error::InvalidStatement {
+                    state: StatementFault::Syntax,
+                    message,
+                    hint: None,
+                });
             }
         };
-        let run = Run { statement: &parsed, parameters: Arc::new([]), described: None, deadline: None };
+        let run = Run {
+            statement: &parsed,
+            parameters: Arc::new([]),
+            described: None,
+            deadline: None,
+        };
         let Reply::Rows(rows) = self.run_in_block(&run).await? else {
             let message = "DECLARE CURSOR takes a query that gives rows".to_string();
-            return Err(Error::InvalidStatement { state: StatementFault::Syntax, message, hint: None });
+            return Err(Error::InvalidStatement {
+                state: StatementFault::Syntax,
+                message,
+                hint: None,
+            });
         };
-        let description = Description { parameters: Vec::new(), columns: Some(rows.columns.to_vec()) };
+        let description = Description {
+            parameters: Vec::new(),
+            columns: Some(rows.columns.to_vec()),
+        };
         let portal = Portal {
-            statement: Arc::new(PreparedStatement { parsed: Some(parsed), description }),
+            statement: Arc::new(PreparedStatement {
+                parsed: Some(parsed),
+                description,
+            }),
             parameters: Arc::new([]),
             formats: vec![WireFormat::Text; rows.columns.len()].into(),
             state: PortalState::Streaming(rows),
@@ -274,10 +335,15 @@ impl Session {
             let message = format!("portal \"{name}\" cannot be run");
             return Err(Error::NotInState { message });
         }
-        let PortalState::Streaming(mut rows) = std::mem::replace(&mut portal.state, PortalState::Done { rows: true })
+        let PortalState::Streaming(mut rows) =
+            std::mem::replace(&mut portal.state, PortalState::Done { rows: true })
         else {
             let columns = portal.statement.description.columns.clone().unwrap_or_default();
-            return Ok(Reply::Rows(RowStream::of_batches(columns, Vec::new(), RowsTag::Counted("FETCH"))));
+            return Ok(Reply::Rows(RowStream::of_batches(
+                columns,
+                Vec::new(),
+                RowsTag::Counted("FETCH"),
+            )));
         };
         rows.fetch(count);
         rows.deadline = deadline;
@@ -295,7 +361,9 @@ impl Session {
         if let Some(portal) = self.portals.get_mut(name) {
             portal.state = PortalState::Streaming(rows);
         }
-        Ok(Reply::Done { tag: format!("MOVE {moved}") })
+        Ok(Reply::Done {
+            tag: format!("MOVE {moved}"),
+        })
     }
 
     fn close_cursor(&mut self, name: Option<&str>) -> Result<&'static str> {
@@ -313,7 +381,12 @@ impl Session {
 }
 
 fn text_column(name: &str) -> OutputColumn {
-    OutputColumn { name: name.to_string(), ty: SqlType::Text, table_oid: 0, attribute: 0 }
+    OutputColumn {
+        name: name.to_string(),
+        ty: SqlType::Text,
+        table_oid: 0,
+        attribute: 0,
+    }
 }
 
 fn show_all_columns() -> Vec<OutputColumn> {
@@ -321,5 +394,7 @@ fn show_all_columns() -> Vec<OutputColumn> {
 }
 
 fn undefined_cursor(name: &str) -> Error {
-    Error::UndefinedCursor { name: name.to_string() }
+    Error::UndefinedCursor {
+        name: name.to_string(),
+    }
 }

@@ -86,8 +86,14 @@ impl Instance {
         }
         let shared = own.or_else(|| self.shared_catalog());
         let catalog = Catalog::load(txn, shared).await?;
-        let mut shared = self.catalog.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if shared.as_ref().is_none_or(|shared| shared.version < catalog.version) {
+        let mut shared = self
+            .catalog
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        if shared
+            .as_ref()
+            .is_none_or(|shared| shared.version < catalog.version)
+        {
             *shared = Some(catalog.clone());
         }
         Ok(catalog)
@@ -98,10 +104,15 @@ impl Instance {
     pub(super) async fn turn(&self, key: &[u8]) -> Turn<'_, ()> {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
-        self.queues[(hasher.finish() % QUEUES as u64) as usize].lock().await
+        self.queues[(hasher.finish() % QUEUES as u64) as usize]
+            .lock()
+            .await
     }
 
     fn shared_catalog(&self) -> Option<Arc<Catalog>> {
-        self.catalog.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        self.catalog
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .clone()
     }
 }

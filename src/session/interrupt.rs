@@ -73,7 +73,11 @@ impl Interrupt {
 
     /// Runs `work` until it ends, something is raised or the deadline passes; then `work` is dropped.
     /// Errors: the work's, 57014, 57P01, 08006.
-    pub async fn guard<T>(&self, deadline: Option<Instant>, work: impl Future<Output = Result<T>>) -> Result<T> {
+    pub async fn guard<T>(
+        &self,
+        deadline: Option<Instant>,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let mut raised = pin!(self.raised.notified());
         raised.as_mut().enable();
         self.check()?;
@@ -120,7 +124,10 @@ mod tests {
         interrupt.begin();
         assert_eq!(interrupt.guard(None, async { Ok(1) }).await, Ok(1));
         interrupt.raise(Cause::Cancel);
-        assert_eq!(interrupt.guard(None, async { Ok(1) }).await, Err(Error::QueryCanceled));
+        assert_eq!(
+            interrupt.guard(None, async { Ok(1) }).await,
+            Err(Error::QueryCanceled)
+        );
         interrupt.end();
         interrupt.begin();
         assert_eq!(interrupt.check(), Ok(()));
@@ -140,7 +147,9 @@ mod tests {
         let interrupt = Interrupt::default();
         interrupt.begin();
         let deadline = Some(Instant::now() + Duration::from_millis(1));
-        let waited = interrupt.guard(deadline, std::future::pending::<Result<()>>()).await;
+        let waited = interrupt
+            .guard(deadline, std::future::pending::<Result<()>>())
+            .await;
         assert_eq!(waited, Err(Error::StatementTimeout));
         interrupt.raise(Cause::Shutdown);
         interrupt.raise(Cause::Cancel);

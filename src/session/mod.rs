@@ -24,8 +24,8 @@ pub use interrupt::{Cause, Interrupt};
 pub use prepared::{Portal, PortalState, PreparedStatement};
 pub use rows::RowStream;
 use settings::SessionSettings;
-pub use transaction::TransactionStatus;
 use transaction::TransactionState;
+pub use transaction::TransactionStatus;
 
 /// One client's state.
 #[derive(Debug)]
@@ -102,7 +102,9 @@ impl Session {
     pub async fn has_relation(&mut self, name: &str) -> Result<bool> {
         let txn = self.instance.begin().await?;
         let catalog = self.instance.catalog(&txn, None).await?;
-        Ok(catalog.get_relation(None, name, &self.settings().search_path).is_some())
+        Ok(catalog
+            .get_relation(None, name, &self.settings().search_path)
+            .is_some())
     }
 
     /// How to stop what the session runs.
@@ -127,7 +129,12 @@ impl Session {
     }
 
     fn notify(&self, severity: &'static str, sqlstate: &'static str, message: &str) {
-        let notice = Notice { severity, sqlstate, message: message.to_string(), hint: None };
+        let notice = Notice {
+            severity,
+            sqlstate,
+            message: message.to_string(),
+            hint: None,
+        };
         if let Ok(mut notices) = self.notices.lock() {
             notices.push(notice);
         }

@@ -56,7 +56,10 @@ impl Session {
         if name.is_empty() {
             self.statements.remove(name);
         } else if self.statements.contains_key(name) {
-            return Err(Error::Duplicate { kind: DuplicateKind::PreparedStatement, name: name.to_string() });
+            return Err(Error::Duplicate {
+                kind: DuplicateKind::PreparedStatement,
+                name: name.to_string(),
+            });
         }
         let mut parsed = self.parse(text)?;
         if parsed.len() > 1 {
@@ -68,16 +71,24 @@ impl Session {
         let parsed = parsed.pop();
         let description = match &parsed {
             Some(parsed) => self.describe(parsed, types).await?,
-            None => Description { parameters: Vec::new(), columns: None },
+            None => Description {
+                parameters: Vec::new(),
+                columns: None,
+            },
         };
-        self.statements.insert(name.to_string(), Arc::new(PreparedStatement { parsed, description }));
+        self.statements.insert(
+            name.to_string(),
+            Arc::new(PreparedStatement { parsed, description }),
+        );
         Ok(())
     }
 
     /// The prepared statement of this name. Errors: 26000.
     pub fn statement(&self, name: &str) -> Result<Arc<PreparedStatement>> {
         let found = self.statements.get(name).cloned();
-        found.ok_or_else(|| Error::UndefinedStatement { name: name.to_string() })
+        found.ok_or_else(|| Error::UndefinedStatement {
+            name: name.to_string(),
+        })
     }
 
     /// Forgets a prepared statement; one that does not exist is no error.
@@ -95,7 +106,10 @@ impl Session {
     ) -> Result<()> {
         self.require_usable(statement.parsed.as_deref())?;
         if !name.is_empty() && self.portals.contains_key(name) {
-            return Err(Error::Duplicate { kind: DuplicateKind::Cursor, name: name.to_string() });
+            return Err(Error::Duplicate {
+                kind: DuplicateKind::Cursor,
+                name: name.to_string(),
+            });
         }
         let portal = Portal {
             statement,
@@ -110,12 +124,16 @@ impl Session {
 
     /// The portal of this name. Errors: 34000.
     pub fn portal(&self, name: &str) -> Result<&Portal> {
-        self.portals.get(name).ok_or_else(|| Error::UndefinedPortal { name: name.to_string() })
+        self.portals.get(name).ok_or_else(|| Error::UndefinedPortal {
+            name: name.to_string(),
+        })
     }
 
     /// Takes a portal out of the session, to run it. Errors: 34000.
     pub fn take_portal(&mut self, name: &str) -> Result<Portal> {
-        self.portals.remove(name).ok_or_else(|| Error::UndefinedPortal { name: name.to_string() })
+        self.portals.remove(name).ok_or_else(|| Error::UndefinedPortal {
+            name: name.to_string(),
+        })
     }
 
     /// Puts a portal back that was run, wholly or in part.
@@ -146,9 +164,13 @@ impl Session {
     async fn describe(&mut self, parsed: &Statement, types: &[Option<SqlType>]) -> Result<Description> {
         self.require_usable(Some(parsed))?;
         if let Some(command) = &parsed.command {
-            return Ok(Description { parameters: Vec::new(), columns: self.command_columns(command)? });
+            return Ok(Description {
+                parameters: Vec::new(),
+                columns: self.command_columns(command)?,
+            });
         }
-        let (instance, interrupt, deadline) = (self.instance.clone(), self.interrupt.clone(), self.deadline());
+        let (instance, interrupt, deadline) =
+            (self.instance.clone(), self.interrupt.clone(), self.deadline());
         let snapshot = async {
             if self.transaction.block == Block::None {
                 let txn = instance.begin().await?;
@@ -160,7 +182,9 @@ impl Session {
         };
         let (txn, catalog) = interrupt.guard(deadline, snapshot).await?;
         let ctx = self.context(txn, catalog, parsed, Arc::new([]));
-        interrupt.guard(deadline, sql::describe(&ctx, parsed, types)).await
+        interrupt
+            .guard(deadline, sql::describe(&ctx, parsed, types))
+            .await
     }
 
     /// The columns of a portal's result; `None` when it has none.

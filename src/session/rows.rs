@@ -62,14 +62,21 @@ impl RowStream {
         }
     }
 
-    pub(super) fn of_batches(columns: Vec<OutputColumn>, batches: Vec<RecordBatch>, tag: RowsTag) -> RowStream {
+    pub(super) fn of_batches(
+        columns: Vec<OutputColumn>,
+        batches: Vec<RecordBatch>,
+        tag: RowsTag,
+    ) -> RowStream {
         let stream = futures::stream::iter(batches.into_iter().map(Ok)).boxed();
         RowStream::new(columns, stream, tag)
     }
 
     /// The next rows, at least one and at most `wanted`; `None` at the end. Errors: the statement's, or what was raised.
     pub async fn next(&mut self, interrupt: &Interrupt, wanted: usize) -> Result<Option<RecordBatch>> {
-        let wanted = wanted.min(self.left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX)));
+        let wanted = wanted.min(
+            self.left
+                .map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX)),
+        );
         if wanted == 0 {
             return Ok(None);
         }
@@ -127,6 +134,9 @@ impl RowStream {
 
 impl std::fmt::Debug for RowStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RowStream").field("columns", &self.columns).field("rows", &self.rows).finish_non_exhaustive()
+        f.debug_struct("RowStream")
+            .field("columns", &self.columns)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
     }
 }

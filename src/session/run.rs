@@ -21,7 +21,10 @@ const ATTEMPTS_MAX: usize = 200;
 
 /// Whether a statement may run in a failed block: COMMIT, ROLLBACK, ROLLBACK TO.
 pub(super) fn ends_failed_block(statement: &Statement) -> bool {
-    matches!(statement.command, Some(Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo { .. }))
+    matches!(
+        statement.command,
+        Some(Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo { .. })
+    )
 }
 
 impl Session {
@@ -46,17 +49,29 @@ impl Session {
         }
         let write_name = sql::command::write_name(statement);
         if let Some(name) = &write_name
-            && self.settings().get("transaction_read_only").as_deref() == Some("on")
+            && self.settings().transaction_read_only
         {
             let message = format!("cannot execute {name} in a read-only transaction");
-            return Err(Error::TransactionState { state: "25006", message });
+            return Err(Error::TransactionState {
+                state: "25006",
+                message,
+            });
         }
-        let run = Run { statement, parameters, described, deadline: self.deadline() };
+        let run = Run {
+            statement,
+            parameters,
+            described,
+            deadline: self.deadline(),
+        };
         let reply = match self.transaction.block {
             Block::None => self.run_alone(&run).await?,
             Block::Implicit | Block::Explicit | Block::Failed => self.run_in_block(&run).await?,
         };
-        if write_name.is_some_and(|name| ["DROP", "TRUNCATE", "ALTER"].iter().any(|word| name.starts_with(word))) {
+        if write_name.is_some_and(|name| {
+            ["DROP", "TRUNCATE", "ALTER"]
+                .iter()
+                .any(|word| name.starts_with(word))
+        }) {
             self.dropped();
         }
         self.apply_requested_settings()?;
@@ -103,7 +118,11 @@ impl Session {
             sequences: self.instance.sequences().clone(),
             settings: self.settings().clone(),
             parameters,
-            transaction_time_us: if in_transaction { self.transaction.started_us } else { now_us() },
+            transaction_time_us: if in_transaction {
+                self.transaction.started_us
+            } else {
+                now_us()
+            },
             allow_filtering: statement.allow_filtering,
             notices: self.notices.clone(),
             user: self.user.clone(),
@@ -116,7 +135,11 @@ impl Session {
     async fn run_alone(&mut self, run: &Run<'_>) -> Result<Reply> {
         let instance = self.instance.clone();
         let interrupt = self.interrupt.clone();
-        let notices_before = self.notices.lock().map(|notices| notices.len()).unwrap_or_default();
+        let notices_before = self
+            .notices
+            .lock()
+            .map(|notices| notices.len())
+            .unwrap_or_default();
         let mut turn = None;
         for _ in 0..ATTEMPTS_MAX {
             let lost = match self.attempt(run).await {
@@ -124,13 +147,19 @@ impl Session {
                 other => return other,
             };
             drop(turn.take());
-            turn = Some(interrupt.guard(run.deadline, async { Ok(instance.turn(&lost).await) }).await?);
+            turn = Some(
+                interrupt
+                    .guard(run.deadline, async { Ok(instance.turn(&lost).await) })
+                    .await?,
+            );
             if let Ok(mut notices) = self.notices.lock() {
                 notices.truncate(notices_before);
             }
             self.settings().take_requested();
         }
-        Err(Error::Contention { attempts: ATTEMPTS_MAX })
+        Err(Error::Contention {
+            attempts: ATTEMPTS_MAX,
+        })
     }
 
     async fn attempt(&mut self, run: &Run<'_>) -> Result<Reply> {
@@ -142,7 +171,9 @@ impl Session {
         };
         let (txn, catalog) = interrupt.guard(run.deadline, begin).await?;
         let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
-        let outcome = interrupt.guard(run.deadline, sql::execute(&ctx, run.statement)).await?;
+        let outcome = interrupt
+            .guard(run.deadline, sql::execute(&ctx, run.statement))
+            .await?;
         let streams = matches!(outcome, Outcome::Rows { .. });
         let mut reply = run.reply(outcome)?;
         match &mut reply {
@@ -160,7 +191,9 @@ impl Session {
         let (txn, catalog) = interrupt.guard(run.deadline, self.block_transaction()).await?;
         let before = txn.savepoint();
         let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
-        let executed = interrupt.guard(run.deadline, sql::execute(&ctx, run.statement)).await;
+        let executed = interrupt
+            .guard(run.deadline, sql::execute(&ctx, run.statement))
+            .await;
         match executed.and_then(|outcome| run.reply(outcome)) {
             Ok(reply) => Ok(reply),
             Err(error) => {
@@ -174,7 +207,8 @@ impl Session {
     fn apply_requested_settings(&mut self) -> Result<()> {
         for change in self.settings().take_requested() {
             let values = [change.value];
-            self.settings.change(change.local, |settings| settings.set(&change.name, &values))?;
+            self.settings
+                .change(change.local, |settings| settings.set(&change.name, &values))?;
         }
         Ok(())
     }
@@ -193,7 +227,9 @@ impl Run<'_> {
     fn reply(&self, outcome: Outcome) -> Result<Reply> {
         let mut rows = match outcome {
             Outcome::Done { tag } => return Ok(Reply::Done { tag }),
-            Outcome::Written(written) if written.columns.is_empty() => return Ok(Reply::Done { tag: written.tag }),
+            Outcome::Written(written) if written.columns.is_empty() => {
+                return Ok(Reply::Done { tag: written.tag });
+            }
             Outcome::Written(written) => {
                 RowStream::of_batches(written.columns, written.batches, RowsTag::Fixed(written.tag))
             }

@@ -28,7 +28,12 @@ pub(super) struct SettingsMark {
 
 impl SessionSettings {
     pub(super) fn new(defaults: Arc<Settings>) -> SessionSettings {
-        SessionSettings { current: defaults.clone(), lasting: defaults.clone(), defaults, before: None }
+        SessionSettings {
+            current: defaults.clone(),
+            lasting: defaults.clone(),
+            defaults,
+            before: None,
+        }
     }
 
     /// What counts now.
@@ -58,7 +63,10 @@ impl SessionSettings {
 
     /// A place to roll back to.
     pub(super) fn mark(&self) -> SettingsMark {
-        SettingsMark { current: self.current.clone(), lasting: self.lasting.clone() }
+        SettingsMark {
+            current: self.current.clone(),
+            lasting: self.lasting.clone(),
+        }
     }
 
     /// Rolls back to a mark.
@@ -87,7 +95,9 @@ mod tests {
 
     fn set(settings: &mut SessionSettings, value: &str, local: bool) {
         let values = [value.to_string()];
-        settings.change(local, |settings| settings.set("application_name", &values)).unwrap();
+        settings
+            .change(local, |settings| settings.set("application_name", &values))
+            .unwrap();
     }
 
     fn name(settings: &SessionSettings) -> String {

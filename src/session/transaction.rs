@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use super::settings::SettingsMark;
 use super::Session;
+use super::settings::SettingsMark;
 use crate::catalog::Catalog;
 use crate::sql::command::Modes;
 use crate::txn::{Savepoint, Transaction};
@@ -181,7 +181,11 @@ impl Session {
         self.require_block("SAVEPOINT")?;
         let savepoint = NamedSavepoint {
             name,
-            mark: self.transaction.active.as_ref().map(|active| active.txn.savepoint()),
+            mark: self
+                .transaction
+                .active
+                .as_ref()
+                .map(|active| active.txn.savepoint()),
             settings: self.settings.mark(),
             portals_made: self.portals_made,
         };
@@ -223,12 +227,24 @@ impl Session {
         let wanted = [
             (
                 "transaction_isolation",
-                modes.isolation.map(str::to_string).or_else(|| default("default_transaction_isolation")),
+                modes
+                    .isolation
+                    .map(str::to_string)
+                    .or_else(|| default("default_transaction_isolation")),
             ),
-            ("transaction_read_only", modes.read_only.map(on_off).or_else(|| default("default_transaction_read_only"))),
+            (
+                "transaction_read_only",
+                modes
+                    .read_only
+                    .map(on_off)
+                    .or_else(|| default("default_transaction_read_only")),
+            ),
             (
                 "transaction_deferrable",
-                modes.deferrable.map(on_off).or_else(|| default("default_transaction_deferrable")),
+                modes
+                    .deferrable
+                    .map(on_off)
+                    .or_else(|| default("default_transaction_deferrable")),
             ),
         ];
         let changed: Vec<_> = wanted
@@ -240,7 +256,9 @@ impl Session {
             return Ok(());
         }
         self.settings.change(true, |settings| {
-            changed.iter().try_for_each(|(name, value)| settings.set_internal(name, value))
+            changed
+                .iter()
+                .try_for_each(|(name, value)| settings.set_internal(name, value))
         })
     }
 
@@ -249,7 +267,11 @@ impl Session {
         if self.transaction.active.is_none() {
             let txn = self.instance.begin().await?;
             let origin = txn.savepoint();
-            self.transaction.active = Some(Active { txn, origin, catalog: None });
+            self.transaction.active = Some(Active {
+                txn,
+                origin,
+                catalog: None,
+            });
         }
         let active = self.transaction.active.as_mut().expect("begun above");
         let catalog = self.instance.catalog(&active.txn, active.catalog.clone()).await?;
@@ -277,7 +299,12 @@ impl Session {
     }
 
     fn open(&mut self, block: Block, modes: Modes) {
-        self.transaction = TransactionState { block, modes, started_us: now_us(), ..TransactionState::default() };
+        self.transaction = TransactionState {
+            block,
+            modes,
+            started_us: now_us(),
+            ..TransactionState::default()
+        };
         self.settings.begin();
     }
 
@@ -313,8 +340,14 @@ impl Session {
     }
 
     fn find_savepoint(&self, name: &str) -> Result<usize> {
-        let found = self.transaction.savepoints.iter().rposition(|savepoint| savepoint.name == name);
-        found.ok_or_else(|| Error::UndefinedSavepoint { name: name.to_string() })
+        let found = self
+            .transaction
+            .savepoints
+            .iter()
+            .rposition(|savepoint| savepoint.name == name);
+        found.ok_or_else(|| Error::UndefinedSavepoint {
+            name: name.to_string(),
+        })
     }
 }
 

@@ -5,9 +5,9 @@
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::Statement;
-use super::statement::{byte_offset, character_position};
+use super::command_reader::Reader;
+use crate::Result;
 use crate::types::{SqlType, Value};
-use crate::{Error, Result};
 
 /// A statement that the session runs itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,13 +29,21 @@ pub enum Command {
     /// SET SESSION CHARACTERISTICS.
     SetCharacteristics { modes: Modes },
     /// SET; `values` is `None` for DEFAULT.
-    Set { name: String, values: Option<Vec<String>>, local: bool },
+    Set {
+        name: String,
+        values: Option<Vec<String>>,
+        local: bool,
+    },
     /// RESET; `None` for ALL.
     Reset { name: Option<String> },
     /// SHOW; `None` for ALL.
     Show { name: Option<String> },
     /// PREPARE.
-    Prepare { name: String, types: Vec<SqlType>, text: String },
+    Prepare {
+        name: String,
+        types: Vec<SqlType>,
+        text: String,
+    },
     /// EXECUTE with constants.
     Execute { name: String, arguments: Vec<Value> },
     /// DEALLOCATE; `None` for ALL.
@@ -45,7 +53,11 @@ pub enum Command {
     /// DECLARE … CURSOR FOR query.
     Declare { name: String, text: String },
     /// FETCH, or MOVE: `count` is `None` for ALL.
-    Fetch { name: String, count: Option<u64>, only_move: bool },
+    Fetch {
+        name: String,
+        count: Option<u64>,
+        only_move: bool,
+    },
     /// CLOSE; `None` for ALL.
     Close { name: Option<String> },
 }
@@ -76,14 +88,35 @@ pub struct Modes {
 
 /// The words that begin a session's statement.
 const FIRST_WORDS: [&str; 23] = [
-    "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "SET", "RESET", "SHOW", "PREPARE",
-    "EXECUTE", "DEALLOCATE", "DISCARD", "DECLARE", "FETCH", "MOVE", "CLOSE", "LISTEN", "UNLISTEN", "NOTIFY", "LOAD",
+    "BEGIN",
+    "START",
+    "COMMIT",
+    "END",
+    "ROLLBACK",
+    "ABORT",
+    "SAVEPOINT",
+    "RELEASE",
+    "SET",
+    "RESET",
+    "SHOW",
+    "PREPARE",
+    "EXECUTE",
+    "DEALLOCATE",
+    "DISCARD",
+    "DECLARE",
+    "FETCH",
+    "MOVE",
+    "CLOSE",
+    "LISTEN",
+    "UNLISTEN",
+    "NOTIFY",
+    "LOAD",
 ];
 
 /// The words that begin a statement which writes, with the name that 25006 gives it.
 const WRITES: [&str; 14] = [
-    "INSERT", "UPSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "ALTER", "DROP", "COMMENT", "GRANT",
-    "REVOKE", "REINDEX", "REPLACE",
+    "INSERT", "UPSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "ALTER", "DROP", "COMMENT",
+    "GRANT", "REVOKE", "REINDEX", "REPLACE",
 ];
 
 /// The session's statement that the tokens are; `None` when they are another. `text`: the whole message.
@@ -98,18 +131,15 @@ pub(super) fn read(tokens: &[TokenWithSpan], text: &str) -> Result<Option<Comman
         return Ok(None);
     }
     let tokens = tokens.iter().filter(is_meaningful).cloned().collect();
-    let mut reader = Reader { tokens, at: 0, text };
-    let command = reader.command()?;
-    match reader.peek() {
-        None => Ok(Some(command)),
-        Some(_) => Err(reader.syntax_error()),
-    }
+    Reader::new(tokens, text).statement().map(Some)
 }
 
 /// The name of a statement that writes, as 25006 gives it (`INSERT`, `CREATE TABLE`); `None` when it only reads.
 pub fn write_name(statement: &Statement) -> Option<String> {
     let rest = skip_comments(&statement.text);
-    let mut words = rest.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    let mut words = rest
+        .split(|c: char| !c.is_ascii_alphabetic())
+        .filter(|word| !word.is_empty());
     let first = words.next()?.to_ascii_uppercase();
     if !WRITES.contains(&first.as_str()) {
         return None;
@@ -135,489 +165,6 @@ fn skip_comments(text: &str) -> &str {
     }
 }
 
-/// The tokens of one statement, without blanks.
-struct Reader<'a> {
-    tokens: Vec<TokenWithSpan>,
-    at: usize,
-    text: &'a str,
-}
-
-impl Reader<'_> {
-    fn command(&mut self) -> Result<Command> {
-        let word = self.name()?.to_ascii_uppercase();
-        match word.as_str() {
-            "BEGIN" | "START" => self.begin(word == "START"),
-            "COMMIT" | "END" => self.commit(),
-            "ROLLBACK" | "ABORT" => self.rollback(),
-            "SAVEPOINT" => Ok(Command::Savepoint { name: self.name()? }),
-            "RELEASE" => {
-                self.word("SAVEPOINT");
-                Ok(Command::Release { name: self.name()? })
-            }
-            "SET" => self.set(),
-            "RESET" => self.reset(),
-            "SHOW" => self.show(),
-            "PREPARE" => self.prepare(),
-            "EXECUTE" => self.execute(),
-            "DEALLOCATE" => {
-                self.word("PREPARE");
-                Ok(Command::Deallocate { name: self.name_or_all()? })
-            }
-            "DISCARD" => self.discard(),
-            "DECLARE" => self.declare(),
-            "FETCH" | "MOVE" => self.fetch(word == "MOVE"),
-            "CLOSE" => Ok(Command::Close { name: self.name_or_all()? }),
-            _ => Err(unsupported(&word, None)),
-        }
-    }
-
-    fn begin(&mut self, start: bool) -> Result<Command> {
-        let transaction = self.word("TRANSACTION");
-        if start && !transaction {
-            return Err(self.syntax_error());
-        }
-        if !transaction {
-            self.word("WORK");
-        }
-        Ok(Command::Begin { modes: self.modes()?, start })
-    }
-
-    fn commit(&mut self) -> Result<Command> {
-        if self.word("PREPARED") {
-            return Err(unsupported("COMMIT PREPARED", None));
-        }
-        Ok(Command::Commit { chain: self.chain()? })
-    }
-
-    fn rollback(&mut self) -> Result<Command> {
-        if self.word("PREPARED") {
-            return Err(unsupported("ROLLBACK PREPARED", None));
-        }
-        self.transaction_or_work();
-        if self.word("TO") {
-            self.word("SAVEPOINT");
-            return Ok(Command::RollbackTo { name: self.name()? });
-        }
-        Ok(Command::Rollback { chain: self.chain()? })
-    }
-
-    fn transaction_or_work(&mut self) {
-        if !self.word("TRANSACTION") {
-            self.word("WORK");
-        }
-    }
-
-    fn chain(&mut self) -> Result<bool> {
-        self.transaction_or_work();
-        if !self.word("AND") {
-            return Ok(false);
-        }
-        let no = self.word("NO");
-        self.expect("CHAIN")?;
-        Ok(!no)
-    }
-
-    /// Modes, with or without commas between them.
-    fn modes(&mut self) -> Result<Modes> {
-        let mut modes = Modes::default();
-        while self.peek().is_some() {
-            if self.word("ISOLATION") {
-                self.expect("LEVEL")?;
-                modes.isolation = Some(self.isolation()?);
-            } else if self.word("READ") {
-                let only = self.word("ONLY");
-                if !only {
-                    self.expect("WRITE")?;
-                }
-                modes.read_only = Some(only);
-            } else if self.word("DEFERRABLE") {
-                modes.deferrable = Some(true);
-            } else {
-                self.expect("NOT")?;
-                self.expect("DEFERRABLE")?;
-                modes.deferrable = Some(false);
-            }
-            self.token(&Token::Comma);
-        }
-        Ok(modes)
-    }
-
-    fn isolation(&mut self) -> Result<&'static str> {
-        if self.word("SERIALIZABLE") {
-            return Ok("serializable");
-        }
-        if self.word("REPEATABLE") {
-            self.expect("READ")?;
-            return Ok("repeatable read");
-        }
-        self.expect("READ")?;
-        if self.word("COMMITTED") {
-            return Ok("read committed");
-        }
-        self.expect("UNCOMMITTED")?;
-        Ok("read uncommitted")
-    }
-
-    fn set(&mut self) -> Result<Command> {
-        let session = self.word("SESSION");
-        let local = !session && self.word("LOCAL");
-        if self.word("TRANSACTION") {
-            if self.word("SNAPSHOT") {
-                return Err(unsupported("SET TRANSACTION SNAPSHOT", None));
-            }
-            return Ok(Command::SetTransaction { modes: self.modes()? });
-        }
-        if session && self.word("CHARACTERISTICS") {
-            self.expect("AS")?;
-            self.expect("TRANSACTION")?;
-            return Ok(Command::SetCharacteristics { modes: self.modes()? });
-        }
-        if session && self.word("AUTHORIZATION") {
-            let value = self.value()?;
-            return Ok(Command::Set { name: "session_authorization".to_string(), values: value.map(|v| vec![v]), local });
-        }
-        if self.word("TIME") {
-            self.expect("ZONE")?;
-            let values = if self.word("LOCAL") { None } else { self.zone()?.map(|zone| vec![zone]) };
-            return Ok(Command::Set { name: "TimeZone".to_string(), values, local });
-        }
-        if self.word("NAMES") {
-            let values = if self.peek().is_none() { None } else { self.value()?.map(|value| vec![value]) };
-            return Ok(Command::Set { name: "client_encoding".to_string(), values, local });
-        }
-        if self.word("ROLE") {
-            self.token(&Token::Eq);
-            return Ok(Command::Set { name: "role".to_string(), values: self.value()?.map(|role| vec![role]), local });
-        }
-        let name = self.setting_name()?;
-        if !self.token(&Token::Eq) {
-            self.expect("TO")?;
-        }
-        Ok(Command::Set { name, values: self.values()?, local })
-    }
-
-    /// A time zone: a name, hours, or INTERVAL '…' HOUR TO MINUTE.
-    fn zone(&mut self) -> Result<Option<String>> {
-        if !self.word("INTERVAL") {
-            return self.value();
-        }
-        let value = self.value()?;
-        if self.word("HOUR") {
-            self.expect("TO")?;
-            self.expect("MINUTE")?;
-        }
-        Ok(value)
-    }
-
-    /// Values of SET, separated by commas; `None` for DEFAULT.
-    fn values(&mut self) -> Result<Option<Vec<String>>> {
-        let mut values = Vec::new();
-        loop {
-            match self.value()? {
-                Some(value) => values.push(value),
-                None => return Ok(None),
-            }
-            if !self.token(&Token::Comma) {
-                return Ok(Some(values));
-            }
-        }
-    }
-
-    /// One value: a word, a string or a number with its unit as written; `None` for DEFAULT.
-    fn value(&mut self) -> Result<Option<String>> {
-        let minus = self.token(&Token::Minus);
-        if !minus {
-            self.token(&Token::Plus);
-        }
-        let sign = if minus { "-" } else { "" };
-        let value = match self.peek() {
-            Some(Token::Number(number, _)) => format!("{sign}{number}"),
-            Some(token) if !minus => match string_of(token) {
-                Some(value) => value,
-                None => match token {
-                    Token::Word(word) if word.quote_style.is_some() => word.value.clone(),
-                    Token::Word(word) if word.value.eq_ignore_ascii_case("DEFAULT") => {
-                        self.at += 1;
-                        return Ok(None);
-                    }
-                    Token::Word(word) => word.value.to_lowercase(),
-                    _ => return Err(self.syntax_error()),
-                },
-            },
-            _ => return Err(self.syntax_error()),
-        };
-        self.at += 1;
-        Ok(Some(value))
-    }
-
-    fn reset(&mut self) -> Result<Command> {
-        if self.word("ALL") {
-            return Ok(Command::Reset { name: None });
-        }
-        if self.word("SESSION") {
-            self.expect("AUTHORIZATION")?;
-            return Ok(Command::Reset { name: Some("session_authorization".to_string()) });
-        }
-        let name = self.shown_name()?;
-        Ok(Command::Reset { name: Some(name) })
-    }
-
-    fn show(&mut self) -> Result<Command> {
-        if self.word("ALL") {
-            return Ok(Command::Show { name: None });
-        }
-        if self.word("SESSION") {
-            self.expect("AUTHORIZATION")?;
-            return Ok(Command::Show { name: Some("session_authorization".to_string()) });
-        }
-        let name = self.shown_name()?;
-        Ok(Command::Show { name: Some(name) })
-    }
-
-    /// A setting's name, or the words that SHOW and RESET take for one.
-    fn shown_name(&mut self) -> Result<String> {
-        if self.word("TIME") {
-            self.expect("ZONE")?;
-            return Ok("TimeZone".to_string());
-        }
-        if self.word("TRANSACTION") {
-            self.expect("ISOLATION")?;
-            self.expect("LEVEL")?;
-            return Ok("transaction_isolation".to_string());
-        }
-        self.setting_name()
-    }
-
-    fn setting_name(&mut self) -> Result<String> {
-        let mut name = self.name()?;
-        while self.token(&Token::Period) {
-            name = format!("{name}.{}", self.name()?);
-        }
-        Ok(name)
-    }
-
-    fn prepare(&mut self) -> Result<Command> {
-        if self.word("TRANSACTION") {
-            return Err(unsupported("PREPARE TRANSACTION", None));
-        }
-        let name = self.name()?;
-        let mut types = Vec::new();
-        if self.token(&Token::LParen) {
-            loop {
-                types.push(self.type_name()?);
-                if !self.token(&Token::Comma) {
-                    break;
-                }
-            }
-            if !self.token(&Token::RParen) {
-                return Err(self.syntax_error());
-            }
-        }
-        self.expect("AS")?;
-        Ok(Command::Prepare { name, types, text: self.rest() })
-    }
-
-    /// A type: its words, then its modifiers in parentheses.
-    fn type_name(&mut self) -> Result<SqlType> {
-        let mut words = vec![self.name()?];
-        while let Some(Token::Word(word)) = self.peek() {
-            words.push(word.value.to_lowercase());
-            self.at += 1;
-        }
-        let mut modifiers = Vec::new();
-        if self.token(&Token::LParen) {
-            while let Some(Token::Number(number, _)) = self.peek() {
-                modifiers.push(number.parse().map_err(|_| self.syntax_error())?);
-                self.at += 1;
-                self.token(&Token::Comma);
-            }
-            if !self.token(&Token::RParen) {
-                return Err(self.syntax_error());
-            }
-        }
-        let name = words.join(" ");
-        SqlType::from_name(&name, &modifiers)?.ok_or(Error::UndefinedObject { kind: "type", name })
-    }
-
-    fn execute(&mut self) -> Result<Command> {
-        let name = self.name()?;
-        let mut arguments = Vec::new();
-        if self.token(&Token::LParen) {
-            while !self.token(&Token::RParen) {
-                if !arguments.is_empty() && !self.token(&Token::Comma) {
-                    return Err(self.syntax_error());
-                }
-                arguments.push(self.argument()?);
-            }
-        }
-        Ok(Command::Execute { name, arguments })
-    }
-
-    /// A constant, perhaps with a cast, which the parameter's own type makes needless.
-    fn argument(&mut self) -> Result<Value> {
-        let minus = self.token(&Token::Minus);
-        let value = match self.peek().cloned() {
-            Some(Token::Number(number, _)) => Value::Unknown(format!("{}{number}", if minus { "-" } else { "" })),
-            Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("NULL") => Value::Null,
-            Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("TRUE") => Value::Bool(true),
-            Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("FALSE") => Value::Bool(false),
-            Some(token) if string_of(&token).is_some() => Value::Unknown(string_of(&token).unwrap_or_default()),
-            _ => {
-                let hint = Some("Give constants.".to_string());
-                return Err(unsupported("an expression as an argument of EXECUTE", hint));
-            }
-        };
-        self.at += 1;
-        if self.token(&Token::DoubleColon) {
-            self.type_name()?;
-        }
-        Ok(value)
-    }
-
-    fn discard(&mut self) -> Result<Command> {
-        let what = match self.name()?.to_uppercase().as_str() {
-            "ALL" => Discard::All,
-            "PLANS" => Discard::Plans,
-            "SEQUENCES" => Discard::Sequences,
-            "TEMP" | "TEMPORARY" => Discard::Temp,
-            _ => {
-                self.at -= 1;
-                return Err(self.syntax_error());
-            }
-        };
-        Ok(Command::Discard { what })
-    }
-
-    fn declare(&mut self) -> Result<Command> {
-        let name = self.name()?;
-        loop {
-            if self.word("BINARY") {
-                return Err(unsupported("a binary cursor", None));
-            } else if self.word("SCROLL") {
-                return Err(unsupported("a scrolling cursor", Some("Leave SCROLL out.".to_string())));
-            } else if self.word("NO") {
-                self.expect("SCROLL")?;
-            } else if !self.word("INSENSITIVE") && !self.word("ASENSITIVE") {
-                break;
-            }
-        }
-        self.expect("CURSOR")?;
-        if self.word("WITH") {
-            self.expect("HOLD")?;
-            return Err(unsupported("a cursor WITH HOLD", Some("Fetch inside one transaction.".to_string())));
-        }
-        if self.word("WITHOUT") {
-            self.expect("HOLD")?;
-        }
-        self.expect("FOR")?;
-        Ok(Command::Declare { name, text: self.rest() })
-    }
-
-    fn fetch(&mut self, only_move: bool) -> Result<Command> {
-        let backward = ["PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE", "BACKWARD"];
-        let mut count = Some(1);
-        if backward.iter().any(|word| self.word(word)) {
-            return Err(Error::NotInState { message: "cursor can only scan forward".to_string() });
-        } else if !self.word("NEXT") {
-            self.word("FORWARD");
-            if self.word("ALL") {
-                count = None;
-            } else if let Some(Token::Number(number, _)) = self.peek() {
-                count = Some(number.parse().map_err(|_| self.syntax_error())?);
-                self.at += 1;
-            } else if self.token(&Token::Minus) {
-                return Err(Error::NotInState { message: "cursor can only scan forward".to_string() });
-            }
-        }
-        if !self.word("FROM") {
-            self.word("IN");
-        }
-        Ok(Command::Fetch { name: self.name()?, count, only_move })
-    }
-
-    fn name_or_all(&mut self) -> Result<Option<String>> {
-        if self.word("ALL") { Ok(None) } else { self.name().map(Some) }
-    }
-
-    /// An identifier, folded unless it is quoted.
-    fn name(&mut self) -> Result<String> {
-        let name = match self.peek() {
-            Some(Token::Word(word)) if word.quote_style.is_some() => word.value.clone(),
-            Some(Token::Word(word)) => word.value.to_lowercase(),
-            _ => return Err(self.syntax_error()),
-        };
-        self.at += 1;
-        Ok(name)
-    }
-
-    /// Takes a word when it is next.
-    fn word(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(),
-            Some(Token::Word(next)) if next.quote_style.is_none() && next.value.eq_ignore_ascii_case(word));
-        self.at += usize::from(found);
-        found
-    }
-
-    fn expect(&mut self, word: &str) -> Result<()> {
-        if self.word(word) { Ok(()) } else { Err(self.syntax_error()) }
-    }
-
-    /// Takes a token when it is next.
-    fn token(&mut self, token: &Token) -> bool {
-        let found = self.peek() == Some(token);
-        self.at += usize::from(found);
-        found
-    }
-
-    fn peek(&self) -> Option<&Token> {
-        self.tokens.get(self.at).map(|token| &token.token)
-    }
-
-    /// The text from the next token to the last, taken whole.
-    fn rest(&mut self) -> String {
-        let rest = match (self.tokens.get(self.at), self.tokens.last()) {
-            (Some(first), Some(last)) => {
-                let start = byte_offset(first.span.start, self.text);
-                let end = byte_offset(last.span.end, self.text);
-                self.text.get(start..end).unwrap_or_default()
-            }
-            _ => "",
-        };
-        self.at = self.tokens.len();
-        rest.to_string()
-    }
-
-    fn syntax_error(&self) -> Error {
-        match (self.tokens.get(self.at), self.tokens.last()) {
-            (Some(token), _) => Error::Syntax {
-                message: format!("syntax error at or near \"{}\"", token.token),
-                position: character_position(token.span.start, self.text),
-            },
-            (None, Some(last)) => Error::Syntax {
-                message: "syntax error at end of input".to_string(),
-                position: character_position(last.span.end, self.text),
-            },
-            (None, None) => Error::Syntax { message: "syntax error at end of input".to_string(), position: 0 },
-        }
-    }
-}
-
-/// The text of a string token.
-fn string_of(token: &Token) -> Option<String> {
-    match token {
-        Token::SingleQuotedString(text)
-        | Token::EscapedStringLiteral(text)
-        | Token::UnicodeStringLiteral(text)
-        | Token::NationalStringLiteral(text) => Some(text.clone()),
-        Token::DollarQuotedString(text) => Some(text.value.clone()),
-        _ => None,
-    }
-}
-
-fn unsupported(feature: &str, hint: Option<String>) -> Error {
-    Error::FeatureNotSupported { feature: feature.to_string(), hint }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -628,54 +175,116 @@ mod tests {
 
     fn set(name: &str, values: Option<&[&str]>, local: bool) -> Command {
         let values = values.map(|values| values.iter().map(|value| value.to_string()).collect());
-        Command::Set { name: name.to_string(), values, local }
+        Command::Set {
+            name: name.to_string(),
+            values,
+            local,
+        }
     }
 
     #[test]
     fn transactions_are_read() {
-        let modes = Modes { isolation: Some("serializable"), read_only: Some(true), deferrable: Some(false) };
+        let modes = Modes {
+            isolation: Some("serializable"),
+            read_only: Some(true),
+            deferrable: Some(false),
+        };
         let begin = "begin work isolation level serializable, read only not deferrable";
         assert_eq!(read_text(begin), Ok(Command::Begin { modes, start: false }));
-        assert_eq!(read_text("END TRANSACTION AND CHAIN"), Ok(Command::Commit { chain: true }));
+        assert_eq!(
+            read_text("END TRANSACTION AND CHAIN"),
+            Ok(Command::Commit { chain: true })
+        );
         assert_eq!(read_text("abort"), Ok(Command::Rollback { chain: false }));
-        assert_eq!(read_text("rollback work to savepoint \"A b\""), Ok(Command::RollbackTo { name: "A b".into() }));
+        assert_eq!(
+            read_text("rollback work to savepoint \"A b\""),
+            Ok(Command::RollbackTo { name: "A b".into() })
+        );
         assert_eq!(read_text("release S"), Ok(Command::Release { name: "s".into() }));
         let error = read_text("begin nonsense").unwrap_err();
-        assert_eq!((error.to_string(), error.position()), ("syntax error at or near \"nonsense\"".into(), Some(7)));
+        assert_eq!(
+            (error.to_string(), error.position()),
+            ("syntax error at or near \"nonsense\"".into(), Some(7))
+        );
         assert_eq!(read_text("commit prepared 'x'").unwrap_err().sqlstate(), "0A000");
     }
 
     #[test]
     fn settings_are_read() {
-        assert_eq!(read_text("set search_path = a, \"B\", 'c'"), Ok(set("search_path", Some(&["a", "B", "c"]), false)));
-        assert_eq!(read_text("set local statement_timeout to -1"), Ok(set("statement_timeout", Some(&["-1"]), true)));
+        assert_eq!(
+            read_text("set search_path = a, \"B\", 'c'"),
+            Ok(set("search_path", Some(&["a", "B", "c"]), false))
+        );
+        assert_eq!(
+            read_text("set local statement_timeout to -1"),
+            Ok(set("statement_timeout", Some(&["-1"]), true))
+        );
         assert_eq!(read_text("set session x to default"), Ok(set("x", None, false)));
-        assert_eq!(read_text("set time zone 'UTC'"), Ok(set("TimeZone", Some(&["UTC"]), false)));
+        assert_eq!(
+            read_text("set time zone 'UTC'"),
+            Ok(set("TimeZone", Some(&["UTC"]), false))
+        );
         assert_eq!(read_text("set time zone local"), Ok(set("TimeZone", None, false)));
-        assert_eq!(read_text("set names 'utf8'"), Ok(set("client_encoding", Some(&["utf8"]), false)));
-        assert_eq!(read_text("SET keyspan.full_scan = allow"), Ok(set("keyspan.full_scan", Some(&["allow"]), false)));
-        let shown = Command::Show { name: Some("transaction_isolation".into()) };
+        assert_eq!(
+            read_text("set names 'utf8'"),
+            Ok(set("client_encoding", Some(&["utf8"]), false))
+        );
+        assert_eq!(
+            read_text("SET keyspan.full_scan = allow"),
+            Ok(set("keyspan.full_scan", Some(&["allow"]), false))
+        );
+        let shown = Command::Show {
+            name: Some("transaction_isolation".into()),
+        };
         assert_eq!(read_text("show transaction isolation level"), Ok(shown));
         assert_eq!(read_text("show all"), Ok(Command::Show { name: None }));
         assert_eq!(read_text("reset all"), Ok(Command::Reset { name: None }));
         assert!(matches!(
             read_text("set session characteristics as transaction read only"),
-            Ok(Command::SetCharacteristics { modes: Modes { read_only: Some(true), .. } })
+            Ok(Command::SetCharacteristics {
+                modes: Modes {
+                    read_only: Some(true),
+                    ..
+                }
+            })
         ));
     }
 
     #[test]
     fn prepared_statements_and_cursors_are_read() {
         let text = "declare c no scroll cursor without hold for\n  select 'é', 1";
-        assert_eq!(read_text(text), Ok(Command::Declare { name: "c".into(), text: "select 'é', 1".into() }));
-        let fetched = |count| Command::Fetch { name: "c".into(), count, only_move: false };
+        assert_eq!(
+            read_text(text),
+            Ok(Command::Declare {
+                name: "c".into(),
+                text: "select 'é', 1".into()
+            })
+        );
+        let fetched = |count| Command::Fetch {
+            name: "c".into(),
+            count,
+            only_move: false,
+        };
         assert_eq!(read_text("fetch c"), Ok(fetched(Some(1))));
         assert_eq!(read_text("fetch forward 5 in c"), Ok(fetched(Some(5))));
         assert_eq!(read_text("fetch all from c"), Ok(fetched(None)));
         assert_eq!(read_text("fetch prior from c").unwrap_err().sqlstate(), "55000");
-        let arguments = vec![Value::Unknown("-1".into()), Value::Null, Value::Unknown("a".into())];
-        assert_eq!(read_text("execute p(-1, null, 'a')"), Ok(Command::Execute { name: "p".into(), arguments }));
-        assert_eq!(read_text("deallocate prepare all"), Ok(Command::Deallocate { name: None }));
+        let arguments = vec![
+            Value::Unknown("-1".into()),
+            Value::Null,
+            Value::Unknown("a".into()),
+        ];
+        assert_eq!(
+            read_text("execute p(-1, null, 'a')"),
+            Ok(Command::Execute {
+                name: "p".into(),
+                arguments
+            })
+        );
+        assert_eq!(
+            read_text("deallocate prepare all"),
+            Ok(Command::Deallocate { name: None })
+        );
         assert_eq!(read_text("listen x").unwrap_err().sqlstate(), "0A000");
     }
 }

@@ -2,6 +2,7 @@
 //! DataFusion. Knows nothing of sockets.
 
 pub mod command;
+mod command_reader;
 mod comment;
 mod condition_text;
 mod constant;
@@ -18,6 +19,8 @@ mod predicate;
 pub mod query;
 mod statement;
 mod symmetric;
+#[cfg(test)]
+mod testing;
 mod tokens;
 mod type_name;
 mod unwritten;
@@ -72,10 +75,15 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Ou
     let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement { ast, ..statement.clone() });
     let statement = resolved.as_ref().unwrap_or(statement);
     match &statement.ast {
-        ast::Statement::Query(query) => match direct_select(ctx, query)? {
-            Some(outcome) => Ok(outcome),
-            None => general_select(ctx, query).await,
-        },
+        ast::Statement::Query(query) => {
+            if let Some(outcome) = direct_select(ctx, query)? {
+                return Ok(outcome);
+            }
+            match ddl::select_into(ctx, query).await? {
+                Some(tag) => Ok(Outcome::Done { tag }),
+                None => general_select(ctx, query).await,
+            }
+        }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             Ok(Outcome::Written(dml::execute(ctx, statement).await?))
         }
@@ -83,6 +91,7 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Ou
         _ => Ok(Outcome::Done { tag: ddl::execute(ctx, statement).await? }),
     }
 }
+
 
 /// Runs a query by the direct path; `None` when it is none of its shape.
 fn direct_select(ctx: &StatementContext, query: &ast::Query) -> Result<Option<Outcome>> {

@@ -33,3 +33,8 @@ pub async fn plan_query(
 pub async fn run_query(_ctx: &StatementContext, _query: &PlannedQuery) -> Result<BatchStream> {
     unimplemented!()
 }
+
+/// The plan's lines for EXPLAIN, two blanks a level. `analyze`: runs the query first and adds what each scan read.
+pub(crate) async fn explain_query(_ctx: &StatementContext, _query: &PlannedQuery, _analyze: bool) -> Result<Vec<String>> {
+    unimplemented!()
+}

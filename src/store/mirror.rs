@@ -136,7 +136,7 @@ impl Mirror<'_> {
                 }
             }
             Err(Error::Conflict { key }) => assert!(conflicts.contains(&&key), "{key:?} did not change"),
-            Err(error) => panic!("{error:?}"),
+            Err(error) => unreachable!("{error:?}"),
         }
     }
 
@@ -390,7 +390,7 @@ async fn transfer(store: &dyn Store, random: &mut StdRng) -> bool {
     match store.commit(batch).await {
         Ok(()) => true,
         Err(Error::Conflict { .. }) => false,
-        Err(error) => panic!("{error:?}"),
+        Err(error) => unreachable!("{error:?}"),
     }
 }
 

@@ -38,7 +38,7 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 const TIME_STAMP_GRAIN: Duration = Duration::from_millis(100);
 
 /// An ordered map in a directory of sled's.
-pub(super) struct SledEngine {
+pub struct SledEngine {
     db: sled::Db,
     path: PathBuf,
     /// sled's log, through a descriptor of ours.
@@ -59,7 +59,7 @@ struct Blobs {
 impl SledEngine {
     /// Opens or creates the database in `path`; `lock` is held until it is closed. Errors: `DataDirInUse`, `Corrupt`,
     /// `Io`.
-    pub(super) fn open(path: &Path, cache_bytes: u64, lock: File) -> Result<SledEngine> {
+    pub fn open(path: &Path, cache_bytes: u64, lock: File) -> Result<SledEngine> {
         std::fs::create_dir_all(path).map_err(|error| io_error("create", path, &error))?;
         let config = sled::Config::new()
             .path(path)

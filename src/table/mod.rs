@@ -24,3 +24,6 @@ pub use write::{
     Conflicts, build_index, delete_rows, get_rows, insert_missing_rows, insert_rows, put_rows, update_rows,
     upsert_rows,
 };
+
+#[cfg(test)]
+mod tests;

@@ -111,15 +111,15 @@ pub async fn upsert_rows(
     }
     let values = txn.get_many(&keys).await?;
     let mut order = Vec::new();
-    let mut changes: HashMap<&[u8], (Option<&[u8]>, Vec<u8>)> = HashMap::new();
+    let mut changes: HashMap<&[u8], ValueChange<'_>> = HashMap::new();
     for (row, key) in keys.iter().enumerate() {
         let old = values.get(row);
-        let before = changes.get(key.as_slice()).map(|(_, new)| new.as_slice()).or(old);
+        let before = changes.get(key.as_slice()).map(|change| change.new.as_slice()).or(old);
         let new = match before {
             Some(before) => encoder.merged_value(before, named, batch, row)?,
             None => encoder.value(batch, row)?,
         };
-        if changes.insert(key, (old, new)).is_none() {
+        if changes.insert(key, ValueChange { old, new }).is_none() {
             order.push(key.as_slice());
         }
     }
@@ -127,7 +127,7 @@ pub async fn upsert_rows(
         replace_entries(txn, table, &order, &changes, limits).await?;
     }
     for key in order {
-        if let Some((_, value)) = changes.remove(key) {
+        if let Some(ValueChange { new: value, .. }) = changes.remove(key) {
             txn.write(
                 Write::Put {
                     key: key.to_vec(),
@@ -252,6 +252,13 @@ pub async fn build_index(
             )?;
         }
     }
+}
+
+/// What becomes of a row under its key.
+struct ValueChange<'a> {
+    /// The value that stands there, if any.
+    old: Option<&'a [u8]>,
+    new: Vec<u8>,
 }
 
 /// A row as it will be stored.
@@ -384,12 +391,12 @@ async fn replace_entries(
     txn: &Transaction,
     table: &TableDef,
     order: &[&[u8]],
-    changes: &HashMap<&[u8], (Option<&[u8]>, Vec<u8>)>,
+    changes: &HashMap<&[u8], ValueChange<'_>>,
     limits: Limits,
 ) -> Result<()> {
     let (mut old_rows, mut new_rows) = (whole_rows(table), whole_rows(table));
     for key in order {
-        let Some((old, new)) = changes.get(key) else {
+        let Some(ValueChange { old, new }) = changes.get(key) else {
             continue;
         };
         if let Some(old) = old {

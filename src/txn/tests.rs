@@ -10,6 +10,7 @@ use super::*;
 use crate::store::{Page, StoreKind, StoreOptions, open_store};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
 async fn store_with(rows: &Map) -> Arc<dyn Store> {
     let store = open_store(
@@ -137,7 +138,7 @@ struct Run {
     now: Map,
     savepoints: Vec<(Savepoint, Map)>,
     /// Open scans, what they must still give, and how many savepoints there were when they were opened.
-    scans: Vec<(TransactionScan, Vec<(Vec<u8>, Vec<u8>)>, bool, usize)>,
+    scans: Vec<(TransactionScan, Rows, bool, usize)>,
 }
 
 impl Run {

@@ -3,7 +3,7 @@
 
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_at, offset_of_local};
 use super::datetime_input::{day_of, micros};
-use super::{FormatSettings, Interval, Numeric, SqlType, Value, floats, input, strings};
+use super::{CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, floats, input, strings};
 use crate::{Error, Result};
 
 const MICROS_PER_MILLISECOND: i64 = 1_000;
@@ -68,7 +68,13 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         ),
         SqlType::Int4 => to_integer(value, "integer", (i64::from(i32::MIN), i64::from(i32::MAX)), kind),
         SqlType::Int8 => to_integer(value, "bigint", (i64::MIN, i64::MAX), kind),
-        SqlType::Oid | SqlType::Regclass => match value {
+        SqlType::Catalog(CatalogType::OidVector) => to_array(value, &SqlType::Oid, settings, kind),
+        // Kinds of text that only the catalogs have are what their text is.
+        SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => match value {
+            Value::Text(_) => Some(Ok(value)),
+            _ => None,
+        },
+        SqlType::Oid | SqlType::Regclass | SqlType::Catalog(_) => match value {
             Value::Int(_) => to_integer(value, "OID", (0, i64::from(u32::MAX)), kind),
             _ => None,
         },

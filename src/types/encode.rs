@@ -14,7 +14,7 @@ use arrow::datatypes::{DataType, IntervalMonthDayNano};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use chrono_tz::Tz;
 
-use super::{FormatSettings, Interval, SqlType, array, datetime, digits, encode_binary, floats};
+use super::{CatalogType, FormatSettings, Interval, SqlType, array, datetime, digits, encode_binary, floats};
 use crate::{Error, Result};
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
@@ -73,6 +73,7 @@ pub(super) enum Source {
     Vector {
         array: ListArray,
         element: Box<ColumnEncoder>,
+        element_oid: u32,
     },
     Null,
 }
@@ -205,8 +206,15 @@ impl Source {
                     format,
                     settings,
                 )?);
-                Source::Vector { array, element }
+                Source::Vector { array, element, element_oid: SqlType::Int2.oid() }
             }
+            SqlType::Catalog(CatalogType::OidVector) => {
+                let array: ListArray = array.as_list().clone();
+                let element = Box::new(ColumnEncoder::new(&SqlType::Oid, array.values(), format, settings)?);
+                Source::Vector { array, element, element_oid: SqlType::Oid.oid() }
+            }
+            SqlType::Catalog(_) if ty.arrow_type() == DataType::Int64 => Source::Oid(array.as_primitive().clone()),
+            SqlType::Catalog(_) => Source::Text(array.as_string().clone()),
             SqlType::Void => Source::Null,
         })
     }
@@ -265,7 +273,7 @@ impl Source {
                 put_elements(out, array, element, row, b',', true);
                 out.push(b'}');
             }
-            Source::Vector { array, element } => put_elements(out, array, element, row, b' ', false),
+            Source::Vector { array, element, .. } => put_elements(out, array, element, row, b' ', false),
             Source::Null => {}
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn put(source: &Source, row: usize, out: &mut Vec<u8>) {
             element,
             element_oid,
         } => put_array(out, array, element, *element_oid, 1, row),
-        Source::Vector { array, element } => put_array(out, array, element, SqlType::Int2.oid(), 0, row),
+        Source::Vector { array, element, element_oid } => put_array(out, array, element, *element_oid, 0, row),
         Source::Null => {}
     }
 }

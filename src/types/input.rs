@@ -3,7 +3,7 @@
 use super::numeric::is_space;
 use super::sql_type::BARE_NUMERIC_SCALE;
 use super::{
-    FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats, json, strings,
+    CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats, json, strings,
 };
 use crate::{Error, Result};
 
@@ -15,7 +15,13 @@ pub(super) fn parse(text: &str, ty: &SqlType, settings: &FormatSettings) -> Resu
         SqlType::Int2 => Value::Int(parse_integer(text, ty, i64::from(i16::MIN), i64::from(i16::MAX))?),
         SqlType::Int4 => Value::Int(parse_integer(text, ty, i64::from(i32::MIN), i64::from(i32::MAX))?),
         SqlType::Int8 => Value::Int(parse_integer(text, ty, i64::MIN, i64::MAX)?),
-        SqlType::Oid => {
+        SqlType::Catalog(CatalogType::OidVector) => {
+            let elements = text.split(is_space).filter(|element| !element.is_empty());
+            let oids = elements.map(|element| parse(element, &SqlType::Oid, settings));
+            Value::Array(oids.collect::<Result<_>>()?)
+        }
+        SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => Value::Text(strings::checked(text)?),
+        SqlType::Oid | SqlType::Catalog(_) => {
             Value::Int(parse_integer(text, ty, i64::from(i32::MIN), i64::from(u32::MAX))? & 0xFFFF_FFFF)
         }
         SqlType::Regclass => Value::Int(parse_regclass(text)?),

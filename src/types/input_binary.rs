@@ -1,7 +1,7 @@
 //! Binary parameters → `Value`, as PostgreSQL's receive functions read them. Called by `Value::from_binary` alone.
 
 use super::datetime::MICROS_PER_DAY;
-use super::{Interval, Numeric, SqlType, Value, json, strings};
+use super::{CatalogType, Interval, Numeric, SqlType, Value, json, strings};
 use crate::{Error, Result};
 
 /// Microseconds from 1970-01-01 to 2000-01-01, where PostgreSQL's binary timestamps begin.
@@ -25,7 +25,11 @@ pub(super) fn read(bytes: &[u8], ty: &SqlType, parameter: usize) -> Result<Value
         SqlType::Int2 => Value::Int(i64::from(i16::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
         SqlType::Int4 => Value::Int(i64::from(i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
         SqlType::Int8 => Value::Int(i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
-        SqlType::Oid | SqlType::Regclass => {
+        SqlType::Catalog(CatalogType::OidVector) => Value::Array(read_array(bytes, &SqlType::Oid, parameter)?),
+        SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
+            return read(bytes, &SqlType::Text, parameter);
+        }
+        SqlType::Oid | SqlType::Regclass | SqlType::Catalog(_) => {
             Value::Int(i64::from(u32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)))
         }
         SqlType::Float4 => Value::Float4(f32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),

@@ -38,7 +38,7 @@ pub use encode::{ColumnEncoder, WireFormat};
 pub use numeric::Numeric;
 pub(crate) use numeric::power_of_ten;
 pub(crate) use sql_type::BARE_NUMERIC_SCALE;
-pub use sql_type::{NUMERIC_PRECISION_MAX, NumericSize, SqlType, TYPE_METADATA_KEY};
+pub use sql_type::{CatalogType, NUMERIC_PRECISION_MAX, NumericSize, SqlType, TYPE_METADATA_KEY};
 pub use type_table::{TYPES, TypeRow};
 pub use value::{FormatSettings, Interval, Value};
 

@@ -88,10 +88,52 @@ pub enum SqlType {
     Array(Box<SqlType>),
     /// int2vector of the catalogs: List(Int16), printed `1 2`.
     Int2Vector,
+    /// A type that only catalog relations have.
+    Catalog(CatalogType),
     /// A string literal whose type nothing has decided: Utf8 (sent as text).
     Unknown,
     /// The result of a statement without columns, or a NULL of no type: Null (sent as text).
     Void,
+}
+
+/// A type that columns of catalog relations have and tables never do. The comment names the Arrow type that carries it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CatalogType {
+    /// Int64: the oid of a function.
+    Regproc,
+    /// Int64: the oid of a type.
+    Regtype,
+    /// Int64: the oid of a schema.
+    Regnamespace,
+    /// Int64: the oid of a role.
+    Regrole,
+    /// Utf8: what a regclass leaves a query as, because clients are sent the object's name.
+    RegclassName,
+    /// Utf8: see `RegclassName`.
+    RegprocName,
+    /// Utf8: see `RegclassName`.
+    RegtypeName,
+    /// Utf8: see `RegclassName`.
+    RegnamespaceName,
+    /// Utf8: see `RegclassName`.
+    RegroleName,
+    /// Int64.
+    Xid,
+    /// List(Int64), printed `1 2`.
+    OidVector,
+    /// Utf8.
+    Aclitem,
+    /// Utf8: a default or view expression, as SQL text.
+    NodeTree,
+    /// Utf8.
+    PgLsn,
+    /// Utf8.
+    Inet,
+    /// Utf8: an array of any type, as text.
+    AnyArray,
+    /// Utf8: a row of any shape, as text.
+    Record,
 }
 
 /// The OID that undecided and missing types are sent with.
@@ -258,6 +300,15 @@ impl SqlType {
             SqlType::Uuid => DataType::FixedSizeBinary(16),
             SqlType::Array(element) => list_of(element.arrow_type()),
             SqlType::Int2Vector => list_of(DataType::Int16),
+            SqlType::Catalog(
+                CatalogType::Regproc
+                | CatalogType::Regtype
+                | CatalogType::Regnamespace
+                | CatalogType::Regrole
+                | CatalogType::Xid,
+            ) => DataType::Int64,
+            SqlType::Catalog(CatalogType::OidVector) => list_of(DataType::Int64),
+            SqlType::Catalog(_) => DataType::Utf8,
             SqlType::Void => DataType::Null,
         }
     }
@@ -346,6 +397,30 @@ impl SqlType {
             self,
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::Unknown
         )
+    }
+
+    /// The kind of object whose oid it is: `regclass`, `regproc` …; `None` for any other type.
+    pub fn object_kind(&self) -> Option<&'static str> {
+        matches!(
+            self,
+            SqlType::Regclass
+                | SqlType::Catalog(
+                    CatalogType::Regproc | CatalogType::Regtype | CatalogType::Regnamespace | CatalogType::Regrole
+                )
+        )
+        .then(|| self.base_name())
+    }
+
+    /// What it leaves a query as: an oid that names an object leaves as the name. Any other type stays.
+    pub fn leaving(&self) -> SqlType {
+        match self {
+            SqlType::Regclass => SqlType::Catalog(CatalogType::RegclassName),
+            SqlType::Catalog(CatalogType::Regproc) => SqlType::Catalog(CatalogType::RegprocName),
+            SqlType::Catalog(CatalogType::Regtype) => SqlType::Catalog(CatalogType::RegtypeName),
+            SqlType::Catalog(CatalogType::Regnamespace) => SqlType::Catalog(CatalogType::RegnamespaceName),
+            SqlType::Catalog(CatalogType::Regrole) => SqlType::Catalog(CatalogType::RegroleName),
+            other => other.clone(),
+        }
     }
 
     /// The row of [`TYPES`] of its family; an array's is its element's.

@@ -1,7 +1,7 @@
 //! The one table of types: OIDs, names, aliases and widths are read from here and stand nowhere else. `sql_type` looks
 //! types up in it; `pg_type` is made of it.
 
-use super::SqlType;
+use super::{CatalogType, SqlType};
 
 /// One type without modifiers, as `pg_type` describes it: a row of [`TYPES`].
 #[derive(Debug)]
@@ -39,6 +39,16 @@ const fn row(
         length,
         aliases,
     }
+}
+
+const fn catalog_row(
+    ty: CatalogType,
+    oids: (u32, u32),
+    catalog_name: &'static str,
+    sql_name: &'static str,
+    length: i16,
+) -> TypeRow {
+    row(SqlType::Catalog(ty), oids, catalog_name, sql_name, length, &[])
 }
 
 /// Every type but the arrays, which are `array_oid` of their element. Lindorm's names stand among the aliases.
@@ -129,6 +139,23 @@ pub static TYPES: &[TypeRow] = &[
         &["decimal", "dec"],
     ),
     row(SqlType::Regclass, (2205, 2210), "regclass", "regclass", 4, &[]),
+    catalog_row(CatalogType::Regproc, (24, 1008), "regproc", "regproc", 4),
+    catalog_row(CatalogType::Regtype, (2206, 2211), "regtype", "regtype", 4),
+    catalog_row(CatalogType::Regnamespace, (4089, 4090), "regnamespace", "regnamespace", 4),
+    catalog_row(CatalogType::Regrole, (4096, 4097), "regrole", "regrole", 4),
+    catalog_row(CatalogType::RegroleName, (4096, 4097), "regrole", "regrole name", 4),
+    catalog_row(CatalogType::RegclassName, (2205, 2210), "regclass", "regclass name", 4),
+    catalog_row(CatalogType::RegprocName, (24, 1008), "regproc", "regproc name", 4),
+    catalog_row(CatalogType::RegtypeName, (2206, 2211), "regtype", "regtype name", 4),
+    catalog_row(CatalogType::RegnamespaceName, (4089, 4090), "regnamespace", "regnamespace name", 4),
+    catalog_row(CatalogType::Xid, (28, 1011), "xid", "xid", 4),
+    catalog_row(CatalogType::OidVector, (30, 1013), "oidvector", "oidvector", -1),
+    catalog_row(CatalogType::Aclitem, (1033, 1034), "aclitem", "aclitem", 12),
+    catalog_row(CatalogType::NodeTree, (194, 0), "pg_node_tree", "pg_node_tree", -1),
+    catalog_row(CatalogType::PgLsn, (3220, 3221), "pg_lsn", "pg_lsn", 8),
+    catalog_row(CatalogType::Inet, (869, 1041), "inet", "inet", -1),
+    catalog_row(CatalogType::AnyArray, (2277, 0), "anyarray", "anyarray", -1),
+    catalog_row(CatalogType::Record, (2249, 2287), "record", "record", -1),
     row(SqlType::Void, (2278, 0), "void", "void", 4, &[]),
     row(SqlType::Uuid, (2950, 2951), "uuid", "uuid", 16, &[]),
     row(SqlType::Jsonb, (3802, 3807), "jsonb", "jsonb", -1, &[]),

@@ -36,7 +36,10 @@ impl Sessions {
         interrupt: Arc<Interrupt>,
     ) -> Registration {
         self.with_live(|live| live.insert(process_id, Entry { secret, interrupt }));
-        Registration { sessions: self.clone(), process_id }
+        Registration {
+            sessions: self.clone(),
+            process_id,
+        }
     }
 
     /// Stops the statement that the session runs, if the secret is right.

@@ -107,14 +107,24 @@ struct Connection {
 }
 
 impl Connection {
-    async fn run(input: Input, output: Output, session: Session, startup: &Startup, listening: Arc<Listening>) {
+    async fn run(
+        input: Input,
+        output: Output,
+        session: Session,
+        startup: &Startup,
+        listening: Arc<Listening>,
+    ) {
         // Protocol 3.0 has room for four bytes, 3.2 for more.
         let secret_bytes = if startup.minor >= 2 { 32 } else { 4 };
         let secret: Bytes = (0..secret_bytes).map(|_| rand::random::<u8>()).collect();
         let process_id = session.process_id();
         let interrupt = session.interrupt().clone();
         let _registration = listening.sessions.register(process_id, secret.clone(), interrupt);
-        let mut connection = Connection { input, responder: Responder::new(session, output), listening };
+        let mut connection = Connection {
+            input,
+            responder: Responder::new(session, output),
+            listening,
+        };
         let ended = match connection.greet(startup, process_id, secret).await {
             Ok(()) => connection.serve_messages().await,
             Err(error) => Err(error),
@@ -139,7 +149,9 @@ impl Connection {
         output.message(&PgWireBackendMessage::Authentication(Authentication::Ok))?;
         self.responder.send_settings()?;
         let key = BackendKeyData::new(process_id, SecretKey::Bytes(secret));
-        self.responder.output.message(&PgWireBackendMessage::BackendKeyData(key))?;
+        self.responder
+            .output
+            .message(&PgWireBackendMessage::BackendKeyData(key))?;
         self.responder.send_ready()?;
         self.responder.drain().await
     }
@@ -174,7 +186,11 @@ impl Connection {
             true => settings.idle_in_transaction_timeout_ms,
             false => settings.idle_session_timeout_ms,
         };
-        let limit = if limit_ms > 0 { Duration::from_millis(limit_ms) } else { Duration::MAX };
+        let limit = if limit_ms > 0 {
+            Duration::from_millis(limit_ms)
+        } else {
+            Duration::MAX
+        };
         let bytes_max = settings.message_bytes_max;
         tokio::select! {
             biased;
@@ -200,20 +216,35 @@ impl Connection {
             match message {
                 Message::Query { text } => responder.query(&text).await,
                 Message::FunctionCall => {
-                    responder.report(Error::FeatureNotSupported { feature: "the function call protocol".into(), hint: None })?;
+                    responder.report(Error::FeatureNotSupported {
+                        feature: "the function call protocol".into(),
+                        hint: None,
+                    })?;
                     responder.send_ready()
                 }
                 // As PostgreSQL does: a client may not have heard yet that its COPY has failed.
                 Message::Copy => Ok(()),
-                Message::Password | Message::Terminate => Err(violation(format!("invalid frontend message type {kind}"))),
+                Message::Password | Message::Terminate => {
+                    Err(violation(format!("invalid frontend message type {kind}")))
+                }
                 message => responder.extended(message, alone).await,
             }
         };
-        let answered = AssertUnwindSafe(while_connected(&mut self.input, &interrupt, answered)).catch_unwind().await;
+        let answered = AssertUnwindSafe(while_connected(&mut self.input, &interrupt, answered))
+            .catch_unwind()
+            .await;
         interrupt.end();
         // A bug in us: this client hears of it and loses its connection; the others go on.
-        answered.unwrap_or_else(|_| Err(Error::internal("the statement met a bug in the server; see its log")))?;
-        if ends_exchange { self.responder.drain().await } else { Ok(()) }
+        answered.unwrap_or_else(|_| {
+            Err(Error::internal(
+                "the statement met a bug in the server; see its log",
+            ))
+        })?;
+        if ends_exchange {
+            self.responder.drain().await
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether Sync follows, or nothing at all.

@@ -26,8 +26,14 @@ impl Responder {
         let answered = match message {
             Message::Parse { name, text, types } => self.parse(&name, &text, &types).await,
             Message::Bind(bind) => self.bind(bind),
-            Message::Describe { target: Target::Statement, name } => self.describe_statement(&name),
-            Message::Describe { target: Target::Portal, name } => self.describe_portal(&name),
+            Message::Describe {
+                target: Target::Statement,
+                name,
+            } => self.describe_statement(&name),
+            Message::Describe {
+                target: Target::Portal,
+                name,
+            } => self.describe_portal(&name),
             Message::Execute { name, rows_max } => self.execute(&name, rows_max, alone).await,
             Message::Close { target, name } => self.close(target, &name),
             Message::Flush => return self.drain().await,
@@ -54,7 +60,8 @@ impl Responder {
         // OID 0 leaves the type open, and so does a type we do not have: the statement may well tell.
         let types: Vec<_> = types.iter().map(|oid| SqlType::from_oid(*oid, -1)).collect();
         self.session.prepare(name, text, &types).await?;
-        self.output.message(&PgWireBackendMessage::ParseComplete(ParseComplete::new()))
+        self.output
+            .message(&PgWireBackendMessage::ParseComplete(ParseComplete::new()))
     }
 
     fn bind(&mut self, bind: Bind) -> Result<()> {
@@ -63,13 +70,21 @@ impl Responder {
         let parameters = decode_parameters(&bind, &statement, &format)?;
         let formats = result_formats(&bind.result_formats, &statement)?;
         self.session.bind(&bind.portal, statement, parameters, formats)?;
-        self.output.message(&PgWireBackendMessage::BindComplete(BindComplete::new()))
+        self.output
+            .message(&PgWireBackendMessage::BindComplete(BindComplete::new()))
     }
 
     fn describe_statement(&mut self, name: &str) -> Result<()> {
         let statement = self.session.statement(name)?;
-        let types = statement.description.parameters.iter().map(SqlType::oid).collect();
-        self.output.message(&PgWireBackendMessage::ParameterDescription(ParameterDescription::new(types)))?;
+        let types = statement
+            .description
+            .parameters
+            .iter()
+            .map(SqlType::oid)
+            .collect();
+        self.output.message(&PgWireBackendMessage::ParameterDescription(
+            ParameterDescription::new(types),
+        ))?;
         match &statement.description.columns {
             Some(columns) => self.send_columns(columns, &[]),
             None => self.send_no_data(),
@@ -105,9 +120,14 @@ impl Responder {
                 return self.send_tag("SELECT 0".to_string());
             }
             PortalState::Done { rows: false } => {
-                return Err(Error::NotInState { message: format!("portal \"{name}\" cannot be run") });
+                return Err(Error::NotInState {
+                    message: format!("portal \"{name}\" cannot be run"),
+                });
             }
-            PortalState::Ready => match self.start(portal.statement.clone(), portal.parameters.clone()).await? {
+            PortalState::Ready => match self
+                .start(portal.statement.clone(), portal.parameters.clone())
+                .await?
+            {
                 Started::Empty => {
                     self.session.put_portal(name, portal);
                     return self.send_empty_query();
@@ -132,15 +152,23 @@ impl Responder {
         }
         portal.state = PortalState::Streaming(rows);
         self.session.put_portal(name, portal);
-        self.output.message(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))
+        self.output
+            .message(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))
     }
 
-    async fn start(&mut self, statement: Arc<PreparedStatement>, parameters: Arc<[Value]>) -> Result<Started> {
+    async fn start(
+        &mut self,
+        statement: Arc<PreparedStatement>,
+        parameters: Arc<[Value]>,
+    ) -> Result<Started> {
         let Some(parsed) = &statement.parsed else {
             return Ok(Started::Empty);
         };
         let described = statement.description.columns.as_deref();
-        self.session.run(parsed, parameters, described).await.map(Started::Reply)
+        self.session
+            .run(parsed, parameters, described)
+            .await
+            .map(Started::Reply)
     }
 
     fn close(&mut self, target: Target, name: &str) -> Result<()> {
@@ -148,7 +176,8 @@ impl Responder {
             Target::Statement => self.session.close_statement(name),
             Target::Portal => self.session.close_portal(name),
         }
-        self.output.message(&PgWireBackendMessage::CloseComplete(CloseComplete::new()))
+        self.output
+            .message(&PgWireBackendMessage::CloseComplete(CloseComplete::new()))
     }
 }
 
@@ -160,11 +189,17 @@ enum Started {
 }
 
 /// The parameters of a Bind, decoded by the types that the statement gave them. Errors: 08P01, 22P03, 22021, the type's.
-fn decode_parameters(bind: &Bind, statement: &PreparedStatement, format: &FormatSettings) -> Result<Vec<Value>> {
+fn decode_parameters(
+    bind: &Bind,
+    statement: &PreparedStatement,
+    format: &FormatSettings,
+) -> Result<Vec<Value>> {
     let types = &statement.description.parameters;
     let (given, formats) = (bind.parameters.len(), bind.formats.len());
     if formats > 1 && formats != given {
-        return Err(violation(format!("bind message has {formats} parameter formats but {given} parameters")));
+        return Err(violation(format!(
+            "bind message has {formats} parameter formats but {given} parameters"
+        )));
     }
     if given != types.len() {
         return Err(violation(format!(
@@ -174,7 +209,11 @@ fn decode_parameters(bind: &Bind, statement: &PreparedStatement, format: &Format
         )));
     }
     let decode = |(index, (bytes, ty)): (usize, (&Option<Bytes>, &SqlType))| {
-        let code = bind.formats.get(if formats == 1 { 0 } else { index }).copied().unwrap_or(0);
+        let code = bind
+            .formats
+            .get(if formats == 1 { 0 } else { index })
+            .copied()
+            .unwrap_or(0);
         let code = wire_format(code)?;
         match bytes {
             None => Ok(Value::Null),
@@ -185,7 +224,12 @@ fn decode_parameters(bind: &Bind, statement: &PreparedStatement, format: &Format
             },
         }
     };
-    bind.parameters.iter().zip(types).enumerate().map(decode).collect()
+    bind.parameters
+        .iter()
+        .zip(types)
+        .enumerate()
+        .map(decode)
+        .collect()
 }
 
 /// The format of each column of the result. Errors: 08P01, 22023.
@@ -206,6 +250,9 @@ fn wire_format(code: i16) -> Result<WireFormat> {
     match code {
         0 => Ok(WireFormat::Text),
         1 => Ok(WireFormat::Binary),
-        _ => Err(Error::InvalidParameter { message: format!("unsupported format code: {code}"), hint: None }),
+        _ => Err(Error::InvalidParameter {
+            message: format!("unsupported format code: {code}"),
+            hint: None,
+        }),
     }
 }

@@ -30,7 +30,11 @@ pub(super) struct Frame {
 
 impl Input {
     pub(super) fn new(reader: OwnedReadHalf) -> Input {
-        Input { reader, buffer: BytesMut::new(), ended: false }
+        Input {
+            reader,
+            buffer: BytesMut::new(),
+            ended: false,
+        }
     }
 
     /// The next message; `None` when the client has closed the connection. May be dropped and called again.
@@ -69,7 +73,9 @@ impl Input {
         loop {
             if let Some(mut header) = self.buffer.get(..4) {
                 let length = header.get_i32();
-                let length = usize::try_from(length).ok().filter(|length| (8..=bytes_max).contains(length));
+                let length = usize::try_from(length)
+                    .ok()
+                    .filter(|length| (8..=bytes_max).contains(length));
                 let length = length.ok_or_else(|| violation("invalid length of startup packet"))?;
                 if self.buffer.len() >= length {
                     self.buffer.advance(4);

@@ -79,11 +79,17 @@ impl Listening {
     pub(super) async fn end(&self) {
         self.ending.cancel();
         self.connections.close();
-        if tokio::time::timeout(GRACE_TIME, self.connections.wait()).await.is_ok() {
+        if tokio::time::timeout(GRACE_TIME, self.connections.wait())
+            .await
+            .is_ok()
+        {
             return;
         }
         self.sessions.shut_down();
-        if tokio::time::timeout(END_TIME_MAX, self.connections.wait()).await.is_err() {
+        if tokio::time::timeout(END_TIME_MAX, self.connections.wait())
+            .await
+            .is_err()
+        {
             tracing::warn!("some connections did not end in time");
         }
     }

@@ -7,12 +7,27 @@ use crate::{Error, Result};
 /// A message of a client whose session has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
-    Query { text: String },
-    Parse { name: String, text: String, types: Vec<u32> },
+    Query {
+        text: String,
+    },
+    Parse {
+        name: String,
+        text: String,
+        types: Vec<u32>,
+    },
     Bind(Bind),
-    Describe { target: Target, name: String },
-    Execute { name: String, rows_max: i32 },
-    Close { target: Target, name: String },
+    Describe {
+        target: Target,
+        name: String,
+    },
+    Execute {
+        name: String,
+        rows_max: i32,
+    },
+    Close {
+        target: Target,
+        name: String,
+    },
     Flush,
     Sync,
     Terminate,
@@ -57,7 +72,11 @@ pub(super) fn decode(kind: u8, body: Bytes) -> Result<Message> {
     let mut body = Body(body);
     let message = match kind {
         b'Q' => Message::Query { text: body.text()? },
-        b'P' => Message::Parse { name: body.text()?, text: body.text()?, types: body.list(Body::u32)? },
+        b'P' => Message::Parse {
+            name: body.text()?,
+            text: body.text()?,
+            types: body.list(Body::u32)?,
+        },
         b'B' => Message::Bind(Bind {
             portal: body.text()?,
             statement: body.text()?,
@@ -65,9 +84,18 @@ pub(super) fn decode(kind: u8, body: Bytes) -> Result<Message> {
             parameters: body.list(Body::parameter)?,
             result_formats: body.list(Body::i16)?,
         }),
-        b'D' => Message::Describe { target: body.target()?, name: body.text()? },
-        b'E' => Message::Execute { name: body.text()?, rows_max: body.i32()? },
-        b'C' => Message::Close { target: body.target()?, name: body.text()? },
+        b'D' => Message::Describe {
+            target: body.target()?,
+            name: body.text()?,
+        },
+        b'E' => Message::Execute {
+            name: body.text()?,
+            rows_max: body.i32()?,
+        },
+        b'C' => Message::Close {
+            target: body.target()?,
+            name: body.text()?,
+        },
         b'H' => Message::Flush,
         b'S' => Message::Sync,
         b'X' => Message::Terminate,
@@ -84,7 +112,9 @@ pub(super) fn decode(kind: u8, body: Bytes) -> Result<Message> {
 
 /// A damaged message, as PostgreSQL says it.
 pub(super) fn violation(message: impl Into<String>) -> Error {
-    Error::ProtocolViolation { message: message.into() }
+    Error::ProtocolViolation {
+        message: message.into(),
+    }
 }
 
 /// Text that must be UTF-8. Errors: 22021 naming the bytes at fault.
@@ -92,8 +122,13 @@ pub(super) fn utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|error| {
         let start = error.valid_up_to();
         let length = error.error_len().unwrap_or(bytes.len() - start);
-        let bytes: Vec<_> = bytes[start..start + length].iter().map(|byte| format!("0x{byte:02x}")).collect();
-        Error::InvalidUtf8 { bytes: bytes.join(" ") }
+        let bytes: Vec<_> = bytes[start..start + length]
+            .iter()
+            .map(|byte| format!("0x{byte:02x}"))
+            .collect();
+        Error::InvalidUtf8 {
+            bytes: bytes.join(" "),
+        }
     })
 }
 
@@ -103,7 +138,11 @@ struct Body(Bytes);
 impl Body {
     /// Text up to a zero byte.
     fn text(&mut self) -> Result<String> {
-        let end = self.0.iter().position(|byte| *byte == 0).ok_or_else(|| violation("invalid string in message"))?;
+        let end = self
+            .0
+            .iter()
+            .position(|byte| *byte == 0)
+            .ok_or_else(|| violation("invalid string in message"))?;
         let text = self.0.split_to(end);
         self.0.advance(1);
         utf8(&text).map(str::to_string)
@@ -176,15 +215,21 @@ mod tests {
         let fault = |kind, body: &'static [u8]| decode(kind, Bytes::from_static(body)).unwrap_err();
         assert_eq!(fault(b'Q', b"select 1").to_string(), "invalid string in message");
         assert_eq!(fault(b'Q', b"select 1\0x").to_string(), "invalid message format");
-        assert_eq!(fault(b'P', b"\0\0\0\x02\0\0").to_string(), "insufficient data left in message");
-        assert_eq!(fault(b'B', b"\0\0\0\0\0\x01\0\0\0\x09ab").to_string(), "insufficient data left in message");
+        assert_eq!(
+            fault(b'P', b"\0\0\0\x02\0\0").to_string(),
+            "insufficient data left in message"
+        );
+        assert_eq!(
+            fault(b'B', b"\0\0\0\0\0\x01\0\0\0\x09ab").to_string(),
+            "insufficient data left in message"
+        );
         assert_eq!(fault(b'D', b"X\0").to_string(), "invalid message subtype 88");
         assert_eq!(fault(b'!', b"").to_string(), "invalid frontend message type 33");
         let error = fault(b'Q', b"select '\xc3\x28'\0");
-        assert_eq!((error.sqlstate(), error.to_string().as_str()), (
-            "22021",
-            "invalid byte sequence for encoding \"UTF8\": 0xc3"
-        ));
+        assert_eq!(
+            (error.sqlstate(), error.to_string().as_str()),
+            ("22021", "invalid byte sequence for encoding \"UTF8\": 0xc3")
+        );
     }
 
     proptest! {

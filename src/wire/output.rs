@@ -26,7 +26,12 @@ impl Output {
     pub(super) const FULL_BYTES: usize = 32 << 10;
 
     pub(super) fn new(writer: OwnedWriteHalf) -> Output {
-        Output { writer, buffer: Vec::with_capacity(Output::FULL_BYTES * 2), sent: 0, scratch: BytesMut::new() }
+        Output {
+            writer,
+            buffer: Vec::with_capacity(Output::FULL_BYTES * 2),
+            sent: 0,
+            scratch: BytesMut::new(),
+        }
     }
 
     /// Adds a message.

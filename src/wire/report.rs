@@ -10,7 +10,11 @@ use crate::exec::Notice;
 pub(super) fn error_response(error: &Error, fatal: bool) -> PgWireBackendMessage {
     let severity = if fatal { "FATAL" } else { "ERROR" };
     let mut fields = fields(severity, error.sqlstate(), error.to_string());
-    let more = [(b'D', error.detail()), (b'H', error.hint()), (b'P', error.position().map(|at| at.to_string()))];
+    let more = [
+        (b'D', error.detail()),
+        (b'H', error.hint()),
+        (b'P', error.position().map(|at| at.to_string())),
+    ];
     fields.extend(more.into_iter().filter_map(|(code, text)| Some((code, text?))));
     match error {
         Error::UniqueViolation { constraint, .. } => fields.push((b'n', constraint.clone())),

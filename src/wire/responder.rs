@@ -7,7 +7,9 @@ use std::task::Poll;
 
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{FieldDescription, RowDescription};
-use pgwire::messages::response::{CommandComplete, EmptyQueryResponse, ReadyForQuery, TransactionStatus as Status};
+use pgwire::messages::response::{
+    CommandComplete, EmptyQueryResponse, ReadyForQuery, TransactionStatus as Status,
+};
 use pgwire::messages::startup::ParameterStatus;
 
 use super::output::Output;
@@ -31,13 +33,22 @@ pub(super) struct Responder {
 
 /// Whether the connection ends with this error, rather than the statement.
 pub(super) fn is_fatal(error: &Error) -> bool {
-    matches!(error, Error::Shutdown | Error::ClientGone | Error::IdleTimeout { .. })
+    matches!(
+        error,
+        Error::Shutdown | Error::ClientGone | Error::IdleTimeout { .. }
+    )
 }
 
 impl Responder {
     pub(super) fn new(session: Session, output: Output) -> Responder {
         let interrupt = session.interrupt().clone();
-        Responder { session, output, skips_to_sync: false, interrupt, told: None }
+        Responder {
+            session,
+            output,
+            skips_to_sync: false,
+            interrupt,
+            told: None,
+        }
     }
 
     /// Reports an error of a statement: its transaction fails with it. Errors: one that ends the connection.
@@ -70,7 +81,8 @@ impl Responder {
             TransactionStatus::InBlock => Status::Transaction,
             TransactionStatus::Failed => Status::Error,
         };
-        self.output.message(&PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(status)))
+        self.output
+            .message(&PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(status)))
     }
 
     /// Sends everything in the output, stopped by whatever stops the session. Errors: 57P01, 08006.
@@ -79,11 +91,14 @@ impl Responder {
     }
 
     pub(super) fn send_tag(&mut self, tag: String) -> Result<()> {
-        self.output.message(&PgWireBackendMessage::CommandComplete(CommandComplete::new(tag)))
+        self.output
+            .message(&PgWireBackendMessage::CommandComplete(CommandComplete::new(tag)))
     }
 
     pub(super) fn send_empty_query(&mut self) -> Result<()> {
-        self.output.message(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()))
+        self.output.message(&PgWireBackendMessage::EmptyQueryResponse(
+            EmptyQueryResponse::new(),
+        ))
     }
 
     /// RowDescription. `formats`: that of each column; text where it says nothing.
@@ -100,7 +115,8 @@ impl Responder {
             )
         };
         let fields = columns.iter().enumerate().map(field).collect();
-        self.output.message(&PgWireBackendMessage::RowDescription(RowDescription::new(fields)))
+        self.output
+            .message(&PgWireBackendMessage::RowDescription(RowDescription::new(fields)))
     }
 
     /// Sends rows, at most `rows_max`; whether the result is at its end. A batch is asked for only when the rows of the
@@ -133,7 +149,11 @@ impl Responder {
         Ok(false)
     }
 
-    async fn next_batch(&mut self, rows: &mut RowStream, wanted: usize) -> Result<Option<arrow::array::RecordBatch>> {
+    async fn next_batch(
+        &mut self,
+        rows: &mut RowStream,
+        wanted: usize,
+    ) -> Result<Option<arrow::array::RecordBatch>> {
         let deadline = rows.deadline();
         let interrupt = self.interrupt.clone();
         let mut next = pin!(rows.next(&interrupt, wanted));
@@ -157,7 +177,8 @@ impl Responder {
         for (index, (name, value)) in now.reported().enumerate() {
             if known.get(index).is_none_or(|(_, known)| *known != value) {
                 let status = ParameterStatus::new(name.to_string(), value.to_string());
-                self.output.message(&PgWireBackendMessage::ParameterStatus(status))?;
+                self.output
+                    .message(&PgWireBackendMessage::ParameterStatus(status))?;
             }
         }
         Ok(())

@@ -4,8 +4,8 @@
 use arrow::array::RecordBatch;
 
 use super::output::Output;
-use crate::exec::OutputColumn;
 use crate::Result;
+use crate::exec::OutputColumn;
 use crate::types::{ColumnEncoder, FormatSettings, WireFormat};
 
 /// Encodes the rows of one batch.
@@ -29,8 +29,17 @@ impl BatchEncoder {
             let format = formats.get(index).copied().unwrap_or(WireFormat::Text);
             ColumnEncoder::new(&column.ty, array, format, settings)
         };
-        let columns = columns.iter().zip(batch.columns()).enumerate().map(encoder).collect::<Result<_>>()?;
-        Ok(BatchEncoder { columns, rows: batch.num_rows(), next: 0 })
+        let columns = columns
+            .iter()
+            .zip(batch.columns())
+            .enumerate()
+            .map(encoder)
+            .collect::<Result<_>>()?;
+        Ok(BatchEncoder {
+            columns,
+            rows: batch.num_rows(),
+            next: 0,
+        })
     }
 
     /// Appends rows until the buffer is full or the batch is at its end; whether rows are left.

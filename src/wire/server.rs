@@ -47,7 +47,8 @@ impl Default for ServerOptions {
     }
 }
 
-/// A running server. Dropping it without `shutdown` ends it as a crash would, which loses no acknowledged write.
+/// A running server. Dropped without `shutdown` it runs on until its runtime ends, which then is like a crash: no
+/// acknowledged write is lost.
 #[derive(Debug)]
 pub struct Server {
     local_addr: SocketAddr,
@@ -62,24 +63,42 @@ impl Server {
     pub async fn start(options: ServerOptions) -> Result<Server> {
         if !options.listen.ip().is_loopback() {
             return Err(Error::InvalidParameter {
-                message: format!("refusing to listen on {}: there is no authentication yet", options.listen),
-                hint: Some("Listen on a loopback address, such as 127.0.0.1, and tunnel from elsewhere.".to_string()),
+                message: format!(
+                    "refusing to listen on {}: there is no authentication yet",
+                    options.listen
+                ),
+                hint: Some(
+                    "Listen on a loopback address, such as 127.0.0.1, and tunnel from elsewhere.".to_string(),
+                ),
             });
         }
         let settings = server_settings(&options)?;
         let action = || format!("could not listen on {}", options.listen);
-        let io_error = |error: std::io::Error| Error::Io { action: action(), reason: error.to_string() };
+        let io_error = |error: std::io::Error| Error::Io {
+            action: action(),
+            reason: error.to_string(),
+        };
         let listener = TcpListener::bind(options.listen).await.map_err(io_error)?;
         let local_addr = listener.local_addr().map_err(io_error)?;
-        let store_options = StoreOptions { cache_bytes: options.cache_bytes, undo_bytes_max: options.undo_bytes_max };
+        let store_options = StoreOptions {
+            cache_bytes: options.cache_bytes,
+            undo_bytes_max: options.undo_bytes_max,
+        };
         let (kind, data_dir) = (options.store, options.data_dir.clone());
         let opened = tokio::task::spawn_blocking(move || open_store(kind, &data_dir, &store_options));
-        let store = opened.await.map_err(|error| Error::internal(format!("opening the store failed: {error}")))??;
+        let store = opened
+            .await
+            .map_err(|error| Error::internal(format!("opening the store failed: {error}")))??;
         let instance = Arc::new(Instance::new(store, settings));
         let reclaiming = tokio::spawn(instance.clone().reclaim());
         let listening = Arc::new(Listening::new(instance, options.connections_max));
         let accepting = tokio::spawn(listening.clone().accept(listener));
-        Ok(Server { local_addr, listening, accepting, reclaiming })
+        Ok(Server {
+            local_addr,
+            listening,
+            accepting,
+            reclaiming,
+        })
     }
 
     /// Where it listens.
@@ -89,7 +108,11 @@ impl Server {
 
     /// Runs a script when `table` does not exist, all of it in one transaction. Errors: the script's.
     pub async fn run_script_unless(&self, table: &str, script: &str) -> Result<()> {
-        let identity = Identity { user: "keyspan".into(), database: "keyspan".into(), process_id: 0 };
+        let identity = Identity {
+            user: "keyspan".into(),
+            database: "keyspan".into(),
+            process_id: 0,
+        };
         let mut session = Session::new(self.listening.instance.clone(), identity, &[])?;
         if session.has_relation(table).await? {
             return Ok(());
@@ -130,6 +153,11 @@ fn server_settings(options: &ServerOptions) -> Result<Settings> {
         ("port", options.listen.port().to_string()),
         ("data_directory", options.data_dir.display().to_string()),
     ];
-    values.extend(options.settings.iter().map(|(name, value)| (name.as_str(), value.clone())));
+    values.extend(
+        options
+            .settings
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.clone())),
+    );
     Settings::with_server_values(&values)
 }

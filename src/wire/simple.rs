@@ -10,6 +10,8 @@ use crate::sql::Statement;
 impl Responder {
     /// Query: several statements are one transaction, unless they say otherwise themselves.
     pub(super) async fn query(&mut self, text: &str) -> Result<()> {
+        // As in PostgreSQL, the unnamed statement of the extended protocol does not outlive a simple message.
+        self.session.close_statement("");
         let ran = self.run_text(text).await;
         if let Err(error) = ran {
             self.report(error)?;

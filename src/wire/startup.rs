@@ -53,9 +53,10 @@ pub(super) async fn read_request(input: &mut Input) -> Result<Option<Request>> {
 fn decode(mut packet: Bytes) -> Result<Request> {
     match packet.get_u32() {
         SSL_REQUEST | GSS_REQUEST => Ok(Request::Encryption),
-        CANCEL_REQUEST if (8..=260).contains(&packet.len()) => {
-            Ok(Request::Cancel { process_id: packet.get_i32(), secret: packet })
-        }
+        CANCEL_REQUEST if (8..=260).contains(&packet.len()) => Ok(Request::Cancel {
+            process_id: packet.get_i32(),
+            secret: packet,
+        }),
         CANCEL_REQUEST => Err(violation("invalid length of cancel request packet")),
         version => decode_startup(version, &packet).map(Request::Session),
     }
@@ -68,7 +69,11 @@ fn decode_startup(version: u32, packet: &[u8]) -> Result<Startup> {
         let hint = Some(format!("The server supports 3.0 to 3.{MINOR_MAX}."));
         return Err(Error::FeatureNotSupported { feature, hint });
     }
-    let mut startup = Startup { minor: minor.min(MINOR_MAX), negotiate: minor > MINOR_MAX, ..Startup::default() };
+    let mut startup = Startup {
+        minor: minor.min(MINOR_MAX),
+        negotiate: minor > MINOR_MAX,
+        ..Startup::default()
+    };
     let mut options = String::new();
     for (name, value) in pairs(packet)? {
         match name {
@@ -76,7 +81,12 @@ fn decode_startup(version: u32, packet: &[u8]) -> Result<Startup> {
             "database" => startup.database = value.to_string(),
             "options" => options = value.to_string(),
             "replication" if matches!(value, "false" | "off" | "no" | "0") => {}
-            "replication" => return Err(Error::FeatureNotSupported { feature: "replication".into(), hint: None }),
+            "replication" => {
+                return Err(Error::FeatureNotSupported {
+                    feature: "replication".into(),
+                    hint: None,
+                });
+            }
             name if name.starts_with("_pq_.") => {
                 startup.negotiate = true;
                 startup.unknown_options.push(name.to_string());
@@ -103,7 +113,10 @@ fn pairs(packet: &[u8]) -> Result<Vec<(&str, &str)>> {
         return Ok(Vec::new());
     }
     let packet = packet.strip_suffix(b"\0").ok_or_else(terminator)?;
-    let texts = packet.split(|byte| *byte == 0).map(utf8).collect::<Result<Vec<_>>>()?;
+    let texts = packet
+        .split(|byte| *byte == 0)
+        .map(utf8)
+        .collect::<Result<Vec<_>>>()?;
     if texts.len() % 2 != 0 || texts.chunks(2).any(|pair| pair[0].is_empty()) {
         return Err(terminator());
     }
@@ -161,30 +174,45 @@ mod tests {
     }
 
     fn session(minor: u8, rest: &[u8]) -> Startup {
-        match startup(minor, rest) {
-            Ok(Request::Session(startup)) => startup,
-            other => panic!("{other:?}"),
-        }
+        let Ok(Request::Session(startup)) = startup(minor, rest) else {
+            unreachable!("a start-up packet");
+        };
+        startup
     }
 
     fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-        pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect()
     }
 
     #[test]
     fn settings_come_from_options_and_parameters() {
-        let startup = session(0, b"user\0u\0options\0-c a.b=x\\ y --statement-timeout=5s\0DateStyle\0ISO\0\0");
+        let startup = session(
+            0,
+            b"user\0u\0options\0-c a.b=x\\ y --statement-timeout=5s\0DateStyle\0ISO\0\0",
+        );
         assert_eq!((startup.user.as_str(), startup.database.as_str()), ("u", "u"));
-        assert_eq!(startup.settings, owned(&[("a.b", "x y"), ("statement_timeout", "5s"), ("DateStyle", "ISO")]));
+        assert_eq!(
+            startup.settings,
+            owned(&[("a.b", "x y"), ("statement_timeout", "5s"), ("DateStyle", "ISO")])
+        );
         assert!(!startup.negotiate);
     }
 
     #[test]
     fn versions_are_negotiated() {
-        let newer = session(9, b"user\0u\0database\0d\0_pq_.x\01\0\0");
-        assert_eq!((newer.minor, newer.negotiate, newer.unknown_options), (2, true, vec!["_pq_.x".to_string()]));
+        let newer = session(9, b"user\0u\0database\0d\0_pq_.x\0on\0\0");
+        assert_eq!(
+            (newer.minor, newer.negotiate, newer.unknown_options),
+            (2, true, vec!["_pq_.x".to_string()])
+        );
         let error = decode(Bytes::from_static(&[0, 2, 0, 0, 0])).unwrap_err();
-        assert_eq!((error.sqlstate(), error.to_string().as_str()), ("0A000", "frontend protocol 2.0 is not supported"));
+        assert_eq!(
+            (error.sqlstate(), error.to_string().as_str()),
+            ("0A000", "frontend protocol 2.0 is not supported")
+        );
     }
 
     #[test]
@@ -192,7 +220,10 @@ mod tests {
         assert_eq!(startup(0, b"user\0u").unwrap_err().sqlstate(), "08P01");
         assert_eq!(startup(0, b"user\0\0").unwrap_err().sqlstate(), "08P01");
         assert_eq!(startup(0, b"\0").unwrap_err().sqlstate(), "28000");
-        assert_eq!(startup(0, b"user\0u\0options\0-z\0\0").unwrap_err().sqlstate(), "42601");
+        assert_eq!(
+            startup(0, b"user\0u\0options\0-z\0\0").unwrap_err().sqlstate(),
+            "42601"
+        );
         assert_eq!(startup(0, b"user\0\xff\0\0").unwrap_err().sqlstate(), "22021");
     }
 

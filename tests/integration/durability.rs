@@ -32,16 +32,17 @@ async fn a_restart_keeps_tables_rows_and_schema_changes() {
     let server = TestServer::start_at("sled", data_dir).await;
     let client = server.connect().await;
     let rows = client.query("SELECT k, v, seen, w FROM t", &[]).await.unwrap();
-    let rows: Vec<(i32, Option<&str>, Option<i64>, Option<i32>)> = rows
+    let found: Vec<_> = rows
         .iter()
         .map(|row| (row.get(0), row.get(1), row.get(2), row.get(3)))
         .collect();
+    let (one, default) = (Some("one"), Some("d"));
     assert_eq!(
-        rows,
+        found,
         [
-            (1, Some("one"), None, Some(7)),
-            (2, Some("d"), None, Some(7)),
-            (3, Some("d"), Some(30), Some(7))
+            (1, one, None, Some(7)),
+            (2, default, None, Some(7)),
+            (3, default, Some(30i64), Some(7))
         ]
     );
     let error = client

@@ -3,12 +3,13 @@
 //! `server` starts servers, `client` speaks the protocol in text; every other module is one subject. What SQL can say
 //! stands in `sql-tests/*.slt` (run by `slt`), not here.
 
-#![allow(clippy::panic, clippy::print_stderr)]
+#![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
 mod agreement;
 mod client;
 mod clients;
 mod durability;
+mod protocol;
 mod server;
 mod slt;
 mod streaming;

@@ -52,7 +52,10 @@ impl AsyncDB for Driver {
     async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, ServerError> {
         let protocol = self.protocol;
         let result = self.client().await?.run(sql, protocol).await;
-        if result.as_ref().is_err_and(|error| error.sqlstate == CONNECTION_FAILURE) {
+        if result
+            .as_ref()
+            .is_err_and(|error| error.sqlstate == CONNECTION_FAILURE)
+        {
             self.client = None;
         }
         let reply = result?;
@@ -106,8 +109,14 @@ async fn run_script(
     labels: &[&str],
     setup: &'static [&'static str],
 ) -> Outcome {
-    let mut runner =
-        Runner::new(|| async move { Ok(Driver { client: None, target: target.clone(), protocol, setup }) });
+    let mut runner = Runner::new(|| async move {
+        Ok(Driver {
+            client: None,
+            target: target.clone(),
+            protocol,
+            setup,
+        })
+    });
     for label in labels {
         runner.add_label(label);
     }

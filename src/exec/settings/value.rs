@@ -6,15 +6,30 @@ use super::definitions::{SettingDef, SettingKind, Unit};
 use crate::{Error, Result};
 
 /// Factors of the units a time may be written in, in milliseconds, largest first.
-const TIME_UNITS: [(&str, i64); 5] =
-    [("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1)];
+const TIME_UNITS: [(&str, i64); 5] = [
+    ("d", 86_400_000),
+    ("h", 3_600_000),
+    ("min", 60_000),
+    ("s", 1000),
+    ("ms", 1),
+];
 /// Factors of the units a size may be written in, in bytes, largest first.
-const SIZE_UNITS: [(&str, i64); 5] = [("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10), ("B", 1)];
+const SIZE_UNITS: [(&str, i64); 5] = [
+    ("TB", 1 << 40),
+    ("GB", 1 << 30),
+    ("MB", 1 << 20),
+    ("kB", 1 << 10),
+    ("B", 1),
+];
 
 /// Checks what SET gives and brings it to the form that is kept. Errors: 22023, 0A000.
 pub(super) fn normalize(def: &SettingDef, values: &[String]) -> Result<String> {
     if let SettingKind::Names = def.kind {
-        return Ok(values.iter().map(|name| quote_name(name)).collect::<Vec<_>>().join(", "));
+        return Ok(values
+            .iter()
+            .map(|name| quote_name(name))
+            .collect::<Vec<_>>()
+            .join(", "));
     }
     if let SettingKind::DateStyle = def.kind {
         return date_style(def, &values.join(","));
@@ -55,7 +70,10 @@ pub(super) fn display(def: &SettingDef, value: &str) -> String {
 
 /// The schemas of a search_path, in order, without `"$user"` (no user has a schema of its own name yet).
 pub(super) fn search_path(value: &str) -> Vec<String> {
-    split_names(value).into_iter().filter(|name| name != "$user" && !name.is_empty()).collect()
+    split_names(value)
+        .into_iter()
+        .filter(|name| name != "$user" && !name.is_empty())
+        .collect()
 }
 
 /// Names of a list as SET writes it: quoted ones as they stand, others in lower case.
@@ -96,7 +114,10 @@ fn boolean(def: &SettingDef, value: &str) -> Result<String> {
     match parse_bool(value) {
         Some(true) => Ok("on".to_string()),
         Some(false) => Ok("off".to_string()),
-        None => Err(invalid(format!("parameter \"{}\" requires a Boolean value", def.name))),
+        None => Err(invalid(format!(
+            "parameter \"{}\" requires a Boolean value",
+            def.name
+        ))),
     }
 }
 
@@ -128,7 +149,12 @@ fn integer(def: &SettingDef, value: &str, (min, max): (i64, i64), unit: Unit) ->
     } else if suffix == "us" && unit == Unit::Milliseconds {
         0.001
     } else {
-        let hint = units.iter().rev().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+        let hint = units
+            .iter()
+            .rev()
+            .map(|(name, _)| format!("\"{name}\""))
+            .collect::<Vec<_>>()
+            .join(", ");
         let hint = (!units.is_empty()).then(|| format!("Valid units for this parameter are {hint}."));
         let found = units.iter().find(|(name, _)| *name == suffix);
         let (_, size) = found.ok_or_else(|| invalid_value(def, value, hint))?;
@@ -146,7 +172,10 @@ fn integer(def: &SettingDef, value: &str, (min, max): (i64, i64), unit: Unit) ->
 }
 
 fn real(def: &SettingDef, value: &str, min: i64, max: i64) -> Result<String> {
-    let number: f64 = value.trim().parse().map_err(|_| invalid_value(def, value, None))?;
+    let number: f64 = value
+        .trim()
+        .parse()
+        .map_err(|_| invalid_value(def, value, None))?;
     if !(min as f64..=max as f64).contains(&number) {
         return Err(invalid(format!(
             "{number} is outside the valid range for parameter \"{}\" ({min} .. {max})",
@@ -167,19 +196,26 @@ fn one_of(def: &SettingDef, value: &str, words: &[&str]) -> Result<String> {
             return Ok(word.to_string());
         }
     }
-    Err(invalid_value(def, value, Some(format!("Available values: {}.", words.join(", ")))))
+    Err(invalid_value(
+        def,
+        value,
+        Some(format!("Available values: {}.", words.join(", "))),
+    ))
 }
 
 fn encoding(def: &SettingDef, value: &str) -> Result<String> {
-    let letters: String = value.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    let letters: String = value
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect::<String>()
+        .to_lowercase();
     match letters.as_str() {
         "utf8" | "unicode" => Ok("UTF8".to_string()),
-        "sqlascii" | "latin1" | "latin9" | "iso88591" | "win1252" | "win1251" | "gbk" | "gb18030" | "eucjp" => {
-            Err(Error::FeatureNotSupported {
-                feature: format!("client encoding \"{value}\""),
-                hint: Some("Use UTF8.".to_string()),
-            })
-        }
+        "sqlascii" | "latin1" | "latin9" | "iso88591" | "win1252" | "win1251" | "gbk" | "gb18030"
+        | "eucjp" => Err(Error::FeatureNotSupported {
+            feature: format!("client encoding \"{value}\""),
+            hint: Some("Use UTF8.".to_string()),
+        }),
         _ => Err(invalid_value(def, value, None)),
     }
 }
@@ -187,7 +223,10 @@ fn encoding(def: &SettingDef, value: &str) -> Result<String> {
 /// `ISO` with an order of day, month and year; other styles are PostgreSQL's but not ours.
 fn date_style(def: &SettingDef, value: &str) -> Result<String> {
     let mut order = "MDY";
-    for word in value.split(',').map(|word| word.trim().trim_matches('"').to_lowercase()) {
+    for word in value
+        .split(',')
+        .map(|word| word.trim().trim_matches('"').to_lowercase())
+    {
         match word.as_str() {
             "iso" | "" | "default" => {}
             "mdy" | "us" | "nonneuropean" | "noneuropean" => order = "MDY",
@@ -208,18 +247,26 @@ fn date_style(def: &SettingDef, value: &str) -> Result<String> {
 /// A name of the time zone database in any case, or a whole number of hours east of Greenwich.
 fn time_zone(def: &SettingDef, value: &str) -> Result<String> {
     let value = value.trim();
-    if let Some(zone) = TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(value)) {
+    if let Some(zone) = TZ_VARIANTS
+        .iter()
+        .find(|zone| zone.name().eq_ignore_ascii_case(value))
+    {
         return Ok(zone.name().to_string());
     }
     let digits = value.strip_suffix(":00").unwrap_or(value);
-    let hours = digits.parse::<f64>().ok().filter(|hours| hours.fract() == 0.0 && hours.abs() <= 14.0);
+    let hours = digits
+        .parse::<f64>()
+        .ok()
+        .filter(|hours| hours.fract() == 0.0 && hours.abs() <= 14.0);
     // The sign of Etc/GMT zones is POSIX's: west counts up.
     let name = match hours.map(|hours| hours as i32) {
         Some(0) => "UTC".to_string(),
         Some(hours) => format!("Etc/GMT{:+}", -hours),
         None => return Err(invalid_value(def, value, None)),
     };
-    name.parse::<Tz>().map(|zone| zone.name().to_string()).map_err(|_| invalid_value(def, value, None))
+    name.parse::<Tz>()
+        .map(|zone| zone.name().to_string())
+        .map_err(|_| invalid_value(def, value, None))
 }
 
 /// Names and sizes of the units of a setting, and the size of its base unit, in ms or bytes.
@@ -234,7 +281,10 @@ fn units(unit: Unit) -> (&'static [(&'static str, i64)], i64) {
 }
 
 fn invalid_value(def: &SettingDef, value: &str, hint: Option<String>) -> Error {
-    Error::InvalidParameter { message: format!("invalid value for parameter \"{}\": \"{value}\"", def.name), hint }
+    Error::InvalidParameter {
+        message: format!("invalid value for parameter \"{}\": \"{value}\"", def.name),
+        hint,
+    }
 }
 
 fn invalid(message: String) -> Error {

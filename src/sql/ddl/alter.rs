@@ -209,7 +209,11 @@ fn rename_table(ctx: &StatementContext, table: &mut TableDef, name: String) -> R
 
 fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new: &Ident) -> Result<()> {
     let (old, new) = (names::fold(old), names::fold(new));
-    let at = table.column_index(&old).ok_or_else(|| undefined_column(&old, table))?;
+    let at = table.column_index(&old).ok_or_else(|| Error::UndefinedColumn {
+        name: format!("\"{old}\""),
+        hint: undefined_column(&old, table).hint(),
+        position: 0,
+    })?;
     if table.column_index(&new).is_some() {
         return Err(duplicate_column(&new, table));
     }

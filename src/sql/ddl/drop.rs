@@ -181,8 +181,8 @@ fn check_kind(relation: &Relation, kind: &'static str) -> Result<()> {
 fn drop_index(ctx: &StatementContext, name: &ObjectName, if_exists: bool) -> Result<()> {
     let (schema, name) = names::relation_name(name)?;
     let Some((table, index)) = ctx.catalog.get_index(schema.as_deref(), &name, &ctx.settings.search_path) else {
-        if ctx.catalog.get_relation(schema.as_deref(), &name, &ctx.settings.search_path).is_some() {
-            return Err(Error::WrongObjectType { name, expected: "index", hint: None });
+        if let Some(relation) = ctx.catalog.get_relation(schema.as_deref(), &name, &ctx.settings.search_path) {
+            return check_kind(relation, "index");
         }
         if !if_exists {
             return Err(Error::UndefinedObject { kind: "index", name });

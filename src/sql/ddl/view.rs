@@ -98,7 +98,8 @@ fn view_type(ty: &SqlType) -> SqlType {
 /// What CREATE OR REPLACE may not change (42P16).
 fn check_replacement(old: &ViewDef, new: &[(String, String)]) -> Result<()> {
     let fault = |message: String| {
-        Err(Error::InvalidStatement { state: StatementFault::InvalidTableDefinition, message, hint: None })
+        let hint = Some("Use DROP VIEW first to change the columns of a view.".to_string());
+        Err(Error::InvalidStatement { state: StatementFault::InvalidTableDefinition, message, hint })
     };
     if new.len() < old.columns.len() {
         return fault("cannot drop columns from view".to_string());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, filter_record_batch, not, take_record_batch};
 use sqlparser::ast::{
     ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem,

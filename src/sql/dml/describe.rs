@@ -97,7 +97,7 @@ async fn describe_update(
         predicate::infer_parameters(selection, &target.table, types);
     }
     if types.iter().any(Option::is_none) {
-        let expressions = pairs(&update.assignments)?.into_iter().map(|(_, expr)| expr);
+        let expressions = pairs(&update.assignments, &target.table.name)?.into_iter().map(|(_, expr)| expr);
         let expressions = expressions.filter(|expr| !is_default(expr)).cloned().collect();
         let (ctx, query) =
             target_query(ctx, &target, expressions, from_tables(update), update.selection.as_ref())?;
@@ -128,7 +128,7 @@ fn describe_assignments(
     assignments: &[ast::Assignment],
     types: &mut [Option<SqlType>],
 ) -> Result<()> {
-    for (name, expr) in pairs(assignments)? {
+    for (name, expr) in pairs(assignments, &target.table.name)? {
         target.column(&name)?;
         decide(expr, target, &name, types);
     }

@@ -79,7 +79,7 @@ pub(super) fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<
     }
     let mut names: Vec<String> = Vec::with_capacity(insert.columns.len());
     for column in &insert.columns {
-        let name = column_name(column)?;
+        let name = column_name(column, &target.table.name)?;
         target.column(&name)?;
         if names.contains(&name) {
             return Err(Error::DuplicateColumn { name });

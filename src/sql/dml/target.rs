@@ -91,12 +91,15 @@ impl Target {
     }
 }
 
-/// The name of a column in an INSERT list or a SET clause. Errors: 42703 for a qualified name.
-pub(super) fn column_name(name: &ObjectName) -> Result<String> {
+/// The name of a column in an INSERT list or a SET clause of `table`. Errors: 42703 for a qualified name.
+pub(super) fn column_name(name: &ObjectName, table: &str) -> Result<String> {
     match name.0.as_slice() {
         [part] => Ok(part.as_ident().map(names::fold).unwrap_or_default()),
         [first, ..] => Err(Error::UndefinedColumn {
-            name: format!("\"{}\"", first.as_ident().map(names::fold).unwrap_or_default()),
+            name: format!(
+                "\"{}\" of relation \"{table}\"",
+                first.as_ident().map(names::fold).unwrap_or_default()
+            ),
             hint: Some("SET target columns cannot be qualified with the relation name.".to_string()),
             position: 0,
         }),

@@ -80,11 +80,17 @@ pub(super) async fn execute(ctx: &StatementContext, update: &ast::Update) -> Res
                 }
             }
         }
-        (path, _) => {
+        (path, constants) => {
             let (old, new) = match path {
                 Some(path) => {
                     let old = all_rows(ctx, &target.table, path).await?;
-                    let new = changed_rows(ctx, &target, &old, &assignments).await?;
+                    let new = match constants {
+                        Some(constants) => {
+                            let columns = constant_columns(&target.table, &constants, old.num_rows());
+                            replace(&target.table, &old, columns)?
+                        }
+                        None => changed_rows(ctx, &target, &old, &assignments).await?,
+                    };
                     (old, new)
                 }
                 None => queried_rows(ctx, &target, &assignments, from, update.selection.as_ref()).await?,
@@ -129,7 +135,7 @@ pub(super) fn read_assignments<'a>(
     assignments: &'a [ast::Assignment],
 ) -> Result<Vec<Assignment<'a>>> {
     let mut read: Vec<Assignment<'a>> = Vec::with_capacity(assignments.len());
-    for (name, expr) in pairs(assignments)? {
+    for (name, expr) in pairs(assignments, &target.table.name)? {
         let Some(position) = target.column(&name)? else { continue };
         if read.iter().any(|known| known.position == position) {
             return Err(Error::InvalidStatement {
@@ -145,18 +151,18 @@ pub(super) fn read_assignments<'a>(
 }
 
 /// Column names with their expressions; `(a, b) = (1, 2)` taken apart.
-pub(super) fn pairs(assignments: &[ast::Assignment]) -> Result<Vec<(String, &Expr)>> {
+pub(super) fn pairs<'a>(assignments: &'a [ast::Assignment], table: &str) -> Result<Vec<(String, &'a Expr)>> {
     let mut pairs = Vec::with_capacity(assignments.len());
     for assignment in assignments {
         match (&assignment.target, &assignment.value) {
-            (AssignmentTarget::ColumnName(name), expr) => pairs.push((column_name(name)?, expr)),
+            (AssignmentTarget::ColumnName(name), expr) => pairs.push((column_name(name, table)?, expr)),
             (AssignmentTarget::Tuple(names), Expr::Tuple(exprs)) if names.len() == exprs.len() => {
                 for (name, expr) in names.iter().zip(exprs) {
-                    pairs.push((column_name(name)?, expr));
+                    pairs.push((column_name(name, table)?, expr));
                 }
             }
             (AssignmentTarget::Tuple(names), Expr::Nested(expr)) if names.len() == 1 => {
-                pairs.push((column_name(&names[0])?, expr));
+                pairs.push((column_name(&names[0], table)?, expr));
             }
             (AssignmentTarget::Tuple(_), Expr::Tuple(_)) => {
                 return Err(Error::InvalidStatement {
@@ -390,7 +396,7 @@ pub(super) fn from_tables(update: &ast::Update) -> &[TableWithJoins] {
 /// Adds the columns that SET names and a dynamic table does not have yet, with the types of their expressions.
 async fn add_dynamic_columns(ctx: &StatementContext, target: &mut Target, update: &ast::Update) -> Result<()> {
     let mut new = Vec::new();
-    for (name, expr) in pairs(&update.assignments)? {
+    for (name, expr) in pairs(&update.assignments, &target.table.name)? {
         if target.column(&name)?.is_some() || is_default(expr) {
             continue;
         }

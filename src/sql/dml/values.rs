@@ -23,8 +23,8 @@ pub(super) enum Cell {
     Value(Value),
     /// DEFAULT.
     Default,
-    /// Waits to be evaluated.
-    Expression(Expr),
+    /// An expression that waits to be evaluated.
+    Pending,
 }
 
 /// Reads rows of VALUES, expressions evaluated; every row has `width` cells, or fewer when `short` rows may be.
@@ -48,7 +48,7 @@ pub(super) async fn read<'a>(
                 None if is_default(expr) => Cell::Default,
                 None => {
                     expressions.push(SelectItem::UnnamedExpr(expr.clone()));
-                    Cell::Expression(expr.clone())
+                    Cell::Pending
                 }
             })
         });
@@ -74,7 +74,7 @@ pub(super) fn check_width(values: usize, columns: usize, short: bool) -> Result<
 /// Evaluates the expressions of all cells in one query of one row.
 async fn evaluate_cells(ctx: &StatementContext, cells: &mut [Vec<Cell>], items: Vec<SelectItem>) -> Result<()> {
     let (columns, batch) = run(ctx, &select_of(items)?).await?;
-    let waiting = cells.iter_mut().flatten().filter(|cell| matches!(cell, Cell::Expression(_)));
+    let waiting = cells.iter_mut().flatten().filter(|cell| matches!(cell, Cell::Pending));
     for ((cell, array), column) in waiting.zip(batch.columns()).zip(&columns) {
         let value = value_at(array, 0, &column.ty)?;
         *cell = Cell::Value(match value {
@@ -115,7 +115,7 @@ pub(super) async fn column_array(
         let value = match std::mem::replace(&mut row[at], Cell::Default) {
             Cell::Value(value) => assign_value(value, column, &settings)?,
             Cell::Default => defaults.next().unwrap_or(Value::Null),
-            Cell::Expression(expr) => return Err(Error::internal(format!("{expr} was not evaluated"))),
+            Cell::Pending => return Err(Error::internal("an expression of VALUES was not evaluated")),
         };
         builder.append_value(&value);
     }

@@ -1,0 +1,88 @@
+//! Relations of pg_catalog and information_schema as DataFusion tables: rows are made when a plan runs, as the
+//! statement's transaction sees the catalog. Each has PostgreSQL's hidden column `tableoid` behind its own.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::datasource::memory::MemorySourceConfig;
+use datafusion::datasource::provider_as_source;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::{Expr, TableSource, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+
+use super::pg_catalog;
+use crate::types::SqlType;
+
+/// The relation, if there is one of this name.
+pub fn source(schema: &str, name: &str) -> Option<Arc<dyn TableSource>> {
+    let own = pg_catalog::table_schema(schema, name)?;
+    let mut fields: Vec<FieldRef> = own.fields().iter().cloned().collect();
+    fields.push(Arc::new(SqlType::Oid.field(TABLE_OID, true)));
+    let table = CatalogTable {
+        schema: schema.to_string(),
+        name: name.to_string(),
+        fields: Arc::new(Schema::new(fields)),
+        oid: pg_catalog::table_oid(schema, name)?,
+    };
+    Some(provider_as_source(Arc::new(table)))
+}
+
+/// The hidden column that says which relation a row is of; not among the columns of `*`.
+pub const TABLE_OID: &str = "tableoid";
+
+#[derive(Debug)]
+struct CatalogTable {
+    schema: String,
+    name: String,
+    fields: SchemaRef,
+    oid: i64,
+}
+
+#[async_trait]
+impl TableProvider for CatalogTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.fields)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::View
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        _limit: Option<usize>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let catalog = pg_catalog::installed(state.config_options())?;
+        let Some((fields, batches)) = catalog.table(&self.schema, &self.name) else {
+            return Err(DataFusionError::Internal(format!(
+                "{}.{} is gone",
+                self.schema, self.name
+            )));
+        };
+        debug_assert_eq!(fields.fields().len() + 1, self.fields.fields().len());
+        let batches = batches
+            .iter()
+            .map(|batch| self.with_oid(batch))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(MemorySourceConfig::try_new_exec(
+            &[batches],
+            Arc::clone(&self.fields),
+            projection.cloned(),
+        )?)
+    }
+}
+
+impl CatalogTable {
+    fn with_oid(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+        let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
+        columns.push(Arc::new(Int64Array::from_value(self.oid, batch.num_rows())));
+        RecordBatch::try_new(Arc::clone(&self.fields), columns)
+    }
+}

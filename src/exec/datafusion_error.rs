@@ -1,0 +1,120 @@
+//! DataFusion's errors into ours and back: an `Error` travels through DataFusion as an external error and comes out
+//! unchanged, however deeply it was wrapped; DataFusion's own errors take PostgreSQL's SQLSTATE where they have one.
+
+use arrow::error::ArrowError;
+use datafusion::error::DataFusionError;
+
+use crate::Error;
+use crate::error::Limit;
+
+/// Carries one of our errors through DataFusion.
+pub fn to_datafusion(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// What a DataFusion error means to the client.
+pub fn from_datafusion(error: DataFusionError) -> Error {
+    read_datafusion(&error)
+}
+
+fn read_datafusion(error: &DataFusionError) -> Error {
+    match error {
+        DataFusionError::External(inner) => read_external(inner.as_ref()),
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => read_datafusion(inner),
+        DataFusionError::Shared(inner) => read_datafusion(inner),
+        DataFusionError::Collection(errors) => match errors.first() {
+            Some(first) => read_datafusion(first),
+            None => Error::internal("an error without a cause"),
+        },
+        DataFusionError::ArrowError(inner, _) => from_arrow(inner),
+        DataFusionError::ResourcesExhausted(message) => out_of_memory(message),
+        DataFusionError::NotImplemented(message) => {
+            Error::FeatureNotSupported { feature: first_line(message).to_string(), hint: None }
+        }
+        DataFusionError::IoError(inner) => {
+            Error::Io { action: "could not write a temporary file".to_string(), reason: inner.to_string() }
+        }
+        DataFusionError::Execution(message) => read_execution(message),
+        other => Error::internal(first_line(&other.to_string()).to_string()),
+    }
+}
+
+/// What an Arrow kernel's error means to the client.
+pub fn from_arrow(error: &ArrowError) -> Error {
+    match error {
+        ArrowError::ExternalError(inner) => read_external(inner.as_ref()),
+        ArrowError::DivideByZero => Error::DivisionByZero,
+        ArrowError::ArithmeticOverflow(_) => {
+            Error::NumericOutOfRange { message: "value out of range".to_string(), detail: None }
+        }
+        other => Error::internal(first_line(&other.to_string()).to_string()),
+    }
+}
+
+fn read_external(inner: &(dyn std::error::Error + Send + Sync + 'static)) -> Error {
+    if let Some(ours) = inner.downcast_ref::<Error>() {
+        return ours.clone();
+    }
+    if let Some(datafusion) = inner.downcast_ref::<DataFusionError>() {
+        return read_datafusion(datafusion);
+    }
+    if let Some(arrow) = inner.downcast_ref::<ArrowError>() {
+        return from_arrow(arrow);
+    }
+    Error::internal(first_line(&inner.to_string()).to_string())
+}
+
+/// Messages of operators that raise errors PostgreSQL has a state for.
+fn read_execution(message: &str) -> Error {
+    if message.contains("more than one row") || message.contains("returned more than") {
+        return Error::CardinalityViolation;
+    }
+    if message.contains("verflow") {
+        return Error::NumericOutOfRange { message: "value out of range".to_string(), detail: None };
+    }
+    Error::internal(first_line(message).to_string())
+}
+
+fn out_of_memory(message: &str) -> Error {
+    if message.contains("disk") || message.contains("max_temp_directory_size") {
+        return Error::LimitExceeded {
+            state: Limit::Disk,
+            message: "temporary file size exceeds its limit".to_string(),
+            hint: "Select fewer rows or columns, or add a condition on the key.".to_string(),
+        };
+    }
+    Error::LimitExceeded {
+        state: Limit::Memory,
+        message: "out of memory".to_string(),
+        hint: "Raise keyspan.query_memory_bytes_max, or select fewer rows, columns or groups.".to_string(),
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_errors_survive_every_wrapping() {
+        let ours = Error::DivisionByZero;
+        let wrapped = DataFusionError::Context(
+            "while planning".to_string(),
+            Box::new(DataFusionError::Shared(std::sync::Arc::new(DataFusionError::ArrowError(
+                Box::new(ArrowError::ExternalError(Box::new(to_datafusion(ours.clone())))),
+                None,
+            )))),
+        );
+        assert_eq!(from_datafusion(wrapped), ours);
+    }
+
+    #[test]
+    fn exhausted_memory_is_53200() {
+        let error = from_datafusion(DataFusionError::ResourcesExhausted("sort".to_string()));
+        assert_eq!(error.sqlstate(), "53200");
+        assert!(error.hint().expect("it has a hint").contains("keyspan.query_memory_bytes_max"));
+    }
+}

@@ -1,0 +1,222 @@
+//! Definitions as SQL text: what pg_get_indexdef, pg_get_constraintdef and pg_get_viewdef print, for our objects and for
+//! the system's. Called by rows and catalog functions.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::cells::{Cell, elements};
+use super::naming::{qualified, quote_ident};
+use super::objects::{Found, Objects, SYSTEM, UserIndex, UserRelation, read};
+
+/// `CREATE INDEX …`; `with_schema` names the table's schema (the plain form), else only where it is not in the way.
+pub(crate) fn index_definition(relation: &UserRelation, index: &UserIndex, with_schema: bool) -> String {
+    let table = if with_schema {
+        qualified(&relation.schema, &relation.name)
+    } else {
+        quote_ident(&relation.name)
+    };
+    let keys: Vec<String> = (0..index.keys.len())
+        .filter_map(|position| index_key(relation, index, position))
+        .collect();
+    create_index(index.unique, &index.name, &table, "btree", &keys)
+}
+
+fn create_index(unique: bool, name: &str, table: &str, method: &str, keys: &[String]) -> String {
+    let unique = if unique { "UNIQUE " } else { "" };
+    format!(
+        "CREATE {unique}INDEX {} ON {table} USING {method} ({})",
+        quote_ident(name),
+        keys.join(", ")
+    )
+}
+
+/// A key of an index with its direction.
+fn index_key(relation: &UserRelation, index: &UserIndex, position: usize) -> Option<String> {
+    let key = index.keys.get(position)?;
+    let name = quote_ident(&relation.columns.get(key.attribute - 1)?.name);
+    Some(name + direction(key.descending, key.nulls_first))
+}
+
+/// ASC has its NULLs last and DESC first, unless said otherwise.
+fn direction(descending: bool, nulls_first: bool) -> &'static str {
+    match (descending, nulls_first) {
+        (false, false) => "",
+        (false, true) => " NULLS FIRST",
+        (true, true) => " DESC",
+        (true, false) => " DESC NULLS LAST",
+    }
+}
+
+/// `PRIMARY KEY (a, b)`; a key column that is stored descending says so.
+fn constraint_definition(relation: &UserRelation, index: &UserIndex) -> String {
+    let keys: Vec<String> = index
+        .keys
+        .iter()
+        .filter_map(|key| {
+            let column = relation.columns.get(key.attribute - 1)?;
+            Some(quote_ident(&column.name) + if key.descending { " DESC" } else { "" })
+        })
+        .collect();
+    format!(
+        "{} ({})",
+        if index.primary { "PRIMARY KEY" } else { "UNIQUE" },
+        keys.join(", ")
+    )
+}
+
+/// pg_get_indexdef: the whole definition (`column` 0) or one key. `None`: no such index or column.
+pub(crate) fn get_indexdef(
+    objects: &Objects,
+    search_path: &[String],
+    oid: i64,
+    column: i64,
+    pretty: bool,
+) -> Cell {
+    let Some(Found::Index(relation, index)) = objects.find(oid) else {
+        return system_indexdef(oid, column, pretty);
+    };
+    match usize::try_from(column).ok()?.checked_sub(1) {
+        None => {
+            let visible = objects.is_visible(relation.oid, search_path) == Some(true);
+            Some(index_definition(relation, index, !(pretty && visible)))
+        }
+        Some(position) => {
+            let key = index.keys.get(position)?;
+            Some(quote_ident(&relation.columns.get(key.attribute - 1)?.name))
+        }
+    }
+}
+
+/// pg_get_constraintdef of a key constraint. `None`: no such constraint.
+pub(crate) fn get_constraintdef(objects: &Objects, oid: i64) -> Cell {
+    match objects.find(oid) {
+        Some(Found::Index(relation, index)) if index.constraint => {
+            Some(constraint_definition(relation, index))
+        }
+        Some(_) => None,
+        None => {
+            let constraint = SYSTEM_KEYS.constraints.get(&oid)?;
+            let columns: Option<Vec<String>> = constraint
+                .columns
+                .iter()
+                .map(|number| {
+                    SYSTEM_KEYS
+                        .attributes
+                        .get(&(constraint.relation, *number))
+                        .map(|name| quote_ident(name))
+                })
+                .collect();
+            let kind = if constraint.primary {
+                "PRIMARY KEY"
+            } else {
+                "UNIQUE"
+            };
+            Some(format!("{kind} ({})", columns?.join(", ")))
+        }
+    }
+}
+
+/// pg_get_viewdef: the SELECT as it was written, ended by a semicolon. `None`: no view of ours.
+pub(crate) fn get_viewdef(objects: &Objects, oid: i64) -> Cell {
+    match objects.find(oid)? {
+        Found::Relation(relation) => view_definition(relation),
+        Found::Index(..) => None,
+    }
+}
+
+/// See [`get_viewdef`].
+pub(crate) fn view_definition(view: &UserRelation) -> Cell {
+    let query = view.query.as_deref()?.trim().trim_end_matches(';');
+    Some(format!(" {query};"))
+}
+
+/// Keys of the system's relations.
+struct SystemKeys {
+    indexes: HashMap<i64, SystemIndex>,
+    constraints: HashMap<i64, SystemConstraint>,
+    attributes: HashMap<(i64, i64), String>,
+}
+
+struct SystemIndex {
+    relation: i64,
+    unique: bool,
+    columns: Vec<i64>,
+}
+
+struct SystemConstraint {
+    relation: i64,
+    primary: bool,
+    columns: Vec<i64>,
+}
+
+static SYSTEM_KEYS: LazyLock<SystemKeys> = LazyLock::new(|| SystemKeys {
+    indexes: read("pg_index", &["indexrelid", "indrelid", "indisunique", "indkey"])
+        .map(|[oid, relation, unique, columns]| {
+            let index = SystemIndex {
+                relation: number(&relation),
+                unique: unique.as_deref() == Some("t"),
+                columns: numbers(&columns),
+            };
+            (number(&oid), index)
+        })
+        .collect(),
+    constraints: read("pg_constraint", &["oid", "conrelid", "contype", "conkey"])
+        .filter(|[_, _, kind, _]| matches!(kind.as_deref(), Some("p" | "u")))
+        .map(|[oid, relation, kind, columns]| {
+            let constraint = SystemConstraint {
+                relation: number(&relation),
+                primary: kind.as_deref() == Some("p"),
+                columns: numbers(&columns),
+            };
+            (number(&oid), constraint)
+        })
+        .collect(),
+    attributes: read("pg_attribute", &["attrelid", "attnum", "attname"])
+        .map(|[relation, attribute, name]| {
+            ((number(&relation), number(&attribute)), name.unwrap_or_default())
+        })
+        .collect(),
+});
+
+/// The system's indexes are btrees over plain columns, of which a few have a special operator class: `opclass` is left out.
+fn system_indexdef(oid: i64, column: i64, pretty: bool) -> Cell {
+    let index = SYSTEM_KEYS.indexes.get(&oid)?;
+    let key = |number: &i64| {
+        SYSTEM_KEYS
+            .attributes
+            .get(&(index.relation, *number))
+            .map(|name| quote_ident(name))
+    };
+    match usize::try_from(column).ok()?.checked_sub(1) {
+        Some(position) => key(index.columns.get(position)?),
+        None => {
+            let keys: Option<Vec<String>> = index.columns.iter().map(key).collect();
+            let table = &SYSTEM.classes.get(&index.relation)?.name;
+            let table = if pretty {
+                quote_ident(table)
+            } else {
+                qualified("pg_catalog", table)
+            };
+            Some(create_index(
+                index.unique,
+                &SYSTEM.classes.get(&oid)?.name,
+                &table,
+                "btree",
+                &keys?,
+            ))
+        }
+    }
+}
+
+fn number(cell: &Cell) -> i64 {
+    cell.as_deref().and_then(|cell| cell.parse().ok()).unwrap_or(0)
+}
+
+fn numbers(cell: &Cell) -> Vec<i64> {
+    cell.as_deref()
+        .map(elements)
+        .unwrap_or_default()
+        .iter()
+        .map(number)
+        .collect()
+}

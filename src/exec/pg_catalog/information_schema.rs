@@ -1,0 +1,435 @@
+//! The rows of `information_schema`: the standard's view of schemas, tables, columns and keys, ours and the system's.
+//! Relations not named in [`RELATIONS`] are empty.
+
+use arrow::array::RecordBatch;
+
+use super::ddl_text::view_definition;
+use super::definitions::{Definition, definitions};
+use super::objects::{OWNER_NAME, UserColumn, UserRelation, type_facts};
+use super::relations::{SYSTEM_TABLES, Source, index_columns};
+use super::rows::{Constants, Rows, text, yes_or_no};
+use super::session_rows::role_names;
+use crate::types::{NumericSize, SqlType};
+
+type Fill = fn(&Source<'_>, &mut Rows);
+
+static RELATIONS: &[(&str, Constants, Fill)] = &[
+    ("information_schema_catalog_name", &[], catalog_name),
+    ("schemata", &[("schema_owner", OWNER_NAME)], schemata),
+    ("tables", &[("is_typed", "NO")], tables),
+    ("views", VIEW, views),
+    ("columns", COLUMN, columns),
+    ("table_constraints", CONSTRAINT, table_constraints),
+    ("key_column_usage", &[], key_column_usage),
+    ("constraint_column_usage", &[], constraint_column_usage),
+    ("constraint_table_usage", &[], constraint_table_usage),
+    ("table_privileges", PRIVILEGE, table_privileges),
+    ("role_table_grants", PRIVILEGE, table_privileges),
+    ("column_privileges", PRIVILEGE, column_privileges),
+    ("role_column_grants", PRIVILEGE, column_privileges),
+    ("enabled_roles", &[], enabled_roles),
+    ("character_sets", CHARACTER_SET, character_sets),
+];
+
+/// Rows of a relation of information_schema.
+pub(crate) fn batches(source: &Source<'_>, name: &str) -> Vec<RecordBatch> {
+    let Some((_, constants, fill)) = RELATIONS.iter().find(|(relation, _, _)| *relation == name) else {
+        return Vec::new();
+    };
+    let mut rows = Rows::new("information_schema", name, constants);
+    fill(source, &mut rows);
+    vec![rows.finish()]
+}
+
+fn catalog_name(source: &Source<'_>, rows: &mut Rows) {
+    rows.push(&[("catalog_name", text(&source.ctx.database))]);
+}
+
+fn schemata(source: &Source<'_>, rows: &mut Rows) {
+    let ours = source.objects.schemas.iter().map(|(_, name, _)| name.as_str());
+    for schema in ["pg_catalog", "information_schema"].into_iter().chain(ours) {
+        rows.push(&[
+            ("catalog_name", text(&source.ctx.database)),
+            ("schema_name", text(schema)),
+        ]);
+    }
+}
+
+fn is_table(system: &Definition) -> bool {
+    SYSTEM_TABLES.contains(&system.oid)
+}
+
+fn system_relations() -> impl Iterator<Item = &'static Definition> {
+    definitions().iter().filter(|system| system.oid != 0)
+}
+
+fn tables(source: &Source<'_>, rows: &mut Rows) {
+    let database = text(&source.ctx.database);
+    for system in system_relations() {
+        rows.push(&[
+            ("table_catalog", database.clone()),
+            ("table_schema", text(system.schema)),
+            ("table_name", text(system.name)),
+            (
+                "table_type",
+                text(if is_table(system) { "BASE TABLE" } else { "VIEW" }),
+            ),
+            ("is_insertable_into", yes_or_no(is_table(system))),
+        ]);
+    }
+    for relation in &source.objects.relations {
+        rows.push(&[
+            ("table_catalog", database.clone()),
+            ("table_schema", text(&relation.schema)),
+            ("table_name", text(&relation.name)),
+            (
+                "table_type",
+                text(if relation.kind == 'r' {
+                    "BASE TABLE"
+                } else {
+                    "VIEW"
+                }),
+            ),
+            ("is_insertable_into", yes_or_no(relation.kind == 'r')),
+        ]);
+    }
+}
+
+const VIEW: Constants = &[
+    ("check_option", "NONE"),
+    ("is_updatable", "NO"),
+    ("is_insertable_into", "NO"),
+    ("is_trigger_updatable", "NO"),
+    ("is_trigger_deletable", "NO"),
+    ("is_trigger_insertable_into", "NO"),
+];
+
+fn views(source: &Source<'_>, rows: &mut Rows) {
+    let database = text(&source.ctx.database);
+    for system in system_relations().filter(|system| !is_table(system)) {
+        rows.push(&[
+            ("table_catalog", database.clone()),
+            ("table_schema", text(system.schema)),
+            ("table_name", text(system.name)),
+        ]);
+    }
+    for view in source
+        .objects
+        .relations
+        .iter()
+        .filter(|relation| relation.kind == 'v')
+    {
+        rows.push(&[
+            ("table_catalog", database.clone()),
+            ("table_schema", text(&view.schema)),
+            ("table_name", text(&view.name)),
+            ("view_definition", view_definition(view)),
+        ]);
+    }
+}
+
+const COLUMN: Constants = &[
+    ("udt_schema", "pg_catalog"),
+    ("is_self_referencing", "NO"),
+    ("identity_cycle", "NO"),
+    ("is_generated", "NEVER"),
+];
+
+fn columns(source: &Source<'_>, rows: &mut Rows) {
+    let database = &source.ctx.database;
+    for system in system_relations() {
+        for (position, field) in system.fields.fields().iter().enumerate() {
+            let column = UserColumn {
+                name: field.name().clone(),
+                ty: SqlType::from_field(field),
+                not_null: false,
+                default: None,
+                identity: "",
+                comment: None,
+            };
+            column_row(
+                rows,
+                database,
+                (system.schema, system.name),
+                position + 1,
+                &column,
+                is_table(system),
+            );
+        }
+    }
+    for relation in &source.objects.relations {
+        for (position, column) in relation.columns.iter().enumerate() {
+            let name = (relation.schema.as_str(), relation.name.as_str());
+            column_row(rows, database, name, position + 1, column, relation.kind == 'r');
+        }
+    }
+}
+
+fn column_row(
+    rows: &mut Rows,
+    database: &str,
+    (schema, table): (&str, &str),
+    position: usize,
+    column: &UserColumn,
+    updatable: bool,
+) {
+    let ty = &column.ty;
+    let characters = match ty {
+        SqlType::Varchar(Some(length)) | SqlType::Char(length) => Some(*length),
+        _ => None,
+    };
+    // What the longest string of so many characters takes in UTF-8; PostgreSQL says 1 GB of those without a limit.
+    let octets = match (characters, is_character(ty)) {
+        (Some(length), _) => Some(u64::from(length) * 4),
+        (None, true) => Some(1_073_741_824),
+        (None, false) => None,
+    };
+    let (precision, radix, scale) = numeric_facts(ty);
+    let is_array = matches!(ty, SqlType::Array(_));
+    rows.push(&[
+        ("table_catalog", text(database)),
+        ("table_schema", text(schema)),
+        ("table_name", text(table)),
+        ("column_name", text(&column.name)),
+        ("ordinal_position", text(position)),
+        ("column_default", column.default.clone()),
+        ("is_nullable", yes_or_no(!column.not_null)),
+        ("data_type", text(if is_array { "ARRAY" } else { ty.base_name() })),
+        (
+            "character_maximum_length",
+            characters.map(|length| length.to_string()),
+        ),
+        ("character_octet_length", octets.map(|length| length.to_string())),
+        (
+            "numeric_precision",
+            precision.map(|precision| precision.to_string()),
+        ),
+        ("numeric_precision_radix", radix.map(|radix| radix.to_string())),
+        ("numeric_scale", scale.map(|scale| scale.to_string())),
+        (
+            "datetime_precision",
+            datetime_precision(ty).map(|precision| precision.to_string()),
+        ),
+        ("udt_catalog", text(database)),
+        ("udt_name", text(ty.catalog_name())),
+        ("dtd_identifier", text(position)),
+        ("is_identity", yes_or_no(!column.identity.is_empty())),
+        (
+            "identity_generation",
+            match column.identity {
+                "a" => text("ALWAYS"),
+                "d" => text("BY DEFAULT"),
+                _ => None,
+            },
+        ),
+        ("is_updatable", yes_or_no(updatable)),
+    ]);
+}
+
+fn is_character(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_))
+}
+
+/// Precision, radix and scale of a number.
+fn numeric_facts(ty: &SqlType) -> (Option<u32>, Option<u32>, Option<u32>) {
+    match ty {
+        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => (
+            Some(u32::from(type_facts(ty).length.unsigned_abs()) * 8),
+            Some(2),
+            Some(0),
+        ),
+        SqlType::Float4 => (Some(24), Some(2), None),
+        SqlType::Float8 => (Some(53), Some(2), None),
+        SqlType::Numeric(Some(NumericSize { precision, scale })) => {
+            (Some(u32::from(*precision)), Some(10), Some(u32::from(*scale)))
+        }
+        SqlType::Numeric(None) => (None, Some(10), None),
+        _ => (None, None, None),
+    }
+}
+
+fn datetime_precision(ty: &SqlType) -> Option<u32> {
+    match ty {
+        SqlType::Date => Some(0),
+        SqlType::Time | SqlType::Timestamp | SqlType::TimestampTz | SqlType::Interval => Some(6),
+        _ => None,
+    }
+}
+
+const CONSTRAINT: Constants = &[
+    ("is_deferrable", "NO"),
+    ("initially_deferred", "NO"),
+    ("enforced", "YES"),
+];
+
+fn table_constraints(source: &Source<'_>, rows: &mut Rows) {
+    let database = text(&source.ctx.database);
+    for relation in &source.objects.relations {
+        for index in relation.indexes.iter().filter(|index| index.constraint) {
+            rows.push(&[
+                ("constraint_catalog", database.clone()),
+                ("constraint_schema", text(&relation.schema)),
+                ("constraint_name", text(&index.name)),
+                ("table_catalog", database.clone()),
+                ("table_schema", text(&relation.schema)),
+                ("table_name", text(&relation.name)),
+                (
+                    "constraint_type",
+                    text(if index.primary { "PRIMARY KEY" } else { "UNIQUE" }),
+                ),
+                ("nulls_distinct", (!index.primary).then(|| "YES".to_string())),
+            ]);
+        }
+        not_null_constraints(&database, relation, rows);
+    }
+}
+
+/// The standard counts NOT NULL as a check constraint; PostgreSQL names it by oids.
+fn not_null_constraints(database: &Option<String>, relation: &UserRelation, rows: &mut Rows) {
+    for (position, _) in relation
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| column.not_null)
+    {
+        let name = format!(
+            "{}_{}_{}_not_null",
+            relation.namespace,
+            relation.oid,
+            position + 1
+        );
+        rows.push(&[
+            ("constraint_catalog", database.clone()),
+            ("constraint_schema", text(&relation.schema)),
+            ("constraint_name", text(name)),
+            ("table_catalog", database.clone()),
+            ("table_schema", text(&relation.schema)),
+            ("table_name", text(&relation.name)),
+            ("constraint_type", text("CHECK")),
+        ]);
+    }
+}
+
+/// Calls for every column of every key constraint: relation, constraint, column, position from 1.
+fn each_key_column(source: &Source<'_>, mut each: impl FnMut(&UserRelation, &str, &UserColumn, usize)) {
+    for relation in &source.objects.relations {
+        for index in relation.indexes.iter().filter(|index| index.constraint) {
+            for (position, column) in index_columns(relation, index).enumerate() {
+                each(relation, &index.name, column, position + 1);
+            }
+        }
+    }
+}
+
+fn key_column_usage(source: &Source<'_>, rows: &mut Rows) {
+    let database = text(&source.ctx.database);
+    each_key_column(source, |relation, constraint, column, position| {
+        rows.push(&[
+            ("constraint_catalog", database.clone()),
+            ("constraint_schema", text(&relation.schema)),
+            ("constraint_name", text(constraint)),
+            ("table_catalog", database.clone()),
+            ("table_schema", text(&relation.schema)),
+            ("table_name", text(&relation.name)),
+            ("column_name", text(&column.name)),
+            ("ordinal_position", text(position)),
+        ]);
+    });
+}
+
+fn constraint_column_usage(source: &Source<'_>, rows: &mut Rows) {
+    let database = text(&source.ctx.database);
+    each_key_column(source, |relation, constraint, column, _| {
+        rows.push(&[
+            ("table_catalog", database.clone()),
+            ("table_schema", text(&relation.schema)),
+            ("table_name", text(&relation.name)),
+            ("column_name", text(&column.name)),
+            ("constraint_catalog", database.clone()),
+            ("constraint_schema", text(&relation.schema)),
+            ("constraint_name", text(constraint)),
+        ]);
+    });
+}
+
+/// Only foreign keys are listed here, and there are none.
+fn constraint_table_usage(source: &Source<'_>, rows: &mut Rows) {
+    let database = text(&source.ctx.database);
+    for relation in &source.objects.relations {
+        for index in relation.indexes.iter().filter(|index| index.constraint) {
+            rows.push(&[
+                ("table_catalog", database.clone()),
+                ("table_schema", text(&relation.schema)),
+                ("table_name", text(&relation.name)),
+                ("constraint_catalog", database.clone()),
+                ("constraint_schema", text(&relation.schema)),
+                ("constraint_name", text(&index.name)),
+            ]);
+        }
+    }
+}
+
+const PRIVILEGE: Constants = &[
+    ("grantor", OWNER_NAME),
+    ("grantee", OWNER_NAME),
+    ("is_grantable", "YES"),
+];
+
+fn table_privileges(source: &Source<'_>, rows: &mut Rows) {
+    let database = text(&source.ctx.database);
+    for relation in &source.objects.relations {
+        for privilege in [
+            "INSERT",
+            "SELECT",
+            "UPDATE",
+            "DELETE",
+            "TRUNCATE",
+            "REFERENCES",
+            "TRIGGER",
+        ] {
+            rows.push(&[
+                ("table_catalog", database.clone()),
+                ("table_schema", text(&relation.schema)),
+                ("table_name", text(&relation.name)),
+                ("privilege_type", text(privilege)),
+                ("with_hierarchy", yes_or_no(privilege == "SELECT")),
+            ]);
+        }
+    }
+}
+
+fn column_privileges(source: &Source<'_>, rows: &mut Rows) {
+    let database = text(&source.ctx.database);
+    for relation in &source.objects.relations {
+        for column in &relation.columns {
+            for privilege in ["INSERT", "SELECT", "UPDATE", "REFERENCES"] {
+                rows.push(&[
+                    ("table_catalog", database.clone()),
+                    ("table_schema", text(&relation.schema)),
+                    ("table_name", text(&relation.name)),
+                    ("column_name", text(&column.name)),
+                    ("privilege_type", text(privilege)),
+                ]);
+            }
+        }
+    }
+}
+
+fn enabled_roles(source: &Source<'_>, rows: &mut Rows) {
+    for (_, name) in role_names(&source.ctx.user) {
+        rows.push(&[("role_name", text(name))]);
+    }
+}
+
+const CHARACTER_SET: Constants = &[
+    ("character_set_name", "UTF8"),
+    ("character_repertoire", "UCS"),
+    ("form_of_use", "UTF8"),
+    ("default_collate_schema", "pg_catalog"),
+    ("default_collate_name", "default"),
+];
+
+fn character_sets(source: &Source<'_>, rows: &mut Rows) {
+    let database = text(&source.ctx.database);
+    rows.push(&[("default_collate_catalog", database)]);
+}

@@ -1,0 +1,183 @@
+//! The system catalogs: relations of `pg_catalog` and `information_schema` with PostgreSQL 15's columns, filled from our
+//! own catalog, and the functions that clients call on them. The query layer asks here for tables and functions by name;
+//! nothing here knows SQL text.
+//!
+//! # Where rows come from
+//!
+//! - What every database has (types, functions, operators, casts, the catalogs themselves) stands in `postgres15/`, written
+//!   from a PostgreSQL 15 by `generate.py`. Of its functions and operators only those that Keyspan has can be called.
+//! - What this database has (schemas, tables, columns, keys, comments) comes from [`crate::catalog::Catalog`] through
+//!   [`objects::Objects`]. A table's row type has the table's oid, a key constraint its index's.
+//! - A relation that has neither (triggers, policies, publications …) is empty.
+//!
+//! # Names of objects
+//!
+//! A regclass, regtype, regproc … is an oid (Int64) within a query, so that it joins and compares as one. Text becomes one
+//! by the function of the type's name (`regclass('orders')`), and leaves the query as its name by `object_name('regclass',
+//! x)`, typed [`SqlType::leaving`].
+
+mod cells;
+mod ddl_text;
+mod definitions;
+mod functions;
+mod information_schema;
+mod naming;
+mod objects;
+mod relations;
+mod rows;
+mod session_rows;
+
+#[cfg(test)]
+mod tests;
+
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::ScalarUDF;
+
+use super::StatementContext;
+use crate::types::SqlType;
+pub use functions::arrays::SetFunction;
+use objects::Objects;
+
+/// One statement's view of the system catalogs: made once a statement, shared by its relations and functions.
+#[derive(Debug)]
+pub struct CatalogContext {
+    statement: StatementContext,
+    objects: OnceLock<Objects>,
+}
+
+impl CatalogContext {
+    /// For a statement. Costs nothing until a relation or function is asked for rows or names.
+    pub fn new(statement: &StatementContext) -> Arc<CatalogContext> {
+        Arc::new(CatalogContext {
+            statement: statement.clone(),
+            objects: OnceLock::new(),
+        })
+    }
+
+    /// Schema and rows of a system relation, `None` when there is none of that name.
+    pub fn table(&self, schema: &str, name: &str) -> Option<(SchemaRef, Vec<RecordBatch>)> {
+        let definition = definitions::definition(schema, name)?;
+        let source = relations::Source {
+            ctx: &self.statement,
+            objects: self.objects(),
+        };
+        let batches = match schema {
+            "pg_catalog" => relations::batches(&source, name),
+            _ => information_schema::batches(&source, name),
+        };
+        Some((Arc::clone(&definition.fields), batches))
+    }
+
+    pub(crate) fn statement(&self) -> &StatementContext {
+        &self.statement
+    }
+
+    pub(crate) fn objects(&self) -> &Objects {
+        self.objects.get_or_init(|| Objects::new(&self.statement.catalog))
+    }
+
+    pub(crate) fn search_path(&self) -> &[String] {
+        &self.statement.settings.search_path
+    }
+
+    pub(crate) fn user(&self) -> &str {
+        &self.statement.user
+    }
+
+    pub(crate) fn database(&self) -> &str {
+        &self.statement.database
+    }
+
+    pub(crate) fn process_id(&self) -> i32 {
+        self.statement.process_id
+    }
+}
+
+/// Carries a statement's context to where its plan runs: functions and relations of a plan know no statement, so that a
+/// prepared plan holds none.
+#[derive(Debug, Clone)]
+struct StatementExtension(Arc<CatalogContext>);
+
+impl ConfigExtension for StatementExtension {
+    const PREFIX: &'static str = "keyspan_statement";
+}
+
+impl ExtensionOptions for StatementExtension {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, _value: &str) -> DataFusionResult<()> {
+        Err(DataFusionError::Configuration(format!("{key} is not an option")))
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        Vec::new()
+    }
+}
+
+/// Lets plans that run in this configuration read the statement's catalogs.
+pub fn install(statement: &StatementContext, options: &mut ConfigOptions) {
+    options
+        .extensions
+        .insert(StatementExtension(CatalogContext::new(statement)));
+}
+
+/// The statement's catalogs, where a plan runs.
+pub(crate) fn installed(options: &ConfigOptions) -> DataFusionResult<&Arc<CatalogContext>> {
+    let extension = options.extensions.get::<StatementExtension>();
+    extension
+        .map(|extension| &extension.0)
+        .ok_or_else(|| DataFusionError::Internal("a plan outside a statement".to_string()))
+}
+
+/// The catalog function of this name that takes so many arguments, and what it answers for arguments of these types. It
+/// takes arguments of any type; string literals of undecided type as text.
+pub fn function(name: &str, arguments: &[SqlType]) -> Option<(Arc<ScalarUDF>, SqlType)> {
+    let function = functions::find(name, arguments.len())?;
+    Some((
+        functions::scalar_function(function),
+        function.return_type(arguments),
+    ))
+}
+
+/// The function of this name that returns a set of composite values.
+pub fn set_function(name: &str) -> Option<&'static SetFunction> {
+    functions::arrays::SET_FUNCTIONS
+        .iter()
+        .find(|function| function.name == name)
+}
+
+/// The names of all catalog functions.
+pub fn function_names() -> impl Iterator<Item = &'static str> {
+    functions::all().map(|function| function.name)
+}
+
+/// The schema of a system relation, without its rows.
+pub fn table_schema(schema: &str, name: &str) -> Option<SchemaRef> {
+    definitions::definition(schema, name).map(|definition| Arc::clone(&definition.fields))
+}
+
+/// The oid of a system relation.
+pub fn table_oid(schema: &str, name: &str) -> Option<i64> {
+    definitions::definition(schema, name).map(|definition| definition.oid)
+}
+
+/// Notes the time of the server's start, for pg_postmaster_start_time.
+pub fn note_server_start() {
+    functions::note_server_start();
+}

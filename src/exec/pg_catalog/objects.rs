@@ -1,0 +1,523 @@
+//! `Objects`: the tables, views, indexes and columns of our catalog as PostgreSQL's catalogs count them (oids, attribute
+//! numbers), beside the names of the objects that every database has. Built once a statement, at first use; rows and
+//! catalog functions read from here. Knows nothing of Arrow or of queries.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::cells::Cell;
+use super::definitions::{PG_CATALOG_OID, definition, static_cells};
+use super::naming::{qualified, quote_ident};
+use crate::catalog::{Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, TableDef, ViewDef};
+use crate::types::{SqlType, Value};
+
+/// The role that owns everything.
+pub(crate) const OWNER_OID: i64 = 10;
+/// The role's name: PostgreSQL's bootstrap superuser.
+pub(crate) const OWNER_NAME: &str = "postgres";
+
+/// A table or view.
+#[derive(Debug)]
+pub(crate) struct UserRelation {
+    pub(crate) oid: i64,
+    pub(crate) namespace: i64,
+    pub(crate) schema: String,
+    pub(crate) name: String,
+    /// pg_class.relkind: `r` or `v`.
+    pub(crate) kind: char,
+    pub(crate) comment: Option<String>,
+    pub(crate) columns: Vec<UserColumn>,
+    pub(crate) indexes: Vec<UserIndex>,
+    /// pg_class.reloptions.
+    pub(crate) options: Vec<String>,
+    /// A view's SELECT.
+    pub(crate) query: Option<String>,
+}
+
+/// A column; its attribute number is its position in the relation, from 1.
+#[derive(Debug)]
+pub(crate) struct UserColumn {
+    pub(crate) name: String,
+    pub(crate) ty: SqlType,
+    pub(crate) not_null: bool,
+    /// The default as `pg_get_expr` prints it.
+    pub(crate) default: Option<String>,
+    /// pg_attribute.attidentity: ``, `a` or `d`.
+    pub(crate) identity: &'static str,
+    pub(crate) comment: Option<String>,
+}
+
+/// An index or the primary key.
+#[derive(Debug)]
+pub(crate) struct UserIndex {
+    pub(crate) oid: i64,
+    pub(crate) name: String,
+    pub(crate) keys: Vec<UserKey>,
+    pub(crate) unique: bool,
+    pub(crate) primary: bool,
+    /// Declared as PRIMARY KEY or UNIQUE of the table.
+    pub(crate) constraint: bool,
+}
+
+/// A column of an index.
+#[derive(Debug)]
+pub(crate) struct UserKey {
+    /// Attribute number in the table.
+    pub(crate) attribute: usize,
+    pub(crate) descending: bool,
+    pub(crate) nulls_first: bool,
+}
+
+/// What a relation's oid stands for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Found<'a> {
+    /// A table or view of ours.
+    Relation(&'a UserRelation),
+    /// An index of a table of ours.
+    Index(&'a UserRelation, &'a UserIndex),
+}
+
+/// All relations of ours, findable by oid and by name.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    /// In the order of schema and name.
+    pub(crate) relations: Vec<UserRelation>,
+    /// Oid and name of every schema that is ours.
+    pub(crate) schemas: Vec<(i64, String, Option<String>)>,
+    by_oid: HashMap<i64, (usize, Option<usize>)>,
+    by_name: HashMap<(String, String), i64>,
+}
+
+impl Objects {
+    /// Numbers everything in the catalog.
+    pub(crate) fn new(catalog: &Catalog) -> Objects {
+        let relations: Vec<UserRelation> = catalog
+            .relations
+            .values()
+            .map(|relation| match relation {
+                Relation::Table(table) => user_table(catalog, table),
+                Relation::View(view) => user_view(catalog, view),
+            })
+            .collect();
+        let mut by_oid = HashMap::new();
+        let mut by_name = HashMap::new();
+        for (position, relation) in relations.iter().enumerate() {
+            by_oid.insert(relation.oid, (position, None));
+            by_name.insert((relation.schema.clone(), relation.name.clone()), relation.oid);
+            for (index_position, index) in relation.indexes.iter().enumerate() {
+                by_oid.insert(index.oid, (position, Some(index_position)));
+                by_name.insert((relation.schema.clone(), index.name.clone()), index.oid);
+            }
+        }
+        let schemas = catalog
+            .schemas
+            .values()
+            .filter(|schema| !is_system_schema(&schema.name))
+            .map(|schema| (i64::from(schema.oid), schema.name.clone(), schema.comment.clone()))
+            .collect();
+        Objects {
+            relations,
+            schemas,
+            by_oid,
+            by_name,
+        }
+    }
+
+    /// The relation of ours with this oid.
+    pub(crate) fn find(&self, oid: i64) -> Option<Found<'_>> {
+        let (position, index) = self.by_oid.get(&oid)?;
+        let relation = &self.relations[*position];
+        Some(match index {
+            Some(index) => Found::Index(relation, &relation.indexes[*index]),
+            None => Found::Relation(relation),
+        })
+    }
+
+    /// Schema and name of any relation, ours or the system's.
+    pub(crate) fn relation_name(&self, oid: i64) -> Option<(String, String)> {
+        match self.find(oid) {
+            Some(Found::Relation(relation)) => Some((relation.schema.clone(), relation.name.clone())),
+            Some(Found::Index(relation, index)) => Some((relation.schema.clone(), index.name.clone())),
+            None => {
+                let object = SYSTEM.classes.get(&oid)?;
+                Some((self.schema_name(object.namespace)?, object.name.clone()))
+            }
+        }
+    }
+
+    /// The oid of a relation by exact name.
+    pub(crate) fn relation_oid(&self, schema: &str, name: &str) -> Option<i64> {
+        let ours = self.by_name.get(&(schema.to_string(), name.to_string())).copied();
+        ours.or_else(|| {
+            SYSTEM
+                .classes_by_name
+                .get(&(system_schema_oid(schema)?, name.to_string()))
+                .copied()
+        })
+    }
+
+    /// The name of a schema.
+    pub(crate) fn schema_name(&self, oid: i64) -> Option<String> {
+        let ours = self
+            .schemas
+            .iter()
+            .find(|(schema, _, _)| *schema == oid)
+            .map(|(_, name, _)| name.clone());
+        ours.or_else(|| {
+            SYSTEM
+                .schemas
+                .iter()
+                .find(|(schema, _)| *schema == oid)
+                .map(|(_, name)| name.clone())
+        })
+    }
+
+    /// The oid of a schema.
+    pub(crate) fn schema_oid(&self, name: &str) -> Option<i64> {
+        let ours = self
+            .schemas
+            .iter()
+            .find(|(_, schema, _)| schema == name)
+            .map(|(oid, _, _)| *oid);
+        ours.or_else(|| system_schema_oid(name))
+    }
+
+    /// Whether a relation's bare name means it under this search path. Whichever schema of the path has the name first
+    /// wins; pg_catalog stands before them all.
+    pub(crate) fn is_visible(&self, oid: i64, search_path: &[String]) -> Option<bool> {
+        let (schema, name) = self.relation_name(oid)?;
+        Some(
+            path_with_catalog(search_path).find(|path| self.relation_oid(path, &name).is_some())
+                == Some(&schema),
+        )
+    }
+
+    /// The relation's name as `regclass` prints it: with its schema where the bare name does not mean it.
+    pub(crate) fn relation_display_name(&self, oid: i64, search_path: &[String]) -> Option<String> {
+        let (schema, name) = self.relation_name(oid)?;
+        Some(match self.is_visible(oid, search_path) {
+            Some(true) => quote_ident(&name),
+            _ => qualified(&schema, &name),
+        })
+    }
+}
+
+/// The schemas in which a bare name is looked up.
+pub(crate) fn path_with_catalog(search_path: &[String]) -> impl Iterator<Item = &str> {
+    let named = search_path.iter().any(|schema| schema == "pg_catalog");
+    (!named)
+        .then_some("pg_catalog")
+        .into_iter()
+        .chain(search_path.iter().map(String::as_str))
+}
+
+/// Whether the schema holds only the system's objects.
+pub(crate) fn is_system_schema(name: &str) -> bool {
+    name.starts_with("pg_") || name == "information_schema"
+}
+
+/// An object that every database has.
+#[derive(Debug, Clone)]
+pub(crate) struct SystemObject {
+    pub(crate) namespace: i64,
+    pub(crate) name: String,
+}
+
+/// A type that every database has: what format_type, pg_attribute and information_schema ask about it.
+#[derive(Debug, Clone)]
+pub(crate) struct SystemType {
+    pub(crate) namespace: i64,
+    pub(crate) name: String,
+    pub(crate) length: i16,
+    pub(crate) by_value: bool,
+    pub(crate) align: String,
+    pub(crate) storage: String,
+    pub(crate) collation: i64,
+    pub(crate) element: i64,
+    pub(crate) is_array: bool,
+}
+
+/// The objects that every database has, by oid.
+#[derive(Debug)]
+pub(crate) struct System {
+    pub(crate) classes: HashMap<i64, SystemObject>,
+    classes_by_name: HashMap<(i64, String), i64>,
+    pub(crate) types: HashMap<i64, SystemType>,
+    pub(crate) procedures: HashMap<i64, SystemObject>,
+    pub(crate) operators: HashMap<i64, SystemObject>,
+    pub(crate) collations: HashMap<i64, SystemObject>,
+    pub(crate) schemas: Vec<(i64, String)>,
+    /// The default btree operator class of a type.
+    pub(crate) operator_classes: HashMap<i64, i64>,
+}
+
+/// See [`System`].
+pub(crate) static SYSTEM: LazyLock<System> = LazyLock::new(|| {
+    let classes = named("pg_class", "relname", "relnamespace");
+    let classes_by_name = classes
+        .iter()
+        .map(|(oid, class)| ((class.namespace, class.name.clone()), *oid))
+        .collect();
+    System {
+        classes,
+        classes_by_name,
+        types: system_types(),
+        procedures: named("pg_proc", "proname", "pronamespace"),
+        operators: named("pg_operator", "oprname", "oprnamespace"),
+        collations: named("pg_collation", "collname", "collnamespace"),
+        schemas: read("pg_namespace", &["oid", "nspname"])
+            .map(|[oid, name]| (number(&oid), name.unwrap_or_default()))
+            .collect(),
+        operator_classes: read("pg_opclass", &["opcmethod", "opcdefault", "opcintype", "oid"])
+            .filter(|[method, default, _, _]| {
+                method.as_deref() == Some("403") && default.as_deref() == Some("t")
+            })
+            .map(|[_, _, input, oid]| (number(&input), number(&oid)))
+            .collect(),
+    }
+});
+
+/// The oid of pg_catalog or information_schema.
+pub(crate) fn system_schema_oid(name: &str) -> Option<i64> {
+    SYSTEM
+        .schemas
+        .iter()
+        .find(|(_, schema)| schema == name)
+        .map(|(oid, _)| *oid)
+}
+
+/// Some columns of a system relation's rows.
+pub(crate) fn read<const N: usize>(
+    relation: &str,
+    columns: &[&str; N],
+) -> impl Iterator<Item = [Cell; N]> + use<N> {
+    let definition = definition("pg_catalog", relation).expect("the relation stands in relations.txt");
+    let positions = columns.map(|column| definition.position(column));
+    static_cells("pg_catalog", relation)
+        .into_iter()
+        .map(move |mut row| positions.map(|position| row.get_mut(position).and_then(Option::take)))
+}
+
+fn named(relation: &str, name: &str, namespace: &str) -> HashMap<i64, SystemObject> {
+    read(relation, &["oid", name, namespace])
+        .map(|[oid, name, namespace]| {
+            (
+                number(&oid),
+                SystemObject {
+                    namespace: number(&namespace),
+                    name: name.unwrap_or_default(),
+                },
+            )
+        })
+        .collect()
+}
+
+fn system_types() -> HashMap<i64, SystemType> {
+    let columns = [
+        "oid",
+        "typnamespace",
+        "typname",
+        "typlen",
+        "typbyval",
+        "typalign",
+        "typstorage",
+        "typcollation",
+        "typelem",
+        "typcategory",
+    ];
+    read("pg_type", &columns)
+        .map(
+            |[
+                oid,
+                namespace,
+                name,
+                length,
+                by_value,
+                align,
+                storage,
+                collation,
+                element,
+                category,
+            ]| {
+                let ty = SystemType {
+                    namespace: number(&namespace),
+                    name: name.unwrap_or_default(),
+                    length: number(&length) as i16,
+                    by_value: by_value.as_deref() == Some("t"),
+                    align: align.unwrap_or_default(),
+                    storage: storage.unwrap_or_default(),
+                    collation: number(&collation),
+                    element: number(&element),
+                    is_array: category.as_deref() == Some("A"),
+                };
+                (number(&oid), ty)
+            },
+        )
+        .collect()
+}
+
+fn number(cell: &Cell) -> i64 {
+    cell.as_deref().and_then(|cell| cell.parse().ok()).unwrap_or(0)
+}
+
+fn user_table(catalog: &Catalog, table: &TableDef) -> UserRelation {
+    let visible: Vec<&ColumnDef> = table.visible_columns().collect();
+    let columns = visible.iter().map(|column| user_column(table, column)).collect();
+    let attribute = |id| {
+        visible
+            .iter()
+            .position(|column| column.id == id)
+            .map(|position| position + 1)
+    };
+    let index = |index: &IndexDef, primary: bool| UserIndex {
+        oid: i64::from(index.oid),
+        name: index.name.clone(),
+        keys: index
+            .columns
+            .iter()
+            .filter_map(|key| {
+                let attribute = attribute(key.column)?;
+                Some(UserKey {
+                    attribute,
+                    descending: key.descending,
+                    nulls_first: key.nulls_first,
+                })
+            })
+            .collect(),
+        unique: index.unique,
+        primary,
+        constraint: primary || index.constraint,
+    };
+    let mut indexes = Vec::new();
+    if !table.has_hidden_key() {
+        indexes.push(index(&table.primary_key, true));
+    }
+    indexes.extend(table.indexes.iter().map(|secondary| index(secondary, false)));
+    let mut options = Vec::new();
+    if table.options.dynamic_columns {
+        options.push("dynamic_columns=true".to_string());
+    }
+    if table.options.full_scan_allowed {
+        options.push("full_scan=allow".to_string());
+    }
+    UserRelation {
+        oid: i64::from(table.oid),
+        namespace: namespace_oid(catalog, &table.schema),
+        schema: table.schema.clone(),
+        name: table.name.clone(),
+        kind: 'r',
+        comment: table.comment.clone(),
+        columns,
+        indexes,
+        options,
+        query: None,
+    }
+}
+
+fn user_column(table: &TableDef, column: &ColumnDef) -> UserColumn {
+    let default = match &column.default {
+        Some(ColumnDefault::Constant { value, sql }) => Some(constant_sql(value, sql, &column.ty)),
+        Some(ColumnDefault::Expression { sql }) => Some(sql.clone()),
+        Some(ColumnDefault::Sequence) => {
+            let sequence = quote_ident(&sequence_name(&table.name, &column.name));
+            Some(format!("nextval('{}'::regclass)", sequence.replace('\'', "''")))
+        }
+        Some(ColumnDefault::Identity { .. } | ColumnDefault::RowId) | None => None,
+    };
+    let identity = match &column.default {
+        Some(ColumnDefault::Identity { always: true }) => "a",
+        Some(ColumnDefault::Identity { always: false }) => "d",
+        _ => "",
+    };
+    UserColumn {
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        not_null: column.not_null,
+        default,
+        identity,
+        comment: column.comment.clone(),
+    }
+}
+
+/// The name PostgreSQL gives the sequence behind a serial column.
+pub(crate) fn sequence_name(table: &str, column: &str) -> String {
+    format!("{table}_{column}_seq")
+}
+
+/// A constant default as PostgreSQL prints it: string literals carry the type they became.
+fn constant_sql(value: &Value, sql: &str, ty: &SqlType) -> String {
+    let written_as_string = sql.starts_with('\'') && sql.ends_with('\'');
+    match value {
+        Value::Null => "NULL".to_string() + "::" + &ty.name(),
+        _ if written_as_string => format!("{sql}::{}", ty.base_name()),
+        _ => sql.to_string(),
+    }
+}
+
+fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
+    let columns = view
+        .columns
+        .iter()
+        .map(|(name, ty)| UserColumn {
+            name: name.clone(),
+            ty: type_by_format(ty),
+            not_null: false,
+            default: None,
+            identity: "",
+            comment: view.column_comments.get(name).cloned(),
+        })
+        .collect();
+    UserRelation {
+        oid: i64::from(view.oid()),
+        namespace: namespace_oid(catalog, &view.schema),
+        schema: view.schema.clone(),
+        name: view.name.clone(),
+        kind: 'v',
+        comment: view.comment.clone(),
+        columns,
+        indexes: Vec::new(),
+        options: Vec::new(),
+        query: Some(view.query.clone()),
+    }
+}
+
+fn namespace_oid(catalog: &Catalog, schema: &str) -> i64 {
+    match system_schema_oid(schema) {
+        Some(oid) => oid,
+        None => catalog
+            .schemas
+            .get(schema)
+            .map_or(0, |schema| i64::from(schema.oid)),
+    }
+}
+
+/// The type that a name as `format_type` prints it stands for; text for one we do not have.
+fn type_by_format(name: &str) -> SqlType {
+    let (base, modifiers) = match name.split_once('(') {
+        Some((base, rest)) => {
+            let (modifiers, suffix) = rest.split_once(')').unwrap_or((rest, ""));
+            let modifiers = modifiers
+                .split(',')
+                .filter_map(|modifier| modifier.trim().parse().ok())
+                .collect();
+            (format!("{base}{suffix}"), modifiers)
+        }
+        None => (name.to_string(), Vec::new()),
+    };
+    SqlType::from_name(&base, &modifiers)
+        .ok()
+        .flatten()
+        .unwrap_or(SqlType::Text)
+}
+
+/// The facts of a type that pg_attribute repeats.
+pub(crate) fn type_facts(ty: &SqlType) -> &'static SystemType {
+    static TEXT: LazyLock<&'static SystemType> =
+        LazyLock::new(|| SYSTEM.types.get(&25).expect("text is a type of every database"));
+    SYSTEM.types.get(&i64::from(ty.oid())).unwrap_or(&TEXT)
+}
+
+/// Whether a built-in object's bare name means it.
+pub(crate) fn is_in_catalog(object: &SystemObject) -> bool {
+    object.namespace == PG_CATALOG_OID
+}

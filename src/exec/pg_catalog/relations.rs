@@ -1,0 +1,508 @@
+//! The rows of `pg_catalog` that come from our own catalog: classes, attributes, indexes, constraints, comments, the
+//! role, the database. Relations not named in [`RELATIONS`] hold only what every database has, or nothing.
+
+use arrow::array::RecordBatch;
+
+use super::ddl_text::{index_definition, view_definition};
+use super::definitions::{definition, definitions};
+use super::objects::{OWNER_NAME, Objects, SYSTEM, UserColumn, UserIndex, UserRelation, type_facts};
+use super::rows::{Constants, Rows, array_or_null, boolean, text, vector};
+use super::session_rows;
+use crate::exec::StatementContext;
+use crate::types::SqlType;
+
+/// What a relation is filled from.
+pub(crate) struct Source<'a> {
+    pub(crate) ctx: &'a StatementContext,
+    pub(crate) objects: &'a Objects,
+}
+
+/// Fills the rows that are ours, beside those that every database has.
+type Fill = fn(&Source<'_>, &mut Rows);
+
+/// Every relation of pg_catalog with rows of ours: name, columns that are the same in all of them, and what fills it.
+static RELATIONS: &[(&str, Constants, Fill)] = &[
+    ("pg_namespace", &[("nspowner", "10")], namespaces),
+    ("pg_class", CLASS, classes),
+    ("pg_attribute", ATTRIBUTE, attributes),
+    ("pg_attrdef", &[], column_defaults),
+    ("pg_type", ROW_TYPE, row_types),
+    ("pg_index", INDEX, indexes),
+    ("pg_constraint", CONSTRAINT, constraints),
+    ("pg_description", &[], descriptions),
+    ("pg_rewrite", REWRITE, view_rules),
+    ("pg_tables", &[], tables),
+    ("pg_views", &[], views),
+    ("pg_indexes", &[], index_definitions),
+    ("pg_stat_user_tables", TABLE_STATISTICS, table_statistics),
+    ("pg_stat_all_tables", TABLE_STATISTICS, table_statistics),
+    ("pg_stat_user_indexes", INDEX_STATISTICS, index_statistics),
+    ("pg_stat_all_indexes", INDEX_STATISTICS, index_statistics),
+    ("pg_authid", ROLE, session_rows::authid),
+    ("pg_roles", ROLE_WITH_PASSWORD, session_rows::roles),
+    ("pg_user", USER, session_rows::users),
+    ("pg_shadow", USER, session_rows::users),
+    ("pg_database", session_rows::DATABASE, session_rows::databases),
+    ("pg_settings", session_rows::SETTING, session_rows::settings),
+    ("pg_stat_activity", session_rows::ACTIVITY, session_rows::activity),
+    (
+        "pg_stat_database",
+        session_rows::DATABASE_STATISTICS,
+        session_rows::database_statistics,
+    ),
+    ("pg_timezone_names", &[], session_rows::time_zones),
+];
+
+const ROLE: Constants = session_rows::ROLE;
+const ROLE_WITH_PASSWORD: Constants = session_rows::ROLE_WITH_PASSWORD;
+const USER: Constants = session_rows::USER;
+
+/// Rows of a relation of pg_catalog: those of every database, then ours.
+pub(crate) fn batches(source: &Source<'_>, name: &str) -> Vec<RecordBatch> {
+    let mut batches = Vec::new();
+    if let Some(definition) = definition("pg_catalog", name) {
+        let rows = definition.static_rows();
+        if rows.num_rows() > 0 {
+            batches.push(rows.clone());
+        }
+        if let Some((_, constants, fill)) = RELATIONS.iter().find(|(relation, _, _)| *relation == name) {
+            let mut rows = Rows::new("pg_catalog", name, constants);
+            fill(source, &mut rows);
+            batches.push(rows.finish());
+        }
+    }
+    batches
+}
+
+fn namespaces(source: &Source<'_>, rows: &mut Rows) {
+    for (oid, name, _) in &source.objects.schemas {
+        rows.push(&[("oid", text(oid)), ("nspname", text(name))]);
+    }
+}
+
+const CLASS: Constants = &[
+    ("reloftype", "0"),
+    ("relowner", "10"),
+    ("reltablespace", "0"),
+    ("relpages", "0"),
+    ("reltuples", "-1"),
+    ("relallvisible", "0"),
+    ("reltoastrelid", "0"),
+    ("relisshared", "f"),
+    ("relpersistence", "p"),
+    ("relchecks", "0"),
+    ("relhastriggers", "f"),
+    ("relhassubclass", "f"),
+    ("relrowsecurity", "f"),
+    ("relforcerowsecurity", "f"),
+    ("relispopulated", "t"),
+    ("relispartition", "f"),
+    ("relrewrite", "0"),
+    ("relfrozenxid", "0"),
+    ("relminmxid", "0"),
+];
+
+/// The oids of the access methods `heap` and `btree`.
+const HEAP: i64 = 2;
+const BTREE: i64 = 403;
+
+fn classes(source: &Source<'_>, rows: &mut Rows) {
+    for relation in &source.objects.relations {
+        let is_table = relation.kind == 'r';
+        rows.push(&[
+            ("oid", text(relation.oid)),
+            ("relname", text(&relation.name)),
+            ("relnamespace", text(relation.namespace)),
+            ("reltype", text(relation.oid)),
+            ("relam", text(if is_table { HEAP } else { 0 })),
+            ("relfilenode", text(if is_table { relation.oid } else { 0 })),
+            ("relhasindex", boolean(!relation.indexes.is_empty())),
+            ("relkind", text(relation.kind)),
+            ("relnatts", text(relation.columns.len())),
+            ("relhasrules", boolean(!is_table)),
+            ("relreplident", text(if is_table { 'd' } else { 'n' })),
+            ("reloptions", array_or_null(&relation.options)),
+        ]);
+        for index in &relation.indexes {
+            rows.push(&[
+                ("oid", text(index.oid)),
+                ("relname", text(&index.name)),
+                ("relnamespace", text(relation.namespace)),
+                ("reltype", text(0)),
+                ("relam", text(BTREE)),
+                ("relfilenode", text(index.oid)),
+                ("relhasindex", boolean(false)),
+                ("relkind", text('i')),
+                ("relnatts", text(index.keys.len())),
+                ("relhasrules", boolean(false)),
+                ("relreplident", text('n')),
+            ]);
+        }
+    }
+}
+
+const ATTRIBUTE: Constants = &[
+    ("attstattarget", "-1"),
+    ("attndims", "0"),
+    ("attcacheoff", "-1"),
+    ("attcompression", ""),
+    ("atthasmissing", "f"),
+    ("attgenerated", ""),
+    ("attisdropped", "f"),
+    ("attislocal", "t"),
+    ("attinhcount", "0"),
+];
+
+fn attributes(source: &Source<'_>, rows: &mut Rows) {
+    for relation in &source.objects.relations {
+        for (position, column) in relation.columns.iter().enumerate() {
+            attribute(rows, relation.oid, position + 1, column, false);
+        }
+        for index in &relation.indexes {
+            for (position, column) in index_columns(relation, index).enumerate() {
+                attribute(rows, index.oid, position + 1, column, true);
+            }
+        }
+    }
+}
+
+fn attribute(rows: &mut Rows, relation: i64, number: usize, column: &UserColumn, of_index: bool) {
+    let facts = type_facts(&column.ty);
+    rows.push(&[
+        ("attrelid", text(relation)),
+        ("attname", text(&column.name)),
+        ("atttypid", text(column.ty.oid())),
+        ("attlen", text(facts.length)),
+        ("attnum", text(number)),
+        ("atttypmod", text(column.ty.modifier())),
+        ("attbyval", boolean(facts.by_value)),
+        ("attalign", text(&facts.align)),
+        ("attstorage", text(&facts.storage)),
+        ("attnotnull", boolean(column.not_null && !of_index)),
+        ("atthasdef", boolean(column.default.is_some() && !of_index)),
+        ("attidentity", text(if of_index { "" } else { column.identity })),
+        ("attcollation", text(facts.collation)),
+    ]);
+}
+
+/// The columns of an index in key order.
+pub(crate) fn index_columns<'a>(
+    relation: &'a UserRelation,
+    index: &'a UserIndex,
+) -> impl Iterator<Item = &'a UserColumn> {
+    index
+        .keys
+        .iter()
+        .filter_map(|key| relation.columns.get(key.attribute - 1))
+}
+
+fn column_defaults(source: &Source<'_>, rows: &mut Rows) {
+    for relation in &source.objects.relations {
+        for (position, column) in relation.columns.iter().enumerate() {
+            if let Some(default) = &column.default {
+                rows.push(&[
+                    ("oid", text(default_oid(relation.oid, position + 1))),
+                    ("adrelid", text(relation.oid)),
+                    ("adnum", text(position + 1)),
+                    ("adbin", text(default)),
+                ]);
+            }
+        }
+    }
+}
+
+/// Defaults have no number of their own in our catalog: table and attribute make one that is unique among them.
+fn default_oid(relation: i64, attribute: usize) -> i64 {
+    ((relation << 11) | attribute as i64) & i64::from(u32::MAX)
+}
+
+const ROW_TYPE: Constants = &[
+    ("typowner", "10"),
+    ("typlen", "-1"),
+    ("typbyval", "f"),
+    ("typtype", "c"),
+    ("typcategory", "C"),
+    ("typispreferred", "f"),
+    ("typisdefined", "t"),
+    ("typdelim", ","),
+    ("typsubscript", "0"),
+    ("typelem", "0"),
+    ("typarray", "0"),
+    ("typinput", "2290"),
+    ("typoutput", "2291"),
+    ("typreceive", "2402"),
+    ("typsend", "2403"),
+    ("typmodin", "0"),
+    ("typmodout", "0"),
+    ("typanalyze", "0"),
+    ("typalign", "d"),
+    ("typstorage", "x"),
+    ("typnotnull", "f"),
+    ("typbasetype", "0"),
+    ("typtypmod", "-1"),
+    ("typndims", "0"),
+    ("typcollation", "0"),
+];
+
+fn row_types(source: &Source<'_>, rows: &mut Rows) {
+    for relation in &source.objects.relations {
+        rows.push(&[
+            ("oid", text(relation.oid)),
+            ("typname", text(&relation.name)),
+            ("typnamespace", text(relation.namespace)),
+            ("typrelid", text(relation.oid)),
+        ]);
+    }
+}
+
+const INDEX: Constants = &[
+    ("indnullsnotdistinct", "f"),
+    ("indisexclusion", "f"),
+    ("indimmediate", "t"),
+    ("indisclustered", "f"),
+    ("indisvalid", "t"),
+    ("indcheckxmin", "f"),
+    ("indisready", "t"),
+    ("indislive", "t"),
+    ("indisreplident", "f"),
+];
+
+fn indexes(source: &Source<'_>, rows: &mut Rows) {
+    for relation in &source.objects.relations {
+        for index in &relation.indexes {
+            let columns: Vec<&UserColumn> = index_columns(relation, index).collect();
+            let option =
+                |descending: bool, nulls_first: bool| i32::from(descending) + 2 * i32::from(nulls_first);
+            rows.push(&[
+                ("indexrelid", text(index.oid)),
+                ("indrelid", text(relation.oid)),
+                ("indnatts", text(index.keys.len())),
+                ("indnkeyatts", text(index.keys.len())),
+                ("indisunique", boolean(index.unique)),
+                ("indisprimary", boolean(index.primary)),
+                ("indkey", vector(index.keys.iter().map(|key| key.attribute))),
+                (
+                    "indcollation",
+                    vector(columns.iter().map(|column| type_facts(&column.ty).collation)),
+                ),
+                (
+                    "indclass",
+                    vector(columns.iter().map(|column| operator_class(&column.ty))),
+                ),
+                (
+                    "indoption",
+                    vector(
+                        index
+                            .keys
+                            .iter()
+                            .map(|key| option(key.descending, key.nulls_first)),
+                    ),
+                ),
+            ]);
+        }
+    }
+}
+
+/// The default btree operator class of a type (varchar uses text's, as in PostgreSQL).
+fn operator_class(ty: &SqlType) -> i64 {
+    let oid = match ty {
+        SqlType::Varchar(_) => SqlType::Text.oid(),
+        ty => ty.oid(),
+    };
+    SYSTEM.operator_classes.get(&i64::from(oid)).copied().unwrap_or(0)
+}
+
+const CONSTRAINT: Constants = &[
+    ("condeferrable", "f"),
+    ("condeferred", "f"),
+    ("convalidated", "t"),
+    ("contypid", "0"),
+    ("conparentid", "0"),
+    ("confrelid", "0"),
+    ("confupdtype", " "),
+    ("confdeltype", " "),
+    ("confmatchtype", " "),
+    ("conislocal", "t"),
+    ("coninhcount", "0"),
+    ("connoinherit", "t"),
+];
+
+fn constraints(source: &Source<'_>, rows: &mut Rows) {
+    for relation in &source.objects.relations {
+        for index in relation.indexes.iter().filter(|index| index.constraint) {
+            rows.push(&[
+                ("oid", text(index.oid)),
+                ("conname", text(&index.name)),
+                ("connamespace", text(relation.namespace)),
+                ("contype", text(if index.primary { 'p' } else { 'u' })),
+                ("conrelid", text(relation.oid)),
+                ("conindid", text(index.oid)),
+                (
+                    "conkey",
+                    array_or_null(index.keys.iter().map(|key| key.attribute)),
+                ),
+            ]);
+        }
+    }
+}
+
+/// The oids of pg_class and pg_namespace: the kinds of object that may have a comment.
+pub(crate) const CLASS_CLASS: i64 = 1259;
+const NAMESPACE_CLASS: i64 = 2615;
+
+fn descriptions(source: &Source<'_>, rows: &mut Rows) {
+    let mut push = |object: i64, class: i64, sub: usize, comment: &Option<String>| {
+        if let Some(comment) = comment {
+            rows.push(&[
+                ("objoid", text(object)),
+                ("classoid", text(class)),
+                ("objsubid", text(sub)),
+                ("description", text(comment)),
+            ]);
+        }
+    };
+    for relation in &source.objects.relations {
+        push(relation.oid, CLASS_CLASS, 0, &relation.comment);
+        for (position, column) in relation.columns.iter().enumerate() {
+            push(relation.oid, CLASS_CLASS, position + 1, &column.comment);
+        }
+    }
+    for (oid, name, comment) in &source.objects.schemas {
+        let standard = (name == "public").then(|| "standard public schema".to_string());
+        push(*oid, NAMESPACE_CLASS, 0, &comment.clone().or(standard));
+    }
+}
+
+const REWRITE: Constants = &[
+    ("rulename", "_RETURN"),
+    ("ev_type", "1"),
+    ("ev_enabled", "O"),
+    ("is_instead", "t"),
+];
+
+fn view_rules(source: &Source<'_>, rows: &mut Rows) {
+    for view in source
+        .objects
+        .relations
+        .iter()
+        .filter(|relation| relation.kind == 'v')
+    {
+        rows.push(&[("oid", text(view.oid)), ("ev_class", text(view.oid))]);
+    }
+}
+
+fn tables(source: &Source<'_>, rows: &mut Rows) {
+    for system in definitions()
+        .iter()
+        .filter(|system| SYSTEM_TABLES.contains(&system.oid))
+    {
+        rows.push(&[
+            ("schemaname", text(system.schema)),
+            ("tablename", text(system.name)),
+            ("tableowner", text(OWNER_NAME)),
+            ("hasindexes", boolean(true)),
+            ("hasrules", boolean(false)),
+            ("hastriggers", boolean(false)),
+            ("rowsecurity", boolean(false)),
+        ]);
+    }
+    for table in source
+        .objects
+        .relations
+        .iter()
+        .filter(|relation| relation.kind == 'r')
+    {
+        rows.push(&[
+            ("schemaname", text(&table.schema)),
+            ("tablename", text(&table.name)),
+            ("tableowner", text(OWNER_NAME)),
+            ("hasindexes", boolean(!table.indexes.is_empty())),
+            ("hasrules", boolean(false)),
+            ("hastriggers", boolean(false)),
+            ("rowsecurity", boolean(false)),
+        ]);
+    }
+}
+
+/// System relations that are tables in PostgreSQL; the others are views.
+pub(crate) static SYSTEM_TABLES: std::sync::LazyLock<Vec<i64>> = std::sync::LazyLock::new(|| {
+    super::objects::read("pg_class", &["oid", "relkind"])
+        .filter(|[_, kind]| kind.as_deref() == Some("r"))
+        .filter_map(|[oid, _]| oid?.parse().ok())
+        .collect()
+});
+
+fn views(source: &Source<'_>, rows: &mut Rows) {
+    // How the system's views are made is our own business: they have no definition to show.
+    for system in definitions()
+        .iter()
+        .filter(|system| system.oid != 0 && !SYSTEM_TABLES.contains(&system.oid))
+    {
+        rows.push(&[
+            ("schemaname", text(system.schema)),
+            ("viewname", text(system.name)),
+            ("viewowner", text(OWNER_NAME)),
+        ]);
+    }
+    for view in source
+        .objects
+        .relations
+        .iter()
+        .filter(|relation| relation.kind == 'v')
+    {
+        rows.push(&[
+            ("schemaname", text(&view.schema)),
+            ("viewname", text(&view.name)),
+            ("viewowner", text(OWNER_NAME)),
+            ("definition", view_definition(view)),
+        ]);
+    }
+}
+
+fn index_definitions(source: &Source<'_>, rows: &mut Rows) {
+    for relation in &source.objects.relations {
+        for index in &relation.indexes {
+            rows.push(&[
+                ("schemaname", text(&relation.schema)),
+                ("tablename", text(&relation.name)),
+                ("indexname", text(&index.name)),
+                ("indexdef", text(index_definition(relation, index, true))),
+            ]);
+        }
+    }
+}
+
+const TABLE_STATISTICS: Constants = &[];
+
+/// Nothing is counted per table: the rows are there, so that tools find their tables, and the counts are NULL.
+fn table_statistics(source: &Source<'_>, rows: &mut Rows) {
+    for table in source
+        .objects
+        .relations
+        .iter()
+        .filter(|relation| relation.kind == 'r')
+    {
+        rows.push(&[
+            ("relid", text(table.oid)),
+            ("schemaname", text(&table.schema)),
+            ("relname", text(&table.name)),
+        ]);
+    }
+}
+
+const INDEX_STATISTICS: Constants = &[];
+
+/// See [`table_statistics`].
+fn index_statistics(source: &Source<'_>, rows: &mut Rows) {
+    for table in &source.objects.relations {
+        for index in &table.indexes {
+            rows.push(&[
+                ("relid", text(table.oid)),
+                ("indexrelid", text(index.oid)),
+                ("schemaname", text(&table.schema)),
+                ("relname", text(&table.name)),
+                ("indexrelname", text(&index.name)),
+            ]);
+        }
+    }
+}

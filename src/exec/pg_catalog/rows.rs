@@ -1,0 +1,81 @@
+//! `Rows`: rows of one system relation under construction, column by name. Used by the files that fill relations.
+
+use std::fmt::Display;
+
+use arrow::array::RecordBatch;
+
+use super::cells::{self, Cell};
+use super::definitions::{Definition, definition};
+
+/// Columns that are the same in every row a file writes: name and text.
+pub(crate) type Constants = &'static [(&'static str, &'static str)];
+
+/// Rows of one relation. A column that a row does not name is NULL, unless the constants name it.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    definition: &'static Definition,
+    template: Vec<Cell>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Rows {
+    /// No rows yet, of a relation of `pg_catalog` or `information_schema`.
+    pub(crate) fn new(schema: &str, name: &str, constants: Constants) -> Rows {
+        let definition = definition(schema, name).expect("the relation stands in relations.txt");
+        let mut template = vec![None; definition.fields.fields().len()];
+        for (column, text) in constants {
+            template[definition.position(column)] = Some((*text).to_string());
+        }
+        Rows {
+            definition,
+            template,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row.
+    pub(crate) fn push(&mut self, cells: &[(&str, Cell)]) {
+        let mut row = self.template.clone();
+        for (column, cell) in cells {
+            row[self.definition.position(column)].clone_from(cell);
+        }
+        self.rows.push(row);
+    }
+
+    /// The rows as a batch.
+    pub(crate) fn finish(&self) -> RecordBatch {
+        cells::batch(&self.definition.fields, &self.rows)
+    }
+}
+
+/// A value as PostgreSQL prints it.
+pub(crate) fn text(value: impl Display) -> Cell {
+    Some(value.to_string())
+}
+
+/// `t` or `f`.
+pub(crate) fn boolean(value: bool) -> Cell {
+    Some(if value { "t" } else { "f" }.to_string())
+}
+
+/// `YES` or `NO`, as information_schema says it.
+pub(crate) fn yes_or_no(value: bool) -> Cell {
+    Some(if value { "YES" } else { "NO" }.to_string())
+}
+
+/// The numbers of an int2vector or oidvector.
+pub(crate) fn vector<T: Display>(items: impl IntoIterator<Item = T>) -> Cell {
+    Some(
+        items
+            .into_iter()
+            .map(|item| item.to_string())
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
+}
+
+/// An array whose elements are plain words or numbers; NULL when there are none.
+pub(crate) fn array_or_null<T: Display>(items: impl IntoIterator<Item = T>) -> Cell {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    (!items.is_empty()).then(|| format!("{{{}}}", items.join(",")))
+}

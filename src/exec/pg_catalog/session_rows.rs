@@ -1,0 +1,201 @@
+//! Rows of `pg_catalog` that come from the session and the server rather than from tables: roles, the database,
+//! settings, the session itself, time zones.
+
+use chrono::Offset;
+use chrono::TimeZone;
+use chrono_tz::{OffsetComponents, TZ_VARIANTS};
+
+use super::objects::{OWNER_NAME, OWNER_OID};
+use super::relations::Source;
+use super::rows::{Constants, Rows, array_or_null, boolean, text};
+use crate::exec::settings::{SettingKind, SettingScope, Unit};
+
+/// The oid of the session's user when it is not the owner of everything: no object has it.
+const SESSION_USER_OID: i64 = 16383;
+/// The oid of the one database, PostgreSQL's for `postgres`.
+pub(crate) const DATABASE_OID: i64 = 5;
+
+/// The roles that exist: the owner of everything and the session's user, which may do everything too (there is no
+/// authentication yet).
+pub(crate) fn role_names(user: &str) -> Vec<(i64, String)> {
+    let mut roles = vec![(OWNER_OID, OWNER_NAME.to_string())];
+    if user != OWNER_NAME {
+        roles.push((SESSION_USER_OID, user.to_string()));
+    }
+    roles
+}
+
+pub(crate) const ROLE: Constants = &[
+    ("rolsuper", "t"),
+    ("rolinherit", "t"),
+    ("rolcreaterole", "t"),
+    ("rolcreatedb", "t"),
+    ("rolcanlogin", "t"),
+    ("rolreplication", "t"),
+    ("rolbypassrls", "t"),
+    ("rolconnlimit", "-1"),
+];
+
+pub(crate) const ROLE_WITH_PASSWORD: Constants = &[
+    ("rolsuper", "t"),
+    ("rolinherit", "t"),
+    ("rolcreaterole", "t"),
+    ("rolcreatedb", "t"),
+    ("rolcanlogin", "t"),
+    ("rolreplication", "t"),
+    ("rolbypassrls", "t"),
+    ("rolconnlimit", "-1"),
+    ("rolpassword", "********"),
+];
+
+pub(crate) fn authid(source: &Source<'_>, rows: &mut Rows) {
+    roles(source, rows);
+}
+
+pub(crate) fn roles(source: &Source<'_>, rows: &mut Rows) {
+    for (oid, name) in role_names(&source.ctx.user) {
+        rows.push(&[("oid", text(oid)), ("rolname", text(name))]);
+    }
+}
+
+pub(crate) const USER: Constants = &[
+    ("usecreatedb", "t"),
+    ("usesuper", "t"),
+    ("userepl", "t"),
+    ("usebypassrls", "t"),
+    ("passwd", "********"),
+];
+
+pub(crate) fn users(source: &Source<'_>, rows: &mut Rows) {
+    for (oid, name) in role_names(&source.ctx.user) {
+        rows.push(&[("usesysid", text(oid)), ("usename", text(name))]);
+    }
+}
+
+pub(crate) const DATABASE: Constants = &[
+    ("datdba", "10"),
+    ("encoding", "6"),
+    ("datlocprovider", "c"),
+    ("datistemplate", "f"),
+    ("datallowconn", "t"),
+    ("datconnlimit", "-1"),
+    ("datfrozenxid", "0"),
+    ("datminmxid", "1"),
+    ("dattablespace", "1663"),
+    ("datcollate", "C"),
+    ("datctype", "C"),
+];
+
+pub(crate) fn databases(source: &Source<'_>, rows: &mut Rows) {
+    rows.push(&[
+        ("oid", text(DATABASE_OID)),
+        ("datname", text(&source.ctx.database)),
+    ]);
+}
+
+pub(crate) const SETTING: Constants = &[("pending_restart", "f")];
+
+pub(crate) fn settings(source: &Source<'_>, rows: &mut Rows) {
+    for setting in source.ctx.settings.rows() {
+        let definition = setting.def;
+        let default = definition.map(|def| def.default.to_string());
+        let context = match definition.map(|def| def.scope) {
+            None | Some(SettingScope::Session) => "user",
+            Some(SettingScope::Server) => "postmaster",
+            Some(SettingScope::Internal) => "internal",
+        };
+        let (kind, unit, least, most, words) =
+            definition.map_or(("string", None, None, None, None), |def| facts(&def.kind));
+        let unchanged = default.as_deref() == Some(setting.value.as_str());
+        rows.push(&[
+            ("name", text(&setting.name)),
+            ("setting", text(&setting.value)),
+            ("unit", unit.map(str::to_string)),
+            (
+                "category",
+                text(if setting.name.contains('.') {
+                    "Customized Options"
+                } else {
+                    "Client Connection Defaults"
+                }),
+            ),
+            ("short_desc", definition.map(|def| def.description.to_string())),
+            ("context", text(context)),
+            ("vartype", text(kind)),
+            ("source", text(if unchanged { "default" } else { "session" })),
+            ("min_val", least.map(|least| least.to_string())),
+            ("max_val", most.map(|most| most.to_string())),
+            ("enumvals", words.and_then(|words| array_or_null(words.iter()))),
+            ("boot_val", default.clone()),
+            ("reset_val", default),
+        ]);
+    }
+}
+
+type Facts = (
+    &'static str,
+    Option<&'static str>,
+    Option<i64>,
+    Option<i64>,
+    Option<&'static [&'static str]>,
+);
+
+/// What pg_settings says of a kind of setting: vartype, unit, min_val, max_val, enumvals.
+fn facts(kind: &SettingKind) -> Facts {
+    match kind {
+        SettingKind::Bool => ("bool", None, None, None, None),
+        SettingKind::Integer { min, max, unit } => {
+            let unit = match unit {
+                Unit::None => None,
+                Unit::Milliseconds => Some("ms"),
+                Unit::Bytes => Some("B"),
+                Unit::Kilobytes => Some("kB"),
+                Unit::Pages => Some("8kB"),
+            };
+            ("integer", unit, Some(*min), Some(*max), None)
+        }
+        SettingKind::Real { min, max } => ("real", None, Some(*min), Some(*max), None),
+        SettingKind::Enum(words) => ("enum", None, None, None, Some(words)),
+        _ => ("string", None, None, None, None),
+    }
+}
+
+pub(crate) const ACTIVITY: Constants = &[("state", "active"), ("backend_type", "client backend")];
+
+pub(crate) fn activity(source: &Source<'_>, rows: &mut Rows) {
+    let oid = role_names(&source.ctx.user)
+        .into_iter()
+        .find(|(_, name)| **name == *source.ctx.user)
+        .map(|(oid, _)| oid);
+    rows.push(&[
+        ("datid", text(DATABASE_OID)),
+        ("datname", text(&source.ctx.database)),
+        ("pid", text(source.ctx.process_id)),
+        ("usesysid", oid.map(|oid| oid.to_string())),
+        ("usename", text(&source.ctx.user)),
+        ("xact_start", text(source.ctx.transaction_time_us)),
+    ]);
+}
+
+pub(crate) const DATABASE_STATISTICS: Constants = &[];
+
+pub(crate) fn database_statistics(source: &Source<'_>, rows: &mut Rows) {
+    rows.push(&[
+        ("datid", text(DATABASE_OID)),
+        ("datname", text(&source.ctx.database)),
+    ]);
+}
+
+pub(crate) fn time_zones(source: &Source<'_>, rows: &mut Rows) {
+    let now = chrono::DateTime::from_timestamp_micros(source.ctx.transaction_time_us).unwrap_or_default();
+    for zone in TZ_VARIANTS {
+        let offset = zone.offset_from_utc_datetime(&now.naive_utc());
+        let seconds = i64::from(offset.fix().local_minus_utc());
+        rows.push(&[
+            ("name", text(zone.name())),
+            ("abbrev", text(&offset)),
+            ("utc_offset", text(seconds * 1_000_000)),
+            ("is_dst", boolean(!offset.dst_offset().is_zero())),
+        ]);
+    }
+}

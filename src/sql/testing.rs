@@ -1,0 +1,164 @@
+//! A session without a server, for the tests of `ddl` and `dml`: statements over a memory store, each in a transaction
+//! of its own unless one is held open.
+
+use std::sync::{Arc, Mutex};
+
+use arrow::array::RecordBatch;
+use futures::TryStreamExt;
+
+use super::{Outcome, execute, parse};
+use crate::Result;
+use crate::catalog::{Catalog, TableDef};
+use crate::exec::{Notice, Settings, StatementContext};
+use crate::store::Store;
+use crate::store::memory::MemoryEngine;
+use crate::store::mvcc::MvccStore;
+use crate::table::{Sequences, value_at};
+use crate::txn::Transaction;
+use crate::types::{SqlType, Value};
+
+const TXN_BYTES_MAX: usize = 64 << 20;
+
+/// A client of one memory store.
+pub(super) struct Client {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) sequences: Arc<Sequences>,
+    pub(super) settings: Settings,
+    pub(super) notices: Arc<Mutex<Vec<Notice>>>,
+    /// The open transaction, between `begin` and `commit`.
+    open: Option<Arc<Transaction>>,
+}
+
+impl Client {
+    pub(super) fn new() -> Client {
+        let engine = Arc::new(MemoryEngine::new());
+        let store: Arc<dyn Store> = Arc::new(MvccStore::open(engine, 64 << 20, None).unwrap());
+        Client {
+            sequences: Arc::new(Sequences::new(Arc::clone(&store))),
+            store,
+            settings: Settings::default(),
+            notices: Arc::default(),
+            open: None,
+        }
+    }
+
+    /// Another session of the same server.
+    pub(super) fn other(&self) -> Client {
+        Client {
+            store: Arc::clone(&self.store),
+            sequences: Arc::clone(&self.sequences),
+            settings: Settings::default(),
+            notices: Arc::default(),
+            open: None,
+        }
+    }
+
+    pub(super) async fn begin(&mut self) {
+        self.open = Some(self.transaction().await);
+    }
+
+    pub(super) async fn commit(&mut self) -> Result<()> {
+        self.open.take().expect("a transaction is open").commit(false).await
+    }
+
+    pub(super) fn rollback(&mut self) {
+        self.open = None;
+    }
+
+    async fn transaction(&self) -> Arc<Transaction> {
+        Arc::new(Transaction::begin(Arc::clone(&self.store), TXN_BYTES_MAX).await.unwrap())
+    }
+
+    pub(super) async fn context(&self, parameters: &[Value]) -> StatementContext {
+        let txn = match &self.open {
+            Some(txn) => Arc::clone(txn),
+            None => self.transaction().await,
+        };
+        StatementContext {
+            catalog: Catalog::load(&txn, None).await.unwrap(),
+            txn,
+            transient: Arc::default(),
+            sequences: Arc::clone(&self.sequences),
+            settings: Arc::new(self.settings.clone()),
+            parameters: parameters.into(),
+            transaction_time_us: 1_700_000_000_000_000,
+            allow_filtering: false,
+            notices: Arc::clone(&self.notices),
+            user: "keyspan".into(),
+            database: "keyspan".into(),
+            process_id: 1,
+        }
+    }
+
+    /// Runs statements; answers the last one's tag and rows as text (`a|b`, NULL as nothing).
+    pub(super) async fn run_with(&self, text: &str, parameters: &[Value]) -> Result<(String, Vec<String>)> {
+        let mut last = (String::new(), Vec::new());
+        for statement in parse(text)? {
+            let ctx = self.context(parameters).await;
+            last = match execute(&ctx, &statement).await? {
+                Outcome::Done { tag } => (tag, Vec::new()),
+                Outcome::Written(result) => {
+                    let types: Vec<_> = result.columns.iter().map(|column| column.ty.clone()).collect();
+                    (result.tag, result.batches.iter().flat_map(|batch| lines(&ctx, batch, &types)).collect())
+                }
+                Outcome::Rows { columns, stream } => {
+                    let types: Vec<_> = columns.iter().map(|column| column.ty.clone()).collect();
+                    let batches: Vec<RecordBatch> = stream.try_collect().await?;
+                    let rows: Vec<_> = batches.iter().flat_map(|batch| lines(&ctx, batch, &types)).collect();
+                    (format!("SELECT {}", rows.len()), rows)
+                }
+            };
+            if self.open.is_none() {
+                ctx.txn.commit(false).await?;
+            }
+        }
+        Ok(last)
+    }
+
+    /// The tag of statements that must succeed.
+    pub(super) async fn ok(&self, text: &str) -> String {
+        self.run_with(text, &[]).await.unwrap_or_else(|error| panic!("{text}: {error}")).0
+    }
+
+    /// The rows of a statement that must succeed.
+    pub(super) async fn rows(&self, text: &str) -> Vec<String> {
+        self.run_with(text, &[]).await.unwrap_or_else(|error| panic!("{text}: {error}")).1
+    }
+
+    /// `SQLSTATE message` of a statement that must fail.
+    pub(super) async fn fails(&self, text: &str) -> String {
+        match self.run_with(text, &[]).await {
+            Ok((tag, rows)) => panic!("{text}: {tag} {rows:?}"),
+            Err(error) => format!("{} {error}", error.sqlstate()),
+        }
+    }
+
+    /// DETAIL and HINT of a statement that must fail.
+    pub(super) async fn detail_and_hint(&self, text: &str) -> (Option<String>, Option<String>) {
+        let error = self.run_with(text, &[]).await.unwrap_err();
+        (error.detail(), error.hint())
+    }
+
+    /// The messages of the NOTICEs since the last call.
+    pub(super) fn notices(&self) -> Vec<String> {
+        self.notices.lock().unwrap().drain(..).map(|notice| notice.message).collect()
+    }
+
+    pub(super) async fn table(&self, name: &str) -> Arc<TableDef> {
+        let catalog = self.context(&[]).await.catalog;
+        Arc::clone(catalog.relation(Some("public"), name, &[]).unwrap().get_table().unwrap())
+    }
+}
+
+fn lines(ctx: &StatementContext, batch: &RecordBatch, types: &[SqlType]) -> Vec<String> {
+    let settings = ctx.format_settings();
+    (0..batch.num_rows())
+        .map(|row| {
+            let cells = batch.columns().iter().zip(types).map(|(array, ty)| match value_at(array, row, ty).unwrap() {
+                Value::Null => String::new(),
+                value => value.to_text(&settings),
+            });
+            cells.collect::<Vec<_>>().join("|")
+        })
+        .collect()
+}
