@@ -4,9 +4,11 @@
 pub mod command;
 mod command_reader;
 mod comment;
+mod condition_text;
 mod constant;
 pub mod ddl;
 mod direct;
+mod distinct;
 pub mod dml;
 mod explain;
 mod infer;

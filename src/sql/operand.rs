@@ -99,6 +99,7 @@ impl Operand {
                 T::Int2 | T::Int4 | T::Int8 | T::Numeric(_) | T::Float4,
                 number @ (Value::Int(_) | Value::Numeric(_) | Value::Float4(_) | Value::Float8(_)),
             ) => Coerced::Value(number),
+            (T::Float8, number @ Value::Float8(_)) => Coerced::Value(number),
             (T::Float8, Value::Int(number)) => Coerced::Value(Value::Float8(number as f64)),
             (T::Float8, Value::Numeric(number)) => Coerced::Value(Value::Float8(number.to_f64())),
             (T::Float8, Value::Float4(number)) => Coerced::Value(Value::Float8(f64::from(number))),

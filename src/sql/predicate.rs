@@ -549,3 +549,7 @@ fn regex_prefix(pattern: &str) -> Option<String> {
     }
     (!prefix.is_empty()).then_some(prefix)
 }
+
+#[cfg(test)]
+#[path = "predicate_tests.rs"]
+mod tests;
