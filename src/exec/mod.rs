@@ -4,7 +4,6 @@
 pub mod catalog_table;
 pub mod cell;
 mod context;
-pub mod predicate;
 pub mod datafusion_error;
 pub mod dependent_join;
 pub mod engine;

@@ -12,14 +12,23 @@ pub(super) fn md5_hex(message: &[u8]) -> String {
     for block in padded.chunks_exact(64) {
         round(&mut state, block);
     }
-    state.iter().flat_map(|word| word.to_le_bytes()).map(|byte| format!("{byte:02x}")).collect()
+    state
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
 fn round(state: &mut [u32; 4], block: &[u8]) {
     let word = |at: usize| {
-        u32::from_le_bytes([block[at * 4], block[at * 4 + 1], block[at * 4 + 2], block[at * 4 + 3]])
+        u32::from_le_bytes([
+            block[at * 4],
+            block[at * 4 + 1],
+            block[at * 4 + 2],
+            block[at * 4 + 3],
+        ])
     };
     let [mut a, mut b, mut c, mut d] = *state;
     for step in 0..64_usize {
@@ -30,9 +39,17 @@ fn round(state: &mut [u32; 4], block: &[u8]) {
             _ => (c ^ (b | !d), (7 * step) % 16),
         };
         // The constants are the sines of the steps, as the RFC defines them.
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^32 and positive")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "below 2^32 and positive"
+        )]
         let constant = (((step + 1) as f64).sin().abs() * 4_294_967_296.0) as u32;
-        let rotated = mixed.wrapping_add(a).wrapping_add(constant).wrapping_add(word(at)).rotate_left(SHIFTS[step / 16][step % 4]);
+        let rotated = mixed
+            .wrapping_add(a)
+            .wrapping_add(constant)
+            .wrapping_add(word(at))
+            .rotate_left(SHIFTS[step / 16][step % 4]);
         (a, d, c, b) = (d, c, b, b.wrapping_add(rotated));
     }
     for (word, added) in state.iter_mut().zip([a, b, c, d]) {
