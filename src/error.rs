@@ -28,6 +28,9 @@ pub enum Error {
     /// A function or operator that does not exist; `signature` is `name(type, …)`.
     #[error("function {signature} does not exist")]
     UndefinedFunction { signature: String, hint: Option<String> },
+    /// An operator that does not exist for its operands' types, or several that fit; `signature` is `type op type`.
+    #[error("operator {} {signature}", if *ambiguous { "is not unique:" } else { "does not exist:" })]
+    UndefinedOperator { signature: String, ambiguous: bool },
     /// A schema, type, setting, role … that does not exist; `kind` is PostgreSQL's word for it.
     #[error("{kind} \"{name}\" does not exist")]
     UndefinedObject { kind: &'static str, name: String },
@@ -332,6 +335,13 @@ impl Error {
             Error::AmbiguousColumn { .. } => "42702",
             Error::UndefinedFunction { .. } => "42883",
             Error::UndefinedObject { kind: "table" | "view", .. } => "42P01",
+            Error::UndefinedOperator { ambiguous, .. } => {
+                if *ambiguous {
+                    "42725"
+                } else {
+                    "42883"
+                }
+            }
             Error::UndefinedObject { .. } | Error::UndefinedSetting { .. } => "42704",
             Error::UndefinedSchema { .. } | Error::NoCreationSchema => "3F000",
             Error::ReservedName { .. } => "42939",
@@ -454,6 +464,12 @@ impl Error {
             | Error::InvalidParameter { hint, .. }
             | Error::PlanChanged { hint }
             | Error::FeatureNotSupported { hint, .. } => hint.clone(),
+            Error::UndefinedOperator { ambiguous, .. } => Some(if *ambiguous {
+                "Could not choose a best candidate operator. You might need to add explicit type casts.".to_string()
+            } else {
+                "No operator matches the given name and argument types. You might need to add explicit type casts."
+                    .to_string()
+            }),
             Error::FullScan { hint, .. } | Error::LimitExceeded { hint, .. } => Some(hint.clone()),
             Error::TooManyKeys { .. } => Some(
                 "Split the IN lists over several statements, or raise keyspan.multi_get_max_keys.".to_string(),

@@ -1,15 +1,19 @@
 //! Running statements: access paths as streams of Arrow batches, DataFusion's table provider and plan nodes over them,
 //! functions, writes. Knows nothing of SQL text or sessions.
 
-mod catalog_table;
+pub mod catalog_table;
 pub mod cell;
 mod context;
-pub mod predicate;
 pub mod datafusion_error;
+pub mod dependent_join;
+pub mod engine;
+pub mod functions;
 pub mod pg_catalog;
+pub mod predicate;
 pub mod residual;
 pub mod scan;
 pub(crate) mod settings;
+pub mod table_provider;
 
 pub use context::{Notice, OutputColumn, StatementContext};
 pub use settings::{

@@ -8,6 +8,7 @@ use datafusion::scalar::ScalarValue;
 
 use arrow::datatypes::{DataType, TimeUnit};
 
+use super::functions::compare::{FLOAT_ORDER_NAME, TRIM_CHAR_NAME};
 use crate::catalog::TableDef;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
 use crate::types::{Interval, Numeric, SqlType, Value};
@@ -26,6 +27,8 @@ struct Operand<'a> {
     column: usize,
     ty: &'a SqlType,
     compared: DataType,
+    /// char(n) without its blanks, as text.
+    trimmed: bool,
 }
 
 impl Converter<'_> {
@@ -128,7 +131,10 @@ impl Converter<'_> {
     }
 
     fn like(&self, whole: &Expr, like: &Like) -> Predicate {
-        let Some(operand) = self.operand(&like.expr) else { return self.opaque(whole) };
+        // LIKE sees char(n) with its blanks.
+        let Some(operand) = self.operand(&like.expr).filter(|operand| !operand.trimmed) else {
+            return self.opaque(whole);
+        };
         let pattern = match (operand.ty, literal(&like.pattern)) {
             (_, Some(constant)) if constant.is_null() => Value::Null,
             (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), Some(constant)) => match constant.try_as_str() {
@@ -194,10 +200,15 @@ impl Converter<'_> {
             Expr::Column(name) => {
                 let column = self.table.column_index(&name.name)?;
                 let ty = &self.table.columns[column].ty;
-                Some(Operand { column, ty, compared: ty.arrow_type() })
+                Some(Operand { column, ty, compared: ty.arrow_type(), trimmed: false })
             }
             Expr::Cast(cast) => self.operand(&cast.expr)?.cast(cast.field.data_type()),
             Expr::TryCast(cast) => self.operand(&cast.expr)?.cast(cast.field.data_type()),
+            // What comparisons put around columns so that Arrow's order is PostgreSQL's, which is ours already.
+            Expr::ScalarFunction(call) if call.name() == FLOAT_ORDER_NAME => self.operand(call.args.first()?),
+            Expr::ScalarFunction(call) if call.name() == TRIM_CHAR_NAME => {
+                Some(Operand { trimmed: true, ..self.operand(call.args.first()?)? })
+            }
             _ => None,
         }
     }
@@ -256,6 +267,8 @@ impl Operand<'_> {
                 T::Int2 | T::Int4 | T::Int8 | T::Float4 | T::Float8 | T::Numeric(_),
                 value @ (Value::Int(_) | Value::Float4(_) | Value::Float8(_) | Value::Numeric(_)),
             ) => value,
+            // Blanks at the end count in text, and the column has none: not a comparison of char(n).
+            (T::Char(_), Value::Text(text)) if self.trimmed && text.ends_with(' ') => return None,
             (T::Bool, value @ Value::Bool(_))
             | (T::Text | T::Varchar(_) | T::Char(_), value @ Value::Text(_))
             | (T::Bytea, value @ Value::Bytes(_))

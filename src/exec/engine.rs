@@ -1,0 +1,99 @@
+//! DataFusion, set up once: its configuration, optimizer, memory limit and temporary files. Every statement runs in a
+//! cheap copy of the base state that carries its `StatementContext`.
+
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::catalog::Session;
+use datafusion::execution::context::QueryPlanner;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
+use datafusion::prelude::SessionConfig;
+
+use super::{StatementContext, pg_catalog};
+use super::datafusion_error::from_datafusion;
+use super::dependent_join::DependentJoinPlanner;
+use crate::Result;
+
+/// Temporary files of all statements together; past it a statement fails with 53100.
+const TEMPORARY_BYTES_MAX: u64 = 16 << 30;
+/// Rows of a batch between operators.
+const BATCH_ROWS: usize = 8192;
+
+/// The state that one statement plans and runs in.
+pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
+    let base = base()?;
+    let mut config = base.config().clone();
+    config.set_extension(Arc::new(ctx.clone()));
+    pg_catalog::install(ctx, config.options_mut());
+    // What the sorts, groups and joins of one statement hold in memory before they spill to temporary files (or, where
+    // they cannot, fail with 53200).
+    let runtime = RuntimeEnv {
+        memory_pool: Arc::new(FairSpillPool::new(ctx.settings.query_memory_bytes_max)),
+        ..base.runtime_env().as_ref().clone()
+    };
+    Ok(SessionStateBuilder::new_from_existing(base.clone()).with_config(config).with_runtime_env(Arc::new(runtime)).build())
+}
+
+/// Optimizes a logical plan and makes it executable. Errors: those of planning the access to each table.
+pub async fn physical_plan(state: &SessionState, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
+    state.create_physical_plan(plan).await.map_err(from_datafusion)
+}
+
+fn base() -> Result<&'static SessionState> {
+    static BASE: OnceLock<std::result::Result<SessionState, crate::Error>> = OnceLock::new();
+    let state = BASE.get_or_init(|| build().map_err(from_datafusion));
+    state.as_ref().map_err(Clone::clone)
+}
+
+fn build() -> DataFusionResult<SessionState> {
+    // One partition: a statement runs in its session's task, and others run beside it.
+    let mut config = SessionConfig::new()
+        .with_target_partitions(1)
+        .with_batch_size(BATCH_ROWS)
+        .with_information_schema(false)
+        .with_create_default_catalog_and_schema(false);
+    let options = config.options_mut();
+    options.execution.collect_statistics = false;
+    options.optimizer.enable_dynamic_filter_pushdown = false;
+    options.optimizer.repartition_joins = false;
+    options.optimizer.repartition_aggregations = false;
+    options.optimizer.repartition_sorts = false;
+    options.optimizer.repartition_windows = false;
+    options.optimizer.enable_round_robin_repartition = false;
+    let runtime = RuntimeEnvBuilder::new()
+        .with_disk_manager_builder(
+            DiskManagerBuilder::default()
+                .with_mode(DiskManagerMode::OsTmpDirectory)
+                .with_max_temp_directory_size(TEMPORARY_BYTES_MAX),
+        )
+        .build_arc()?;
+    Ok(SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .with_query_planner(Arc::new(KeyspanQueryPlanner))
+        .build())
+}
+
+/// DataFusion's planner, with our nodes.
+#[derive(Debug)]
+struct KeyspanQueryPlanner;
+
+#[async_trait]
+impl QueryPlanner for KeyspanQueryPlanner {
+    async fn create_physical_plan(
+        &self,
+        plan: &LogicalPlan,
+        session: &dyn Session,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(DependentJoinPlanner)])
+            .create_physical_plan(plan, session)
+            .await
+    }
+}

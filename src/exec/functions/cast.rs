@@ -1,0 +1,159 @@
+//! Casts between SQL types, as `CAST` and `::` do: which exist, and what they compute. One definition serves constants
+//! (at planning) and columns.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef};
+use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::DataType;
+
+use super::super::cell::{array_of, element_type, value_at};
+use super::{Batch, Body};
+use crate::types::{FormatSettings, Numeric, SqlType, Value};
+use crate::{Error, Result};
+
+/// Casts the only argument from its type to the result type.
+pub const CAST: Body = Body::Batch(cast_batch);
+
+/// Whether an explicit cast exists.
+pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
+    use SqlType as S;
+    if from == to || matches!(from, S::Unknown | S::Void) || to.is_string() || from.is_string() {
+        return true;
+    }
+    let date_like = |ty: &S| matches!(ty, S::Date | S::Timestamp | S::TimestampTz);
+    match (from, to) {
+        (a, b) if number(a) && number(b) => true,
+        (S::Bool, S::Int4) | (S::Int4, S::Bool) => true,
+        (S::Oid | S::Regclass, S::Int4 | S::Int8 | S::Oid | S::Regclass) => true,
+        (S::Int2 | S::Int4 | S::Int8, S::Oid | S::Regclass) => true,
+        (a, b) if date_like(a) && date_like(b) => true,
+        (S::Timestamp | S::TimestampTz | S::Interval, S::Time) | (S::Time, S::Interval) => true,
+        (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
+        (S::Jsonb, S::Bool) => true,
+        (S::Jsonb, b) if number(b) => true,
+        (S::Array(a), S::Array(b)) => cast_exists(a, b),
+        (S::Int2Vector, S::Array(_)) => true,
+        (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+    }
+}
+
+fn number(ty: &SqlType) -> bool {
+    matches!(
+        ty,
+        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Float4 | SqlType::Float8 | SqlType::Numeric(_)
+    )
+}
+
+/// Whether Arrow's own cast computes it, without loss and without errors.
+pub fn is_widening(from: &SqlType, to: &SqlType) -> bool {
+    use SqlType as S;
+    match (from, to) {
+        (S::Int2, S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Oid) => true,
+        (S::Int4, S::Int8 | S::Float8 | S::Oid) | (S::Float4, S::Float8) | (S::Int8, S::Float8) => true,
+        (S::Date, S::Timestamp) => false,
+        (S::Int2, S::Numeric(Some(size))) => size.precision >= size.scale + 5,
+        (S::Int4, S::Numeric(Some(size))) => size.precision >= size.scale + 10,
+        (S::Int8, S::Numeric(Some(size))) => size.precision >= size.scale + 19,
+        (S::Numeric(Some(a)), S::Numeric(Some(b))) => {
+            a.scale <= b.scale && a.precision - a.scale <= b.precision - b.scale
+        }
+        (a, b) => a.arrow_type() == b.arrow_type() && same_text(a, b),
+    }
+}
+
+/// Text types whose values need no change from one to the other.
+fn same_text(from: &SqlType, to: &SqlType) -> bool {
+    use SqlType as S;
+    match (from, to) {
+        (S::Varchar(a), S::Varchar(Some(b))) => a.is_some_and(|a| a <= *b),
+        (S::Text | S::Varchar(_) | S::Name | S::Unknown, S::Text | S::Varchar(None)) => true,
+        (S::Json | S::Jsonb | S::InternalChar, S::Text | S::Varchar(None)) | (S::Jsonb, S::Json) => true,
+        (S::Int8 | S::Oid | S::Regclass, S::Int8 | S::Oid | S::Regclass) => {
+            !matches!(to, S::Oid) || !matches!(from, S::Int8)
+        }
+        (a, b) => a == b,
+    }
+}
+
+fn cast_batch(batch: &Batch) -> Result<ArrayRef> {
+    let (array, from, to) = (&batch.arrays[0], &batch.arguments[0], batch.returns);
+    if is_widening(from, to) {
+        return arrow_cast(array, &to.arrow_type());
+    }
+    let mut results = Vec::with_capacity(batch.rows);
+    for row in 0..batch.rows {
+        results.push(cast_value(value_at(array, row, from)?, from, to, batch.settings)?);
+    }
+    array_of(&results, to)
+}
+
+fn arrow_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    if array.data_type() == to {
+        return Ok(Arc::clone(array));
+    }
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(array, to, &options).map_err(|error| super::super::datafusion_error::from_arrow(&error))
+}
+
+/// Casts one value. Errors: 22003, 22P02, 22007, 22008; 42846 when there is no such cast.
+pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatSettings) -> Result<Value> {
+    use SqlType as S;
+    match (value, to) {
+        (Value::Null, _) => Ok(Value::Null),
+        (value, S::Text | S::Varchar(_) | S::Char(_) | S::Name | S::InternalChar | S::Unknown) => {
+            Value::Text(text_of(&value, from, settings)).cast(to, settings)
+        }
+        (Value::Text(text), S::Json | S::Jsonb) => Value::parse(&text, to, settings),
+        (Value::Text(text), _) if *from == S::Jsonb => from_jsonb(&text, to, settings),
+        // PostgreSQL takes a negative integer as the unsigned number of the same bits.
+        (Value::Int(number @ -2_147_483_648..=-1), S::Oid | S::Regclass) => Ok(Value::Int(number + (1 << 32))),
+        (Value::Array(items), S::Array(_) | S::Int2Vector) => {
+            let (from, to) = (element_type(from), element_type(to));
+            let items = items.into_iter().map(|item| cast_value(item, &from, &to, settings));
+            Ok(Value::Array(items.collect::<Result<_>>()?))
+        }
+        (value, to) => value.cast(to, settings),
+    }
+}
+
+/// The text of a value as a cast gives it (booleans in full, char(n) without its padding, bare numeric without zeros).
+pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> String {
+    match value {
+        Value::Bool(flag) => flag.to_string(),
+        Value::Text(text) if matches!(from, SqlType::Char(_)) => text.trim_end_matches(' ').to_string(),
+        Value::Text(text) | Value::Unknown(text) => text.clone(),
+        Value::Numeric(number) if *from == SqlType::Numeric(None) => Value::Numeric(number.normalized()).to_text(settings),
+        other => other.to_text(settings),
+    }
+}
+
+/// The nearest double of a number.
+pub fn to_f64(value: &Value) -> Result<f64> {
+    match value {
+        #[expect(clippy::cast_precision_loss, reason = "the nearest double is what the cast gives")]
+        Value::Int(number) => Ok(*number as f64),
+        Value::Float4(number) => Ok(f64::from(*number)),
+        Value::Float8(number) => Ok(*number),
+        Value::Numeric(number) => Ok(number.to_f64()),
+        other => Err(Error::internal(format!("no number: {other:?}"))),
+    }
+}
+
+fn from_jsonb(text: &str, to: &SqlType, settings: &FormatSettings) -> Result<Value> {
+    let wrong = |found: &str| Error::InvalidParameter { message: format!("cannot cast jsonb {found} to type {to}"), hint: None };
+    let json: serde_json::Value =
+        serde_json::from_str(text).map_err(|_| Error::InvalidText { type_name: "json".to_string(), value: text.to_string() })?;
+    match (json, to) {
+        (serde_json::Value::Bool(flag), SqlType::Bool) => Ok(Value::Bool(flag)),
+        (serde_json::Value::Number(number), to) if *to != SqlType::Bool => {
+            cast_value(Value::Numeric(Numeric::parse(&number.to_string())?), &SqlType::Numeric(None), to, settings)
+        }
+        (serde_json::Value::Null, _) => Err(wrong("null")),
+        (serde_json::Value::String(_), _) => Err(wrong("string")),
+        (serde_json::Value::Array(_), _) => Err(wrong("array")),
+        (serde_json::Value::Object(_), _) => Err(wrong("object")),
+        (serde_json::Value::Bool(_), _) => Err(wrong("boolean")),
+        (serde_json::Value::Number(_), _) => Err(wrong("numeric")),
+    }
+}

@@ -1,0 +1,73 @@
+//! What comparisons need beside Arrow's own kernels: floats in PostgreSQL's order (−0 equals 0, every NaN one NaN above
+//! all), char(n) without its padding, and timestamps given as epoch milliseconds.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, StringArray};
+use arrow::datatypes::{Float32Type, Float64Type};
+
+use super::{Batch, Body, Call};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// The name of [`FLOAT_ORDER`]: whoever reads filters may look through it.
+pub const FLOAT_ORDER_NAME: &str = "float_order";
+/// A float as comparisons see it: Arrow's total order then agrees with PostgreSQL's.
+pub const FLOAT_ORDER: Body = Body::Batch(float_order);
+
+/// The name of [`TRIM_CHAR`].
+pub const TRIM_CHAR_NAME: &str = "bpchar_trim";
+/// char(n) as comparisons see it: without trailing blanks.
+pub const TRIM_CHAR: Body = Body::Batch(trim_char);
+
+/// Epoch milliseconds as a timestamp.
+pub const EPOCH_MS: Body = Body::Row(epoch_ms);
+
+fn float_order(batch: &Batch) -> Result<ArrayRef> {
+    let array = &batch.arrays[0];
+    Ok(match batch.returns {
+        SqlType::Float4 => Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(order_f32)),
+        _ => Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(order_f64)),
+    })
+}
+
+/// −0 as 0, every NaN as the one positive NaN.
+pub fn order_f64(number: f64) -> f64 {
+    if number.is_nan() {
+        f64::NAN.copysign(1.0)
+    } else if number == 0.0 {
+        0.0
+    } else {
+        number
+    }
+}
+
+/// See [`order_f64`].
+pub fn order_f32(number: f32) -> f32 {
+    if number.is_nan() {
+        f32::NAN.copysign(1.0)
+    } else if number == 0.0 {
+        0.0
+    } else {
+        number
+    }
+}
+
+fn trim_char(batch: &Batch) -> Result<ArrayRef> {
+    let trimmed = batch.arrays[0].as_string::<i32>().iter().map(|text| text.map(|text| text.trim_end_matches(' ')));
+    Ok(Arc::new(trimmed.collect::<StringArray>()))
+}
+
+fn epoch_ms(arguments: &[Value], call: &Call) -> Result<Value> {
+    let Value::Int(milliseconds) = arguments[0] else { return Err(Error::internal("epoch_ms of no integer")) };
+    epoch_timestamp(milliseconds, call.returns)
+}
+
+/// A timestamp (or timestamptz, or date) of so many milliseconds after 1970-01-01 UTC. 22008 beyond its range.
+pub fn epoch_timestamp(milliseconds: i64, ty: &SqlType) -> Result<Value> {
+    let microseconds = milliseconds
+        .checked_mul(1_000)
+        .ok_or_else(|| Error::DatetimeOverflow { message: "timestamp out of range".to_string() })?;
+    Ok(if *ty == SqlType::TimestampTz { Value::TimestampTz(microseconds) } else { Value::Timestamp(microseconds) })
+}
+

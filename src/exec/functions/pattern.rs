@@ -1,0 +1,283 @@
+//! LIKE with any escape, SIMILAR TO, POSIX regular expressions, and `||` of text.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, StringArray};
+use regex::{Regex, RegexBuilder};
+
+use super::{Batch, Body, Call, FunctionDef, T};
+use crate::types::Value;
+use crate::{Error, Result};
+
+/// `a || b` of texts.
+pub const CONCATENATE: Body = Body::Batch(concatenate);
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::row("like_escape", &[T::Text, T::Text, T::Text], T::Bool, |arguments, _| like(arguments, false)),
+    FunctionDef::row("ilike_escape", &[T::Text, T::Text, T::Text], T::Bool, |arguments, _| like(arguments, true)),
+    FunctionDef::row("similar_to", &[T::Text, T::Text, T::Text], T::Bool, similar),
+    FunctionDef::row("~", &[T::Text, T::Text], T::Bool, |arguments, _| matches(arguments, false)),
+    FunctionDef::row("~*", &[T::Text, T::Text], T::Bool, |arguments, _| matches(arguments, true)),
+    FunctionDef::row("!~", &[T::Text, T::Text], T::Bool, |arguments, _| not(matches(arguments, false)?)),
+    FunctionDef::row("!~*", &[T::Text, T::Text], T::Bool, |arguments, _| not(matches(arguments, true)?)),
+    FunctionDef::row("^@", &[T::Text, T::Text], T::Bool, |arguments, _| {
+        Ok(Value::Bool(text(&arguments[0])?.starts_with(text(&arguments[1])?)))
+    }),
+    FunctionDef::row("regexp_like", &[T::Text, T::Text], T::Bool, |arguments, _| matches(arguments, false)),
+    FunctionDef::row("regexp_like", &[T::Text, T::Text, T::Text], T::Bool, |arguments, _| {
+        let found = with_regex(text(&arguments[1])?, text(&arguments[2])?, |regex| regex.is_match(subject(arguments)))?;
+        Ok(Value::Bool(found))
+    }),
+    FunctionDef::row("regexp_replace", &[T::Text, T::Text, T::Text], T::Text, replace),
+    FunctionDef::row("regexp_replace", &[T::Text, T::Text, T::Text, T::Text], T::Text, replace),
+    FunctionDef::row("regexp_match", &[T::Text, T::Text], T::Text, first_match).array(T::Text),
+    FunctionDef::row("regexp_match", &[T::Text, T::Text, T::Text], T::Text, first_match).array(T::Text),
+    FunctionDef::row("regexp_split_to_array", &[T::Text, T::Text], T::Text, split).array(T::Text),
+    FunctionDef::rows("regexp_split_to_table", &[T::Text, T::Text], T::Text, split),
+    FunctionDef::row("regexp_count", &[T::Text, T::Text], T::Int4, |arguments, _| {
+        let count = with_regex(text(&arguments[1])?, "", |regex| regex.find_iter(subject(arguments)).count())?;
+        Ok(Value::Int(i64::try_from(count).unwrap_or(i64::MAX)))
+    }),
+    FunctionDef::row("substring", &[T::Text, T::Text], T::Text, |arguments, _| {
+        let found = with_regex(text(&arguments[1])?, "", |regex| {
+            let captures = regex.captures(subject(arguments))?;
+            captures.get(1).or_else(|| captures.get(0)).map(|found| found.as_str().to_string())
+        })?;
+        Ok(found.map_or(Value::Null, Value::Text))
+    }),
+];
+
+fn text(value: &Value) -> Result<&str> {
+    match value {
+        Value::Text(text) => Ok(text),
+        other => Err(Error::internal(format!("no text: {other:?}"))),
+    }
+}
+
+fn subject(arguments: &[Value]) -> &str {
+    match &arguments[0] {
+        Value::Text(text) => text,
+        _ => "",
+    }
+}
+
+fn not(value: Value) -> Result<Value> {
+    match value {
+        Value::Bool(flag) => Ok(Value::Bool(!flag)),
+        other => Ok(other),
+    }
+}
+
+fn concatenate(batch: &Batch) -> Result<ArrayRef> {
+    let (left, right) = (batch.arrays[0].as_string::<i32>(), batch.arrays[1].as_string::<i32>());
+    let joined = left.iter().zip(right).map(|pair| match pair {
+        (Some(a), Some(b)) => Some([a, b].concat()),
+        _ => None,
+    });
+    Ok(Arc::new(joined.collect::<StringArray>()))
+}
+
+thread_local! {
+    /// The pattern compiled last: a constant pattern is compiled once a thread, not once a row.
+    static LAST: RefCell<Option<(String, Regex)>> = const { RefCell::new(None) };
+}
+
+/// The size of a compiled pattern, so that a client cannot take the memory of the server.
+const REGEX_BYTES_MAX: usize = 4 << 20;
+
+fn with_regex<R>(pattern: &str, flags: &str, work: impl FnOnce(&Regex) -> R) -> Result<R> {
+    let key = format!("{flags}/{pattern}");
+    LAST.with_borrow_mut(|last| {
+        let known = matches!(last, Some((name, _)) if *name == key);
+        if !known {
+            *last = Some((key, compile(pattern, flags)?));
+        }
+        match last {
+            Some((_, regex)) => Ok(work(regex)),
+            None => Err(Error::internal("a pattern that was not kept")),
+        }
+    })
+}
+
+fn compile(pattern: &str, flags: &str) -> Result<Regex> {
+    RegexBuilder::new(&translated(pattern))
+        .case_insensitive(flags.contains('i'))
+        // PostgreSQL's dot takes newlines and its anchors only the ends, unless told otherwise.
+        .dot_matches_new_line(!flags.contains('n') && !flags.contains('m'))
+        .multi_line(flags.contains('n') || flags.contains('m') || flags.contains('w'))
+        .ignore_whitespace(flags.contains('x'))
+        .size_limit(REGEX_BYTES_MAX)
+        .build()
+        .map_err(|error| {
+            let reason = error.to_string();
+            let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_string();
+            Error::DataException { state: "2201B", message: format!("invalid regular expression: {reason}") }
+        })
+}
+
+/// PostgreSQL's escapes that Rust's syntax spells otherwise.
+fn translated(pattern: &str) -> String {
+    let pattern = pattern.strip_prefix("***:").unwrap_or(pattern);
+    pattern.replace("\\m", "\\b{start}").replace("\\M", "\\b{end}").replace("\\y", "\\b").replace("\\Y", "\\B").replace("\\Z", "\\z")
+}
+
+fn matches(arguments: &[Value], insensitive: bool) -> Result<Value> {
+    let flags = if insensitive { "i" } else { "" };
+    with_regex(text(&arguments[1])?, flags, |regex| regex.is_match(subject(arguments))).map(Value::Bool)
+}
+
+fn replace(arguments: &[Value], _: &Call) -> Result<Value> {
+    let flags = match arguments.get(3) {
+        Some(flags) => text(flags)?,
+        None => "",
+    };
+    let replacement = replacement(text(&arguments[2])?);
+    let replaced = with_regex(text(&arguments[1])?, flags, |regex| match flags.contains('g') {
+        true => regex.replace_all(subject(arguments), replacement.as_str()).into_owned(),
+        false => regex.replace(subject(arguments), replacement.as_str()).into_owned(),
+    })?;
+    Ok(Value::Text(replaced))
+}
+
+/// `\1` and `\&` as `${1}` and `${0}`; a dollar sign stands for itself.
+fn replacement(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '$' => out.push_str("$$"),
+            '\\' => match characters.next() {
+                Some('&') => out.push_str("${0}"),
+                Some(digit) if digit.is_ascii_digit() => {
+                    out.push_str("${");
+                    out.push(digit);
+                    out.push('}');
+                }
+                Some(other) => out.push(other),
+                None => out.push('\\'),
+            },
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+fn first_match(arguments: &[Value], _: &Call) -> Result<Value> {
+    let flags = match arguments.get(2) {
+        Some(flags) => text(flags)?,
+        None => "",
+    };
+    let found = with_regex(text(&arguments[1])?, flags, |regex| {
+        let captures = regex.captures(subject(arguments))?;
+        let group = |index: usize| captures.get(index).map_or(Value::Null, |found| Value::Text(found.as_str().to_string()));
+        Some(if captures.len() > 1 { (1..captures.len()).map(group).collect() } else { vec![group(0)] })
+    })?;
+    Ok(found.map_or(Value::Null, Value::Array))
+}
+
+fn split(arguments: &[Value], _: &Call) -> Result<Value> {
+    let parts = with_regex(text(&arguments[1])?, "", |regex| {
+        regex.split(subject(arguments)).map(|part| Value::Text(part.to_string())).collect()
+    })?;
+    Ok(Value::Array(parts))
+}
+
+fn like(arguments: &[Value], insensitive: bool) -> Result<Value> {
+    let (subject, pattern, escape) = (text(&arguments[0])?, text(&arguments[1])?, text(&arguments[2])?.chars().next());
+    let mut tokens = Vec::new();
+    let mut characters = pattern.chars();
+    let fold = |character: char| if insensitive { character.to_lowercase().next().unwrap_or(character) } else { character };
+    while let Some(character) = characters.next() {
+        tokens.push(match character {
+            character if Some(character) == escape => match characters.next() {
+                Some(literal) => Token::One(fold(literal)),
+                None => {
+                    return Err(Error::DataException {
+                        state: "22025",
+                        message: "LIKE pattern must not end with escape character".to_string(),
+                    });
+                }
+            },
+            '%' => Token::Many,
+            '_' => Token::Any,
+            character => Token::One(fold(character)),
+        });
+    }
+    let subject: Vec<char> = subject.chars().map(fold).collect();
+    Ok(Value::Bool(like_matches(&subject, &tokens)))
+}
+
+#[derive(PartialEq)]
+enum Token {
+    One(char),
+    Any,
+    Many,
+}
+
+/// Greedy matching that goes back only to the last `%`: linear but for that.
+fn like_matches(subject: &[char], tokens: &[Token]) -> bool {
+    let (mut at, mut token) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while at < subject.len() {
+        match tokens.get(token) {
+            Some(Token::Many) => {
+                retry = Some((at, token));
+                token += 1;
+                continue;
+            }
+            Some(Token::Any) => {
+                at += 1;
+                token += 1;
+                continue;
+            }
+            Some(Token::One(character)) if *character == subject[at] => {
+                at += 1;
+                token += 1;
+                continue;
+            }
+            _ => {}
+        }
+        match retry {
+            Some((from, many)) => {
+                at = from + 1;
+                token = many + 1;
+                retry = Some((from + 1, many));
+            }
+            None => return false,
+        }
+    }
+    tokens[token.min(tokens.len())..].iter().all(|token| *token == Token::Many)
+}
+
+/// SIMILAR TO as a regular expression over the whole text.
+fn similar(arguments: &[Value], _: &Call) -> Result<Value> {
+    let escape = text(&arguments[2])?.chars().next();
+    let mut regex = String::from("\\A(?:");
+    let mut characters = text(&arguments[1])?.chars();
+    let mut in_class = false;
+    while let Some(character) = characters.next() {
+        match character {
+            character if Some(character) == escape => {
+                if let Some(literal) = characters.next() {
+                    regex.push_str(&regex::escape(&literal.to_string()));
+                }
+            }
+            '[' => {
+                in_class = true;
+                regex.push('[');
+            }
+            ']' => {
+                in_class = false;
+                regex.push(']');
+            }
+            character if in_class => regex.push(character),
+            '%' => regex.push_str(".*"),
+            '_' => regex.push('.'),
+            '|' | '*' | '+' | '?' | '{' | '}' | '(' | ')' => regex.push(character),
+            other => regex.push_str(&regex::escape(&other.to_string())),
+        }
+    }
+    regex.push_str(")\\z");
+    with_regex(&regex, "", |regex| regex.is_match(subject(arguments))).map(Value::Bool)
+}

@@ -1,0 +1,486 @@
+//! Text and bytea: case, length, parts, padding, encoding, hashing, formatting.
+
+use super::{Call, FunctionDef, T};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::row("lower", &[T::Text], T::Text, |a, _| Ok(Value::Text(text(&a[0])?.to_lowercase()))),
+    FunctionDef::row("upper", &[T::Text], T::Text, |a, _| Ok(Value::Text(text(&a[0])?.to_uppercase()))),
+    FunctionDef::row("initcap", &[T::Text], T::Text, initcap),
+    FunctionDef::row("length", &[T::Text], T::Int4, |a, _| count(text(&a[0])?.chars().count())),
+    FunctionDef::row("length", &[T::Bytea], T::Int4, |a, _| count(bytes(&a[0])?.len())),
+    FunctionDef::row("char_length", &[T::Text], T::Int4, |a, _| count(text(&a[0])?.chars().count())),
+    FunctionDef::row("character_length", &[T::Text], T::Int4, |a, _| count(text(&a[0])?.chars().count())),
+    FunctionDef::row("octet_length", &[T::Text], T::Int4, |a, _| count(text(&a[0])?.len())),
+    FunctionDef::row("octet_length", &[T::Bytea], T::Int4, |a, _| count(bytes(&a[0])?.len())),
+    FunctionDef::row("bit_length", &[T::Text], T::Int4, |a, _| count(text(&a[0])?.len() * 8)),
+    FunctionDef::row("bit_length", &[T::Bytea], T::Int4, |a, _| count(bytes(&a[0])?.len() * 8)),
+    FunctionDef::row("substring", &[T::Text, T::Int4], T::Text, substring),
+    FunctionDef::row("substring", &[T::Text, T::Int4, T::Int4], T::Text, substring),
+    FunctionDef::row("substring", &[T::Bytea, T::Int4], T::Bytea, substring),
+    FunctionDef::row("substring", &[T::Bytea, T::Int4, T::Int4], T::Bytea, substring),
+    FunctionDef::row("substr", &[T::Text, T::Int4], T::Text, substring),
+    FunctionDef::row("substr", &[T::Text, T::Int4, T::Int4], T::Text, substring),
+    FunctionDef::row("substr", &[T::Bytea, T::Int4], T::Bytea, substring),
+    FunctionDef::row("substr", &[T::Bytea, T::Int4, T::Int4], T::Bytea, substring),
+    FunctionDef::row("left", &[T::Text, T::Int4], T::Text, left),
+    FunctionDef::row("right", &[T::Text, T::Int4], T::Text, right),
+    FunctionDef::row("btrim", &[T::Text], T::Text, |a, _| trim(a, true, true)),
+    FunctionDef::row("btrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, true)),
+    FunctionDef::row("ltrim", &[T::Text], T::Text, |a, _| trim(a, true, false)),
+    FunctionDef::row("ltrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, false)),
+    FunctionDef::row("rtrim", &[T::Text], T::Text, |a, _| trim(a, false, true)),
+    FunctionDef::row("rtrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, false, true)),
+    FunctionDef::row("trim", &[T::Text], T::Text, |a, _| trim(a, true, true)),
+    FunctionDef::row("trim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, true)),
+    FunctionDef::row("lpad", &[T::Text, T::Int4], T::Text, |a, _| pad(a, true)),
+    FunctionDef::row("lpad", &[T::Text, T::Int4, T::Text], T::Text, |a, _| pad(a, true)),
+    FunctionDef::row("rpad", &[T::Text, T::Int4], T::Text, |a, _| pad(a, false)),
+    FunctionDef::row("rpad", &[T::Text, T::Int4, T::Text], T::Text, |a, _| pad(a, false)),
+    FunctionDef::row("repeat", &[T::Text, T::Int4], T::Text, repeat),
+    FunctionDef::row("reverse", &[T::Text], T::Text, |a, _| Ok(Value::Text(text(&a[0])?.chars().rev().collect()))),
+    FunctionDef::row("replace", &[T::Text, T::Text, T::Text], T::Text, |a, _| {
+        let from = text(&a[1])?;
+        Ok(Value::Text(if from.is_empty() { text(&a[0])?.to_string() } else { text(&a[0])?.replace(from, text(&a[2])?) }))
+    }),
+    FunctionDef::row("translate", &[T::Text, T::Text, T::Text], T::Text, translate),
+    FunctionDef::row("overlay", &[T::Text, T::Text, T::Int4], T::Text, overlay),
+    FunctionDef::row("overlay", &[T::Text, T::Text, T::Int4, T::Int4], T::Text, overlay),
+    FunctionDef::row("position", &[T::Text, T::Text], T::Int4, position),
+    FunctionDef::row("strpos", &[T::Text, T::Text], T::Int4, position),
+    FunctionDef::row("split_part", &[T::Text, T::Text, T::Int4], T::Text, split_part),
+    FunctionDef::row("starts_with", &[T::Text, T::Text], T::Bool, |a, _| {
+        Ok(Value::Bool(text(&a[0])?.starts_with(text(&a[1])?)))
+    }),
+    FunctionDef::row("ascii", &[T::Text], T::Int4, |a, _| {
+        Ok(Value::Int(text(&a[0])?.chars().next().map_or(0, |first| i64::from(u32::from(first)))))
+    }),
+    FunctionDef::row("chr", &[T::Int4], T::Text, chr),
+    FunctionDef::row("concat", &[T::Any], T::Text, concat).variadic().on_null(),
+    FunctionDef::row("concat_ws", &[T::Text, T::Any], T::Text, concat_ws).variadic().on_null(),
+    FunctionDef::row("quote_ident", &[T::Text], T::Text, quote_ident),
+    FunctionDef::row("quote_literal", &[T::Text], T::Text, |a, _| Ok(Value::Text(quoted(text(&a[0])?)))),
+    FunctionDef::row("quote_nullable", &[T::Text], T::Text, |a, _| match &a[0] {
+        Value::Null => Ok(Value::Text("NULL".to_string())),
+        other => Ok(Value::Text(quoted(text(other)?))),
+    })
+    .on_null(),
+    FunctionDef::row("format", &[T::Text], T::Text, format_text).on_null(),
+    FunctionDef::row("format", &[T::Text, T::Any], T::Text, format_text).variadic().on_null(),
+    FunctionDef::row("md5", &[T::Text], T::Text, |a, _| Ok(Value::Text(super::digest::md5_hex(text(&a[0])?.as_bytes())))),
+    FunctionDef::row("md5", &[T::Bytea], T::Text, |a, _| Ok(Value::Text(super::digest::md5_hex(bytes(&a[0])?)))),
+    FunctionDef::row("to_hex", &[T::Int4], T::Text, |a, _| Ok(Value::Text(format!("{:x}", narrow_bits(&a[0])?)))),
+    FunctionDef::row("to_hex", &[T::Int8], T::Text, |a, _| match a[0] {
+        Value::Int(number) => Ok(Value::Text(format!("{number:x}"))),
+        _ => Err(wrong()),
+    }),
+    FunctionDef::row("encode", &[T::Bytea, T::Text], T::Text, encode),
+    FunctionDef::row("decode", &[T::Text, T::Text], T::Bytea, decode),
+    FunctionDef::row("convert_to", &[T::Text, T::Text], T::Bytea, |a, _| Ok(Value::Bytes(text(&a[0])?.as_bytes().to_vec()))),
+    FunctionDef::row("convert_from", &[T::Bytea, T::Text], T::Text, |a, _| match String::from_utf8(bytes(&a[0])?.to_vec()) {
+        Ok(text) => Ok(Value::Text(text)),
+        Err(_) => Err(Error::InvalidUtf8 { bytes: "0x".to_string() + &hex(bytes(&a[0])?) }),
+    }),
+    FunctionDef::row("get_byte", &[T::Bytea, T::Int4], T::Int4, |a, _| {
+        let (bytes, index) = (bytes(&a[0])?, integer(&a[1])?);
+        match usize::try_from(index).ok().and_then(|at| bytes.get(at)) {
+            Some(byte) => Ok(Value::Int(i64::from(*byte))),
+            None => Err(index_fault(index, bytes.len())),
+        }
+    }),
+    FunctionDef::row("set_byte", &[T::Bytea, T::Int4, T::Int4], T::Bytea, |a, _| {
+        let (mut bytes, index) = (bytes(&a[0])?.to_vec(), integer(&a[1])?);
+        let length = bytes.len();
+        match usize::try_from(index).ok().and_then(|at| bytes.get_mut(at)) {
+            Some(byte) => *byte = u8::try_from(integer(&a[2])? & 0xFF).unwrap_or(0),
+            None => return Err(index_fault(index, length)),
+        }
+        Ok(Value::Bytes(bytes))
+    }),
+    FunctionDef::row("gen_random_uuid", &[], T::Uuid, |_, _| {
+        let mut bytes: [u8; 16] = rand::random();
+        bytes[6] = (bytes[6] & 0x0F) | 0x40;
+        bytes[8] = (bytes[8] & 0x3F) | 0x80;
+        Ok(Value::Uuid(bytes))
+    })
+    .volatile(),
+];
+
+/// Characters that a text function makes at most (PostgreSQL's limit is a gigabyte; ours keeps a batch small).
+const TEXT_BYTES_MAX: usize = 64 << 20;
+
+fn wrong() -> Error {
+    Error::internal("a text function of other types")
+}
+
+fn too_long() -> Error {
+    Error::LimitExceeded {
+        state: crate::error::Limit::Program,
+        message: "requested length too large".to_string(),
+        hint: "Ask for a shorter text.".to_string(),
+    }
+}
+
+fn text(value: &Value) -> Result<&str> {
+    match value {
+        Value::Text(text) => Ok(text),
+        _ => Err(wrong()),
+    }
+}
+
+fn bytes(value: &Value) -> Result<&[u8]> {
+    match value {
+        Value::Bytes(bytes) => Ok(bytes),
+        _ => Err(wrong()),
+    }
+}
+
+fn integer(value: &Value) -> Result<i64> {
+    match value {
+        Value::Int(number) => Ok(*number),
+        _ => Err(wrong()),
+    }
+}
+
+fn count(length: usize) -> Result<Value> {
+    i64::try_from(length).map(Value::Int).map_err(|_| wrong())
+}
+
+fn narrow_bits(value: &Value) -> Result<i32> {
+    i32::try_from(integer(value)?).map_err(|_| wrong())
+}
+
+fn index_fault(index: i64, length: usize) -> Error {
+    Error::DataException { state: "2202E", message: format!("index {index} out of valid range, 0..{}", length.saturating_sub(1)) }
+}
+
+fn initcap(arguments: &[Value], _: &Call) -> Result<Value> {
+    let mut out = String::new();
+    let mut inside = false;
+    for character in text(&arguments[0])?.chars() {
+        if inside {
+            out.extend(character.to_lowercase());
+        } else {
+            out.extend(character.to_uppercase());
+        }
+        inside = character.is_alphanumeric();
+    }
+    Ok(Value::Text(out))
+}
+
+fn substring(arguments: &[Value], _: &Call) -> Result<Value> {
+    let start = integer(&arguments[1])?;
+    let end = match arguments.get(2) {
+        None => i64::MAX,
+        Some(length) => {
+            let length = integer(length)?;
+            if length < 0 {
+                return Err(Error::DataException { state: "22011", message: "negative substring length not allowed".to_string() });
+            }
+            start.saturating_add(length)
+        }
+    };
+    let skip = usize::try_from(start.max(1) - 1).unwrap_or(usize::MAX);
+    let take = usize::try_from(end.saturating_sub(start.max(1)).max(0)).unwrap_or(usize::MAX);
+    match &arguments[0] {
+        Value::Bytes(bytes) => Ok(Value::Bytes(bytes.iter().skip(skip).take(take).copied().collect())),
+        other => Ok(Value::Text(text(other)?.chars().skip(skip).take(take).collect())),
+    }
+}
+
+fn left(arguments: &[Value], _: &Call) -> Result<Value> {
+    let (text, count) = (text(&arguments[0])?, integer(&arguments[1])?);
+    let take = match usize::try_from(count) {
+        Ok(take) => take,
+        Err(_) => text.chars().count().saturating_sub(usize::try_from(-count).unwrap_or(usize::MAX)),
+    };
+    Ok(Value::Text(text.chars().take(take).collect()))
+}
+
+fn right(arguments: &[Value], _: &Call) -> Result<Value> {
+    let (text, count) = (text(&arguments[0])?, integer(&arguments[1])?);
+    let length = text.chars().count();
+    let skip = match usize::try_from(count) {
+        Ok(take) => length.saturating_sub(take),
+        Err(_) => usize::try_from(-count).unwrap_or(usize::MAX),
+    };
+    Ok(Value::Text(text.chars().skip(skip).collect()))
+}
+
+fn trim(arguments: &[Value], start: bool, end: bool) -> Result<Value> {
+    let characters: Vec<char> = match arguments.get(1) {
+        Some(characters) => text(characters)?.chars().collect(),
+        None => vec![' '],
+    };
+    let mut trimmed = text(&arguments[0])?;
+    if start {
+        trimmed = trimmed.trim_start_matches(characters.as_slice());
+    }
+    if end {
+        trimmed = trimmed.trim_end_matches(characters.as_slice());
+    }
+    Ok(Value::Text(trimmed.to_string()))
+}
+
+fn pad(arguments: &[Value], before: bool) -> Result<Value> {
+    let (given, length) = (text(&arguments[0])?, usize::try_from(integer(&arguments[1])?).unwrap_or(0));
+    if length > TEXT_BYTES_MAX / 4 {
+        return Err(too_long());
+    }
+    let fill: Vec<char> = match arguments.get(2) {
+        Some(fill) => text(fill)?.chars().collect(),
+        None => vec![' '],
+    };
+    let present = given.chars().count();
+    if present >= length || fill.is_empty() {
+        return Ok(Value::Text(given.chars().take(length).collect()));
+    }
+    let padding: String = fill.iter().cycle().take(length - present).collect();
+    Ok(Value::Text(if before { padding + given } else { given.to_string() + &padding }))
+}
+
+fn repeat(arguments: &[Value], _: &Call) -> Result<Value> {
+    let (text, times) = (text(&arguments[0])?, usize::try_from(integer(&arguments[1])?).unwrap_or(0));
+    if text.len().saturating_mul(times) > TEXT_BYTES_MAX {
+        return Err(too_long());
+    }
+    Ok(Value::Text(text.repeat(times)))
+}
+
+fn translate(arguments: &[Value], _: &Call) -> Result<Value> {
+    let from: Vec<char> = text(&arguments[1])?.chars().collect();
+    let to: Vec<char> = text(&arguments[2])?.chars().collect();
+    let translated = text(&arguments[0])?.chars().filter_map(|character| match from.iter().position(|other| *other == character) {
+        Some(at) => to.get(at).copied(),
+        None => Some(character),
+    });
+    Ok(Value::Text(translated.collect()))
+}
+
+fn overlay(arguments: &[Value], _: &Call) -> Result<Value> {
+    let (whole, part) = (text(&arguments[0])?, text(&arguments[1])?);
+    let start = integer(&arguments[2])?;
+    if start < 1 {
+        return Err(Error::DataException { state: "22011", message: "negative substring length not allowed".to_string() });
+    }
+    let length = match arguments.get(3) {
+        Some(length) => integer(length)?,
+        None => i64::try_from(part.chars().count()).unwrap_or(i64::MAX),
+    };
+    let skip = usize::try_from(start - 1).unwrap_or(usize::MAX);
+    let after = usize::try_from((start - 1).saturating_add(length).max(0)).unwrap_or(usize::MAX);
+    let head: String = whole.chars().take(skip).collect();
+    let tail: String = whole.chars().skip(after).collect();
+    Ok(Value::Text(head + part + &tail))
+}
+
+fn position(arguments: &[Value], _: &Call) -> Result<Value> {
+    let (whole, part) = (text(&arguments[0])?, text(&arguments[1])?);
+    match whole.find(part) {
+        Some(at) => count(whole[..at].chars().count() + 1),
+        None => Ok(Value::Int(0)),
+    }
+}
+
+fn split_part(arguments: &[Value], _: &Call) -> Result<Value> {
+    let (whole, separator, field) = (text(&arguments[0])?, text(&arguments[1])?, integer(&arguments[2])?);
+    if field == 0 {
+        return Err(Error::InvalidParameter { message: "field position must not be zero".to_string(), hint: None });
+    }
+    let parts: Vec<&str> = if separator.is_empty() { vec![whole] } else { whole.split(separator).collect() };
+    let at = match usize::try_from(field) {
+        Ok(field) => Some(field - 1),
+        Err(_) => parts.len().checked_sub(usize::try_from(-field).unwrap_or(usize::MAX)),
+    };
+    Ok(Value::Text(at.and_then(|at| parts.get(at)).copied().unwrap_or_default().to_string()))
+}
+
+fn chr(arguments: &[Value], _: &Call) -> Result<Value> {
+    let refuse = |message: String| Err(Error::DataException { state: "54000", message });
+    let number = integer(&arguments[0])?;
+    match u32::try_from(number).ok().and_then(char::from_u32) {
+        Some('\0') => refuse("null character not permitted".to_string()),
+        Some(character) => Ok(Value::Text(character.to_string())),
+        None => refuse(format!("requested character not valid for encoding: {number}")),
+    }
+}
+
+/// The text that an output function gives (booleans as t and f).
+fn shown(value: &Value, ty: &SqlType, call: &Call) -> String {
+    match value {
+        Value::Bool(_) => value.to_text(call.settings),
+        other => super::cast::text_of(other, ty, call.settings),
+    }
+}
+
+fn concat(arguments: &[Value], call: &Call) -> Result<Value> {
+    let parts = arguments.iter().zip(call.arguments).filter(|(value, _)| **value != Value::Null);
+    Ok(Value::Text(parts.map(|(value, ty)| shown(value, ty, call)).collect()))
+}
+
+fn concat_ws(arguments: &[Value], call: &Call) -> Result<Value> {
+    let Value::Text(separator) = &arguments[0] else { return Ok(Value::Null) };
+    let parts: Vec<String> = arguments[1..]
+        .iter()
+        .zip(&call.arguments[1..])
+        .filter(|(value, _)| **value != Value::Null)
+        .map(|(value, ty)| shown(value, ty, call))
+        .collect();
+    Ok(Value::Text(parts.join(separator)))
+}
+
+/// An identifier in double quotes where it needs them.
+pub(super) fn quoted_identifier(name: &str) -> String {
+    let plain = name.chars().enumerate().all(|(at, character)| {
+        character == '_' || character.is_ascii_lowercase() || (at > 0 && (character.is_ascii_digit() || character == '$'))
+    });
+    if plain && !name.is_empty() { name.to_string() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+fn quote_ident(arguments: &[Value], _: &Call) -> Result<Value> {
+    Ok(Value::Text(quoted_identifier(text(&arguments[0])?)))
+}
+
+fn quoted(text: &str) -> String {
+    let escaped = text.replace('\'', "''");
+    if escaped.contains('\\') { format!("E'{}'", escaped.replace('\\', "\\\\")) } else { format!("'{escaped}'") }
+}
+
+/// `format('%s %I %L', …)`.
+fn format_text(arguments: &[Value], call: &Call) -> Result<Value> {
+    let Value::Text(pattern) = &arguments[0] else { return Ok(Value::Null) };
+    let mut out = String::new();
+    let mut next = 1;
+    let mut characters = pattern.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character != '%' {
+            out.push(character);
+            continue;
+        }
+        let mut digits = String::new();
+        while let Some(digit) = characters.peek().filter(|digit| digit.is_ascii_digit()) {
+            digits.push(*digit);
+            characters.next();
+        }
+        let mut width = 0;
+        if characters.peek() == Some(&'$') {
+            characters.next();
+            next = digits.parse().unwrap_or(1);
+        } else {
+            width = digits.parse().unwrap_or(0);
+        }
+        let specifier = characters.next().ok_or_else(|| {
+            Error::InvalidParameter { message: "unterminated format() type specifier".to_string(), hint: None }
+        })?;
+        if specifier == '%' {
+            out.push('%');
+            continue;
+        }
+        let (Some(value), Some(ty)) = (arguments.get(next), call.arguments.get(next)) else {
+            return Err(Error::InvalidParameter { message: "too few arguments for format()".to_string(), hint: None });
+        };
+        next += 1;
+        let piece = match (specifier, value) {
+            ('s', Value::Null) => String::new(),
+            ('s', value) => shown(value, ty, call),
+            ('L', Value::Null) => "NULL".to_string(),
+            ('L', value) => quoted(&shown(value, ty, call)),
+            ('I', Value::Null) => {
+                return Err(Error::DataException {
+                    state: "22004",
+                    message: "null values cannot be formatted as an SQL identifier".to_string(),
+                });
+            }
+            ('I', value) => quoted_identifier(&shown(value, ty, call)),
+            (other, _) => {
+                return Err(Error::InvalidParameter {
+                    message: format!("unrecognized format() type specifier \"{other}\""),
+                    hint: None,
+                });
+            }
+        };
+        let missing = usize::saturating_sub(width, piece.chars().count());
+        if missing > TEXT_BYTES_MAX {
+            return Err(too_long());
+        }
+        out.extend(std::iter::repeat_n(' ', missing));
+        out.push_str(&piece);
+    }
+    Ok(Value::Text(out))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unknown_encoding(name: &str) -> Error {
+    Error::InvalidParameter { message: format!("unrecognized encoding: \"{name}\""), hint: None }
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+fn encode(arguments: &[Value], _: &Call) -> Result<Value> {
+    let (bytes, format) = (bytes(&arguments[0])?, text(&arguments[1])?);
+    match format {
+        "hex" => Ok(Value::Text(hex(bytes))),
+        "escape" => Ok(Value::Text(
+            bytes
+                .iter()
+                .map(|byte| match byte {
+                    b'\\' => "\\\\".to_string(),
+                    0 | 0x80..=0xFF => format!("\\{byte:03o}"),
+                    other => char::from(*other).to_string(),
+                })
+                .collect(),
+        )),
+        "base64" => {
+            let mut out = String::new();
+            for (index, chunk) in bytes.chunks(3).enumerate() {
+                if index > 0 && index % 19 == 0 {
+                    out.push('\n');
+                }
+                let word = (u32::from(chunk[0]) << 16)
+                    | (u32::from(chunk.get(1).copied().unwrap_or(0)) << 8)
+                    | u32::from(chunk.get(2).copied().unwrap_or(0));
+                for at in 0..4_usize {
+                    if at <= chunk.len() {
+                        let shift = 18 - 6 * at;
+                        let index = usize::try_from((word >> shift) & 63).unwrap_or(0);
+                        out.push(char::from(BASE64[index]));
+                    } else {
+                        out.push('=');
+                    }
+                }
+            }
+            Ok(Value::Text(out))
+        }
+        other => Err(unknown_encoding(other)),
+    }
+}
+
+fn decode(arguments: &[Value], call: &Call) -> Result<Value> {
+    let (encoded, format) = (text(&arguments[0])?, text(&arguments[1])?);
+    match format {
+        "hex" => Value::parse(&format!("\\x{encoded}"), &SqlType::Bytea, call.settings),
+        "escape" => Value::parse(encoded, &SqlType::Bytea, call.settings),
+        "base64" => {
+            let mut out = Vec::new();
+            let (mut word, mut bits) = (0_u32, 0);
+            for byte in encoded.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=') {
+                let digit = BASE64.iter().position(|other| *other == byte).ok_or_else(|| Error::InvalidParameter {
+                    message: format!("invalid symbol \"{}\" found while decoding base64 sequence", char::from(byte)),
+                    hint: None,
+                })?;
+                word = (word << 6) | u32::try_from(digit).unwrap_or(0);
+                bits += 6;
+                if bits >= 8 {
+                    bits -= 8;
+                    out.push(u8::try_from((word >> bits) & 0xFF).unwrap_or(0));
+                }
+            }
+            Ok(Value::Bytes(out))
+        }
+        other => Err(unknown_encoding(other)),
+    }
+}

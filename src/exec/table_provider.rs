@@ -1,0 +1,347 @@
+//! Tables as DataFusion sees them: `KeyspanTable` plans the access to a table when a physical plan is made, and
+//! `KeyspanScanExec` reads it. The full-scan rule is enforced here, for each table of a plan.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::compute::SortOptions;
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::provider_as_source;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableSource, TableType};
+use datafusion::physical_expr::expressions::Column as PhysicalColumn;
+use datafusion::physical_expr::{ConstExpr, EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::sort_pushdown::SortOrderPushdownResult;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use futures::StreamExt;
+
+use super::datafusion_error::to_datafusion;
+use super::predicate::from_expr;
+use super::scan::{ScanMetrics, scan_batches};
+use super::StatementContext;
+use crate::catalog::TableDef;
+use crate::plan::{AccessPath, FullScanPolicy, OrderColumn, PlanRules, Predicate, plan_access};
+use crate::table::row_schema;
+use crate::{Error, Result};
+
+/// A table for DataFusion's logical plans.
+pub fn table_source(table: &Arc<TableDef>) -> Arc<dyn TableSource> {
+    let positions: Vec<usize> = visible_positions(table);
+    let schema = row_schema(table, &positions);
+    provider_as_source(Arc::new(KeyspanTable { table: Arc::clone(table), positions, schema }))
+}
+
+fn visible_positions(table: &TableDef) -> Vec<usize> {
+    table.columns.iter().enumerate().filter(|(_, column)| !column.hidden).map(|(at, _)| at).collect()
+}
+
+/// What the statement and the table allow.
+pub fn plan_rules(ctx: &StatementContext, table: &TableDef) -> PlanRules {
+    let allowed = ctx.allow_filtering || table.options.full_scan_allowed;
+    PlanRules {
+        full_scan: if allowed { FullScanPolicy::Allow } else { ctx.settings.full_scan },
+        multi_get_keys_max: ctx.settings.multi_get_keys_max,
+        ranges_max: ctx.settings.ranges_max,
+    }
+}
+
+/// The statement's context, which every session of ours carries.
+pub fn statement_context(config: &datafusion::prelude::SessionConfig) -> DataFusionResult<Arc<StatementContext>> {
+    config
+        .get_extension::<StatementContext>()
+        .ok_or_else(|| DataFusionError::Internal("a plan outside a statement".to_string()))
+}
+
+/// A table of ours.
+#[derive(Debug)]
+struct KeyspanTable {
+    table: Arc<TableDef>,
+    /// Positions in `TableDef::columns` of the schema's columns.
+    positions: Vec<usize>,
+    schema: SchemaRef,
+}
+
+#[async_trait]
+impl TableProvider for KeyspanTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
+        Ok(filters
+            .iter()
+            .map(|filter| {
+                if depends_on_outer(filter) || filter.is_volatile() {
+                    return TableProviderFilterPushDown::Unsupported;
+                }
+                match has_opaque(&from_expr(filter, &self.table)) {
+                    // The scan learns of it, so that the full-scan rule sees it, and it is evaluated above.
+                    true => TableProviderFilterPushDown::Inexact,
+                    false => TableProviderFilterPushDown::Exact,
+                }
+            })
+            .collect())
+    }
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let ctx = statement_context(state.config())?;
+        let path = self.access(&ctx, filters).map_err(to_datafusion)?;
+        let positions: Vec<usize> = match projection {
+            Some(projection) => projection.iter().map(|at| self.positions[*at]).collect(),
+            None => self.positions.clone(),
+        };
+        Ok(Arc::new(KeyspanScanExec::new(path, positions, limit)))
+    }
+}
+
+impl KeyspanTable {
+    /// The access path for the filters. Errors: `FullScan`, `TooManyKeys`.
+    fn access(&self, ctx: &StatementContext, filters: &[Expr]) -> Result<AccessPath> {
+        let mut predicates: Vec<Predicate> = filters.iter().map(|filter| from_expr(filter, &self.table)).collect();
+        let exact: Vec<Predicate> = predicates.iter().filter(|predicate| !has_opaque(predicate)).cloned().collect();
+        let whole = match predicates.len() {
+            0 => None,
+            1 => predicates.pop(),
+            _ => Some(Predicate::And(predicates)),
+        };
+        let mut path = plan_access(&self.table, whole.as_ref(), &plan_rules(ctx, &self.table))?;
+        if path.residual.as_ref().is_some_and(has_opaque) {
+            // What is opaque is evaluated above; what is not was promised to be exact.
+            path.residual = match exact.len() {
+                0 => None,
+                _ => Some(Predicate::And(exact)),
+            };
+        }
+        Ok(path)
+    }
+}
+
+fn depends_on_outer(filter: &Expr) -> bool {
+    use datafusion::common::tree_node::TreeNode;
+    filter
+        .exists(|expr| {
+            Ok(match expr {
+                Expr::OuterReferenceColumn(..) | Expr::Exists(_) | Expr::InSubquery(_) => true,
+                Expr::ScalarSubquery(subquery) => !subquery.outer_ref_columns.is_empty(),
+                _ => false,
+            })
+        })
+        .unwrap_or(true)
+}
+
+/// Whether any part of the condition has no form of ours.
+pub fn has_opaque(predicate: &Predicate) -> bool {
+    match predicate {
+        Predicate::Opaque { .. } => true,
+        Predicate::And(parts) | Predicate::Or(parts) => parts.iter().any(has_opaque),
+        Predicate::Not(inner) | Predicate::Is { child: inner, .. } => has_opaque(inner),
+        _ => false,
+    }
+}
+
+/// Reads a table by its access path.
+#[derive(Debug, Clone)]
+pub struct KeyspanScanExec {
+    path: Arc<AccessPath>,
+    /// Positions in `TableDef::columns` of the output.
+    positions: Vec<usize>,
+    limit: Option<usize>,
+    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+    metrics: Arc<ScanMetrics>,
+}
+
+impl KeyspanScanExec {
+    fn new(path: AccessPath, positions: Vec<usize>, limit: Option<usize>) -> KeyspanScanExec {
+        let schema = row_schema(&path.table, &positions);
+        let properties = PlanProperties::new(
+            key_order(&path, &positions, &schema),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        KeyspanScanExec {
+            path: Arc::new(path),
+            positions,
+            limit,
+            schema,
+            properties: Arc::new(properties),
+            metrics: Arc::default(),
+        }
+    }
+    /// How the table is reached.
+    pub fn path(&self) -> &AccessPath {
+        &self.path
+    }
+    /// LIMIT, when it ends the scan.
+    pub fn limit(&self) -> Option<usize> {
+        self.limit
+    }
+    /// What was read.
+    pub fn metrics_read(&self) -> &Arc<ScanMetrics> {
+        &self.metrics
+    }
+
+    /// The sort keys as columns of the table; `None` when one is no plain column.
+    fn order_columns(&self, order: &[PhysicalSortExpr]) -> Option<Vec<OrderColumn>> {
+        order
+            .iter()
+            .map(|key| {
+                let column = key.expr.downcast_ref::<PhysicalColumn>()?;
+                Some(OrderColumn {
+                    column: *self.positions.get(column.index())?,
+                    descending: key.options.descending,
+                    nulls_first: key.options.nulls_first,
+                })
+            })
+            .collect()
+    }
+}
+
+/// The order in which rows come: along the key, as far as its columns are in the output. Pinned columns are constant.
+fn key_order(path: &AccessPath, positions: &[usize], schema: &SchemaRef) -> EquivalenceProperties {
+    let mut properties = EquivalenceProperties::new(Arc::clone(schema));
+    let table = &path.table;
+    let index = std::iter::once(&table.primary_key).chain(&table.indexes).find(|index| index.id == path.index);
+    let Some(index) = index else { return properties };
+    let column_at = |position: usize| -> Option<Arc<dyn PhysicalExpr>> {
+        let at = positions.iter().position(|candidate| *candidate == position)?;
+        Some(Arc::new(PhysicalColumn::new(schema.field(at).name(), at)))
+    };
+    let mut order = Vec::new();
+    let mut complete = true;
+    for key in &index.columns {
+        let Some(position) = table.column_index_by_id(key.column) else { break };
+        let column = column_at(position);
+        if path.pinned.contains(&position) {
+            if let Some(column) = column {
+                // Adding a constant to fresh properties cannot contradict anything.
+                let _ = properties.add_constants([ConstExpr::from(column)]);
+            }
+            continue;
+        }
+        match column {
+            Some(expr) if complete => order.push(PhysicalSortExpr {
+                expr,
+                options: SortOptions {
+                    descending: key.descending != path.reverse,
+                    nulls_first: key.nulls_first != path.reverse,
+                },
+            }),
+            _ => complete = false,
+        }
+    }
+    if let Some(ordering) = LexOrdering::new(order) {
+        properties.add_ordering(ordering);
+    }
+    properties
+}
+
+impl DisplayAs for KeyspanScanExec {
+    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}", self.path.title())?;
+        match self.limit {
+            Some(limit) => write!(f, " limit {limit}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ExecutionPlan for KeyspanScanExec {
+    fn name(&self) -> &str {
+        "KeyspanScanExec"
+    }
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+    fn with_new_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+    fn supports_limit_pushdown(&self) -> bool {
+        false
+    }
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        let limit = match (self.limit, limit) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        Some(Arc::new(KeyspanScanExec { limit, ..self.clone() }))
+    }
+    fn fetch(&self) -> Option<usize> {
+        self.limit
+    }
+    fn try_pushdown_sort(
+        &self,
+        order: &[PhysicalSortExpr],
+    ) -> DataFusionResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
+        if self.limit.is_some() {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        }
+        let direction = self.order_columns(order).and_then(|order| self.path.order_direction(&order));
+        Ok(match direction {
+            None => SortOrderPushdownResult::Unsupported,
+            Some(reverse) => {
+                let path = AccessPath { reverse, ..self.path.as_ref().clone() };
+                let inner = KeyspanScanExec::new(path, self.positions.clone(), None);
+                SortOrderPushdownResult::Exact { inner: Arc::new(inner) }
+            }
+        })
+    }
+    fn execute(&self, _partition: usize, context: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
+        let ctx = statement_context(context.session_config())?;
+        let batches = scan_batches(
+            Arc::clone(&ctx.txn),
+            Arc::clone(&self.path),
+            self.positions.clone(),
+            self.limit,
+            Arc::clone(&self.metrics),
+        );
+        let batches = batches.map(|batch| batch.map_err(to_datafusion));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches)))
+    }
+}
+
+/// 53400 and 54000 of a scan keep their own state through DataFusion.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opaque_parts_are_found_however_deep() {
+        let opaque = Predicate::Opaque { columns: vec![1] };
+        assert!(has_opaque(&Predicate::Not(Box::new(Predicate::And(vec![Predicate::Constant(None), opaque])))));
+        assert!(!has_opaque(&Predicate::Or(vec![Predicate::Constant(Some(true))])));
+    }
+
+    #[test]
+    fn a_refusal_survives_datafusion() {
+        let refusal = Error::TooManyKeys { keys: 3000, keys_max: 2000 };
+        let through = super::super::datafusion_error::from_datafusion(to_datafusion(refusal.clone()).context("planning"));
+        assert_eq!(through, refusal);
+    }
+}

@@ -1,0 +1,329 @@
+//! Aggregate functions: PostgreSQL's names and result types over DataFusion's accumulators.
+
+use std::sync::Arc;
+
+use datafusion::functions_aggregate as aggregates;
+use datafusion::logical_expr::expr::{AggregateFunction, Sort};
+use datafusion::logical_expr::{AggregateUDF, Expr, Volatility};
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, Clause, Place, fault, unsupported};
+use super::coercion::CastContext;
+use super::function_call::{no_function, numeric_of_scale};
+use crate::error::StatementFault;
+use crate::exec::functions::{self, ArithmeticOp};
+use crate::types::{NumericSize, SqlType, Value};
+use crate::{Error, Result};
+
+const NAMES: &[&str] = &[
+    "count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every", "string_agg", "array_agg", "stddev",
+    "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop", "corr", "covar_pop", "covar_samp", "regr_avgx",
+    "regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "bit_and",
+    "bit_or", "bit_xor", "json_agg", "jsonb_agg", "percentile_cont", "percentile_disc", "mode", "any_value",
+];
+
+/// Whether the name is an aggregate function's.
+pub(super) fn is_aggregate(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
+/// What computes an aggregate: accumulators, and what is made of their results.
+pub(super) struct Accumulation {
+    /// DataFusion's function, its arguments, the type of its result.
+    pub(super) calls: Vec<(Arc<AggregateUDF>, Vec<Expr>, SqlType)>,
+    /// What the results become.
+    pub(super) finish: Finish,
+}
+
+/// What the accumulators' results become.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Finish {
+    /// The only result, cast.
+    Cast(SqlType),
+    /// The first divided by the second, as numerics.
+    Quotient,
+    /// An array as JSON.
+    Json(SqlType),
+}
+
+impl Binder<'_> {
+    /// An aggregate call without OVER.
+    pub(super) fn aggregate_function(&mut self, name: &str, function: &ast::Function, place: Place<'_>) -> Result<Bound> {
+        match place.clause {
+            Clause::Select | Clause::Having | Clause::Window => {}
+            Clause::Aggregate => return Err(fault(StatementFault::Grouping, "aggregate function calls cannot be nested")),
+            clause => {
+                let message = format!("aggregate functions are not allowed in {}", clause.name());
+                return Err(fault(StatementFault::Grouping, message));
+            }
+        }
+        let inside = Place { clause: Clause::Aggregate, ..place };
+        let (accumulation, distinct, order_by) = self.accumulation(name, function, inside)?;
+        let filter = match &function.filter {
+            Some(filter) => Some(Box::new(self.condition(filter, Place { clause: Clause::Filter, ..place })?)),
+            None => None,
+        };
+        let results = accumulation
+            .calls
+            .iter()
+            .map(|(udaf, arguments, ty)| {
+                let call =
+                    AggregateFunction::new_udf(udaf.clone(), arguments.clone(), distinct, filter.clone(), order_by.clone(), None);
+                Bound::new(Expr::AggregateFunction(call), ty.clone())
+            })
+            .collect();
+        self.finish(&accumulation.finish, results)
+    }
+
+    /// Binds the arguments of an aggregate (with or without OVER) and finds its accumulators.
+    pub(super) fn accumulation(
+        &mut self,
+        name: &str,
+        function: &ast::Function,
+        place: Place<'_>,
+    ) -> Result<(Accumulation, bool, Vec<Sort>)> {
+        let ast::FunctionArguments::List(list) = &function.args else {
+            return Err(no_function(name, &[], false));
+        };
+        let mut distinct = matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct));
+        if matches!(name, "min" | "max" | "bool_and" | "bool_or" | "every" | "any_value") {
+            distinct = false;
+        }
+        let star = matches!(list.args.as_slice(), [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]);
+        let mut arguments = if star { Vec::new() } else { self.arguments(name, &function.args, place)? };
+        let mut order_by = Vec::new();
+        for clause in &list.clauses {
+            if let ast::FunctionArgumentClause::OrderBy(items) = clause {
+                for item in items {
+                    order_by.push(self.sort_item(item, place)?);
+                }
+            }
+        }
+        for item in &function.within_group {
+            let operand = self.expression(&item.expr, place)?;
+            let operand = self.decided(operand)?;
+            arguments.insert(0, operand);
+        }
+        let accumulation = if star {
+            if name != "count" {
+                return Err(Error::WrongObjectType { name: format!("{name}(*)"), expected: "count(*)", hint: None });
+            }
+            one(aggregates::count::count_udaf(), vec![Expr::Literal(datafusion::common::ScalarValue::Int64(Some(1)), None)], SqlType::Int8)
+        } else {
+            self.accumulators(name, arguments)?
+        };
+        Ok((accumulation, distinct, order_by))
+    }
+
+    /// One item of an ORDER BY inside a call or a window.
+    pub(super) fn sort_item(&mut self, item: &ast::OrderByExpr, place: Place<'_>) -> Result<Sort> {
+        let bound = self.expression(&item.expr, place)?;
+        let bound = self.decided(bound)?;
+        let ascending = item.options.asc.unwrap_or(true);
+        Ok(Sort::new(bound.expr, ascending, item.options.nulls_first.unwrap_or(!ascending)))
+    }
+
+    fn accumulators(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Accumulation> {
+        let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
+        let wrong = || no_function(name, &types, false);
+        let mut arguments = arguments.into_iter();
+        let first = arguments.next().ok_or_else(wrong)?;
+        let second = arguments.next();
+        match (name, second) {
+            ("count", None) => {
+                let argument = self.decided(first)?;
+                Ok(one(aggregates::count::count_udaf(), vec![argument.expr], SqlType::Int8))
+            }
+            ("sum", None) => self.sum(first).map_err(|error| relabel(error, wrong())),
+            ("avg", None) => self.average(first).map_err(|error| relabel(error, wrong())),
+            ("min" | "max", None) => self.extremum(name, first).map_err(|error| relabel(error, wrong())),
+            ("any_value", None) => {
+                let argument = self.decided(first)?;
+                Ok(one(aggregates::first_last::first_value_udaf(), vec![argument.expr], argument.ty))
+            }
+            ("bool_and" | "bool_or" | "every", None) => {
+                let argument = self.coerce(first, &SqlType::Bool).map_err(|_| wrong())?;
+                let udaf = match name {
+                    "bool_or" => aggregates::bool_and_or::bool_or_udaf(),
+                    _ => aggregates::bool_and_or::bool_and_udaf(),
+                };
+                Ok(one(udaf, vec![argument.expr], SqlType::Bool))
+            }
+            ("string_agg", Some(separator)) => {
+                let argument = self.coerce(first, &SqlType::Text).map_err(|_| wrong())?;
+                let separator = self.coerce(separator, &SqlType::Text).map_err(|_| wrong())?;
+                Ok(one(aggregates::string_agg::string_agg_udaf(), vec![argument.expr, separator.expr], SqlType::Text))
+            }
+            ("array_agg", None) => {
+                let argument = self.decided(first)?;
+                let ty = SqlType::Array(Box::new(argument.ty));
+                Ok(one(aggregates::array_agg::array_agg_udaf(), vec![argument.expr], ty))
+            }
+            ("json_agg" | "jsonb_agg", None) => {
+                let argument = self.decided(first)?;
+                let ty = SqlType::Array(Box::new(argument.ty));
+                let json = if name == "json_agg" { SqlType::Json } else { SqlType::Jsonb };
+                let calls = vec![(aggregates::array_agg::array_agg_udaf(), vec![argument.expr], ty)];
+                Ok(Accumulation { calls, finish: Finish::Json(json) })
+            }
+            ("bit_and" | "bit_or" | "bit_xor", None) => {
+                if !matches!(first.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
+                    return Err(wrong());
+                }
+                let udaf = match name {
+                    "bit_and" => aggregates::bit_and_or_xor::bit_and_udaf(),
+                    "bit_or" => aggregates::bit_and_or_xor::bit_or_udaf(),
+                    _ => aggregates::bit_and_or_xor::bit_xor_udaf(),
+                };
+                Ok(one(udaf, vec![first.expr], first.ty))
+            }
+            ("percentile_cont", Some(fraction)) => {
+                let operand = self.coerce(first, &SqlType::Float8).map_err(|_| wrong())?;
+                let fraction = self.coerce(fraction, &SqlType::Float8).map_err(|_| wrong())?;
+                let udaf = aggregates::percentile_cont::percentile_cont_udaf();
+                Ok(one(udaf, vec![operand.expr, fraction.expr], SqlType::Float8))
+            }
+            (_, None) => self.deviation(name, first, &wrong),
+            (_, Some(second)) => self.regression(name, first, second, &wrong),
+        }
+    }
+
+    /// sum(smallint or integer) is bigint, sum(bigint) numeric, of others their own type.
+    fn sum(&mut self, argument: Bound) -> Result<Accumulation> {
+        let udaf = aggregates::sum::sum_udaf();
+        match &argument.ty {
+            SqlType::Int2 | SqlType::Int4 => {
+                let argument = self.convert(argument, &SqlType::Int8, CastContext::Implicit)?;
+                Ok(one(udaf, vec![argument.expr], SqlType::Int8))
+            }
+            SqlType::Int8 => {
+                let argument = self.convert(argument, &numeric_of_scale(0), CastContext::Implicit)?;
+                Ok(one(udaf, vec![argument.expr], numeric_of_scale(0)))
+            }
+            SqlType::Numeric(Some(size)) => {
+                let wide = numeric_of_scale(size.scale);
+                let argument = self.convert(argument, &wide, CastContext::Explicit)?;
+                Ok(one(udaf, vec![argument.expr], wide))
+            }
+            SqlType::Numeric(None) => Ok(one(udaf, vec![argument.expr], SqlType::Numeric(None))),
+            SqlType::Float8 => Ok(one(udaf, vec![argument.expr], SqlType::Float8)),
+            SqlType::Float4 => {
+                let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
+                let calls = vec![(udaf, vec![argument.expr], SqlType::Float8)];
+                Ok(Accumulation { calls, finish: Finish::Cast(SqlType::Float4) })
+            }
+            SqlType::Unknown | SqlType::Void => {
+                let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
+                Ok(one(udaf, vec![argument.expr], SqlType::Float8))
+            }
+            _ => Err(unsupported("sum")),
+        }
+    }
+
+    /// avg of floats is double precision, of other numbers numeric: the sum divided by the count.
+    fn average(&mut self, argument: Bound) -> Result<Accumulation> {
+        match &argument.ty {
+            SqlType::Float4 | SqlType::Float8 | SqlType::Unknown | SqlType::Void => {
+                let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
+                Ok(one(aggregates::average::avg_udaf(), vec![argument.expr], SqlType::Float8))
+            }
+            _ => {
+                let mut accumulation = self.sum(argument)?;
+                let arguments = accumulation.calls.first().map(|(_, arguments, _)| arguments.clone()).unwrap_or_default();
+                accumulation.calls.push((aggregates::count::count_udaf(), arguments, SqlType::Int8));
+                Ok(Accumulation { finish: Finish::Quotient, ..accumulation })
+            }
+        }
+    }
+
+    fn extremum(&mut self, name: &str, argument: Bound) -> Result<Accumulation> {
+        use SqlType as S;
+        let argument = self.decided(argument)?;
+        let ty = match &argument.ty {
+            S::Bool | S::Uuid | S::Bytea | S::Json | S::Jsonb | S::Array(_) => return Err(unsupported("an extremum")),
+            S::Varchar(_) | S::Name => S::Text,
+            other => other.clone(),
+        };
+        let udaf = if name == "min" { aggregates::min_max::min_udaf() } else { aggregates::min_max::max_udaf() };
+        Ok(one(udaf, vec![argument.expr], ty))
+    }
+
+    fn deviation(&mut self, name: &str, argument: Bound, wrong: &dyn Fn() -> Error) -> Result<Accumulation> {
+        let udaf = match name {
+            "stddev" | "stddev_samp" => aggregates::stddev::stddev_udaf(),
+            "stddev_pop" => aggregates::stddev::stddev_pop_udaf(),
+            "variance" | "var_samp" => aggregates::variance::var_samp_udaf(),
+            "var_pop" => aggregates::variance::var_pop_udaf(),
+            _ => return Err(wrong()),
+        };
+        let exact = matches!(argument.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Numeric(_));
+        let argument = self.coerce(argument, &SqlType::Float8).map_err(|_| wrong())?;
+        let calls = vec![(udaf, vec![argument.expr], SqlType::Float8)];
+        let ty = if exact { SqlType::Numeric(None) } else { SqlType::Float8 };
+        Ok(Accumulation { calls, finish: Finish::Cast(ty) })
+    }
+
+    fn regression(&mut self, name: &str, first: Bound, second: Bound, wrong: &dyn Fn() -> Error) -> Result<Accumulation> {
+        use aggregates::regr;
+        let first = self.coerce(first, &SqlType::Float8).map_err(|_| wrong())?;
+        let second = self.coerce(second, &SqlType::Float8).map_err(|_| wrong())?;
+        let (udaf, ty) = match name {
+            "corr" => (aggregates::correlation::corr_udaf(), SqlType::Float8),
+            "covar_pop" => (aggregates::covariance::covar_pop_udaf(), SqlType::Float8),
+            "covar_samp" => (aggregates::covariance::covar_samp_udaf(), SqlType::Float8),
+            "regr_avgx" => (regr::regr_avgx_udaf(), SqlType::Float8),
+            "regr_avgy" => (regr::regr_avgy_udaf(), SqlType::Float8),
+            "regr_intercept" => (regr::regr_intercept_udaf(), SqlType::Float8),
+            "regr_r2" => (regr::regr_r2_udaf(), SqlType::Float8),
+            "regr_slope" => (regr::regr_slope_udaf(), SqlType::Float8),
+            "regr_sxx" => (regr::regr_sxx_udaf(), SqlType::Float8),
+            "regr_sxy" => (regr::regr_sxy_udaf(), SqlType::Float8),
+            "regr_syy" => (regr::regr_syy_udaf(), SqlType::Float8),
+            _ => return Err(wrong()),
+        };
+        Ok(one(udaf, vec![first.expr, second.expr], ty))
+    }
+
+    /// What the accumulators' results become.
+    pub(super) fn finish(&mut self, finish: &Finish, results: Vec<Bound>) -> Result<Bound> {
+        let mut results = results.into_iter();
+        let first = results.next().ok_or_else(|| Error::internal("an aggregate without accumulators"))?;
+        match finish {
+            Finish::Cast(ty) => self.convert(first, ty, CastContext::Explicit),
+            Finish::Quotient => {
+                let second = results.next().ok_or_else(|| Error::internal("an average without a count"))?;
+                let (sum, count) = (self.as_numeric(first)?, self.as_numeric(second)?);
+                let scale = match &sum.ty {
+                    SqlType::Numeric(Some(NumericSize { scale, .. })) => (*scale).max(functions::QUOTIENT_SCALE),
+                    _ => functions::QUOTIENT_SCALE,
+                };
+                let returns = numeric_of_scale(scale);
+                let definition = ("avg", ArithmeticOp::Divide.body(), true, Volatility::Immutable);
+                let arguments = vec![(sum.expr, sum.ty), (count.expr, count.ty)];
+                Ok(Bound::new(functions::call(definition, arguments, returns.clone(), &self.settings), returns))
+            }
+            Finish::Json(ty) => {
+                let json = self.resolve_function(if *ty == SqlType::Json { "to_json" } else { "to_jsonb" }, vec![first])?;
+                Ok(json)
+            }
+        }
+    }
+}
+
+fn one(udaf: Arc<AggregateUDF>, arguments: Vec<Expr>, ty: SqlType) -> Accumulation {
+    Accumulation { calls: vec![(udaf, arguments, ty.clone())], finish: Finish::Cast(ty) }
+}
+
+/// The refusal of an argument's type in PostgreSQL's words; other errors stay.
+fn relabel(error: Error, wrong: Error) -> Error {
+    match error {
+        Error::FeatureNotSupported { .. } => wrong,
+        other => other,
+    }
+}
+
+/// A constant bigint.
+pub(super) fn bigint(number: i64) -> Result<Bound> {
+    Bound::constant(&Value::Int(number), SqlType::Int8)
+}
+

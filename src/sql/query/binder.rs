@@ -1,0 +1,279 @@
+//! `Binder`: turns one query's tree into a DataFusion logical plan whose expressions are wholly typed, so that nothing
+//! is left for DataFusion's own (different) type coercion and name resolution to decide.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::common::Column;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use sqlparser::ast;
+
+use super::scope::{Outer, Scope};
+pub(super) use crate::sql::names::fold;
+use crate::exec::StatementContext;
+use crate::exec::cell::{scalar_of, value_of_scalar};
+use crate::error::{Limit, StatementFault};
+use crate::types::{FormatSettings, SqlType, Value};
+use crate::{Error, Result};
+
+/// How deeply expressions and queries may nest. Deeper statements are refused before the stack is in danger: a level
+/// costs some stack frames here and in DataFusion, and both grow the stack as they need.
+pub(super) const NESTING_MAX: usize = 2_000;
+
+/// An expression with its SQL type. The expression's Arrow type is always the one that carries the SQL type.
+#[derive(Debug, Clone)]
+pub(super) struct Bound {
+    /// The expression.
+    pub(super) expr: Expr,
+    /// Its type.
+    pub(super) ty: SqlType,
+    /// The table column it is, unchanged: the table's oid and the attribute number.
+    pub(super) origin: Option<(u32, i16)>,
+}
+
+impl Bound {
+    /// A computed expression.
+    pub(super) fn new(expr: Expr, ty: SqlType) -> Bound {
+        Bound { expr, ty, origin: None }
+    }
+    /// A constant.
+    pub(super) fn constant(value: &Value, ty: SqlType) -> Result<Bound> {
+        Ok(Bound::new(Expr::Literal(scalar_of(value, &ty)?, None), ty))
+    }
+    /// A string literal whose type the context decides.
+    pub(super) fn unknown(text: Option<String>) -> Bound {
+        Bound::new(Expr::Literal(datafusion::common::ScalarValue::Utf8(text), None), SqlType::Unknown)
+    }
+    /// Its value, when it is a constant of a decided type.
+    pub(super) fn literal(&self) -> Result<Option<Value>> {
+        match &self.expr {
+            Expr::Literal(scalar, _) => value_of_scalar(scalar, &self.ty).map(Some),
+            _ => Ok(None),
+        }
+    }
+    /// Whether it is NULL written out.
+    pub(super) fn is_null_literal(&self) -> bool {
+        matches!(&self.expr, Expr::Literal(scalar, _) if scalar.is_null())
+    }
+}
+
+/// Where an expression stands: what its names mean, and what may not be in it.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// The names of this query.
+    pub(super) scope: &'a Scope,
+    /// The query around it.
+    pub(super) outer: Option<&'a Outer<'a>>,
+    /// The clause.
+    pub(super) clause: Clause,
+    /// `WINDOW` definitions.
+    pub(super) windows: &'a [ast::NamedWindowDefinition],
+}
+
+/// A clause of a query, for the rules on aggregates and window functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clause {
+    /// The select list, ORDER BY, DISTINCT ON: anything goes.
+    Select,
+    /// HAVING: aggregates, no window functions.
+    Having,
+    /// WHERE.
+    Where,
+    /// JOIN … ON.
+    JoinOn,
+    /// GROUP BY.
+    GroupBy,
+    /// VALUES.
+    Values,
+    /// LIMIT.
+    Limit,
+    /// OFFSET.
+    Offset,
+    /// Functions in FROM.
+    From,
+    /// An aggregate's arguments.
+    Aggregate,
+    /// An aggregate's FILTER.
+    Filter,
+    /// A window function's arguments, PARTITION BY and ORDER BY.
+    Window,
+}
+
+impl Clause {
+    /// As PostgreSQL names it: `aggregate functions are not allowed in …`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Clause::Select => "SELECT",
+            Clause::Having => "HAVING",
+            Clause::Where => "WHERE",
+            Clause::JoinOn => "JOIN conditions",
+            Clause::GroupBy => "GROUP BY",
+            Clause::Values => "VALUES",
+            Clause::Limit => "LIMIT",
+            Clause::Offset => "OFFSET",
+            Clause::From => "functions in FROM",
+            Clause::Aggregate => "aggregate arguments",
+            Clause::Filter => "FILTER",
+            Clause::Window => "window definitions",
+        }
+    }
+}
+
+/// A query of WITH that later parts may name.
+#[derive(Clone)]
+pub(super) struct CommonTable {
+    /// Its name.
+    pub(super) name: String,
+    /// What it gives.
+    pub(super) source: BoundQuery,
+}
+
+/// A bound query: its plan's output fields stand in the order of `columns`.
+#[derive(Debug, Clone)]
+pub(super) struct BoundQuery {
+    /// The plan.
+    pub(super) plan: LogicalPlan,
+    /// The columns: PostgreSQL's names (which may repeat) over the plan's own unique fields.
+    pub(super) columns: Vec<QueryColumn>,
+}
+
+/// An output column of a bound query.
+#[derive(Debug, Clone)]
+pub(super) struct QueryColumn {
+    /// The name the user sees.
+    pub(super) name: String,
+    /// The plan's field.
+    pub(super) column: Column,
+    /// Its type.
+    pub(super) ty: SqlType,
+    /// The table column it is, unchanged.
+    pub(super) origin: Option<(u32, i16)>,
+}
+
+/// Binds one statement.
+pub(super) struct Binder<'c> {
+    /// What the statement runs in.
+    pub(super) ctx: &'c StatementContext,
+    /// What reading and printing constants depends on.
+    pub(super) settings: Arc<FormatSettings>,
+    /// The types of `$1` …, as far as decided.
+    pub(super) parameters: Vec<Option<SqlType>>,
+    /// WITH queries in sight, the innermost last.
+    pub(super) common_tables: Vec<CommonTable>,
+    /// Where unqualified relations are looked up (a view's own inside it).
+    pub(super) search_path: Vec<String>,
+    /// Nesting of expressions, queries and views.
+    pub(super) depth: usize,
+    names: HashMap<String, usize>,
+}
+
+impl<'c> Binder<'c> {
+    /// For a statement. `parameters`: the types the client gave.
+    pub(super) fn new(ctx: &'c StatementContext, parameters: &[Option<SqlType>]) -> Binder<'c> {
+        Binder {
+            ctx,
+            settings: Arc::new(FormatSettings { time_zone: ctx.settings.time_zone }),
+            parameters: parameters.to_vec(),
+            common_tables: Vec::new(),
+            search_path: ctx.settings.search_path.clone(),
+            depth: 0,
+            names: HashMap::new(),
+        }
+    }
+
+    /// A name that nothing else in the plan has: `wish`, or `wish_2` and so on.
+    pub(super) fn unique_name(&mut self, wish: &str) -> String {
+        let mut candidate = wish.to_string();
+        loop {
+            let uses = self.names.entry(candidate.clone()).or_insert(0);
+            *uses += 1;
+            if *uses == 1 {
+                return candidate;
+            }
+            let next = format!("{wish}_{uses}");
+            if !self.names.contains_key(&next) {
+                candidate = next;
+            }
+        }
+    }
+
+    /// Goes one level deeper with enough stack. Errors: 54001.
+    pub(super) fn deeper<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        if self.depth >= NESTING_MAX {
+            return Err(Error::LimitExceeded {
+                state: Limit::Complexity,
+                message: "stack depth limit exceeded".to_string(),
+                hint: format!("Write the statement with fewer than {NESTING_MAX} levels of nesting."),
+            });
+        }
+        self.depth += 1;
+        let result = stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || work(self));
+        self.depth -= 1;
+        result
+    }
+
+    /// The parameter `$n` as an expression of undecided type, or of the type found before.
+    pub(super) fn parameter(&mut self, id: &str) -> Result<Bound> {
+        let number = id.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
+        let Some(number) = number.filter(|number| (1..=PARAMETERS_MAX).contains(number)) else {
+            return Err(Error::InvalidStatement {
+                state: StatementFault::UndefinedParameter,
+                message: format!("there is no parameter {id}"),
+                hint: None,
+            });
+        };
+        if self.parameters.len() < number {
+            self.parameters.resize(number, None);
+        }
+        let ty = self.parameters[number - 1].clone();
+        let ty = ty.filter(|ty| !matches!(ty, SqlType::Unknown | SqlType::Void));
+        let field = ty.as_ref().map(|ty| Arc::new(ty.field(id, true)));
+        let expr = Expr::Placeholder(datafusion::logical_expr::expr::Placeholder { id: id.to_string(), field });
+        Ok(Bound::new(expr, ty.unwrap_or(SqlType::Unknown)))
+    }
+
+    /// The type of a parameter from now on: `wanted`, unless it was decided before.
+    pub(super) fn decide_parameter(&mut self, id: &str, wanted: &SqlType) -> SqlType {
+        let slot = id
+            .strip_prefix('$')
+            .and_then(|number| number.parse::<usize>().ok())
+            .and_then(|number| self.parameters.get_mut(number.checked_sub(1)?));
+        match slot {
+            Some(Some(decided)) if !matches!(decided, SqlType::Unknown | SqlType::Void) => decided.clone(),
+            Some(slot) => {
+                *slot = Some(wanted.clone());
+                wanted.clone()
+            }
+            None => wanted.clone(),
+        }
+    }
+}
+
+/// PostgreSQL's protocol counts parameters in 16 bits.
+const PARAMETERS_MAX: usize = 65_535;
+/// With less stack than this left, a new segment is taken.
+const STACK_RED_ZONE_BYTES: usize = 256 * 1024;
+/// The size of a new segment.
+const STACK_SEGMENT_BYTES: usize = 2 * 1024 * 1024;
+
+
+/// The parts of a name, folded.
+pub(super) fn name_parts(name: &ast::ObjectName) -> Result<Vec<String>> {
+    name.0
+        .iter()
+        .map(|part| match part.as_ident() {
+            Some(ident) => Ok(fold(ident)),
+            None => Err(Error::FeatureNotSupported { feature: format!("the name {name}"), hint: None }),
+        })
+        .collect()
+}
+
+/// Something PostgreSQL has and Keyspan does not.
+pub(super) fn unsupported(feature: impl Into<String>) -> Error {
+    Error::FeatureNotSupported { feature: feature.into(), hint: None }
+}
+
+/// A statement refused on its structure.
+pub(super) fn fault(state: StatementFault, message: impl Into<String>) -> Error {
+    Error::InvalidStatement { state, message: message.into(), hint: None }
+}

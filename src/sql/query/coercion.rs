@@ -1,0 +1,342 @@
+//! PostgreSQL's type rules for expressions: which types convert into which without a cast, what type several expressions
+//! have in common, and how a bound expression becomes one of another type.
+
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::Placeholder;
+use datafusion::logical_expr::{Cast, Expr, Volatility};
+
+use super::binder::{Binder, Bound};
+use crate::exec::cell::{element_type, scalar_of};
+use crate::exec::functions::{self, cast};
+use crate::types::{NumericSize, SqlType, Value};
+use crate::{Error, Result};
+
+/// The groups of types inside which PostgreSQL prefers one (`pg_type.typcategory`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Category {
+    Boolean,
+    Number,
+    String,
+    DateTime,
+    Interval,
+    Array,
+    Other,
+    Unknown,
+}
+
+pub(super) fn category(ty: &SqlType) -> Category {
+    use SqlType as S;
+    match ty {
+        S::Bool => Category::Boolean,
+        S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) | S::Oid | S::Regclass => Category::Number,
+        S::Text | S::Varchar(_) | S::Char(_) | S::Name => Category::String,
+        S::Date | S::Time | S::Timestamp | S::TimestampTz => Category::DateTime,
+        S::Interval => Category::Interval,
+        S::Array(_) | S::Int2Vector => Category::Array,
+        S::Unknown | S::Void => Category::Unknown,
+        _ => Category::Other,
+    }
+}
+
+/// Whether the type is its category's preferred one.
+pub(super) fn is_preferred(ty: &SqlType) -> bool {
+    use SqlType as S;
+    matches!(ty, S::Bool | S::Float8 | S::Oid | S::Text | S::TimestampTz | S::Interval)
+}
+
+/// The type without its modifiers, as functions and operators see it.
+pub(super) fn base(ty: &SqlType) -> SqlType {
+    match ty {
+        SqlType::Varchar(_) => SqlType::Varchar(None),
+        SqlType::Numeric(_) => SqlType::Numeric(None),
+        SqlType::Char(_) => SqlType::Char(1),
+        other => other.clone(),
+    }
+}
+
+/// Whether both are the same type, whatever their modifiers.
+pub(super) fn same_base(a: &SqlType, b: &SqlType) -> bool {
+    base(a) == base(b)
+}
+
+/// Whether a value converts without a cast being written (`pg_cast.castcontext = 'i'`).
+pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
+    use SqlType as S;
+    if same_base(from, to) || matches!(from, S::Unknown | S::Void) {
+        return true;
+    }
+    match (from, to) {
+        (S::Int2, S::Int4 | S::Int8 | S::Numeric(_) | S::Float4 | S::Float8 | S::Oid | S::Regclass)
+        | (S::Int4, S::Int8 | S::Numeric(_) | S::Float4 | S::Float8 | S::Oid | S::Regclass)
+        | (S::Int8, S::Numeric(_) | S::Float4 | S::Float8 | S::Oid | S::Regclass)
+        | (S::Numeric(_), S::Float4 | S::Float8)
+        | (S::Float4, S::Float8)
+        | (S::Regclass, S::Oid)
+        | (S::Oid, S::Regclass)
+        | (S::Text | S::Varchar(_) | S::Char(_), S::Text | S::Varchar(_) | S::Char(_) | S::Name)
+        | (S::Name, S::Text)
+        | (S::InternalChar, S::Text)
+        | (S::Date, S::Timestamp | S::TimestampTz)
+        | (S::Timestamp, S::TimestampTz)
+        | (S::Time, S::Interval)
+        | (S::Int2Vector, S::Array(_)) => true,
+        (S::Array(a), S::Array(b)) => implicit(a, b),
+        _ => false,
+    }
+}
+
+/// What a conversion is for: it decides which casts are allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CastContext {
+    /// An operand or argument.
+    Implicit,
+    /// CAST or `::`.
+    Explicit,
+}
+
+/// The digits a number type needs as a numeric.
+pub(super) fn numeric_size(ty: &SqlType) -> Option<NumericSize> {
+    match ty {
+        SqlType::Int2 => Some(NumericSize { precision: 5, scale: 0 }),
+        SqlType::Int4 => Some(NumericSize { precision: 10, scale: 0 }),
+        SqlType::Int8 | SqlType::Oid => Some(NumericSize { precision: 19, scale: 0 }),
+        SqlType::Numeric(size) => *size,
+        _ => None,
+    }
+}
+
+/// The numeric type that holds both without rounding; bare numeric when 38 digits do not.
+pub(super) fn common_numeric(a: &SqlType, b: &SqlType) -> SqlType {
+    let (Some(a), Some(b)) = (numeric_size(a), numeric_size(b)) else { return SqlType::Numeric(None) };
+    let scale = a.scale.max(b.scale);
+    let whole = (a.precision - a.scale).max(b.precision - b.scale);
+    if whole + scale > 38 {
+        SqlType::Numeric(None)
+    } else {
+        SqlType::Numeric(Some(NumericSize { precision: whole + scale, scale }))
+    }
+}
+
+/// The number type that arithmetic and comparisons of the two use.
+pub(super) fn promote(a: &SqlType, b: &SqlType) -> Option<SqlType> {
+    use SqlType as S;
+    let rank = |ty: &S| match ty {
+        S::Int2 => Some(0),
+        S::Int4 => Some(1),
+        S::Int8 => Some(2),
+        S::Numeric(_) => Some(3),
+        S::Float4 => Some(4),
+        S::Float8 => Some(5),
+        _ => None,
+    };
+    let (low, high) = (rank(a)?.min(rank(b)?), rank(a)?.max(rank(b)?));
+    Some(match (low, high) {
+        (4, 4) => S::Float4,
+        (_, 4 | 5) => S::Float8,
+        (_, 3) => common_numeric(a, b),
+        (_, 2) => S::Int8,
+        (_, 1) => S::Int4,
+        _ => S::Int2,
+    })
+}
+
+/// The one type of several expressions (CASE, UNION, VALUES, IN, COALESCE …); `None` when they have none. Untyped
+/// literals take part only when all are untyped: then it is text.
+pub(super) fn common_type(types: &[SqlType]) -> Option<SqlType> {
+    let mut known = types.iter().filter(|ty| !matches!(ty, SqlType::Unknown | SqlType::Void));
+    let Some(first) = known.next() else { return Some(SqlType::Text) };
+    let mut common = first.clone();
+    for ty in known {
+        common = join_types(&common, ty)?;
+    }
+    Some(common)
+}
+
+fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
+    use SqlType as S;
+    if a == b {
+        return Some(a.clone());
+    }
+    if let (S::Numeric(_), _) | (_, S::Numeric(_)) = (a, b)
+        && let Some(number) = promote(a, b)
+    {
+        return Some(number);
+    }
+    if same_base(a, b) {
+        return Some(match a {
+            S::Char(n) => match b {
+                S::Char(m) => S::Char(*n.max(m)),
+                _ => S::Text,
+            },
+            other => base(other),
+        });
+    }
+    if let (S::Array(a), S::Array(b)) = (a, b) {
+        return Some(S::Array(Box::new(join_types(a, b)?)));
+    }
+    if category(a) != category(b) {
+        return None;
+    }
+    if !is_preferred(a) && implicit(a, b) {
+        return Some(base(b));
+    }
+    if implicit(b, a) {
+        return Some(base(a));
+    }
+    if implicit(a, b) { Some(base(b)) } else { None }
+}
+
+impl Binder<'_> {
+    /// The type that expressions of a construct (`CASE`, `UNION` …) have in common. Errors: 42804.
+    pub(super) fn common_type_of(&self, construct: &str, bound: &[Bound]) -> Result<SqlType> {
+        let types: Vec<SqlType> = bound.iter().map(|bound| bound.ty.clone()).collect();
+        common_type(&types).ok_or_else(|| {
+            let known: Vec<&SqlType> = types.iter().filter(|ty| **ty != SqlType::Unknown).collect();
+            let other = known.iter().find(|ty| join_types(known[0], ty).is_none()).copied().unwrap_or(known[0]);
+            Error::DatatypeMismatch {
+                message: format!("{construct} types {} and {} cannot be matched", type_name(known[0]), type_name(other)),
+                hint: None,
+            }
+        })
+    }
+
+    /// The expression as one of `target`, where an operand or argument of that type is needed.
+    pub(super) fn coerce(&mut self, bound: Bound, target: &SqlType) -> Result<Bound> {
+        if !implicit(&bound.ty, target) {
+            return Err(Error::DatatypeMismatch {
+                message: format!("cannot convert type {} to {}", type_name(&bound.ty), type_name(target)),
+                hint: None,
+            });
+        }
+        self.convert(bound, target, CastContext::Implicit)
+    }
+
+    /// Converts where the cast is known to exist, or an explicit one was written. Errors: 42846, and those of reading a
+    /// literal.
+    pub(super) fn convert(&mut self, bound: Bound, target: &SqlType, context: CastContext) -> Result<Bound> {
+        if bound.ty == *target {
+            return Ok(bound);
+        }
+        if matches!(bound.ty, SqlType::Unknown | SqlType::Void) {
+            if let Some(converted) = self.convert_unknown(&bound, target)? {
+                return Ok(converted);
+            }
+        } else if context == CastContext::Implicit && same_base(&bound.ty, target) && !sized_numeric(target) {
+            // A modifier alone asks for no conversion of an operand.
+            return Ok(bound);
+        }
+        if !cast::cast_exists(&bound.ty, target) {
+            return Err(Error::CannotCoerce { from: type_name(&bound.ty), to: type_name(target) });
+        }
+        if let Some(value) = bound.literal()? {
+            let value = cast::cast_value(value, &bound.ty, target, &self.settings)?;
+            return Bound::constant(&value, target.clone());
+        }
+        if *target == SqlType::Regclass && bound.ty.is_string() {
+            return Err(Error::FeatureNotSupported { feature: "regclass of an expression".to_string(), hint: None });
+        }
+        let (from_arrow, to_arrow) = (bound.ty.arrow_type(), target.arrow_type());
+        let expr = if cast::is_widening(&bound.ty, target) {
+            if from_arrow == to_arrow { bound.expr } else { Expr::Cast(Cast::new(Box::new(bound.expr), to_arrow)) }
+        } else {
+            let definition = ("cast", cast::CAST, true, Volatility::Immutable);
+            functions::call(definition, vec![(bound.expr, bound.ty)], target.clone(), &self.settings)
+        };
+        Ok(Bound::new(expr, target.clone()))
+    }
+
+    /// An untyped literal, NULL or parameter takes the type.
+    fn convert_unknown(&mut self, bound: &Bound, target: &SqlType) -> Result<Option<Bound>> {
+        match &bound.expr {
+            Expr::Literal(scalar, _) if scalar.is_null() => Ok(Some(Bound::constant(&Value::Null, target.clone())?)),
+            Expr::Literal(ScalarValue::Utf8(Some(text)), _) => {
+                if *target == SqlType::Regclass {
+                    return self.regclass(text).map(Some);
+                }
+                let value = cast::cast_value(Value::Unknown(text.clone()), &SqlType::Unknown, target, &self.settings)?;
+                Ok(Some(Bound::constant(&value, target.clone())?))
+            }
+            Expr::Placeholder(placeholder) => {
+                let ty = self.decide_parameter(&placeholder.id, target);
+                let field = std::sync::Arc::new(ty.field(&placeholder.id, true));
+                let expr = Expr::Placeholder(Placeholder { id: placeholder.id.clone(), field: Some(field) });
+                let decided = Bound::new(expr, ty);
+                if decided.ty == *target {
+                    return Ok(Some(decided));
+                }
+                self.convert(decided, target, CastContext::Explicit).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// `'name'::regclass`: the relation's oid. Errors: 42P01.
+    fn regclass(&mut self, text: &str) -> Result<Bound> {
+        if let Ok(number) = text.parse::<i64>() {
+            return Bound::constant(&Value::Int(number), SqlType::Regclass);
+        }
+        let parts: Vec<String> = text
+            .split('.')
+            .map(|part| match part.strip_prefix('"').and_then(|part| part.strip_suffix('"')) {
+                Some(quoted) => quoted.replace("\"\"", "\""),
+                None => part.trim().to_lowercase(),
+            })
+            .collect();
+        let (schema, name) = match parts.as_slice() {
+            [name] => (None, name.as_str()),
+            [schema, name] => (Some(schema.as_str()), name.as_str()),
+            _ => return Err(Error::UndefinedTable { name: text.to_string(), nearest: None }),
+        };
+        let oid = self.ctx.catalog.relation(schema, name, &self.search_path)?.oid();
+        Bound::constant(&Value::Int(i64::from(oid)), SqlType::Regclass)
+    }
+
+    /// A condition. `place` is `WHERE`, `AND` … for the message. Errors: 42804.
+    pub(super) fn coerce_boolean(&mut self, bound: Bound, place: &str) -> Result<Expr> {
+        if !matches!(bound.ty, SqlType::Bool | SqlType::Unknown | SqlType::Void) {
+            return Err(Error::DatatypeMismatch {
+                message: format!("argument of {place} must be type boolean, not type {}", type_name(&bound.ty)),
+                hint: None,
+            });
+        }
+        Ok(self.convert(bound, &SqlType::Bool, CastContext::Implicit)?.expr)
+    }
+
+    /// The expression with a type of its own: an untyped literal becomes text.
+    pub(super) fn decided(&mut self, bound: Bound) -> Result<Bound> {
+        match bound.ty {
+            SqlType::Unknown | SqlType::Void => self.convert(bound, &SqlType::Text, CastContext::Implicit),
+            _ => Ok(bound),
+        }
+    }
+}
+
+fn sized_numeric(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::Numeric(_) => true,
+        SqlType::Array(item) => sized_numeric(item),
+        _ => false,
+    }
+}
+
+/// A type as messages name it: without modifiers.
+pub(super) fn type_name(ty: &SqlType) -> String {
+    match ty {
+        SqlType::Numeric(_) => "numeric".to_string(),
+        SqlType::Varchar(_) => "character varying".to_string(),
+        SqlType::Char(_) => "character".to_string(),
+        SqlType::Unknown | SqlType::Void => "unknown".to_string(),
+        SqlType::Array(item) => format!("{}[]", type_name(item)),
+        other => other.name(),
+    }
+}
+
+/// A typed NULL of DataFusion.
+pub(super) fn null_of(ty: &SqlType) -> Result<Expr> {
+    Ok(Expr::Literal(scalar_of(&Value::Null, ty)?, None))
+}
+
+/// The item type of an array type, if it is one.
+pub(super) fn item_type(ty: &SqlType) -> Option<SqlType> {
+    matches!(ty, SqlType::Array(_) | SqlType::Int2Vector).then(|| element_type(ty))
+}

@@ -1,0 +1,92 @@
+//! The names PostgreSQL gives to output columns without AS (`FigureColname`).
+
+use sqlparser::ast;
+
+use super::binder::fold;
+use super::type_reference::sql_type;
+use crate::types::SqlType;
+
+/// The name of an expression's output column.
+pub(super) fn column_name(expr: &ast::Expr) -> String {
+    figure(expr).map(|(name, _)| name).unwrap_or_else(|| "?column?".to_string())
+}
+
+/// A name and how strong it is: a cast's own type name gives way to a column's or function's.
+fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
+    use ast::Expr as E;
+    let strong = |name: &str| Some((name.to_string(), 2));
+    match expr {
+        E::Identifier(ident) => Some((fold(ident), 2)),
+        E::CompoundIdentifier(idents) => idents.last().map(|ident| (fold(ident), 2)),
+        E::Nested(inner) => figure(inner),
+        E::Collate { expr, .. } => figure(expr),
+        E::CompoundFieldAccess { root, .. } => figure(root),
+        E::Function(function) => {
+            let name = function.name.0.last().and_then(|part| part.as_ident()).map(fold)?;
+            Some((name, 2))
+        }
+        E::Cast { expr, data_type, .. } => match figure(expr) {
+            Some((name, 2)) => Some((name, 2)),
+            _ => Some((type_column_name(data_type)?, 1)),
+        },
+        E::TypedString(typed) => Some((type_column_name(&typed.data_type)?, 1)),
+        E::Interval(_) => Some(("interval".to_string(), 1)),
+        E::Case { else_result, .. } => match else_result.as_deref().and_then(figure) {
+            Some((name, 2)) => Some((name, 2)),
+            _ => Some(("case".to_string(), 1)),
+        },
+        E::Exists { .. } => strong("exists"),
+        E::Array(_) => strong("array"),
+        E::Subquery(query) => subquery_name(&query.body),
+        E::Extract { .. } => strong("extract"),
+        E::Ceil { .. } => strong("ceil"),
+        E::Floor { .. } => strong("floor"),
+        E::Position { .. } => strong("position"),
+        E::Substring { .. } => strong("substring"),
+        E::Overlay { .. } => strong("overlay"),
+        E::AtTimeZone { .. } => strong("timezone"),
+        E::Trim { trim_where, .. } => strong(match trim_where {
+            Some(ast::TrimWhereField::Leading) => "ltrim",
+            Some(ast::TrimWhereField::Trailing) => "rtrim",
+            _ => "btrim",
+        }),
+        E::Tuple(_) => strong("row"),
+        E::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => Some(("bool".to_string(), 1)),
+        _ => None,
+    }
+}
+
+/// The name a cast gives: the type's name in the catalog, `int4` for integer.
+fn type_column_name(data_type: &ast::DataType) -> Option<String> {
+    Some(match sql_type(data_type).ok()? {
+        SqlType::Bool => "bool".to_string(),
+        SqlType::Int2 => "int2".to_string(),
+        SqlType::Int4 => "int4".to_string(),
+        SqlType::Int8 => "int8".to_string(),
+        SqlType::Float4 => "float4".to_string(),
+        SqlType::Float8 => "float8".to_string(),
+        SqlType::Numeric(_) => "numeric".to_string(),
+        SqlType::Varchar(_) => "varchar".to_string(),
+        SqlType::Char(_) => "bpchar".to_string(),
+        SqlType::InternalChar => "char".to_string(),
+        SqlType::Timestamp => "timestamp".to_string(),
+        SqlType::TimestampTz => "timestamptz".to_string(),
+        SqlType::Time => "time".to_string(),
+        SqlType::Array(item) => SqlType::name(&item),
+        other => other.name(),
+    })
+}
+
+fn subquery_name(body: &ast::SetExpr) -> Option<(String, u8)> {
+    match body {
+        ast::SetExpr::Select(select) => match select.projection.first()? {
+            ast::SelectItem::ExprWithAlias { alias, .. } => Some((fold(alias), 2)),
+            ast::SelectItem::UnnamedExpr(expr) => Some((column_name(expr), 2)),
+            _ => None,
+        },
+        ast::SetExpr::Query(query) => subquery_name(&query.body),
+        ast::SetExpr::SetOperation { left, .. } => subquery_name(left),
+        ast::SetExpr::Values(_) => Some(("column1".to_string(), 2)),
+        _ => None,
+    }
+}

@@ -1,0 +1,62 @@
+//! EXPLAIN of a planned query: its physical plan as a tree of lines, scans with their access class.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use datafusion::physical_plan::{ExecutionPlan, displayable, execute_stream};
+use futures::StreamExt;
+
+use super::{PlannedQuery, parameter};
+use crate::Result;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::table_provider::KeyspanScanExec;
+use crate::exec::{StatementContext, engine};
+
+/// The plan's lines, two blanks a level. `analyze`: runs the query first and adds what each scan read.
+pub(crate) async fn explain_query(ctx: &StatementContext, query: &PlannedQuery, analyze: bool) -> Result<Vec<String>> {
+    let plan = parameter::substitute(query.plan.clone(), ctx, &query.parameters)?;
+    let state = engine::session_state(ctx)?;
+    let physical = engine::physical_plan(&state, &plan).await?;
+    if analyze {
+        let mut batches = execute_stream(Arc::clone(&physical), state.task_ctx()).map_err(from_datafusion)?;
+        while let Some(batch) = batches.next().await {
+            batch.map_err(from_datafusion)?;
+        }
+    }
+    let mut lines = Vec::new();
+    describe(&physical, 0, analyze, &mut lines);
+    Ok(lines)
+}
+
+fn describe(plan: &Arc<dyn ExecutionPlan>, level: usize, analyze: bool, lines: &mut Vec<String>) {
+    let indent = "  ".repeat(level);
+    match plan.downcast_ref::<KeyspanScanExec>() {
+        Some(scan) => describe_scan(scan, &indent, analyze, lines),
+        None => lines.push(format!("{indent}{}", displayable(plan.as_ref()).one_line().to_string().trim_end())),
+    }
+    for child in plan.children() {
+        describe(child, level + 1, analyze, lines);
+    }
+}
+
+fn describe_scan(scan: &KeyspanScanExec, indent: &str, analyze: bool, lines: &mut Vec<String>) {
+    lines.push(format!("{indent}{}", scan.path().title()));
+    for line in scan.path().readable() {
+        lines.push(format!("{indent}  {line}"));
+    }
+    if let Some(limit) = scan.limit() {
+        lines.push(format!("{indent}  Limit: {limit}"));
+    }
+    if analyze {
+        let metrics = scan.metrics_read();
+        let read = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        lines.push(format!(
+            "{indent}  Actual: rows={} rows read={} pages={} gets={} bytes={}",
+            read(&metrics.rows),
+            read(&metrics.rows_read),
+            read(&metrics.pages),
+            read(&metrics.gets),
+            read(&metrics.bytes)
+        ));
+    }
+}

@@ -1,0 +1,462 @@
+//! Calls of functions: which of the functions of a name PostgreSQL would pick for the argument types, and the constructs
+//! that are syntax for a call (`EXTRACT`, `SUBSTRING … FROM`, `AT TIME ZONE` …).
+
+use datafusion::logical_expr::expr::{ScalarFunction, Unnest};
+use datafusion::logical_expr::{Case, Expr, Operator};
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, Clause, Place, fault, name_parts, unsupported};
+use super::coercion::{self, CastContext, Category, base, category, common_type, is_preferred, item_type, type_name};
+use super::operator::binary;
+use super::scope::nearest;
+use crate::error::StatementFault;
+use crate::exec::functions::{self, Body, FunctionDef, Returns, T};
+use crate::exec::pg_catalog;
+use crate::types::{NumericSize, SqlType, Value};
+use crate::{Error, Result};
+
+/// The SQL type of a registration's argument; `None` for the polymorphic ones.
+pub(super) fn sql_type(wanted: T) -> Option<SqlType> {
+    Some(match wanted {
+        T::Bool => SqlType::Bool,
+        T::Int2 => SqlType::Int2,
+        T::Int4 => SqlType::Int4,
+        T::Int8 => SqlType::Int8,
+        T::Float4 => SqlType::Float4,
+        T::Float8 => SqlType::Float8,
+        T::Numeric => SqlType::Numeric(None),
+        T::Text => SqlType::Text,
+        T::Bytea => SqlType::Bytea,
+        T::Date => SqlType::Date,
+        T::Time => SqlType::Time,
+        T::Timestamp => SqlType::Timestamp,
+        T::TimestampTz => SqlType::TimestampTz,
+        T::Interval => SqlType::Interval,
+        T::Uuid => SqlType::Uuid,
+        T::Json => SqlType::Json,
+        T::Jsonb => SqlType::Jsonb,
+        T::Name => SqlType::Name,
+        T::Oid => SqlType::Oid,
+        T::Any | T::AnyElement | T::AnyArray => return None,
+    })
+}
+
+/// Whether an argument is of exactly the registered type.
+pub(super) fn matches_type(wanted: T, ty: &SqlType) -> bool {
+    match sql_type(wanted) {
+        Some(wanted) => base(&wanted) == base(ty),
+        None => match wanted {
+            T::AnyArray => item_type(ty).is_some(),
+            _ => true,
+        },
+    }
+}
+
+/// Whether an argument may stand where the registered type is wanted.
+fn accepts(wanted: T, ty: &SqlType) -> bool {
+    match sql_type(wanted) {
+        Some(wanted) => coercion::implicit(ty, &wanted),
+        None => match wanted {
+            T::AnyArray => item_type(ty).is_some() || matches!(ty, SqlType::Unknown | SqlType::Void),
+            _ => true,
+        },
+    }
+}
+
+/// The registered types of a call with so many arguments.
+fn expanded(row: &FunctionDef, count: usize) -> Option<Vec<T>> {
+    let mut types = row.arguments.to_vec();
+    if row.variadic {
+        let last = *types.last()?;
+        while types.len() < count {
+            types.push(last);
+        }
+    }
+    (types.len() == count).then_some(types)
+}
+
+impl Binder<'_> {
+    /// `name(arguments)` in any of its forms.
+    pub(super) fn function(&mut self, function: &ast::Function, place: Place<'_>) -> Result<Bound> {
+        let mut parts = name_parts(&function.name)?;
+        let name = parts.pop().unwrap_or_default();
+        if let [schema] = parts.as_slice()
+            && !matches!(schema.as_str(), "pg_catalog" | "public" | "keyspan" | "information_schema")
+        {
+            return Err(Error::UndefinedSchema { name: schema.clone() });
+        }
+        if let ast::FunctionArguments::Subquery(query) = &function.args {
+            if name == "array" {
+                return self.array_subquery(query, place);
+            }
+            return Err(unsupported(format!("a subquery as the argument of {name}")));
+        }
+        if let Some(over) = &function.over {
+            return self.window_function(&name, function, over, place);
+        }
+        if super::aggregate::is_aggregate(&name) {
+            return self.aggregate_function(&name, function, place);
+        }
+        if super::window::is_window_only(&name) {
+            return Err(fault(StatementFault::Windowing, format!("window function {name} requires an OVER clause")));
+        }
+        if function.filter.is_some() || !function.within_group.is_empty() {
+            return Err(Error::WrongObjectType { name, expected: "aggregate function", hint: None });
+        }
+        let arguments = self.arguments(&name, &function.args, place)?;
+        self.named_call(&name, arguments, place)
+    }
+
+    /// A call over bound arguments.
+    fn named_call(&mut self, name: &str, arguments: Vec<Bound>, place: Place<'_>) -> Result<Bound> {
+        if arguments.is_empty()
+            && let Some(value) = self.context_value(name)?
+        {
+            return Ok(value);
+        }
+        match name {
+            "coalesce" => self.coalesce(arguments),
+            "nullif" => self.nullif(arguments),
+            "greatest" | "least" => self.extreme(name, arguments),
+            "row" => Err(unsupported("a row value outside a comparison")),
+            "pg_typeof" if arguments.len() == 1 => Bound::constant(&Value::Text(type_name(&arguments[0].ty)), SqlType::Text),
+            _ => {
+                if let [argument] = arguments.as_slice()
+                    && functions::functions_named(name).next().is_none()
+                    && pg_catalog::function(name, std::slice::from_ref(&argument.ty)).is_none()
+                    && let Ok(Some(ty)) = SqlType::from_name(name, &[])
+                {
+                    // A type's name called as a function casts.
+                    let argument = argument.clone();
+                    return self.convert(argument, &ty, CastContext::Explicit);
+                }
+                let bound = self.resolve_function(name, arguments)?;
+                if matches!(bound.expr, Expr::Unnest(_)) && !matches!(place.clause, Clause::Select | Clause::From) {
+                    return Err(Error::FeatureNotSupported {
+                        feature: format!("a set-returning function in {}", place.clause.name()),
+                        hint: Some("Call it in FROM instead.".to_string()),
+                    });
+                }
+                Ok(bound)
+            }
+        }
+    }
+
+    /// Binds the arguments of a call.
+    pub(super) fn arguments(&mut self, name: &str, arguments: &ast::FunctionArguments, place: Place<'_>) -> Result<Vec<Bound>> {
+        let list = match arguments {
+            ast::FunctionArguments::None => return Ok(Vec::new()),
+            ast::FunctionArguments::List(list) => list,
+            ast::FunctionArguments::Subquery(_) => return Err(unsupported(format!("a subquery as the argument of {name}"))),
+        };
+        let mut bound = Vec::with_capacity(list.args.len());
+        for argument in &list.args {
+            match argument {
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => bound.push(self.expression(expr, place)?),
+                ast::FunctionArg::Unnamed(_) => {
+                    return Err(Error::UndefinedFunction { signature: format!("{name}()"), hint: None });
+                }
+                _ => return Err(unsupported("a named argument")),
+            }
+        }
+        Ok(bound)
+    }
+
+    /// Picks the function of this name for the arguments, as PostgreSQL's `func_select_candidate` does, and calls it.
+    pub(super) fn resolve_function(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Bound> {
+        let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
+        let rows: Vec<&'static FunctionDef> = functions::functions_named(name).collect();
+        match pick(&rows, &types) {
+            Some(row) => self.call_function(row, arguments),
+            None => match pg_catalog::function(name, &types) {
+                Some((function, returns)) => {
+                    let arguments = arguments
+                        .into_iter()
+                        .map(|argument| Ok(self.decided(argument)?.expr))
+                        .collect::<Result<Vec<_>>>()?;
+                    Ok(Bound::new(Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments)), returns))
+                }
+                None => Err(no_function(name, &types, rows.is_empty())),
+            },
+        }
+    }
+
+    /// Calls a registration: arguments take its types, the result type is fixed.
+    pub(super) fn call_function(&mut self, row: &FunctionDef, arguments: Vec<Bound>) -> Result<Bound> {
+        let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
+        let wanted =
+            expanded(row, arguments.len()).ok_or_else(|| Error::internal("a function of another number of arguments"))?;
+        let element = self.element_type(row.name, &wanted, &types)?;
+        let mut converted = Vec::with_capacity(arguments.len());
+        for (argument, wanted) in arguments.into_iter().zip(&wanted) {
+            converted.push(match (sql_type(*wanted), wanted) {
+                // A numeric argument keeps its own scale: results take theirs from it.
+                (Some(SqlType::Numeric(None)), _) => match argument.ty {
+                    SqlType::Unknown | SqlType::Void => self.convert(argument, &SqlType::Numeric(None), CastContext::Implicit)?,
+                    _ => self.as_numeric(argument)?,
+                },
+                (Some(ty), _) => self.convert(argument, &ty, CastContext::Implicit)?,
+                (None, T::AnyElement) => self.convert(argument, &element, CastContext::Implicit)?,
+                (None, T::AnyArray) => {
+                    self.convert(argument, &SqlType::Array(Box::new(element.clone())), CastContext::Implicit)?
+                }
+                (None, _) => self.decided(argument)?,
+            });
+        }
+        let types: Vec<SqlType> = converted.iter().map(|argument| argument.ty.clone()).collect();
+        let returns = match row.returns {
+            Returns::Type(T::AnyElement) => element,
+            Returns::Type(T::AnyArray) => SqlType::Array(Box::new(element)),
+            Returns::Type(T::Any) => types.first().cloned().unwrap_or(SqlType::Text),
+            Returns::Type(ty) => sql_type(ty).unwrap_or(SqlType::Text),
+            Returns::ArrayOf(T::AnyElement) => SqlType::Array(Box::new(element)),
+            Returns::ArrayOf(ty) => SqlType::Array(Box::new(sql_type(ty).unwrap_or(SqlType::Text))),
+            Returns::Computed(compute) => {
+                let literals = converted.iter().map(Bound::literal).collect::<Result<Vec<_>>>()?;
+                compute(&types, &literals)
+            }
+        };
+        let arguments = converted.into_iter().map(|argument| (argument.expr, argument.ty)).collect();
+        let definition = (row.name, row.body, row.strict, row.volatility);
+        let call = functions::call(definition, arguments, returns.clone(), &self.settings);
+        if let Body::Rows(_) = row.body {
+            let item = item_type(&returns).unwrap_or(SqlType::Text);
+            return Ok(Bound::new(Expr::Unnest(Unnest::new(call)), item));
+        }
+        Ok(Bound::new(call, returns))
+    }
+
+    /// What `AnyElement` stands for in a call.
+    fn element_type(&self, name: &str, wanted: &[T], types: &[SqlType]) -> Result<SqlType> {
+        let known: Vec<SqlType> = wanted
+            .iter()
+            .zip(types)
+            .filter_map(|(wanted, ty)| match wanted {
+                T::AnyElement => Some(ty.clone()),
+                T::AnyArray => item_type(ty),
+                _ => None,
+            })
+            .collect();
+        common_type(&known).ok_or_else(|| no_function(name, types, false))
+    }
+
+    fn coalesce(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
+        let ty = self.common_type_of("COALESCE", &arguments)?;
+        let mut items =
+            arguments.into_iter().map(|bound| self.convert(bound, &ty, CastContext::Implicit)).collect::<Result<Vec<_>>>()?;
+        let Some(last) = items.pop() else {
+            return Err(Error::Syntax { message: "syntax error at or near \")\"".to_string(), position: 0 });
+        };
+        if items.is_empty() {
+            return Ok(last);
+        }
+        let branches = items
+            .into_iter()
+            .map(|item| (Box::new(Expr::IsNotNull(Box::new(item.expr.clone()))), Box::new(item.expr)))
+            .collect();
+        Ok(Bound::new(Expr::Case(Case::new(None, branches, Some(Box::new(last.expr)))), ty))
+    }
+
+    fn nullif(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
+        let Ok([first, second]) = <[Bound; 2]>::try_from(arguments) else {
+            return Err(Error::UndefinedFunction { signature: "nullif()".to_string(), hint: None });
+        };
+        let first = self.decided_beside(first, &second)?;
+        let equal = self.compare(Operator::Eq, first.clone(), second)?;
+        let null = coercion::null_of(&first.ty)?;
+        let case = Case::new(None, vec![(Box::new(equal.expr), Box::new(null))], Some(Box::new(first.expr)));
+        Ok(Bound::new(Expr::Case(case), first.ty))
+    }
+
+    fn decided_beside(&mut self, bound: Bound, other: &Bound) -> Result<Bound> {
+        match (&bound.ty, &other.ty) {
+            (SqlType::Unknown, SqlType::Unknown) => self.decided(bound),
+            (SqlType::Unknown, ty) => {
+                let ty = ty.clone();
+                self.convert(bound, &ty, CastContext::Implicit)
+            }
+            _ => Ok(bound),
+        }
+    }
+
+    /// GREATEST and LEAST: NULLs do not take part.
+    fn extreme(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Bound> {
+        let ty = self.common_type_of(&name.to_uppercase(), &arguments)?;
+        let items =
+            arguments.into_iter().map(|bound| self.convert(bound, &ty, CastContext::Implicit)).collect::<Result<Vec<_>>>()?;
+        let op = if name == "greatest" { Operator::GtEq } else { Operator::LtEq };
+        let mut items = items.into_iter();
+        let Some(mut best) = items.next() else {
+            return Err(Error::Syntax { message: "syntax error at or near \")\"".to_string(), position: 0 });
+        };
+        for item in items {
+            let wins = self.compare(op, best.clone(), item.clone())?.expr;
+            let keep = binary(wins, Operator::Or, Expr::IsNull(Box::new(item.expr.clone())));
+            let case = Case::new(None, vec![(Box::new(keep), Box::new(best.expr))], Some(Box::new(item.expr)));
+            best = Bound::new(Expr::Case(case), ty.clone());
+        }
+        Ok(best)
+    }
+
+    /// Constructs that are syntax for a call.
+    pub(super) fn function_syntax(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
+        use ast::Expr as E;
+        match expr {
+            E::Extract { field, expr, .. } => {
+                let text = Bound::constant(&Value::Text(field.to_string().to_lowercase()), SqlType::Text)?;
+                let argument = self.expression(expr, place)?;
+                self.resolve_function("extract", vec![text, argument])
+            }
+            E::Ceil { expr: operand, .. } | E::Floor { expr: operand, .. } => {
+                let name = if matches!(expr, E::Ceil { .. }) { "ceil" } else { "floor" };
+                let argument = self.expression(operand, place)?;
+                self.resolve_function(name, vec![argument])
+            }
+            E::Position { expr, r#in } => {
+                let (part, whole) = (self.expression(expr, place)?, self.expression(r#in, place)?);
+                self.resolve_function("position", vec![whole, part])
+            }
+            E::Substring { expr, substring_from, substring_for, .. } => {
+                let mut arguments = vec![self.expression(expr, place)?];
+                match (substring_from, substring_for) {
+                    (Some(from), length) => {
+                        arguments.push(self.expression(from, place)?);
+                        if let Some(length) = length {
+                            arguments.push(self.expression(length, place)?);
+                        }
+                    }
+                    (None, Some(length)) => {
+                        arguments.push(Bound::constant(&Value::Int(1), SqlType::Int4)?);
+                        arguments.push(self.expression(length, place)?);
+                    }
+                    (None, None) => {}
+                }
+                self.resolve_function("substring", arguments)
+            }
+            E::Trim { trim_where, trim_what, expr, trim_characters } => {
+                let name = match trim_where {
+                    Some(ast::TrimWhereField::Leading) => "ltrim",
+                    Some(ast::TrimWhereField::Trailing) => "rtrim",
+                    _ => "btrim",
+                };
+                let mut arguments = vec![self.expression(expr, place)?];
+                if let Some(what) = trim_what {
+                    arguments.push(self.expression(what, place)?);
+                }
+                for characters in trim_characters.iter().flatten() {
+                    arguments.push(self.expression(characters, place)?);
+                }
+                self.resolve_function(name, arguments)
+            }
+            E::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                let mut arguments = Vec::new();
+                for part in [Some(expr), Some(overlay_what), Some(overlay_from), overlay_for.as_ref()].into_iter().flatten() {
+                    arguments.push(self.expression(part, place)?);
+                }
+                self.resolve_function("overlay", arguments)
+            }
+            E::AtTimeZone { timestamp, time_zone } => {
+                let (timestamp, zone) = (self.expression(timestamp, place)?, self.expression(time_zone, place)?);
+                self.resolve_function("timezone", vec![zone, timestamp])
+            }
+            other => Err(unsupported(format!("the expression {other}"))),
+        }
+    }
+
+    /// What a function without arguments gives that the statement's surroundings decide. `None`: it is no such function.
+    pub(super) fn context_value(&mut self, name: &str) -> Result<Option<Bound>> {
+        let text = |text: &str| Bound::constant(&Value::Text(text.to_string()), SqlType::Name).map(Some);
+        match name {
+            "now" | "transaction_timestamp" | "current_timestamp" | "statement_timestamp" => {
+                Ok(Some(Bound::new(super::parameter::transaction_time(), SqlType::TimestampTz)))
+            }
+            "localtimestamp" | "current_date" | "localtime" | "current_time" => {
+                let now = Bound::new(super::parameter::transaction_time(), SqlType::TimestampTz);
+                let ty = match name {
+                    "localtimestamp" => SqlType::Timestamp,
+                    "current_date" => SqlType::Date,
+                    _ => SqlType::Time,
+                };
+                self.convert(now, &ty, CastContext::Explicit).map(Some)
+            }
+            "current_user" | "session_user" | "user" | "current_role" => text(&self.ctx.user),
+            "current_database" | "current_catalog" => text(&self.ctx.database),
+            "current_schema" => match self.search_path.iter().find(|schema| self.ctx.catalog.schemas.contains_key(*schema)) {
+                Some(schema) => text(&schema.clone()),
+                None => Bound::constant(&Value::Null, SqlType::Name).map(Some),
+            },
+            "pg_backend_pid" => Bound::constant(&Value::Int(i64::from(self.ctx.process_id)), SqlType::Int4).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// PostgreSQL's choice among functions of one name: an exact match, else the candidates that the arguments convert to,
+/// narrowed by exact matches, preferred types, and the categories that untyped arguments most likely have.
+fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&'static FunctionDef> {
+    let candidates: Vec<(&'static FunctionDef, Vec<T>)> = rows
+        .iter()
+        .filter_map(|row| expanded(row, types.len()).map(|wanted| (*row, wanted)))
+        .filter(|(_, wanted)| wanted.iter().zip(types).all(|(wanted, ty)| accepts(*wanted, ty)))
+        .collect();
+    let unknown = |ty: &SqlType| matches!(ty, SqlType::Unknown | SqlType::Void);
+    let exact = |wanted: &[T]| {
+        wanted.iter().zip(types).filter(|(wanted, ty)| !unknown(ty) && sql_type(**wanted).is_some() && matches_type(**wanted, ty)).count()
+    };
+    let candidates = best(candidates, |(_, wanted)| exact(wanted));
+    let preferred = |wanted: &[T]| {
+        wanted
+            .iter()
+            .zip(types)
+            .filter(|(wanted, ty)| {
+                !unknown(ty) && sql_type(**wanted).is_some_and(|wanted| base(&wanted) == base(ty) || is_preferred(&wanted))
+            })
+            .count()
+    };
+    let candidates = best(candidates, |(_, wanted)| preferred(wanted));
+    // Untyped arguments: string first, then a preferred type of the one category that all candidates share.
+    let text_like = |wanted: &[T]| {
+        wanted
+            .iter()
+            .zip(types)
+            .filter(|(wanted, ty)| unknown(ty) && sql_type(**wanted).is_some_and(|wanted| category(&wanted) == Category::String))
+            .count()
+    };
+    let candidates = best(candidates, |(_, wanted)| text_like(wanted));
+    let known: Vec<&SqlType> = types.iter().filter(|ty| !unknown(ty)).collect();
+    let alike = |wanted: &[T]| match known.first() {
+        // All known arguments of one type: the untyped ones are assumed to have it too.
+        Some(first) if known.iter().all(|ty| ty == first) => {
+            wanted.iter().zip(types).filter(|(wanted, ty)| unknown(ty) && matches_type(**wanted, first)).count()
+        }
+        _ => 0,
+    };
+    let candidates = best(candidates, |(_, wanted)| alike(wanted));
+    let candidates = best(candidates, |(_, wanted)| {
+        wanted.iter().zip(types).filter(|(wanted, ty)| unknown(ty) && sql_type(**wanted).is_some_and(|ty| is_preferred(&ty))).count()
+    });
+    candidates.first().map(|(row, _)| *row)
+}
+
+fn best<C>(candidates: Vec<C>, score: impl Fn(&C) -> usize) -> Vec<C> {
+    let Some(most) = candidates.iter().map(&score).max() else { return candidates };
+    candidates.into_iter().filter(|candidate| score(candidate) == most).collect()
+}
+
+/// 42883 for a function; the HINT tells whether the name or the types are wrong.
+pub(super) fn no_function(name: &str, types: &[SqlType], unknown_name: bool) -> Error {
+    let types: Vec<String> = types.iter().map(type_name).collect();
+    let near = if unknown_name { nearest(name, functions::function_names().chain(pg_catalog::function_names())) } else { None };
+    Error::UndefinedFunction {
+        signature: format!("{name}({})", types.join(", ")),
+        hint: Some(match near {
+            Some(near) => format!("Perhaps you meant the function {near}()."),
+            None => "No function matches the given name and argument types. You might need to add explicit type casts.".to_string(),
+        }),
+    }
+}
+
+/// The numeric type of 38 digits with this many behind the point.
+pub(super) fn numeric_of_scale(scale: u8) -> SqlType {
+    SqlType::Numeric(Some(NumericSize { precision: 38, scale }))
+}

@@ -1,0 +1,102 @@
+//! Queries by DataFusion: joins, aggregates, expressions, CTEs, windows, subqueries, set operations, VALUES.
+//!
+//! `binder` and its sibling files turn the parser's tree into a logical plan with PostgreSQL's names, types and errors;
+//! DataFusion optimizes and runs it. The binder decides every type itself: DataFusion's own coercions find nothing to do.
+
+mod aggregate;
+mod binder;
+mod coercion;
+mod column_name;
+mod explain;
+mod expression;
+mod from;
+mod function_call;
+mod grouping;
+mod operator;
+mod parameter;
+mod query_body;
+mod scope;
+mod select;
+mod subquery;
+mod type_reference;
+mod window;
+
+use std::panic::AssertUnwindSafe;
+
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::execute_stream;
+use futures::{FutureExt, StreamExt};
+use sqlparser::ast;
+
+use super::BatchStream;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::{OutputColumn, StatementContext, engine};
+use crate::types::SqlType;
+use crate::{Error, Result};
+use binder::Binder;
+pub(crate) use explain::explain_query;
+
+/// A query that is planned (logically) and may be run. It stays right as long as the catalog, `search_path` and
+/// `TimeZone` are those it was planned with.
+#[derive(Debug, Clone)]
+pub struct PlannedQuery {
+    /// The result's columns, with PostgreSQL's names and types.
+    pub columns: Vec<OutputColumn>,
+    /// The types of `$1` …
+    pub parameters: Vec<SqlType>,
+    /// The logical plan, before optimization; placeholders still in it.
+    pub plan: LogicalPlan,
+}
+
+/// Plans a query against the context's catalog. `parameters`: the types the client gave (`None`: to be inferred).
+/// Errors: PostgreSQL's for unknown names, types, misplaced aggregates …
+pub async fn plan_query(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    parameters: &[Option<SqlType>],
+) -> Result<PlannedQuery> {
+    std::panic::catch_unwind(AssertUnwindSafe(|| bind(ctx, query, parameters))).unwrap_or_else(|_| Err(panicked()))
+}
+
+fn bind(ctx: &StatementContext, query: &ast::Query, parameters: &[Option<SqlType>]) -> Result<PlannedQuery> {
+    let mut binder = Binder::new(ctx, parameters);
+    let bound = binder.query(query, None)?;
+    let bound = binder.leaving(bound)?;
+    let columns = bound
+        .columns
+        .into_iter()
+        .map(|column| {
+            let (table_oid, attribute) = column.origin.unwrap_or((0, 0));
+            let ty = match column.ty {
+                SqlType::Unknown | SqlType::Void => SqlType::Text,
+                ty => ty,
+            };
+            OutputColumn { name: column.name, ty, table_oid, attribute }
+        })
+        .collect();
+    let parameters = binder.parameters.into_iter().map(|ty| ty.unwrap_or(SqlType::Text)).collect();
+    Ok(PlannedQuery { columns, parameters, plan: bound.plan })
+}
+
+/// Runs it with the context's parameters, in its transaction. The stream's batches have exactly `columns`' Arrow types.
+/// Rows are computed as they are polled for; dropping the stream stops the work.
+pub async fn run_query(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStream> {
+    AssertUnwindSafe(start(ctx, query)).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
+}
+
+async fn start(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStream> {
+    let plan = parameter::substitute(query.plan.clone(), ctx, &query.parameters)?;
+    let state = engine::session_state(ctx)?;
+    let physical = engine::physical_plan(&state, &plan).await?;
+    let batches = execute_stream(physical, state.task_ctx()).map_err(from_datafusion)?;
+    let batches = AssertUnwindSafe(batches).catch_unwind().map(|batch| match batch {
+        Ok(Ok(batch)) => Ok(batch),
+        Ok(Err(error)) => Err(from_datafusion(error)),
+        Err(_) => Err(panicked()),
+    });
+    Ok(batches.boxed())
+}
+
+fn panicked() -> Error {
+    Error::internal("the query engine failed; the server's log says where")
+}

@@ -1,0 +1,401 @@
+//! Operators: comparisons, arithmetic, concatenation, patterns, dates. Each finds the operands' common type as
+//! PostgreSQL's operator resolution does, or raises `operator does not exist`.
+
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator, Volatility};
+
+use super::binder::{Binder, Bound};
+use super::coercion::{self, CastContext, Category, base, category, item_type, promote, type_name};
+use crate::exec::cell::value_of_scalar;
+use crate::exec::functions::{self, ArithmeticOp, T, arithmetic, arithmetic_result, compare};
+use crate::types::{Numeric, NumericSize, SqlType, Value};
+use crate::{Error, Result};
+
+/// A comparison's operator as SQL writes it.
+pub(super) fn comparison_symbol(op: Operator) -> &'static str {
+    match op {
+        Operator::Eq => "=",
+        Operator::NotEq => "<>",
+        Operator::Lt => "<",
+        Operator::LtEq => "<=",
+        Operator::Gt => ">",
+        Operator::GtEq => ">=",
+        Operator::IsDistinctFrom => "IS DISTINCT FROM",
+        _ => "IS NOT DISTINCT FROM",
+    }
+}
+
+impl Binder<'_> {
+    /// `left op right`, a boolean.
+    pub(super) fn compare(&mut self, op: Operator, left: Bound, right: Bound) -> Result<Bound> {
+        let (left, right) = self.comparable(comparison_symbol(op), left, right)?;
+        Ok(Bound::new(binary(left, op, right), SqlType::Bool))
+    }
+
+    /// Both operands as expressions that Arrow's comparison orders as PostgreSQL orders the originals.
+    pub(super) fn comparable(&mut self, symbol: &str, left: Bound, right: Bound) -> Result<(Expr, Expr)> {
+        let (left, right) = self.unify(symbol, left, right)?;
+        let ty = left.ty.clone();
+        Ok((self.ordered(left, &right.ty)?, self.ordered(right, &ty)?))
+    }
+
+    /// Both operands in the one type in which they compare.
+    fn unify(&mut self, symbol: &str, left: Bound, right: Bound) -> Result<(Bound, Bound)> {
+        use SqlType as S;
+        let unknown = |ty: &S| matches!(ty, S::Unknown | S::Void);
+        match (unknown(&left.ty), unknown(&right.ty)) {
+            (true, true) => return Ok((self.decided(left)?, self.decided(right)?)),
+            (true, false) => {
+                let left = self.unknown_operand(left, &right.ty)?;
+                return Ok((left, right));
+            }
+            (false, true) => {
+                let right = self.unknown_operand(right, &left.ty)?;
+                return Ok((left, right));
+            }
+            (false, false) => {}
+        }
+        if is_timestamp(&left.ty) && is_integer(&right.ty) {
+            let right = self.epoch(right, &left.ty)?;
+            return Ok((left, right));
+        }
+        if is_timestamp(&right.ty) && is_integer(&left.ty) {
+            let left = self.epoch(left, &right.ty)?;
+            return Ok((left, right));
+        }
+        if let Some(number) = promote(&left.ty, &right.ty) {
+            return self.unify_numbers(left, right, &number);
+        }
+        let pair_exists = (category(&left.ty) == category(&right.ty)
+            && !matches!(category(&left.ty), Category::Other | Category::Array))
+            || base(&left.ty) == base(&right.ty);
+        if let (Some(a), Some(b)) = (item_type(&left.ty), item_type(&right.ty)) {
+            if let Some(common) = coercion::common_type(&[a, b]) {
+                let array = S::Array(Box::new(common));
+                return Ok((
+                    self.convert(left, &array, CastContext::Implicit)?,
+                    self.convert(right, &array, CastContext::Implicit)?,
+                ));
+            }
+        } else if pair_exists && left.ty != S::Json {
+            let common = match coercion::common_type(&[left.ty.clone(), right.ty.clone()]) {
+                Some(S::Text | S::Varchar(_) | S::Name) => S::Text,
+                Some(common) => common,
+                None => return Err(no_operator(symbol, &left.ty, &right.ty)),
+            };
+            if matches!(common, S::Char(_)) {
+                return Ok((left, right));
+            }
+            return Ok((
+                self.convert(left, &common, CastContext::Implicit)?,
+                self.convert(right, &common, CastContext::Implicit)?,
+            ));
+        }
+        Err(no_operator(symbol, &left.ty, &right.ty))
+    }
+
+    /// An untyped literal beside an operand of type `other`.
+    fn unknown_operand(&mut self, literal: Bound, other: &SqlType) -> Result<Bound> {
+        match other {
+            SqlType::Json => Err(no_operator("=", other, &SqlType::Unknown)),
+            SqlType::Varchar(_) | SqlType::Name | SqlType::InternalChar => {
+                self.convert(literal, &SqlType::Text, CastContext::Implicit)
+            }
+            SqlType::Numeric(Some(_)) => {
+                let number = self.convert(literal, &SqlType::Numeric(None), CastContext::Implicit)?;
+                match exact_literal(&number, other)? {
+                    Some(exact) => Ok(exact),
+                    None => Ok(number),
+                }
+            }
+            // Padded to the column's width so that it compares as it is stored.
+            SqlType::Char(_) => match literal_text(&literal) {
+                Some(text) => {
+                    let trimmed = text.trim_end_matches(' ').to_string();
+                    let fits = SqlType::Char(1);
+                    let padded = self.convert(Bound::unknown(Some(trimmed.clone())), other, CastContext::Explicit)?;
+                    if literal_text(&padded).is_some_and(|padded| padded.trim_end_matches(' ') == trimmed) {
+                        return Ok(padded);
+                    }
+                    Ok(Bound::new(Bound::unknown(Some(trimmed)).expr, fits))
+                }
+                None => self.convert(literal, other, CastContext::Implicit),
+            },
+            other => self.convert(literal, other, CastContext::Implicit),
+        }
+    }
+
+    /// Two numbers in one type. A constant that the other operand's type holds exactly takes that type, so that the
+    /// column stays bare and can bound a key; otherwise both take the common type.
+    fn unify_numbers(&mut self, left: Bound, right: Bound, common: &SqlType) -> Result<(Bound, Bound)> {
+        if left.ty == right.ty {
+            return Ok((left, right));
+        }
+        if let Some(exact) = exact_literal(&right, &left.ty)? {
+            return Ok((left, exact));
+        }
+        if let Some(exact) = exact_literal(&left, &right.ty)? {
+            return Ok((exact, right));
+        }
+        Ok((
+            self.convert(left, common, CastContext::Implicit)?,
+            self.convert(right, common, CastContext::Implicit)?,
+        ))
+    }
+
+    /// An integer beside a timestamp counts milliseconds since 1970-01-01 UTC.
+    pub(super) fn epoch(&mut self, integer: Bound, ty: &SqlType) -> Result<Bound> {
+        if let Some(Value::Int(milliseconds)) = integer.literal()? {
+            return Bound::constant(&compare::epoch_timestamp(milliseconds, ty)?, ty.clone());
+        }
+        if integer.is_null_literal() {
+            return Bound::constant(&Value::Null, ty.clone());
+        }
+        let definition = ("epoch_ms", compare::EPOCH_MS, true, Volatility::Immutable);
+        let call = functions::call(definition, vec![(integer.expr, integer.ty)], ty.clone(), &self.settings);
+        Ok(Bound::new(call, ty.clone()))
+    }
+
+    /// The operand as Arrow must see it to order it as PostgreSQL does.
+    fn ordered(&mut self, bound: Bound, other: &SqlType) -> Result<Expr> {
+        match &bound.ty {
+            SqlType::Float4 | SqlType::Float8 => match bound.literal()? {
+                Some(Value::Float4(number)) => {
+                    Ok(Bound::constant(&Value::Float4(compare::order_f32(number)), bound.ty)?.expr)
+                }
+                Some(Value::Float8(number)) => {
+                    Ok(Bound::constant(&Value::Float8(compare::order_f64(number)), bound.ty)?.expr)
+                }
+                _ => Ok(self.wrap(compare::FLOAT_ORDER_NAME, compare::FLOAT_ORDER, bound, None)),
+            },
+            // Two columns of different widths; a literal has been padded.
+            SqlType::Char(n) if !matches!(other, SqlType::Char(m) if n == m) => {
+                Ok(self.wrap(compare::TRIM_CHAR_NAME, compare::TRIM_CHAR, bound, None))
+            }
+            SqlType::Interval => {
+                let total = SqlType::Numeric(Some(NumericSize { precision: 38, scale: 0 }));
+                Ok(self.wrap("interval_order", functions::INTERVAL_ORDER, bound, Some(total)))
+            }
+            _ => Ok(bound.expr),
+        }
+    }
+
+    fn wrap(&self, name: &str, body: functions::Body, bound: Bound, returns: Option<SqlType>) -> Expr {
+        let returns = returns.unwrap_or_else(|| bound.ty.clone());
+        let definition = (name, body, true, Volatility::Immutable);
+        functions::call(definition, vec![(bound.expr, bound.ty)], returns, &self.settings)
+    }
+
+    /// `left op right` over numbers, dates and intervals.
+    pub(super) fn arithmetic(&mut self, op: ArithmeticOp, left: Bound, right: Bound) -> Result<Bound> {
+        let (left, right) = self.arithmetic_unknowns(op, left, right)?;
+        if let Some(common) = promote(&left.ty, &right.ty) {
+            return self.number_arithmetic(op, left, right, &common);
+        }
+        if let Some(bound) = self.date_arithmetic(op, left.clone(), right.clone())? {
+            return Ok(bound);
+        }
+        Err(no_operator(op.symbol(), &left.ty, &right.ty))
+    }
+
+    /// An untyped operand takes the other's type, or interval beside a date or time of which `'1 day'` is added.
+    fn arithmetic_unknowns(&mut self, op: ArithmeticOp, left: Bound, right: Bound) -> Result<(Bound, Bound)> {
+        use SqlType as S;
+        let unknown = |ty: &S| matches!(ty, S::Unknown | S::Void);
+        match (unknown(&left.ty), unknown(&right.ty)) {
+            (true, true) => {
+                if left.is_null_literal() || right.is_null_literal() {
+                    // PostgreSQL calls the operator ambiguous; NULL of an integer is what scripts mean.
+                    let left = self.convert(left, &S::Int4, CastContext::Implicit)?;
+                    let right = self.convert(right, &S::Int4, CastContext::Implicit)?;
+                    return Ok((left, right));
+                }
+                Err(Error::UndefinedOperator {
+                    signature: format!("unknown {} unknown", op.symbol()),
+                    ambiguous: true,
+                })
+            }
+            (true, false) => {
+                let target = unknown_partner(op, &right.ty, true);
+                Ok((self.convert(left, &target, CastContext::Implicit)?, right))
+            }
+            (false, true) => {
+                let target = unknown_partner(op, &left.ty, false);
+                let right = self.convert(right, &target, CastContext::Implicit)?;
+                Ok((left, right))
+            }
+            (false, false) => Ok((left, right)),
+        }
+    }
+
+    fn number_arithmetic(&mut self, op: ArithmeticOp, left: Bound, right: Bound, common: &SqlType) -> Result<Bound> {
+        if op == ArithmeticOp::Modulo && matches!(common, SqlType::Float4 | SqlType::Float8) {
+            return Err(no_operator("%", &left.ty, &right.ty));
+        }
+        let (left, right) = if let SqlType::Numeric(_) = common {
+            (self.as_numeric(left)?, self.as_numeric(right)?)
+        } else {
+            (
+                self.convert(left, common, CastContext::Implicit)?,
+                self.convert(right, common, CastContext::Implicit)?,
+            )
+        };
+        let mut returns = arithmetic_result(op, &left.ty, &right.ty);
+        if op == ArithmeticOp::Divide
+            && let (Some(Value::Numeric(a)), Some(Value::Numeric(b))) = (left.literal()?, right.literal()?)
+            && let SqlType::Numeric(Some(_)) = returns
+        {
+            // Both are known: the quotient gets exactly PostgreSQL's digits.
+            returns = SqlType::Numeric(Some(NumericSize { precision: 38, scale: functions::quotient_scale(&a, &b) }));
+        }
+        let definition = (op.symbol(), op.body(), true, Volatility::Immutable);
+        let arguments = vec![(left.expr, left.ty), (right.expr, right.ty)];
+        Ok(Bound::new(functions::call(definition, arguments, returns.clone(), &self.settings), returns))
+    }
+
+    /// A number as the numeric that just holds it.
+    pub(super) fn as_numeric(&mut self, bound: Bound) -> Result<Bound> {
+        match coercion::numeric_size(&bound.ty) {
+            Some(_) if matches!(bound.ty, SqlType::Numeric(_)) => Ok(bound),
+            size => self.convert(bound, &SqlType::Numeric(size), CastContext::Implicit),
+        }
+    }
+
+    /// Operators over dates, times and intervals, looked up as functions named by their symbols.
+    fn date_arithmetic(&mut self, op: ArithmeticOp, left: Bound, right: Bound) -> Result<Option<Bound>> {
+        let exact = |wanted: T, ty: &SqlType| super::function_call::matches_type(wanted, ty);
+        let candidates: Vec<_> = functions::functions_named(op.symbol()).collect();
+        let pick = candidates
+            .iter()
+            .find(|row| exact(row.arguments[0], &left.ty) && exact(row.arguments[1], &right.ty))
+            .or_else(|| {
+                candidates.iter().find(|row| {
+                    let fits = |wanted: T, ty: &SqlType| {
+                        super::function_call::sql_type(wanted).is_some_and(|wanted| coercion::implicit(ty, &wanted))
+                    };
+                    fits(row.arguments[0], &left.ty) && fits(row.arguments[1], &right.ty)
+                })
+            });
+        match pick {
+            Some(row) => self.call_function(row, vec![left, right]).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// `-x`.
+    pub(super) fn negate(&mut self, operand: Bound) -> Result<Bound> {
+        use SqlType as S;
+        let operand = match operand.ty {
+            S::Unknown | S::Void => {
+                let ty = if operand.is_null_literal() { S::Int4 } else { S::Float8 };
+                self.convert(operand, &ty, CastContext::Implicit)?
+            }
+            _ => operand,
+        };
+        match operand.ty {
+            S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) | S::Interval => {}
+            _ => {
+                return Err(Error::UndefinedOperator {
+                    signature: format!("- {}", type_name(&operand.ty)),
+                    ambiguous: false,
+                });
+            }
+        }
+        if let Some(value) = operand.literal()? {
+            let negated = match value {
+                Value::Int(number) => number.checked_neg().map(Value::Int),
+                Value::Float4(number) => Some(Value::Float4(-number)),
+                Value::Float8(number) => Some(Value::Float8(-number)),
+                Value::Numeric(Numeric::Finite { unscaled, scale }) => {
+                    Some(Value::Numeric(Numeric::Finite { unscaled: unscaled.wrapping_neg(), scale }))
+                }
+                Value::Null => Some(Value::Null),
+                _ => None,
+            };
+            if let Some(negated) = negated {
+                return Bound::constant(&negated, operand.ty);
+            }
+        }
+        let definition = ("-", arithmetic::NEGATE, true, Volatility::Immutable);
+        let ty = operand.ty.clone();
+        let call = functions::call(definition, vec![(operand.expr, operand.ty)], ty.clone(), &self.settings);
+        Ok(Bound::new(call, ty))
+    }
+}
+
+/// A constant in another number type, when that type holds it exactly.
+fn exact_literal(constant: &Bound, ty: &SqlType) -> Result<Option<Bound>> {
+    let Expr::Literal(scalar, _) = &constant.expr else { return Ok(None) };
+    let value = value_of_scalar(scalar, &constant.ty)?;
+    let whole = match &value {
+        Value::Null => return Ok(Some(Bound::constant(&Value::Null, ty.clone())?)),
+        Value::Int(number) => Some(Numeric::from_i64(*number)),
+        Value::Numeric(number @ Numeric::Finite { .. }) => Some(*number),
+        _ => None,
+    };
+    let Some(number) = whole else { return Ok(None) };
+    match ty {
+        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => {
+            let (Some(low), Some(high)) = (number.floor(), number.ceil()) else { return Ok(None) };
+            let limit: i128 = match ty {
+                SqlType::Int2 => 1 << 15,
+                SqlType::Int4 => 1 << 31,
+                _ => 1 << 63,
+            };
+            match i64::try_from(low) {
+                Ok(fits) if low == high && (-limit..limit).contains(&low) => {
+                    Ok(Some(Bound::constant(&Value::Int(fits), ty.clone())?))
+                }
+                _ => Ok(None),
+            }
+        }
+        SqlType::Numeric(Some(size)) => match number.rescale(size.scale) {
+            Ok(rescaled) if rescaled == number => match Bound::constant(&Value::Numeric(rescaled), ty.clone()) {
+                Ok(bound) => Ok(Some(bound)),
+                Err(_) => Ok(None),
+            },
+            _ => Ok(None),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// The type an untyped operand of an arithmetic operator takes beside `other`.
+fn unknown_partner(op: ArithmeticOp, other: &SqlType, untyped_is_left: bool) -> SqlType {
+    use SqlType as S;
+    match (op, other) {
+        (ArithmeticOp::Add, S::Timestamp | S::TimestampTz | S::Date | S::Time) => S::Interval,
+        (ArithmeticOp::Subtract, S::Timestamp | S::TimestampTz | S::Time) if !untyped_is_left => S::Interval,
+        (ArithmeticOp::Add | ArithmeticOp::Subtract, S::Interval) if untyped_is_left => S::Interval,
+        (ArithmeticOp::Multiply | ArithmeticOp::Divide, S::Interval) => S::Float8,
+        (_, S::Numeric(_)) => S::Numeric(None),
+        (_, other) => other.clone(),
+    }
+}
+
+fn literal_text(bound: &Bound) -> Option<String> {
+    match &bound.expr {
+        Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn is_timestamp(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Timestamp | SqlType::TimestampTz)
+}
+
+fn is_integer(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8)
+}
+
+/// DataFusion's binary expression.
+pub(super) fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
+    Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
+}
+
+/// 42883 for an operator over these types.
+pub(super) fn no_operator(symbol: &str, left: &SqlType, right: &SqlType) -> Error {
+    Error::UndefinedOperator {
+        signature: format!("{} {symbol} {}", type_name(left), type_name(right)),
+        ambiguous: false,
+    }
+}

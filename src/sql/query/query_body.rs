@@ -1,0 +1,555 @@
+//! Whole queries: WITH, set operations, VALUES, ORDER BY and LIMIT around them.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, Schema};
+use datafusion::catalog::cte_worktable::CteWorkTable;
+use datafusion::common::Column;
+use datafusion::datasource::provider_as_source;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::logical_expr::expr::Sort;
+use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, WindowFrame};
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, BoundQuery, Clause, CommonTable, Place, QueryColumn, fault, fold, unsupported};
+use super::coercion::{CastContext, common_type};
+use super::scope::{Outer, Scope};
+use super::select::{SortKey, ordinal, refuse_unsortable};
+use super::subquery::has_subquery;
+use crate::error::StatementFault;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+impl Binder<'_> {
+    /// Binds a query with everything around its body.
+    pub(super) fn query(&mut self, query: &ast::Query, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
+        self.deeper(|binder| {
+            let outside = binder.common_tables.len();
+            let bound = binder.query_here(query, outer);
+            binder.common_tables.truncate(outside);
+            bound
+        })
+    }
+
+    fn query_here(&mut self, query: &ast::Query, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
+        if !query.pipe_operators.is_empty() {
+            return Err(unsupported("the pipe operator"));
+        }
+        if let Some(with) = &query.with {
+            self.with(with, outer)?;
+        }
+        let order_by: &[ast::OrderByExpr] = match &query.order_by {
+            None => &[],
+            Some(order_by) => match &order_by.kind {
+                ast::OrderByKind::Expressions(items) => items,
+                ast::OrderByKind::All(_) => return Err(unsupported("ORDER BY ALL")),
+            },
+        };
+        let mut bound = match query.body.as_ref() {
+            ast::SetExpr::Select(select) => self.select(select, order_by, outer)?,
+            ast::SetExpr::Query(inner) if order_by.is_empty() => self.query(inner, outer)?,
+            body => {
+                let bound = self.set_expr(body, outer)?;
+                self.sort_outputs(bound, order_by, outer)?
+            }
+        };
+        bound.plan = self.limit(bound.plan, query, outer)?;
+        Ok(bound)
+    }
+
+    /// The query as it leaves the statement: oids that name objects become the names.
+    pub(super) fn leaving(&mut self, bound: BoundQuery) -> Result<BoundQuery> {
+        if bound.columns.iter().all(|column| column.ty.leaving() == column.ty) {
+            return Ok(bound);
+        }
+        let mut outputs = Vec::with_capacity(bound.columns.len());
+        let mut columns = Vec::with_capacity(bound.columns.len());
+        for column in bound.columns {
+            let ty = column.ty.leaving();
+            let expr = Expr::Column(column.column);
+            let name = self.unique_name(&column.name);
+            let expr = if ty == column.ty {
+                expr
+            } else {
+                let kind = Bound::constant(&Value::Text(column.ty.base_name().to_string()), SqlType::Text)?;
+                self.resolve_function("object_name", vec![kind, Bound::new(expr, column.ty)])?.expr
+            };
+            outputs.push(expr.alias(&name));
+            columns.push(QueryColumn { name: column.name, column: Column::new_unqualified(&name), ty, origin: column.origin });
+        }
+        let plan = LogicalPlanBuilder::new(bound.plan).project(outputs).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;
+        Ok(BoundQuery { plan, columns })
+    }
+
+    fn with(&mut self, with: &ast::With, outer: Option<&Outer<'_>>) -> Result<()> {
+        let outside = self.common_tables.len();
+        for cte in &with.cte_tables {
+            let name = fold(&cte.alias.name);
+            if self.common_tables[outside..].iter().any(|other| other.name == name) {
+                let message = format!("WITH query name \"{name}\" specified more than once");
+                return Err(fault(StatementFault::DuplicateAlias, message));
+            }
+            let mut source = if with.recursive && mentions(&cte.query, &name) {
+                self.recursive(&name, cte, outer)?
+            } else {
+                self.query(&cte.query, outer)?
+            };
+            rename(&mut source.columns, &cte.alias, &name)?;
+            self.common_tables.push(CommonTable { name, source });
+        }
+        Ok(())
+    }
+
+    /// `WITH RECURSIVE name AS (start UNION [ALL] step)`.
+    fn recursive(&mut self, name: &str, cte: &ast::Cte, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
+        let wrong = || {
+            let message = format!(
+                "recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] recursive-term"
+            );
+            fault(StatementFault::InvalidRecursion, message)
+        };
+        let ast::SetExpr::SetOperation { left, op: ast::SetOperator::Union, set_quantifier, right } = cte.query.body.as_ref()
+        else {
+            return Err(wrong());
+        };
+        if cte.query.with.is_some() {
+            return Err(unsupported("WITH inside a recursive query"));
+        }
+        if set_mentions(left, name) {
+            return Err(wrong());
+        }
+        let mut start = self.set_expr(left, outer)?;
+        for column in &mut start.columns {
+            if matches!(column.ty, SqlType::Unknown | SqlType::Void) {
+                column.ty = SqlType::Text;
+            }
+        }
+        rename(&mut start.columns, &cte.alias, name)?;
+        let internal = self.unique_name(name);
+        let fields: Vec<Field> =
+            start.columns.iter().map(|column| Field::new(&column.column.name, column.ty.arrow_type(), true)).collect();
+        let work_table = CteWorkTable::new(&internal, Arc::new(Schema::new(fields)));
+        let scan = LogicalPlanBuilder::scan(
+            datafusion::common::TableReference::bare(internal.clone()),
+            provider_as_source(Arc::new(work_table)),
+            None,
+        )
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(from_datafusion)?;
+        let reference = datafusion::common::TableReference::bare(internal.clone());
+        let columns = start
+            .columns
+            .iter()
+            .map(|column| QueryColumn {
+                column: Column::new(Some(reference.clone()), &column.column.name),
+                origin: None,
+                ..column.clone()
+            })
+            .collect();
+        let outside = self.common_tables.len();
+        self.common_tables.push(CommonTable { name: name.to_string(), source: BoundQuery { plan: scan, columns } });
+        let step = self.set_expr(right, outer);
+        self.common_tables.truncate(outside);
+        let step = step?;
+        if step.columns.len() != start.columns.len() {
+            return Err(fault(StatementFault::Syntax, "each UNION query must have the same number of columns"));
+        }
+        for (index, (a, b)) in start.columns.iter().zip(&step.columns).enumerate() {
+            if !super::coercion::implicit(&b.ty, &a.ty) {
+                return Err(Error::DatatypeMismatch {
+                    message: format!(
+                        "recursive query \"{name}\" column {} has type {} in non-recursive term but type {} overall",
+                        index + 1,
+                        super::coercion::type_name(&a.ty),
+                        super::coercion::type_name(&b.ty)
+                    ),
+                    hint: Some("Cast the output of the non-recursive term to the correct type.".to_string()),
+                });
+            }
+        }
+        let types: Vec<SqlType> = start.columns.iter().map(|column| column.ty.clone()).collect();
+        let names: Vec<String> = start.columns.iter().map(|column| column.column.name.clone()).collect();
+        let step = self.conform(step, &types, &names)?;
+        let distinct = !matches!(set_quantifier, ast::SetQuantifier::All);
+        let plan = LogicalPlanBuilder::new(start.plan)
+            .to_recursive_query(internal, step, distinct)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
+        Ok(BoundQuery { plan, columns: start.columns })
+    }
+
+    /// The body of a query without ORDER BY and LIMIT.
+    pub(super) fn set_expr(&mut self, body: &ast::SetExpr, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
+        match body {
+            ast::SetExpr::Select(select) => self.select(select, &[], outer),
+            ast::SetExpr::Query(query) => self.query(query, outer),
+            ast::SetExpr::Values(values) => self.values(values, outer),
+            ast::SetExpr::SetOperation { left, op, set_quantifier, right } => {
+                self.deeper(|binder| binder.set_operation(left, *op, *set_quantifier, right, outer))
+            }
+            ast::SetExpr::Table(table) => {
+                let name = table.table_name.clone().unwrap_or_default();
+                let mut parts = vec![ast::Ident::new(name)];
+                if let Some(schema) = &table.schema_name {
+                    parts.insert(0, ast::Ident::new(schema.clone()));
+                }
+                let factor = ast::TableFactor::Table {
+                    name: ast::ObjectName::from(parts),
+                    alias: None,
+                    args: None,
+                    with_hints: Vec::new(),
+                    version: None,
+                    with_ordinality: false,
+                    partitions: Vec::new(),
+                    json_path: None,
+                    sample: None,
+                    index_hints: Vec::new(),
+                };
+                let (plan, scope) = self.from(&[ast::TableWithJoins { relation: factor, joins: Vec::new() }], outer)?;
+                let columns = scope
+                    .visible
+                    .into_iter()
+                    .map(|column| match column.bound.expr {
+                        Expr::Column(inner) => {
+                            Ok(QueryColumn { name: column.name, column: inner, ty: column.bound.ty, origin: column.bound.origin })
+                        }
+                        _ => Err(Error::internal("a table's column that is none")),
+                    })
+                    .collect::<Result<Vec<_>>>()?;
+                Ok(BoundQuery { plan, columns })
+            }
+            _ => Err(unsupported("a write inside a query")),
+        }
+    }
+
+    fn set_operation(
+        &mut self,
+        left: &ast::SetExpr,
+        op: ast::SetOperator,
+        quantifier: ast::SetQuantifier,
+        right: &ast::SetExpr,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<BoundQuery> {
+        let word = match op {
+            ast::SetOperator::Union => "UNION",
+            ast::SetOperator::Intersect => "INTERSECT",
+            _ => "EXCEPT",
+        };
+        let all = matches!(quantifier, ast::SetQuantifier::All);
+        let (left, right) = (self.set_expr(left, outer)?, self.set_expr(right, outer)?);
+        if left.columns.len() != right.columns.len() {
+            let message = format!("each {word} query must have the same number of columns");
+            return Err(fault(StatementFault::Syntax, message));
+        }
+        let mut types = Vec::with_capacity(left.columns.len());
+        for (a, b) in left.columns.iter().zip(&right.columns) {
+            types.push(common_type(&[a.ty.clone(), b.ty.clone()]).ok_or_else(|| Error::DatatypeMismatch {
+                message: format!(
+                    "{word} types {} and {} cannot be matched",
+                    super::coercion::type_name(&a.ty),
+                    super::coercion::type_name(&b.ty)
+                ),
+                hint: None,
+            })?);
+        }
+        let shown: Vec<String> = left.columns.iter().map(|column| column.name.clone()).collect();
+        let names: Vec<String> = shown.iter().map(|name| self.unique_name(name)).collect();
+        let left = self.conform(left, &types, &names)?;
+        let right = self.conform(right, &types, &names)?;
+        let plan = match (op, all) {
+            (ast::SetOperator::Union, true) => LogicalPlanBuilder::new(left).union(right).and_then(LogicalPlanBuilder::build),
+            (ast::SetOperator::Union, false) => {
+                LogicalPlanBuilder::new(left).union_distinct(right).and_then(LogicalPlanBuilder::build)
+            }
+            (ast::SetOperator::Intersect, false) => LogicalPlanBuilder::intersect(left, right, false),
+            (ast::SetOperator::Except | ast::SetOperator::Minus, false) => LogicalPlanBuilder::except(left, right, false),
+            (_, true) => self.bag_operation(left, right, op, &names),
+        };
+        let plan = plan.map_err(from_datafusion)?;
+        let columns = shown
+            .into_iter()
+            .zip(types)
+            .enumerate()
+            .map(|(index, (name, ty))| {
+                let column = Column::from(plan.schema().qualified_field(index));
+                QueryColumn { name, column, ty, origin: None }
+            })
+            .collect();
+        Ok(BoundQuery { plan, columns })
+    }
+
+    /// INTERSECT ALL and EXCEPT ALL: the n-th copy of a row on one side meets the n-th copy on the other.
+    fn bag_operation(
+        &mut self,
+        left: LogicalPlan,
+        right: LogicalPlan,
+        op: ast::SetOperator,
+        names: &[String],
+    ) -> datafusion::error::Result<LogicalPlan> {
+        let copy = self.unique_name("?copy");
+        let numbered = |plan: LogicalPlan| -> datafusion::error::Result<LogicalPlan> {
+            let columns: Vec<Expr> = names.iter().map(|name| Expr::Column(Column::new_unqualified(name))).collect();
+            let number = datafusion::functions_window::expr_fn::row_number()
+                .partition_by(columns.clone())
+                .window_frame(WindowFrame::new(None))
+                .build()?;
+            let mut outputs = columns;
+            outputs.push(Expr::Column(Column::from_name(number.schema_name().to_string())).alias(&copy));
+            LogicalPlanBuilder::new(plan).window(vec![number])?.project(outputs)?.build()
+        };
+        let (left, right) = (numbered(left)?, numbered(right)?);
+        let plan = match op {
+            ast::SetOperator::Intersect => LogicalPlanBuilder::intersect(left, right, false)?,
+            _ => LogicalPlanBuilder::except(left, right, false)?,
+        };
+        let kept: Vec<Expr> =
+            (0..names.len()).map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index)))).collect();
+        LogicalPlanBuilder::new(plan).project(kept)?.build()
+    }
+
+    /// The query's plan with its columns of these types under these names.
+    fn conform(&mut self, bound: BoundQuery, types: &[SqlType], names: &[String]) -> Result<LogicalPlan> {
+        let mut outputs = Vec::with_capacity(types.len());
+        for ((column, ty), name) in bound.columns.into_iter().zip(types).zip(names) {
+            let from = match column.ty {
+                SqlType::Unknown | SqlType::Void => SqlType::Text,
+                ty => ty,
+            };
+            let expr = Bound::new(Expr::Column(column.column), from);
+            outputs.push(self.convert(expr, ty, CastContext::Explicit)?.expr.alias(name));
+        }
+        LogicalPlanBuilder::new(bound.plan).project(outputs).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)
+    }
+
+    /// VALUES: each column of the rows' common type.
+    fn values(&mut self, values: &ast::Values, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
+        let nothing = Scope::default();
+        let place = Place { scope: &nothing, outer, clause: Clause::Values, windows: &[] };
+        let mut rows: Vec<Vec<Bound>> = Vec::with_capacity(values.rows.len());
+        for row in &values.rows {
+            let bound = row.content.iter().map(|expr| self.expression(expr, place)).collect::<Result<Vec<_>>>()?;
+            if rows.first().is_some_and(|first| first.len() != bound.len()) {
+                return Err(fault(StatementFault::Syntax, "VALUES lists must all be the same length"));
+            }
+            rows.push(bound);
+        }
+        let width = rows.first().map_or(0, Vec::len);
+        let mut types = Vec::with_capacity(width);
+        for index in 0..width {
+            let column: Vec<Bound> = rows.iter().map(|row| row[index].clone()).collect();
+            types.push(self.common_type_of("VALUES", &column)?);
+        }
+        let names: Vec<String> = (1..=width).map(|index| self.unique_name(&format!("column{index}"))).collect();
+        let mut exprs = Vec::with_capacity(rows.len());
+        for row in rows {
+            let row = row
+                .into_iter()
+                .zip(&types)
+                .map(|(bound, ty)| Ok(self.convert(bound, ty, CastContext::Implicit)?.expr))
+                .collect::<Result<Vec<_>>>()?;
+            exprs.push(row);
+        }
+        let plan = self.value_rows(exprs, &names)?;
+        let columns = names
+            .iter()
+            .zip(types)
+            .enumerate()
+            .map(|(index, (_, ty))| QueryColumn {
+                name: format!("column{}", index + 1),
+                column: Column::from(plan.schema().qualified_field(index)),
+                ty,
+                origin: None,
+            })
+            .collect();
+        Ok(BoundQuery { plan, columns })
+    }
+
+    /// Rows of constants are one node; rows that need a plan (subqueries, sets, outer columns) are a union of selects.
+    fn value_rows(&mut self, rows: Vec<Vec<Expr>>, names: &[String]) -> Result<LogicalPlan> {
+        let needs_plan = |expr: &Expr| {
+            has_subquery(expr)
+                || expr.exists(|expr| Ok(matches!(expr, Expr::OuterReferenceColumn(..) | Expr::Unnest(_)))).unwrap_or(true)
+        };
+        if !rows.iter().flatten().any(needs_plan) {
+            let plan = LogicalPlanBuilder::values(rows).map_err(from_datafusion)?;
+            let outputs: Vec<Expr> = names
+                .iter()
+                .enumerate()
+                .map(|(index, name)| Expr::Column(Column::from(plan.schema().qualified_field(index))).alias(name))
+                .collect();
+            return plan.project(outputs).and_then(LogicalPlanBuilder::build).map_err(from_datafusion);
+        }
+        let mut union: Option<LogicalPlan> = None;
+        for row in rows {
+            let one = LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?;
+            let (one, row) = self.lower(one, row, false)?;
+            let outputs: Vec<Expr> = row.into_iter().zip(names).map(|(expr, name)| expr.alias(name)).collect();
+            let one =
+                LogicalPlanBuilder::new(one).project(outputs).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;
+            union = Some(match union {
+                None => one,
+                Some(before) => {
+                    LogicalPlanBuilder::new(before).union(one).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?
+                }
+            });
+        }
+        union.ok_or_else(|| unsupported("VALUES without rows"))
+    }
+
+    /// ORDER BY over the outputs of a set operation or VALUES: names and positions only.
+    fn sort_outputs(&mut self, bound: BoundQuery, order_by: &[ast::OrderByExpr], _outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
+        if order_by.is_empty() {
+            return Ok(bound);
+        }
+        let mut sorts = Vec::with_capacity(order_by.len());
+        for item in order_by {
+            let output = match (&item.expr, ordinal(&item.expr)) {
+                (_, Some(position)) => {
+                    position.checked_sub(1).filter(|index| *index < bound.columns.len()).ok_or_else(|| {
+                        let message = format!("ORDER BY position {position} is not in select list");
+                        fault(StatementFault::InvalidColumnReference, message)
+                    })?
+                }
+                (ast::Expr::Identifier(ident), None) => {
+                    let name = fold(ident);
+                    bound.columns.iter().position(|column| column.name == name).ok_or_else(|| Error::UndefinedColumn {
+                        name: format!("\"{name}\""),
+                        hint: None,
+                        position: 0,
+                    })?
+                }
+                _ => {
+                    return Err(Error::InvalidStatement {
+                        state: StatementFault::InvalidColumnReference,
+                        message: "invalid UNION/INTERSECT/EXCEPT ORDER BY clause".to_string(),
+                        hint: Some(
+                            "Add the expression/function to every SELECT, or move the UNION into a FROM clause.".to_string(),
+                        ),
+                    });
+                }
+            };
+            let key = SortKey::new(output, &item.options);
+            refuse_unsortable(&bound.columns[output].ty)?;
+            let column = Expr::Column(bound.columns[output].column.clone());
+            sorts.push(Sort::new(column, key.ascending, key.nulls_first));
+        }
+        let plan =
+            LogicalPlanBuilder::new(bound.plan).sort(sorts).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;
+        Ok(BoundQuery { plan, ..bound })
+    }
+
+    fn limit(&mut self, plan: LogicalPlan, query: &ast::Query, outer: Option<&Outer<'_>>) -> Result<LogicalPlan> {
+        let (mut limit, mut offset) = (None, None);
+        match &query.limit_clause {
+            None => {}
+            Some(ast::LimitClause::LimitOffset { limit: rows, offset: skip, limit_by }) => {
+                if !limit_by.is_empty() {
+                    return Err(unsupported("LIMIT BY"));
+                }
+                limit = rows.as_ref();
+                offset = skip.as_ref().map(|skip| &skip.value);
+            }
+            Some(ast::LimitClause::OffsetCommaLimit { offset: skip, limit: rows }) => {
+                limit = Some(rows);
+                offset = Some(skip);
+            }
+        }
+        if let Some(fetch) = &query.fetch {
+            if fetch.with_ties || fetch.percent {
+                return Err(unsupported("FETCH FIRST WITH TIES or PERCENT"));
+            }
+            match &fetch.quantity {
+                Some(quantity) => limit = Some(quantity),
+                None => {
+                    let skip = self.row_count(offset, Clause::Offset, outer)?;
+                    return LogicalPlanBuilder::new(plan)
+                        .limit_by_expr(skip, Some(datafusion::logical_expr::lit(1_i64)))
+                        .and_then(LogicalPlanBuilder::build)
+                        .map_err(from_datafusion);
+                }
+            }
+        }
+        let (fetch, skip) = (self.row_count(limit, Clause::Limit, outer)?, self.row_count(offset, Clause::Offset, outer)?);
+        if fetch.is_none() && skip.is_none() {
+            return Ok(plan);
+        }
+        LogicalPlanBuilder::new(plan).limit_by_expr(skip, fetch).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)
+    }
+
+    /// LIMIT's or OFFSET's count: a constant or parameter; NULL counts as absent.
+    fn row_count(&mut self, expr: Option<&ast::Expr>, clause: Clause, outer: Option<&Outer<'_>>) -> Result<Option<Expr>> {
+        let Some(expr) = expr else { return Ok(None) };
+        let nothing = Scope::default();
+        let place = Place { scope: &nothing, outer, clause, windows: &[] };
+        let bound = self.expression(expr, place)?;
+        let bound = match &bound.ty {
+            SqlType::Numeric(_) | SqlType::Float4 | SqlType::Float8 => self.convert(bound, &SqlType::Int8, CastContext::Explicit)?,
+            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Unknown | SqlType::Void => {
+                self.convert(bound, &SqlType::Int8, CastContext::Implicit)?
+            }
+            other => {
+                return Err(Error::DatatypeMismatch {
+                    message: format!(
+                        "argument of {} must be type bigint, not type {}",
+                        clause.name(),
+                        super::coercion::type_name(other)
+                    ),
+                    hint: None,
+                });
+            }
+        };
+        let constant = match crate::exec::functions::evaluate_constant(&bound.expr)? {
+            Some(scalar) => Bound::new(Expr::Literal(scalar, None), SqlType::Int8),
+            None => bound,
+        };
+        match constant.literal()? {
+            Some(Value::Null) => Ok(None),
+            Some(Value::Int(number)) if number < 0 => Err(Error::DataException {
+                state: if clause == Clause::Limit { "2201W" } else { "2201X" },
+                message: format!("{} must not be negative", clause.name()),
+            }),
+            Some(_) => Ok(Some(constant.expr)),
+            None if matches!(constant.expr, Expr::Placeholder(_)) => Ok(Some(constant.expr)),
+            None => Err(unsupported(format!("{} that is no constant", clause.name()))),
+        }
+    }
+}
+
+/// `AS name(a, b)` on a WITH query.
+fn rename(columns: &mut [QueryColumn], alias: &ast::TableAlias, name: &str) -> Result<()> {
+    if alias.columns.len() > columns.len() {
+        let message = format!(
+            "WITH query \"{name}\" has {} columns available but {} columns specified",
+            columns.len(),
+            alias.columns.len()
+        );
+        return Err(fault(StatementFault::InvalidColumnReference, message));
+    }
+    for (column, renamed) in columns.iter_mut().zip(&alias.columns) {
+        column.name = fold(&renamed.name);
+    }
+    Ok(())
+}
+
+fn mentions(query: &ast::Query, name: &str) -> bool {
+    use std::ops::ControlFlow;
+    let found = ast::visit_relations(query, |relation| {
+        match relation.0.as_slice() {
+            [part] if part.as_ident().is_some_and(|ident| fold(ident) == name) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    });
+    found.is_break()
+}
+
+fn set_mentions(body: &ast::SetExpr, name: &str) -> bool {
+    use std::ops::ControlFlow;
+    let found = ast::visit_relations(body, |relation| {
+        match relation.0.as_slice() {
+            [part] if part.as_ident().is_some_and(|ident| fold(ident) == name) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    });
+    found.is_break()
+}

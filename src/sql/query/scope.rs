@@ -1,0 +1,203 @@
+//! What names mean inside a SELECT: the relations of its FROM, and those of the queries around it.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use arrow::datatypes::Field;
+use datafusion::common::Column;
+use datafusion::logical_expr::Expr;
+
+use super::binder::Bound;
+use crate::error::StatementFault;
+use crate::{Error, Result};
+
+/// A named column of a relation or of a join.
+#[derive(Debug, Clone)]
+pub(super) struct ScopeColumn {
+    /// The name the user sees.
+    pub(super) name: String,
+    /// What it stands for.
+    pub(super) bound: Bound,
+}
+
+/// A relation of FROM.
+#[derive(Debug, Clone)]
+pub(super) struct ScopeRelation {
+    /// Its alias or name.
+    pub(super) name: String,
+    /// Its schema, when it was not given an alias.
+    pub(super) schema: Option<String>,
+    /// Its columns.
+    pub(super) columns: Vec<ScopeColumn>,
+    /// Columns that `*` leaves out.
+    pub(super) hidden: Vec<ScopeColumn>,
+    /// Columns (positions) that the primary key pins: grouping by them groups by the row.
+    pub(super) key: Vec<usize>,
+}
+
+/// The FROM of one SELECT.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scope {
+    /// What `*` expands to, and where unqualified names are looked up.
+    pub(super) visible: Vec<ScopeColumn>,
+    /// Where qualified names are looked up.
+    pub(super) relations: Vec<ScopeRelation>,
+}
+
+/// The query around a subquery.
+pub(super) struct Outer<'a> {
+    /// Its names.
+    pub(super) scope: &'a Scope,
+    /// The query around that one.
+    pub(super) parent: Option<&'a Outer<'a>>,
+    /// The columns of `scope` that the subquery uses.
+    pub(super) captured: RefCell<Vec<Column>>,
+    /// Whether the subquery uses columns from further out as well.
+    pub(super) reaches_out: RefCell<bool>,
+}
+
+impl<'a> Outer<'a> {
+    /// The surroundings of a subquery that stands where `scope` is visible.
+    pub(super) fn new(scope: &'a Scope, parent: Option<&'a Outer<'a>>) -> Outer<'a> {
+        Outer { scope, parent, captured: RefCell::default(), reaches_out: RefCell::new(false) }
+    }
+}
+
+impl Scope {
+    /// An unqualified name. `None`: unknown here. Errors: 42702.
+    pub(super) fn get_column(&self, name: &str) -> Result<Option<&Bound>> {
+        let mut found = self.visible.iter().filter(|column| column.name == name);
+        let Some(first) = found.next() else { return self.get_hidden(name) };
+        if found.next().is_some() {
+            return Err(Error::AmbiguousColumn { name: name.to_string() });
+        }
+        Ok(Some(&first.bound))
+    }
+
+    /// A column that `*` leaves out (`tableoid`).
+    fn get_hidden(&self, name: &str) -> Result<Option<&Bound>> {
+        let mut found = self.relations.iter().flat_map(|relation| &relation.hidden).filter(|column| column.name == name);
+        match (found.next(), found.next()) {
+            (Some(_), Some(_)) => Err(Error::AmbiguousColumn { name: name.to_string() }),
+            (first, _) => Ok(first.map(|column| &column.bound)),
+        }
+    }
+
+    /// The relation of this name. Errors: 42P09-like ambiguity as 42712.
+    pub(super) fn get_relation(&self, schema: Option<&str>, name: &str) -> Option<&ScopeRelation> {
+        self.relations.iter().find(|relation| {
+            relation.name == name && (schema.is_none() || relation.schema.as_deref() == schema)
+        })
+    }
+
+    /// A qualified name. `None`: no such relation here. Errors: 42703.
+    pub(super) fn get_qualified(&self, schema: Option<&str>, relation: &str, name: &str) -> Result<Option<&Bound>> {
+        let Some(relation) = self.get_relation(schema, relation) else { return Ok(None) };
+        let mut found = relation.columns.iter().chain(&relation.hidden).filter(|column| column.name == name);
+        match (found.next(), found.next()) {
+            (Some(column), None) => Ok(Some(&column.bound)),
+            (Some(_), Some(_)) => Err(Error::AmbiguousColumn { name: name.to_string() }),
+            (None, _) => Err(Error::UndefinedColumn {
+                name: format!("{}.{name}", relation.name),
+                hint: nearest(name, relation.columns.iter().map(|column| column.name.as_str()))
+                    .map(|near| format!("Perhaps you meant to reference the column \"{}.{near}\".", relation.name)),
+                position: 0,
+            }),
+        }
+    }
+
+    /// The HINT for an unknown unqualified name.
+    pub(super) fn hint_for(&self, name: &str, quoted: bool) -> Option<String> {
+        let mut best: Option<(usize, String)> = None;
+        for relation in &self.relations {
+            for column in &relation.columns {
+                let distance = edit_distance(name, &column.name);
+                if distance <= name.chars().count().max(3) / 3 + 1
+                    && best.as_ref().is_none_or(|(smallest, _)| distance < *smallest)
+                {
+                    best = Some((distance, format!("{}.{}", relation.name, column.name)));
+                }
+            }
+        }
+        match best {
+            Some((distance, near)) if !quoted || distance <= 1 => {
+                Some(format!("Perhaps you meant to reference the column \"{near}\"."))
+            }
+            _ if quoted => Some(format!("Strings take single quotes: '{name}'. Double quotes name columns and tables.")),
+            _ => None,
+        }
+    }
+
+    /// Adds the names of a joined FROM item. Errors: 42712 when a name is there already.
+    pub(super) fn add_relations(&mut self, relations: Vec<ScopeRelation>) -> Result<()> {
+        for relation in &relations {
+            let clash = self.relations.iter().any(|other| {
+                other.name == relation.name && (other.schema.is_none() || other.schema == relation.schema || relation.schema.is_none())
+            });
+            if clash && !relation.name.is_empty() {
+                return Err(Error::InvalidStatement {
+                    state: StatementFault::DuplicateAlias,
+                    message: format!("table name \"{}\" specified more than once", relation.name),
+                    hint: None,
+                });
+            }
+        }
+        self.relations.extend(relations);
+        Ok(())
+    }
+}
+
+/// A column of a query further out, as seen from inside; noted in every query it passes through.
+pub(super) fn capture(outer: &Outer<'_>, levels: usize, bound: &Bound) -> Bound {
+    let mut at = outer;
+    for _ in 0..levels {
+        *at.reaches_out.borrow_mut() = true;
+        match at.parent {
+            Some(parent) => at = parent,
+            None => break,
+        }
+    }
+    if let Expr::Column(column) = &bound.expr {
+        let mut captured = at.captured.borrow_mut();
+        if !captured.contains(column) {
+            captured.push(column.clone());
+        }
+    }
+    outer_reference(bound)
+}
+
+/// The bound expression with every column of it as an outer reference.
+fn outer_reference(bound: &Bound) -> Bound {
+    match &bound.expr {
+        Expr::Column(column) => {
+            let field = Arc::new(Field::new(&column.name, bound.ty.arrow_type(), true));
+            Bound { expr: Expr::OuterReferenceColumn(field, column.clone()), ..bound.clone() }
+        }
+        _ => bound.clone(),
+    }
+}
+
+/// The name nearest to a misspelt one, when any is near.
+pub(super) fn nearest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>) -> Option<String> {
+    candidates
+        .map(|candidate| (edit_distance(name, candidate), candidate))
+        .filter(|(distance, _)| *distance <= name.chars().count().max(3) / 3)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate.to_string())
+}
+
+/// Levenshtein's distance.
+pub(super) fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

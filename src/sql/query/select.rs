@@ -1,0 +1,532 @@
+//! SELECT: from, where, groups, having, windows, select list, DISTINCT and ORDER BY become one chain of plan nodes.
+
+use std::collections::HashSet;
+
+use datafusion::common::Column;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::expr::{Sort, Unnest};
+use datafusion::logical_expr::utils::split_conjunction_owned;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, fold, unsupported};
+use super::column_name::column_name;
+use super::grouping::{Grouped, has_aggregate, windows_of};
+use super::operator::binary;
+use super::scope::{Outer, Scope, ScopeColumn};
+use crate::error::StatementFault;
+use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// An output column of a select list, bound.
+pub(super) struct Item {
+    pub(super) name: String,
+    pub(super) bound: Bound,
+}
+
+impl Binder<'_> {
+    /// Binds a SELECT with the ORDER BY of its query.
+    pub(super) fn select(
+        &mut self,
+        select: &ast::Select,
+        order_by: &[ast::OrderByExpr],
+        outer: Option<&Outer<'_>>,
+    ) -> Result<BoundQuery> {
+        refuse_others(select)?;
+        let (mut plan, scope) = self.from(&select.from, outer)?;
+        let place = |clause| Place { scope: &scope, outer, clause, windows: &select.named_window };
+        if let Some(selection) = &select.selection {
+            let condition = self.condition(selection, place(Clause::Where))?;
+            plan = self.filter(plan, condition)?;
+        }
+        let mut items = self.items(&select.projection, place(Clause::Select))?;
+        let visible = items.len();
+        let groups = self.group_by(&select.group_by, &items, &select.projection, place(Clause::GroupBy))?;
+        let having = match &select.having {
+            Some(having) => Some(self.condition(having, place(Clause::Having))?),
+            None => None,
+        };
+        let keys = self.order_by(order_by, &mut items, &select.projection, place(Clause::Select))?;
+        let distinct_on = self.distinct_on(select, &mut items, place(Clause::Select))?;
+        let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
+        if distinct && items.len() > visible {
+            let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
+            return Err(fault(StatementFault::InvalidColumnReference, message));
+        }
+        let mut exprs: Vec<Expr> = items.iter().map(|item| item.bound.expr.clone()).collect();
+        let aggregated = groups.is_some() || having.is_some() || exprs.iter().any(has_aggregate);
+        if aggregated {
+            let mut all = exprs;
+            let wanted = all.len();
+            all.extend(having.clone());
+            let (grouped, mapped) = self.group(plan, groups.unwrap_or_default(), all, &scope)?;
+            plan = grouped;
+            exprs = mapped;
+            if let Some(having) = exprs.split_off(wanted).pop() {
+                plan = self.filter(plan, having)?;
+            }
+        }
+        (plan, exprs) = self.windows(plan, exprs)?;
+        (plan, exprs) = self.lower(plan, exprs, false)?;
+        (plan, exprs) = self.unnest(plan, exprs)?;
+        self.project(plan, items, exprs, visible, keys, distinct, distinct_on)
+    }
+
+    /// A condition over a plan, its subqueries lowered. Conditions without subqueries come first, below those with.
+    pub(super) fn filter(&mut self, plan: LogicalPlan, condition: Expr) -> Result<LogicalPlan> {
+        let (with, without): (Vec<Expr>, Vec<Expr>) =
+            split_conjunction_owned(condition).into_iter().partition(super::subquery::has_subquery);
+        let mut plan = plan;
+        let joined = |exprs: Vec<Expr>| exprs.into_iter().reduce(|a, b| binary(a, datafusion::logical_expr::Operator::And, b));
+        if let Some(condition) = joined(without) {
+            plan = LogicalPlanBuilder::new(plan).filter(condition).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;
+        }
+        if with.is_empty() {
+            return Ok(plan);
+        }
+        let fields = plan.schema().fields().len();
+        let (lowered, conditions) = self.lower(plan, with, true)?;
+        let Some(condition) = joined(conditions) else { return Ok(lowered) };
+        let filtered =
+            LogicalPlanBuilder::new(lowered).filter(condition).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;
+        if filtered.schema().fields().len() == fields {
+            return Ok(filtered);
+        }
+        // The columns of the subqueries have done their work.
+        let kept: Vec<Expr> =
+            (0..fields).map(|index| Expr::Column(Column::from(filtered.schema().qualified_field(index)))).collect();
+        LogicalPlanBuilder::new(filtered).project(kept).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)
+    }
+
+    /// The select list, wildcards expanded.
+    fn items(&mut self, projection: &[ast::SelectItem], place: Place<'_>) -> Result<Vec<Item>> {
+        let mut items = Vec::with_capacity(projection.len());
+        let expand = |columns: &[ScopeColumn]| -> Vec<Item> {
+            columns.iter().map(|column| Item { name: column.name.clone(), bound: column.bound.clone() }).collect()
+        };
+        for item in projection {
+            match item {
+                ast::SelectItem::UnnamedExpr(expr) => {
+                    let bound = self.expression(expr, place)?;
+                    items.push(Item { name: column_name(expr), bound });
+                }
+                ast::SelectItem::ExprWithAlias { expr, alias } => {
+                    let bound = self.expression(expr, place)?;
+                    items.push(Item { name: fold(alias), bound });
+                }
+                ast::SelectItem::Wildcard(_) => {
+                    if place.scope.visible.is_empty() && place.scope.relations.is_empty() {
+                        return Err(fault(StatementFault::Syntax, "SELECT * with no tables specified is not valid"));
+                    }
+                    items.extend(expand(&place.scope.visible));
+                }
+                ast::SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                    let parts = super::binder::name_parts(name)?;
+                    let (schema, relation) = match parts.as_slice() {
+                        [relation] => (None, relation),
+                        [schema, relation] | [_, schema, relation] => (Some(schema.as_str()), relation),
+                        _ => return Err(unsupported(format!("the name {name}"))),
+                    };
+                    let Some(relation) = place.scope.get_relation(schema, relation) else {
+                        return Err(fault(
+                            StatementFault::MissingFrom,
+                            format!("missing FROM-clause entry for table \"{relation}\""),
+                        ));
+                    };
+                    items.extend(expand(&relation.columns));
+                }
+                other => return Err(unsupported(format!("the select item {other}"))),
+            }
+        }
+        for item in &mut items {
+            item.bound = self.decided(item.bound.clone())?;
+        }
+        Ok(items)
+    }
+
+    /// GROUP BY: expressions, positions, output names. `None`: there is no such clause.
+    fn group_by(
+        &mut self,
+        group_by: &ast::GroupByExpr,
+        items: &[Item],
+        projection: &[ast::SelectItem],
+        place: Place<'_>,
+    ) -> Result<Option<Vec<Grouped>>> {
+        let ast::GroupByExpr::Expressions(exprs, modifiers) = group_by else { return Err(unsupported("GROUP BY ALL")) };
+        if !modifiers.is_empty() {
+            return Err(unsupported("a GROUP BY modifier"));
+        }
+        if exprs.is_empty() {
+            return Ok(None);
+        }
+        let mut groups = Vec::new();
+        for expr in exprs {
+            let sets = match expr {
+                ast::Expr::Rollup(sets) => Some((sets, Grouped::Rollup as fn(Vec<Vec<Expr>>) -> Grouped)),
+                ast::Expr::Cube(sets) => Some((sets, Grouped::Cube as fn(Vec<Vec<Expr>>) -> Grouped)),
+                ast::Expr::GroupingSets(sets) => Some((sets, Grouped::Sets as fn(Vec<Vec<Expr>>) -> Grouped)),
+                _ => None,
+            };
+            match sets {
+                Some((sets, wrap)) => {
+                    let bound = sets
+                        .iter()
+                        .map(|set| set.iter().map(|expr| self.group_item(expr, items, projection, place)).collect())
+                        .collect::<Result<Vec<Vec<Expr>>>>()?;
+                    groups.push(wrap(bound));
+                }
+                None => match super::expression::row_items(expr) {
+                    Some(fields) if !matches!(expr, ast::Expr::Nested(_)) => {
+                        for field in fields {
+                            groups.push(Grouped::By(self.group_item(field, items, projection, place)?));
+                        }
+                    }
+                    _ => groups.push(Grouped::By(self.group_item(expr, items, projection, place)?)),
+                },
+            }
+        }
+        Ok(Some(groups))
+    }
+
+    fn group_item(
+        &mut self,
+        expr: &ast::Expr,
+        items: &[Item],
+        projection: &[ast::SelectItem],
+        place: Place<'_>,
+    ) -> Result<Expr> {
+        if let Some(position) = ordinal(expr) {
+            let item = position.checked_sub(1).and_then(|index| items.get(index)).ok_or_else(|| {
+                fault(StatementFault::InvalidColumnReference, format!("GROUP BY position {position} is not in select list"))
+            })?;
+            if has_aggregate(&item.bound.expr) {
+                return Err(fault(StatementFault::Grouping, "aggregate functions are not allowed in GROUP BY"));
+            }
+            return Ok(item.bound.expr.clone());
+        }
+        if let ast::Expr::Identifier(ident) = expr {
+            let name = fold(ident);
+            // A column of FROM goes before an output name here (the other way round in ORDER BY).
+            if place.scope.get_column(&name)?.is_none()
+                && projection.iter().any(|item| named(item, &name))
+                && let Some(item) = items.iter().find(|item| item.name == name)
+            {
+                if has_aggregate(&item.bound.expr) {
+                    return Err(fault(StatementFault::Grouping, "aggregate functions are not allowed in GROUP BY"));
+                }
+                return Ok(item.bound.expr.clone());
+            }
+        }
+        let bound = self.expression(expr, place)?;
+        Ok(self.decided(bound)?.expr)
+    }
+
+    /// ORDER BY: positions, output names, expressions (added as hidden outputs).
+    fn order_by(
+        &mut self,
+        order_by: &[ast::OrderByExpr],
+        items: &mut Vec<Item>,
+        projection: &[ast::SelectItem],
+        place: Place<'_>,
+    ) -> Result<Vec<SortKey>> {
+        let visible = items.len();
+        let mut keys = Vec::with_capacity(order_by.len());
+        for item in order_by {
+            let output = self.order_item(&item.expr, items, visible, projection, place)?;
+            refuse_unsortable(&items[output].bound.ty)?;
+            keys.push(SortKey::new(output, &item.options));
+        }
+        Ok(keys)
+    }
+
+    fn order_item(
+        &mut self,
+        expr: &ast::Expr,
+        items: &mut Vec<Item>,
+        visible: usize,
+        _projection: &[ast::SelectItem],
+        place: Place<'_>,
+    ) -> Result<usize> {
+        if let Some(position) = ordinal(expr) {
+            return match position.checked_sub(1).filter(|index| *index < visible) {
+                Some(index) => Ok(index),
+                None => Err(fault(
+                    StatementFault::InvalidColumnReference,
+                    format!("ORDER BY position {position} is not in select list"),
+                )),
+            };
+        }
+        if let ast::Expr::Identifier(ident) = expr {
+            let name = fold(ident);
+            let mut found: Option<usize> = None;
+            for (index, item) in items[..visible].iter().enumerate().filter(|(_, item)| item.name == name) {
+                match found {
+                    Some(first) if items[first].bound.expr != item.bound.expr => {
+                        return Err(Error::InvalidStatement {
+                            state: StatementFault::InvalidColumnReference,
+                            message: format!("ORDER BY \"{name}\" is ambiguous"),
+                            hint: None,
+                        });
+                    }
+                    Some(_) => {}
+                    None => found = Some(index),
+                }
+            }
+            if let Some(found) = found {
+                return Ok(found);
+            }
+        }
+        let bound = self.expression(expr, place)?;
+        let bound = self.decided(bound)?;
+        Ok(output_of(items, bound))
+    }
+
+    fn distinct_on(&mut self, select: &ast::Select, items: &mut Vec<Item>, place: Place<'_>) -> Result<Option<Vec<usize>>> {
+        let Some(ast::Distinct::On(exprs)) = &select.distinct else { return Ok(None) };
+        let visible = items.len();
+        let mut outputs = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            outputs.push(self.order_item(expr, items, visible, &select.projection, place)?);
+        }
+        Ok(Some(outputs))
+    }
+
+    /// Computes window functions; the expressions then refer to their columns.
+    fn windows(&mut self, plan: LogicalPlan, exprs: Vec<Expr>) -> Result<(LogicalPlan, Vec<Expr>)> {
+        let windows = windows_of(&exprs);
+        if windows.is_empty() {
+            return Ok((plan, exprs));
+        }
+        let (plan, windows_lowered) = self.lower(plan, windows.clone(), false)?;
+        let plan = LogicalPlanBuilder::window_plan(plan, windows_lowered.clone()).map_err(from_datafusion)?;
+        let exprs = exprs
+            .into_iter()
+            .map(|expr| {
+                expr.transform_down(|expr| match windows.iter().position(|window| *window == expr) {
+                    Some(index) => {
+                        let name = windows_lowered[index].schema_name().to_string();
+                        Ok(Transformed::new(Expr::Column(Column::from_name(name)), true, TreeNodeRecursion::Jump))
+                    }
+                    None => Ok(Transformed::no(expr)),
+                })
+                .map(|transformed| transformed.data)
+                .map_err(from_datafusion)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok((plan, exprs))
+    }
+
+    /// Set-returning functions of the select list: their arrays become rows.
+    fn unnest(&mut self, plan: LogicalPlan, exprs: Vec<Expr>) -> Result<(LogicalPlan, Vec<Expr>)> {
+        let mut sets: Vec<(Expr, String)> = Vec::new();
+        let mut replaced = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            let transformed = expr.transform_up(|expr| match expr {
+                Expr::Unnest(Unnest { expr, .. }) => {
+                    let name = match sets.iter().find(|(other, _)| *other == *expr) {
+                        Some((_, name)) => name.clone(),
+                        None => {
+                            let name = self.unique_name("set");
+                            sets.push((*expr, name.clone()));
+                            name
+                        }
+                    };
+                    Ok(Transformed::yes(Expr::Column(Column::new_unqualified(name))))
+                }
+                other => Ok(Transformed::no(other)),
+            });
+            replaced.push(transformed.map_err(from_datafusion)?.data);
+        }
+        if sets.is_empty() {
+            return Ok((plan, replaced));
+        }
+        Ok((unnest_columns(plan, sets)?, replaced))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the last step of one chain, called once")]
+    fn project(
+        &mut self,
+        plan: LogicalPlan,
+        items: Vec<Item>,
+        exprs: Vec<Expr>,
+        visible: usize,
+        keys: Vec<SortKey>,
+        distinct: bool,
+        distinct_on: Option<Vec<usize>>,
+    ) -> Result<BoundQuery> {
+        let mut names = Vec::with_capacity(items.len());
+        let mut outputs = Vec::with_capacity(items.len());
+        for (item, expr) in items.iter().zip(exprs) {
+            let name = self.unique_name(&item.name);
+            outputs.push(expr.alias(&name));
+            names.push(name);
+        }
+        let column = |index: usize| Expr::Column(Column::new_unqualified(&names[index]));
+        let sort = |key: &SortKey| Sort::new(column(key.output), key.ascending, key.nulls_first);
+        let build = || -> datafusion::error::Result<LogicalPlan> {
+            let mut builder = LogicalPlanBuilder::new(plan).project(outputs)?;
+            if distinct {
+                builder = builder.distinct()?;
+            }
+            if let Some(on) = &distinct_on {
+                let mut sorts: Vec<Sort> = keys.iter().map(sort).collect();
+                for index in on {
+                    if !keys.iter().any(|key| key.output == *index) {
+                        sorts.push(Sort::new(column(*index), true, false));
+                    }
+                }
+                return first_of_each(builder, on.iter().map(|index| column(*index)).collect(), sorts, &names, visible);
+            }
+            if !keys.is_empty() {
+                builder = builder.sort(keys.iter().map(sort).collect::<Vec<_>>())?;
+            }
+            if names.len() > visible {
+                builder = builder.project((0..visible).map(column))?;
+            }
+            builder.build()
+        };
+        if let Some(on) = &distinct_on {
+            refuse_other_order(on, &keys)?;
+        }
+        let plan = build().map_err(from_datafusion)?;
+        let columns = items
+            .into_iter()
+            .zip(&names)
+            .take(visible)
+            .map(|(item, name)| QueryColumn {
+                name: item.name,
+                column: Column::new_unqualified(name),
+                ty: item.bound.ty,
+                origin: item.bound.origin,
+            })
+            .collect();
+        Ok(BoundQuery { plan, columns })
+    }
+}
+
+/// A sort key over the outputs of a select list.
+pub(super) struct SortKey {
+    pub(super) output: usize,
+    pub(super) ascending: bool,
+    pub(super) nulls_first: bool,
+}
+
+impl SortKey {
+    pub(super) fn new(output: usize, options: &ast::OrderByOptions) -> SortKey {
+        let ascending = options.asc.unwrap_or(true);
+        SortKey { output, ascending, nulls_first: options.nulls_first.unwrap_or(!ascending) }
+    }
+}
+
+/// The index of an expression among the outputs, added when it is not there.
+fn output_of(items: &mut Vec<Item>, bound: Bound) -> usize {
+    match items.iter().position(|item| item.bound.expr == bound.expr && item.bound.ty == bound.ty) {
+        Some(index) => index,
+        None => {
+            items.push(Item { name: "sort".to_string(), bound });
+            items.len() - 1
+        }
+    }
+}
+
+/// DISTINCT ON: the first row of each group in the order of the sort.
+fn first_of_each(
+    builder: LogicalPlanBuilder,
+    on: Vec<Expr>,
+    sorts: Vec<Sort>,
+    names: &[String],
+    visible: usize,
+) -> datafusion::error::Result<LogicalPlan> {
+    use datafusion::logical_expr::ExprFunctionExt;
+    let number = datafusion::functions_window::expr_fn::row_number()
+        .partition_by(on)
+        .order_by(sorts.clone())
+        .window_frame(datafusion::logical_expr::WindowFrame::new(Some(true)))
+        .build()?;
+    let numbered = number.schema_name().to_string();
+    let first = Expr::Column(Column::from_name(numbered)).eq(datafusion::logical_expr::lit(1_u64));
+    builder
+        .window(vec![number])?
+        .filter(first)?
+        .sort(sorts)?
+        .project(names[..visible].iter().map(|name| Expr::Column(Column::new_unqualified(name))))?
+        .build()
+}
+
+/// Adds array columns to a plan and makes rows of their items.
+pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Result<LogicalPlan> {
+    let mut outputs: Vec<Expr> = (0..plan.schema().fields().len())
+        .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
+        .collect();
+    let columns: Vec<Column> = sets.iter().map(|(_, name)| Column::new_unqualified(name)).collect();
+    outputs.extend(sets.into_iter().map(|(expr, name)| expr.alias(name)));
+    let options = datafusion::common::UnnestOptions {
+        null_handling: datafusion::common::NullHandling::Drop,
+        ..Default::default()
+    };
+    LogicalPlanBuilder::new(plan)
+        .project(outputs)
+        .and_then(|builder| builder.unnest_columns_with_options(columns, options))
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(from_datafusion)
+}
+
+fn refuse_other_order(on: &[usize], keys: &[SortKey]) -> Result<()> {
+    let on: HashSet<usize> = on.iter().copied().collect();
+    let leading = keys.iter().take_while(|key| on.contains(&key.output)).count();
+    let distinct: HashSet<usize> = keys.iter().take(leading).map(|key| key.output).collect();
+    if leading < keys.len() && distinct.len() < on.len() {
+        let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
+        return Err(fault(StatementFault::InvalidColumnReference, message));
+    }
+    Ok(())
+}
+
+/// An integer literal in ORDER BY or GROUP BY is a position.
+pub(super) fn ordinal(expr: &ast::Expr) -> Option<usize> {
+    match expr {
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::Number(text, _) => text.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn named(item: &ast::SelectItem, name: &str) -> bool {
+    match item {
+        ast::SelectItem::ExprWithAlias { alias, .. } => fold(alias) == name,
+        ast::SelectItem::UnnamedExpr(expr) => column_name(expr) == name,
+        _ => false,
+    }
+}
+
+pub(super) fn refuse_unsortable(ty: &SqlType) -> Result<()> {
+    match ty {
+        SqlType::Json => Err(Error::UndefinedFunction {
+            signature: "json_ordering(json)".to_string(),
+            hint: Some("Could not identify an ordering operator for type json; use jsonb.".to_string()),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn refuse_others(select: &ast::Select) -> Result<()> {
+    let refused = [
+        (select.into.is_some(), "SELECT INTO"),
+        (select.top.is_some(), "TOP"),
+        (!select.lateral_views.is_empty(), "LATERAL VIEW"),
+        (select.prewhere.is_some(), "PREWHERE"),
+        (!select.connect_by.is_empty(), "CONNECT BY"),
+        (!select.cluster_by.is_empty(), "CLUSTER BY"),
+        (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
+        (!select.sort_by.is_empty(), "SORT BY"),
+        (select.qualify.is_some(), "QUALIFY"),
+        (select.exclude.is_some(), "EXCLUDE"),
+    ];
+    match refused.iter().find(|(used, _)| *used) {
+        Some((_, what)) => Err(unsupported(*what)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,449 @@
+//! Subqueries in expressions. Binding leaves a marker (DataFusion's own subquery nodes) in the expression; `lower` then
+//! decides, where the expression gets its place in the plan, who computes each one: DataFusion, where its decorrelation
+//! is known to be right, or else a dependent join of ours that runs the subquery for every distinct set of outer values.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, Spans};
+use datafusion::logical_expr::expr::{Alias, Exists, InSubquery};
+use datafusion::logical_expr::{Expr, LogicalPlan, Operator, Subquery, Volatility};
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, BoundQuery, Place, fault, unsupported};
+use super::coercion::CastContext;
+use super::expression::{operator_name, row_items};
+use super::operator::binary;
+use super::scope::Outer;
+use crate::error::StatementFault;
+use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
+use crate::exec::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
+use crate::exec::functions;
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+impl Binder<'_> {
+    /// Binds a subquery and notes the outer columns it uses.
+    fn subquery(&mut self, query: &ast::Query, place: Place<'_>) -> Result<(BoundQuery, Subquery)> {
+        let outer = Outer::new(place.scope, place.outer);
+        let bound = self.query(query, Some(&outer))?;
+        let captured = outer.captured.into_inner();
+        let marker = Subquery {
+            subquery: Arc::new(bound.plan.clone()),
+            // The alias keeps the column's name inside the subquery while the expression may be mapped.
+            outer_ref_columns: captured.into_iter().map(marked).collect(),
+            spans: Spans::new(),
+        };
+        Ok((bound, marker))
+    }
+
+    fn one_column(&mut self, query: &ast::Query, place: Place<'_>) -> Result<(SqlType, Subquery)> {
+        let (bound, marker) = self.subquery(query, place)?;
+        match bound.columns.as_slice() {
+            [column] => Ok((column.ty.clone(), marker)),
+            [] => Err(fault(StatementFault::Syntax, "subquery must return a column")),
+            _ => Err(fault(StatementFault::Syntax, "subquery must return only one column")),
+        }
+    }
+
+    /// `(SELECT …)` as a value.
+    pub(super) fn scalar_subquery(&mut self, query: &ast::Query, place: Place<'_>) -> Result<Bound> {
+        let (ty, marker) = self.one_column(query, place)?;
+        Ok(Bound::new(Expr::ScalarSubquery(marker), ty))
+    }
+
+    /// `EXISTS (SELECT …)`.
+    pub(super) fn exists(&mut self, query: &ast::Query, negated: bool, place: Place<'_>) -> Result<Bound> {
+        let (_, marker) = self.subquery(query, place)?;
+        Ok(Bound::new(Expr::Exists(Exists::new(marker, negated)), SqlType::Bool))
+    }
+
+    /// `x IN (SELECT …)`, also `(x, y) IN (SELECT a, b …)`.
+    pub(super) fn in_subquery(
+        &mut self,
+        expr: &ast::Expr,
+        query: &ast::Query,
+        negated: bool,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        if let Some(items) = row_items(expr) {
+            return self.row_in_subquery(&items, query, negated, place);
+        }
+        let operand = self.expression(expr, place)?;
+        self.membership(operand, query, negated, place)
+    }
+
+    fn membership(&mut self, operand: Bound, query: &ast::Query, negated: bool, place: Place<'_>) -> Result<Bound> {
+        let (bound, marker) = self.subquery(query, place)?;
+        let [column] = bound.columns.as_slice() else {
+            return Err(fault(StatementFault::Syntax, "subquery has too many columns"));
+        };
+        let inner = Bound::new(Expr::Column(column.column.clone()), column.ty.clone());
+        let (operand, item) = self.comparable("=", operand, inner)?;
+        let marker = self.projected(marker, item)?;
+        Ok(Bound::new(Expr::InSubquery(InSubquery::new(Box::new(operand), marker, negated)), SqlType::Bool))
+    }
+
+    /// The subquery with its only column computed as `item`.
+    fn projected(&mut self, marker: Subquery, item: Expr) -> Result<Subquery> {
+        if matches!(item, Expr::Column(_)) {
+            return Ok(marker);
+        }
+        let name = self.unique_name("item");
+        let plan = datafusion::logical_expr::LogicalPlanBuilder::new(marker.subquery.as_ref().clone())
+            .project(vec![item.alias(name)])
+            .and_then(|builder| builder.build())
+            .map_err(from_datafusion)?;
+        Ok(Subquery { subquery: Arc::new(plan), ..marker })
+    }
+
+    /// Rows compare as lists of texts would not; they are looked up as EXISTS over field comparisons, which gives FALSE
+    /// instead of NULL for rows that only a NULL keeps from matching: enough for WHERE, so elsewhere it is refused.
+    fn row_in_subquery(&mut self, items: &[&ast::Expr], query: &ast::Query, negated: bool, place: Place<'_>) -> Result<Bound> {
+        if negated {
+            return Err(unsupported("a row NOT IN a subquery"));
+        }
+        let mut operands = Vec::with_capacity(items.len());
+        for item in items {
+            operands.push(self.expression(item, place)?);
+        }
+        let (bound, mut marker) = self.subquery(query, place)?;
+        if bound.columns.len() != operands.len() {
+            let message = if bound.columns.len() > operands.len() { "many" } else { "few" };
+            return Err(fault(StatementFault::Syntax, format!("subquery has too {message} columns")));
+        }
+        let mut test: Option<Expr> = None;
+        let used = RefCell::new(Vec::new());
+        for (operand, column) in operands.into_iter().zip(&bound.columns) {
+            let outer = to_outer(operand.expr.clone(), &used)?;
+            let operand = Bound { expr: outer, ..operand };
+            let inner = Bound::new(Expr::Column(column.column.clone()), column.ty.clone());
+            let equal = self.compare(Operator::Eq, inner, operand)?.expr;
+            test = Some(match test {
+                Some(before) => binary(before, Operator::And, equal),
+                None => equal,
+            });
+        }
+        let test = test.ok_or_else(|| unsupported("an empty row"))?;
+        for column in used.into_inner() {
+            let reference = marked(column);
+            if !marker.outer_ref_columns.contains(&reference) {
+                marker.outer_ref_columns.push(reference);
+            }
+        }
+        let plan = datafusion::logical_expr::LogicalPlanBuilder::new(marker.subquery.as_ref().clone())
+            .filter(test)
+            .and_then(|builder| builder.build())
+            .map_err(from_datafusion)?;
+        marker.subquery = Arc::new(plan);
+        Ok(Bound::new(Expr::Exists(Exists::new(marker, false)), SqlType::Bool))
+    }
+
+    /// `x op ANY (…)` and `x op ALL (…)` over a subquery or an array.
+    pub(super) fn quantified(
+        &mut self,
+        left: &ast::Expr,
+        op: &ast::BinaryOperator,
+        right: &ast::Expr,
+        all: bool,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        let symbol = operator_name(op);
+        let mut inner = right;
+        while let ast::Expr::Nested(nested) = inner {
+            inner = nested;
+        }
+        if let ast::Expr::Subquery(query) = inner {
+            let operand = self.expression(left, place)?;
+            return match (symbol.as_str(), all) {
+                ("=", false) => self.membership(operand, query, false, place),
+                ("<>", true) => self.membership(operand, query, true, place),
+                _ => self.quantified_subquery(operand, &symbol, query, all, place),
+            };
+        }
+        let (operand, array) = (self.expression(left, place)?, self.expression(inner, place)?);
+        self.quantified_array(operand, &symbol, array, all)
+    }
+
+    /// Over an array: a constant one becomes an IN list or comparisons, any other a function of both.
+    fn quantified_array(&mut self, operand: Bound, symbol: &str, array: Bound, all: bool) -> Result<Bound> {
+        let array = match array.ty {
+            SqlType::Unknown | SqlType::Void => {
+                let item = match operand.ty {
+                    SqlType::Unknown | SqlType::Void => SqlType::Text,
+                    ref ty => ty.clone(),
+                };
+                self.convert(array, &SqlType::Array(Box::new(item)), CastContext::Implicit)?
+            }
+            _ => array,
+        };
+        let Some(item) = super::coercion::item_type(&array.ty) else {
+            return Err(Error::WrongObjectType {
+                name: "ANY/ALL".to_string(),
+                expected: "operator over an array",
+                hint: Some("op ANY/ALL requires an array on its right side.".to_string()),
+            });
+        };
+        if let Some(crate::types::Value::Array(values)) = array.literal()? {
+            let items =
+                values.iter().map(|value| Bound::constant(value, item.clone())).collect::<Result<Vec<_>>>()?;
+            if items.is_empty() {
+                return Bound::constant(&crate::types::Value::Bool(all), SqlType::Bool);
+            }
+            match (symbol, all) {
+                ("=", false) => return self.in_items(operand, items, false),
+                ("<>", true) => return self.in_items(operand, items, true),
+                _ => {
+                    let mut test: Option<Expr> = None;
+                    let joint = if all { Operator::And } else { Operator::Or };
+                    for item in items {
+                        let one = self.operator(symbol, operand.clone(), item)?;
+                        let one = self.coerce_boolean(one, "ANY/ALL")?;
+                        test = Some(match test {
+                            Some(before) => binary(before, joint, one),
+                            None => one,
+                        });
+                    }
+                    return Ok(Bound::new(test.ok_or_else(|| unsupported("an empty list"))?, SqlType::Bool));
+                }
+            }
+        }
+        let common = super::coercion::common_type(&[operand.ty.clone(), item])
+            .ok_or_else(|| super::operator::no_operator(symbol, &operand.ty, &array.ty))?;
+        let operand = self.convert(operand, &common, CastContext::Implicit)?;
+        let array = self.convert(array, &SqlType::Array(Box::new(common)), CastContext::Implicit)?;
+        let Some((name, body)) = functions::quantified(symbol, all) else {
+            return Err(unsupported(format!("{symbol} with ANY or ALL over an array")));
+        };
+        let arguments = vec![(operand.expr, operand.ty), (array.expr, array.ty)];
+        let definition = (name, body, false, Volatility::Immutable);
+        Ok(Bound::new(functions::call(definition, arguments, SqlType::Bool, &self.settings), SqlType::Bool))
+    }
+
+    /// `x < ALL (SELECT …)` and its like, over the subquery's column as an array.
+    fn quantified_subquery(
+        &mut self,
+        operand: Bound,
+        symbol: &str,
+        query: &ast::Query,
+        all: bool,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        let array = self.array_subquery(query, place)?;
+        let Expr::ScalarSubquery(_) = &array.expr else { return Err(Error::internal("an array of no subquery")) };
+        // No row at all gives an empty array, so that ALL holds and ANY does not.
+        self.quantified_array(operand, symbol, array, all)
+    }
+
+    /// `ARRAY(SELECT …)`.
+    pub(super) fn array_subquery(&mut self, query: &ast::Query, place: Place<'_>) -> Result<Bound> {
+        let (bound, marker) = self.subquery(query, place)?;
+        let [column] = bound.columns.as_slice() else {
+            return Err(fault(StatementFault::Syntax, "subquery must return only one column"));
+        };
+        let ty = SqlType::Array(Box::new(column.ty.clone()));
+        let udaf = datafusion::functions_aggregate::array_agg::array_agg_udaf();
+        let argument = Expr::Column(column.column.clone());
+        let call = datafusion::logical_expr::expr::AggregateFunction::new_udf(udaf, vec![argument], false, None, vec![], None);
+        let name = self.unique_name("array");
+        let plan = datafusion::logical_expr::LogicalPlanBuilder::new(bound.plan.clone())
+            .aggregate(Vec::<Expr>::new(), vec![Expr::AggregateFunction(call)])
+            .and_then(|builder| {
+                let gathered = Expr::Column(Column::from(builder.schema().qualified_field(0)));
+                let empty = crate::exec::cell::scalar_of(&crate::types::Value::Array(Vec::new()), &ty).map_err(to_datafusion)?;
+                let filled = datafusion::logical_expr::Case::new(
+                    None,
+                    vec![(Box::new(Expr::IsNull(Box::new(gathered.clone()))), Box::new(Expr::Literal(empty, None)))],
+                    Some(Box::new(gathered)),
+                );
+                builder.project(vec![Expr::Case(filled).alias(name)])
+            })
+            .and_then(|builder| builder.build())
+            .map_err(from_datafusion)?;
+        Ok(Bound::new(Expr::ScalarSubquery(Subquery { subquery: Arc::new(plan), ..marker }), ty))
+    }
+
+    /// Gives every subquery in the expressions its place in the plan: those of ours become columns of a dependent join
+    /// over `plan`. `filter`: the expressions are conditions that only TRUE passes, so DataFusion may make joins of them.
+    pub(super) fn lower(&mut self, plan: LogicalPlan, exprs: Vec<Expr>, filter: bool) -> Result<(LogicalPlan, Vec<Expr>)> {
+        if !exprs.iter().any(has_subquery) {
+            return Ok((plan, exprs));
+        }
+        let sub_plans = RefCell::new(Vec::<SubPlan>::new());
+        let binder = RefCell::new(self);
+        let lowered = exprs
+            .into_iter()
+            .map(|expr| {
+                if filter && let Some(kept) = keep_as_join(&expr) {
+                    return Ok(kept);
+                }
+                let replaced = expr.transform_down(|expr| {
+                    let Some((kind, subquery)) = sub_plan_of(&expr, filter) else { return Ok(Transformed::no(expr)) };
+                    let name = binder.borrow_mut().unique_name("subquery");
+                    let sub_plan = sub_plan(kind, subquery, &name).map_err(to_datafusion)?;
+                    sub_plans.borrow_mut().push(sub_plan);
+                    let column = Expr::Column(Column::new_unqualified(name));
+                    Ok(Transformed::new(column, true, TreeNodeRecursion::Jump))
+                });
+                replaced.map(|replaced| replaced.data).map_err(from_datafusion)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let sub_plans = sub_plans.into_inner();
+        if sub_plans.is_empty() {
+            return Ok((plan, lowered));
+        }
+        Ok((DependentJoin::plan(plan, sub_plans)?, lowered))
+    }
+}
+
+/// A captured column as a marker holds it.
+fn marked(column: Column) -> Expr {
+    let Column { relation, name, .. } = column.clone();
+    Expr::Alias(Alias::new(Expr::Column(column), relation, name))
+}
+
+/// The expression with its columns as outer references, noted in `used`.
+fn to_outer(expr: Expr, used: &RefCell<Vec<Column>>) -> Result<Expr> {
+    let replaced = expr.transform_up(|expr| match expr {
+        Expr::Column(column) => {
+            used.borrow_mut().push(column.clone());
+            let field = Arc::new(arrow::datatypes::Field::new(&column.name, arrow::datatypes::DataType::Null, true));
+            Ok(Transformed::yes(Expr::OuterReferenceColumn(field, column)))
+        }
+        other => Ok(Transformed::no(other)),
+    });
+    replaced.map(|replaced| replaced.data).map_err(from_datafusion)
+}
+
+/// Whether a subquery stands anywhere in the expression.
+pub(super) fn has_subquery(expr: &Expr) -> bool {
+    let mut found = false;
+    let walked = expr.apply(|expr| {
+        if matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_)) {
+            found = true;
+            return Ok(TreeNodeRecursion::Stop);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    walked.is_ok() && found
+}
+
+/// A whole condition that DataFusion turns into a semi or anti join: `[NOT] EXISTS` correlated by equalities, `IN`
+/// uncorrelated or so.
+fn keep_as_join(expr: &Expr) -> Option<Expr> {
+    match expr {
+        Expr::Exists(exists) if !exists.subquery.outer_ref_columns.is_empty() => {
+            let subquery = as_decorrelatable(&exists.subquery, false)?;
+            Some(Expr::Exists(Exists::new(subquery, exists.negated)))
+        }
+        Expr::InSubquery(test) if !test.negated && !has_subquery(&test.expr) => {
+            let subquery = as_decorrelatable(&test.subquery, false)?;
+            Some(Expr::InSubquery(InSubquery::new(test.expr.clone(), subquery, false)))
+        }
+        _ => None,
+    }
+}
+
+/// The marker as DataFusion's own subquery, when its decorrelation gives PostgreSQL's answer.
+fn as_decorrelatable(marker: &Subquery, scalar: bool) -> Option<Subquery> {
+    let mut references = Vec::with_capacity(marker.outer_ref_columns.len());
+    for reference in &marker.outer_ref_columns {
+        let Expr::Alias(alias) = reference else { return None };
+        let Expr::Column(column) = alias.expr.as_ref() else { return None };
+        if column.relation != alias.relation || column.name != alias.name {
+            return None;
+        }
+        let field = Arc::new(arrow::datatypes::Field::new(&column.name, arrow::datatypes::DataType::Null, true));
+        references.push(Expr::OuterReferenceColumn(field, column.clone()));
+    }
+    if !references.is_empty() && !equalities_only(&marker.subquery, scalar) {
+        return None;
+    }
+    Some(Subquery { outer_ref_columns: references, ..marker.clone() })
+}
+
+/// Whether outer columns appear only in equalities with inner columns, in one filter near the top of a plain query
+/// (of an aggregate without groups when `scalar`).
+fn equalities_only(plan: &LogicalPlan, scalar: bool) -> bool {
+    let mut at = plan;
+    let mut aggregated = !scalar;
+    loop {
+        match at {
+            LogicalPlan::Projection(projection) if !projection.expr.iter().any(has_outer_reference) => at = &projection.input,
+            LogicalPlan::SubqueryAlias(alias) => at = &alias.input,
+            LogicalPlan::Aggregate(aggregate)
+                if !aggregated
+                    && aggregate.group_expr.is_empty()
+                    && !aggregate.aggr_expr.iter().any(has_outer_reference) =>
+            {
+                aggregated = true;
+                at = &aggregate.input;
+            }
+            LogicalPlan::Filter(filter) if aggregated => {
+                let conditions = datafusion::logical_expr::utils::split_conjunction(&filter.predicate);
+                let simple = conditions.into_iter().all(|condition| !has_outer_reference(condition) || is_equality(condition));
+                return simple && !plan_has_outer_reference(&filter.input);
+            }
+            _ => return false,
+        }
+    }
+}
+
+fn is_equality(condition: &Expr) -> bool {
+    let Expr::BinaryExpr(comparison) = condition else { return false };
+    comparison.op == Operator::Eq
+        && matches!(
+            (comparison.left.as_ref(), comparison.right.as_ref()),
+            (Expr::Column(_), Expr::OuterReferenceColumn(..)) | (Expr::OuterReferenceColumn(..), Expr::Column(_))
+        )
+}
+
+fn has_outer_reference(expr: &Expr) -> bool {
+    expr.exists(|expr| {
+        let inside = match expr {
+            Expr::ScalarSubquery(subquery) => Some(subquery),
+            Expr::Exists(exists) => Some(&exists.subquery),
+            Expr::InSubquery(test) => Some(&test.subquery),
+            _ => None,
+        };
+        Ok(matches!(expr, Expr::OuterReferenceColumn(..)) || inside.is_some())
+    })
+    .unwrap_or(true)
+}
+
+fn plan_has_outer_reference(plan: &LogicalPlan) -> bool {
+    plan.exists(|node| {
+        Ok(matches!(node, LogicalPlan::Extension(_)) || node.expressions().iter().any(has_outer_reference))
+    })
+    .unwrap_or(true)
+}
+
+/// What a marker becomes of ours; `None`: it is no marker, or DataFusion computes it (an uncorrelated scalar, once; a
+/// scalar aggregate correlated by equalities).
+fn sub_plan_of(expr: &Expr, filter: bool) -> Option<(SubPlanKind, Subquery)> {
+    match expr {
+        Expr::ScalarSubquery(subquery) if subquery.outer_ref_columns.is_empty() => None,
+        Expr::ScalarSubquery(subquery) => {
+            // DataFusion would keep a reference of ours as it is; only whole conditions are known to come out right.
+            let _ = filter;
+            Some((SubPlanKind::Scalar, subquery.clone()))
+        }
+        Expr::Exists(exists) => Some((SubPlanKind::Exists { negated: exists.negated }, exists.subquery.clone())),
+        Expr::InSubquery(test) => {
+            Some((SubPlanKind::In { operand: *test.expr.clone(), negated: test.negated }, test.subquery.clone()))
+        }
+        _ => None,
+    }
+}
+
+fn sub_plan(kind: SubPlanKind, subquery: Subquery, name: &str) -> Result<SubPlan> {
+    let mut bindings = Vec::with_capacity(subquery.outer_ref_columns.len());
+    for reference in subquery.outer_ref_columns {
+        let Expr::Alias(alias) = reference else {
+            return Err(Error::internal("an outer reference without its name"));
+        };
+        bindings.push((Column::new(alias.relation.clone(), alias.name.clone()), *alias.expr));
+    }
+    Ok(SubPlan { plan: subquery.subquery, kind, bindings, name: name.to_string() })
+}

@@ -1,0 +1,303 @@
+//! Window functions: `OVER`, named windows, frames.
+
+use datafusion::common::ScalarValue;
+use datafusion::functions_window as windows;
+use datafusion::logical_expr::expr::{NullTreatment, Sort, WindowFunction, WindowFunctionParams};
+use datafusion::logical_expr::{Expr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition};
+use sqlparser::ast;
+
+use super::aggregate::{bigint, is_aggregate};
+use super::binder::{Binder, Bound, Clause, Place, fault, fold, unsupported};
+use super::coercion::CastContext;
+use super::function_call::no_function;
+use crate::error::StatementFault;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+const NAMES: &[&str] = &[
+    "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value", "last_value",
+    "nth_value",
+];
+
+/// Whether the name is a window function's that needs OVER.
+pub(super) fn is_window_only(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
+/// PARTITION BY, ORDER BY and frame of one OVER.
+struct Window {
+    partition_by: Vec<Expr>,
+    order_by: Vec<Sort>,
+    frame: WindowFrame,
+}
+
+impl Binder<'_> {
+    /// `name(arguments) OVER …`.
+    pub(super) fn window_function(
+        &mut self,
+        name: &str,
+        function: &ast::Function,
+        over: &ast::WindowType,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        match place.clause {
+            Clause::Select => {}
+            Clause::Window => return Err(fault(StatementFault::Windowing, "window function calls cannot be nested")),
+            Clause::Aggregate => {
+                let message = "aggregate function calls cannot contain window function calls";
+                return Err(fault(StatementFault::Grouping, message));
+            }
+            clause => {
+                let message = format!("window functions are not allowed in {}", clause.name());
+                return Err(fault(StatementFault::Windowing, message));
+            }
+        }
+        let inside = Place { clause: Clause::Window, ..place };
+        let window = self.window(over, inside)?;
+        let filter = match &function.filter {
+            Some(filter) => Some(Box::new(self.condition(filter, Place { clause: Clause::Filter, ..place })?)),
+            None => None,
+        };
+        if is_aggregate(name) {
+            let (accumulation, distinct, _) = self.accumulation(name, function, inside)?;
+            if distinct {
+                return Err(unsupported("DISTINCT in a window function"));
+            }
+            let results = accumulation
+                .calls
+                .iter()
+                .map(|(udaf, arguments, ty)| {
+                    let definition = WindowFunctionDefinition::AggregateUDF(udaf.clone());
+                    Bound::new(windowed(definition, arguments.clone(), &window, filter.clone(), None), ty.clone())
+                })
+                .collect();
+            return self.finish(&accumulation.finish, results);
+        }
+        let arguments = self.arguments(name, &function.args, inside)?;
+        let nulls = function.null_treatment.map(|treatment| match treatment {
+            ast::NullTreatment::IgnoreNulls => NullTreatment::IgnoreNulls,
+            ast::NullTreatment::RespectNulls => NullTreatment::RespectNulls,
+        });
+        let (udwf, arguments, raw, ty) = self.ranking(name, arguments)?;
+        let call = windowed(WindowFunctionDefinition::WindowUDF(udwf), arguments, &window, filter, nulls);
+        if raw == ty {
+            return Ok(Bound::new(call, ty));
+        }
+        // DataFusion counts in unsigned numbers.
+        let cast = datafusion::logical_expr::Cast::new(Box::new(call), ty.arrow_type());
+        Ok(Bound::new(Expr::Cast(cast), ty))
+    }
+
+    /// A function that only windows have: DataFusion's one, its arguments, its type there and here.
+    #[expect(clippy::type_complexity, reason = "four results of one lookup, used once")]
+    fn ranking(
+        &mut self,
+        name: &str,
+        arguments: Vec<Bound>,
+    ) -> Result<(std::sync::Arc<datafusion::logical_expr::WindowUDF>, Vec<Expr>, SqlType, SqlType)> {
+        let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
+        let wrong = || no_function(name, &types, false);
+        let mut arguments = arguments.into_iter();
+        let (first, second, third) = (arguments.next(), arguments.next(), arguments.next());
+        let counted = |udwf| Ok((udwf, Vec::new(), SqlType::Void, SqlType::Int8));
+        match (name, first) {
+            ("row_number", None) => counted(windows::row_number::row_number_udwf()),
+            ("rank", None) => counted(windows::rank::rank_udwf()),
+            ("dense_rank", None) => counted(windows::rank::dense_rank_udwf()),
+            ("percent_rank", None) => {
+                Ok((windows::rank::percent_rank_udwf(), Vec::new(), SqlType::Float8, SqlType::Float8))
+            }
+            ("cume_dist", None) => {
+                Ok((windows::cume_dist::cume_dist_udwf(), Vec::new(), SqlType::Float8, SqlType::Float8))
+            }
+            ("ntile", Some(buckets)) => {
+                let buckets = self.convert(buckets, &SqlType::Int8, CastContext::Implicit)?;
+                if matches!(buckets.literal()?, Some(Value::Int(number)) if number <= 0) {
+                    return Err(Error::DataException {
+                        state: "22014",
+                        message: "argument of ntile must be greater than zero".to_string(),
+                    });
+                }
+                Ok((windows::ntile::ntile_udwf(), vec![buckets.expr], SqlType::Void, SqlType::Int4))
+            }
+            ("lag" | "lead", Some(value)) => {
+                let value = self.decided(value)?;
+                let offset = match second {
+                    Some(offset) => self.convert(offset, &SqlType::Int8, CastContext::Implicit)?,
+                    None => bigint(1)?,
+                };
+                let mut list = vec![value.expr, offset.expr];
+                if let Some(default) = third {
+                    list.push(self.convert(default, &value.ty, CastContext::Explicit)?.expr);
+                }
+                let udwf = if name == "lag" { windows::lead_lag::lag_udwf() } else { windows::lead_lag::lead_udwf() };
+                Ok((udwf, list, value.ty.clone(), value.ty))
+            }
+            ("first_value" | "last_value", Some(value)) => {
+                let value = self.decided(value)?;
+                let udwf = match name {
+                    "first_value" => windows::nth_value::first_value_udwf(),
+                    _ => windows::nth_value::last_value_udwf(),
+                };
+                Ok((udwf, vec![value.expr], value.ty.clone(), value.ty))
+            }
+            ("nth_value", Some(value)) => {
+                let value = self.decided(value)?;
+                let place = self.convert(second.ok_or_else(wrong)?, &SqlType::Int8, CastContext::Implicit)?;
+                Ok((windows::nth_value::nth_value_udwf(), vec![value.expr, place.expr], value.ty.clone(), value.ty))
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    fn window(&mut self, over: &ast::WindowType, place: Place<'_>) -> Result<Window> {
+        let spec = match over {
+            ast::WindowType::NamedWindow(name) => self.named_window(&fold(name), place)?,
+            ast::WindowType::WindowSpec(spec) => match &spec.window_name {
+                Some(name) => {
+                    let mut merged = self.named_window(&fold(name), place)?;
+                    if !spec.order_by.is_empty() {
+                        merged.order_by.clone_from(&spec.order_by);
+                    }
+                    if spec.window_frame.is_some() {
+                        merged.window_frame.clone_from(&spec.window_frame);
+                    }
+                    merged
+                }
+                None => spec.clone(),
+            },
+        };
+        let mut partition_by = Vec::new();
+        for expr in &spec.partition_by {
+            let bound = self.expression(expr, place)?;
+            partition_by.push(self.decided(bound)?.expr);
+        }
+        let mut order_by = Vec::new();
+        let mut order_types = Vec::new();
+        for item in &spec.order_by {
+            let bound = self.expression(&item.expr, place)?;
+            order_types.push(bound.ty);
+            order_by.push(self.sort_item(item, place)?);
+        }
+        let frame = match &spec.window_frame {
+            None => WindowFrame::new((!order_by.is_empty()).then_some(false)),
+            Some(frame) => self.frame(frame, order_types.first(), place)?,
+        };
+        let mut window = Window { partition_by, order_by, frame };
+        window.frame.regularize_order_bys(&mut window.order_by).map_err(crate::exec::datafusion_error::from_datafusion)?;
+        Ok(window)
+    }
+
+    fn named_window(&mut self, name: &str, place: Place<'_>) -> Result<ast::WindowSpec> {
+        for ast::NamedWindowDefinition(defined, window) in place.windows {
+            if fold(defined) == name {
+                return match window {
+                    ast::NamedWindowExpr::WindowSpec(spec) => match &spec.window_name {
+                        Some(based) => {
+                            let mut merged = self.named_window(&fold(based), place)?;
+                            merged.order_by.extend(spec.order_by.iter().cloned());
+                            if spec.window_frame.is_some() {
+                                merged.window_frame.clone_from(&spec.window_frame);
+                            }
+                            Ok(merged)
+                        }
+                        None => Ok(spec.clone()),
+                    },
+                    ast::NamedWindowExpr::NamedWindow(other) => self.named_window(&fold(other), place),
+                };
+            }
+        }
+        Err(Error::UndefinedObject { kind: "window", name: name.to_string() })
+    }
+
+    fn frame(&mut self, frame: &ast::WindowFrame, order_type: Option<&SqlType>, place: Place<'_>) -> Result<WindowFrame> {
+        let units = match frame.units {
+            ast::WindowFrameUnits::Rows => WindowFrameUnits::Rows,
+            ast::WindowFrameUnits::Range => WindowFrameUnits::Range,
+            ast::WindowFrameUnits::Groups => WindowFrameUnits::Groups,
+        };
+        let start = self.bound(&frame.start_bound, units, order_type, place)?;
+        let end = match &frame.end_bound {
+            Some(bound) => self.bound(bound, units, order_type, place)?,
+            None => WindowFrameBound::CurrentRow,
+        };
+        if matches!(&start, WindowFrameBound::Following(offset) if offset.is_null()) {
+            return Err(fault(StatementFault::Windowing, "frame start cannot be UNBOUNDED FOLLOWING"));
+        }
+        if matches!(&end, WindowFrameBound::Preceding(offset) if offset.is_null()) {
+            return Err(fault(StatementFault::Windowing, "frame end cannot be UNBOUNDED PRECEDING"));
+        }
+        Ok(WindowFrame::new_bounds(units, start, end))
+    }
+
+    fn bound(
+        &mut self,
+        bound: &ast::WindowFrameBound,
+        units: WindowFrameUnits,
+        order_type: Option<&SqlType>,
+        place: Place<'_>,
+    ) -> Result<WindowFrameBound> {
+        let (expr, preceding) = match bound {
+            ast::WindowFrameBound::CurrentRow => return Ok(WindowFrameBound::CurrentRow),
+            ast::WindowFrameBound::Preceding(expr) => (expr, true),
+            ast::WindowFrameBound::Following(expr) => (expr, false),
+        };
+        let offset = match expr {
+            None => ScalarValue::UInt64(None),
+            Some(expr) => {
+                let offset = self.expression(expr, place)?;
+                let ty = match (units, order_type) {
+                    (WindowFrameUnits::Range, Some(SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz)) => {
+                        SqlType::Interval
+                    }
+                    (WindowFrameUnits::Range, Some(ty)) => ty.clone(),
+                    _ => SqlType::Int8,
+                };
+                let offset = self.convert(offset, &ty, CastContext::Explicit)?;
+                let Expr::Literal(scalar, _) = &offset.expr else {
+                    return Err(unsupported("a window frame offset that is no constant"));
+                };
+                match (units, scalar) {
+                    (WindowFrameUnits::Range, scalar) => scalar.clone(),
+                    (_, ScalarValue::Int64(Some(number))) => match u64::try_from(*number) {
+                        Ok(number) => ScalarValue::UInt64(Some(number)),
+                        Err(_) => {
+                            return Err(Error::DataException {
+                                state: "22013",
+                                message: "frame starting offset must not be negative".to_string(),
+                            });
+                        }
+                    },
+                    _ => {
+                        return Err(Error::DataException {
+                            state: "22004",
+                            message: "frame starting offset must not be null".to_string(),
+                        });
+                    }
+                }
+            }
+        };
+        Ok(if preceding { WindowFrameBound::Preceding(offset) } else { WindowFrameBound::Following(offset) })
+    }
+}
+
+fn windowed(
+    fun: WindowFunctionDefinition,
+    args: Vec<Expr>,
+    window: &Window,
+    filter: Option<Box<Expr>>,
+    null_treatment: Option<NullTreatment>,
+) -> Expr {
+    Expr::WindowFunction(Box::new(WindowFunction {
+        fun,
+        params: WindowFunctionParams {
+            args,
+            partition_by: window.partition_by.clone(),
+            order_by: window.order_by.clone(),
+            window_frame: window.frame.clone(),
+            filter,
+            null_treatment,
+            distinct: false,
+        },
+    }))
+}
