@@ -76,11 +76,7 @@ impl Operand {
     /// The type that a string literal compared with the operand is read as: without a length limit, since PostgreSQL
     /// compares with the value as it is.
     pub(super) fn literal_type(&self) -> SqlType {
-        match &self.ty {
-            SqlType::Varchar(_) | SqlType::Char(_) => SqlType::Text,
-            SqlType::Numeric(_) => SqlType::Numeric(None),
-            other => other.clone(),
-        }
+        self.ty.comparison_type()
     }
 
     /// The constant in a form that compares with the operand. Errors: those of reading a string literal as its type.

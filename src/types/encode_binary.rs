@@ -6,7 +6,7 @@ use arrow::datatypes::i256;
 
 use super::encode::{ColumnEncoder, Source, element_rows, interval_of};
 use super::input_binary::{EPOCH_DAYS, EPOCH_MICROS, NUMERIC_NEGATIVE};
-use super::{SqlType, digits};
+use super::digits;
 
 /// The version that every binary jsonb begins with.
 const JSONB_VERSION: u8 = 1;

@@ -312,8 +312,9 @@ async fn tables_are_created_from_queries() {
     let client = Client::new();
     assert_eq!(client.ok("CREATE TABLE t AS SELECT 1 AS a, 'x' AS b, 2.5 AS c").await, "SELECT 1");
     assert_eq!(client.rows("SELECT * FROM t").await, ["1|x|2.5"]);
-    client.ok("CREATE TABLE u (x, y) AS SELECT a, b FROM t").await;
-    assert_eq!(client.rows("SELECT x, y FROM u").await, ["1|x"]);
+    client.ok("CREATE TABLE IF NOT EXISTS u AS SELECT b, a + 1 AS c FROM t").await;
+    assert_eq!(client.rows("SELECT b, c FROM u").await, ["x|2"]);
+    assert_eq!(client.fails("CREATE TABLE w AS SELECT 1 AS a, 2 AS a").await, "42701 column \"a\" specified more than once");
     assert_eq!(client.ok("SELECT a INTO v FROM t").await, "SELECT 1");
     assert_eq!(client.rows("SELECT * FROM v").await, ["1"]);
 }

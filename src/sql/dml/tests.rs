@@ -261,7 +261,7 @@ async fn insert_takes_queries_and_expressions() {
 #[tokio::test]
 async fn general_conditions_joins_and_subqueries_find_rows() {
     let client = client(
-        "CREATE TABLE t (a int, b int) WITH (full_scan = 'allow'); CREATE TABLE u (k int PRIMARY KEY, v int);
+        "CREATE TABLE t (a int, b int) WITH (full_scan = 'allow'); CREATE TABLE u (k int PRIMARY KEY, v int) WITH (full_scan = 'allow');
          INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (3, 4); INSERT INTO u VALUES (2, 20), (3, 30)",
     )
     .await;
