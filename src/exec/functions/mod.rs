@@ -8,9 +8,12 @@ mod array;
 pub mod cast;
 pub mod compare;
 mod datetime;
+mod datetime_format;
 mod decimal;
 mod digest;
+mod json;
 mod math;
+mod number_format;
 pub mod pattern;
 mod string;
 mod system;
@@ -211,7 +214,10 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
 static TABLES: &[&[FunctionDef]] = &[
     array::FUNCTIONS,
     datetime::FUNCTIONS,
+    datetime_format::FUNCTIONS,
+    json::FUNCTIONS,
     math::FUNCTIONS,
+    number_format::FUNCTIONS,
     pattern::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,

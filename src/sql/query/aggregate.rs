@@ -19,7 +19,7 @@ const NAMES: &[&str] = &[
     "count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every", "string_agg", "array_agg", "stddev",
     "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop", "corr", "covar_pop", "covar_samp", "regr_avgx",
     "regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "bit_and",
-    "bit_or", "bit_xor", "json_agg", "jsonb_agg", "percentile_cont", "percentile_disc", "mode", "any_value",
+    "bit_or", "bit_xor", "json_agg", "jsonb_agg", "percentile_cont", "any_value", "grouping",
 ];
 
 /// Whether the name is an aggregate function's.
@@ -109,6 +109,9 @@ impl Binder<'_> {
                 return Err(Error::WrongObjectType { name: format!("{name}(*)"), expected: "count(*)", hint: None });
             }
             one(aggregates::count::count_udaf(), vec![Expr::Literal(datafusion::common::ScalarValue::Int64(Some(1)), None)], SqlType::Int8)
+        } else if name == "grouping" {
+            let arguments = arguments.into_iter().map(|argument| argument.expr).collect();
+            one(aggregates::grouping::grouping_udaf(), arguments, SqlType::Int4)
         } else {
             self.accumulators(name, arguments)?
         };

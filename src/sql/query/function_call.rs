@@ -104,6 +104,11 @@ impl Binder<'_> {
             return Err(Error::WrongObjectType { name, expected: "aggregate function", hint: None });
         }
         let arguments = self.arguments(&name, &function.args, place)?;
+        if let Some((record, _)) = pg_catalog::set_function(&name).and_then(|set| set.record) {
+            let rows = self.resolve_function(record, arguments)?;
+            let item = item_type(&rows.ty).unwrap_or(SqlType::Text);
+            return Ok(Bound::new(Expr::Unnest(Unnest::new(rows.expr)), item));
+        }
         self.named_call(&name, arguments, place)
     }
 
