@@ -5,8 +5,8 @@ use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("lower", &[T::Text], T::Text, |a, _| Ok(Value::Text(text(&a[0])?.to_lowercase()))),
-    FunctionDef::row("upper", &[T::Text], T::Text, |a, _| Ok(Value::Text(text(&a[0])?.to_uppercase()))),
+    FunctionDef::row("lower", &[T::Text], T::Text, |a, _| Ok(Value::Text(text(&a[0])?.chars().map(lower).collect()))),
+    FunctionDef::row("upper", &[T::Text], T::Text, |a, _| Ok(Value::Text(text(&a[0])?.chars().map(upper).collect()))),
     FunctionDef::row("initcap", &[T::Text], T::Text, initcap),
     FunctionDef::row("length", &[T::Text], T::Int4, |a, _| count(text(&a[0])?.chars().count())),
     FunctionDef::row("length", &[T::Bytea], T::Int4, |a, _| count(bytes(&a[0])?.len())),
@@ -70,6 +70,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("format", &[T::Text, T::Any], T::Text, format_text).variadic().on_null(),
     FunctionDef::row("md5", &[T::Text], T::Text, |a, _| Ok(Value::Text(super::digest::md5_hex(text(&a[0])?.as_bytes())))),
     FunctionDef::row("md5", &[T::Bytea], T::Text, |a, _| Ok(Value::Text(super::digest::md5_hex(bytes(&a[0])?)))),
+    FunctionDef::row("sha256", &[T::Bytea], T::Bytea, |a, _| Ok(Value::Bytes(super::digest::sha256(bytes(&a[0])?).to_vec()))),
     FunctionDef::row("to_hex", &[T::Int4], T::Text, |a, _| Ok(Value::Text(format!("{:x}", narrow_bits(&a[0])?)))),
     FunctionDef::row("to_hex", &[T::Int8], T::Text, |a, _| match a[0] {
         Value::Int(number) => Ok(Value::Text(format!("{number:x}"))),
@@ -155,14 +156,32 @@ fn index_fault(index: i64, length: usize) -> Error {
     Error::DataException { state: "2202E", message: format!("index {index} out of valid range, 0..{}", length.saturating_sub(1)) }
 }
 
+/// A character in upper case; one that has no single such character stays, as in PostgreSQL.
+fn upper(character: char) -> char {
+    let mut mapped = character.to_uppercase();
+    match (mapped.next(), mapped.next()) {
+        (Some(single), None) => single,
+        _ => character,
+    }
+}
+
+/// See [`upper`].
+fn lower(character: char) -> char {
+    let mut mapped = character.to_lowercase();
+    match (mapped.next(), mapped.next()) {
+        (Some(single), None) => single,
+        _ => character,
+    }
+}
+
 fn initcap(arguments: &[Value], _: &Call) -> Result<Value> {
     let mut out = String::new();
     let mut inside = false;
     for character in text(&arguments[0])?.chars() {
         if inside {
-            out.extend(character.to_lowercase());
+            out.push(lower(character));
         } else {
-            out.extend(character.to_uppercase());
+            out.push(upper(character));
         }
         inside = character.is_alphanumeric();
     }

@@ -36,7 +36,7 @@ pub(super) struct Accumulation {
 }
 
 /// What the accumulators' results become.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) enum Finish {
     /// The only result, cast.
     Cast(SqlType),
@@ -44,6 +44,8 @@ pub(super) enum Finish {
     Quotient,
     /// An array as JSON.
     Json(SqlType),
+    /// An array of texts as one text; NULLs are left out.
+    Joined(Bound),
 }
 
 impl Binder<'_> {
@@ -155,7 +157,10 @@ impl Binder<'_> {
             ("string_agg", Some(separator)) => {
                 let argument = self.coerce(first, &SqlType::Text).map_err(|_| wrong())?;
                 let separator = self.coerce(separator, &SqlType::Text).map_err(|_| wrong())?;
-                Ok(one(aggregates::string_agg::string_agg_udaf(), vec![argument.expr, separator.expr], SqlType::Text))
+                // Arrays may be gathered in several orders at once, which texts may not.
+                let ty = SqlType::Array(Box::new(SqlType::Text));
+                let calls = vec![(aggregates::array_agg::array_agg_udaf(), vec![argument.expr], ty)];
+                Ok(Accumulation { calls, finish: Finish::Joined(separator) })
             }
             ("array_agg", None) => {
                 let argument = self.decided(first)?;
@@ -231,9 +236,9 @@ impl Binder<'_> {
                 Ok(one(aggregates::average::avg_udaf(), vec![argument.expr], SqlType::Float8))
             }
             _ => {
+                let counted = argument.expr.clone();
                 let mut accumulation = self.sum(argument)?;
-                let arguments = accumulation.calls.first().map(|(_, arguments, _)| arguments.clone()).unwrap_or_default();
-                accumulation.calls.push((aggregates::count::count_udaf(), arguments, SqlType::Int8));
+                accumulation.calls.push((aggregates::count::count_udaf(), vec![counted], SqlType::Int8));
                 Ok(Accumulation { finish: Finish::Quotient, ..accumulation })
             }
         }
@@ -304,6 +309,11 @@ impl Binder<'_> {
                 let definition = ("avg", ArithmeticOp::Divide.body(), true, Volatility::Immutable);
                 let arguments = vec![(sum.expr, sum.ty), (count.expr, count.ty)];
                 Ok(Bound::new(functions::call(definition, arguments, returns.clone(), &self.settings), returns))
+            }
+            Finish::Joined(separator) => {
+                let definition = ("string_agg", functions::JOIN_TEXTS, true, Volatility::Immutable);
+                let arguments = vec![(first.expr, first.ty), (separator.expr.clone(), SqlType::Text)];
+                Ok(Bound::new(functions::call(definition, arguments, SqlType::Text, &self.settings), SqlType::Text))
             }
             Finish::Json(ty) => {
                 let json = self.resolve_function(if *ty == SqlType::Json { "to_json" } else { "to_jsonb" }, vec![first])?;

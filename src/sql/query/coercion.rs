@@ -153,6 +153,11 @@ pub(super) fn common_type(types: &[SqlType]) -> Option<SqlType> {
     Some(common)
 }
 
+/// The common type of constants: a numeric among them keeps each one's own digits.
+pub(super) fn loosened(ty: SqlType, constants: bool) -> SqlType {
+    if constants && matches!(ty, SqlType::Numeric(_)) { SqlType::Numeric(None) } else { ty }
+}
+
 fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     use SqlType as S;
     if a == b {
@@ -191,7 +196,8 @@ impl Binder<'_> {
     /// The type that expressions of a construct (`CASE`, `UNION` …) have in common. Errors: 42804.
     pub(super) fn common_type_of(&self, construct: &str, bound: &[Bound]) -> Result<SqlType> {
         let types: Vec<SqlType> = bound.iter().map(|bound| bound.ty.clone()).collect();
-        common_type(&types).ok_or_else(|| {
+        let constants = bound.iter().all(|bound| matches!(bound.expr, Expr::Literal(..)));
+        common_type(&types).map(|ty| loosened(ty, constants)).ok_or_else(|| {
             let known: Vec<&SqlType> = types.iter().filter(|ty| **ty != SqlType::Unknown).collect();
             let other = known.iter().find(|ty| join_types(known[0], ty).is_none()).copied().unwrap_or(known[0]);
             Error::DatatypeMismatch {

@@ -289,6 +289,14 @@ impl Binder<'_> {
             // So that the least bigint can be written.
             return number_literal(&format!("-{text}"));
         }
+        if op == U::Minus
+            && let ast::Expr::BinaryOp { left, op: power, right } = expr
+            && operator_name(power) == "^"
+        {
+            // A sign binds tighter than a power: -2 ^ 2 is 4.
+            let negated = ast::Expr::UnaryOp { op: U::Minus, expr: left.clone() };
+            return self.binary_operator(&negated, power, right, place);
+        }
         let operand = self.expression(expr, place)?;
         match op {
             U::Not => Ok(Bound::new(Expr::Not(Box::new(self.coerce_boolean(operand, "NOT")?)), SqlType::Bool)),

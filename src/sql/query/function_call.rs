@@ -124,7 +124,9 @@ impl Binder<'_> {
             "nullif" => self.nullif(arguments),
             "greatest" | "least" => self.extreme(name, arguments),
             "row" => Err(unsupported("a row value outside a comparison")),
-            "pg_typeof" if arguments.len() == 1 => Bound::constant(&Value::Text(type_name(&arguments[0].ty)), SqlType::Text),
+            "pg_typeof" if matches!(arguments.as_slice(), [argument] if argument.ty == SqlType::Unknown) => {
+                Bound::constant(&Value::Text("unknown".to_string()), SqlType::Text)
+            }
             _ => {
                 if let [argument] = arguments.as_slice()
                     && functions::functions_named(name).next().is_none()
