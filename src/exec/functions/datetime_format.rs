@@ -13,31 +13,59 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("to_char", &[T::Interval, T::Text], T::Text, interval_to_char),
     FunctionDef::row("to_date", &[T::Text, T::Text], T::Date, |arguments, _| {
         let micros = read(arguments)?;
-        Ok(Value::Date(i32::try_from(micros.div_euclid(MICROS_PER_DAY)).map_err(|_| out_of_range())?))
+        Ok(Value::Date(
+            i32::try_from(micros.div_euclid(MICROS_PER_DAY)).map_err(|_| out_of_range())?,
+        ))
     }),
-    FunctionDef::row("to_timestamp", &[T::Text, T::Text], T::TimestampTz, |arguments, call| {
-        Value::Timestamp(read(arguments)?).cast(&SqlType::TimestampTz, call.settings)
-    }),
+    FunctionDef::row(
+        "to_timestamp",
+        &[T::Text, T::Text],
+        T::TimestampTz,
+        |arguments, call| Value::Timestamp(read(arguments)?).cast(&SqlType::TimestampTz, call.settings),
+    ),
 ];
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 ];
-const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const ROMAN: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
+const DAYS: [&str; 7] = [
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+];
+const ROMAN: [&str; 12] = [
+    "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII",
+];
 
 /// Template patterns, longer ones before their prefixes.
 const PATTERNS: &[&str] = &[
-    "SSSSS", "SSSS", "YYYY", "IYYY", "Y,YYY", "MONTH", "Month", "month", "HH24", "HH12", "A.D.", "a.d.", "B.C.", "b.c.",
-    "A.M.", "a.m.", "P.M.", "p.m.", "DAY", "Day", "day", "MON", "Mon", "mon", "DDD", "IDDD", "YYY", "IYY", "TZH", "TZM",
-    "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "HH", "MI", "SS", "MS", "US", "AM", "am", "PM", "pm", "AD", "ad", "BC", "bc",
-    "YY", "IY", "MM", "DY", "Dy", "dy", "DD", "ID", "WW", "IW", "CC", "RM", "rm", "TZ", "tz", "OF", "Y", "I", "D", "W", "Q",
-    "J",
+    "SSSSS", "SSSS", "YYYY", "IYYY", "Y,YYY", "MONTH", "Month", "month", "HH24", "HH12", "A.D.", "a.d.",
+    "B.C.", "b.c.", "A.M.", "a.m.", "P.M.", "p.m.", "DAY", "Day", "day", "MON", "Mon", "mon", "DDD", "IDDD",
+    "YYY", "IYY", "TZH", "TZM", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "HH", "MI", "SS", "MS", "US", "AM",
+    "am", "PM", "pm", "AD", "ad", "BC", "bc", "YY", "IY", "MM", "DY", "Dy", "dy", "DD", "ID", "WW", "IW",
+    "CC", "RM", "rm", "TZ", "tz", "OF", "Y", "I", "D", "W", "Q", "J",
 ];
 
 fn out_of_range() -> Error {
-    Error::DatetimeOverflow { message: "date out of range".to_string() }
+    Error::DatetimeOverflow {
+        message: "date out of range".to_string(),
+    }
 }
 
 fn wrong() -> Error {
@@ -47,7 +75,11 @@ fn wrong() -> Error {
 /// A piece of a template.
 enum Piece {
     /// A pattern, with FM (no padding) and TH (an ordinal's suffix) as asked.
-    Pattern { name: &'static str, fill: bool, suffix: Option<&'static str> },
+    Pattern {
+        name: &'static str,
+        fill: bool,
+        suffix: Option<&'static str>,
+    },
     /// Text as it stands.
     Literal(String),
 }
@@ -88,17 +120,54 @@ fn pieces(template: &str) -> Vec<Piece> {
 /// The pattern that the text starts with; those of digits take any case.
 fn pattern_at(text: &str) -> Option<&'static str> {
     PATTERNS.iter().copied().find(|pattern| {
-        text.starts_with(pattern) || (text.is_char_boundary(pattern.len().min(text.len())) && digits_only(pattern)
-            && text.get(..pattern.len()).is_some_and(|head| head.eq_ignore_ascii_case(pattern)))
+        text.starts_with(pattern)
+            || (text.is_char_boundary(pattern.len().min(text.len()))
+                && digits_only(pattern)
+                && text
+                    .get(..pattern.len())
+                    .is_some_and(|head| head.eq_ignore_ascii_case(pattern)))
     })
 }
 
 fn digits_only(pattern: &str) -> bool {
     matches!(
         pattern,
-        "SSSSS" | "SSSS" | "YYYY" | "IYYY" | "Y,YYY" | "HH24" | "HH12" | "DDD" | "IDDD" | "YYY" | "IYY" | "HH" | "MI" | "SS"
-            | "MS" | "US" | "YY" | "IY" | "MM" | "DD" | "ID" | "WW" | "IW" | "CC" | "Y" | "I" | "D" | "W" | "Q" | "J"
-            | "FF1" | "FF2" | "FF3" | "FF4" | "FF5" | "FF6"
+        "SSSSS"
+            | "SSSS"
+            | "YYYY"
+            | "IYYY"
+            | "Y,YYY"
+            | "HH24"
+            | "HH12"
+            | "DDD"
+            | "IDDD"
+            | "YYY"
+            | "IYY"
+            | "HH"
+            | "MI"
+            | "SS"
+            | "MS"
+            | "US"
+            | "YY"
+            | "IY"
+            | "MM"
+            | "DD"
+            | "ID"
+            | "WW"
+            | "IW"
+            | "CC"
+            | "Y"
+            | "I"
+            | "D"
+            | "W"
+            | "Q"
+            | "J"
+            | "FF1"
+            | "FF2"
+            | "FF3"
+            | "FF4"
+            | "FF5"
+            | "FF6"
     )
 }
 
@@ -110,13 +179,21 @@ fn ordinal(number: i64, suffix: &str) -> String {
         (_, 3) => "rd",
         _ => "th",
     };
-    if suffix == "TH" { ending.to_uppercase() } else { ending.to_string() }
+    if suffix == "TH" {
+        ending.to_uppercase()
+    } else {
+        ending.to_string()
+    }
 }
 
 fn to_char(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Text(template) = &arguments[1] else { return Err(wrong()) };
+    let Value::Text(template) = &arguments[1] else {
+        return Err(wrong());
+    };
     let (local, offset_seconds, zone) = match arguments[0] {
-        Value::Timestamp(i64::MIN | i64::MAX) | Value::TimestampTz(i64::MIN | i64::MAX) => return Ok(Value::Null),
+        Value::Timestamp(i64::MIN | i64::MAX) | Value::TimestampTz(i64::MIN | i64::MAX) => {
+            return Ok(Value::Null);
+        }
         Value::Timestamp(time) => (time, 0, String::new()),
         Value::TimestampTz(utc) => {
             let local = to_local(utc, call.settings.time_zone)?;
@@ -157,7 +234,11 @@ fn date_piece(
     fill: bool,
 ) -> (String, Option<i64>) {
     let number = |number: i64, width: usize| {
-        let text = if fill { format!("{number:0width$}") } else { number.to_string() };
+        let text = if fill {
+            format!("{number:0width$}")
+        } else {
+            number.to_string()
+        };
         (text, Some(number))
     };
     let hour = i64::from(time.hour());
@@ -165,7 +246,16 @@ fn date_piece(
     let year = i64::from(time.year());
     let shown_year = if year > 0 { year } else { 1 - year };
     let micros = local.rem_euclid(1_000_000);
-    let padded = |text: &str, width: usize| (if fill { format!("{text:<width$}") } else { text.to_string() }, None);
+    let padded = |text: &str, width: usize| {
+        (
+            if fill {
+                format!("{text:<width$}")
+            } else {
+                text.to_string()
+            },
+            None,
+        )
+    };
     let month = MONTHS[usize::try_from(time.month0()).unwrap_or(0)];
     let day = DAYS[usize::try_from(time.weekday().num_days_from_sunday()).unwrap_or(0)];
     let marker = |morning: &str, evening: &str| (if hour < 12 { morning } else { evening }.to_string(), None);
@@ -213,7 +303,10 @@ fn date_piece(
         "a.d." | "b.c." => era("a.d.", "b.c."),
         "MM" => number(i64::from(time.month()), 2),
         "DDD" => number(i64::from(time.ordinal()), 3),
-        "IDDD" => number(i64::from(time.iso_week().week0()) * 7 + i64::from(time.weekday().number_from_monday()), 3),
+        "IDDD" => number(
+            i64::from(time.iso_week().week0()) * 7 + i64::from(time.weekday().number_from_monday()),
+            3,
+        ),
         "DD" => number(i64::from(time.day()), 2),
         "D" => number(i64::from(time.weekday().num_days_from_sunday()) + 1, 1),
         "ID" => number(i64::from(time.weekday().number_from_monday()), 1),
@@ -224,14 +317,24 @@ fn date_piece(
         "Q" => number(i64::from(time.month0() / 3 + 1), 1),
         "J" => number(local.div_euclid(MICROS_PER_DAY) + 2_440_588, 1),
         "RM" => padded(ROMAN[usize::try_from(time.month0()).unwrap_or(0)], 4),
-        "rm" => padded(&ROMAN[usize::try_from(time.month0()).unwrap_or(0)].to_lowercase(), 4),
+        "rm" => padded(
+            &ROMAN[usize::try_from(time.month0()).unwrap_or(0)].to_lowercase(),
+            4,
+        ),
         "TZ" => (zone.to_uppercase(), None),
         "tz" => (zone.to_lowercase(), None),
-        "TZH" => (format!("{}{:02}", sign(offset_seconds), offset_seconds.abs() / 3600), None),
+        "TZH" => (
+            format!("{}{:02}", sign(offset_seconds), offset_seconds.abs() / 3600),
+            None,
+        ),
         "TZM" => (format!("{:02}", offset_seconds.abs() % 3600 / 60), None),
         _ => {
             let (hours, minutes) = (offset_seconds.abs() / 3600, offset_seconds.abs() % 3600 / 60);
-            let tail = if minutes == 0 { String::new() } else { format!(":{minutes:02}") };
+            let tail = if minutes == 0 {
+                String::new()
+            } else {
+                format!(":{minutes:02}")
+            };
             (format!("{}{hours:02}{tail}", sign(offset_seconds)), None)
         }
     }
@@ -243,7 +346,9 @@ fn sign(number: i64) -> char {
 
 /// An interval's own hours and days, not a calendar's.
 fn interval_to_char(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (Value::Interval(interval), Value::Text(template)) = (&arguments[0], &arguments[1]) else { return Err(wrong()) };
+    let (Value::Interval(interval), Value::Text(template)) = (&arguments[0], &arguments[1]) else {
+        return Err(wrong());
+    };
     let seconds = interval.microseconds / 1_000_000;
     let mut out = String::new();
     for piece in pieces(template) {
@@ -255,7 +360,14 @@ fn interval_to_char(arguments: &[Value], _: &Call) -> Result<Value> {
                     "MM" => (i64::from(interval.months % 12), 2),
                     "DD" => (i64::from(interval.days), 2),
                     "HH24" => (seconds / 3600, 2),
-                    "HH12" | "HH" => (if seconds / 3600 % 12 == 0 { 12 } else { seconds / 3600 % 12 }, 2),
+                    "HH12" | "HH" => (
+                        if seconds / 3600 % 12 == 0 {
+                            12
+                        } else {
+                            seconds / 3600 % 12
+                        },
+                        2,
+                    ),
                     "MI" => (seconds / 60 % 60, 2),
                     "SS" => (seconds % 60, 2),
                     "MS" => (interval.microseconds % 1_000_000 / 1_000, 3),
@@ -265,7 +377,11 @@ fn interval_to_char(arguments: &[Value], _: &Call) -> Result<Value> {
                         continue;
                     }
                 };
-                out.push_str(&if fill { format!("{number:0width$}") } else { number.to_string() });
+                out.push_str(&if fill {
+                    format!("{number:0width$}")
+                } else {
+                    number.to_string()
+                });
             }
         }
     }
@@ -274,15 +390,25 @@ fn interval_to_char(arguments: &[Value], _: &Call) -> Result<Value> {
 
 /// What a text says by a template, as microseconds since 1970.
 fn read(arguments: &[Value]) -> Result<i64> {
-    let (Value::Text(input), Value::Text(template)) = (&arguments[0], &arguments[1]) else { return Err(wrong()) };
-    let mut fields = Fields { year: 1, month: 1, day: 1, ..Fields::default() };
+    let (Value::Text(input), Value::Text(template)) = (&arguments[0], &arguments[1]) else {
+        return Err(wrong());
+    };
+    let mut fields = Fields {
+        year: 1,
+        month: 1,
+        day: 1,
+        ..Fields::default()
+    };
     let mut rest = input.trim_start();
     for piece in pieces(template) {
         match piece {
             Piece::Literal(_) => {
                 // A separator of the template skips one of the text, whichever it is.
                 let mut characters = rest.chars();
-                if characters.next().is_some_and(|character| !character.is_alphanumeric()) {
+                if characters
+                    .next()
+                    .is_some_and(|character| !character.is_alphanumeric())
+                {
                     rest = characters.as_str();
                 }
             }
@@ -320,7 +446,10 @@ impl Fields {
         if let Some((names, length)) = names {
             for (index, name) in names.iter().enumerate() {
                 let name = &name[..name.len().min(length)];
-                if text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name)) {
+                if text
+                    .get(..name.len())
+                    .is_some_and(|head| head.eq_ignore_ascii_case(name))
+                {
                     self.month = u32::try_from(index + 1).unwrap_or(1);
                     return Ok(&text[name.len()..]);
                 }
@@ -350,7 +479,11 @@ impl Fields {
         let signed = text.starts_with('-') && width == 4;
         let body = if signed { &text[1..] } else { text };
         // A year followed by a separator takes all its digits.
-        let width = if width == 4 && !template.contains("YYYYMM") { 9 } else { width };
+        let width = if width == 4 && !template.contains("YYYYMM") {
+            9
+        } else {
+            width
+        };
         let digits = body.bytes().take_while(u8::is_ascii_digit).take(width).count();
         if digits == 0 {
             return Err(bad_value(text, name));
@@ -366,7 +499,13 @@ impl Fields {
             "YYYY" | "IYYY" => self.year = i32::try_from(number).map_err(|_| out_of_range())?,
             "YYY" | "YY" | "Y" => {
                 let number = i32::try_from(number).map_err(|_| out_of_range())?;
-                self.year = if number < 70 { number + 2000 } else if number < 1000 { number + 1900 } else { number };
+                self.year = if number < 70 {
+                    number + 2000
+                } else if number < 1000 {
+                    number + 1900
+                } else {
+                    number
+                };
             }
             "MM" => self.month = small?,
             "DD" => self.day = small?,
@@ -387,8 +526,14 @@ impl Fields {
     }
 
     fn finish(self, input: &str) -> Result<i64> {
-        let wrong = || Error::DatetimeOverflow { message: format!("date/time field value out of range: \"{input}\"") };
-        let year = if self.before_christ { 1 - self.year } else { self.year };
+        let wrong = || Error::DatetimeOverflow {
+            message: format!("date/time field value out of range: \"{input}\""),
+        };
+        let year = if self.before_christ {
+            1 - self.year
+        } else {
+            self.year
+        };
         let date = match self.day_of_year {
             Some(day) => NaiveDate::from_yo_opt(year, day),
             None => NaiveDate::from_ymd_opt(year, self.month, self.day),
@@ -409,5 +554,8 @@ impl Fields {
 
 fn bad_value(text: &str, pattern: &str) -> Error {
     let shown: String = text.chars().take(pattern.len().max(2)).collect();
-    Error::DataException { state: "22007", message: format!("invalid value \"{shown}\" for \"{pattern}\"") }
+    Error::DataException {
+        state: "22007",
+        message: format!("invalid value \"{shown}\" for \"{pattern}\""),
+    }
 }

@@ -12,14 +12,23 @@ pub(super) fn md5_hex(message: &[u8]) -> String {
     for block in padded.chunks_exact(64) {
         round(&mut state, block);
     }
-    state.iter().flat_map(|word| word.to_le_bytes()).map(|byte| format!("{byte:02x}")).collect()
+    state
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
 fn round(state: &mut [u32; 4], block: &[u8]) {
     let word = |at: usize| {
-        u32::from_le_bytes([block[at * 4], block[at * 4 + 1], block[at * 4 + 2], block[at * 4 + 3]])
+        u32::from_le_bytes([
+            block[at * 4],
+            block[at * 4 + 1],
+            block[at * 4 + 2],
+            block[at * 4 + 3],
+        ])
     };
     let [mut a, mut b, mut c, mut d] = *state;
     for step in 0..64_usize {
@@ -30,9 +39,17 @@ fn round(state: &mut [u32; 4], block: &[u8]) {
             _ => (c ^ (b | !d), (7 * step) % 16),
         };
         // The constants are the sines of the steps, as the RFC defines them.
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^32 and positive")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "below 2^32 and positive"
+        )]
         let constant = (((step + 1) as f64).sin().abs() * 4_294_967_296.0) as u32;
-        let rotated = mixed.wrapping_add(a).wrapping_add(constant).wrapping_add(word(at)).rotate_left(SHIFTS[step / 16][step % 4]);
+        let rotated = mixed
+            .wrapping_add(a)
+            .wrapping_add(constant)
+            .wrapping_add(word(at))
+            .rotate_left(SHIFTS[step / 16][step % 4]);
         (a, d, c, b) = (d, c, b, b.wrapping_add(rotated));
     }
     for (word, added) in state.iter_mut().zip([a, b, c, d]) {
@@ -59,7 +76,10 @@ pub(super) fn sha256(message: &[u8]) -> [u8; 32] {
             let (a, b) = (words[at - 15], words[at - 2]);
             let low = a.rotate_right(7) ^ a.rotate_right(18) ^ (a >> 3);
             let high = b.rotate_right(17) ^ b.rotate_right(19) ^ (b >> 10);
-            words[at] = words[at - 16].wrapping_add(low).wrapping_add(words[at - 7]).wrapping_add(high);
+            words[at] = words[at - 16]
+                .wrapping_add(low)
+                .wrapping_add(words[at - 7])
+                .wrapping_add(high);
         }
         let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = state;
         for (word, prime) in words.iter().zip(&primes) {
@@ -72,7 +92,16 @@ pub(super) fn sha256(message: &[u8]) -> [u8; 32] {
                 .wrapping_add(*word);
             let low = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
             let second = low.wrapping_add((a & b) ^ (a & c) ^ (b & c));
-            (h, g, f, e, d, c, b, a) = (g, f, e, d.wrapping_add(first), c, b, a, first.wrapping_add(second));
+            (h, g, f, e, d, c, b, a) = (
+                g,
+                f,
+                e,
+                d.wrapping_add(first),
+                c,
+                b,
+                a,
+                first.wrapping_add(second),
+            );
         }
         for (word, added) in state.iter_mut().zip([a, b, c, d, e, f, g, h]) {
             *word = word.wrapping_add(added);
@@ -87,12 +116,19 @@ pub(super) fn sha256(message: &[u8]) -> [u8; 32] {
 
 /// The first primes, of whose roots the standard takes its constants.
 fn primes(count: usize) -> Vec<u32> {
-    (2_u32..).filter(|number| (2..*number).all(|divisor| number % divisor != 0)).take(count).collect()
+    (2_u32..)
+        .filter(|number| (2..*number).all(|divisor| number % divisor != 0))
+        .take(count)
+        .collect()
 }
 
 /// The first 32 bits behind the point of a root.
 fn root_bits(prime: u32, root: impl Fn(f64) -> f64) -> u32 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^32 and positive")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "below 2^32 and positive"
+    )]
     let bits = (root(f64::from(prime)).fract() * 4_294_967_296.0) as u32;
     bits
 }
@@ -106,6 +142,9 @@ mod tests {
         assert_eq!(md5_hex(b""), "d41d8cd98f00b204e9800998ecf8427e");
         assert_eq!(md5_hex(b"message digest"), "f96b697d7cb7938d525a2f31aaf161d0");
         let abc: String = sha256(b"abc").iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(abc, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(
+            abc,
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
     }
 }

@@ -9,7 +9,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("to_char", &[T::Int8, T::Text], T::Text, to_char),
     FunctionDef::row("to_char", &[T::Numeric, T::Text], T::Text, to_char),
     FunctionDef::row("to_char", &[T::Float8, T::Text], T::Text, to_char),
-    FunctionDef::row("to_number", &[T::Text, T::Text], T::Numeric, to_number).computed(|_, _| SqlType::Numeric(None)),
+    FunctionDef::row("to_number", &[T::Text, T::Text], T::Numeric, to_number)
+        .computed(|_, _| SqlType::Numeric(None)),
 ];
 
 /// What a template asks for.
@@ -50,7 +51,11 @@ fn parse(text: &str) -> Template {
                 2
             }
             "MI" => {
-                template.sign = Some(if digits_seen { Sign::TrailingMinus } else { Sign::LeadingMinus });
+                template.sign = Some(if digits_seen {
+                    Sign::TrailingMinus
+                } else {
+                    Sign::LeadingMinus
+                });
                 2
             }
             "PL" => {
@@ -62,7 +67,11 @@ fn parse(text: &str) -> Template {
                 2
             }
             "SG" => {
-                template.sign = Some(if digits_seen { Sign::Trailing } else { Sign::Leading });
+                template.sign = Some(if digits_seen {
+                    Sign::Trailing
+                } else {
+                    Sign::Leading
+                });
                 2
             }
             "TH" => {
@@ -80,7 +89,13 @@ fn parse(text: &str) -> Template {
         rest = characters.as_str();
         match character {
             '.' | 'D' | 'd' if !template.point => template.point = true,
-            'S' | 's' => template.sign = Some(if digits_seen { Sign::Trailing } else { Sign::Leading }),
+            'S' | 's' => {
+                template.sign = Some(if digits_seen {
+                    Sign::Trailing
+                } else {
+                    Sign::Leading
+                })
+            }
             'L' | 'l' => template.currency = true,
             'G' | 'g' | ',' => template.part().push(','),
             '"' => {
@@ -97,15 +112,24 @@ fn parse(text: &str) -> Template {
 
 impl Template {
     fn part(&mut self) -> &mut Vec<char> {
-        if self.point { &mut self.fraction } else { &mut self.whole }
+        if self.point {
+            &mut self.fraction
+        } else {
+            &mut self.whole
+        }
     }
     fn places(&self) -> usize {
-        self.fraction.iter().filter(|character| matches!(character, '0' | '9')).count()
+        self.fraction
+            .iter()
+            .filter(|character| matches!(character, '0' | '9'))
+            .count()
     }
 }
 
 fn to_char(arguments: &[Value], _: &Call) -> Result<Value> {
-    let Value::Text(text) = &arguments[1] else { return Err(wrong()) };
+    let Value::Text(text) = &arguments[1] else {
+        return Err(wrong());
+    };
     let template = parse(text);
     let number = match &arguments[0] {
         Value::Int(number) => Numeric::from_i64(*number),
@@ -116,7 +140,9 @@ fn to_char(arguments: &[Value], _: &Call) -> Result<Value> {
     let places = template.places();
     let scale = u8::try_from(places).unwrap_or(30).min(30);
     let rounded = decimal::round(&number, i32::from(scale))?.rescale(scale)?;
-    let Numeric::Finite { unscaled, .. } = rounded else { return Ok(Value::Null) };
+    let Numeric::Finite { unscaled, .. } = rounded else {
+        return Ok(Value::Null);
+    };
     let digits = unscaled.to_string();
     let negative = digits.starts_with('-');
     let digits = format!("{:0>width$}", digits.trim_start_matches('-'), width = places + 1);
@@ -126,11 +152,24 @@ fn to_char(arguments: &[Value], _: &Call) -> Result<Value> {
 
 impl Template {
     fn format(&self, whole: &str, fraction: &str, negative: bool) -> String {
-        let slots = self.whole.iter().filter(|character| matches!(character, '0' | '9')).count();
+        let slots = self
+            .whole
+            .iter()
+            .filter(|character| matches!(character, '0' | '9'))
+            .count();
         let zero_whole = whole.chars().all(|digit| digit == '0');
-        let significant = if zero_whole { "" } else { whole.trim_start_matches('0') };
+        let significant = if zero_whole {
+            ""
+        } else {
+            whole.trim_start_matches('0')
+        };
         let overflow = significant.len() > slots;
-        let forced_from = self.whole.iter().filter(|c| matches!(c, '0' | '9')).position(|c| *c == '0').unwrap_or(slots);
+        let forced_from = self
+            .whole
+            .iter()
+            .filter(|c| matches!(c, '0' | '9'))
+            .position(|c| *c == '0')
+            .unwrap_or(slots);
         let mut body = String::new();
         let mut slot = 0;
         let mut started = false;
@@ -179,14 +218,22 @@ impl Template {
                     Some(match character {
                         '0' | '9' => {
                             *at += 1;
-                            if overflow { '#' } else { fraction.chars().nth(*at - 1).unwrap_or('0') }
+                            if overflow {
+                                '#'
+                            } else {
+                                fraction.chars().nth(*at - 1).unwrap_or('0')
+                            }
                         }
                         other => *other,
                     })
                 })
                 .collect();
             if self.no_fill && !overflow {
-                let kept = self.fraction.iter().rposition(|character| *character == '0').map_or(0, |at| at + 1);
+                let kept = self
+                    .fraction
+                    .iter()
+                    .rposition(|character| *character == '0')
+                    .map_or(0, |at| at + 1);
                 while shown.len() > kept && shown.ends_with('0') {
                     shown.pop();
                 }
@@ -196,7 +243,12 @@ impl Template {
         if let Some(suffix) = self.ordinal
             && !negative
         {
-            let number: i64 = body.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
+            let number: i64 = body
+                .chars()
+                .filter(char::is_ascii_digit)
+                .collect::<String>()
+                .parse()
+                .unwrap_or(0);
             let ending = match (number % 100, number % 10) {
                 (11..=13, _) => "th",
                 (_, 1) => "st",
@@ -204,7 +256,11 @@ impl Template {
                 (_, 3) => "rd",
                 _ => "th",
             };
-            body.push_str(&if suffix == "TH" { ending.to_uppercase() } else { ending.to_string() });
+            body.push_str(&if suffix == "TH" {
+                ending.to_uppercase()
+            } else {
+                ending.to_string()
+            });
         }
         let blanks = body.len() - body.trim_start().len();
         let (fill, digits) = body.split_at(blanks);
@@ -213,9 +269,13 @@ impl Template {
             Some(Sign::Leading) => format!("{fill}{}{currency}{digits}", if negative { '-' } else { '+' }),
             Some(Sign::Trailing) => format!("{fill}{currency}{digits}{}", if negative { '-' } else { '+' }),
             Some(Sign::TrailingMinus) if negative => format!("{fill}{currency}{digits}-"),
-            Some(Sign::TrailingMinus) => format!("{fill}{currency}{digits}{}", if self.no_fill { "" } else { " " }),
+            Some(Sign::TrailingMinus) => {
+                format!("{fill}{currency}{digits}{}", if self.no_fill { "" } else { " " })
+            }
             Some(Sign::LeadingMinus) if negative => format!("-{fill}{currency}{digits}"),
-            Some(Sign::LeadingMinus) => format!("{}{fill}{currency}{digits}", if self.no_fill { "" } else { " " }),
+            Some(Sign::LeadingMinus) => {
+                format!("{}{fill}{currency}{digits}", if self.no_fill { "" } else { " " })
+            }
             Some(Sign::Brackets) if negative => format!("{fill}<{currency}{digits}>"),
             Some(Sign::Brackets) if self.no_fill => format!("{currency}{digits}"),
             Some(Sign::Brackets) => format!(" {fill}{currency}{digits} "),
@@ -232,12 +292,24 @@ fn wrong() -> Error {
 }
 
 fn to_number(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (Value::Text(text), Value::Text(_)) = (&arguments[0], &arguments[1]) else { return Err(wrong()) };
+    let (Value::Text(text), Value::Text(_)) = (&arguments[0], &arguments[1]) else {
+        return Err(wrong());
+    };
     let negative = text.contains('-') || (text.contains('<') && text.contains('>'));
-    let digits: String = text.chars().filter(|character| character.is_ascii_digit() || *character == '.').collect();
+    let digits: String = text
+        .chars()
+        .filter(|character| character.is_ascii_digit() || *character == '.')
+        .collect();
     if !digits.chars().any(|character| character.is_ascii_digit()) {
-        return Err(Error::InvalidText { type_name: "numeric".to_string(), value: text.clone() });
+        return Err(Error::InvalidText {
+            type_name: "numeric".to_string(),
+            value: text.clone(),
+        });
     }
     let number = Numeric::parse(&digits)?;
-    Ok(Value::Numeric(if negative { decimal::negate(&number) } else { number }))
+    Ok(Value::Numeric(if negative {
+        decimal::negate(&number)
+    } else {
+        number
+    }))
 }
