@@ -38,10 +38,14 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
         memory_pool: Arc::new(FairSpillPool::new(ctx.settings.query_memory_bytes_max)),
         ..base.runtime_env().as_ref().clone()
     };
-    Ok(SessionStateBuilder::new_from_existing(base.clone())
+    let mut state = SessionStateBuilder::new_from_existing(base.clone())
         .with_config(config)
         .with_runtime_env(Arc::new(runtime))
-        .build())
+        .build();
+    // Functions find the statement's catalogs in the options that expressions are planned with.
+    let options = Arc::clone(state.config().options());
+    state.execution_props_mut().mark_start_execution(options);
+    Ok(state)
 }
 
 /// Optimizes a logical plan and makes it executable. Errors: those of planning the access to each table.

@@ -16,6 +16,16 @@ pub const ORDINALITY: Body = Body::Row(|arguments, _| {
     Ok(Value::Array((1..=int_of(items.len())).map(Value::Int).collect()))
 });
 
+/// Texts of an array joined, NULLs left out; NULL when nothing is left.
+pub const JOIN_TEXTS: Body = Body::Row(|arguments, call| {
+    let present = items(&arguments[0])?.iter().any(|item| *item != Value::Null);
+    if present {
+        to_text(arguments, call)
+    } else {
+        Ok(Value::Null)
+    }
+});
+
 /// The name of `x = ANY (array)`, which becomes an IN list once the array is known.
 pub const ANY_EQUAL_NAME: &str = "any_equal";
 

@@ -25,8 +25,9 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (a, b) if number(a) && number(b) => true,
         (S::Bool, S::Int4) | (S::Int4, S::Bool) => true,
-        (S::Oid | S::Regclass, S::Int4 | S::Int8 | S::Oid | S::Regclass) => true,
-        (S::Int2 | S::Int4 | S::Int8, S::Oid | S::Regclass) => true,
+        (a, b) if oid_like(a) && (oid_like(b) || matches!(b, S::Int4 | S::Int8)) => true,
+        (S::Int2 | S::Int4 | S::Int8, b) if oid_like(b) => true,
+        (S::Catalog(_), S::Array(_)) if from.arrow_type() == to.arrow_type() => true,
         (a, b) if date_like(a) && date_like(b) => true,
         (S::Timestamp | S::TimestampTz | S::Interval, S::Time) | (S::Time, S::Interval) => true,
         (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
@@ -35,6 +36,15 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
         (S::Array(a), S::Array(b)) => cast_exists(a, b),
         (S::Int2Vector, S::Array(_)) => true,
         (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+    }
+}
+
+/// oid and the types that are one within a query (regclass, regproc …).
+pub fn oid_like(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::Oid | SqlType::Regclass => true,
+        SqlType::Catalog(_) => ty.arrow_type() == DataType::Int64,
+        _ => false,
     }
 }
 
@@ -56,7 +66,7 @@ pub fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (S::Int2, S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Oid) => true,
         (S::Int4, S::Int8 | S::Float8 | S::Oid) | (S::Float4, S::Float8) | (S::Int8, S::Float8) => true,
-        (S::Date, S::Timestamp) => false,
+        (S::Int2 | S::Int4, b) if oid_like(b) => true,
         (S::Int2, S::Numeric(Some(size))) => size.precision >= size.scale + 5,
         (S::Int4, S::Numeric(Some(size))) => size.precision >= size.scale + 10,
         (S::Int8, S::Numeric(Some(size))) => size.precision >= size.scale + 19,
@@ -74,9 +84,9 @@ fn same_text(from: &SqlType, to: &SqlType) -> bool {
         (S::Varchar(a), S::Varchar(Some(b))) => a.is_some_and(|a| a <= *b),
         (S::Text | S::Varchar(_) | S::Name | S::Unknown, S::Text | S::Varchar(None)) => true,
         (S::Json | S::Jsonb | S::InternalChar, S::Text | S::Varchar(None)) | (S::Jsonb, S::Json) => true,
-        (S::Int8 | S::Oid | S::Regclass, S::Int8 | S::Oid | S::Regclass) => {
-            !matches!(to, S::Oid) || !matches!(from, S::Int8)
-        }
+        (a, S::Int8) if oid_like(a) => true,
+        (a, b) if oid_like(a) && oid_like(b) => true,
+        (S::Catalog(_), S::Array(_)) => true,
         (a, b) => a == b,
     }
 }

@@ -8,9 +8,12 @@ mod array;
 pub mod cast;
 pub mod compare;
 mod datetime;
+mod datetime_format;
 mod decimal;
 mod digest;
+mod json;
 mod math;
+mod number_format;
 pub mod pattern;
 mod string;
 mod system;
@@ -22,6 +25,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -33,7 +37,7 @@ use crate::Result;
 use crate::types::{FormatSettings, SqlType, Value};
 
 pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_result};
-pub use array::{ANY_EQUAL_NAME, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
+pub use array::{ANY_EQUAL_NAME, JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
 pub use datetime::INTERVAL_ORDER;
 pub use decimal::quotient_scale;
 
@@ -235,7 +239,10 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
 static TABLES: &[&[FunctionDef]] = &[
     array::FUNCTIONS,
     datetime::FUNCTIONS,
+    datetime_format::FUNCTIONS,
+    json::FUNCTIONS,
     math::FUNCTIONS,
+    number_format::FUNCTIONS,
     pattern::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
@@ -393,8 +400,27 @@ impl Hash for BoundFunction {
     }
 }
 
-/// Runs a function once, on constants (defaults, parameters).
-pub fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
+/// The expression with every function of ours over constants computed.
+pub fn fold_constants(expression: Expr) -> Result<Expr> {
+    let folded = expression.transform_up(|expression| {
+        Ok(match evaluate_constant(&expression).map_err(to_datafusion)? {
+            Some(scalar) => Transformed::yes(Expr::Literal(scalar, None)),
+            None => match &expression {
+                Expr::Cast(cast) => match cast.expr.as_ref() {
+                    Expr::Literal(scalar, _) => {
+                        Transformed::yes(Expr::Literal(scalar.cast_to(cast.field.data_type())?, None))
+                    }
+                    _ => Transformed::no(expression),
+                },
+                _ => Transformed::no(expression),
+            },
+        })
+    });
+    folded.map(|folded| folded.data).map_err(from_datafusion)
+}
+
+/// Runs a function once, on constants; `None` when it is none of ours or an argument is no constant.
+fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
     let Expr::ScalarFunction(function) = expression else {
         return Ok(None);
     };

@@ -6,10 +6,10 @@ use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("lower", &[T::Text], T::Text, |a, _| {
-        Ok(Value::Text(text(&a[0])?.to_lowercase()))
+        Ok(Value::Text(text(&a[0])?.chars().map(lower).collect()))
     }),
     FunctionDef::row("upper", &[T::Text], T::Text, |a, _| {
-        Ok(Value::Text(text(&a[0])?.to_uppercase()))
+        Ok(Value::Text(text(&a[0])?.chars().map(upper).collect()))
     }),
     FunctionDef::row("initcap", &[T::Text], T::Text, initcap),
     FunctionDef::row("length", &[T::Text], T::Int4, |a, _| {
@@ -113,6 +113,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("md5", &[T::Bytea], T::Text, |a, _| {
         Ok(Value::Text(super::digest::md5_hex(bytes(&a[0])?)))
     }),
+    FunctionDef::row("sha256", &[T::Bytea], T::Bytea, |a, _| {
+        Ok(Value::Bytes(super::digest::sha256(bytes(&a[0])?).to_vec()))
+    }),
     FunctionDef::row("to_hex", &[T::Int4], T::Text, |a, _| {
         Ok(Value::Text(format!("{:x}", narrow_bits(&a[0])?)))
     }),
@@ -215,14 +218,32 @@ fn index_fault(index: i64, length: usize) -> Error {
     }
 }
 
+/// A character in upper case; one that has no single such character stays, as in PostgreSQL.
+fn upper(character: char) -> char {
+    let mut mapped = character.to_uppercase();
+    match (mapped.next(), mapped.next()) {
+        (Some(single), None) => single,
+        _ => character,
+    }
+}
+
+/// See [`upper`].
+fn lower(character: char) -> char {
+    let mut mapped = character.to_lowercase();
+    match (mapped.next(), mapped.next()) {
+        (Some(single), None) => single,
+        _ => character,
+    }
+}
+
 fn initcap(arguments: &[Value], _: &Call) -> Result<Value> {
     let mut out = String::new();
     let mut inside = false;
     for character in text(&arguments[0])?.chars() {
         if inside {
-            out.extend(character.to_lowercase());
+            out.push(lower(character));
         } else {
-            out.extend(character.to_uppercase());
+            out.push(upper(character));
         }
         inside = character.is_alphanumeric();
     }

@@ -7,6 +7,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("version", &[], T::Text, |_, _| {
         Ok(Value::Text(format!("PostgreSQL {}", crate::exec::SERVER_VERSION)))
     }),
+    FunctionDef::row("pg_typeof", &[T::Any], T::Text, |_, call| {
+        Ok(Value::Text(call.arguments[0].full_base_name()))
+    })
+    .on_null(),
     FunctionDef::row("num_nulls", &[T::Any], T::Int4, |arguments, _| {
         let nulls = arguments
             .iter()

@@ -50,9 +50,8 @@ const NAMES: &[&str] = &[
     "json_agg",
     "jsonb_agg",
     "percentile_cont",
-    "percentile_disc",
-    "mode",
     "any_value",
+    "grouping",
 ];
 
 /// Whether the name is an aggregate function's.
@@ -69,7 +68,7 @@ pub(super) struct Accumulation {
 }
 
 /// What the accumulators' results become.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) enum Finish {
     /// The only result, cast.
     Cast(SqlType),
@@ -77,6 +76,8 @@ pub(super) enum Finish {
     Quotient,
     /// An array as JSON.
     Json(SqlType),
+    /// An array of texts as one text; NULLs are left out.
+    Joined(Bound),
 }
 
 impl Binder<'_> {
@@ -188,6 +189,9 @@ impl Binder<'_> {
                 )],
                 SqlType::Int8,
             )
+        } else if name == "grouping" {
+            let arguments = arguments.into_iter().map(|argument| argument.expr).collect();
+            one(aggregates::grouping::grouping_udaf(), arguments, SqlType::Int4)
         } else {
             self.accumulators(name, arguments)?
         };
@@ -245,11 +249,13 @@ impl Binder<'_> {
             ("string_agg", Some(separator)) => {
                 let argument = self.coerce(first, &SqlType::Text).map_err(|_| wrong())?;
                 let separator = self.coerce(separator, &SqlType::Text).map_err(|_| wrong())?;
-                Ok(one(
-                    aggregates::string_agg::string_agg_udaf(),
-                    vec![argument.expr, separator.expr],
-                    SqlType::Text,
-                ))
+                // Arrays may be gathered in several orders at once, which texts may not.
+                let ty = SqlType::Array(Box::new(SqlType::Text));
+                let calls = vec![(aggregates::array_agg::array_agg_udaf(), vec![argument.expr], ty)];
+                Ok(Accumulation {
+                    calls,
+                    finish: Finish::Joined(separator),
+                })
             }
             ("array_agg", None) => {
                 let argument = self.decided(first)?;
@@ -343,15 +349,11 @@ impl Binder<'_> {
                 ))
             }
             _ => {
+                let counted = argument.expr.clone();
                 let mut accumulation = self.sum(argument)?;
-                let arguments = accumulation
-                    .calls
-                    .first()
-                    .map(|(_, arguments, _)| arguments.clone())
-                    .unwrap_or_default();
                 accumulation
                     .calls
-                    .push((aggregates::count::count_udaf(), arguments, SqlType::Int8));
+                    .push((aggregates::count::count_udaf(), vec![counted], SqlType::Int8));
                 Ok(Accumulation {
                     finish: Finish::Quotient,
                     ..accumulation
@@ -455,6 +457,14 @@ impl Binder<'_> {
                 Ok(Bound::new(
                     functions::call(definition, arguments, returns.clone(), &self.settings),
                     returns,
+                ))
+            }
+            Finish::Joined(separator) => {
+                let definition = ("string_agg", functions::JOIN_TEXTS, true, Volatility::Immutable);
+                let arguments = vec![(first.expr, first.ty), (separator.expr.clone(), SqlType::Text)];
+                Ok(Bound::new(
+                    functions::call(definition, arguments, SqlType::Text, &self.settings),
+                    SqlType::Text,
                 ))
             }
             Finish::Json(ty) => {

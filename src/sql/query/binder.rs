@@ -155,6 +155,8 @@ pub(super) struct QueryColumn {
     pub(super) ty: SqlType,
     /// The table column it is, unchanged.
     pub(super) origin: Option<(u32, i16)>,
+    /// Whether it is a literal in every row.
+    pub(super) constant: bool,
 }
 
 /// Binds one statement.

@@ -28,9 +28,8 @@ pub(super) fn category(ty: &SqlType) -> Category {
     use SqlType as S;
     match ty {
         S::Bool => Category::Boolean,
-        S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) | S::Oid | S::Regclass => {
-            Category::Number
-        }
+        S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) => Category::Number,
+        ty if cast::oid_like(ty) => Category::Number,
         S::Text | S::Varchar(_) | S::Char(_) | S::Name => Category::String,
         S::Date | S::Time | S::Timestamp | S::TimestampTz => Category::DateTime,
         S::Interval => Category::Interval,
@@ -76,8 +75,6 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Int8, S::Numeric(_) | S::Float4 | S::Float8 | S::Oid | S::Regclass)
         | (S::Numeric(_), S::Float4 | S::Float8)
         | (S::Float4, S::Float8)
-        | (S::Regclass, S::Oid)
-        | (S::Oid, S::Regclass)
         | (S::Text | S::Varchar(_) | S::Char(_), S::Text | S::Varchar(_) | S::Char(_) | S::Name)
         | (S::Name, S::Text)
         | (S::InternalChar, S::Text)
@@ -86,6 +83,8 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Time, S::Interval)
         | (S::Int2Vector, S::Array(_)) => true,
         (S::Array(a), S::Array(b)) => implicit(a, b),
+        (a, b) if cast::oid_like(b) => cast::oid_like(a) || matches!(a, S::Int2 | S::Int4 | S::Int8),
+        (S::Catalog(_), S::Array(_)) => from.arrow_type() == to.arrow_type(),
         _ => false,
     }
 }
@@ -175,6 +174,15 @@ pub(super) fn common_type(types: &[SqlType]) -> Option<SqlType> {
     Some(common)
 }
 
+/// The common type of constants: a numeric among them keeps each one's own digits.
+pub(super) fn loosened(ty: SqlType, constants: bool) -> SqlType {
+    if constants && matches!(ty, SqlType::Numeric(_)) {
+        SqlType::Numeric(None)
+    } else {
+        ty
+    }
+}
+
 fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     use SqlType as S;
     if a == b {
@@ -213,22 +221,25 @@ impl Binder<'_> {
     /// The type that expressions of a construct (`CASE`, `UNION` …) have in common. Errors: 42804.
     pub(super) fn common_type_of(&self, construct: &str, bound: &[Bound]) -> Result<SqlType> {
         let types: Vec<SqlType> = bound.iter().map(|bound| bound.ty.clone()).collect();
-        common_type(&types).ok_or_else(|| {
-            let known: Vec<&SqlType> = types.iter().filter(|ty| **ty != SqlType::Unknown).collect();
-            let other = known
-                .iter()
-                .find(|ty| join_types(known[0], ty).is_none())
-                .copied()
-                .unwrap_or(known[0]);
-            Error::DatatypeMismatch {
-                message: format!(
-                    "{construct} types {} and {} cannot be matched",
-                    type_name(known[0]),
-                    type_name(other)
-                ),
-                hint: None,
-            }
-        })
+        let constants = bound.iter().all(|bound| matches!(bound.expr, Expr::Literal(..)));
+        common_type(&types)
+            .map(|ty| loosened(ty, constants))
+            .ok_or_else(|| {
+                let known: Vec<&SqlType> = types.iter().filter(|ty| **ty != SqlType::Unknown).collect();
+                let other = known
+                    .iter()
+                    .find(|ty| join_types(known[0], ty).is_none())
+                    .copied()
+                    .unwrap_or(known[0]);
+                Error::DatatypeMismatch {
+                    message: format!(
+                        "{construct} types {} and {} cannot be matched",
+                        type_name(known[0]),
+                        type_name(other)
+                    ),
+                    hint: None,
+                }
+            })
     }
 
     /// The expression as one of `target`, where an operand or argument of that type is needed.
@@ -266,15 +277,17 @@ impl Binder<'_> {
                 to: type_name(target),
             });
         }
-        if let Some(value) = bound.literal()? {
+        let names_object = bound.ty.leaving() != bound.ty || target.leaving() != *target;
+        if let Some(value) = bound.literal()?.filter(|_| !names_object) {
             let value = cast::cast_value(value, &bound.ty, target, &self.settings)?;
             return Bound::constant(&value, target.clone());
         }
-        if *target == SqlType::Regclass && bound.ty.is_string() {
-            return Err(Error::FeatureNotSupported {
-                feature: "regclass of an expression".to_string(),
-                hint: None,
-            });
+        if target.leaving() != *target && bound.ty.is_string() {
+            return self.resolve_function(target.base_name(), vec![bound]);
+        }
+        if bound.ty.leaving() != bound.ty && target.is_string() {
+            let kind = Bound::constant(&Value::Text(bound.ty.base_name().to_string()), SqlType::Text)?;
+            return self.resolve_function("object_name", vec![kind, bound]);
         }
         let (from_arrow, to_arrow) = (bound.ty.arrow_type(), target.arrow_type());
         let expr = if cast::is_widening(&bound.ty, target) {
@@ -302,8 +315,9 @@ impl Binder<'_> {
                 Ok(Some(Bound::constant(&Value::Null, target.clone())?))
             }
             Expr::Literal(ScalarValue::Utf8(Some(text)), _) => {
-                if *target == SqlType::Regclass {
-                    return self.regclass(text).map(Some);
+                if target.leaving() != *target {
+                    let text = Bound::constant(&Value::Text(text.clone()), SqlType::Text)?;
+                    return self.resolve_function(target.base_name(), vec![text]).map(Some);
                 }
                 let value = cast::cast_value(
                     Value::Unknown(text.clone()),
@@ -328,34 +342,6 @@ impl Binder<'_> {
             }
             _ => Ok(None),
         }
-    }
-
-    /// `'name'::regclass`: the relation's oid. Errors: 42P01.
-    fn regclass(&mut self, text: &str) -> Result<Bound> {
-        if let Ok(number) = text.parse::<i64>() {
-            return Bound::constant(&Value::Int(number), SqlType::Regclass);
-        }
-        let parts: Vec<String> = text
-            .split('.')
-            .map(
-                |part| match part.strip_prefix('"').and_then(|part| part.strip_suffix('"')) {
-                    Some(quoted) => quoted.replace("\"\"", "\""),
-                    None => part.trim().to_lowercase(),
-                },
-            )
-            .collect();
-        let (schema, name) = match parts.as_slice() {
-            [name] => (None, name.as_str()),
-            [schema, name] => (Some(schema.as_str()), name.as_str()),
-            _ => {
-                return Err(Error::UndefinedTable {
-                    name: text.to_string(),
-                    nearest: None,
-                });
-            }
-        };
-        let oid = self.ctx.catalog.relation(schema, name, &self.search_path)?.oid();
-        Bound::constant(&Value::Int(i64::from(oid)), SqlType::Regclass)
     }
 
     /// A condition. `place` is `WHERE`, `AND` … for the message. Errors: 42804.

@@ -1,6 +1,6 @@
 //! Expressions: one function a form of expression, each giving a typed DataFusion expression.
 
-use datafusion::logical_expr::expr::{Case, InList, Like};
+use datafusion::logical_expr::expr::{Case, InList, Like, Unnest};
 use datafusion::logical_expr::{Expr, Operator, Volatility};
 use sqlparser::ast;
 
@@ -11,6 +11,7 @@ use super::scope::capture;
 use super::type_reference::sql_type;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, ArithmeticOp, pattern};
+use crate::exec::pg_catalog;
 use crate::types::{Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
@@ -361,6 +362,21 @@ impl Binder<'_> {
         {
             // So that the least bigint can be written.
             return number_literal(&format!("-{text}"));
+        }
+        if op == U::Minus
+            && let ast::Expr::BinaryOp {
+                left,
+                op: power,
+                right,
+            } = expr
+            && operator_name(power) == "^"
+        {
+            // A sign binds tighter than a power: -2 ^ 2 is 4.
+            let negated = ast::Expr::UnaryOp {
+                op: U::Minus,
+                expr: left.clone(),
+            };
+            return self.binary_operator(&negated, power, right, place);
         }
         let operand = self.expression(expr, place)?;
         match op {
@@ -804,17 +820,57 @@ impl Binder<'_> {
         ))
     }
 
+    /// A field of a catalog function's composite result, or of a record it gave.
+    fn record_field(&mut self, root: &ast::Expr, field: &str, place: Place<'_>) -> Result<Bound> {
+        let mut inner = root;
+        while let ast::Expr::Nested(nested) = inner {
+            inner = nested;
+        }
+        if let ast::Expr::Function(function) = inner
+            && let Some(name) = name_parts(&function.name)?.pop()
+            && let Some(set) = pg_catalog::set_function(&name)
+        {
+            let arguments = self.arguments(&name, &function.args, place)?;
+            let Some((_, column)) = set.columns.iter().find(|(column, _)| *column == field) else {
+                return Err(Error::UndefinedColumn {
+                    name: format!("\"{field}\""),
+                    hint: None,
+                    position: 0,
+                });
+            };
+            let array = self.resolve_function(column, arguments)?;
+            let item = item_type(&array.ty).unwrap_or(SqlType::Text);
+            return Ok(Bound::new(Expr::Unnest(Unnest::new(array.expr)), item));
+        }
+        let record = self.expression(inner, place)?;
+        let field = Bound::constant(&Value::Text(field.to_string()), SqlType::Text)?;
+        self.resolve_function("expandarray_field", vec![record, field])
+    }
+
     fn field_access(
         &mut self,
         root: &ast::Expr,
         chain: &[ast::AccessExpr],
         place: Place<'_>,
     ) -> Result<Bound> {
+        if let [ast::AccessExpr::Dot(ast::Expr::Identifier(field))] = chain {
+            return self.record_field(root, &fold(field), place);
+        }
         let mut bound = self.expression(root, place)?;
         for access in chain {
             let ast::AccessExpr::Subscript(subscript) = access else {
                 return Err(unsupported("a field of a composite value"));
             };
+            if let (
+                ast::Subscript::Index { index },
+                SqlType::Int2Vector | SqlType::Name | SqlType::Catalog(_),
+            ) = (subscript, &bound.ty)
+            {
+                // The vectors of the catalogs count from 0.
+                let index = self.expression(index, place)?;
+                bound = self.resolve_function("array_subscript", vec![bound, index])?;
+                continue;
+            }
             let item = match item_type(&bound.ty) {
                 Some(item) => item,
                 None => {

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, JoinType, TableReference};
-use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::expr::Unnest;
 use datafusion::logical_expr::{
     Case, Expr, LogicalPlan, LogicalPlanBuilder, Operator, TableSource, TableType,
@@ -23,6 +21,7 @@ use crate::error::StatementFault;
 use crate::exec::catalog_table;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
+use crate::exec::pg_catalog;
 use crate::exec::table_provider::table_source;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -687,6 +686,22 @@ impl Binder<'_> {
             }
             sets.push(bound);
         }
+        if let Some(name) = &call.name
+            && let Some(last) = name_parts(name)?.pop()
+            && let Some(set) = pg_catalog::set_function(&last)
+        {
+            let arguments = ast::FunctionArguments::List(ast::FunctionArgumentList {
+                duplicate_treatment: None,
+                args: call.args.to_vec(),
+                clauses: Vec::new(),
+            });
+            let arguments = self.arguments(&last, &arguments, place)?;
+            return set
+                .columns
+                .iter()
+                .map(|(_, column)| self.resolve_function(column, arguments.clone()))
+                .collect();
+        }
         if let Some(name) = &call.name {
             let function = ast::Function {
                 name: name.clone(),
@@ -750,10 +765,13 @@ impl Binder<'_> {
             let name = self.unique_name("?set");
             arrays.push((set.expr, name.clone()));
             // A function's only column is called as its alias is.
-            let column_name = if one_column {
-                visible_name.clone()
-            } else {
-                default.clone()
+            let column_name = match pg_catalog::set_function(&default) {
+                Some(set) => set
+                    .columns
+                    .get(columns.len())
+                    .map_or_else(|| default.clone(), |(name, _)| name.to_string()),
+                None if one_column => visible_name.clone(),
+                None => default.clone(),
             };
             let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), ty);
             columns.push(ScopeColumn {

@@ -116,6 +116,11 @@ impl Binder<'_> {
             });
         }
         let arguments = self.arguments(&name, &function.args, place)?;
+        if let Some((record, _)) = pg_catalog::set_function(&name).and_then(|set| set.record) {
+            let rows = self.resolve_function(record, arguments)?;
+            let item = item_type(&rows.ty).unwrap_or(SqlType::Text);
+            return Ok(Bound::new(Expr::Unnest(Unnest::new(rows.expr)), item));
+        }
         self.named_call(&name, arguments, place)
     }
 
@@ -131,8 +136,8 @@ impl Binder<'_> {
             "nullif" => self.nullif(arguments),
             "greatest" | "least" => self.extreme(name, arguments),
             "row" => Err(unsupported("a row value outside a comparison")),
-            "pg_typeof" if arguments.len() == 1 => {
-                Bound::constant(&Value::Text(type_name(&arguments[0].ty)), SqlType::Text)
+            "pg_typeof" if matches!(arguments.as_slice(), [argument] if argument.ty == SqlType::Unknown) => {
+                Bound::constant(&Value::Text("unknown".to_string()), SqlType::Text)
             }
             _ => {
                 if let [argument] = arguments.as_slice()

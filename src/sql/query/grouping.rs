@@ -2,6 +2,7 @@
 //! neither grouped nor aggregated.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -72,7 +73,8 @@ impl Binder<'_> {
         // Subqueries in keys and arguments are computed first.
         let mut inputs = keys.clone();
         inputs.extend(aggregates.iter().cloned());
-        let (plan, mut inputs) = self.lower(plan, inputs, false)?;
+        let (plan, inputs) = self.lower(plan, inputs, false)?;
+        let mut inputs = self.distinctly_named(inputs);
         let aggregates_lowered = inputs.split_off(keys.len());
         let keys_lowered = inputs;
         let group_exprs = match sets.as_slice() {
@@ -109,6 +111,24 @@ impl Binder<'_> {
             .map(|expr| mapping.map(expr))
             .collect::<Result<Vec<_>>>()?;
         Ok((grouped, mapped))
+    }
+}
+
+impl Binder<'_> {
+    /// The expressions with an alias where DataFusion would give two of them the same name.
+    pub(super) fn distinctly_named(&mut self, exprs: Vec<Expr>) -> Vec<Expr> {
+        let mut names = HashSet::new();
+        exprs
+            .into_iter()
+            .map(|expr| {
+                let name = expr.schema_name().to_string();
+                if names.insert(name) {
+                    expr
+                } else {
+                    expr.alias(self.unique_name("?expression"))
+                }
+            })
+            .collect()
     }
 }
 

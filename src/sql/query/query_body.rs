@@ -14,7 +14,7 @@ use sqlparser::ast;
 use super::binder::{
     Binder, Bound, BoundQuery, Clause, CommonTable, Place, QueryColumn, fault, fold, unsupported,
 };
-use super::coercion::{CastContext, common_type};
+use super::coercion::{CastContext, common_type, loosened};
 use super::scope::{Outer, Scope};
 use super::select::{SortKey, ordinal, refuse_unsortable};
 use super::subquery::has_subquery;
@@ -88,6 +88,7 @@ impl Binder<'_> {
                 column: Column::new_unqualified(&name),
                 ty,
                 origin: column.origin,
+                constant: column.constant,
             });
         }
         let plan = LogicalPlanBuilder::new(bound.plan)
@@ -264,6 +265,7 @@ impl Binder<'_> {
                             column: inner,
                             ty: column.bound.ty,
                             origin: column.bound.origin,
+                            constant: false,
                         }),
                         _ => Err(Error::internal("a table's column that is none")),
                     })
@@ -295,15 +297,15 @@ impl Binder<'_> {
         }
         let mut types = Vec::with_capacity(left.columns.len());
         for (a, b) in left.columns.iter().zip(&right.columns) {
-            types.push(common_type(&[a.ty.clone(), b.ty.clone()]).ok_or_else(|| {
-                Error::DatatypeMismatch {
-                    message: format!(
-                        "{word} types {} and {} cannot be matched",
-                        super::coercion::type_name(&a.ty),
-                        super::coercion::type_name(&b.ty)
-                    ),
-                    hint: None,
-                }
+            let common = common_type(&[a.ty.clone(), b.ty.clone()])
+                .map(|ty| loosened(ty, [a, b].iter().all(|column| column.constant)));
+            types.push(common.ok_or_else(|| Error::DatatypeMismatch {
+                message: format!(
+                    "{word} types {} and {} cannot be matched",
+                    super::coercion::type_name(&a.ty),
+                    super::coercion::type_name(&b.ty)
+                ),
+                hint: None,
             })?);
         }
         let shown: Vec<String> = left.columns.iter().map(|column| column.name.clone()).collect();
@@ -335,6 +337,7 @@ impl Binder<'_> {
                     column,
                     ty,
                     origin: None,
+                    constant: false,
                 }
             })
             .collect();
@@ -446,6 +449,7 @@ impl Binder<'_> {
                 column: Column::from(plan.schema().qualified_field(index)),
                 ty,
                 origin: None,
+                constant: false,
             })
             .collect();
         Ok(BoundQuery { plan, columns })
@@ -598,11 +602,63 @@ impl Binder<'_> {
             self.row_count(limit, Clause::Limit, outer)?,
             self.row_count(offset, Clause::Offset, outer)?,
         );
+        let simple =
+            |count: &Option<Expr>| matches!(count, None | Some(Expr::Literal(..) | Expr::Placeholder(_)));
+        if !simple(&fetch) || !simple(&skip) {
+            return self.computed_limit(plan, fetch, skip);
+        }
         if fetch.is_none() && skip.is_none() {
             return Ok(plan);
         }
         LogicalPlanBuilder::new(plan)
             .limit_by_expr(skip, fetch)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)
+    }
+
+    /// Counts that are known only when the query runs (subqueries): rows are numbered and filtered.
+    fn computed_limit(
+        &mut self,
+        plan: LogicalPlan,
+        fetch: Option<Expr>,
+        skip: Option<Expr>,
+    ) -> Result<LogicalPlan> {
+        use datafusion::logical_expr::{Operator, lit};
+        let kept: Vec<Expr> = (0..plan.schema().fields().len())
+            .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
+            .collect();
+        let number = datafusion::functions_window::expr_fn::row_number();
+        let name = number.schema_name().to_string();
+        let numbered = LogicalPlanBuilder::new(plan)
+            .window(vec![number])
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
+        let number = datafusion::logical_expr::Cast::new(
+            Box::new(Expr::Column(Column::from_name(name))),
+            SqlType::Int8.arrow_type(),
+        );
+        let number = Expr::Cast(number);
+        // A NULL count counts as absent.
+        let zero = |count: Expr| {
+            let present = Expr::IsNotNull(Box::new(count.clone()));
+            let branches = vec![(Box::new(present), Box::new(count))];
+            Expr::Case(datafusion::logical_expr::Case::new(
+                None,
+                branches,
+                Some(Box::new(lit(0_i64))),
+            ))
+        };
+        let skipped = zero(skip.unwrap_or_else(|| lit(0_i64)));
+        let after = super::operator::binary(number.clone(), Operator::Minus, skipped);
+        let mut condition = super::operator::binary(after.clone(), Operator::Gt, lit(0_i64));
+        if let Some(fetch) = fetch {
+            let within = super::operator::binary(after, Operator::LtEq, fetch.clone());
+            let all = super::operator::binary(Expr::IsNull(Box::new(fetch)), Operator::Or, within);
+            condition = super::operator::binary(condition, Operator::And, all);
+        }
+        let filtered = self.filter(numbered, condition)?;
+        LogicalPlanBuilder::new(filtered)
+            .project(kept)
             .and_then(LogicalPlanBuilder::build)
             .map_err(from_datafusion)
     }
@@ -641,19 +697,14 @@ impl Binder<'_> {
                 });
             }
         };
-        let constant = match crate::exec::functions::evaluate_constant(&bound.expr)? {
-            Some(scalar) => Bound::new(Expr::Literal(scalar, None), SqlType::Int8),
-            None => bound,
-        };
+        let constant = Bound::new(crate::exec::functions::fold_constants(bound.expr)?, SqlType::Int8);
         match constant.literal()? {
             Some(Value::Null) => Ok(None),
             Some(Value::Int(number)) if number < 0 => Err(Error::DataException {
                 state: if clause == Clause::Limit { "2201W" } else { "2201X" },
                 message: format!("{} must not be negative", clause.name()),
             }),
-            Some(_) => Ok(Some(constant.expr)),
-            None if matches!(constant.expr, Expr::Placeholder(_)) => Ok(Some(constant.expr)),
-            None => Err(unsupported(format!("{} that is no constant", clause.name()))),
+            _ => Ok(Some(constant.expr)),
         }
     }
 }

@@ -184,7 +184,10 @@ impl Binder<'_> {
             }
         }
         for item in &mut items {
-            item.bound = self.decided(item.bound.clone())?;
+            // A parameter must be of some type; an untyped literal may still take one from a set operation around.
+            if matches!(item.bound.expr, Expr::Placeholder(_)) {
+                item.bound = self.decided(item.bound.clone())?;
+            }
         }
         Ok(items)
     }
@@ -372,6 +375,7 @@ impl Binder<'_> {
             return Ok((plan, exprs));
         }
         let (plan, windows_lowered) = self.lower(plan, windows.clone(), false)?;
+        let windows_lowered = self.distinctly_named(windows_lowered);
         let plan = LogicalPlanBuilder::window_plan(plan, windows_lowered.clone()).map_err(from_datafusion)?;
         let exprs = exprs
             .into_iter()
@@ -483,6 +487,7 @@ impl Binder<'_> {
             .map(|(item, name)| QueryColumn {
                 name: item.name,
                 column: Column::new_unqualified(name),
+                constant: matches!(item.bound.expr, Expr::Literal(..)),
                 ty: item.bound.ty,
                 origin: item.bound.origin,
             })
