@@ -24,6 +24,7 @@ mod testing;
 mod tokens;
 mod type_name;
 mod unwritten;
+mod with_write;
 
 use std::sync::Arc;
 

@@ -145,7 +145,7 @@ fn psql_lists_and_describes_tables() {
             "\\d orders",
             " ts       | timestamp without time zone |           | not null |",
         ),
-        ("\\dn", " public |"),
+        ("\\dn", " public  |"),
         ("\\l", "orders"),
         ("\\d missing", "Did not find any relation named \"missing\"."),
     ] {
