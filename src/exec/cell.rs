@@ -4,15 +4,16 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array, FixedSizeBinaryArray,
-    Float32Array, Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, NullArray,
-    StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array,
+    FixedSizeBinaryArray, Float32Array, Float64Array, Int16Array, Int32Array, Int64Array,
+    IntervalMonthDayNanoArray, ListArray, NullArray, StringArray, Time64MicrosecondArray,
+    TimestampMicrosecondArray,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Decimal256Type, Field, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
-    i256,
+    DataType, Date32Type, Decimal128Type, Decimal256Type, Field, Float32Type, Float64Type, Int16Type,
+    Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
+    Time64MicrosecondType, TimeUnit, TimestampMicrosecondType, i256,
 };
 use datafusion::common::ScalarValue;
 
@@ -44,10 +45,16 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
         DataType::Utf8 => Value::Text(array.as_string::<i32>().value(row).to_string()),
         DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
         DataType::Date32 => Value::Date(array.as_primitive::<Date32Type>().value(row)),
-        DataType::Time64(TimeUnit::Microsecond) => Value::Time(array.as_primitive::<Time64MicrosecondType>().value(row)),
+        DataType::Time64(TimeUnit::Microsecond) => {
+            Value::Time(array.as_primitive::<Time64MicrosecondType>().value(row))
+        }
         DataType::Timestamp(TimeUnit::Microsecond, zone) => {
             let microseconds = array.as_primitive::<TimestampMicrosecondType>().value(row);
-            if zone.is_some() { Value::TimestampTz(microseconds) } else { Value::Timestamp(microseconds) }
+            if zone.is_some() {
+                Value::TimestampTz(microseconds)
+            } else {
+                Value::Timestamp(microseconds)
+            }
         }
         DataType::Interval(IntervalUnit::MonthDayNano) => {
             let interval = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
@@ -59,12 +66,20 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
         }
         DataType::FixedSizeBinary(16) => {
             let bytes = array.as_fixed_size_binary().value(row);
-            Value::Uuid(bytes.try_into().map_err(|_| Error::internal("a uuid of another width than 16 bytes"))?)
+            Value::Uuid(
+                bytes
+                    .try_into()
+                    .map_err(|_| Error::internal("a uuid of another width than 16 bytes"))?,
+            )
         }
         DataType::List(_) => {
             let items = array.as_list::<i32>().value(row);
             let item_type = element_type(ty);
-            Value::Array((0..items.len()).map(|item| value_at(&items, item, &item_type)).collect::<Result<_>>()?)
+            Value::Array(
+                (0..items.len())
+                    .map(|item| value_at(&items, item, &item_type))
+                    .collect::<Result<_>>()?,
+            )
         }
         other => return Err(Error::internal(format!("no value for Arrow type {other}"))),
     })
@@ -113,10 +128,14 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
             Value::Date(days) => Some(*days),
             _ => None,
         })?),
-        DataType::Time64(_) => Arc::new(collect::<Time64MicrosecondArray, _>(values, ty, |value| match value {
-            Value::Time(time) => Some(*time),
-            _ => None,
-        })?),
+        DataType::Time64(_) => Arc::new(collect::<Time64MicrosecondArray, _>(
+            values,
+            ty,
+            |value| match value {
+                Value::Time(time) => Some(*time),
+                _ => None,
+            },
+        )?),
         DataType::Timestamp(_, zone) => {
             let array = collect::<TimestampMicrosecondArray, _>(values, ty, |value| match value {
                 Value::Timestamp(time) | Value::TimestampTz(time) => Some(*time),
@@ -124,14 +143,20 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
             })?;
             Arc::new(array.with_timezone_opt(zone))
         }
-        DataType::Interval(_) => Arc::new(collect::<IntervalMonthDayNanoArray, _>(values, ty, |value| match value {
-            Value::Interval(interval) => Some(IntervalMonthDayNano::new(
-                interval.months,
-                interval.days,
-                interval.microseconds.saturating_mul(1_000),
-            )),
-            _ => None,
-        })?),
+        DataType::Interval(_) => {
+            Arc::new(collect::<IntervalMonthDayNanoArray, _>(
+                values,
+                ty,
+                |value| match value {
+                    Value::Interval(interval) => Some(IntervalMonthDayNano::new(
+                        interval.months,
+                        interval.days,
+                        interval.microseconds.saturating_mul(1_000),
+                    )),
+                    _ => None,
+                },
+            )?)
+        }
         DataType::FixedSizeBinary(width) => uuids(values, width)?,
         DataType::List(field) => lists(values, ty, &field)?,
         other => return Err(Error::internal(format!("no array of Arrow type {other}"))),
@@ -160,7 +185,9 @@ where
             Value::Null => Ok(None),
             other => match read(other) {
                 Some(found) => Ok(Some(found)),
-                None => Err(Error::internal(format!("a value of another type than {ty}: {other:?}"))),
+                None => Err(Error::internal(format!(
+                    "a value of another type than {ty}: {other:?}"
+                ))),
             },
         })
         .collect()
@@ -173,9 +200,14 @@ fn integers<T: TryFrom<i64>>(values: &[Value], ty: &SqlType) -> Result<Vec<Optio
             Value::Null => Ok(None),
             Value::Int(number) => match T::try_from(*number) {
                 Ok(fits) => Ok(Some(fits)),
-                Err(_) => Err(Error::NumericOutOfRange { message: format!("{ty} out of range"), detail: None }),
+                Err(_) => Err(Error::NumericOutOfRange {
+                    message: format!("{ty} out of range"),
+                    detail: None,
+                }),
             },
-            other => Err(Error::internal(format!("a value of another type than {ty}: {other:?}"))),
+            other => Err(Error::internal(format!(
+                "a value of another type than {ty}: {other:?}"
+            ))),
         })
         .collect()
 }
@@ -185,7 +217,11 @@ fn unscaled(value: &Value, scale: i8) -> Result<Option<i256>> {
         Value::Null => return Ok(None),
         Value::Int(number) => Numeric::from_i64(*number),
         Value::Numeric(number) => *number,
-        other => return Err(Error::internal(format!("a value of another type than numeric: {other:?}"))),
+        other => {
+            return Err(Error::internal(format!(
+                "a value of another type than numeric: {other:?}"
+            )));
+        }
     };
     match number.rescale(u8::try_from(scale).unwrap_or(0))? {
         Numeric::Finite { unscaled, .. } => Ok(Some(unscaled)),
@@ -202,20 +238,30 @@ fn decimal128(values: &[Value], precision: u8, scale: i8) -> Result<ArrayRef> {
         .iter()
         .map(|value| match unscaled(value, scale)? {
             None => Ok(None),
-            Some(wide) => match wide.to_i128().filter(|number| number.unsigned_abs() < limit.unsigned_abs()) {
+            Some(wide) => match wide
+                .to_i128()
+                .filter(|number| number.unsigned_abs() < limit.unsigned_abs())
+            {
                 Some(number) => Ok(Some(number)),
                 None => Err(numeric_overflow(precision, scale)),
             },
         })
         .collect::<Result<Vec<_>>>()?;
     let array = Decimal128Array::from(numbers).with_precision_and_scale(precision, scale);
-    Ok(Arc::new(array.map_err(|error| super::datafusion_error::from_arrow(&error))?))
+    Ok(Arc::new(
+        array.map_err(|error| super::datafusion_error::from_arrow(&error))?,
+    ))
 }
 
 fn decimal256(values: &[Value], precision: u8, scale: i8) -> Result<ArrayRef> {
-    let numbers = values.iter().map(|value| unscaled(value, scale)).collect::<Result<Vec<_>>>()?;
+    let numbers = values
+        .iter()
+        .map(|value| unscaled(value, scale))
+        .collect::<Result<Vec<_>>>()?;
     let array = Decimal256Array::from(numbers).with_precision_and_scale(precision, scale);
-    Ok(Arc::new(array.map_err(|error| super::datafusion_error::from_arrow(&error))?))
+    Ok(Arc::new(
+        array.map_err(|error| super::datafusion_error::from_arrow(&error))?,
+    ))
 }
 
 /// 22003 for a numeric that its type cannot hold, in PostgreSQL's words.
@@ -235,11 +281,15 @@ fn uuids(values: &[Value], width: i32) -> Result<ArrayRef> {
         .map(|value| match value {
             Value::Null => Ok(None),
             Value::Uuid(bytes) => Ok(Some(bytes.as_slice())),
-            other => Err(Error::internal(format!("a value of another type than uuid: {other:?}"))),
+            other => Err(Error::internal(format!(
+                "a value of another type than uuid: {other:?}"
+            ))),
         })
         .collect::<Result<Vec<_>>>()?;
     let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(cells.into_iter(), width);
-    Ok(Arc::new(array.map_err(|error| super::datafusion_error::from_arrow(&error))?))
+    Ok(Arc::new(
+        array.map_err(|error| super::datafusion_error::from_arrow(&error))?,
+    ))
 }
 
 fn lists(values: &[Value], ty: &SqlType, field: &Arc<Field>) -> Result<ArrayRef> {
@@ -257,7 +307,11 @@ fn lists(values: &[Value], ty: &SqlType, field: &Arc<Field>) -> Result<ArrayRef>
                 lengths.push(cells.len());
                 valid.push(true);
             }
-            other => return Err(Error::internal(format!("a value of another type than {ty}: {other:?}"))),
+            other => {
+                return Err(Error::internal(format!(
+                    "a value of another type than {ty}: {other:?}"
+                )));
+            }
         }
     }
     let array = ListArray::try_new(
@@ -266,11 +320,25 @@ fn lists(values: &[Value], ty: &SqlType, field: &Arc<Field>) -> Result<ArrayRef>
         array_of(&items, &element_type(ty))?,
         Some(NullBuffer::new(arrow::buffer::BooleanBuffer::from(valid))),
     );
-    Ok(Arc::new(array.map_err(|error| super::datafusion_error::from_arrow(&error))?))
+    Ok(Arc::new(
+        array.map_err(|error| super::datafusion_error::from_arrow(&error))?,
+    ))
 }
 
 /// A list array of one list a row out of its items, for functions that build lists row by row.
-pub fn list_array(field: Arc<Field>, offsets: Vec<i32>, items: ArrayRef, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
-    let array = ListArray::try_new(field, OffsetBuffer::new(ScalarBuffer::from(offsets)), items, nulls);
-    Ok(Arc::new(array.map_err(|error| super::datafusion_error::from_arrow(&error))?))
+pub fn list_array(
+    field: Arc<Field>,
+    offsets: Vec<i32>,
+    items: ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let array = ListArray::try_new(
+        field,
+        OffsetBuffer::new(ScalarBuffer::from(offsets)),
+        items,
+        nulls,
+    );
+    Ok(Arc::new(
+        array.map_err(|error| super::datafusion_error::from_arrow(&error))?,
+    ))
 }

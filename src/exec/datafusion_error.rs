@@ -28,12 +28,14 @@ fn read_datafusion(error: &DataFusionError) -> Error {
         },
         DataFusionError::ArrowError(inner, _) => from_arrow(inner),
         DataFusionError::ResourcesExhausted(message) => out_of_memory(message),
-        DataFusionError::NotImplemented(message) => {
-            Error::FeatureNotSupported { feature: first_line(message).to_string(), hint: None }
-        }
-        DataFusionError::IoError(inner) => {
-            Error::Io { action: "could not write a temporary file".to_string(), reason: inner.to_string() }
-        }
+        DataFusionError::NotImplemented(message) => Error::FeatureNotSupported {
+            feature: first_line(message).to_string(),
+            hint: None,
+        },
+        DataFusionError::IoError(inner) => Error::Io {
+            action: "could not write a temporary file".to_string(),
+            reason: inner.to_string(),
+        },
         DataFusionError::Execution(message) => read_execution(message),
         other => Error::internal(first_line(&other.to_string()).to_string()),
     }
@@ -44,9 +46,10 @@ pub fn from_arrow(error: &ArrowError) -> Error {
     match error {
         ArrowError::ExternalError(inner) => read_external(inner.as_ref()),
         ArrowError::DivideByZero => Error::DivisionByZero,
-        ArrowError::ArithmeticOverflow(_) => {
-            Error::NumericOutOfRange { message: "value out of range".to_string(), detail: None }
-        }
+        ArrowError::ArithmeticOverflow(_) => Error::NumericOutOfRange {
+            message: "value out of range".to_string(),
+            detail: None,
+        },
         other => Error::internal(first_line(&other.to_string()).to_string()),
     }
 }
@@ -70,7 +73,10 @@ fn read_execution(message: &str) -> Error {
         return Error::CardinalityViolation;
     }
     if message.contains("verflow") {
-        return Error::NumericOutOfRange { message: "value out of range".to_string(), detail: None };
+        return Error::NumericOutOfRange {
+            message: "value out of range".to_string(),
+            detail: None,
+        };
     }
     Error::internal(first_line(message).to_string())
 }
@@ -103,10 +109,12 @@ mod tests {
         let ours = Error::DivisionByZero;
         let wrapped = DataFusionError::Context(
             "while planning".to_string(),
-            Box::new(DataFusionError::Shared(std::sync::Arc::new(DataFusionError::ArrowError(
-                Box::new(ArrowError::ExternalError(Box::new(to_datafusion(ours.clone())))),
-                None,
-            )))),
+            Box::new(DataFusionError::Shared(std::sync::Arc::new(
+                DataFusionError::ArrowError(
+                    Box::new(ArrowError::ExternalError(Box::new(to_datafusion(ours.clone())))),
+                    None,
+                ),
+            ))),
         );
         assert_eq!(from_datafusion(wrapped), ours);
     }
@@ -115,6 +123,11 @@ mod tests {
     fn exhausted_memory_is_53200() {
         let error = from_datafusion(DataFusionError::ResourcesExhausted("sort".to_string()));
         assert_eq!(error.sqlstate(), "53200");
-        assert!(error.hint().expect("it has a hint").contains("keyspan.query_memory_bytes_max"));
+        assert!(
+            error
+                .hint()
+                .expect("it has a hint")
+                .contains("keyspan.query_memory_bytes_max")
+        );
     }
 }

@@ -12,10 +12,12 @@ use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt64Array};
 use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::{DataType, Field, FieldRef, SchemaRef};
 use async_trait::async_trait;
+use datafusion::catalog::Session;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DFSchemaRef, ScalarValue, TableReference};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{
     Expr, Extension, LogicalPlan, LogicalPlanBuilder, UserDefinedLogicalNode, UserDefinedLogicalNodeCore,
 };
@@ -26,8 +28,6 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, execute_stream,
 };
 use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
-use datafusion::catalog::Session;
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use futures::{StreamExt, stream};
 
 use super::datafusion_error::{from_datafusion, to_datafusion};
@@ -93,12 +93,18 @@ impl DependentJoin {
     }
 
     fn new(input: LogicalPlan, sub_plans: Vec<SubPlan>) -> DataFusionResult<DependentJoin> {
-        let mut fields: Vec<(Option<TableReference>, FieldRef)> =
-            input.schema().iter().map(|(qualifier, field)| (qualifier.cloned(), Arc::clone(field))).collect();
+        let mut fields: Vec<(Option<TableReference>, FieldRef)> = input
+            .schema()
+            .iter()
+            .map(|(qualifier, field)| (qualifier.cloned(), Arc::clone(field)))
+            .collect();
         for sub_plan in &sub_plans {
             match &sub_plan.kind {
                 SubPlanKind::Rows { schema, .. } => fields.extend(schema.iter().map(|(qualifier, field)| {
-                    (qualifier.cloned(), Arc::new(field.as_ref().clone().with_nullable(true)))
+                    (
+                        qualifier.cloned(),
+                        Arc::new(field.as_ref().clone().with_nullable(true)),
+                    )
                 })),
                 kind => {
                     let ty = match kind {
@@ -110,7 +116,11 @@ impl DependentJoin {
             }
         }
         let schema = Arc::new(DFSchema::new_with_metadata(fields, HashMap::new())?);
-        Ok(DependentJoin { input, sub_plans, schema })
+        Ok(DependentJoin {
+            input,
+            sub_plans,
+            schema,
+        })
     }
 }
 
@@ -143,9 +153,17 @@ impl UserDefinedLogicalNodeCore for DependentJoin {
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "DependentJoin: {} subqueries", self.sub_plans.len())
     }
-    fn with_exprs_and_inputs(&self, exprs: Vec<Expr>, inputs: Vec<LogicalPlan>) -> DataFusionResult<DependentJoin> {
+    fn with_exprs_and_inputs(
+        &self,
+        exprs: Vec<Expr>,
+        inputs: Vec<LogicalPlan>,
+    ) -> DataFusionResult<DependentJoin> {
         let mut exprs = exprs.into_iter();
-        let mut next = || exprs.next().ok_or_else(|| DataFusionError::Internal("too few expressions".to_string()));
+        let mut next = || {
+            exprs
+                .next()
+                .ok_or_else(|| DataFusionError::Internal("too few expressions".to_string()))
+        };
         let mut sub_plans = self.sub_plans.clone();
         for sub_plan in &mut sub_plans {
             for (_, expr) in &mut sub_plan.bindings {
@@ -155,7 +173,10 @@ impl UserDefinedLogicalNodeCore for DependentJoin {
                 *operand = next()?;
             }
         }
-        let input = inputs.into_iter().next().ok_or_else(|| DataFusionError::Internal("no input".to_string()))?;
+        let input = inputs
+            .into_iter()
+            .next()
+            .ok_or_else(|| DataFusionError::Internal("no input".to_string()))?;
         DependentJoin::new(input, sub_plans)
     }
 }
@@ -168,7 +189,9 @@ pub fn transform_expressions(
     let transformed = plan.transform_up_with_subqueries(|node| {
         let node = node.map_expressions(rewrite)?;
         node.transform_data(|node| {
-            let LogicalPlan::Extension(extension) = &node else { return Ok(Transformed::no(node)) };
+            let LogicalPlan::Extension(extension) = &node else {
+                return Ok(Transformed::no(node));
+            };
             let Some(join) = extension.node.as_any().downcast_ref::<DependentJoin>() else {
                 return Ok(Transformed::no(node));
             };
@@ -177,7 +200,9 @@ pub fn transform_expressions(
                 let inner = transform_expressions(sub_plan.plan.as_ref().clone(), rewrite)?;
                 sub_plan.plan = Arc::new(inner);
             }
-            Ok(Transformed::yes(LogicalPlan::Extension(Extension { node: Arc::new(join) })))
+            Ok(Transformed::yes(LogicalPlan::Extension(Extension {
+                node: Arc::new(join),
+            })))
         })
     })?;
     Ok(transformed.data)
@@ -198,11 +223,16 @@ impl ExtensionPlanner for DependentJoinPlanner {
         session: &dyn Session,
         planning: &PhysicalPlanningContext,
     ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
-        let Some(join) = node.as_any().downcast_ref::<DependentJoin>() else { return Ok(None) };
-        let [input] = physical_inputs else {
-            return Err(DataFusionError::Internal("a dependent join has one input".to_string()));
+        let Some(join) = node.as_any().downcast_ref::<DependentJoin>() else {
+            return Ok(None);
         };
-        let physical = |expr: &Expr| planner.create_physical_expr(expr, join.input.schema(), session, planning);
+        let [input] = physical_inputs else {
+            return Err(DataFusionError::Internal(
+                "a dependent join has one input".to_string(),
+            ));
+        };
+        let physical =
+            |expr: &Expr| planner.create_physical_expr(expr, join.input.schema(), session, planning);
         let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
             return Err(DataFusionError::Internal("a session of another kind".to_string()));
         };
@@ -212,11 +242,24 @@ impl ExtensionPlanner for DependentJoinPlanner {
                 SubPlanKind::In { operand, .. } => Some(physical(operand)?),
                 _ => None,
             };
-            let bindings = sub_plan.bindings.iter().map(|(_, expr)| physical(expr)).collect::<DataFusionResult<Vec<_>>>()?;
-            sub_plans.push(PhysicalSubPlan { definition: sub_plan.clone(), bindings, operand });
+            let bindings = sub_plan
+                .bindings
+                .iter()
+                .map(|(_, expr)| physical(expr))
+                .collect::<DataFusionResult<Vec<_>>>()?;
+            sub_plans.push(PhysicalSubPlan {
+                definition: sub_plan.clone(),
+                bindings,
+                operand,
+            });
         }
         let schema: SchemaRef = Arc::clone(join.schema.inner());
-        Ok(Some(Arc::new(DependentJoinExec::new(Arc::clone(input), sub_plans, schema, Arc::new(state.clone())))))
+        Ok(Some(Arc::new(DependentJoinExec::new(
+            Arc::clone(input),
+            sub_plans,
+            schema,
+            Arc::new(state.clone()),
+        ))))
     }
 }
 
@@ -238,7 +281,9 @@ pub struct DependentJoinExec {
 
 impl fmt::Debug for DependentJoinExec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DependentJoinExec").field("sub_plans", &self.sub_plans.len()).finish_non_exhaustive()
+        f.debug_struct("DependentJoinExec")
+            .field("sub_plans", &self.sub_plans.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -255,7 +300,13 @@ impl DependentJoinExec {
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        DependentJoinExec { input, sub_plans, schema, state, properties: Arc::new(properties) }
+        DependentJoinExec {
+            input,
+            sub_plans,
+            schema,
+            state,
+            properties: Arc::new(properties),
+        }
     }
 }
 
@@ -305,7 +356,10 @@ impl ExecutionPlan for DependentJoinExec {
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let input = children.into_iter().next().ok_or_else(|| DataFusionError::Internal("no input".to_string()))?;
+        let input = children
+            .into_iter()
+            .next()
+            .ok_or_else(|| DataFusionError::Internal("no input".to_string()))?;
         Ok(Arc::new(DependentJoinExec::new(
             input,
             self.sub_plans.clone(),
@@ -313,7 +367,11 @@ impl ExecutionPlan for DependentJoinExec {
             Arc::clone(&self.state),
         )))
     }
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context)?;
         let run = Run {
             sub_plans: self.sub_plans.clone(),
@@ -331,7 +389,10 @@ impl ExecutionPlan for DependentJoinExec {
                 }
             }
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches.boxed())))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            Arc::clone(&self.schema),
+            batches.boxed(),
+        )))
     }
 }
 
@@ -340,7 +401,10 @@ impl ExecutionPlan for DependentJoinExec {
 enum Answer {
     Scalar(ScalarValue),
     Exists(bool),
-    Set { values: Arc<HashSet<ScalarValue>>, has_null: bool },
+    Set {
+        values: Arc<HashSet<ScalarValue>>,
+        has_null: bool,
+    },
     Rows(RecordBatch),
 }
 
@@ -391,7 +455,11 @@ impl Run {
             }
         }
         let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+        Ok(RecordBatch::try_new_with_options(
+            Arc::clone(&self.schema),
+            columns,
+            &options,
+        )?)
     }
 
     /// One answer a row; rows of equal outer values share theirs.
@@ -442,7 +510,9 @@ impl Run {
                 SubPlanKind::Scalar if count > 1 => return Err(to_datafusion(Error::CardinalityViolation)),
                 SubPlanKind::Exists { .. } if count > 0 => return Ok(Answer::Exists(true)),
                 _ if count > ANSWER_ROWS_MAX => {
-                    return Err(DataFusionError::ResourcesExhausted("the answer of a subquery".to_string()));
+                    return Err(DataFusionError::ResourcesExhausted(
+                        "the answer of a subquery".to_string(),
+                    ));
                 }
                 _ => batches.push(batch),
             }
@@ -450,7 +520,9 @@ impl Run {
         let rows = concat_batches(&schema, &batches)?;
         match &definition.kind {
             SubPlanKind::Exists { .. } => Ok(Answer::Exists(false)),
-            SubPlanKind::Scalar if count == 0 => Ok(Answer::Scalar(ScalarValue::try_from(schema.field(0).data_type())?)),
+            SubPlanKind::Scalar if count == 0 => Ok(Answer::Scalar(ScalarValue::try_from(
+                schema.field(0).data_type(),
+            )?)),
             SubPlanKind::Scalar => Ok(Answer::Scalar(ScalarValue::try_from_array(rows.column(0), 0)?)),
             SubPlanKind::Rows { .. } => Ok(Answer::Rows(rows)),
             SubPlanKind::In { .. } => {
@@ -464,13 +536,21 @@ impl Run {
                         values.insert(value);
                     }
                 }
-                Ok(Answer::Set { values: Arc::new(values), has_null })
+                Ok(Answer::Set {
+                    values: Arc::new(values),
+                    has_null,
+                })
             }
         }
     }
 
     /// The input's rows, each as often as it has rows beside it.
-    fn lateral(&self, batch: &RecordBatch, answers: Vec<Answer>, keep_left: bool) -> DataFusionResult<RecordBatch> {
+    fn lateral(
+        &self,
+        batch: &RecordBatch,
+        answers: Vec<Answer>,
+        keep_left: bool,
+    ) -> DataFusionResult<RecordBatch> {
         let mut left_rows: Vec<u64> = Vec::new();
         let width = self.schema.fields().len() - batch.num_columns();
         let right_schema: SchemaRef = Arc::new(arrow::datatypes::Schema::new(
@@ -479,18 +559,24 @@ impl Run {
         let mut parts: Vec<RecordBatch> = Vec::new();
         for (row, answer) in answers.into_iter().enumerate() {
             let Answer::Rows(rows) = answer else {
-                return Err(DataFusionError::Internal("a lateral join without rows".to_string()));
+                return Err(DataFusionError::Internal(
+                    "a lateral join without rows".to_string(),
+                ));
             };
             let row = u64::try_from(row).unwrap_or(u64::MAX);
             if rows.num_rows() == 0 && keep_left {
                 left_rows.push(row);
-                let nulls: Vec<ArrayRef> =
-                    (0..width).map(|at| arrow::array::new_null_array(right_schema.field(at).data_type(), 1)).collect();
+                let nulls: Vec<ArrayRef> = (0..width)
+                    .map(|at| arrow::array::new_null_array(right_schema.field(at).data_type(), 1))
+                    .collect();
                 parts.push(RecordBatch::try_new(Arc::clone(&right_schema), nulls)?);
                 continue;
             }
             left_rows.extend(std::iter::repeat_n(row, rows.num_rows()));
-            parts.push(RecordBatch::try_new(Arc::clone(&right_schema), rows.columns().to_vec())?);
+            parts.push(RecordBatch::try_new(
+                Arc::clone(&right_schema),
+                rows.columns().to_vec(),
+            )?);
         }
         let left = take_record_batch(batch, &UInt64Array::from(left_rows))?;
         let right = concat_batches(&right_schema, &parts)?;

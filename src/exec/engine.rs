@@ -4,8 +4,8 @@
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use datafusion::error::Result as DataFusionResult;
 use datafusion::catalog::Session;
+use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::FairSpillPool;
@@ -16,9 +16,9 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
 
-use super::{StatementContext, pg_catalog};
 use super::datafusion_error::from_datafusion;
 use super::dependent_join::DependentJoinPlanner;
+use super::{StatementContext, pg_catalog};
 use crate::Result;
 
 /// Temporary files of all statements together; past it a statement fails with 53100.
@@ -38,7 +38,14 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
         memory_pool: Arc::new(FairSpillPool::new(ctx.settings.query_memory_bytes_max)),
         ..base.runtime_env().as_ref().clone()
     };
-    Ok(SessionStateBuilder::new_from_existing(base.clone()).with_config(config).with_runtime_env(Arc::new(runtime)).build())
+    let mut state = SessionStateBuilder::new_from_existing(base.clone())
+        .with_config(config)
+        .with_runtime_env(Arc::new(runtime))
+        .build();
+    // Functions find the statement's catalogs in the options that expressions are planned with.
+    let options = Arc::clone(state.config().options());
+    state.execution_props_mut().mark_start_execution(options);
+    Ok(state)
 }
 
 /// Optimizes a logical plan and makes it executable. Errors: those of planning the access to each table.

@@ -14,17 +14,19 @@ use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableSource, TableType};
 use datafusion::physical_expr::expressions::Column as PhysicalColumn;
-use datafusion::physical_expr::{ConstExpr, EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_expr::{
+    ConstExpr, EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr,
+};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::sort_pushdown::SortOrderPushdownResult;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use futures::StreamExt;
 
+use super::StatementContext;
 use super::datafusion_error::to_datafusion;
 use super::predicate::from_expr;
 use super::scan::{ScanMetrics, scan_batches};
-use super::StatementContext;
 use crate::catalog::TableDef;
 use crate::plan::{AccessPath, FullScanPolicy, OrderColumn, PlanRules, Predicate, plan_access};
 use crate::table::row_schema;
@@ -34,25 +36,41 @@ use crate::{Error, Result};
 pub fn table_source(table: &Arc<TableDef>) -> Arc<dyn TableSource> {
     let positions: Vec<usize> = visible_positions(table);
     let schema = row_schema(table, &positions);
-    provider_as_source(Arc::new(KeyspanTable { table: Arc::clone(table), positions, schema }))
+    provider_as_source(Arc::new(KeyspanTable {
+        table: Arc::clone(table),
+        positions,
+        schema,
+    }))
 }
 
 fn visible_positions(table: &TableDef) -> Vec<usize> {
-    table.columns.iter().enumerate().filter(|(_, column)| !column.hidden).map(|(at, _)| at).collect()
+    table
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| !column.hidden)
+        .map(|(at, _)| at)
+        .collect()
 }
 
 /// What the statement and the table allow.
 pub fn plan_rules(ctx: &StatementContext, table: &TableDef) -> PlanRules {
     let allowed = ctx.allow_filtering || table.options.full_scan_allowed;
     PlanRules {
-        full_scan: if allowed { FullScanPolicy::Allow } else { ctx.settings.full_scan },
+        full_scan: if allowed {
+            FullScanPolicy::Allow
+        } else {
+            ctx.settings.full_scan
+        },
         multi_get_keys_max: ctx.settings.multi_get_keys_max,
         ranges_max: ctx.settings.ranges_max,
     }
 }
 
 /// The statement's context, which every session of ours carries.
-pub fn statement_context(config: &datafusion::prelude::SessionConfig) -> DataFusionResult<Arc<StatementContext>> {
+pub fn statement_context(
+    config: &datafusion::prelude::SessionConfig,
+) -> DataFusionResult<Arc<StatementContext>> {
     config
         .get_extension::<StatementContext>()
         .ok_or_else(|| DataFusionError::Internal("a plan outside a statement".to_string()))
@@ -75,7 +93,10 @@ impl TableProvider for KeyspanTable {
     fn table_type(&self) -> TableType {
         TableType::Base
     }
-    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
         Ok(filters
             .iter()
             .map(|filter| {
@@ -110,8 +131,15 @@ impl TableProvider for KeyspanTable {
 impl KeyspanTable {
     /// The access path for the filters. Errors: `FullScan`, `TooManyKeys`.
     fn access(&self, ctx: &StatementContext, filters: &[Expr]) -> Result<AccessPath> {
-        let mut predicates: Vec<Predicate> = filters.iter().map(|filter| from_expr(filter, &self.table)).collect();
-        let exact: Vec<Predicate> = predicates.iter().filter(|predicate| !has_opaque(predicate)).cloned().collect();
+        let mut predicates: Vec<Predicate> = filters
+            .iter()
+            .map(|filter| from_expr(filter, &self.table))
+            .collect();
+        let exact: Vec<Predicate> = predicates
+            .iter()
+            .filter(|predicate| !has_opaque(predicate))
+            .cloned()
+            .collect();
         let whole = match predicates.len() {
             0 => None,
             1 => predicates.pop(),
@@ -215,7 +243,9 @@ impl KeyspanScanExec {
 fn key_order(path: &AccessPath, positions: &[usize], schema: &SchemaRef) -> EquivalenceProperties {
     let mut properties = EquivalenceProperties::new(Arc::clone(schema));
     let table = &path.table;
-    let index = std::iter::once(&table.primary_key).chain(&table.indexes).find(|index| index.id == path.index);
+    let index = std::iter::once(&table.primary_key)
+        .chain(&table.indexes)
+        .find(|index| index.id == path.index);
     let Some(index) = index else { return properties };
     let column_at = |position: usize| -> Option<Arc<dyn PhysicalExpr>> {
         let at = positions.iter().position(|candidate| *candidate == position)?;
@@ -224,7 +254,9 @@ fn key_order(path: &AccessPath, positions: &[usize], schema: &SchemaRef) -> Equi
     let mut order = Vec::new();
     let mut complete = true;
     for key in &index.columns {
-        let Some(position) = table.column_index_by_id(key.column) else { break };
+        let Some(position) = table.column_index_by_id(key.column) else {
+            break;
+        };
         let column = column_at(position);
         if path.pinned.contains(&position) {
             if let Some(column) = column {
@@ -290,7 +322,10 @@ impl ExecutionPlan for KeyspanScanExec {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        Some(Arc::new(KeyspanScanExec { limit, ..self.clone() }))
+        Some(Arc::new(KeyspanScanExec {
+            limit,
+            ..self.clone()
+        }))
     }
     fn fetch(&self) -> Option<usize> {
         self.limit
@@ -302,17 +337,28 @@ impl ExecutionPlan for KeyspanScanExec {
         if self.limit.is_some() {
             return Ok(SortOrderPushdownResult::Unsupported);
         }
-        let direction = self.order_columns(order).and_then(|order| self.path.order_direction(&order));
+        let direction = self
+            .order_columns(order)
+            .and_then(|order| self.path.order_direction(&order));
         Ok(match direction {
             None => SortOrderPushdownResult::Unsupported,
             Some(reverse) => {
-                let path = AccessPath { reverse, ..self.path.as_ref().clone() };
+                let path = AccessPath {
+                    reverse,
+                    ..self.path.as_ref().clone()
+                };
                 let inner = KeyspanScanExec::new(path, self.positions.clone(), None);
-                SortOrderPushdownResult::Exact { inner: Arc::new(inner) }
+                SortOrderPushdownResult::Exact {
+                    inner: Arc::new(inner),
+                }
             }
         })
     }
-    fn execute(&self, _partition: usize, context: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
+    fn execute(
+        &self,
+        _partition: usize,
+        context: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
         let ctx = statement_context(context.session_config())?;
         let batches = scan_batches(
             Arc::clone(&ctx.txn),
@@ -322,7 +368,10 @@ impl ExecutionPlan for KeyspanScanExec {
             Arc::clone(&self.metrics),
         );
         let batches = batches.map(|batch| batch.map_err(to_datafusion));
-        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches)))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            Arc::clone(&self.schema),
+            batches,
+        )))
     }
 }
 
@@ -334,14 +383,22 @@ mod tests {
     #[test]
     fn opaque_parts_are_found_however_deep() {
         let opaque = Predicate::Opaque { columns: vec![1] };
-        assert!(has_opaque(&Predicate::Not(Box::new(Predicate::And(vec![Predicate::Constant(None), opaque])))));
+        assert!(has_opaque(&Predicate::Not(Box::new(Predicate::And(vec![
+            Predicate::Constant(None),
+            opaque
+        ])))));
         assert!(!has_opaque(&Predicate::Or(vec![Predicate::Constant(Some(true))])));
     }
 
     #[test]
     fn a_refusal_survives_datafusion() {
-        let refusal = Error::TooManyKeys { keys: 3000, keys_max: 2000 };
-        let through = super::super::datafusion_error::from_datafusion(to_datafusion(refusal.clone()).context("planning"));
+        let refusal = Error::TooManyKeys {
+            keys: 3000,
+            keys_max: 2000,
+        };
+        let through = super::super::datafusion_error::from_datafusion(
+            to_datafusion(refusal.clone()).context("planning"),
+        );
         assert_eq!(through, refusal);
     }
 }

@@ -94,7 +94,15 @@ impl KeyColumnShape {
             // Floats are not counted: "up to -Infinity" is a range like any other, not a point.
             start[1..].fill(0);
         }
-        Some(KeyColumnShape { column, field, not_null, domain: Span { start, end }, smallest, ascending, fixed_width })
+        Some(KeyColumnShape {
+            column,
+            field,
+            not_null,
+            domain: Span { start, end },
+            smallest,
+            ascending,
+            fixed_width,
+        })
     }
 
     /// Every value but NULL.
@@ -118,7 +126,10 @@ impl KeyColumnShape {
             return Some(ColumnSet::none());
         }
         let (before, after) = self.cuts(constant)?;
-        let span = |start: &Vec<u8>, end: &Vec<u8>| Span { start: start.clone(), end: end.clone() };
+        let span = |start: &Vec<u8>, end: &Vec<u8>| Span {
+            start: start.clone(),
+            end: end.clone(),
+        };
         let Span { start, end } = &self.domain;
         let first = before == self.smallest;
         let below = if first { start } else { &before };

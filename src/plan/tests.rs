@@ -19,8 +19,14 @@ use crate::types::{Numeric, NumericSize, SqlType, Value};
 
 /// A table of columns `a`, `b`, … whose first `directions.len()` are its key; `true` is DESC.
 pub(crate) fn table(types: &[SqlType], directions: &[bool]) -> Arc<TableDef> {
-    let names: Vec<String> = (0..types.len()).map(|at| char::from(b'a' + at as u8).to_string()).collect();
-    let columns: Vec<_> = names.iter().map(String::as_str).zip(types.iter().cloned()).collect();
+    let names: Vec<String> = (0..types.len())
+        .map(|at| char::from(b'a' + at as u8).to_string())
+        .collect();
+    let columns: Vec<_> = names
+        .iter()
+        .map(String::as_str)
+        .zip(types.iter().cloned())
+        .collect();
     table_of("t", &columns, directions)
 }
 

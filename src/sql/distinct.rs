@@ -8,13 +8,55 @@ use super::tokens::is_word;
 
 /// Words that end an operand, since they bind less than IS or start another clause.
 const ENDS: [&str; 34] = [
-    "AND", "OR", "IS", "THEN", "WHEN", "ELSE", "END", "AS", "ASC", "DESC", "NULLS", "FROM", "WHERE", "GROUP", "HAVING",
-    "WINDOW", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR", "UNION", "INTERSECT", "EXCEPT", "RETURNING", "ON", "USING",
-    "JOIN", "INNER", "CROSS", "NATURAL", "FULL", "ALLOW", "DO",
+    "AND",
+    "OR",
+    "IS",
+    "THEN",
+    "WHEN",
+    "ELSE",
+    "END",
+    "AS",
+    "ASC",
+    "DESC",
+    "NULLS",
+    "FROM",
+    "WHERE",
+    "GROUP",
+    "HAVING",
+    "WINDOW",
+    "ORDER",
+    "LIMIT",
+    "OFFSET",
+    "FETCH",
+    "FOR",
+    "UNION",
+    "INTERSECT",
+    "EXCEPT",
+    "RETURNING",
+    "ON",
+    "USING",
+    "JOIN",
+    "INNER",
+    "CROSS",
+    "NATURAL",
+    "FULL",
+    "ALLOW",
+    "DO",
 ];
 
 /// Words that an operand may follow, beside those of `ENDS`.
-const STARTS: [&str; 10] = ["SELECT", "NOT", "BY", "DISTINCT", "ALL", "SET", "VALUES", "BETWEEN", "SYMMETRIC", "LATERAL"];
+const STARTS: [&str; 10] = [
+    "SELECT",
+    "NOT",
+    "BY",
+    "DISTINCT",
+    "ALL",
+    "SET",
+    "VALUES",
+    "BETWEEN",
+    "SYMMETRIC",
+    "LATERAL",
+];
 
 /// Words that end an operand unless they name a function.
 const ENDS_UNLESS_CALLED: [&str; 2] = ["LEFT", "RIGHT"];
@@ -25,8 +67,9 @@ pub(crate) fn mark(tokens: &mut Vec<TokenWithSpan>) {
     for at in (1..tokens.len()).rev() {
         let negated = at >= 2 && is_word(tokens.get(at - 1), "NOT");
         let is = if negated { at - 2 } else { at - 1 };
-        let is_distinct_from =
-            is_word(tokens.get(at), "DISTINCT") && is_word(tokens.get(at + 1), "FROM") && is_word(tokens.get(is), "IS");
+        let is_distinct_from = is_word(tokens.get(at), "DISTINCT")
+            && is_word(tokens.get(at + 1), "FROM")
+            && is_word(tokens.get(is), "IS");
         if !is_distinct_from {
             continue;
         }
@@ -34,8 +77,20 @@ pub(crate) fn mark(tokens: &mut Vec<TokenWithSpan>) {
         let left = operand_start(&tokens[..is]);
         if left < is && right > at + 2 {
             let span = tokens[is].span;
-            tokens.insert(right, TokenWithSpan { token: Token::RParen, span });
-            tokens.insert(left, TokenWithSpan { token: Token::LParen, span });
+            tokens.insert(
+                right,
+                TokenWithSpan {
+                    token: Token::RParen,
+                    span,
+                },
+            );
+            tokens.insert(
+                left,
+                TokenWithSpan {
+                    token: Token::LParen,
+                    span,
+                },
+            );
         }
     }
 }

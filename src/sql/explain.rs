@@ -39,18 +39,27 @@ struct Options {
 
 /// Runs EXPLAIN. Errors: those of planning the statement, 42601 for options, 0A000 for formats.
 pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
-    let ast::Statement::Explain { statement: explained, .. } = &statement.ast else {
+    let ast::Statement::Explain {
+        statement: explained, ..
+    } = &statement.ast
+    else {
         return Err(Error::internal("EXPLAIN of nothing"));
     };
     let options = options_of(&statement.ast)?;
-    let inner = Statement { ast: (**explained).clone(), ..statement.clone() };
+    let inner = Statement {
+        ast: (**explained).clone(),
+        ..statement.clone()
+    };
     let plan = match explained.as_ref() {
         ast::Statement::Query(query) => explain_query(ctx, query, options).await?,
         ast::Statement::Update(_) | ast::Statement::Delete(_) | ast::Statement::Insert(_) => {
             explain_write(ctx, &inner, options).await?
         }
         _ => {
-            return Err(Error::FeatureNotSupported { feature: "EXPLAIN of this statement".to_string(), hint: None });
+            return Err(Error::FeatureNotSupported {
+                feature: "EXPLAIN of this statement".to_string(),
+                hint: None,
+            });
         }
     };
     let lines = if options.json {
@@ -64,14 +73,22 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     let schema = arrow::datatypes::Schema::new(vec![columns[0].ty.field(&columns[0].name, false)]);
     let batch = RecordBatch::try_new(Arc::new(schema), vec![array])
         .map_err(|error| Error::internal(format!("arrow: {error}")))?;
-    Ok(Outcome::Rows { columns, stream: stream::once(async move { Ok(batch) }).boxed() })
+    Ok(Outcome::Rows {
+        columns,
+        stream: stream::once(async move { Ok(batch) }).boxed(),
+    })
 }
 
 /// EXPLAIN's result: one column `QUERY PLAN`.
 pub(crate) fn columns(statement: &ast::Statement) -> Vec<OutputColumn> {
     let json = options_of(statement).is_ok_and(|options| options.json);
     let ty = if json { SqlType::Json } else { SqlType::Text };
-    vec![OutputColumn { name: "QUERY PLAN".to_string(), ty, table_oid: 0, attribute: 0 }]
+    vec![OutputColumn {
+        name: "QUERY PLAN".to_string(),
+        ty,
+        table_oid: 0,
+        attribute: 0,
+    }]
 }
 
 /// An access path as EXPLAIN prints it: the head line, then its details, two blanks in.
@@ -90,7 +107,11 @@ pub(crate) fn path_lines(path: &AccessPath) -> Vec<String> {
             if *whole {
                 lines.push("  Range: all".to_string());
             }
-            lines.extend(path.readable().into_iter().map(|range| format!("  Range: {range}")));
+            lines.extend(
+                path.readable()
+                    .into_iter()
+                    .map(|range| format!("  Range: {range}")),
+            );
         }
         AccessClass::FullScan { .. } => lines.push("  Range: all".to_string()),
     }
@@ -116,7 +137,10 @@ pub(crate) fn path_json(path: &AccessPath) -> Map<String, Json> {
     object.insert("Schema".to_string(), json!(path.table.schema));
     object.insert("Relation Name".to_string(), json!(path.table.name));
     object.insert("Index Name".to_string(), json!(path.key().name));
-    object.insert("Scan Direction".to_string(), json!(if path.reverse { "Backward" } else { "Forward" }));
+    object.insert(
+        "Scan Direction".to_string(),
+        json!(if path.reverse { "Backward" } else { "Forward" }),
+    );
     match &path.class {
         AccessClass::Empty => {}
         AccessClass::MultiGet { keys } => {
@@ -130,7 +154,10 @@ pub(crate) fn path_json(path: &AccessPath) -> Map<String, Json> {
         }
     }
     object.insert("Conditions".to_string(), json!(path.readable()));
-    let filter = path.residual.as_ref().map(|residual| condition_text(residual, &path.table));
+    let filter = path
+        .residual
+        .as_ref()
+        .map(|residual| condition_text(residual, &path.table));
     object.insert("Filter".to_string(), json!(filter));
     object.insert("Order".to_string(), json!(order_text(path)));
     object
@@ -144,7 +171,10 @@ struct Explained {
 
 impl Explained {
     fn of_path(path: &AccessPath) -> Explained {
-        Explained { lines: path_lines(path), json: Json::Object(path_json(path)) }
+        Explained {
+            lines: path_lines(path),
+            json: Json::Object(path_json(path)),
+        }
     }
 
     fn add(&mut self, name: &str, value: u64) {
@@ -170,7 +200,10 @@ impl Explained {
             0 => format!("  -> {line}"),
             _ => format!("   {line}"),
         }));
-        Explained { lines, json: json!({ "Node Type": head, "Plans": [self.json] }) }
+        Explained {
+            lines,
+            json: json!({ "Node Type": head, "Plans": [self.json] }),
+        }
     }
 }
 
@@ -190,15 +223,19 @@ async fn explain_query(ctx: &StatementContext, query: &ast::Query, options: Opti
     let parameters: Vec<_> = ctx.parameters.iter().map(super::known_type).collect();
     let planned = query::plan_query(ctx, query, &parameters).await?;
     let lines = query::explain_query(ctx, &planned, options.analyze).await?;
-    Ok(Explained { json: json!({ "Node Type": "Query", "Lines": lines }), lines })
+    Ok(Explained {
+        json: json!({ "Node Type": "Query", "Lines": lines }),
+        lines,
+    })
 }
 
 /// A write: what it does, and below it how its rows are found. ANALYZE carries the write out, as in PostgreSQL.
 async fn explain_write(ctx: &StatementContext, statement: &Statement, options: Options) -> Result<Explained> {
     let (verb, found) = match &statement.ast {
-        ast::Statement::Update(update) => {
-            ("Update", find_rows(ctx, &update.table.relation, update.selection.as_ref())?)
-        }
+        ast::Statement::Update(update) => (
+            "Update",
+            find_rows(ctx, &update.table.relation, update.selection.as_ref())?,
+        ),
         ast::Statement::Delete(delete) => {
             let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
             let found = match from.first() {
@@ -211,11 +248,19 @@ async fn explain_write(ctx: &StatementContext, statement: &Statement, options: O
     };
     let mut explained = match found {
         Some((table, path)) => Explained::of_path(&path).below(format!("{verb} on {}", table.name)),
-        None => Explained { lines: vec![verb.to_string()], json: json!({ "Node Type": verb }) },
+        None => Explained {
+            lines: vec![verb.to_string()],
+            json: json!({ "Node Type": verb }),
+        },
     };
     if options.analyze {
         let written = dml::execute(ctx, statement).await?;
-        let rows = written.tag.rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
+        let rows = written
+            .tag
+            .rsplit(' ')
+            .next()
+            .and_then(|count| count.parse().ok())
+            .unwrap_or(0);
         explained.add("Actual Rows", rows);
     }
     Ok(explained)
@@ -227,14 +272,20 @@ fn find_rows(
     relation: &TableFactor,
     selection: Option<&Expr>,
 ) -> Result<Option<(Arc<TableDef>, AccessPath)>> {
-    let TableFactor::Table { name, alias, .. } = relation else { return Ok(None) };
+    let TableFactor::Table { name, alias, .. } = relation else {
+        return Ok(None);
+    };
     let (schema, name) = names::relation_name(name)?;
-    let Relation::Table(table) = ctx.catalog.relation(schema.as_deref(), &name, &ctx.settings.search_path)? else {
+    let Relation::Table(table) = ctx
+        .catalog
+        .relation(schema.as_deref(), &name, &ctx.settings.search_path)?
+    else {
         return Ok(None);
     };
     let alias = alias.as_ref().map(|alias| names::fold(&alias.name));
-    let predicate =
-        selection.map(|selection| predicate::from_ast(selection, table, alias.as_deref(), ctx)).transpose()?;
+    let predicate = selection
+        .map(|selection| predicate::from_ast(selection, table, alias.as_deref(), ctx))
+        .transpose()?;
     let path = plan_access(table, predicate.as_ref(), &plan_rules(ctx, table))?;
     Ok(Some((table.clone(), path)))
 }
@@ -250,7 +301,11 @@ fn order_text(path: &AccessPath) -> Option<String> {
         .iter()
         .filter_map(|key| {
             let at = path.table.column_index_by_id(key.column)?;
-            let descending = if key.descending != path.reverse { " DESC" } else { "" };
+            let descending = if key.descending != path.reverse {
+                " DESC"
+            } else {
+                ""
+            };
             (!path.pinned.contains(&at)).then(|| format!("{}{descending}", path.table.columns[at].name))
         })
         .collect();
@@ -259,10 +314,19 @@ fn order_text(path: &AccessPath) -> Option<String> {
 
 /// The options of `EXPLAIN ANALYZE VERBOSE` and of `EXPLAIN (ANALYZE, FORMAT JSON, …)`.
 fn options_of(statement: &ast::Statement) -> Result<Options> {
-    let ast::Statement::Explain { analyze, format, options: listed, .. } = statement else {
+    let ast::Statement::Explain {
+        analyze,
+        format,
+        options: listed,
+        ..
+    } = statement
+    else {
         return Ok(Options::default());
     };
-    let mut options = Options { analyze: *analyze, json: false };
+    let mut options = Options {
+        analyze: *analyze,
+        json: false,
+    };
     if let Some(AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format)) = format {
         match format {
             AnalyzeFormat::TEXT => {}
@@ -277,7 +341,10 @@ fn options_of(statement: &ast::Statement) -> Result<Options> {
 }
 
 fn read_option(option: &UtilityOption, options: &mut Options) -> Result<()> {
-    let argument = option.arg.as_ref().map(|arg| arg.to_string().trim_matches('\'').to_lowercase());
+    let argument = option
+        .arg
+        .as_ref()
+        .map(|arg| arg.to_string().trim_matches('\'').to_lowercase());
     let on = !matches!(argument.as_deref(), Some("false" | "off" | "0"));
     match option.name.value.to_lowercase().as_str() {
         "analyze" => options.analyze = on,
@@ -313,27 +380,50 @@ mod tests {
     use crate::types::Value;
 
     fn path(predicate: Option<Predicate>) -> AccessPath {
-        let columns = [("channel", SqlType::Text), ("id", SqlType::Text), ("ts", SqlType::Timestamp), ("n", SqlType::Int4)];
+        let columns = [
+            ("channel", SqlType::Text),
+            ("id", SqlType::Text),
+            ("ts", SqlType::Timestamp),
+            ("n", SqlType::Int4),
+        ];
         let table = table_of("orders", &columns, &[false, false, false]);
-        let rules = PlanRules { full_scan: FullScanPolicy::Allow, multi_get_keys_max: 2000, ranges_max: 1024 };
+        let rules = PlanRules {
+            full_scan: FullScanPolicy::Allow,
+            multi_get_keys_max: 2000,
+            ranges_max: 1024,
+        };
         plan_access(&table, predicate.as_ref(), &rules).unwrap()
     }
 
     fn compare(column: usize, op: CompareOp, value: &str) -> Predicate {
-        Predicate::Compare { column, op, value: Value::Text(value.to_string()) }
+        Predicate::Compare {
+            column,
+            op,
+            value: Value::Text(value.to_string()),
+        }
     }
 
     fn at(us: i64) -> Predicate {
-        Predicate::Compare { column: 2, op: CompareOp::Eq, value: Value::Timestamp(us) }
+        Predicate::Compare {
+            column: 2,
+            op: CompareOp::Eq,
+            value: Value::Timestamp(us),
+        }
     }
 
     #[test]
     fn each_class_reads_in_sql_values() {
         use CompareOp::*;
         let alipay = || compare(0, Eq, "alipay");
-        let check = |predicate: Option<Predicate>, expected: &[&str]| assert_eq!(path_lines(&path(predicate)), expected);
+        let check = |predicate: Option<Predicate>, expected: &[&str]| {
+            assert_eq!(path_lines(&path(predicate)), expected)
+        };
         check(
-            Some(Predicate::And(vec![alipay(), compare(1, Eq, "it's"), at(1_705_786_502_000_000)])),
+            Some(Predicate::And(vec![
+                alipay(),
+                compare(1, Eq, "it's"),
+                at(1_705_786_502_000_000),
+            ])),
             &[
                 "Multi-Get on orders using orders_pkey",
                 "  Keys: 1",
@@ -341,7 +431,11 @@ mod tests {
             ],
         );
         check(
-            Some(Predicate::And(vec![alipay(), compare(1, Greater, "a0089"), at(1_705_786_502_000_000)])),
+            Some(Predicate::And(vec![
+                alipay(),
+                compare(1, Greater, "a0089"),
+                at(1_705_786_502_000_000),
+            ])),
             &[
                 "Range Scan on orders using orders_pkey",
                 "  Range: channel = 'alipay' AND id > 'a0089'",
@@ -361,10 +455,17 @@ mod tests {
         );
         check(
             Some(Predicate::And(vec![alipay(), compare(1, LessEq, "b")])),
-            &["Range Scan on orders using orders_pkey", "  Range: channel = 'alipay' AND id <= 'b'", "  Order: id, ts"],
+            &[
+                "Range Scan on orders using orders_pkey",
+                "  Range: channel = 'alipay' AND id <= 'b'",
+                "  Order: id, ts",
+            ],
         );
         check(
-            Some(Predicate::Or(vec![compare(1, Eq, "b"), Predicate::IsNull { column: 3 }.negate()])),
+            Some(Predicate::Or(vec![
+                compare(1, Eq, "b"),
+                Predicate::IsNull { column: 3 }.negate(),
+            ])),
             &[
                 "Full Scan on orders using orders_pkey",
                 "  Range: all",
@@ -372,8 +473,18 @@ mod tests {
                 "  Order: channel, id, ts",
             ],
         );
-        check(None, &["Range Scan on orders using orders_pkey", "  Range: all", "  Order: channel, id, ts"]);
-        check(Some(Predicate::And(vec![alipay(), compare(0, Eq, "wechat")])), &["Empty Result"]);
+        check(
+            None,
+            &[
+                "Range Scan on orders using orders_pkey",
+                "  Range: all",
+                "  Order: channel, id, ts",
+            ],
+        );
+        check(
+            Some(Predicate::And(vec![alipay(), compare(0, Eq, "wechat")])),
+            &["Empty Result"],
+        );
     }
 
     #[test]

@@ -11,11 +11,18 @@ use crate::plan::{AccessClass, FullScanPolicy, PlanRules, plan_access};
 use crate::types::{Numeric, NumericSize};
 
 fn parse(text: &str) -> Expr {
-    Parser::new(&PostgreSqlDialect {}).try_with_sql(text).unwrap().parse_expr().unwrap()
+    Parser::new(&PostgreSqlDialect {})
+        .try_with_sql(text)
+        .unwrap()
+        .parse_expr()
+        .unwrap()
 }
 
 fn orders() -> TableDef {
-    let numeric = SqlType::Numeric(Some(NumericSize { precision: 10, scale: 2 }));
+    let numeric = SqlType::Numeric(Some(NumericSize {
+        precision: 10,
+        scale: 2,
+    }));
     let columns = [
         ("a", SqlType::Int8),
         ("s", SqlType::Varchar(Some(3))),
@@ -35,8 +42,17 @@ fn orders() -> TableDef {
 fn convert_in(text: &str, parameters: &[Value], time_zone: Tz) -> Result<Predicate> {
     let table = orders();
     // 2024-05-01 12:00 UTC.
-    let constants = ConstantContext { parameters, time_zone, now_us: 1_714_564_800_000_000 };
-    Converter { table: &table, alias: None, constants }.condition(&parse(text))
+    let constants = ConstantContext {
+        parameters,
+        time_zone,
+        now_us: 1_714_564_800_000_000,
+    };
+    Converter {
+        table: &table,
+        alias: None,
+        constants,
+    }
+    .condition(&parse(text))
 }
 
 fn convert(text: &str) -> Predicate {
@@ -48,7 +64,9 @@ fn compare(column: usize, op: CompareOp, value: Value) -> Predicate {
 }
 
 fn opaque(columns: &[usize]) -> Predicate {
-    Predicate::Opaque { columns: columns.to_vec() }
+    Predicate::Opaque {
+        columns: columns.to_vec(),
+    }
 }
 
 const A: usize = 0;
@@ -73,23 +91,53 @@ fn constants_take_the_type_of_the_column() {
         ("a = 1 + 2 * 3", compare(A, Eq, Value::Int(7))),
         ("a = ' 5 '", compare(A, Eq, Value::Int(5))),
         ("a = 1.5", compare(A, Eq, number("1.5"))),
-        ("a = 9223372036854775808", compare(A, Eq, number("9223372036854775808"))),
-        ("a > 9007199254740992::float8", compare(A, Greater, Value::Float8(9_007_199_254_740_992.0))),
+        (
+            "a = 9223372036854775808",
+            compare(A, Eq, number("9223372036854775808")),
+        ),
+        (
+            "a > 9007199254740992::float8",
+            compare(A, Greater, Value::Float8(9_007_199_254_740_992.0)),
+        ),
         ("i::bigint = 7", compare(10, Eq, Value::Int(7))),
         ("i::float8 = 7", compare(10, Eq, Value::Float8(7.0))),
         ("f = 0.1 + 0.2", compare(9, Eq, Value::Float8(0.3))),
         ("n > 1.005", compare(N, Greater, number("1.005"))),
         ("n = '2'", compare(N, Eq, number("2"))),
-        ("s = 'longer than three'", compare(S, Eq, text("longer than three"))),
+        (
+            "s = 'longer than three'",
+            compare(S, Eq, text("longer than three")),
+        ),
         ("c = 'ab  '", compare(C, Eq, text("ab  "))),
-        ("ts = 1705786502000", compare(TS, Eq, Value::Timestamp(1_705_786_502_000_000))),
-        ("ts = '2024-01-01'", compare(TS, Eq, Value::Timestamp(MIDNIGHT_2024))),
+        (
+            "ts = 1705786502000",
+            compare(TS, Eq, Value::Timestamp(1_705_786_502_000_000)),
+        ),
+        (
+            "ts = '2024-01-01'",
+            compare(TS, Eq, Value::Timestamp(MIDNIGHT_2024)),
+        ),
         ("ts = DATE '2024-01-01'", compare(TS, Eq, Value::Date(19_723))),
-        ("ts > TIMESTAMP '2024-01-01 00:00:01'", compare(TS, Greater, Value::Timestamp(MIDNIGHT_2024 + 1_000_000))),
-        ("d >= '2024-01-01'::date + 1", compare(D, GreaterEq, Value::Date(19_724))),
-        ("tz <= now()", compare(TZ, LessEq, Value::TimestampTz(1_714_564_800_000_000))),
-        ("tz > now() - interval '1 day'", compare(TZ, Greater, Value::TimestampTz(1_714_478_400_000_000))),
-        ("tz > now() - interval '1 month'", compare(TZ, Greater, Value::TimestampTz(1_711_972_800_000_000))),
+        (
+            "ts > TIMESTAMP '2024-01-01 00:00:01'",
+            compare(TS, Greater, Value::Timestamp(MIDNIGHT_2024 + 1_000_000)),
+        ),
+        (
+            "d >= '2024-01-01'::date + 1",
+            compare(D, GreaterEq, Value::Date(19_724)),
+        ),
+        (
+            "tz <= now()",
+            compare(TZ, LessEq, Value::TimestampTz(1_714_564_800_000_000)),
+        ),
+        (
+            "tz > now() - interval '1 day'",
+            compare(TZ, Greater, Value::TimestampTz(1_714_478_400_000_000)),
+        ),
+        (
+            "tz > now() - interval '1 month'",
+            compare(TZ, Greater, Value::TimestampTz(1_711_972_800_000_000)),
+        ),
         ("d = current_date", compare(D, Eq, Value::Date(19_844))),
         ("a = NULL", compare(A, Eq, Value::Null)),
         ("b", Predicate::IsTrue { column: B }),
@@ -109,14 +157,26 @@ fn parameters_are_put_in() {
     let found = convert_in("a = $1 AND i IN ($2, $1)", &[text, Value::Int(3)], Tz::UTC).unwrap();
     let expected = Predicate::And(vec![
         compare(A, CompareOp::Eq, Value::Int(7)),
-        Predicate::InList { column: 10, values: vec![Value::Int(3), Value::Int(7)] },
+        Predicate::InList {
+            column: 10,
+            values: vec![Value::Int(3), Value::Int(7)],
+        },
     ]);
     assert_eq!(found, expected);
     let error = convert_in("a = $1", &[Value::Unknown("x".to_string())], Tz::UTC).unwrap_err();
-    assert_eq!((error.sqlstate(), error.to_string().as_str()), ("22P02", "invalid input syntax for type bigint: \"x\""));
+    assert_eq!(
+        (error.sqlstate(), error.to_string().as_str()),
+        ("22P02", "invalid input syntax for type bigint: \"x\"")
+    );
     let array = Value::Array(vec![Value::Int(3), Value::Int(5)]);
     let found = convert_in("a = ANY($1)", &[array], Tz::UTC).unwrap();
-    assert_eq!(found, Predicate::InList { column: A, values: vec![Value::Int(3), Value::Int(5)] });
+    assert_eq!(
+        found,
+        Predicate::InList {
+            column: A,
+            values: vec![Value::Int(3), Value::Int(5)]
+        }
+    );
 }
 
 #[test]
@@ -125,19 +185,34 @@ fn lists_rows_and_quantifiers() {
     let int = Value::Int;
     assert_eq!(
         convert("a NOT IN (1, NULL)"),
-        Predicate::InList { column: A, values: vec![int(1), Value::Null] }.negate()
+        Predicate::InList {
+            column: A,
+            values: vec![int(1), Value::Null]
+        }
+        .negate()
     );
     assert_eq!(
         convert("(a, i) > (1, 2)"),
-        Predicate::RowCompare { columns: vec![A, 10], op: Greater, values: vec![int(1), int(2)] }
+        Predicate::RowCompare {
+            columns: vec![A, 10],
+            op: Greater,
+            values: vec![int(1), int(2)]
+        }
     );
     assert_eq!(
         convert("(1, 2) > (a, i)"),
-        Predicate::RowCompare { columns: vec![A, 10], op: Less, values: vec![int(1), int(2)] }
+        Predicate::RowCompare {
+            columns: vec![A, 10],
+            op: Less,
+            values: vec![int(1), int(2)]
+        }
     );
     assert_eq!(
         convert("(a, i) IN ((1, 2), (3, NULL))"),
-        Predicate::RowIn { columns: vec![A, 10], rows: vec![vec![int(1), int(2)], vec![int(3), Value::Null]] }
+        Predicate::RowIn {
+            columns: vec![A, 10],
+            rows: vec![vec![int(1), int(2)], vec![int(3), Value::Null]]
+        }
     );
     assert_eq!(convert("a = ANY('{}')"), Predicate::Constant(Some(false)));
     assert_eq!(convert("a <> ALL('{}')"), Predicate::Constant(Some(true)));
@@ -147,12 +222,19 @@ fn lists_rows_and_quantifiers() {
     );
     assert_eq!(
         convert("a <> ALL(ARRAY[3,5])"),
-        Predicate::InList { column: A, values: vec![int(3), int(5)] }.negate()
+        Predicate::InList {
+            column: A,
+            values: vec![int(3), int(5)]
+        }
+        .negate()
     );
     // One float among the constants makes all of them floats, as PostgreSQL resolves the list.
     assert_eq!(
         convert("a IN (1, 2::float8)"),
-        Predicate::InList { column: A, values: vec![Value::Float8(1.0), Value::Float8(2.0)] }
+        Predicate::InList {
+            column: A,
+            values: vec![Value::Float8(1.0), Value::Float8(2.0)]
+        }
     );
     assert_eq!(
         convert("a BETWEEN 1 AND 3"),
@@ -169,15 +251,25 @@ fn truth_and_null_tests() {
     };
     assert_eq!(convert("a IS DISTINCT FROM 1"), distinct(true));
     assert_eq!(convert("a IS NOT DISTINCT FROM 1"), distinct(false));
-    assert_eq!(convert("a IS DISTINCT FROM NULL"), Predicate::IsNull { column: A }.negate());
+    assert_eq!(
+        convert("a IS DISTINCT FROM NULL"),
+        Predicate::IsNull { column: A }.negate()
+    );
     assert_eq!(convert("(a = 1) IS NOT TRUE"), distinct(true));
     assert_eq!(
         convert("(a = 1) IS NULL"),
-        Predicate::Is { child: Box::new(compare(A, CompareOp::Eq, Value::Int(1))), truth: None, negated: false }
+        Predicate::Is {
+            child: Box::new(compare(A, CompareOp::Eq, Value::Int(1))),
+            truth: None,
+            negated: false
+        }
     );
     assert_eq!(
         convert("(a, i) IS NOT NULL"),
-        Predicate::And(vec![Predicate::IsNull { column: A }.negate(), Predicate::IsNull { column: 10 }.negate()])
+        Predicate::And(vec![
+            Predicate::IsNull { column: A }.negate(),
+            Predicate::IsNull { column: 10 }.negate()
+        ])
     );
     assert_eq!(convert("j IS NULL"), Predicate::IsNull { column: 8 });
 }
@@ -195,8 +287,14 @@ fn patterns() {
     assert_eq!(convert("s LIKE 'ab\\' ESCAPE ''"), like("ab\\", None));
     assert_eq!(convert("s NOT LIKE 'ab%'"), like("ab%", Some('\\')).negate());
     assert_eq!(convert("s ^@ 'a%'"), like("a\\%%", Some('\\')));
-    assert_eq!(convert("s ~ '^ab'"), Predicate::And(vec![like("ab%", Some('\\')), opaque(&[S])]));
-    assert_eq!(convert("s ~ '^abc?'"), Predicate::And(vec![like("ab%", Some('\\')), opaque(&[S])]));
+    assert_eq!(
+        convert("s ~ '^ab'"),
+        Predicate::And(vec![like("ab%", Some('\\')), opaque(&[S])])
+    );
+    assert_eq!(
+        convert("s ~ '^abc?'"),
+        Predicate::And(vec![like("ab%", Some('\\')), opaque(&[S])])
+    );
     assert_eq!(convert("s ~ 'ab'"), opaque(&[S]));
     assert_eq!(convert("s ~ '^a|b'"), opaque(&[S]));
     assert_eq!(convert("s LIKE 'ab\\'"), opaque(&[S]));
@@ -228,18 +326,36 @@ fn zones_are_resolved_here() {
     let new_york = Tz::America__New_York;
     let at = |sql: &str| convert_in(sql, &[], new_york).unwrap();
     let midnight = Value::TimestampTz(MIDNIGHT_2024 + 5 * 3_600_000_000);
-    assert_eq!(at("tz = TIMESTAMP '2024-01-01 00:00'"), compare(TZ, CompareOp::Eq, midnight.clone()));
+    assert_eq!(
+        at("tz = TIMESTAMP '2024-01-01 00:00'"),
+        compare(TZ, CompareOp::Eq, midnight.clone())
+    );
     assert_eq!(at("tz = DATE '2024-01-01'"), compare(TZ, CompareOp::Eq, midnight));
     // 01:30 comes twice, PostgreSQL takes standard time; 02:30 does not come at all.
     let utc = |sql: &str| match at(sql) {
-        Predicate::Compare { value: Value::TimestampTz(us), .. } => us,
+        Predicate::Compare {
+            value: Value::TimestampTz(us),
+            ..
+        } => us,
         other => panic!("{other:?}"),
     };
     assert_eq!(utc("tz = TIMESTAMP '2024-11-03 01:30'"), 1_730_615_400_000_000);
     assert_eq!(utc("tz = TIMESTAMP '2024-03-10 02:30'"), 1_710_055_800_000_000);
     // Local times are not in the order of UTC where clocks are turned back: a bound, and the condition itself.
-    let Predicate::And(terms) = at("ts > TIMESTAMPTZ '2024-01-01 00:00Z'") else { panic!("a bound") };
-    assert!(matches!(terms.as_slice(), [Predicate::Compare { column: TS, op: CompareOp::GreaterEq, .. }, Predicate::Opaque { .. }]));
+    let Predicate::And(terms) = at("ts > TIMESTAMPTZ '2024-01-01 00:00Z'") else {
+        panic!("a bound")
+    };
+    assert!(matches!(
+        terms.as_slice(),
+        [
+            Predicate::Compare {
+                column: TS,
+                op: CompareOp::GreaterEq,
+                ..
+            },
+            Predicate::Opaque { .. }
+        ]
+    ));
     assert_eq!(
         convert("ts > TIMESTAMPTZ '2024-01-01 00:00Z'"),
         compare(TS, CompareOp::Greater, Value::Timestamp(MIDNIGHT_2024))
@@ -248,7 +364,11 @@ fn zones_are_resolved_here() {
         convert("tz::date = '2024-01-01'"),
         Predicate::And(vec![
             compare(TZ, CompareOp::GreaterEq, Value::TimestampTz(MIDNIGHT_2024)),
-            compare(TZ, CompareOp::Less, Value::TimestampTz(MIDNIGHT_2024 + 86_400_000_000)),
+            compare(
+                TZ,
+                CompareOp::Less,
+                Value::TimestampTz(MIDNIGHT_2024 + 86_400_000_000)
+            ),
         ])
     );
 }
@@ -257,11 +377,20 @@ fn zones_are_resolved_here() {
 fn unknown_columns_say_what_was_meant() {
     let error = |sql: &str| convert_in(sql, &[], Tz::UTC).unwrap_err();
     let quoted = error("s = \"alipay\"");
-    assert_eq!((quoted.sqlstate(), quoted.to_string().as_str()), ("42703", "column \"alipay\" does not exist"));
+    assert_eq!(
+        (quoted.sqlstate(), quoted.to_string().as_str()),
+        ("42703", "column \"alipay\" does not exist")
+    );
     assert!(quoted.hint().unwrap().contains("'alipay'"));
     let near = error("tss = 5");
-    assert_eq!(near.hint().unwrap(), "Perhaps you meant to reference the column \"orders.ts\".");
-    assert_eq!(error("orders.nosuch = 5").to_string(), "column orders.nosuch does not exist");
+    assert_eq!(
+        near.hint().unwrap(),
+        "Perhaps you meant to reference the column \"orders.ts\"."
+    );
+    assert_eq!(
+        error("orders.nosuch = 5").to_string(),
+        "column orders.nosuch does not exist"
+    );
     assert_eq!(error("nosuch = a").sqlstate(), "42703");
 }
 
@@ -272,31 +401,62 @@ fn parameter_types_are_those_of_the_columns() {
         infer_parameters(&parse(sql), &orders(), &mut types);
         types
     };
-    assert_eq!(infer("a = $1 AND $2 < s", 2), [Some(SqlType::Int8), Some(SqlType::Text)]);
-    assert_eq!(infer("(a, ts) > ($1, $2)", 2), [Some(SqlType::Int8), Some(SqlType::Timestamp)]);
-    assert_eq!(infer("i IN ($1, $2) OR n BETWEEN $3 AND 5", 3)[2], Some(SqlType::Numeric(None)));
-    assert_eq!(infer("a = ANY($1)", 1), [Some(SqlType::Array(Box::new(SqlType::Int8)))]);
-    assert_eq!(infer("s LIKE $1 AND a = $2::int", 2), [Some(SqlType::Text), Some(SqlType::Int4)]);
+    assert_eq!(
+        infer("a = $1 AND $2 < s", 2),
+        [Some(SqlType::Int8), Some(SqlType::Text)]
+    );
+    assert_eq!(
+        infer("(a, ts) > ($1, $2)", 2),
+        [Some(SqlType::Int8), Some(SqlType::Timestamp)]
+    );
+    assert_eq!(
+        infer("i IN ($1, $2) OR n BETWEEN $3 AND 5", 3)[2],
+        Some(SqlType::Numeric(None))
+    );
+    assert_eq!(
+        infer("a = ANY($1)", 1),
+        [Some(SqlType::Array(Box::new(SqlType::Int8)))]
+    );
+    assert_eq!(
+        infer("s LIKE $1 AND a = $2::int", 2),
+        [Some(SqlType::Text), Some(SqlType::Int4)]
+    );
     assert_eq!(infer("lower(s) = $1", 1), [None]);
 }
 
 #[test]
 fn a_long_chain_does_not_nest() {
-    let sql = (0..5000).map(|number| format!("a = {number}")).collect::<Vec<_>>().join(" OR ");
-    let Predicate::Or(children) = convert(&sql) else { panic!("an OR") };
+    let sql = (0..5000)
+        .map(|number| format!("a = {number}"))
+        .collect::<Vec<_>>()
+        .join(" OR ");
+    let Predicate::Or(children) = convert(&sql) else {
+        panic!("an OR")
+    };
     assert_eq!(children.len(), 5000);
 }
 
 /// The tables of `fixtures/predicates/setup.sql`: name, columns, directions of the key.
 fn fixture_table(name: &str) -> Option<std::sync::Arc<TableDef>> {
-    let numeric = SqlType::Numeric(Some(NumericSize { precision: 10, scale: 2 }));
+    let numeric = SqlType::Numeric(Some(NumericSize {
+        precision: 10,
+        scale: 2,
+    }));
     let (int4, text) = (SqlType::Int4, SqlType::Text);
     let (columns, directions): (Vec<(&str, SqlType)>, &[bool]) = match name {
         "ti" => (
-            vec![("a", SqlType::Int8), ("b", int4.clone()), ("c", int4.clone()), ("v", int4)],
+            vec![
+                ("a", SqlType::Int8),
+                ("b", int4.clone()),
+                ("c", int4.clone()),
+                ("v", int4),
+            ],
             &[false, false, false],
         ),
-        "td" => (vec![("a", int4.clone()), ("b", int4.clone()), ("c", int4)], &[false, true, false]),
+        "td" => (
+            vec![("a", int4.clone()), ("b", int4.clone()), ("c", int4)],
+            &[false, true, false],
+        ),
         "ts" => (vec![("s", text), ("n", int4)], &[true, false]),
         "sa" => (vec![("s", text), ("n", int4)], &[false, false]),
         "tb" => (vec![("b", SqlType::Bool), ("n", int4)], &[false, false]),
@@ -322,13 +482,30 @@ fn every_fixture_predicate_has_its_class() {
     let mut wrong = Vec::new();
     for line in text.lines() {
         let entry: serde_json::Value = serde_json::from_str(line).unwrap();
-        let (Some(table), Some(sql)) = (fixture_table(entry["table"].as_str().unwrap()), entry["pred"].as_str()) else {
+        let (Some(table), Some(sql)) = (
+            fixture_table(entry["table"].as_str().unwrap()),
+            entry["pred"].as_str(),
+        ) else {
             continue;
         };
-        let constants = ConstantContext { parameters: &[], time_zone: Tz::UTC, now_us: 1_800_000_000_000_000 };
+        let constants = ConstantContext {
+            parameters: &[],
+            time_zone: Tz::UTC,
+            now_us: 1_800_000_000_000_000,
+        };
         let selection = where_clause(sql);
-        let predicate = Converter { table: &table, alias: None, constants }.condition(&selection).unwrap();
-        let rules = PlanRules { full_scan: FullScanPolicy::Reject, multi_get_keys_max: 2000, ranges_max: 1024 };
+        let predicate = Converter {
+            table: &table,
+            alias: None,
+            constants,
+        }
+        .condition(&selection)
+        .unwrap();
+        let rules = PlanRules {
+            full_scan: FullScanPolicy::Reject,
+            multi_get_keys_max: 2000,
+            ranges_max: 1024,
+        };
         let found = match plan_access(&table, Some(&predicate), &rules) {
             Ok(path) => match path.class {
                 AccessClass::Empty => "EMPTY".to_string(),
@@ -353,8 +530,12 @@ fn every_fixture_predicate_has_its_class() {
 /// A condition as the statement's own parser reads it.
 fn where_clause(sql: &str) -> Expr {
     let statements = crate::sql::parse(&format!("SELECT 1 WHERE {sql}")).unwrap();
-    let sqlparser::ast::Statement::Query(query) = &statements[0].ast else { panic!("a query") };
-    let sqlparser::ast::SetExpr::Select(select) = query.body.as_ref() else { panic!("a SELECT") };
+    let sqlparser::ast::Statement::Query(query) = &statements[0].ast else {
+        panic!("a query")
+    };
+    let sqlparser::ast::SetExpr::Select(select) = query.body.as_ref() else {
+        panic!("a SELECT")
+    };
     select.selection.clone().unwrap()
 }
 
@@ -364,9 +545,15 @@ fn class_matches(expected: &str, found: &str) -> bool {
     let (class, count) = found.split_once('(').unwrap_or((found, ""));
     let count: Option<usize> = count.trim_end_matches(')').parse().ok();
     expected == "ANY"
-        || expected.split(" or ").flat_map(|one| alternatives(one)).any(|(name, counts)| {
-            name == class && count.is_none_or(|count| counts.is_none_or(|(low, high)| count <= high && (low <= count || name == "RANGE")))
-        })
+        || expected
+            .split(" or ")
+            .flat_map(|one| alternatives(one))
+            .any(|(name, counts)| {
+                name == class
+                    && count.is_none_or(|count| {
+                        counts.is_none_or(|(low, high)| count <= high && (low <= count || name == "RANGE"))
+                    })
+            })
 }
 
 /// A class as the fixture writes it: names, and the counts allowed.

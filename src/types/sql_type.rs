@@ -405,7 +405,10 @@ impl SqlType {
             self,
             SqlType::Regclass
                 | SqlType::Catalog(
-                    CatalogType::Regproc | CatalogType::Regtype | CatalogType::Regnamespace | CatalogType::Regrole
+                    CatalogType::Regproc
+                        | CatalogType::Regtype
+                        | CatalogType::Regnamespace
+                        | CatalogType::Regrole
                 )
         )
         .then(|| self.base_name())
@@ -711,7 +714,12 @@ mod tests {
 
     /// The type of objects whose names the type holds; both have one OID. Any other type stays.
     fn object_of(ty: &SqlType) -> SqlType {
-        TYPES.iter().map(|row| &row.ty).find(|object| object.leaving() == *ty).unwrap_or(ty).clone()
+        TYPES
+            .iter()
+            .map(|row| &row.ty)
+            .find(|object| object.leaving() == *ty)
+            .unwrap_or(ty)
+            .clone()
     }
 
     #[test]

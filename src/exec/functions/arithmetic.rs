@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
-use arrow::datatypes::{
-    DataType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-};
+use arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
 
 use super::super::cell::{array_of, value_at};
 use super::decimal;
@@ -58,14 +56,22 @@ pub const QUOTIENT_SCALE: u8 = 16;
 /// display scales: the larger one for sums, their sum for products, at least 16 for quotients. A product too wide for
 /// 38 digits behind the point becomes a bare numeric.
 pub fn arithmetic_result(op: ArithmeticOp, left: &SqlType, right: &SqlType) -> SqlType {
-    let (SqlType::Numeric(left), SqlType::Numeric(right)) = (left, right) else { return left.clone() };
-    let (Some(left), Some(right)) = (left, right) else { return SqlType::Numeric(None) };
+    let (SqlType::Numeric(left), SqlType::Numeric(right)) = (left, right) else {
+        return left.clone();
+    };
+    let (Some(left), Some(right)) = (left, right) else {
+        return SqlType::Numeric(None);
+    };
     let scale = match op {
         ArithmeticOp::Add | ArithmeticOp::Subtract | ArithmeticOp::Modulo => left.scale.max(right.scale),
         ArithmeticOp::Multiply => left.scale + right.scale,
         ArithmeticOp::Divide => left.scale.max(right.scale).max(QUOTIENT_SCALE),
     };
-    if scale > 30 { SqlType::Numeric(None) } else { SqlType::Numeric(Some(NumericSize { precision: 38, scale })) }
+    if scale > 30 {
+        SqlType::Numeric(None)
+    } else {
+        SqlType::Numeric(Some(NumericSize { precision: 38, scale }))
+    }
 }
 
 fn arithmetic(op: ArithmeticOp, batch: &Batch) -> Result<ArrayRef> {
@@ -100,7 +106,11 @@ fn arithmetic(op: ArithmeticOp, batch: &Batch) -> Result<ArrayRef> {
 }
 
 fn divisor<N: PartialEq + Default>(value: N) -> Result<N> {
-    if value == N::default() { Err(Error::DivisionByZero) } else { Ok(value) }
+    if value == N::default() {
+        Err(Error::DivisionByZero)
+    } else {
+        Ok(value)
+    }
 }
 
 fn integers<P: ArrowPrimitiveType>(
@@ -111,7 +121,10 @@ fn integers<P: ArrowPrimitiveType>(
 ) -> Result<ArrayRef> {
     floats::<P>(left, right, |a, b| match compute(a, b)? {
         Some(number) => Ok(number),
-        None => Err(Error::NumericOutOfRange { message: format!("{type_name} out of range"), detail: None }),
+        None => Err(Error::NumericOutOfRange {
+            message: format!("{type_name} out of range"),
+            detail: None,
+        }),
     })
 }
 
@@ -143,7 +156,10 @@ fn float8(op: ArithmeticOp, a: f64, b: f64) -> Result<f64> {
         ArithmeticOp::Modulo => return Err(Error::internal("no modulo of floats")),
     };
     if result.is_infinite() && !a.is_infinite() && !b.is_infinite() {
-        return Err(Error::NumericOutOfRange { message: "value out of range: overflow".to_string(), detail: None });
+        return Err(Error::NumericOutOfRange {
+            message: "value out of range: overflow".to_string(),
+            detail: None,
+        });
     }
     let vanishing = match op {
         ArithmeticOp::Multiply => a != 0.0 && b != 0.0,
@@ -151,17 +167,26 @@ fn float8(op: ArithmeticOp, a: f64, b: f64) -> Result<f64> {
         _ => false,
     };
     if result == 0.0 && vanishing {
-        return Err(Error::NumericOutOfRange { message: "value out of range: underflow".to_string(), detail: None });
+        return Err(Error::NumericOutOfRange {
+            message: "value out of range: underflow".to_string(),
+            detail: None,
+        });
     }
     Ok(result)
 }
 
 fn float4(op: ArithmeticOp, a: f32, b: f32) -> Result<f32> {
     let wide = float8(op, f64::from(a), f64::from(b))?;
-    #[expect(clippy::cast_possible_truncation, reason = "rounding to real is what the operator does")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "rounding to real is what the operator does"
+    )]
     let result = wide as f32;
     if result.is_infinite() && wide.is_finite() {
-        return Err(Error::NumericOutOfRange { message: "value out of range: overflow".to_string(), detail: None });
+        return Err(Error::NumericOutOfRange {
+            message: "value out of range: overflow".to_string(),
+            detail: None,
+        });
     }
     Ok(result)
 }
@@ -190,13 +215,19 @@ fn numerics(op: ArithmeticOp, batch: &Batch) -> Result<ArrayRef> {
 /// Sums and differences of 128-bit decimals of the result's own scale, without a detour over values; `None` when the
 /// operands are others or a result overflows.
 fn narrow_sums(op: ArithmeticOp, batch: &Batch) -> Option<ArrayRef> {
-    let DataType::Decimal128(precision, scale) = batch.returns.arrow_type() else { return None };
-    let same_scale = |array: &ArrayRef| matches!(array.data_type(), DataType::Decimal128(_, s) if *s == scale);
+    let DataType::Decimal128(precision, scale) = batch.returns.arrow_type() else {
+        return None;
+    };
+    let same_scale =
+        |array: &ArrayRef| matches!(array.data_type(), DataType::Decimal128(_, s) if *s == scale);
     if !batch.arrays.iter().all(same_scale) {
         return None;
     }
     let limit = 10_i128.checked_pow(u32::from(precision))?.unsigned_abs();
-    let (left, right) = (batch.arrays[0].as_primitive::<Decimal128Type>(), batch.arrays[1].as_primitive::<Decimal128Type>());
+    let (left, right) = (
+        batch.arrays[0].as_primitive::<Decimal128Type>(),
+        batch.arrays[1].as_primitive::<Decimal128Type>(),
+    );
     let mut results: Vec<Option<i128>> = Vec::with_capacity(batch.rows);
     for row in 0..batch.rows {
         if left.is_null(row) || right.is_null(row) {
@@ -240,8 +271,16 @@ fn negate(batch: &Batch) -> Result<ArrayRef> {
         SqlType::Int2 => negate_integers::<Int16Type>(array, "smallint", |number| number.checked_neg()),
         SqlType::Int4 => negate_integers::<Int32Type>(array, "integer", |number| number.checked_neg()),
         SqlType::Int8 => negate_integers::<Int64Type>(array, "bigint", |number| number.checked_neg()),
-        SqlType::Float4 => Ok(Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(|number| -number))),
-        SqlType::Float8 => Ok(Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(|number| -number))),
+        SqlType::Float4 => Ok(Arc::new(
+            array
+                .as_primitive::<Float32Type>()
+                .unary::<_, Float32Type>(|number| -number),
+        )),
+        SqlType::Float8 => Ok(Arc::new(
+            array
+                .as_primitive::<Float64Type>()
+                .unary::<_, Float64Type>(|number| -number),
+        )),
         _ => {
             let mut results = Vec::with_capacity(batch.rows);
             for row in 0..batch.rows {

@@ -16,75 +16,183 @@ pub const ORDINALITY: Body = Body::Row(|arguments, _| {
     Ok(Value::Array((1..=int_of(items.len())).map(Value::Int).collect()))
 });
 
+/// Texts of an array joined, NULLs left out; NULL when nothing is left.
+pub const JOIN_TEXTS: Body = Body::Row(|arguments, call| {
+    let present = items(&arguments[0])?.iter().any(|item| *item != Value::Null);
+    if present {
+        to_text(arguments, call)
+    } else {
+        Ok(Value::Null)
+    }
+});
+
 /// The name of `x = ANY (array)`, which becomes an IN list once the array is known.
 pub const ANY_EQUAL_NAME: &str = "any_equal";
 
 /// `x op ANY (array)` or `x op ALL (array)`.
 pub fn quantified(symbol: &str, all: bool) -> Option<(&'static str, Body)> {
     Some(match (symbol, all) {
-        ("=", false) => (ANY_EQUAL_NAME, Body::Row(|arguments, _| any(arguments, |order| order.is_eq()))),
-        ("<>", false) => ("any_not_equal", Body::Row(|arguments, _| any(arguments, |order| order.is_ne()))),
-        ("<", false) => ("any_less", Body::Row(|arguments, _| any(arguments, |order| order.is_lt()))),
-        ("<=", false) => ("any_less_equal", Body::Row(|arguments, _| any(arguments, |order| order.is_le()))),
-        (">", false) => ("any_greater", Body::Row(|arguments, _| any(arguments, |order| order.is_gt()))),
-        (">=", false) => ("any_greater_equal", Body::Row(|arguments, _| any(arguments, |order| order.is_ge()))),
-        ("=", true) => ("all_equal", Body::Row(|arguments, _| all_of(arguments, |order| order.is_eq()))),
-        ("<>", true) => ("all_not_equal", Body::Row(|arguments, _| all_of(arguments, |order| order.is_ne()))),
-        ("<", true) => ("all_less", Body::Row(|arguments, _| all_of(arguments, |order| order.is_lt()))),
-        ("<=", true) => ("all_less_equal", Body::Row(|arguments, _| all_of(arguments, |order| order.is_le()))),
-        (">", true) => ("all_greater", Body::Row(|arguments, _| all_of(arguments, |order| order.is_gt()))),
-        (">=", true) => ("all_greater_equal", Body::Row(|arguments, _| all_of(arguments, |order| order.is_ge()))),
+        ("=", false) => (
+            ANY_EQUAL_NAME,
+            Body::Row(|arguments, _| any(arguments, |order| order.is_eq())),
+        ),
+        ("<>", false) => (
+            "any_not_equal",
+            Body::Row(|arguments, _| any(arguments, |order| order.is_ne())),
+        ),
+        ("<", false) => (
+            "any_less",
+            Body::Row(|arguments, _| any(arguments, |order| order.is_lt())),
+        ),
+        ("<=", false) => (
+            "any_less_equal",
+            Body::Row(|arguments, _| any(arguments, |order| order.is_le())),
+        ),
+        (">", false) => (
+            "any_greater",
+            Body::Row(|arguments, _| any(arguments, |order| order.is_gt())),
+        ),
+        (">=", false) => (
+            "any_greater_equal",
+            Body::Row(|arguments, _| any(arguments, |order| order.is_ge())),
+        ),
+        ("=", true) => (
+            "all_equal",
+            Body::Row(|arguments, _| all_of(arguments, |order| order.is_eq())),
+        ),
+        ("<>", true) => (
+            "all_not_equal",
+            Body::Row(|arguments, _| all_of(arguments, |order| order.is_ne())),
+        ),
+        ("<", true) => (
+            "all_less",
+            Body::Row(|arguments, _| all_of(arguments, |order| order.is_lt())),
+        ),
+        ("<=", true) => (
+            "all_less_equal",
+            Body::Row(|arguments, _| all_of(arguments, |order| order.is_le())),
+        ),
+        (">", true) => (
+            "all_greater",
+            Body::Row(|arguments, _| all_of(arguments, |order| order.is_gt())),
+        ),
+        (">=", true) => (
+            "all_greater_equal",
+            Body::Row(|arguments, _| all_of(arguments, |order| order.is_ge())),
+        ),
         _ => return None,
     })
 }
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::rows("unnest", &[T::AnyArray], T::AnyElement, |arguments, _| Ok(arguments[0].clone())),
+    FunctionDef::rows("unnest", &[T::AnyArray], T::AnyElement, |arguments, _| {
+        Ok(arguments[0].clone())
+    }),
     FunctionDef::rows("generate_series", &[T::Int4, T::Int4], T::Int4, series),
     FunctionDef::rows("generate_series", &[T::Int4, T::Int4, T::Int4], T::Int4, series),
     FunctionDef::rows("generate_series", &[T::Int8, T::Int8], T::Int8, series),
     FunctionDef::rows("generate_series", &[T::Int8, T::Int8, T::Int8], T::Int8, series),
-    FunctionDef::rows("generate_series", &[T::Timestamp, T::Timestamp, T::Interval], T::Timestamp, super::datetime::series),
-    FunctionDef::rows("generate_series", &[T::TimestampTz, T::TimestampTz, T::Interval], T::TimestampTz, super::datetime::series),
-    FunctionDef::rows("generate_subscripts", &[T::AnyArray, T::Int4], T::Int4, |arguments, _| {
-        let length = if arguments[1] == Value::Int(1) { items(&arguments[0])?.len() } else { 0 };
-        Ok(Value::Array((1..=int_of(length)).map(Value::Int).collect()))
-    }),
+    FunctionDef::rows(
+        "generate_series",
+        &[T::Timestamp, T::Timestamp, T::Interval],
+        T::Timestamp,
+        super::datetime::series,
+    ),
+    FunctionDef::rows(
+        "generate_series",
+        &[T::TimestampTz, T::TimestampTz, T::Interval],
+        T::TimestampTz,
+        super::datetime::series,
+    ),
+    FunctionDef::rows(
+        "generate_subscripts",
+        &[T::AnyArray, T::Int4],
+        T::Int4,
+        |arguments, _| {
+            let length = if arguments[1] == Value::Int(1) {
+                items(&arguments[0])?.len()
+            } else {
+                0
+            };
+            Ok(Value::Array((1..=int_of(length)).map(Value::Int).collect()))
+        },
+    ),
     FunctionDef::row("array_length", &[T::AnyArray, T::Int4], T::Int4, length),
     FunctionDef::row("array_upper", &[T::AnyArray, T::Int4], T::Int4, length),
-    FunctionDef::row("array_lower", &[T::AnyArray, T::Int4], T::Int4, |arguments, call| {
-        Ok(match length(arguments, call)? {
-            Value::Int(_) => Value::Int(1),
-            other => other,
+    FunctionDef::row(
+        "array_lower",
+        &[T::AnyArray, T::Int4],
+        T::Int4,
+        |arguments, call| {
+            Ok(match length(arguments, call)? {
+                Value::Int(_) => Value::Int(1),
+                other => other,
+            })
+        },
+    ),
+    FunctionDef::row("array_ndims", &[T::AnyArray], T::Int4, |arguments, _| {
+        Ok(if items(&arguments[0])?.is_empty() {
+            Value::Null
+        } else {
+            Value::Int(1)
         })
     }),
-    FunctionDef::row("array_ndims", &[T::AnyArray], T::Int4, |arguments, _| {
-        Ok(if items(&arguments[0])?.is_empty() { Value::Null } else { Value::Int(1) })
+    FunctionDef::row("cardinality", &[T::AnyArray], T::Int4, |arguments, _| {
+        Ok(Value::Int(int_of(items(&arguments[0])?.len())))
     }),
-    FunctionDef::row("cardinality", &[T::AnyArray], T::Int4, |arguments, _| Ok(Value::Int(int_of(items(&arguments[0])?.len())))),
-    FunctionDef::row("array_append", &[T::AnyArray, T::AnyElement], T::AnyArray, |arguments, _| {
-        join(&arguments[0], std::slice::from_ref(&arguments[1]))
-    })
+    FunctionDef::row(
+        "array_append",
+        &[T::AnyArray, T::AnyElement],
+        T::AnyArray,
+        |arguments, _| join(&arguments[0], std::slice::from_ref(&arguments[1])),
+    )
     .on_null(),
-    FunctionDef::row("array_prepend", &[T::AnyElement, T::AnyArray], T::AnyArray, prepend).on_null(),
+    FunctionDef::row(
+        "array_prepend",
+        &[T::AnyElement, T::AnyArray],
+        T::AnyArray,
+        prepend,
+    )
+    .on_null(),
     FunctionDef::row("array_cat", &[T::AnyArray, T::AnyArray], T::AnyArray, concatenate).on_null(),
     FunctionDef::row("||", &[T::AnyArray, T::AnyArray], T::AnyArray, concatenate).on_null(),
-    FunctionDef::row("||", &[T::AnyArray, T::AnyElement], T::AnyArray, |arguments, _| {
-        join(&arguments[0], std::slice::from_ref(&arguments[1]))
-    })
+    FunctionDef::row(
+        "||",
+        &[T::AnyArray, T::AnyElement],
+        T::AnyArray,
+        |arguments, _| join(&arguments[0], std::slice::from_ref(&arguments[1])),
+    )
     .on_null(),
     FunctionDef::row("||", &[T::AnyElement, T::AnyArray], T::AnyArray, prepend).on_null(),
-    FunctionDef::row("||", &[T::Bytea, T::Bytea], T::Bytea, |arguments, _| match arguments {
-        [Value::Bytes(a), Value::Bytes(b)] => Ok(Value::Bytes([a.as_slice(), b.as_slice()].concat())),
-        _ => Err(Error::internal("|| of no bytea")),
-    }),
+    FunctionDef::row(
+        "||",
+        &[T::Bytea, T::Bytea],
+        T::Bytea,
+        |arguments, _| match arguments {
+            [Value::Bytes(a), Value::Bytes(b)] => Ok(Value::Bytes([a.as_slice(), b.as_slice()].concat())),
+            _ => Err(Error::internal("|| of no bytea")),
+        },
+    ),
     FunctionDef::row("array_position", &[T::AnyArray, T::AnyElement], T::Int4, position),
-    FunctionDef::row("array_remove", &[T::AnyArray, T::AnyElement], T::AnyArray, |arguments, _| {
-        let kept = items(&arguments[0])?.iter().filter(|item| **item != arguments[1]).cloned();
-        Ok(Value::Array(kept.collect()))
-    }),
+    FunctionDef::row(
+        "array_remove",
+        &[T::AnyArray, T::AnyElement],
+        T::AnyArray,
+        |arguments, _| {
+            let kept = items(&arguments[0])?
+                .iter()
+                .filter(|item| **item != arguments[1])
+                .cloned();
+            Ok(Value::Array(kept.collect()))
+        },
+    ),
     FunctionDef::row("array_to_string", &[T::AnyArray, T::Text], T::Text, to_text),
-    FunctionDef::row("array_to_string", &[T::AnyArray, T::Text, T::Text], T::Text, to_text),
+    FunctionDef::row(
+        "array_to_string",
+        &[T::AnyArray, T::Text, T::Text],
+        T::Text,
+        to_text,
+    ),
     FunctionDef::row("string_to_array", &[T::Text, T::Text], T::Text, |arguments, _| {
         let (Value::Text(text), Value::Text(separator)) = (&arguments[0], &arguments[1]) else {
             return Err(Error::internal("string_to_array of no text"));
@@ -92,16 +200,27 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         let parts: Vec<Value> = match (text.is_empty(), separator.is_empty()) {
             (true, _) => Vec::new(),
             (false, true) => vec![Value::Text(text.clone())],
-            (false, false) => text.split(separator.as_str()).map(|part| Value::Text(part.to_string())).collect(),
+            (false, false) => text
+                .split(separator.as_str())
+                .map(|part| Value::Text(part.to_string()))
+                .collect(),
         };
         Ok(Value::Array(parts))
     })
     .array(T::Text),
-    FunctionDef::row("@>", &[T::AnyArray, T::AnyArray], T::Bool, |arguments, _| contains(&arguments[0], &arguments[1])),
-    FunctionDef::row("<@", &[T::AnyArray, T::AnyArray], T::Bool, |arguments, _| contains(&arguments[1], &arguments[0])),
+    FunctionDef::row("@>", &[T::AnyArray, T::AnyArray], T::Bool, |arguments, _| {
+        contains(&arguments[0], &arguments[1])
+    }),
+    FunctionDef::row("<@", &[T::AnyArray, T::AnyArray], T::Bool, |arguments, _| {
+        contains(&arguments[1], &arguments[0])
+    }),
     FunctionDef::row("&&", &[T::AnyArray, T::AnyArray], T::Bool, |arguments, _| {
         let other = items(&arguments[1])?;
-        Ok(Value::Bool(items(&arguments[0])?.iter().any(|item| *item != Value::Null && other.contains(item))))
+        Ok(Value::Bool(
+            items(&arguments[0])?
+                .iter()
+                .any(|item| *item != Value::Null && other.contains(item)),
+        ))
     }),
 ];
 
@@ -120,9 +239,13 @@ fn int_of(length: usize) -> i64 {
 }
 
 fn subscript(arguments: &[Value], _: &Call) -> Result<Value> {
-    let Value::Int(index) = arguments[1] else { return Err(Error::internal("a subscript that is no integer")) };
+    let Value::Int(index) = arguments[1] else {
+        return Err(Error::internal("a subscript that is no integer"));
+    };
     let at = usize::try_from(index - 1).ok();
-    Ok(at.and_then(|at| items(&arguments[0]).ok()?.get(at).cloned()).unwrap_or(Value::Null))
+    Ok(at
+        .and_then(|at| items(&arguments[0]).ok()?.get(at).cloned())
+        .unwrap_or(Value::Null))
 }
 
 fn slice(arguments: &[Value], _: &Call) -> Result<Value> {
@@ -150,7 +273,10 @@ fn series(arguments: &[Value], _: &Call) -> Result<Value> {
         _ => 1,
     };
     if step == 0 {
-        return Err(Error::InvalidParameter { message: "step size cannot equal zero".to_string(), hint: None });
+        return Err(Error::InvalidParameter {
+            message: "step size cannot equal zero".to_string(),
+            hint: None,
+        });
     }
     let mut numbers = Vec::new();
     let mut at = *start;
@@ -178,7 +304,11 @@ pub(super) fn too_many_rows() -> Error {
 
 fn length(arguments: &[Value], _: &Call) -> Result<Value> {
     let length = items(&arguments[0])?.len();
-    Ok(if length == 0 || arguments[1] != Value::Int(1) { Value::Null } else { Value::Int(int_of(length)) })
+    Ok(if length == 0 || arguments[1] != Value::Int(1) {
+        Value::Null
+    } else {
+        Value::Int(int_of(length))
+    })
 }
 
 fn join(array: &Value, more: &[Value]) -> Result<Value> {
@@ -206,17 +336,25 @@ fn concatenate(arguments: &[Value], _: &Call) -> Result<Value> {
 }
 
 fn position(arguments: &[Value], _: &Call) -> Result<Value> {
-    let at = items(&arguments[0])?.iter().position(|item| *item == arguments[1]);
+    let at = items(&arguments[0])?
+        .iter()
+        .position(|item| *item == arguments[1]);
     Ok(at.map_or(Value::Null, |at| Value::Int(int_of(at) + 1)))
 }
 
 fn contains(whole: &Value, part: &Value) -> Result<Value> {
     let whole = items(whole)?;
-    Ok(Value::Bool(items(part)?.iter().all(|item| *item != Value::Null && whole.contains(item))))
+    Ok(Value::Bool(
+        items(part)?
+            .iter()
+            .all(|item| *item != Value::Null && whole.contains(item)),
+    ))
 }
 
 fn to_text(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Text(separator) = &arguments[1] else { return Err(Error::internal("a separator that is no text")) };
+    let Value::Text(separator) = &arguments[1] else {
+        return Err(Error::internal("a separator that is no text"));
+    };
     let item_type = super::super::cell::element_type(&call.arguments[0]);
     let mut parts = Vec::new();
     for item in items(&arguments[0])? {
@@ -234,7 +372,9 @@ fn to_text(arguments: &[Value], call: &Call) -> Result<Value> {
 
 /// Whether some item compares so: NULL when only a NULL might.
 fn any(arguments: &[Value], test: impl Fn(std::cmp::Ordering) -> bool) -> Result<Value> {
-    let (operand, Value::Array(items)) = (&arguments[0], &arguments[1]) else { return Ok(Value::Null) };
+    let (operand, Value::Array(items)) = (&arguments[0], &arguments[1]) else {
+        return Ok(Value::Null);
+    };
     let mut unknown = false;
     for item in items {
         match order(operand, item)? {
@@ -269,9 +409,9 @@ pub(super) fn order(a: &Value, b: &Value) -> Result<Option<std::cmp::Ordering>> 
         (Value::Text(a), Value::Text(b)) => a.cmp(b),
         (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
-        (Value::Time(a), Value::Time(b)) | (Value::Timestamp(a), Value::Timestamp(b)) | (Value::TimestampTz(a), Value::TimestampTz(b)) => {
-            a.cmp(b)
-        }
+        (Value::Time(a), Value::Time(b))
+        | (Value::Timestamp(a), Value::Timestamp(b))
+        | (Value::TimestampTz(a), Value::TimestampTz(b)) => a.cmp(b),
         (Value::Interval(a), Value::Interval(b)) => a.span().cmp(&b.span()),
         (Value::Uuid(a), Value::Uuid(b)) => a.cmp(b),
         (Value::Array(a), Value::Array(b)) => {

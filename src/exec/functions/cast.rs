@@ -25,8 +25,9 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (a, b) if number(a) && number(b) => true,
         (S::Bool, S::Int4) | (S::Int4, S::Bool) => true,
-        (S::Oid | S::Regclass, S::Int4 | S::Int8 | S::Oid | S::Regclass) => true,
-        (S::Int2 | S::Int4 | S::Int8, S::Oid | S::Regclass) => true,
+        (a, b) if oid_like(a) && (oid_like(b) || matches!(b, S::Int4 | S::Int8)) => true,
+        (S::Int2 | S::Int4 | S::Int8, b) if oid_like(b) => true,
+        (S::Catalog(_), S::Array(_)) if from.arrow_type() == to.arrow_type() => true,
         (a, b) if date_like(a) && date_like(b) => true,
         (S::Timestamp | S::TimestampTz | S::Interval, S::Time) | (S::Time, S::Interval) => true,
         (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
@@ -38,10 +39,24 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
+/// oid and the types that are one within a query (regclass, regproc …).
+pub fn oid_like(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::Oid | SqlType::Regclass => true,
+        SqlType::Catalog(_) => ty.arrow_type() == DataType::Int64,
+        _ => false,
+    }
+}
+
 fn number(ty: &SqlType) -> bool {
     matches!(
         ty,
-        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Float4 | SqlType::Float8 | SqlType::Numeric(_)
+        SqlType::Int2
+            | SqlType::Int4
+            | SqlType::Int8
+            | SqlType::Float4
+            | SqlType::Float8
+            | SqlType::Numeric(_)
     )
 }
 
@@ -51,7 +66,7 @@ pub fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (S::Int2, S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Oid) => true,
         (S::Int4, S::Int8 | S::Float8 | S::Oid) | (S::Float4, S::Float8) | (S::Int8, S::Float8) => true,
-        (S::Date, S::Timestamp) => false,
+        (S::Int2 | S::Int4, b) if oid_like(b) => true,
         (S::Int2, S::Numeric(Some(size))) => size.precision >= size.scale + 5,
         (S::Int4, S::Numeric(Some(size))) => size.precision >= size.scale + 10,
         (S::Int8, S::Numeric(Some(size))) => size.precision >= size.scale + 19,
@@ -69,9 +84,9 @@ fn same_text(from: &SqlType, to: &SqlType) -> bool {
         (S::Varchar(a), S::Varchar(Some(b))) => a.is_some_and(|a| a <= *b),
         (S::Text | S::Varchar(_) | S::Name | S::Unknown, S::Text | S::Varchar(None)) => true,
         (S::Json | S::Jsonb | S::InternalChar, S::Text | S::Varchar(None)) | (S::Jsonb, S::Json) => true,
-        (S::Int8 | S::Oid | S::Regclass, S::Int8 | S::Oid | S::Regclass) => {
-            !matches!(to, S::Oid) || !matches!(from, S::Int8)
-        }
+        (a, S::Int8) if oid_like(a) => true,
+        (a, b) if oid_like(a) && oid_like(b) => true,
+        (S::Catalog(_), S::Array(_)) => true,
         (a, b) => a == b,
     }
 }
@@ -92,7 +107,10 @@ fn arrow_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));
     }
-    let options = CastOptions { safe: false, ..CastOptions::default() };
+    let options = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
     cast_with_options(array, to, &options).map_err(|error| super::super::datafusion_error::from_arrow(&error))
 }
 
@@ -107,10 +125,14 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
         (Value::Text(text), S::Json | S::Jsonb) => Value::parse(&text, to, settings),
         (Value::Text(text), _) if *from == S::Jsonb => from_jsonb(&text, to, settings),
         // PostgreSQL takes a negative integer as the unsigned number of the same bits.
-        (Value::Int(number @ -2_147_483_648..=-1), S::Oid | S::Regclass) => Ok(Value::Int(number + (1 << 32))),
+        (Value::Int(number @ -2_147_483_648..=-1), S::Oid | S::Regclass) => {
+            Ok(Value::Int(number + (1 << 32)))
+        }
         (Value::Array(items), S::Array(_) | S::Int2Vector) => {
             let (from, to) = (element_type(from), element_type(to));
-            let items = items.into_iter().map(|item| cast_value(item, &from, &to, settings));
+            let items = items
+                .into_iter()
+                .map(|item| cast_value(item, &from, &to, settings));
             Ok(Value::Array(items.collect::<Result<_>>()?))
         }
         (value, to) => value.cast(to, settings),
@@ -123,7 +145,9 @@ pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> Stri
         Value::Bool(flag) => flag.to_string(),
         Value::Text(text) if matches!(from, SqlType::Char(_)) => text.trim_end_matches(' ').to_string(),
         Value::Text(text) | Value::Unknown(text) => text.clone(),
-        Value::Numeric(number) if *from == SqlType::Numeric(None) => Value::Numeric(number.normalized()).to_text(settings),
+        Value::Numeric(number) if *from == SqlType::Numeric(None) => {
+            Value::Numeric(number.normalized()).to_text(settings)
+        }
         other => other.to_text(settings),
     }
 }
@@ -131,7 +155,10 @@ pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> Stri
 /// The nearest double of a number.
 pub fn to_f64(value: &Value) -> Result<f64> {
     match value {
-        #[expect(clippy::cast_precision_loss, reason = "the nearest double is what the cast gives")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "the nearest double is what the cast gives"
+        )]
         Value::Int(number) => Ok(*number as f64),
         Value::Float4(number) => Ok(f64::from(*number)),
         Value::Float8(number) => Ok(*number),
@@ -141,14 +168,22 @@ pub fn to_f64(value: &Value) -> Result<f64> {
 }
 
 fn from_jsonb(text: &str, to: &SqlType, settings: &FormatSettings) -> Result<Value> {
-    let wrong = |found: &str| Error::InvalidParameter { message: format!("cannot cast jsonb {found} to type {to}"), hint: None };
-    let json: serde_json::Value =
-        serde_json::from_str(text).map_err(|_| Error::InvalidText { type_name: "json".to_string(), value: text.to_string() })?;
+    let wrong = |found: &str| Error::InvalidParameter {
+        message: format!("cannot cast jsonb {found} to type {to}"),
+        hint: None,
+    };
+    let json: serde_json::Value = serde_json::from_str(text).map_err(|_| Error::InvalidText {
+        type_name: "json".to_string(),
+        value: text.to_string(),
+    })?;
     match (json, to) {
         (serde_json::Value::Bool(flag), SqlType::Bool) => Ok(Value::Bool(flag)),
-        (serde_json::Value::Number(number), to) if *to != SqlType::Bool => {
-            cast_value(Value::Numeric(Numeric::parse(&number.to_string())?), &SqlType::Numeric(None), to, settings)
-        }
+        (serde_json::Value::Number(number), to) if *to != SqlType::Bool => cast_value(
+            Value::Numeric(Numeric::parse(&number.to_string())?),
+            &SqlType::Numeric(None),
+            to,
+            settings,
+        ),
         (serde_json::Value::Null, _) => Err(wrong("null")),
         (serde_json::Value::String(_), _) => Err(wrong("string")),
         (serde_json::Value::Array(_), _) => Err(wrong("array")),

@@ -26,8 +26,16 @@ pub const EPOCH_MS: Body = Body::Row(epoch_ms);
 fn float_order(batch: &Batch) -> Result<ArrayRef> {
     let array = &batch.arrays[0];
     Ok(match batch.returns {
-        SqlType::Float4 => Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(order_f32)),
-        _ => Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(order_f64)),
+        SqlType::Float4 => Arc::new(
+            array
+                .as_primitive::<Float32Type>()
+                .unary::<_, Float32Type>(order_f32),
+        ),
+        _ => Arc::new(
+            array
+                .as_primitive::<Float64Type>()
+                .unary::<_, Float64Type>(order_f64),
+        ),
     })
 }
 
@@ -54,12 +62,17 @@ pub fn order_f32(number: f32) -> f32 {
 }
 
 fn trim_char(batch: &Batch) -> Result<ArrayRef> {
-    let trimmed = batch.arrays[0].as_string::<i32>().iter().map(|text| text.map(|text| text.trim_end_matches(' ')));
+    let trimmed = batch.arrays[0]
+        .as_string::<i32>()
+        .iter()
+        .map(|text| text.map(|text| text.trim_end_matches(' ')));
     Ok(Arc::new(trimmed.collect::<StringArray>()))
 }
 
 fn epoch_ms(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Int(milliseconds) = arguments[0] else { return Err(Error::internal("epoch_ms of no integer")) };
+    let Value::Int(milliseconds) = arguments[0] else {
+        return Err(Error::internal("epoch_ms of no integer"));
+    };
     epoch_timestamp(milliseconds, call.returns)
 }
 
@@ -67,7 +80,12 @@ fn epoch_ms(arguments: &[Value], call: &Call) -> Result<Value> {
 pub fn epoch_timestamp(milliseconds: i64, ty: &SqlType) -> Result<Value> {
     let microseconds = milliseconds
         .checked_mul(1_000)
-        .ok_or_else(|| Error::DatetimeOverflow { message: "timestamp out of range".to_string() })?;
-    Ok(if *ty == SqlType::TimestampTz { Value::TimestampTz(microseconds) } else { Value::Timestamp(microseconds) })
+        .ok_or_else(|| Error::DatetimeOverflow {
+            message: "timestamp out of range".to_string(),
+        })?;
+    Ok(if *ty == SqlType::TimestampTz {
+        Value::TimestampTz(microseconds)
+    } else {
+        Value::Timestamp(microseconds)
+    })
 }
-

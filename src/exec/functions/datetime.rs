@@ -16,29 +16,83 @@ const DAYS_TO_EPOCH_CE: i64 = 719_163;
 pub const INTERVAL_ORDER: Body = Body::Batch(interval_order);
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("+", &[T::Date, T::Int4], T::Date, |arguments, _| shift_date(&arguments[0], &arguments[1], 1)),
-    FunctionDef::row("+", &[T::Int4, T::Date], T::Date, |arguments, _| shift_date(&arguments[1], &arguments[0], 1)),
-    FunctionDef::row("-", &[T::Date, T::Int4], T::Date, |arguments, _| shift_date(&arguments[0], &arguments[1], -1)),
-    FunctionDef::row("-", &[T::Date, T::Date], T::Int4, |arguments, _| match (&arguments[0], &arguments[1]) {
-        (Value::Date(a), Value::Date(b)) => Ok(Value::Int(i64::from(*a) - i64::from(*b))),
-        _ => Err(wrong()),
+    FunctionDef::row("+", &[T::Date, T::Int4], T::Date, |arguments, _| {
+        shift_date(&arguments[0], &arguments[1], 1)
     }),
-    FunctionDef::row("+", &[T::Date, T::Interval], T::Timestamp, |arguments, call| add(arguments, call, 1)),
-    FunctionDef::row("+", &[T::Interval, T::Date], T::Timestamp, |arguments, call| add_swapped(arguments, call)),
-    FunctionDef::row("-", &[T::Date, T::Interval], T::Timestamp, |arguments, call| add(arguments, call, -1)),
-    FunctionDef::row("+", &[T::Date, T::Time], T::Timestamp, |arguments, _| match (&arguments[0], &arguments[1]) {
-        (Value::Date(days), Value::Time(time)) => Ok(Value::Timestamp(i64::from(*days) * MICROS_PER_DAY + time)),
-        _ => Err(wrong()),
+    FunctionDef::row("+", &[T::Int4, T::Date], T::Date, |arguments, _| {
+        shift_date(&arguments[1], &arguments[0], 1)
     }),
-    FunctionDef::row("+", &[T::Timestamp, T::Interval], T::Timestamp, |arguments, call| add(arguments, call, 1)),
-    FunctionDef::row("+", &[T::Interval, T::Timestamp], T::Timestamp, |arguments, call| add_swapped(arguments, call)),
-    FunctionDef::row("-", &[T::Timestamp, T::Interval], T::Timestamp, |arguments, call| add(arguments, call, -1)),
-    FunctionDef::row("+", &[T::TimestampTz, T::Interval], T::TimestampTz, |arguments, call| add(arguments, call, 1)),
-    FunctionDef::row("+", &[T::Interval, T::TimestampTz], T::TimestampTz, |arguments, call| add_swapped(arguments, call)),
-    FunctionDef::row("-", &[T::TimestampTz, T::Interval], T::TimestampTz, |arguments, call| add(arguments, call, -1)),
-    FunctionDef::row("+", &[T::Time, T::Interval], T::Time, |arguments, call| add(arguments, call, 1)),
-    FunctionDef::row("+", &[T::Interval, T::Time], T::Time, |arguments, call| add_swapped(arguments, call)),
-    FunctionDef::row("-", &[T::Time, T::Interval], T::Time, |arguments, call| add(arguments, call, -1)),
+    FunctionDef::row("-", &[T::Date, T::Int4], T::Date, |arguments, _| {
+        shift_date(&arguments[0], &arguments[1], -1)
+    }),
+    FunctionDef::row("-", &[T::Date, T::Date], T::Int4, |arguments, _| {
+        match (&arguments[0], &arguments[1]) {
+            (Value::Date(a), Value::Date(b)) => Ok(Value::Int(i64::from(*a) - i64::from(*b))),
+            _ => Err(wrong()),
+        }
+    }),
+    FunctionDef::row("+", &[T::Date, T::Interval], T::Timestamp, |arguments, call| {
+        add(arguments, call, 1)
+    }),
+    FunctionDef::row("+", &[T::Interval, T::Date], T::Timestamp, |arguments, call| {
+        add_swapped(arguments, call)
+    }),
+    FunctionDef::row("-", &[T::Date, T::Interval], T::Timestamp, |arguments, call| {
+        add(arguments, call, -1)
+    }),
+    FunctionDef::row("+", &[T::Date, T::Time], T::Timestamp, |arguments, _| {
+        match (&arguments[0], &arguments[1]) {
+            (Value::Date(days), Value::Time(time)) => {
+                Ok(Value::Timestamp(i64::from(*days) * MICROS_PER_DAY + time))
+            }
+            _ => Err(wrong()),
+        }
+    }),
+    FunctionDef::row(
+        "+",
+        &[T::Timestamp, T::Interval],
+        T::Timestamp,
+        |arguments, call| add(arguments, call, 1),
+    ),
+    FunctionDef::row(
+        "+",
+        &[T::Interval, T::Timestamp],
+        T::Timestamp,
+        |arguments, call| add_swapped(arguments, call),
+    ),
+    FunctionDef::row(
+        "-",
+        &[T::Timestamp, T::Interval],
+        T::Timestamp,
+        |arguments, call| add(arguments, call, -1),
+    ),
+    FunctionDef::row(
+        "+",
+        &[T::TimestampTz, T::Interval],
+        T::TimestampTz,
+        |arguments, call| add(arguments, call, 1),
+    ),
+    FunctionDef::row(
+        "+",
+        &[T::Interval, T::TimestampTz],
+        T::TimestampTz,
+        |arguments, call| add_swapped(arguments, call),
+    ),
+    FunctionDef::row(
+        "-",
+        &[T::TimestampTz, T::Interval],
+        T::TimestampTz,
+        |arguments, call| add(arguments, call, -1),
+    ),
+    FunctionDef::row("+", &[T::Time, T::Interval], T::Time, |arguments, call| {
+        add(arguments, call, 1)
+    }),
+    FunctionDef::row("+", &[T::Interval, T::Time], T::Time, |arguments, call| {
+        add_swapped(arguments, call)
+    }),
+    FunctionDef::row("-", &[T::Time, T::Interval], T::Time, |arguments, call| {
+        add(arguments, call, -1)
+    }),
     FunctionDef::row("-", &[T::Time, T::Time], T::Interval, difference),
     FunctionDef::row("-", &[T::Timestamp, T::Timestamp], T::Interval, difference),
     FunctionDef::row("-", &[T::TimestampTz, T::TimestampTz], T::Interval, difference),
@@ -50,13 +104,22 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         let (a, b) = (interval(&arguments[0])?, interval(&arguments[1])?);
         sum(a, negate_interval(b)?).map(Value::Interval)
     }),
-    FunctionDef::row("*", &[T::Interval, T::Float8], T::Interval, |arguments, _| scale(&arguments[0], &arguments[1])),
-    FunctionDef::row("*", &[T::Float8, T::Interval], T::Interval, |arguments, _| scale(&arguments[1], &arguments[0])),
-    FunctionDef::row("/", &[T::Interval, T::Float8], T::Interval, |arguments, _| match arguments[1] {
-        Value::Float8(0.0) => Err(Error::DivisionByZero),
-        Value::Float8(divisor) => scale(&arguments[0], &Value::Float8(1.0 / divisor)),
-        _ => Err(wrong()),
+    FunctionDef::row("*", &[T::Interval, T::Float8], T::Interval, |arguments, _| {
+        scale(&arguments[0], &arguments[1])
     }),
+    FunctionDef::row("*", &[T::Float8, T::Interval], T::Interval, |arguments, _| {
+        scale(&arguments[1], &arguments[0])
+    }),
+    FunctionDef::row(
+        "/",
+        &[T::Interval, T::Float8],
+        T::Interval,
+        |arguments, _| match arguments[1] {
+            Value::Float8(0.0) => Err(Error::DivisionByZero),
+            Value::Float8(divisor) => scale(&arguments[0], &Value::Float8(1.0 / divisor)),
+            _ => Err(wrong()),
+        },
+    ),
     FunctionDef::row("extract", &[T::Text, T::Timestamp], T::Numeric, extract).computed(extract_type),
     FunctionDef::row("extract", &[T::Text, T::TimestampTz], T::Numeric, extract).computed(extract_type),
     FunctionDef::row("extract", &[T::Text, T::Date], T::Numeric, extract).computed(extract_type),
@@ -74,8 +137,18 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("age", &[T::TimestampTz, T::TimestampTz], T::Interval, age),
     FunctionDef::row("make_date", &[T::Int4, T::Int4, T::Int4], T::Date, make_date),
     FunctionDef::row("make_time", &[T::Int4, T::Int4, T::Float8], T::Time, make_time),
-    FunctionDef::row("make_timestamp", &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8], T::Timestamp, make_timestamp),
-    FunctionDef::row("make_timestamptz", &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8], T::TimestampTz, make_timestamp),
+    FunctionDef::row(
+        "make_timestamp",
+        &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8],
+        T::Timestamp,
+        make_timestamp,
+    ),
+    FunctionDef::row(
+        "make_timestamptz",
+        &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8],
+        T::TimestampTz,
+        make_timestamp,
+    ),
     FunctionDef::row(
         "make_timestamptz",
         &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8, T::Text],
@@ -83,10 +156,15 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         make_timestamp,
     ),
     FunctionDef::row("make_interval", &[T::Int4], T::Interval, make_interval).variadic(),
-    FunctionDef::row("to_timestamp", &[T::Float8], T::TimestampTz, |arguments, _| match arguments[0] {
-        Value::Float8(seconds) => from_seconds(seconds),
-        _ => Err(wrong()),
-    }),
+    FunctionDef::row(
+        "to_timestamp",
+        &[T::Float8],
+        T::TimestampTz,
+        |arguments, _| match arguments[0] {
+            Value::Float8(seconds) => from_seconds(seconds),
+            _ => Err(wrong()),
+        },
+    ),
     FunctionDef::row("timezone", &[T::Text, T::Timestamp], T::TimestampTz, at_time_zone),
     FunctionDef::row("timezone", &[T::Text, T::TimestampTz], T::Timestamp, at_time_zone),
     FunctionDef::row("isfinite", &[T::Date], T::Bool, finite),
@@ -104,14 +182,22 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::row("justify_days", &[T::Interval], T::Interval, |arguments, _| {
         let given = interval(&arguments[0])?;
-        Ok(Value::Interval(Interval { months: given.months + given.days / 30, days: given.days % 30, ..given }))
+        Ok(Value::Interval(Interval {
+            months: given.months + given.days / 30,
+            days: given.days % 30,
+            ..given
+        }))
     }),
     FunctionDef::row("clock_timestamp", &[], T::TimestampTz, |_, _| {
         Ok(Value::TimestampTz(chrono::Utc::now().timestamp_micros()))
     })
     .volatile(),
     FunctionDef::row("timeofday", &[], T::Text, |_, _| {
-        Ok(Value::Text(chrono::Utc::now().format("%a %b %d %H:%M:%S%.6f %Y UTC").to_string()))
+        Ok(Value::Text(
+            chrono::Utc::now()
+                .format("%a %b %d %H:%M:%S%.6f %Y UTC")
+                .to_string(),
+        ))
     })
     .volatile(),
 ];
@@ -121,7 +207,9 @@ fn wrong() -> Error {
 }
 
 fn out_of_range(what: &str) -> Error {
-    Error::DatetimeOverflow { message: format!("{what} out of range") }
+    Error::DatetimeOverflow {
+        message: format!("{what} out of range"),
+    }
 }
 
 fn interval(value: &Value) -> Result<Interval> {
@@ -170,29 +258,46 @@ fn sum(a: Interval, b: Interval) -> Result<Interval> {
 
 /// Fractions of months become days, fractions of days time, as PostgreSQL's `interval_mul`.
 fn scale(value: &Value, factor: &Value) -> Result<Value> {
-    let (given, Value::Float8(factor)) = (interval(value)?, factor) else { return Err(wrong()) };
+    let (given, Value::Float8(factor)) = (interval(value)?, factor) else {
+        return Err(wrong());
+    };
     let months = f64::from(given.months) * factor;
     let days = f64::from(given.days) * factor;
     let month_days = (months - months.trunc()) * 30.0;
     let whole_days = days.trunc() + month_days.trunc();
     let seconds_rest = ((days - days.trunc()) + (month_days - month_days.trunc())) * 86_400.0;
-    #[expect(clippy::cast_precision_loss, reason = "PostgreSQL multiplies intervals as doubles too")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "PostgreSQL multiplies intervals as doubles too"
+    )]
     let microseconds = given.microseconds as f64 * factor + (seconds_rest * 1e6).round();
-    if !months.is_finite() || months.abs() > f64::from(i32::MAX) || whole_days.abs() > f64::from(i32::MAX) || microseconds.abs() > 9.2e18 {
+    if !months.is_finite()
+        || months.abs() > f64::from(i32::MAX)
+        || whole_days.abs() > f64::from(i32::MAX)
+        || microseconds.abs() > 9.2e18
+    {
         return Err(out_of_range("interval"));
     }
     #[expect(clippy::cast_possible_truncation, reason = "the ranges were checked")]
-    let scaled = Interval { months: months.trunc() as i32, days: whole_days as i32, microseconds: microseconds.round() as i64 };
+    let scaled = Interval {
+        months: months.trunc() as i32,
+        days: whole_days as i32,
+        microseconds: microseconds.round() as i64,
+    };
     Ok(Value::Interval(scaled))
 }
 
 fn shift_date(date: &Value, days: &Value, sign: i64) -> Result<Value> {
-    let (Value::Date(date), Value::Int(days)) = (date, days) else { return Err(wrong()) };
+    let (Value::Date(date), Value::Int(days)) = (date, days) else {
+        return Err(wrong());
+    };
     if matches!(*date, i32::MIN | i32::MAX) {
         return Ok(Value::Date(*date));
     }
     let shifted = i64::from(*date) + sign * days;
-    Ok(Value::Date(i32::try_from(shifted).map_err(|_| out_of_range("date"))?))
+    Ok(Value::Date(
+        i32::try_from(shifted).map_err(|_| out_of_range("date"))?,
+    ))
 }
 
 fn add_swapped(arguments: &[Value], call: &Call) -> Result<Value> {
@@ -207,7 +312,9 @@ fn add(arguments: &[Value], call: &Call, sign: i32) -> Result<Value> {
         step = negate_interval(step)?;
     }
     match arguments[0] {
-        Value::Time(time) => Ok(Value::Time((time + step.microseconds % MICROS_PER_DAY).rem_euclid(MICROS_PER_DAY))),
+        Value::Time(time) => Ok(Value::Time(
+            (time + step.microseconds % MICROS_PER_DAY).rem_euclid(MICROS_PER_DAY),
+        )),
         Value::Date(days) => Ok(Value::Timestamp(shift(i64::from(days) * MICROS_PER_DAY, step)?)),
         Value::Timestamp(time) if matches!(time, i64::MIN | i64::MAX) => Ok(Value::Timestamp(time)),
         Value::Timestamp(time) => Ok(Value::Timestamp(shift(time, step)?)),
@@ -217,9 +324,20 @@ fn add(arguments: &[Value], call: &Call, sign: i32) -> Result<Value> {
             let mut at = time;
             if step.months != 0 || step.days != 0 {
                 let local = to_local(at, zone)?;
-                at = from_local(shift(local, Interval { microseconds: 0, ..step })?, zone)?;
+                at = from_local(
+                    shift(
+                        local,
+                        Interval {
+                            microseconds: 0,
+                            ..step
+                        },
+                    )?,
+                    zone,
+                )?;
             }
-            at.checked_add(step.microseconds).map(Value::TimestampTz).ok_or_else(|| out_of_range("timestamp"))
+            at.checked_add(step.microseconds)
+                .map(Value::TimestampTz)
+                .ok_or_else(|| out_of_range("timestamp"))
         }
         _ => Err(wrong()),
     }
@@ -231,23 +349,35 @@ fn shift(time: i64, step: Interval) -> Result<i64> {
         let local = civil(at)?;
         let months = i64::from(local.year()) * 12 + i64::from(local.month0()) + i64::from(step.months);
         let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
-        let (year, month) = (i32::try_from(year).map_err(|_| out_of_range("timestamp"))?, u32::try_from(month).unwrap_or(1));
+        let (year, month) = (
+            i32::try_from(year).map_err(|_| out_of_range("timestamp"))?,
+            u32::try_from(month).unwrap_or(1),
+        );
         let day = local.day().min(days_in_month(year, month));
         let date = NaiveDate::from_ymd_opt(year, month, day).ok_or_else(|| out_of_range("timestamp"))?;
         at = micros_of(date.and_time(local.time()));
     }
     let days = i64::from(step.days) * MICROS_PER_DAY;
-    at.checked_add(days).and_then(|at| at.checked_add(step.microseconds)).ok_or_else(|| out_of_range("timestamp"))
+    at.checked_add(days)
+        .and_then(|at| at.checked_add(step.microseconds))
+        .ok_or_else(|| out_of_range("timestamp"))
 }
 
 fn days_in_month(year: i32, month: u32) -> u32 {
-    let next = if month == 12 { NaiveDate::from_ymd_opt(year + 1, 1, 1) } else { NaiveDate::from_ymd_opt(year, month + 1, 1) };
-    next.and_then(|next| next.pred_opt()).map_or(28, |last| last.day())
+    let next = if month == 12 {
+        NaiveDate::from_ymd_opt(year + 1, 1, 1)
+    } else {
+        NaiveDate::from_ymd_opt(year, month + 1, 1)
+    };
+    next.and_then(|next| next.pred_opt())
+        .map_or(28, |last| last.day())
 }
 
 /// The calendar date and clock time of microseconds since 1970.
 pub(super) fn civil(micros: i64) -> Result<NaiveDateTime> {
-    DateTime::from_timestamp_micros(micros).map(|time| time.naive_utc()).ok_or_else(|| out_of_range("timestamp"))
+    DateTime::from_timestamp_micros(micros)
+        .map(|time| time.naive_utc())
+        .ok_or_else(|| out_of_range("timestamp"))
 }
 
 fn micros_of(time: NaiveDateTime) -> i64 {
@@ -280,29 +410,46 @@ fn from_local(local: i64, zone: Tz) -> Result<i64> {
 /// `a - b` of two times or timestamps: days and time.
 fn difference(arguments: &[Value], _: &Call) -> Result<Value> {
     let micros = match (&arguments[0], &arguments[1]) {
-        (Value::Time(a), Value::Time(b)) => return Ok(Value::Interval(Interval { months: 0, days: 0, microseconds: a - b })),
+        (Value::Time(a), Value::Time(b)) => {
+            return Ok(Value::Interval(Interval {
+                months: 0,
+                days: 0,
+                microseconds: a - b,
+            }));
+        }
         (Value::Timestamp(a), Value::Timestamp(b)) | (Value::TimestampTz(a), Value::TimestampTz(b)) => {
             if matches!(*a, i64::MIN | i64::MAX) || matches!(*b, i64::MIN | i64::MAX) {
-                return Err(Error::DatetimeOverflow { message: "cannot subtract infinite timestamps".to_string() });
+                return Err(Error::DatetimeOverflow {
+                    message: "cannot subtract infinite timestamps".to_string(),
+                });
             }
             a.checked_sub(*b).ok_or_else(|| out_of_range("interval"))?
         }
         _ => return Err(wrong()),
     };
     let days = i32::try_from(micros / MICROS_PER_DAY).map_err(|_| out_of_range("interval"))?;
-    Ok(Value::Interval(Interval { months: 0, days, microseconds: micros % MICROS_PER_DAY }))
+    Ok(Value::Interval(Interval {
+        months: 0,
+        days,
+        microseconds: micros % MICROS_PER_DAY,
+    }))
 }
 
 /// `age(a, b)`: years, months and days by the calendar.
 fn age(arguments: &[Value], call: &Call) -> Result<Value> {
     let (a, b) = match (&arguments[0], &arguments[1]) {
         (Value::Timestamp(a), Value::Timestamp(b)) => (*a, *b),
-        (Value::TimestampTz(a), Value::TimestampTz(b)) => {
-            (to_local(*a, call.settings.time_zone)?, to_local(*b, call.settings.time_zone)?)
-        }
+        (Value::TimestampTz(a), Value::TimestampTz(b)) => (
+            to_local(*a, call.settings.time_zone)?,
+            to_local(*b, call.settings.time_zone)?,
+        ),
         _ => return Err(wrong()),
     };
-    let (later, earlier, sign) = if a >= b { (civil(a)?, civil(b)?, 1) } else { (civil(b)?, civil(a)?, -1) };
+    let (later, earlier, sign) = if a >= b {
+        (civil(a)?, civil(b)?, 1)
+    } else {
+        (civil(b)?, civil(a)?, -1)
+    };
     let mut months = (later.year() - earlier.year()) * 12 + month_of(&later) - month_of(&earlier);
     let mut days = i64::from(later.day()) - i64::from(earlier.day());
     let clock = |time: &NaiveDateTime| {
@@ -318,8 +465,16 @@ fn age(arguments: &[Value], call: &Call) -> Result<Value> {
         days += i64::from(days_in_month(earlier.year(), earlier.month()));
         months -= 1;
     }
-    let age = Interval { months, days: i32::try_from(days).unwrap_or(0), microseconds: micros };
-    Ok(Value::Interval(if sign < 0 { negate_interval(age)? } else { age }))
+    let age = Interval {
+        months,
+        days: i32::try_from(days).unwrap_or(0),
+        microseconds: micros,
+    };
+    Ok(Value::Interval(if sign < 0 {
+        negate_interval(age)?
+    } else {
+        age
+    }))
 }
 
 fn month_of(time: &NaiveDateTime) -> i32 {
@@ -351,11 +506,17 @@ fn unit_of(value: &Value) -> Result<String> {
 }
 
 fn unknown_unit(unit: &str, ty: &SqlType) -> Error {
-    Error::InvalidParameter { message: format!("unit \"{unit}\" not recognized for type {ty}"), hint: None }
+    Error::InvalidParameter {
+        message: format!("unit \"{unit}\" not recognized for type {ty}"),
+        hint: None,
+    }
 }
 
 fn unsupported_unit(unit: &str, ty: &SqlType) -> Error {
-    Error::DataException { state: "0A000", message: format!("unit \"{unit}\" not supported for type {ty}") }
+    Error::DataException {
+        state: "0A000",
+        message: format!("unit \"{unit}\" not supported for type {ty}"),
+    }
 }
 
 /// Seconds, milliseconds and epoch have fractions; other fields are whole.
@@ -377,7 +538,10 @@ fn extract(arguments: &[Value], call: &Call) -> Result<Value> {
     let unit = unit_of(&arguments[0])?;
     let micros = field_micros(&unit, &arguments[1], &call.arguments[1], call.settings.time_zone)?;
     let scaled = |value: i128, scale: u8| {
-        Value::Numeric(Numeric::Finite { unscaled: arrow::datatypes::i256::from_i128(value), scale })
+        Value::Numeric(Numeric::Finite {
+            unscaled: arrow::datatypes::i256::from_i128(value),
+            scale,
+        })
     };
     Ok(match micros {
         Field::Whole(number) => scaled(i128::from(number), 0),
@@ -395,7 +559,11 @@ fn date_part(arguments: &[Value], call: &Call) -> Result<Value> {
         Field::Whole(number) => Value::Float8(number as f64),
         Field::Micros(number) => Value::Float8(number as f64 / 1e6),
         Field::Absent => Value::Null,
-        Field::Infinite(negative) => Value::Float8(if negative { f64::NEG_INFINITY } else { f64::INFINITY }),
+        Field::Infinite(negative) => Value::Float8(if negative {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        }),
     })
 }
 
@@ -417,8 +585,8 @@ fn field_micros(unit: &str, value: &Value, ty: &SqlType, zone: Tz) -> Result<Fie
                 return Ok(infinite(unit, *days < 0));
             }
             match unit {
-                "hour" | "minute" | "second" | "milliseconds" | "microseconds" | "timezone" | "timezone_hour"
-                | "timezone_minute" => Err(unsupported_unit(unit, ty)),
+                "hour" | "minute" | "second" | "milliseconds" | "microseconds" | "timezone"
+                | "timezone_hour" | "timezone_minute" => Err(unsupported_unit(unit, ty)),
                 "epoch" => Ok(Field::Whole(i64::from(*days) * 86_400)),
                 "julian" => Ok(Field::Whole(i64::from(*days) + 2_440_588)),
                 _ => date_field(unit, civil(i64::from(*days) * MICROS_PER_DAY)?, ty),
@@ -442,7 +610,9 @@ fn field_micros(unit: &str, value: &Value, ty: &SqlType, zone: Tz) -> Result<Fie
 
 fn infinite(unit: &str, negative: bool) -> Field {
     match unit {
-        "year" | "epoch" | "century" | "decade" | "millennium" | "julian" | "isoyear" => Field::Infinite(negative),
+        "year" | "epoch" | "century" | "decade" | "millennium" | "julian" | "isoyear" => {
+            Field::Infinite(negative)
+        }
         _ => Field::Absent,
     }
 }
@@ -474,8 +644,8 @@ fn time_field(unit: &str, time: i64, ty: &SqlType) -> Result<Field> {
         "milliseconds" => Field::Micros(i128::from(minute_rest) * 1_000),
         "microseconds" => Field::Whole(minute_rest),
         "epoch" => Field::Micros(i128::from(time)),
-        "day" | "month" | "year" | "week" | "quarter" | "decade" | "century" | "millennium" | "dow" | "isodow" | "doy"
-        | "isoyear" | "julian" | "timezone" => return Err(unsupported_unit(unit, ty)),
+        "day" | "month" | "year" | "week" | "quarter" | "decade" | "century" | "millennium" | "dow"
+        | "isodow" | "doy" | "isoyear" | "julian" | "timezone" => return Err(unsupported_unit(unit, ty)),
         _ => return Err(unknown_unit(unit, ty)),
     })
 }
@@ -498,8 +668,20 @@ fn date_field(unit: &str, date: NaiveDateTime, ty: &SqlType) -> Result<Field> {
         "isodow" => i64::from(date.weekday().number_from_monday()),
         "doy" => i64::from(date.ordinal()),
         "decade" => year.div_euclid(10),
-        "century" => if year > 0 { (year + 99) / 100 } else { -((99 - (year - 1)) / 100) },
-        "millennium" => if year > 0 { (year + 999) / 1000 } else { -((999 - (year - 1)) / 1000) },
+        "century" => {
+            if year > 0 {
+                (year + 99) / 100
+            } else {
+                -((99 - (year - 1)) / 100)
+            }
+        }
+        "millennium" => {
+            if year > 0 {
+                (year + 999) / 1000
+            } else {
+                -((999 - (year - 1)) / 1000)
+            }
+        }
         "timezone" | "timezone_hour" | "timezone_minute" => return Err(unsupported_unit(unit, ty)),
         _ => return Err(unknown_unit(unit, ty)),
     }))
@@ -523,10 +705,13 @@ fn interval_field(unit: &str, interval: Interval, ty: &SqlType) -> Result<Field>
             // A year counts 365.25 days, a month of the rest 30.
             let days = i128::from(years) * 36_525 * 864_000_000;
             let months = i128::from(interval.months % 12) * 30 * i128::from(MICROS_PER_DAY);
-            let rest = i128::from(interval.days) * i128::from(MICROS_PER_DAY) + i128::from(interval.microseconds);
+            let rest =
+                i128::from(interval.days) * i128::from(MICROS_PER_DAY) + i128::from(interval.microseconds);
             return Ok(Field::Micros(days + months + rest));
         }
-        "week" | "dow" | "isodow" | "doy" | "isoyear" | "julian" | "timezone" => return Err(unsupported_unit(unit, ty)),
+        "week" | "dow" | "isodow" | "doy" | "isoyear" | "julian" | "timezone" => {
+            return Err(unsupported_unit(unit, ty));
+        }
         _ => return Err(unknown_unit(unit, ty)),
     }))
 }
@@ -574,14 +759,23 @@ fn truncate_civil(unit: &str, time: i64, ty: &SqlType) -> Result<i64> {
         "decade" => first_of(year.div_euclid(10) * 10, 1),
         "century" => first_of((year - 1).div_euclid(100) * 100 + 1, 1),
         "millennium" => first_of((year - 1).div_euclid(1000) * 1000 + 1, 1),
-        "timezone" | "dow" | "doy" | "epoch" | "isodow" | "isoyear" | "julian" => Err(unsupported_unit(unit, ty)),
+        "timezone" | "dow" | "doy" | "epoch" | "isodow" | "isoyear" | "julian" => {
+            Err(unsupported_unit(unit, ty))
+        }
         _ => Err(unknown_unit(unit, ty)),
     }
 }
 
 fn truncate_interval(unit: &str, interval: Interval, ty: &SqlType) -> Result<Interval> {
-    let months = |step: i32| Interval { months: interval.months - interval.months % step, days: 0, microseconds: 0 };
-    let micros = |step: i64| Interval { microseconds: interval.microseconds - interval.microseconds % step, ..interval };
+    let months = |step: i32| Interval {
+        months: interval.months - interval.months % step,
+        days: 0,
+        microseconds: 0,
+    };
+    let micros = |step: i64| Interval {
+        microseconds: interval.microseconds - interval.microseconds % step,
+        ..interval
+    };
     Ok(match unit {
         "millennium" => months(12_000),
         "century" => months(1_200),
@@ -589,7 +783,10 @@ fn truncate_interval(unit: &str, interval: Interval, ty: &SqlType) -> Result<Int
         "year" => months(12),
         "quarter" => months(3),
         "month" => months(1),
-        "day" => Interval { microseconds: 0, ..interval },
+        "day" => Interval {
+            microseconds: 0,
+            ..interval
+        },
         "hour" => micros(3600 * MICROS_PER_SECOND),
         "minute" => micros(60 * MICROS_PER_SECOND),
         "second" => micros(MICROS_PER_SECOND),
@@ -608,29 +805,47 @@ fn whole(value: &Value) -> Result<i64> {
 }
 
 fn date_of(arguments: &[Value]) -> Result<NaiveDate> {
-    let (year, month, day) = (whole(&arguments[0])?, whole(&arguments[1])?, whole(&arguments[2])?);
+    let (year, month, day) = (
+        whole(&arguments[0])?,
+        whole(&arguments[1])?,
+        whole(&arguments[2])?,
+    );
     // Negative years are BC.
     let civil_year = if year < 0 { year + 1 } else { year };
-    let wrong = || Error::DatetimeOverflow { message: format!("date field value out of range: {year}-{month:02}-{day:02}") };
+    let wrong = || Error::DatetimeOverflow {
+        message: format!("date field value out of range: {year}-{month:02}-{day:02}"),
+    };
     if year == 0 {
         return Err(wrong());
     }
-    let (Ok(y), Ok(m), Ok(d)) = (i32::try_from(civil_year), u32::try_from(month), u32::try_from(day)) else { return Err(wrong()) };
+    let (Ok(y), Ok(m), Ok(d)) = (
+        i32::try_from(civil_year),
+        u32::try_from(month),
+        u32::try_from(day),
+    ) else {
+        return Err(wrong());
+    };
     NaiveDate::from_ymd_opt(y, m, d).ok_or_else(wrong)
 }
 
 fn make_date(arguments: &[Value], _: &Call) -> Result<Value> {
     let days = i64::from(date_of(arguments)?.num_days_from_ce()) - DAYS_TO_EPOCH_CE;
-    Ok(Value::Date(i32::try_from(days).map_err(|_| out_of_range("date"))?))
+    Ok(Value::Date(
+        i32::try_from(days).map_err(|_| out_of_range("date"))?,
+    ))
 }
 
 fn clock_of(hour: &Value, minute: &Value, second: &Value) -> Result<i64> {
-    let (hour, minute, Value::Float8(second)) = (whole(hour)?, whole(minute)?, second) else { return Err(wrong()) };
+    let (hour, minute, Value::Float8(second)) = (whole(hour)?, whole(minute)?, second) else {
+        return Err(wrong());
+    };
     let valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60.0).contains(second);
     #[expect(clippy::cast_possible_truncation, reason = "seconds are below 61")]
     let micros = (hour * 3600 + minute * 60) * MICROS_PER_SECOND + (second * 1e6).round() as i64;
     if !valid || micros > MICROS_PER_DAY {
-        return Err(Error::DatetimeOverflow { message: format!("time field value out of range: {hour}:{minute:02}:{second}") });
+        return Err(Error::DatetimeOverflow {
+            message: format!("time field value out of range: {hour}:{minute:02}:{second}"),
+        });
     }
     Ok(micros)
 }
@@ -667,18 +882,26 @@ fn make_interval(arguments: &[Value], _: &Call) -> Result<Value> {
 
 fn from_seconds(seconds: f64) -> Result<Value> {
     if seconds.is_infinite() {
-        return Ok(Value::TimestampTz(if seconds > 0.0 { i64::MAX } else { i64::MIN }));
+        return Ok(Value::TimestampTz(if seconds > 0.0 {
+            i64::MAX
+        } else {
+            i64::MIN
+        }));
     }
     let micros = (seconds * 1e6).round_ties_even();
     if micros.is_nan() || micros.abs() > 9.2e18 {
-        return Err(Error::DatetimeOverflow { message: format!("timestamp out of range: \"{seconds}\"") });
+        return Err(Error::DatetimeOverflow {
+            message: format!("timestamp out of range: \"{seconds}\""),
+        });
     }
     #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
     Ok(Value::TimestampTz(micros as i64))
 }
 
 fn at_time_zone(arguments: &[Value], _: &Call) -> Result<Value> {
-    let Value::Text(name) = &arguments[0] else { return Err(wrong()) };
+    let Value::Text(name) = &arguments[0] else {
+        return Err(wrong());
+    };
     match arguments[1] {
         Value::Timestamp(time) if matches!(time, i64::MIN | i64::MAX) => Ok(Value::TimestampTz(time)),
         Value::TimestampTz(time) if matches!(time, i64::MIN | i64::MAX) => Ok(Value::Timestamp(time)),
@@ -690,11 +913,21 @@ fn at_time_zone(arguments: &[Value], _: &Call) -> Result<Value> {
 
 /// From UTC to the named zone's clocks (`direction` 1) or back (-1).
 fn at_offset(name: &str, time: i64, direction: i64) -> Result<i64> {
-    let known = chrono_tz::TZ_VARIANTS.iter().copied().find(|zone| zone.name().eq_ignore_ascii_case(name));
+    let known = chrono_tz::TZ_VARIANTS
+        .iter()
+        .copied()
+        .find(|zone| zone.name().eq_ignore_ascii_case(name));
     if let Some(zone) = known {
-        return if direction > 0 { to_local(time, zone) } else { from_local(time, zone) };
+        return if direction > 0 {
+            to_local(time, zone)
+        } else {
+            from_local(time, zone)
+        };
     }
-    let unknown = || Error::InvalidParameter { message: format!("time zone \"{name}\" not recognized"), hint: None };
+    let unknown = || Error::InvalidParameter {
+        message: format!("time zone \"{name}\" not recognized"),
+        hint: None,
+    };
     // A POSIX offset counts west of Greenwich as positive; an ISO one in text with a sign does as well here.
     let digits = name.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let (sign, digits) = match (digits.strip_prefix('-'), digits.strip_prefix('+')) {
@@ -703,15 +936,20 @@ fn at_offset(name: &str, time: i64, direction: i64) -> Result<i64> {
         _ => return Err(unknown()),
     };
     let (hours, minutes) = digits.split_once(':').unwrap_or((digits, "0"));
-    let (Ok(hours), Ok(minutes)) = (hours.parse::<i64>(), minutes.parse::<i64>()) else { return Err(unknown()) };
+    let (Ok(hours), Ok(minutes)) = (hours.parse::<i64>(), minutes.parse::<i64>()) else {
+        return Err(unknown());
+    };
     let offset = sign * (hours * 3600 + minutes * 60) * MICROS_PER_SECOND;
-    time.checked_add(direction * offset).ok_or_else(|| out_of_range("timestamp"))
+    time.checked_add(direction * offset)
+        .ok_or_else(|| out_of_range("timestamp"))
 }
 
 fn finite(arguments: &[Value], _: &Call) -> Result<Value> {
     Ok(Value::Bool(!matches!(
         arguments[0],
-        Value::Date(i32::MIN | i32::MAX) | Value::Timestamp(i64::MIN | i64::MAX) | Value::TimestampTz(i64::MIN | i64::MAX)
+        Value::Date(i32::MIN | i32::MAX)
+            | Value::Timestamp(i64::MIN | i64::MAX)
+            | Value::TimestampTz(i64::MIN | i64::MAX)
     )))
 }
 
@@ -719,7 +957,10 @@ fn finite(arguments: &[Value], _: &Call) -> Result<Value> {
 pub(super) fn series(arguments: &[Value], call: &Call) -> Result<Value> {
     let step = interval(&arguments[2])?;
     if step.span() == 0 {
-        return Err(Error::InvalidParameter { message: "step size cannot equal zero".to_string(), hint: None });
+        return Err(Error::InvalidParameter {
+            message: "step size cannot equal zero".to_string(),
+            hint: None,
+        });
     }
     let forward = step.span() > 0;
     let time = |value: &Value| match value {

@@ -7,18 +7,25 @@ use crate::types::Numeric;
 use crate::{Error, Result};
 
 fn overflow() -> Error {
-    Error::NumericOutOfRange { message: "value overflows numeric format".to_string(), detail: None }
+    Error::NumericOutOfRange {
+        message: "value overflows numeric format".to_string(),
+        detail: None,
+    }
 }
 
 fn power_of_ten(exponent: u8) -> Result<i256> {
-    i256::from_i128(10).checked_pow(u32::from(exponent)).ok_or_else(overflow)
+    i256::from_i128(10)
+        .checked_pow(u32::from(exponent))
+        .ok_or_else(overflow)
 }
 
 /// Both numbers at the larger of their scales.
 fn align(a: (i256, u8), b: (i256, u8)) -> Result<(i256, i256, u8)> {
     let scale = a.1.max(b.1);
     let raise = |(unscaled, from): (i256, u8)| -> Result<i256> {
-        unscaled.checked_mul(power_of_ten(scale - from)?).ok_or_else(overflow)
+        unscaled
+            .checked_mul(power_of_ten(scale - from)?)
+            .ok_or_else(overflow)
     };
     Ok((raise(a)?, raise(b)?, scale))
 }
@@ -28,7 +35,9 @@ fn strip(unscaled: i256, scale: u8) -> (i256, u8) {
     let ten = i256::from_i128(10);
     let (mut unscaled, mut scale) = (unscaled, scale);
     while scale > 0 {
-        let Some(rest) = unscaled.checked_rem(ten) else { break };
+        let Some(rest) = unscaled.checked_rem(ten) else {
+            break;
+        };
         if rest != i256::ZERO {
             break;
         }
@@ -40,17 +49,32 @@ fn strip(unscaled: i256, scale: u8) -> (i256, u8) {
 
 /// `a + b`.
 pub(crate) fn add(a: &Numeric, b: &Numeric) -> Result<Numeric> {
-    let (Numeric::Finite { unscaled: x, scale: p }, Numeric::Finite { unscaled: y, scale: q }) = (a, b) else {
+    let (
+        Numeric::Finite {
+            unscaled: x,
+            scale: p,
+        },
+        Numeric::Finite {
+            unscaled: y,
+            scale: q,
+        },
+    ) = (a, b)
+    else {
         return Ok(special_sum(a, b));
     };
     let (x, y, scale) = align((*x, *p), (*y, *q))?;
-    Ok(Numeric::Finite { unscaled: x.checked_add(y).ok_or_else(overflow)?, scale })
+    Ok(Numeric::Finite {
+        unscaled: x.checked_add(y).ok_or_else(overflow)?,
+        scale,
+    })
 }
 
 fn special_sum(a: &Numeric, b: &Numeric) -> Numeric {
     match (a, b) {
         (Numeric::NaN, _) | (_, Numeric::NaN) => Numeric::NaN,
-        (Numeric::Infinity, Numeric::NegativeInfinity) | (Numeric::NegativeInfinity, Numeric::Infinity) => Numeric::NaN,
+        (Numeric::Infinity, Numeric::NegativeInfinity) | (Numeric::NegativeInfinity, Numeric::Infinity) => {
+            Numeric::NaN
+        }
         (Numeric::Finite { .. }, other) | (other, _) => *other,
     }
 }
@@ -58,7 +82,10 @@ fn special_sum(a: &Numeric, b: &Numeric) -> Numeric {
 /// `-a`.
 pub(crate) fn negate(a: &Numeric) -> Numeric {
     match a {
-        Numeric::Finite { unscaled, scale } => Numeric::Finite { unscaled: unscaled.wrapping_neg(), scale: *scale },
+        Numeric::Finite { unscaled, scale } => Numeric::Finite {
+            unscaled: unscaled.wrapping_neg(),
+            scale: *scale,
+        },
         Numeric::Infinity => Numeric::NegativeInfinity,
         Numeric::NegativeInfinity => Numeric::Infinity,
         Numeric::NaN => Numeric::NaN,
@@ -67,22 +94,48 @@ pub(crate) fn negate(a: &Numeric) -> Numeric {
 
 /// `a * b`.
 pub(crate) fn multiply(a: &Numeric, b: &Numeric) -> Result<Numeric> {
-    let (Numeric::Finite { unscaled: x, scale: p }, Numeric::Finite { unscaled: y, scale: q }) = (a, b) else {
+    let (
+        Numeric::Finite {
+            unscaled: x,
+            scale: p,
+        },
+        Numeric::Finite {
+            unscaled: y,
+            scale: q,
+        },
+    ) = (a, b)
+    else {
         return Ok(Numeric::NaN);
     };
     if let Some(product) = x.checked_mul(*y)
         && p + q <= 76
     {
-        return Ok(Numeric::Finite { unscaled: product, scale: p + q });
+        return Ok(Numeric::Finite {
+            unscaled: product,
+            scale: p + q,
+        });
     }
     let ((x, p), (y, q)) = (strip(*x, *p), strip(*y, *q));
     let product = x.checked_mul(y).ok_or_else(overflow)?;
-    Ok(Numeric::Finite { unscaled: product, scale: p + q })
+    Ok(Numeric::Finite {
+        unscaled: product,
+        scale: p + q,
+    })
 }
 
 /// `a / b` with `scale` digits behind the point, rounded half away from zero.
 pub(crate) fn divide(a: &Numeric, b: &Numeric, scale: u8) -> Result<Numeric> {
-    let (Numeric::Finite { unscaled: x, scale: p }, Numeric::Finite { unscaled: y, scale: q }) = (a, b) else {
+    let (
+        Numeric::Finite {
+            unscaled: x,
+            scale: p,
+        },
+        Numeric::Finite {
+            unscaled: y,
+            scale: q,
+        },
+    ) = (a, b)
+    else {
         return Ok(Numeric::NaN);
     };
     let ((x, p), (y, q)) = (strip(*x, *p), strip(*y, *q));
@@ -98,7 +151,10 @@ pub(crate) fn divide(a: &Numeric, b: &Numeric, scale: u8) -> Result<Numeric> {
             (x, y.checked_mul(power_of_ten(down)?).ok_or_else(overflow)?)
         }
     };
-    Ok(Numeric::Finite { unscaled: divide_rounding(dividend, divisor)?, scale })
+    Ok(Numeric::Finite {
+        unscaled: divide_rounding(dividend, divisor)?,
+        scale,
+    })
 }
 
 /// The quotient rounded half away from zero.
@@ -115,24 +171,43 @@ fn divide_rounding(dividend: i256, divisor: i256) -> Result<i256> {
 }
 
 fn absolute(value: i256) -> i256 {
-    if value < i256::ZERO { value.wrapping_neg() } else { value }
+    if value < i256::ZERO {
+        value.wrapping_neg()
+    } else {
+        value
+    }
 }
 
 /// `a % b`, with the sign of `a`.
 pub(crate) fn modulo(a: &Numeric, b: &Numeric) -> Result<Numeric> {
-    let (Numeric::Finite { unscaled: x, scale: p }, Numeric::Finite { unscaled: y, scale: q }) = (a, b) else {
+    let (
+        Numeric::Finite {
+            unscaled: x,
+            scale: p,
+        },
+        Numeric::Finite {
+            unscaled: y,
+            scale: q,
+        },
+    ) = (a, b)
+    else {
         return Ok(Numeric::NaN);
     };
     let (x, y, scale) = align((*x, *p), (*y, *q))?;
     if y == i256::ZERO {
         return Err(Error::DivisionByZero);
     }
-    Ok(Numeric::Finite { unscaled: x.checked_rem(y).ok_or_else(overflow)?, scale })
+    Ok(Numeric::Finite {
+        unscaled: x.checked_rem(y).ok_or_else(overflow)?,
+        scale,
+    })
 }
 
 /// `a` cut to `scale` digits behind the point, towards zero; negative scales cut before the point.
 pub(crate) fn truncate(a: &Numeric, scale: i32) -> Result<Numeric> {
-    round_with(a, scale, |dividend, divisor| dividend.checked_div(divisor).ok_or_else(overflow))
+    round_with(a, scale, |dividend, divisor| {
+        dividend.checked_div(divisor).ok_or_else(overflow)
+    })
 }
 
 /// `a` rounded half away from zero to `scale` digits behind the point; negative scales round before the point.
@@ -145,23 +220,38 @@ pub(crate) fn floor(a: &Numeric) -> Result<Numeric> {
     round_with(a, 0, |dividend, divisor| {
         let quotient = dividend.checked_div(divisor).ok_or_else(overflow)?;
         let rest = dividend.checked_rem(divisor).ok_or_else(overflow)?;
-        if rest < i256::ZERO { quotient.checked_sub(i256::ONE).ok_or_else(overflow) } else { Ok(quotient) }
+        if rest < i256::ZERO {
+            quotient.checked_sub(i256::ONE).ok_or_else(overflow)
+        } else {
+            Ok(quotient)
+        }
     })
 }
 
 fn round_with(a: &Numeric, scale: i32, divide: impl Fn(i256, i256) -> Result<i256>) -> Result<Numeric> {
-    let Numeric::Finite { unscaled, scale: from } = a else { return Ok(*a) };
+    let Numeric::Finite {
+        unscaled,
+        scale: from,
+    } = a
+    else {
+        return Ok(*a);
+    };
     let drop = i32::from(*from) - scale;
     if drop <= 0 {
         return Ok(*a);
     }
-    let Ok(drop) = u8::try_from(drop) else { return Ok(Numeric::from_i64(0)) };
+    let Ok(drop) = u8::try_from(drop) else {
+        return Ok(Numeric::from_i64(0));
+    };
     if drop > 76 {
         return Ok(Numeric::from_i64(0));
     }
     let quotient = divide(*unscaled, power_of_ten(drop)?)?;
     match u8::try_from(scale) {
-        Ok(scale) => Ok(Numeric::Finite { unscaled: quotient, scale }),
+        Ok(scale) => Ok(Numeric::Finite {
+            unscaled: quotient,
+            scale,
+        }),
         Err(_) => {
             let back = u8::try_from(-scale).map_err(|_| overflow())?;
             let unscaled = quotient.checked_mul(power_of_ten(back)?).ok_or_else(overflow)?;
@@ -188,7 +278,9 @@ pub fn quotient_scale(a: &Numeric, b: &Numeric) -> u8 {
 
 /// Weight and value of the first base-10,000 digit.
 fn leading(number: &Numeric) -> (i32, i32) {
-    let Numeric::Finite { unscaled, scale } = number else { return (0, 0) };
+    let Numeric::Finite { unscaled, scale } = number else {
+        return (0, 0);
+    };
     let digits = absolute(*unscaled).to_string();
     if digits == "0" {
         return (0, 0);
@@ -209,7 +301,10 @@ mod tests {
     use super::*;
 
     fn number(unscaled: i128, scale: u8) -> Numeric {
-        Numeric::Finite { unscaled: i256::from_i128(unscaled), scale }
+        Numeric::Finite {
+            unscaled: i256::from_i128(unscaled),
+            scale,
+        }
     }
 
     #[test]
@@ -222,9 +317,18 @@ mod tests {
 
     #[test]
     fn division_rounds_half_away_from_zero() {
-        assert_eq!(divide(&number(-5, 0), &number(2, 0), 0).expect("it divides"), number(-3, 0));
-        assert_eq!(divide(&number(1, 0), &number(3, 0), 4).expect("it divides"), number(3333, 4));
-        assert_eq!(divide(&number(1, 0), &number(0, 0), 4), Err(Error::DivisionByZero));
+        assert_eq!(
+            divide(&number(-5, 0), &number(2, 0), 0).expect("it divides"),
+            number(-3, 0)
+        );
+        assert_eq!(
+            divide(&number(1, 0), &number(3, 0), 4).expect("it divides"),
+            number(3333, 4)
+        );
+        assert_eq!(
+            divide(&number(1, 0), &number(0, 0), 4),
+            Err(Error::DivisionByZero)
+        );
     }
 
     #[test]

@@ -21,9 +21,13 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("ceiling", &[T::Float8], T::Float8, |a, _| float(a, f64::ceil)),
     FunctionDef::row("ceiling", &[T::Numeric], T::Numeric, ceil).computed(|_, _| sized(0)),
     FunctionDef::row("floor", &[T::Float8], T::Float8, |a, _| float(a, f64::floor)),
-    FunctionDef::row("floor", &[T::Numeric], T::Numeric, |a, _| Ok(Value::Numeric(decimal::floor(number(&a[0])?)?)))
-        .computed(|_, _| sized(0)),
-    FunctionDef::row("round", &[T::Float8], T::Float8, |a, _| float(a, f64::round_ties_even)),
+    FunctionDef::row("floor", &[T::Numeric], T::Numeric, |a, _| {
+        Ok(Value::Numeric(decimal::floor(number(&a[0])?)?))
+    })
+    .computed(|_, _| sized(0)),
+    FunctionDef::row("round", &[T::Float8], T::Float8, |a, _| {
+        float(a, f64::round_ties_even)
+    }),
     FunctionDef::row("round", &[T::Numeric], T::Numeric, round).computed(rounded_type),
     FunctionDef::row("round", &[T::Numeric, T::Int4], T::Numeric, round).computed(rounded_type),
     FunctionDef::row("trunc", &[T::Float8], T::Float8, |a, _| float(a, f64::trunc)),
@@ -46,20 +50,34 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("sqrt", &[T::Float8], T::Float8, sqrt),
     FunctionDef::row("sqrt", &[T::Numeric], T::Numeric, through_double).computed(|_, _| sized(15)),
     FunctionDef::row("cbrt", &[T::Float8], T::Float8, |a, _| float(a, f64::cbrt)),
-    FunctionDef::row("exp", &[T::Float8], T::Float8, |a, _| checked(double(&a[0])?, f64::exp)),
+    FunctionDef::row("exp", &[T::Float8], T::Float8, |a, _| {
+        checked(double(&a[0])?, f64::exp)
+    }),
     FunctionDef::row("exp", &[T::Numeric], T::Numeric, exp_numeric).computed(|_, _| sized(16)),
-    FunctionDef::row("ln", &[T::Float8], T::Float8, |a, _| logarithm(double(&a[0])?, f64::ln)),
+    FunctionDef::row("ln", &[T::Float8], T::Float8, |a, _| {
+        logarithm(double(&a[0])?, f64::ln)
+    }),
     FunctionDef::row("ln", &[T::Numeric], T::Numeric, ln_numeric).computed(|_, _| sized(16)),
-    FunctionDef::row("log", &[T::Float8], T::Float8, |a, _| logarithm(double(&a[0])?, f64::log10)),
+    FunctionDef::row("log", &[T::Float8], T::Float8, |a, _| {
+        logarithm(double(&a[0])?, f64::log10)
+    }),
     FunctionDef::row("log", &[T::Numeric], T::Numeric, log_numeric).computed(|_, _| sized(16)),
-    FunctionDef::row("log10", &[T::Float8], T::Float8, |a, _| logarithm(double(&a[0])?, f64::log10)),
+    FunctionDef::row("log10", &[T::Float8], T::Float8, |a, _| {
+        logarithm(double(&a[0])?, f64::log10)
+    }),
     FunctionDef::row("log10", &[T::Numeric], T::Numeric, log_numeric).computed(|_, _| sized(16)),
     FunctionDef::row("log", &[T::Numeric, T::Numeric], T::Numeric, |a, _| {
         let (base, value) = (number(&a[0])?.to_f64(), number(&a[1])?.to_f64());
-        let (Value::Float8(base), Value::Float8(value)) = (logarithm(base, f64::ln)?, logarithm(value, f64::ln)?) else {
+        let (Value::Float8(base), Value::Float8(value)) =
+            (logarithm(base, f64::ln)?, logarithm(value, f64::ln)?)
+        else {
             return Err(wrong());
         };
-        if base == 0.0 { Err(Error::DivisionByZero) } else { from_double(value / base) }
+        if base == 0.0 {
+            Err(Error::DivisionByZero)
+        } else {
+            from_double(value / base)
+        }
     })
     .computed(|_, _| sized(16)),
     FunctionDef::row("power", &[T::Float8, T::Float8], T::Float8, power),
@@ -68,9 +86,15 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("pow", &[T::Numeric, T::Numeric], T::Numeric, power_numeric).computed(power_type),
     FunctionDef::row("^", &[T::Float8, T::Float8], T::Float8, power),
     FunctionDef::row("^", &[T::Numeric, T::Numeric], T::Numeric, power_numeric).computed(power_type),
-    FunctionDef::row("pi", &[], T::Float8, |_, _| Ok(Value::Float8(std::f64::consts::PI))),
-    FunctionDef::row("degrees", &[T::Float8], T::Float8, |a, _| float(a, f64::to_degrees)),
-    FunctionDef::row("radians", &[T::Float8], T::Float8, |a, _| float(a, f64::to_radians)),
+    FunctionDef::row("pi", &[], T::Float8, |_, _| {
+        Ok(Value::Float8(std::f64::consts::PI))
+    }),
+    FunctionDef::row("degrees", &[T::Float8], T::Float8, |a, _| {
+        float(a, f64::to_degrees)
+    }),
+    FunctionDef::row("radians", &[T::Float8], T::Float8, |a, _| {
+        float(a, f64::to_radians)
+    }),
     FunctionDef::row("sin", &[T::Float8], T::Float8, |a, _| float(a, f64::sin)),
     FunctionDef::row("cos", &[T::Float8], T::Float8, |a, _| float(a, f64::cos)),
     FunctionDef::row("tan", &[T::Float8], T::Float8, |a, _| float(a, f64::tan)),
@@ -88,14 +112,28 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("acosh", &[T::Float8], T::Float8, |a, _| float(a, f64::acosh)),
     FunctionDef::row("atanh", &[T::Float8], T::Float8, |a, _| float(a, f64::atanh)),
     FunctionDef::row("sind", &[T::Float8], T::Float8, |a, _| float(a, sin_degrees)),
-    FunctionDef::row("cosd", &[T::Float8], T::Float8, |a, _| float(a, |x| sin_degrees(x + 90.0))),
-    FunctionDef::row("tand", &[T::Float8], T::Float8, |a, _| float(a, |x| sin_degrees(x) / sin_degrees(x + 90.0))),
-    FunctionDef::row("cotd", &[T::Float8], T::Float8, |a, _| float(a, |x| sin_degrees(x + 90.0) / sin_degrees(x))),
-    FunctionDef::row("asind", &[T::Float8], T::Float8, |a, _| within_one(a, |x| snapped(x.asin().to_degrees()))),
-    FunctionDef::row("acosd", &[T::Float8], T::Float8, |a, _| within_one(a, |x| snapped(x.acos().to_degrees()))),
-    FunctionDef::row("atand", &[T::Float8], T::Float8, |a, _| float(a, |x| snapped(x.atan().to_degrees()))),
+    FunctionDef::row("cosd", &[T::Float8], T::Float8, |a, _| {
+        float(a, |x| sin_degrees(x + 90.0))
+    }),
+    FunctionDef::row("tand", &[T::Float8], T::Float8, |a, _| {
+        float(a, |x| sin_degrees(x) / sin_degrees(x + 90.0))
+    }),
+    FunctionDef::row("cotd", &[T::Float8], T::Float8, |a, _| {
+        float(a, |x| sin_degrees(x + 90.0) / sin_degrees(x))
+    }),
+    FunctionDef::row("asind", &[T::Float8], T::Float8, |a, _| {
+        within_one(a, |x| snapped(x.asin().to_degrees()))
+    }),
+    FunctionDef::row("acosd", &[T::Float8], T::Float8, |a, _| {
+        within_one(a, |x| snapped(x.acos().to_degrees()))
+    }),
+    FunctionDef::row("atand", &[T::Float8], T::Float8, |a, _| {
+        float(a, |x| snapped(x.atan().to_degrees()))
+    }),
     FunctionDef::row("atan2d", &[T::Float8, T::Float8], T::Float8, |a, _| {
-        Ok(Value::Float8(snapped(double(&a[0])?.atan2(double(&a[1])?).to_degrees())))
+        Ok(Value::Float8(snapped(
+            double(&a[0])?.atan2(double(&a[1])?).to_degrees(),
+        )))
     }),
     FunctionDef::row("&", &[T::Int4, T::Int4], T::Int4, |a, _| bits(a, |x, y| x & y)),
     FunctionDef::row("&", &[T::Int8, T::Int8], T::Int8, |a, _| bits(a, |x, y| x & y)),
@@ -107,16 +145,29 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("~", &[T::Int8], T::Int8, |a, _| Ok(Value::Int(!integer(&a[0])?))),
     FunctionDef::row("<<", &[T::Int4, T::Int4], T::Int4, shift),
     FunctionDef::row("<<", &[T::Int8, T::Int4], T::Int8, shift),
-    FunctionDef::row(">>", &[T::Int4, T::Int4], T::Int4, |a, _| Ok(Value::Int(integer(&a[0])? >> (integer(&a[1])? & 31)))),
-    FunctionDef::row(">>", &[T::Int8, T::Int4], T::Int8, |a, _| Ok(Value::Int(integer(&a[0])? >> (integer(&a[1])? & 63)))),
-    FunctionDef::row("random", &[], T::Float8, |_, _| Ok(Value::Float8(rand::rng().random()))).volatile(),
+    FunctionDef::row(">>", &[T::Int4, T::Int4], T::Int4, |a, _| {
+        Ok(Value::Int(integer(&a[0])? >> (integer(&a[1])? & 31)))
+    }),
+    FunctionDef::row(">>", &[T::Int8, T::Int4], T::Int8, |a, _| {
+        Ok(Value::Int(integer(&a[0])? >> (integer(&a[1])? & 63)))
+    }),
+    FunctionDef::row("random", &[], T::Float8, |_, _| {
+        Ok(Value::Float8(rand::rng().random()))
+    })
+    .volatile(),
     FunctionDef::row("scale", &[T::Numeric], T::Int4, |a, _| match number(&a[0])? {
         Numeric::Finite { scale, .. } => Ok(Value::Int(i64::from(*scale))),
         _ => Ok(Value::Null),
     }),
-    FunctionDef::row("trim_scale", &[T::Numeric], T::Numeric, |a, _| Ok(a[0].clone())).computed(|_, _| SqlType::Numeric(None)),
+    FunctionDef::row("trim_scale", &[T::Numeric], T::Numeric, |a, _| Ok(a[0].clone()))
+        .computed(|_, _| SqlType::Numeric(None)),
     FunctionDef::row("factorial", &[T::Int8], T::Numeric, factorial).computed(|_, _| sized(0)),
-    FunctionDef::row("width_bucket", &[T::Float8, T::Float8, T::Float8, T::Int4], T::Int4, width_bucket),
+    FunctionDef::row(
+        "width_bucket",
+        &[T::Float8, T::Float8, T::Float8, T::Int4],
+        T::Int4,
+        width_bucket,
+    ),
 ];
 
 fn sized(scale: u8) -> SqlType {
@@ -128,7 +179,10 @@ fn wrong() -> Error {
 }
 
 fn out_of_range(message: &str) -> Error {
-    Error::NumericOutOfRange { message: message.to_string(), detail: None }
+    Error::NumericOutOfRange {
+        message: message.to_string(),
+        detail: None,
+    }
 }
 
 fn number(value: &Value) -> Result<&Numeric> {
@@ -167,9 +221,11 @@ fn checked(argument: f64, compute: impl Fn(f64) -> f64) -> Result<Value> {
 
 fn abs(arguments: &[Value], call: &Call) -> Result<Value> {
     Ok(match &arguments[0] {
-        Value::Int(number) => {
-            Value::Int(number.checked_abs().ok_or_else(|| out_of_range(&format!("{} out of range", call.returns)))?)
-        }
+        Value::Int(number) => Value::Int(
+            number
+                .checked_abs()
+                .ok_or_else(|| out_of_range(&format!("{} out of range", call.returns)))?,
+        ),
         Value::Float4(number) => Value::Float4(number.abs()),
         Value::Float8(number) => Value::Float8(number.abs()),
         Value::Numeric(number) if *number < Numeric::from_i64(0) => Value::Numeric(decimal::negate(number)),
@@ -186,7 +242,9 @@ fn sign(arguments: &[Value], _: &Call) -> Result<Value> {
     Ok(match &arguments[0] {
         Value::Float8(number) if *number == 0.0 => Value::Float8(0.0),
         Value::Float8(number) => Value::Float8(number.signum()),
-        other => Value::Numeric(Numeric::from_i64(order(number(other)?.cmp(&Numeric::from_i64(0))))),
+        other => Value::Numeric(Numeric::from_i64(order(
+            number(other)?.cmp(&Numeric::from_i64(0)),
+        ))),
     })
 }
 
@@ -216,11 +274,17 @@ fn digits(arguments: &[Value]) -> Result<i32> {
 }
 
 fn round(arguments: &[Value], _: &Call) -> Result<Value> {
-    Ok(Value::Numeric(decimal::round(number(&arguments[0])?, digits(arguments)?)?))
+    Ok(Value::Numeric(decimal::round(
+        number(&arguments[0])?,
+        digits(arguments)?,
+    )?))
 }
 
 fn cut(arguments: &[Value], _: &Call) -> Result<Value> {
-    Ok(Value::Numeric(decimal::truncate(number(&arguments[0])?, digits(arguments)?)?))
+    Ok(Value::Numeric(decimal::truncate(
+        number(&arguments[0])?,
+        digits(arguments)?,
+    )?))
 }
 
 fn modulo(arguments: &[Value], _: &Call) -> Result<Value> {
@@ -252,7 +316,9 @@ fn lcm(arguments: &[Value], call: &Call) -> Result<Value> {
     }
     let multiple = (a.unsigned_abs() / common_divisor(a, b)).checked_mul(b.unsigned_abs());
     let multiple = multiple.and_then(|multiple| i64::try_from(multiple).ok());
-    Ok(Value::Int(multiple.ok_or_else(|| out_of_range(&format!("{} out of range", call.returns)))?))
+    Ok(Value::Int(multiple.ok_or_else(|| {
+        out_of_range(&format!("{} out of range", call.returns))
+    })?))
 }
 
 fn sqrt(arguments: &[Value], _: &Call) -> Result<Value> {
@@ -264,7 +330,10 @@ fn sqrt(arguments: &[Value], _: &Call) -> Result<Value> {
 }
 
 fn negative_root() -> Error {
-    Error::DataException { state: "2201F", message: "cannot take square root of a negative number".to_string() }
+    Error::DataException {
+        state: "2201F",
+        message: "cannot take square root of a negative number".to_string(),
+    }
 }
 
 /// The digits a double carries, as a numeric.
@@ -281,7 +350,9 @@ fn through_double(arguments: &[Value], _: &Call) -> Result<Value> {
     if *square < Numeric::from_i64(0) {
         return Err(negative_root());
     }
-    let Value::Numeric(mut root) = from_double(square.to_f64().sqrt())? else { return Err(wrong()) };
+    let Value::Numeric(mut root) = from_double(square.to_f64().sqrt())? else {
+        return Err(wrong());
+    };
     if root > Numeric::from_i64(0) {
         let quotient = decimal::divide(square, &root, 18)?;
         root = decimal::divide(&decimal::add(&root, &quotient)?, &Numeric::from_i64(2), 18)?;
@@ -301,7 +372,10 @@ fn logarithm(argument: f64, compute: impl Fn(f64) -> f64) -> Result<Value> {
     } else {
         return Ok(Value::Float8(compute(argument)));
     };
-    Err(Error::DataException { state: "2201E", message: message.to_string() })
+    Err(Error::DataException {
+        state: "2201E",
+        message: message.to_string(),
+    })
 }
 
 fn ln_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
@@ -319,7 +393,10 @@ fn log_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
 }
 
 fn power_fault(message: &str) -> Error {
-    Error::DataException { state: "2201F", message: message.to_string() }
+    Error::DataException {
+        state: "2201F",
+        message: message.to_string(),
+    }
 }
 
 fn power(arguments: &[Value], _: &Call) -> Result<Value> {
@@ -328,7 +405,9 @@ fn power(arguments: &[Value], _: &Call) -> Result<Value> {
         return Err(power_fault("zero raised to a negative power is undefined"));
     }
     if base < 0.0 && base.is_finite() && exponent.fract() != 0.0 {
-        return Err(power_fault("a negative number raised to a non-integer power yields a complex result"));
+        return Err(power_fault(
+            "a negative number raised to a non-integer power yields a complex result",
+        ));
     }
     let result = base.powf(exponent);
     if result.is_infinite() && base.is_finite() && exponent.is_finite() {
@@ -350,9 +429,14 @@ fn power_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
     }
     let whole = exponent.floor().filter(|floor| Some(*floor) == exponent.ceil());
     if *base < zero && whole.is_none() {
-        return Err(power_fault("a negative number raised to a non-integer power yields a complex result"));
+        return Err(power_fault(
+            "a negative number raised to a non-integer power yields a complex result",
+        ));
     }
-    if let Some(count) = whole.and_then(|whole| u32::try_from(whole.unsigned_abs()).ok()).filter(|count| *count <= 256) {
+    if let Some(count) = whole
+        .and_then(|whole| u32::try_from(whole.unsigned_abs()).ok())
+        .filter(|count| *count <= 256)
+    {
         let mut result = Numeric::from_i64(1);
         let mut exact = true;
         for _ in 0..count {
@@ -365,7 +449,11 @@ fn power_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
             }
         }
         if exact && *exponent < zero {
-            return Ok(Value::Numeric(decimal::divide(&Numeric::from_i64(1), &result, 16)?));
+            return Ok(Value::Numeric(decimal::divide(
+                &Numeric::from_i64(1),
+                &result,
+                16,
+            )?));
         }
         if exact {
             return Ok(Value::Numeric(decimal::round(&result, 16)?));
@@ -407,7 +495,10 @@ fn snapped(angle: f64) -> f64 {
 }
 
 fn bits(arguments: &[Value], compute: impl Fn(i64, i64) -> i64) -> Result<Value> {
-    Ok(Value::Int(compute(integer(&arguments[0])?, integer(&arguments[1])?)))
+    Ok(Value::Int(compute(
+        integer(&arguments[0])?,
+        integer(&arguments[1])?,
+    )))
 }
 
 fn shift(arguments: &[Value], call: &Call) -> Result<Value> {
@@ -434,9 +525,18 @@ fn factorial(arguments: &[Value], _: &Call) -> Result<Value> {
 }
 
 fn width_bucket(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (operand, low, high) = (double(&arguments[0])?, double(&arguments[1])?, double(&arguments[2])?);
+    let (operand, low, high) = (
+        double(&arguments[0])?,
+        double(&arguments[1])?,
+        double(&arguments[2])?,
+    );
     let count = integer(&arguments[3])?;
-    let refuse = |message: &str| Err(Error::DataException { state: "2201G", message: message.to_string() });
+    let refuse = |message: &str| {
+        Err(Error::DataException {
+            state: "2201G",
+            message: message.to_string(),
+        })
+    };
     if count <= 0 {
         return refuse("count must be greater than zero");
     }
@@ -448,6 +548,14 @@ fn width_bucket(arguments: &[Value], _: &Call) -> Result<Value> {
     if position < 0.0 {
         return Ok(Value::Int(0));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "the comparison bounds it by the count")]
-    Ok(Value::Int(if position >= count as f64 { count + 1 } else { position as i64 + 1 }))
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "the comparison bounds it by the count"
+    )]
+    Ok(Value::Int(if position >= count as f64 {
+        count + 1
+    } else {
+        position as i64 + 1
+    }))
 }

@@ -8,9 +8,12 @@ mod array;
 pub mod cast;
 pub mod compare;
 mod datetime;
+mod datetime_format;
 mod decimal;
 mod digest;
+mod json;
 mod math;
+mod number_format;
 pub mod pattern;
 mod string;
 mod system;
@@ -22,8 +25,11 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
 
 use super::cell::{array_of, value_at};
 use super::datafusion_error::{from_datafusion, to_datafusion};
@@ -31,7 +37,7 @@ use crate::Result;
 use crate::types::{FormatSettings, SqlType, Value};
 
 pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_result};
-pub use array::{ANY_EQUAL_NAME, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
+pub use array::{ANY_EQUAL_NAME, JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
 pub use datetime::INTERVAL_ORDER;
 pub use decimal::quotient_scale;
 
@@ -174,33 +180,55 @@ impl FunctionDef {
         returns: T,
         body: fn(&[Value], &Call) -> Result<Value>,
     ) -> FunctionDef {
-        FunctionDef { returns: Returns::ArrayOf(returns), body: Body::Rows(body), ..Self::row(name, arguments, returns, body) }
+        FunctionDef {
+            returns: Returns::ArrayOf(returns),
+            body: Body::Rows(body),
+            ..Self::row(name, arguments, returns, body)
+        }
     }
     /// The last argument may come once or more.
     pub const fn variadic(self) -> FunctionDef {
-        FunctionDef { variadic: true, ..self }
+        FunctionDef {
+            variadic: true,
+            ..self
+        }
     }
     /// It is called with NULLs too.
     pub const fn on_null(self) -> FunctionDef {
-        FunctionDef { strict: false, ..self }
+        FunctionDef {
+            strict: false,
+            ..self
+        }
     }
     /// Another value at every call.
     pub const fn volatile(self) -> FunctionDef {
-        FunctionDef { volatility: Volatility::Volatile, ..self }
+        FunctionDef {
+            volatility: Volatility::Volatile,
+            ..self
+        }
     }
     /// A result type found from the arguments.
     pub const fn computed(self, returns: fn(&[SqlType], &[Option<Value>]) -> SqlType) -> FunctionDef {
-        FunctionDef { returns: Returns::Computed(returns), ..self }
+        FunctionDef {
+            returns: Returns::Computed(returns),
+            ..self
+        }
     }
     /// An array result.
     pub const fn array(self, item: T) -> FunctionDef {
-        FunctionDef { returns: Returns::ArrayOf(item), ..self }
+        FunctionDef {
+            returns: Returns::ArrayOf(item),
+            ..self
+        }
     }
 }
 
 /// Every function of this name.
 pub fn functions_named(name: &str) -> impl Iterator<Item = &'static FunctionDef> {
-    TABLES.iter().flat_map(|table| table.iter()).filter(move |row| row.name == name)
+    TABLES
+        .iter()
+        .flat_map(|table| table.iter())
+        .filter(move |row| row.name == name)
 }
 
 /// Every function name, for hints and pg_proc.
@@ -211,7 +239,10 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
 static TABLES: &[&[FunctionDef]] = &[
     array::FUNCTIONS,
     datetime::FUNCTIONS,
+    datetime_format::FUNCTIONS,
+    json::FUNCTIONS,
     math::FUNCTIONS,
+    number_format::FUNCTIONS,
     pattern::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
@@ -237,8 +268,11 @@ pub fn call(
 ) -> Expr {
     let (name, body, strict, volatility) = definition;
     let (expressions, types): (Vec<Expr>, Vec<SqlType>) = arguments.into_iter().unzip();
-    let signature =
-        if types.is_empty() { Signature::nullary(volatility) } else { Signature::any(types.len(), volatility) };
+    let signature = if types.is_empty() {
+        Signature::nullary(volatility)
+    } else {
+        Signature::any(types.len(), volatility)
+    };
     let function = BoundFunction {
         name: name.to_string(),
         arguments: types,
@@ -248,13 +282,20 @@ pub fn call(
         settings: settings.clone(),
         signature,
     };
-    Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(ScalarUDF::new_from_impl(function)), expressions))
+    Expr::ScalarFunction(ScalarFunction::new_udf(
+        Arc::new(ScalarUDF::new_from_impl(function)),
+        expressions,
+    ))
 }
 
 impl BoundFunction {
     /// Computes it for rows of arguments.
     fn compute(&self, arrays: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
-        let call = Call { arguments: &self.arguments, returns: &self.returns, settings: &self.settings };
+        let call = Call {
+            arguments: &self.arguments,
+            returns: &self.returns,
+            settings: &self.settings,
+        };
         let body = match self.body {
             Body::Batch(body) => {
                 return body(&Batch {
@@ -270,7 +311,11 @@ impl BoundFunction {
         let mut results = Vec::with_capacity(rows);
         let mut values = vec![Value::Null; arrays.len()];
         for row in 0..rows {
-            if self.strict && arrays.iter().any(|array| array.is_null(row) || *array.data_type() == DataType::Null) {
+            if self.strict
+                && arrays
+                    .iter()
+                    .any(|array| array.is_null(row) || *array.data_type() == DataType::Null)
+            {
                 results.push(Value::Null);
                 continue;
             }
@@ -288,9 +333,17 @@ impl ScalarUDFImpl for BoundFunction {
         &self.name
     }
     fn schema_name(&self, arguments: &[Expr]) -> datafusion::error::Result<String> {
-        let arguments: Vec<String> = arguments.iter().map(|argument| argument.schema_name().to_string()).collect();
+        let arguments: Vec<String> = arguments
+            .iter()
+            .map(|argument| argument.schema_name().to_string())
+            .collect();
         // The types tell apart calls that differ in nothing else (casts of one expression to several types).
-        Ok(format!("{}[{}]({})", self.name, self.returns, arguments.join(",")))
+        Ok(format!(
+            "{}[{}]({})",
+            self.name,
+            self.returns,
+            arguments.join(",")
+        ))
     }
     fn signature(&self) -> &Signature {
         &self.signature
@@ -300,10 +353,16 @@ impl ScalarUDFImpl for BoundFunction {
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> datafusion::error::Result<ColumnarValue> {
         let constant = self.signature.volatility != Volatility::Volatile
-            && args.args.iter().all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
+            && args
+                .args
+                .iter()
+                .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
         let rows = if constant { 1 } else { args.number_rows };
-        let arrays =
-            args.args.into_iter().map(|argument| argument.into_array(rows)).collect::<datafusion::error::Result<Vec<_>>>()?;
+        let arrays = args
+            .args
+            .into_iter()
+            .map(|argument| argument.into_array(rows))
+            .collect::<datafusion::error::Result<Vec<_>>>()?;
         let result = self.compute(&arrays, rows).map_err(to_datafusion)?;
         if constant {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?));
@@ -314,7 +373,10 @@ impl ScalarUDFImpl for BoundFunction {
 
 impl fmt::Debug for BoundFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BoundFunction").field("name", &self.name).field("returns", &self.returns).finish_non_exhaustive()
+        f.debug_struct("BoundFunction")
+            .field("name", &self.name)
+            .field("returns", &self.returns)
+            .finish_non_exhaustive()
     }
 }
 
@@ -338,10 +400,32 @@ impl Hash for BoundFunction {
     }
 }
 
-/// Runs a function once, on constants (defaults, parameters).
-pub fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
-    let Expr::ScalarFunction(function) = expression else { return Ok(None) };
-    let Some(bound) = (function.func.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>() else {
+/// The expression with every function of ours over constants computed.
+pub fn fold_constants(expression: Expr) -> Result<Expr> {
+    let folded = expression.transform_up(|expression| {
+        Ok(match evaluate_constant(&expression).map_err(to_datafusion)? {
+            Some(scalar) => Transformed::yes(Expr::Literal(scalar, None)),
+            None => match &expression {
+                Expr::Cast(cast) => match cast.expr.as_ref() {
+                    Expr::Literal(scalar, _) => {
+                        Transformed::yes(Expr::Literal(scalar.cast_to(cast.field.data_type())?, None))
+                    }
+                    _ => Transformed::no(expression),
+                },
+                _ => Transformed::no(expression),
+            },
+        })
+    });
+    folded.map(|folded| folded.data).map_err(from_datafusion)
+}
+
+/// Runs a function once, on constants; `None` when it is none of ours or an argument is no constant.
+fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
+    let Expr::ScalarFunction(function) = expression else {
+        return Ok(None);
+    };
+    let Some(bound) = (function.func.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>()
+    else {
         return Ok(None);
     };
     if bound.signature.volatility == Volatility::Volatile {
@@ -349,9 +433,13 @@ pub fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
     }
     let mut arrays = Vec::with_capacity(function.args.len());
     for argument in &function.args {
-        let Expr::Literal(scalar, _) = argument else { return Ok(None) };
+        let Expr::Literal(scalar, _) = argument else {
+            return Ok(None);
+        };
         arrays.push(scalar.to_array().map_err(from_datafusion)?);
     }
     let result = bound.compute(&arrays, 1)?;
-    ScalarValue::try_from_array(&result, 0).map(Some).map_err(from_datafusion)
+    ScalarValue::try_from_array(&result, 0)
+        .map(Some)
+        .map_err(from_datafusion)
 }

@@ -14,35 +14,74 @@ use crate::{Error, Result};
 pub const CONCATENATE: Body = Body::Batch(concatenate);
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("like_escape", &[T::Text, T::Text, T::Text], T::Bool, |arguments, _| like(arguments, false)),
-    FunctionDef::row("ilike_escape", &[T::Text, T::Text, T::Text], T::Bool, |arguments, _| like(arguments, true)),
+    FunctionDef::row(
+        "like_escape",
+        &[T::Text, T::Text, T::Text],
+        T::Bool,
+        |arguments, _| like(arguments, false),
+    ),
+    FunctionDef::row(
+        "ilike_escape",
+        &[T::Text, T::Text, T::Text],
+        T::Bool,
+        |arguments, _| like(arguments, true),
+    ),
     FunctionDef::row("similar_to", &[T::Text, T::Text, T::Text], T::Bool, similar),
-    FunctionDef::row("~", &[T::Text, T::Text], T::Bool, |arguments, _| matches(arguments, false)),
-    FunctionDef::row("~*", &[T::Text, T::Text], T::Bool, |arguments, _| matches(arguments, true)),
-    FunctionDef::row("!~", &[T::Text, T::Text], T::Bool, |arguments, _| not(matches(arguments, false)?)),
-    FunctionDef::row("!~*", &[T::Text, T::Text], T::Bool, |arguments, _| not(matches(arguments, true)?)),
+    FunctionDef::row("~", &[T::Text, T::Text], T::Bool, |arguments, _| {
+        matches(arguments, false)
+    }),
+    FunctionDef::row("~*", &[T::Text, T::Text], T::Bool, |arguments, _| {
+        matches(arguments, true)
+    }),
+    FunctionDef::row("!~", &[T::Text, T::Text], T::Bool, |arguments, _| {
+        not(matches(arguments, false)?)
+    }),
+    FunctionDef::row("!~*", &[T::Text, T::Text], T::Bool, |arguments, _| {
+        not(matches(arguments, true)?)
+    }),
     FunctionDef::row("^@", &[T::Text, T::Text], T::Bool, |arguments, _| {
-        Ok(Value::Bool(text(&arguments[0])?.starts_with(text(&arguments[1])?)))
+        Ok(Value::Bool(
+            text(&arguments[0])?.starts_with(text(&arguments[1])?),
+        ))
     }),
-    FunctionDef::row("regexp_like", &[T::Text, T::Text], T::Bool, |arguments, _| matches(arguments, false)),
-    FunctionDef::row("regexp_like", &[T::Text, T::Text, T::Text], T::Bool, |arguments, _| {
-        let found = with_regex(text(&arguments[1])?, text(&arguments[2])?, |regex| regex.is_match(subject(arguments)))?;
-        Ok(Value::Bool(found))
+    FunctionDef::row("regexp_like", &[T::Text, T::Text], T::Bool, |arguments, _| {
+        matches(arguments, false)
     }),
+    FunctionDef::row(
+        "regexp_like",
+        &[T::Text, T::Text, T::Text],
+        T::Bool,
+        |arguments, _| {
+            let found = with_regex(text(&arguments[1])?, text(&arguments[2])?, |regex| {
+                regex.is_match(subject(arguments))
+            })?;
+            Ok(Value::Bool(found))
+        },
+    ),
     FunctionDef::row("regexp_replace", &[T::Text, T::Text, T::Text], T::Text, replace),
-    FunctionDef::row("regexp_replace", &[T::Text, T::Text, T::Text, T::Text], T::Text, replace),
+    FunctionDef::row(
+        "regexp_replace",
+        &[T::Text, T::Text, T::Text, T::Text],
+        T::Text,
+        replace,
+    ),
     FunctionDef::row("regexp_match", &[T::Text, T::Text], T::Text, first_match).array(T::Text),
     FunctionDef::row("regexp_match", &[T::Text, T::Text, T::Text], T::Text, first_match).array(T::Text),
     FunctionDef::row("regexp_split_to_array", &[T::Text, T::Text], T::Text, split).array(T::Text),
     FunctionDef::rows("regexp_split_to_table", &[T::Text, T::Text], T::Text, split),
     FunctionDef::row("regexp_count", &[T::Text, T::Text], T::Int4, |arguments, _| {
-        let count = with_regex(text(&arguments[1])?, "", |regex| regex.find_iter(subject(arguments)).count())?;
+        let count = with_regex(text(&arguments[1])?, "", |regex| {
+            regex.find_iter(subject(arguments)).count()
+        })?;
         Ok(Value::Int(i64::try_from(count).unwrap_or(i64::MAX)))
     }),
     FunctionDef::row("substring", &[T::Text, T::Text], T::Text, |arguments, _| {
         let found = with_regex(text(&arguments[1])?, "", |regex| {
             let captures = regex.captures(subject(arguments))?;
-            captures.get(1).or_else(|| captures.get(0)).map(|found| found.as_str().to_string())
+            captures
+                .get(1)
+                .or_else(|| captures.get(0))
+                .map(|found| found.as_str().to_string())
         })?;
         Ok(found.map_or(Value::Null, Value::Text))
     }),
@@ -70,7 +109,10 @@ fn not(value: Value) -> Result<Value> {
 }
 
 fn concatenate(batch: &Batch) -> Result<ArrayRef> {
-    let (left, right) = (batch.arrays[0].as_string::<i32>(), batch.arrays[1].as_string::<i32>());
+    let (left, right) = (
+        batch.arrays[0].as_string::<i32>(),
+        batch.arrays[1].as_string::<i32>(),
+    );
     let joined = left.iter().zip(right).map(|pair| match pair {
         (Some(a), Some(b)) => Some([a, b].concat()),
         _ => None,
@@ -111,20 +153,36 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex> {
         .build()
         .map_err(|error| {
             let reason = error.to_string();
-            let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_string();
-            Error::DataException { state: "2201B", message: format!("invalid regular expression: {reason}") }
+            let reason = reason
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .trim_start_matches("error: ")
+                .to_string();
+            Error::DataException {
+                state: "2201B",
+                message: format!("invalid regular expression: {reason}"),
+            }
         })
 }
 
 /// PostgreSQL's escapes that Rust's syntax spells otherwise.
 fn translated(pattern: &str) -> String {
     let pattern = pattern.strip_prefix("***:").unwrap_or(pattern);
-    pattern.replace("\\m", "\\b{start}").replace("\\M", "\\b{end}").replace("\\y", "\\b").replace("\\Y", "\\B").replace("\\Z", "\\z")
+    pattern
+        .replace("\\m", "\\b{start}")
+        .replace("\\M", "\\b{end}")
+        .replace("\\y", "\\b")
+        .replace("\\Y", "\\B")
+        .replace("\\Z", "\\z")
 }
 
 fn matches(arguments: &[Value], insensitive: bool) -> Result<Value> {
     let flags = if insensitive { "i" } else { "" };
-    with_regex(text(&arguments[1])?, flags, |regex| regex.is_match(subject(arguments))).map(Value::Bool)
+    with_regex(text(&arguments[1])?, flags, |regex| {
+        regex.is_match(subject(arguments))
+    })
+    .map(Value::Bool)
 }
 
 fn replace(arguments: &[Value], _: &Call) -> Result<Value> {
@@ -134,8 +192,12 @@ fn replace(arguments: &[Value], _: &Call) -> Result<Value> {
     };
     let replacement = replacement(text(&arguments[2])?);
     let replaced = with_regex(text(&arguments[1])?, flags, |regex| match flags.contains('g') {
-        true => regex.replace_all(subject(arguments), replacement.as_str()).into_owned(),
-        false => regex.replace(subject(arguments), replacement.as_str()).into_owned(),
+        true => regex
+            .replace_all(subject(arguments), replacement.as_str())
+            .into_owned(),
+        false => regex
+            .replace(subject(arguments), replacement.as_str())
+            .into_owned(),
     })?;
     Ok(Value::Text(replaced))
 }
@@ -170,24 +232,45 @@ fn first_match(arguments: &[Value], _: &Call) -> Result<Value> {
     };
     let found = with_regex(text(&arguments[1])?, flags, |regex| {
         let captures = regex.captures(subject(arguments))?;
-        let group = |index: usize| captures.get(index).map_or(Value::Null, |found| Value::Text(found.as_str().to_string()));
-        Some(if captures.len() > 1 { (1..captures.len()).map(group).collect() } else { vec![group(0)] })
+        let group = |index: usize| {
+            captures
+                .get(index)
+                .map_or(Value::Null, |found| Value::Text(found.as_str().to_string()))
+        };
+        Some(if captures.len() > 1 {
+            (1..captures.len()).map(group).collect()
+        } else {
+            vec![group(0)]
+        })
     })?;
     Ok(found.map_or(Value::Null, Value::Array))
 }
 
 fn split(arguments: &[Value], _: &Call) -> Result<Value> {
     let parts = with_regex(text(&arguments[1])?, "", |regex| {
-        regex.split(subject(arguments)).map(|part| Value::Text(part.to_string())).collect()
+        regex
+            .split(subject(arguments))
+            .map(|part| Value::Text(part.to_string()))
+            .collect()
     })?;
     Ok(Value::Array(parts))
 }
 
 fn like(arguments: &[Value], insensitive: bool) -> Result<Value> {
-    let (subject, pattern, escape) = (text(&arguments[0])?, text(&arguments[1])?, text(&arguments[2])?.chars().next());
+    let (subject, pattern, escape) = (
+        text(&arguments[0])?,
+        text(&arguments[1])?,
+        text(&arguments[2])?.chars().next(),
+    );
     let mut tokens = Vec::new();
     let mut characters = pattern.chars();
-    let fold = |character: char| if insensitive { character.to_lowercase().next().unwrap_or(character) } else { character };
+    let fold = |character: char| {
+        if insensitive {
+            character.to_lowercase().next().unwrap_or(character)
+        } else {
+            character
+        }
+    };
     while let Some(character) = characters.next() {
         tokens.push(match character {
             character if Some(character) == escape => match characters.next() {
@@ -247,7 +330,9 @@ fn like_matches(subject: &[char], tokens: &[Token]) -> bool {
             None => return false,
         }
     }
-    tokens[token.min(tokens.len())..].iter().all(|token| *token == Token::Many)
+    tokens[token.min(tokens.len())..]
+        .iter()
+        .all(|token| *token == Token::Many)
 }
 
 /// SIMILAR TO as a regular expression over the whole text.

@@ -5,17 +5,35 @@ use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("lower", &[T::Text], T::Text, |a, _| Ok(Value::Text(text(&a[0])?.to_lowercase()))),
-    FunctionDef::row("upper", &[T::Text], T::Text, |a, _| Ok(Value::Text(text(&a[0])?.to_uppercase()))),
+    FunctionDef::row("lower", &[T::Text], T::Text, |a, _| {
+        Ok(Value::Text(text(&a[0])?.chars().map(lower).collect()))
+    }),
+    FunctionDef::row("upper", &[T::Text], T::Text, |a, _| {
+        Ok(Value::Text(text(&a[0])?.chars().map(upper).collect()))
+    }),
     FunctionDef::row("initcap", &[T::Text], T::Text, initcap),
-    FunctionDef::row("length", &[T::Text], T::Int4, |a, _| count(text(&a[0])?.chars().count())),
+    FunctionDef::row("length", &[T::Text], T::Int4, |a, _| {
+        count(text(&a[0])?.chars().count())
+    }),
     FunctionDef::row("length", &[T::Bytea], T::Int4, |a, _| count(bytes(&a[0])?.len())),
-    FunctionDef::row("char_length", &[T::Text], T::Int4, |a, _| count(text(&a[0])?.chars().count())),
-    FunctionDef::row("character_length", &[T::Text], T::Int4, |a, _| count(text(&a[0])?.chars().count())),
-    FunctionDef::row("octet_length", &[T::Text], T::Int4, |a, _| count(text(&a[0])?.len())),
-    FunctionDef::row("octet_length", &[T::Bytea], T::Int4, |a, _| count(bytes(&a[0])?.len())),
-    FunctionDef::row("bit_length", &[T::Text], T::Int4, |a, _| count(text(&a[0])?.len() * 8)),
-    FunctionDef::row("bit_length", &[T::Bytea], T::Int4, |a, _| count(bytes(&a[0])?.len() * 8)),
+    FunctionDef::row("char_length", &[T::Text], T::Int4, |a, _| {
+        count(text(&a[0])?.chars().count())
+    }),
+    FunctionDef::row("character_length", &[T::Text], T::Int4, |a, _| {
+        count(text(&a[0])?.chars().count())
+    }),
+    FunctionDef::row("octet_length", &[T::Text], T::Int4, |a, _| {
+        count(text(&a[0])?.len())
+    }),
+    FunctionDef::row("octet_length", &[T::Bytea], T::Int4, |a, _| {
+        count(bytes(&a[0])?.len())
+    }),
+    FunctionDef::row("bit_length", &[T::Text], T::Int4, |a, _| {
+        count(text(&a[0])?.len() * 8)
+    }),
+    FunctionDef::row("bit_length", &[T::Bytea], T::Int4, |a, _| {
+        count(bytes(&a[0])?.len() * 8)
+    }),
     FunctionDef::row("substring", &[T::Text, T::Int4], T::Text, substring),
     FunctionDef::row("substring", &[T::Text, T::Int4, T::Int4], T::Text, substring),
     FunctionDef::row("substring", &[T::Bytea, T::Int4], T::Bytea, substring),
@@ -37,12 +55,20 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("lpad", &[T::Text, T::Int4], T::Text, |a, _| pad(a, true)),
     FunctionDef::row("lpad", &[T::Text, T::Int4, T::Text], T::Text, |a, _| pad(a, true)),
     FunctionDef::row("rpad", &[T::Text, T::Int4], T::Text, |a, _| pad(a, false)),
-    FunctionDef::row("rpad", &[T::Text, T::Int4, T::Text], T::Text, |a, _| pad(a, false)),
+    FunctionDef::row("rpad", &[T::Text, T::Int4, T::Text], T::Text, |a, _| {
+        pad(a, false)
+    }),
     FunctionDef::row("repeat", &[T::Text, T::Int4], T::Text, repeat),
-    FunctionDef::row("reverse", &[T::Text], T::Text, |a, _| Ok(Value::Text(text(&a[0])?.chars().rev().collect()))),
+    FunctionDef::row("reverse", &[T::Text], T::Text, |a, _| {
+        Ok(Value::Text(text(&a[0])?.chars().rev().collect()))
+    }),
     FunctionDef::row("replace", &[T::Text, T::Text, T::Text], T::Text, |a, _| {
         let from = text(&a[1])?;
-        Ok(Value::Text(if from.is_empty() { text(&a[0])?.to_string() } else { text(&a[0])?.replace(from, text(&a[2])?) }))
+        Ok(Value::Text(if from.is_empty() {
+            text(&a[0])?.to_string()
+        } else {
+            text(&a[0])?.replace(from, text(&a[2])?)
+        }))
     }),
     FunctionDef::row("translate", &[T::Text, T::Text, T::Text], T::Text, translate),
     FunctionDef::row("overlay", &[T::Text, T::Text, T::Int4], T::Text, overlay),
@@ -54,34 +80,65 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         Ok(Value::Bool(text(&a[0])?.starts_with(text(&a[1])?)))
     }),
     FunctionDef::row("ascii", &[T::Text], T::Int4, |a, _| {
-        Ok(Value::Int(text(&a[0])?.chars().next().map_or(0, |first| i64::from(u32::from(first)))))
+        Ok(Value::Int(
+            text(&a[0])?
+                .chars()
+                .next()
+                .map_or(0, |first| i64::from(u32::from(first))),
+        ))
     }),
     FunctionDef::row("chr", &[T::Int4], T::Text, chr),
-    FunctionDef::row("concat", &[T::Any], T::Text, concat).variadic().on_null(),
-    FunctionDef::row("concat_ws", &[T::Text, T::Any], T::Text, concat_ws).variadic().on_null(),
+    FunctionDef::row("concat", &[T::Any], T::Text, concat)
+        .variadic()
+        .on_null(),
+    FunctionDef::row("concat_ws", &[T::Text, T::Any], T::Text, concat_ws)
+        .variadic()
+        .on_null(),
     FunctionDef::row("quote_ident", &[T::Text], T::Text, quote_ident),
-    FunctionDef::row("quote_literal", &[T::Text], T::Text, |a, _| Ok(Value::Text(quoted(text(&a[0])?)))),
+    FunctionDef::row("quote_literal", &[T::Text], T::Text, |a, _| {
+        Ok(Value::Text(quoted(text(&a[0])?)))
+    }),
     FunctionDef::row("quote_nullable", &[T::Text], T::Text, |a, _| match &a[0] {
         Value::Null => Ok(Value::Text("NULL".to_string())),
         other => Ok(Value::Text(quoted(text(other)?))),
     })
     .on_null(),
     FunctionDef::row("format", &[T::Text], T::Text, format_text).on_null(),
-    FunctionDef::row("format", &[T::Text, T::Any], T::Text, format_text).variadic().on_null(),
-    FunctionDef::row("md5", &[T::Text], T::Text, |a, _| Ok(Value::Text(super::digest::md5_hex(text(&a[0])?.as_bytes())))),
-    FunctionDef::row("md5", &[T::Bytea], T::Text, |a, _| Ok(Value::Text(super::digest::md5_hex(bytes(&a[0])?)))),
-    FunctionDef::row("to_hex", &[T::Int4], T::Text, |a, _| Ok(Value::Text(format!("{:x}", narrow_bits(&a[0])?)))),
+    FunctionDef::row("format", &[T::Text, T::Any], T::Text, format_text)
+        .variadic()
+        .on_null(),
+    FunctionDef::row("md5", &[T::Text], T::Text, |a, _| {
+        Ok(Value::Text(super::digest::md5_hex(text(&a[0])?.as_bytes())))
+    }),
+    FunctionDef::row("md5", &[T::Bytea], T::Text, |a, _| {
+        Ok(Value::Text(super::digest::md5_hex(bytes(&a[0])?)))
+    }),
+    FunctionDef::row("sha256", &[T::Bytea], T::Bytea, |a, _| {
+        Ok(Value::Bytes(super::digest::sha256(bytes(&a[0])?).to_vec()))
+    }),
+    FunctionDef::row("to_hex", &[T::Int4], T::Text, |a, _| {
+        Ok(Value::Text(format!("{:x}", narrow_bits(&a[0])?)))
+    }),
     FunctionDef::row("to_hex", &[T::Int8], T::Text, |a, _| match a[0] {
         Value::Int(number) => Ok(Value::Text(format!("{number:x}"))),
         _ => Err(wrong()),
     }),
     FunctionDef::row("encode", &[T::Bytea, T::Text], T::Text, encode),
     FunctionDef::row("decode", &[T::Text, T::Text], T::Bytea, decode),
-    FunctionDef::row("convert_to", &[T::Text, T::Text], T::Bytea, |a, _| Ok(Value::Bytes(text(&a[0])?.as_bytes().to_vec()))),
-    FunctionDef::row("convert_from", &[T::Bytea, T::Text], T::Text, |a, _| match String::from_utf8(bytes(&a[0])?.to_vec()) {
-        Ok(text) => Ok(Value::Text(text)),
-        Err(_) => Err(Error::InvalidUtf8 { bytes: "0x".to_string() + &hex(bytes(&a[0])?) }),
+    FunctionDef::row("convert_to", &[T::Text, T::Text], T::Bytea, |a, _| {
+        Ok(Value::Bytes(text(&a[0])?.as_bytes().to_vec()))
     }),
+    FunctionDef::row(
+        "convert_from",
+        &[T::Bytea, T::Text],
+        T::Text,
+        |a, _| match String::from_utf8(bytes(&a[0])?.to_vec()) {
+            Ok(text) => Ok(Value::Text(text)),
+            Err(_) => Err(Error::InvalidUtf8 {
+                bytes: "0x".to_string() + &hex(bytes(&a[0])?),
+            }),
+        },
+    ),
     FunctionDef::row("get_byte", &[T::Bytea, T::Int4], T::Int4, |a, _| {
         let (bytes, index) = (bytes(&a[0])?, integer(&a[1])?);
         match usize::try_from(index).ok().and_then(|at| bytes.get(at)) {
@@ -152,7 +209,31 @@ fn narrow_bits(value: &Value) -> Result<i32> {
 }
 
 fn index_fault(index: i64, length: usize) -> Error {
-    Error::DataException { state: "2202E", message: format!("index {index} out of valid range, 0..{}", length.saturating_sub(1)) }
+    Error::DataException {
+        state: "2202E",
+        message: format!(
+            "index {index} out of valid range, 0..{}",
+            length.saturating_sub(1)
+        ),
+    }
+}
+
+/// A character in upper case; one that has no single such character stays, as in PostgreSQL.
+fn upper(character: char) -> char {
+    let mut mapped = character.to_uppercase();
+    match (mapped.next(), mapped.next()) {
+        (Some(single), None) => single,
+        _ => character,
+    }
+}
+
+/// See [`upper`].
+fn lower(character: char) -> char {
+    let mut mapped = character.to_lowercase();
+    match (mapped.next(), mapped.next()) {
+        (Some(single), None) => single,
+        _ => character,
+    }
 }
 
 fn initcap(arguments: &[Value], _: &Call) -> Result<Value> {
@@ -160,9 +241,9 @@ fn initcap(arguments: &[Value], _: &Call) -> Result<Value> {
     let mut inside = false;
     for character in text(&arguments[0])?.chars() {
         if inside {
-            out.extend(character.to_lowercase());
+            out.push(lower(character));
         } else {
-            out.extend(character.to_uppercase());
+            out.push(upper(character));
         }
         inside = character.is_alphanumeric();
     }
@@ -176,7 +257,10 @@ fn substring(arguments: &[Value], _: &Call) -> Result<Value> {
         Some(length) => {
             let length = integer(length)?;
             if length < 0 {
-                return Err(Error::DataException { state: "22011", message: "negative substring length not allowed".to_string() });
+                return Err(Error::DataException {
+                    state: "22011",
+                    message: "negative substring length not allowed".to_string(),
+                });
             }
             start.saturating_add(length)
         }
@@ -184,7 +268,9 @@ fn substring(arguments: &[Value], _: &Call) -> Result<Value> {
     let skip = usize::try_from(start.max(1) - 1).unwrap_or(usize::MAX);
     let take = usize::try_from(end.saturating_sub(start.max(1)).max(0)).unwrap_or(usize::MAX);
     match &arguments[0] {
-        Value::Bytes(bytes) => Ok(Value::Bytes(bytes.iter().skip(skip).take(take).copied().collect())),
+        Value::Bytes(bytes) => Ok(Value::Bytes(
+            bytes.iter().skip(skip).take(take).copied().collect(),
+        )),
         other => Ok(Value::Text(text(other)?.chars().skip(skip).take(take).collect())),
     }
 }
@@ -193,7 +279,10 @@ fn left(arguments: &[Value], _: &Call) -> Result<Value> {
     let (text, count) = (text(&arguments[0])?, integer(&arguments[1])?);
     let take = match usize::try_from(count) {
         Ok(take) => take,
-        Err(_) => text.chars().count().saturating_sub(usize::try_from(-count).unwrap_or(usize::MAX)),
+        Err(_) => text
+            .chars()
+            .count()
+            .saturating_sub(usize::try_from(-count).unwrap_or(usize::MAX)),
     };
     Ok(Value::Text(text.chars().take(take).collect()))
 }
@@ -224,7 +313,10 @@ fn trim(arguments: &[Value], start: bool, end: bool) -> Result<Value> {
 }
 
 fn pad(arguments: &[Value], before: bool) -> Result<Value> {
-    let (given, length) = (text(&arguments[0])?, usize::try_from(integer(&arguments[1])?).unwrap_or(0));
+    let (given, length) = (
+        text(&arguments[0])?,
+        usize::try_from(integer(&arguments[1])?).unwrap_or(0),
+    );
     if length > TEXT_BYTES_MAX / 4 {
         return Err(too_long());
     }
@@ -237,11 +329,18 @@ fn pad(arguments: &[Value], before: bool) -> Result<Value> {
         return Ok(Value::Text(given.chars().take(length).collect()));
     }
     let padding: String = fill.iter().cycle().take(length - present).collect();
-    Ok(Value::Text(if before { padding + given } else { given.to_string() + &padding }))
+    Ok(Value::Text(if before {
+        padding + given
+    } else {
+        given.to_string() + &padding
+    }))
 }
 
 fn repeat(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (text, times) = (text(&arguments[0])?, usize::try_from(integer(&arguments[1])?).unwrap_or(0));
+    let (text, times) = (
+        text(&arguments[0])?,
+        usize::try_from(integer(&arguments[1])?).unwrap_or(0),
+    );
     if text.len().saturating_mul(times) > TEXT_BYTES_MAX {
         return Err(too_long());
     }
@@ -251,9 +350,11 @@ fn repeat(arguments: &[Value], _: &Call) -> Result<Value> {
 fn translate(arguments: &[Value], _: &Call) -> Result<Value> {
     let from: Vec<char> = text(&arguments[1])?.chars().collect();
     let to: Vec<char> = text(&arguments[2])?.chars().collect();
-    let translated = text(&arguments[0])?.chars().filter_map(|character| match from.iter().position(|other| *other == character) {
-        Some(at) => to.get(at).copied(),
-        None => Some(character),
+    let translated = text(&arguments[0])?.chars().filter_map(|character| {
+        match from.iter().position(|other| *other == character) {
+            Some(at) => to.get(at).copied(),
+            None => Some(character),
+        }
     });
     Ok(Value::Text(translated.collect()))
 }
@@ -262,7 +363,10 @@ fn overlay(arguments: &[Value], _: &Call) -> Result<Value> {
     let (whole, part) = (text(&arguments[0])?, text(&arguments[1])?);
     let start = integer(&arguments[2])?;
     if start < 1 {
-        return Err(Error::DataException { state: "22011", message: "negative substring length not allowed".to_string() });
+        return Err(Error::DataException {
+            state: "22011",
+            message: "negative substring length not allowed".to_string(),
+        });
     }
     let length = match arguments.get(3) {
         Some(length) => integer(length)?,
@@ -284,20 +388,43 @@ fn position(arguments: &[Value], _: &Call) -> Result<Value> {
 }
 
 fn split_part(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (whole, separator, field) = (text(&arguments[0])?, text(&arguments[1])?, integer(&arguments[2])?);
+    let (whole, separator, field) = (
+        text(&arguments[0])?,
+        text(&arguments[1])?,
+        integer(&arguments[2])?,
+    );
     if field == 0 {
-        return Err(Error::InvalidParameter { message: "field position must not be zero".to_string(), hint: None });
+        return Err(Error::InvalidParameter {
+            message: "field position must not be zero".to_string(),
+            hint: None,
+        });
     }
-    let parts: Vec<&str> = if separator.is_empty() { vec![whole] } else { whole.split(separator).collect() };
+    let parts: Vec<&str> = if separator.is_empty() {
+        vec![whole]
+    } else {
+        whole.split(separator).collect()
+    };
     let at = match usize::try_from(field) {
         Ok(field) => Some(field - 1),
-        Err(_) => parts.len().checked_sub(usize::try_from(-field).unwrap_or(usize::MAX)),
+        Err(_) => parts
+            .len()
+            .checked_sub(usize::try_from(-field).unwrap_or(usize::MAX)),
     };
-    Ok(Value::Text(at.and_then(|at| parts.get(at)).copied().unwrap_or_default().to_string()))
+    Ok(Value::Text(
+        at.and_then(|at| parts.get(at))
+            .copied()
+            .unwrap_or_default()
+            .to_string(),
+    ))
 }
 
 fn chr(arguments: &[Value], _: &Call) -> Result<Value> {
-    let refuse = |message: String| Err(Error::DataException { state: "54000", message });
+    let refuse = |message: String| {
+        Err(Error::DataException {
+            state: "54000",
+            message,
+        })
+    };
     let number = integer(&arguments[0])?;
     match u32::try_from(number).ok().and_then(char::from_u32) {
         Some('\0') => refuse("null character not permitted".to_string()),
@@ -315,12 +442,19 @@ fn shown(value: &Value, ty: &SqlType, call: &Call) -> String {
 }
 
 fn concat(arguments: &[Value], call: &Call) -> Result<Value> {
-    let parts = arguments.iter().zip(call.arguments).filter(|(value, _)| **value != Value::Null);
-    Ok(Value::Text(parts.map(|(value, ty)| shown(value, ty, call)).collect()))
+    let parts = arguments
+        .iter()
+        .zip(call.arguments)
+        .filter(|(value, _)| **value != Value::Null);
+    Ok(Value::Text(
+        parts.map(|(value, ty)| shown(value, ty, call)).collect(),
+    ))
 }
 
 fn concat_ws(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Text(separator) = &arguments[0] else { return Ok(Value::Null) };
+    let Value::Text(separator) = &arguments[0] else {
+        return Ok(Value::Null);
+    };
     let parts: Vec<String> = arguments[1..]
         .iter()
         .zip(&call.arguments[1..])
@@ -333,9 +467,15 @@ fn concat_ws(arguments: &[Value], call: &Call) -> Result<Value> {
 /// An identifier in double quotes where it needs them.
 pub(super) fn quoted_identifier(name: &str) -> String {
     let plain = name.chars().enumerate().all(|(at, character)| {
-        character == '_' || character.is_ascii_lowercase() || (at > 0 && (character.is_ascii_digit() || character == '$'))
+        character == '_'
+            || character.is_ascii_lowercase()
+            || (at > 0 && (character.is_ascii_digit() || character == '$'))
     });
-    if plain && !name.is_empty() { name.to_string() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+    if plain && !name.is_empty() {
+        name.to_string()
+    } else {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
 }
 
 fn quote_ident(arguments: &[Value], _: &Call) -> Result<Value> {
@@ -344,12 +484,18 @@ fn quote_ident(arguments: &[Value], _: &Call) -> Result<Value> {
 
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\'', "''");
-    if escaped.contains('\\') { format!("E'{}'", escaped.replace('\\', "\\\\")) } else { format!("'{escaped}'") }
+    if escaped.contains('\\') {
+        format!("E'{}'", escaped.replace('\\', "\\\\"))
+    } else {
+        format!("'{escaped}'")
+    }
 }
 
 /// `format('%s %I %L', …)`.
 fn format_text(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Text(pattern) = &arguments[0] else { return Ok(Value::Null) };
+    let Value::Text(pattern) = &arguments[0] else {
+        return Ok(Value::Null);
+    };
     let mut out = String::new();
     let mut next = 1;
     let mut characters = pattern.chars().peekable();
@@ -370,15 +516,19 @@ fn format_text(arguments: &[Value], call: &Call) -> Result<Value> {
         } else {
             width = digits.parse().unwrap_or(0);
         }
-        let specifier = characters.next().ok_or_else(|| {
-            Error::InvalidParameter { message: "unterminated format() type specifier".to_string(), hint: None }
+        let specifier = characters.next().ok_or_else(|| Error::InvalidParameter {
+            message: "unterminated format() type specifier".to_string(),
+            hint: None,
         })?;
         if specifier == '%' {
             out.push('%');
             continue;
         }
         let (Some(value), Some(ty)) = (arguments.get(next), call.arguments.get(next)) else {
-            return Err(Error::InvalidParameter { message: "too few arguments for format()".to_string(), hint: None });
+            return Err(Error::InvalidParameter {
+                message: "too few arguments for format()".to_string(),
+                hint: None,
+            });
         };
         next += 1;
         let piece = match (specifier, value) {
@@ -415,7 +565,10 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn unknown_encoding(name: &str) -> Error {
-    Error::InvalidParameter { message: format!("unrecognized encoding: \"{name}\""), hint: None }
+    Error::InvalidParameter {
+        message: format!("unrecognized encoding: \"{name}\""),
+        hint: None,
+    }
 }
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -467,10 +620,18 @@ fn decode(arguments: &[Value], call: &Call) -> Result<Value> {
         "base64" => {
             let mut out = Vec::new();
             let (mut word, mut bits) = (0_u32, 0);
-            for byte in encoded.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=') {
-                let digit = BASE64.iter().position(|other| *other == byte).ok_or_else(|| Error::InvalidParameter {
-                    message: format!("invalid symbol \"{}\" found while decoding base64 sequence", char::from(byte)),
-                    hint: None,
+            for byte in encoded
+                .bytes()
+                .filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=')
+            {
+                let digit = BASE64.iter().position(|other| *other == byte).ok_or_else(|| {
+                    Error::InvalidParameter {
+                        message: format!(
+                            "invalid symbol \"{}\" found while decoding base64 sequence",
+                            char::from(byte)
+                        ),
+                        hint: None,
+                    }
                 })?;
                 word = (word << 6) | u32::try_from(digit).unwrap_or(0);
                 bits += 6;

@@ -16,10 +16,42 @@ use crate::types::{NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
 const NAMES: &[&str] = &[
-    "count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every", "string_agg", "array_agg", "stddev",
-    "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop", "corr", "covar_pop", "covar_samp", "regr_avgx",
-    "regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "bit_and",
-    "bit_or", "bit_xor", "json_agg", "jsonb_agg", "percentile_cont", "percentile_disc", "mode", "any_value",
+    "count",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "bool_and",
+    "bool_or",
+    "every",
+    "string_agg",
+    "array_agg",
+    "stddev",
+    "stddev_samp",
+    "stddev_pop",
+    "variance",
+    "var_samp",
+    "var_pop",
+    "corr",
+    "covar_pop",
+    "covar_samp",
+    "regr_avgx",
+    "regr_avgy",
+    "regr_count",
+    "regr_intercept",
+    "regr_r2",
+    "regr_slope",
+    "regr_sxx",
+    "regr_sxy",
+    "regr_syy",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "json_agg",
+    "jsonb_agg",
+    "percentile_cont",
+    "any_value",
+    "grouping",
 ];
 
 /// Whether the name is an aggregate function's.
@@ -36,7 +68,7 @@ pub(super) struct Accumulation {
 }
 
 /// What the accumulators' results become.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) enum Finish {
     /// The only result, cast.
     Cast(SqlType),
@@ -44,31 +76,58 @@ pub(super) enum Finish {
     Quotient,
     /// An array as JSON.
     Json(SqlType),
+    /// An array of texts as one text; NULLs are left out.
+    Joined(Bound),
 }
 
 impl Binder<'_> {
     /// An aggregate call without OVER.
-    pub(super) fn aggregate_function(&mut self, name: &str, function: &ast::Function, place: Place<'_>) -> Result<Bound> {
+    pub(super) fn aggregate_function(
+        &mut self,
+        name: &str,
+        function: &ast::Function,
+        place: Place<'_>,
+    ) -> Result<Bound> {
         match place.clause {
             Clause::Select | Clause::Having | Clause::Window => {}
-            Clause::Aggregate => return Err(fault(StatementFault::Grouping, "aggregate function calls cannot be nested")),
+            Clause::Aggregate => {
+                return Err(fault(
+                    StatementFault::Grouping,
+                    "aggregate function calls cannot be nested",
+                ));
+            }
             clause => {
                 let message = format!("aggregate functions are not allowed in {}", clause.name());
                 return Err(fault(StatementFault::Grouping, message));
             }
         }
-        let inside = Place { clause: Clause::Aggregate, ..place };
+        let inside = Place {
+            clause: Clause::Aggregate,
+            ..place
+        };
         let (accumulation, distinct, order_by) = self.accumulation(name, function, inside)?;
         let filter = match &function.filter {
-            Some(filter) => Some(Box::new(self.condition(filter, Place { clause: Clause::Filter, ..place })?)),
+            Some(filter) => Some(Box::new(self.condition(
+                filter,
+                Place {
+                    clause: Clause::Filter,
+                    ..place
+                },
+            )?)),
             None => None,
         };
         let results = accumulation
             .calls
             .iter()
             .map(|(udaf, arguments, ty)| {
-                let call =
-                    AggregateFunction::new_udf(udaf.clone(), arguments.clone(), distinct, filter.clone(), order_by.clone(), None);
+                let call = AggregateFunction::new_udf(
+                    udaf.clone(),
+                    arguments.clone(),
+                    distinct,
+                    filter.clone(),
+                    order_by.clone(),
+                    None,
+                );
                 Bound::new(Expr::AggregateFunction(call), ty.clone())
             })
             .collect();
@@ -86,11 +145,21 @@ impl Binder<'_> {
             return Err(no_function(name, &[], false));
         };
         let mut distinct = matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct));
-        if matches!(name, "min" | "max" | "bool_and" | "bool_or" | "every" | "any_value") {
+        if matches!(
+            name,
+            "min" | "max" | "bool_and" | "bool_or" | "every" | "any_value"
+        ) {
             distinct = false;
         }
-        let star = matches!(list.args.as_slice(), [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]);
-        let mut arguments = if star { Vec::new() } else { self.arguments(name, &function.args, place)? };
+        let star = matches!(
+            list.args.as_slice(),
+            [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]
+        );
+        let mut arguments = if star {
+            Vec::new()
+        } else {
+            self.arguments(name, &function.args, place)?
+        };
         let mut order_by = Vec::new();
         for clause in &list.clauses {
             if let ast::FunctionArgumentClause::OrderBy(items) = clause {
@@ -106,9 +175,23 @@ impl Binder<'_> {
         }
         let accumulation = if star {
             if name != "count" {
-                return Err(Error::WrongObjectType { name: format!("{name}(*)"), expected: "count(*)", hint: None });
+                return Err(Error::WrongObjectType {
+                    name: format!("{name}(*)"),
+                    expected: "count(*)",
+                    hint: None,
+                });
             }
-            one(aggregates::count::count_udaf(), vec![Expr::Literal(datafusion::common::ScalarValue::Int64(Some(1)), None)], SqlType::Int8)
+            one(
+                aggregates::count::count_udaf(),
+                vec![Expr::Literal(
+                    datafusion::common::ScalarValue::Int64(Some(1)),
+                    None,
+                )],
+                SqlType::Int8,
+            )
+        } else if name == "grouping" {
+            let arguments = arguments.into_iter().map(|argument| argument.expr).collect();
+            one(aggregates::grouping::grouping_udaf(), arguments, SqlType::Int4)
         } else {
             self.accumulators(name, arguments)?
         };
@@ -120,7 +203,11 @@ impl Binder<'_> {
         let bound = self.expression(&item.expr, place)?;
         let bound = self.decided(bound)?;
         let ascending = item.options.asc.unwrap_or(true);
-        Ok(Sort::new(bound.expr, ascending, item.options.nulls_first.unwrap_or(!ascending)))
+        Ok(Sort::new(
+            bound.expr,
+            ascending,
+            item.options.nulls_first.unwrap_or(!ascending),
+        ))
     }
 
     fn accumulators(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Accumulation> {
@@ -132,14 +219,24 @@ impl Binder<'_> {
         match (name, second) {
             ("count", None) => {
                 let argument = self.decided(first)?;
-                Ok(one(aggregates::count::count_udaf(), vec![argument.expr], SqlType::Int8))
+                Ok(one(
+                    aggregates::count::count_udaf(),
+                    vec![argument.expr],
+                    SqlType::Int8,
+                ))
             }
             ("sum", None) => self.sum(first).map_err(|error| relabel(error, wrong())),
             ("avg", None) => self.average(first).map_err(|error| relabel(error, wrong())),
-            ("min" | "max", None) => self.extremum(name, first).map_err(|error| relabel(error, wrong())),
+            ("min" | "max", None) => self
+                .extremum(name, first)
+                .map_err(|error| relabel(error, wrong())),
             ("any_value", None) => {
                 let argument = self.decided(first)?;
-                Ok(one(aggregates::first_last::first_value_udaf(), vec![argument.expr], argument.ty))
+                Ok(one(
+                    aggregates::first_last::first_value_udaf(),
+                    vec![argument.expr],
+                    argument.ty,
+                ))
             }
             ("bool_and" | "bool_or" | "every", None) => {
                 let argument = self.coerce(first, &SqlType::Bool).map_err(|_| wrong())?;
@@ -152,19 +249,36 @@ impl Binder<'_> {
             ("string_agg", Some(separator)) => {
                 let argument = self.coerce(first, &SqlType::Text).map_err(|_| wrong())?;
                 let separator = self.coerce(separator, &SqlType::Text).map_err(|_| wrong())?;
-                Ok(one(aggregates::string_agg::string_agg_udaf(), vec![argument.expr, separator.expr], SqlType::Text))
+                // Arrays may be gathered in several orders at once, which texts may not.
+                let ty = SqlType::Array(Box::new(SqlType::Text));
+                let calls = vec![(aggregates::array_agg::array_agg_udaf(), vec![argument.expr], ty)];
+                Ok(Accumulation {
+                    calls,
+                    finish: Finish::Joined(separator),
+                })
             }
             ("array_agg", None) => {
                 let argument = self.decided(first)?;
                 let ty = SqlType::Array(Box::new(argument.ty));
-                Ok(one(aggregates::array_agg::array_agg_udaf(), vec![argument.expr], ty))
+                Ok(one(
+                    aggregates::array_agg::array_agg_udaf(),
+                    vec![argument.expr],
+                    ty,
+                ))
             }
             ("json_agg" | "jsonb_agg", None) => {
                 let argument = self.decided(first)?;
                 let ty = SqlType::Array(Box::new(argument.ty));
-                let json = if name == "json_agg" { SqlType::Json } else { SqlType::Jsonb };
+                let json = if name == "json_agg" {
+                    SqlType::Json
+                } else {
+                    SqlType::Jsonb
+                };
                 let calls = vec![(aggregates::array_agg::array_agg_udaf(), vec![argument.expr], ty)];
-                Ok(Accumulation { calls, finish: Finish::Json(json) })
+                Ok(Accumulation {
+                    calls,
+                    finish: Finish::Json(json),
+                })
             }
             ("bit_and" | "bit_or" | "bit_xor", None) => {
                 if !matches!(first.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
@@ -210,7 +324,10 @@ impl Binder<'_> {
             SqlType::Float4 => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
                 let calls = vec![(udaf, vec![argument.expr], SqlType::Float8)];
-                Ok(Accumulation { calls, finish: Finish::Cast(SqlType::Float4) })
+                Ok(Accumulation {
+                    calls,
+                    finish: Finish::Cast(SqlType::Float4),
+                })
             }
             SqlType::Unknown | SqlType::Void => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
@@ -225,13 +342,22 @@ impl Binder<'_> {
         match &argument.ty {
             SqlType::Float4 | SqlType::Float8 | SqlType::Unknown | SqlType::Void => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
-                Ok(one(aggregates::average::avg_udaf(), vec![argument.expr], SqlType::Float8))
+                Ok(one(
+                    aggregates::average::avg_udaf(),
+                    vec![argument.expr],
+                    SqlType::Float8,
+                ))
             }
             _ => {
+                let counted = argument.expr.clone();
                 let mut accumulation = self.sum(argument)?;
-                let arguments = accumulation.calls.first().map(|(_, arguments, _)| arguments.clone()).unwrap_or_default();
-                accumulation.calls.push((aggregates::count::count_udaf(), arguments, SqlType::Int8));
-                Ok(Accumulation { finish: Finish::Quotient, ..accumulation })
+                accumulation
+                    .calls
+                    .push((aggregates::count::count_udaf(), vec![counted], SqlType::Int8));
+                Ok(Accumulation {
+                    finish: Finish::Quotient,
+                    ..accumulation
+                })
             }
         }
     }
@@ -240,11 +366,17 @@ impl Binder<'_> {
         use SqlType as S;
         let argument = self.decided(argument)?;
         let ty = match &argument.ty {
-            S::Bool | S::Uuid | S::Bytea | S::Json | S::Jsonb | S::Array(_) => return Err(unsupported("an extremum")),
+            S::Bool | S::Uuid | S::Bytea | S::Json | S::Jsonb | S::Array(_) => {
+                return Err(unsupported("an extremum"));
+            }
             S::Varchar(_) | S::Name => S::Text,
             other => other.clone(),
         };
-        let udaf = if name == "min" { aggregates::min_max::min_udaf() } else { aggregates::min_max::max_udaf() };
+        let udaf = if name == "min" {
+            aggregates::min_max::min_udaf()
+        } else {
+            aggregates::min_max::max_udaf()
+        };
         Ok(one(udaf, vec![argument.expr], ty))
     }
 
@@ -256,14 +388,30 @@ impl Binder<'_> {
             "var_pop" => aggregates::variance::var_pop_udaf(),
             _ => return Err(wrong()),
         };
-        let exact = matches!(argument.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Numeric(_));
+        let exact = matches!(
+            argument.ty,
+            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Numeric(_)
+        );
         let argument = self.coerce(argument, &SqlType::Float8).map_err(|_| wrong())?;
         let calls = vec![(udaf, vec![argument.expr], SqlType::Float8)];
-        let ty = if exact { SqlType::Numeric(None) } else { SqlType::Float8 };
-        Ok(Accumulation { calls, finish: Finish::Cast(ty) })
+        let ty = if exact {
+            SqlType::Numeric(None)
+        } else {
+            SqlType::Float8
+        };
+        Ok(Accumulation {
+            calls,
+            finish: Finish::Cast(ty),
+        })
     }
 
-    fn regression(&mut self, name: &str, first: Bound, second: Bound, wrong: &dyn Fn() -> Error) -> Result<Accumulation> {
+    fn regression(
+        &mut self,
+        name: &str,
+        first: Bound,
+        second: Bound,
+        wrong: &dyn Fn() -> Error,
+    ) -> Result<Accumulation> {
         use aggregates::regr;
         let first = self.coerce(first, &SqlType::Float8).map_err(|_| wrong())?;
         let second = self.coerce(second, &SqlType::Float8).map_err(|_| wrong())?;
@@ -287,23 +435,47 @@ impl Binder<'_> {
     /// What the accumulators' results become.
     pub(super) fn finish(&mut self, finish: &Finish, results: Vec<Bound>) -> Result<Bound> {
         let mut results = results.into_iter();
-        let first = results.next().ok_or_else(|| Error::internal("an aggregate without accumulators"))?;
+        let first = results
+            .next()
+            .ok_or_else(|| Error::internal("an aggregate without accumulators"))?;
         match finish {
             Finish::Cast(ty) => self.convert(first, ty, CastContext::Explicit),
             Finish::Quotient => {
-                let second = results.next().ok_or_else(|| Error::internal("an average without a count"))?;
+                let second = results
+                    .next()
+                    .ok_or_else(|| Error::internal("an average without a count"))?;
                 let (sum, count) = (self.as_numeric(first)?, self.as_numeric(second)?);
                 let scale = match &sum.ty {
-                    SqlType::Numeric(Some(NumericSize { scale, .. })) => (*scale).max(functions::QUOTIENT_SCALE),
+                    SqlType::Numeric(Some(NumericSize { scale, .. })) => {
+                        (*scale).max(functions::QUOTIENT_SCALE)
+                    }
                     _ => functions::QUOTIENT_SCALE,
                 };
                 let returns = numeric_of_scale(scale);
                 let definition = ("avg", ArithmeticOp::Divide.body(), true, Volatility::Immutable);
                 let arguments = vec![(sum.expr, sum.ty), (count.expr, count.ty)];
-                Ok(Bound::new(functions::call(definition, arguments, returns.clone(), &self.settings), returns))
+                Ok(Bound::new(
+                    functions::call(definition, arguments, returns.clone(), &self.settings),
+                    returns,
+                ))
+            }
+            Finish::Joined(separator) => {
+                let definition = ("string_agg", functions::JOIN_TEXTS, true, Volatility::Immutable);
+                let arguments = vec![(first.expr, first.ty), (separator.expr.clone(), SqlType::Text)];
+                Ok(Bound::new(
+                    functions::call(definition, arguments, SqlType::Text, &self.settings),
+                    SqlType::Text,
+                ))
             }
             Finish::Json(ty) => {
-                let json = self.resolve_function(if *ty == SqlType::Json { "to_json" } else { "to_jsonb" }, vec![first])?;
+                let json = self.resolve_function(
+                    if *ty == SqlType::Json {
+                        "to_json"
+                    } else {
+                        "to_jsonb"
+                    },
+                    vec![first],
+                )?;
                 Ok(json)
             }
         }
@@ -311,7 +483,10 @@ impl Binder<'_> {
 }
 
 fn one(udaf: Arc<AggregateUDF>, arguments: Vec<Expr>, ty: SqlType) -> Accumulation {
-    Accumulation { calls: vec![(udaf, arguments, ty.clone())], finish: Finish::Cast(ty) }
+    Accumulation {
+        calls: vec![(udaf, arguments, ty.clone())],
+        finish: Finish::Cast(ty),
+    }
 }
 
 /// The refusal of an argument's type in PostgreSQL's words; other errors stay.
@@ -326,4 +501,3 @@ fn relabel(error: Error, wrong: Error) -> Error {
 pub(super) fn bigint(number: i64) -> Result<Bound> {
     Bound::constant(&Value::Int(number), SqlType::Int8)
 }
-

@@ -9,10 +9,10 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use sqlparser::ast;
 
 use super::scope::{Outer, Scope};
-pub(super) use crate::sql::names::fold;
+use crate::error::{Limit, StatementFault};
 use crate::exec::StatementContext;
 use crate::exec::cell::{scalar_of, value_of_scalar};
-use crate::error::{Limit, StatementFault};
+pub(super) use crate::sql::names::fold;
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
@@ -34,7 +34,11 @@ pub(super) struct Bound {
 impl Bound {
     /// A computed expression.
     pub(super) fn new(expr: Expr, ty: SqlType) -> Bound {
-        Bound { expr, ty, origin: None }
+        Bound {
+            expr,
+            ty,
+            origin: None,
+        }
     }
     /// A constant.
     pub(super) fn constant(value: &Value, ty: SqlType) -> Result<Bound> {
@@ -42,7 +46,10 @@ impl Bound {
     }
     /// A string literal whose type the context decides.
     pub(super) fn unknown(text: Option<String>) -> Bound {
-        Bound::new(Expr::Literal(datafusion::common::ScalarValue::Utf8(text), None), SqlType::Unknown)
+        Bound::new(
+            Expr::Literal(datafusion::common::ScalarValue::Utf8(text), None),
+            SqlType::Unknown,
+        )
     }
     /// Its value, when it is a constant of a decided type.
     pub(super) fn literal(&self) -> Result<Option<Value>> {
@@ -148,6 +155,8 @@ pub(super) struct QueryColumn {
     pub(super) ty: SqlType,
     /// The table column it is, unchanged.
     pub(super) origin: Option<(u32, i16)>,
+    /// Whether it is a literal in every row.
+    pub(super) constant: bool,
 }
 
 /// Binds one statement.
@@ -172,7 +181,9 @@ impl<'c> Binder<'c> {
     pub(super) fn new(ctx: &'c StatementContext, parameters: &[Option<SqlType>]) -> Binder<'c> {
         Binder {
             ctx,
-            settings: Arc::new(FormatSettings { time_zone: ctx.settings.time_zone }),
+            settings: Arc::new(FormatSettings {
+                time_zone: ctx.settings.time_zone,
+            }),
             parameters: parameters.to_vec(),
             common_tables: Vec::new(),
             search_path: ctx.settings.search_path.clone(),
@@ -214,7 +225,9 @@ impl<'c> Binder<'c> {
 
     /// The parameter `$n` as an expression of undecided type, or of the type found before.
     pub(super) fn parameter(&mut self, id: &str) -> Result<Bound> {
-        let number = id.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
+        let number = id
+            .strip_prefix('$')
+            .and_then(|number| number.parse::<usize>().ok());
         let Some(number) = number.filter(|number| (1..=PARAMETERS_MAX).contains(number)) else {
             return Err(Error::InvalidStatement {
                 state: StatementFault::UndefinedParameter,
@@ -228,7 +241,10 @@ impl<'c> Binder<'c> {
         let ty = self.parameters[number - 1].clone();
         let ty = ty.filter(|ty| !matches!(ty, SqlType::Unknown | SqlType::Void));
         let field = ty.as_ref().map(|ty| Arc::new(ty.field(id, true)));
-        let expr = Expr::Placeholder(datafusion::logical_expr::expr::Placeholder { id: id.to_string(), field });
+        let expr = Expr::Placeholder(datafusion::logical_expr::expr::Placeholder {
+            id: id.to_string(),
+            field,
+        });
         Ok(Bound::new(expr, ty.unwrap_or(SqlType::Unknown)))
     }
 
@@ -256,24 +272,33 @@ const STACK_RED_ZONE_BYTES: usize = 256 * 1024;
 /// The size of a new segment.
 const STACK_SEGMENT_BYTES: usize = 2 * 1024 * 1024;
 
-
 /// The parts of a name, folded.
 pub(super) fn name_parts(name: &ast::ObjectName) -> Result<Vec<String>> {
     name.0
         .iter()
         .map(|part| match part.as_ident() {
             Some(ident) => Ok(fold(ident)),
-            None => Err(Error::FeatureNotSupported { feature: format!("the name {name}"), hint: None }),
+            None => Err(Error::FeatureNotSupported {
+                feature: format!("the name {name}"),
+                hint: None,
+            }),
         })
         .collect()
 }
 
 /// Something PostgreSQL has and Keyspan does not.
 pub(super) fn unsupported(feature: impl Into<String>) -> Error {
-    Error::FeatureNotSupported { feature: feature.into(), hint: None }
+    Error::FeatureNotSupported {
+        feature: feature.into(),
+        hint: None,
+    }
 }
 
 /// A statement refused on its structure.
 pub(super) fn fault(state: StatementFault, message: impl Into<String>) -> Error {
-    Error::InvalidStatement { state, message: message.into(), hint: None }
+    Error::InvalidStatement {
+        state,
+        message: message.into(),
+        hint: None,
+    }
 }

@@ -28,7 +28,8 @@ pub(super) fn category(ty: &SqlType) -> Category {
     use SqlType as S;
     match ty {
         S::Bool => Category::Boolean,
-        S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) | S::Oid | S::Regclass => Category::Number,
+        S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) => Category::Number,
+        ty if cast::oid_like(ty) => Category::Number,
         S::Text | S::Varchar(_) | S::Char(_) | S::Name => Category::String,
         S::Date | S::Time | S::Timestamp | S::TimestampTz => Category::DateTime,
         S::Interval => Category::Interval,
@@ -41,7 +42,10 @@ pub(super) fn category(ty: &SqlType) -> Category {
 /// Whether the type is its category's preferred one.
 pub(super) fn is_preferred(ty: &SqlType) -> bool {
     use SqlType as S;
-    matches!(ty, S::Bool | S::Float8 | S::Oid | S::Text | S::TimestampTz | S::Interval)
+    matches!(
+        ty,
+        S::Bool | S::Float8 | S::Oid | S::Text | S::TimestampTz | S::Interval
+    )
 }
 
 /// The type without its modifiers, as functions and operators see it.
@@ -71,8 +75,6 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Int8, S::Numeric(_) | S::Float4 | S::Float8 | S::Oid | S::Regclass)
         | (S::Numeric(_), S::Float4 | S::Float8)
         | (S::Float4, S::Float8)
-        | (S::Regclass, S::Oid)
-        | (S::Oid, S::Regclass)
         | (S::Text | S::Varchar(_) | S::Char(_), S::Text | S::Varchar(_) | S::Char(_) | S::Name)
         | (S::Name, S::Text)
         | (S::InternalChar, S::Text)
@@ -81,6 +83,8 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Time, S::Interval)
         | (S::Int2Vector, S::Array(_)) => true,
         (S::Array(a), S::Array(b)) => implicit(a, b),
+        (a, b) if cast::oid_like(b) => cast::oid_like(a) || matches!(a, S::Int2 | S::Int4 | S::Int8),
+        (S::Catalog(_), S::Array(_)) => from.arrow_type() == to.arrow_type(),
         _ => false,
     }
 }
@@ -97,9 +101,18 @@ pub(super) enum CastContext {
 /// The digits a number type needs as a numeric.
 pub(super) fn numeric_size(ty: &SqlType) -> Option<NumericSize> {
     match ty {
-        SqlType::Int2 => Some(NumericSize { precision: 5, scale: 0 }),
-        SqlType::Int4 => Some(NumericSize { precision: 10, scale: 0 }),
-        SqlType::Int8 | SqlType::Oid => Some(NumericSize { precision: 19, scale: 0 }),
+        SqlType::Int2 => Some(NumericSize {
+            precision: 5,
+            scale: 0,
+        }),
+        SqlType::Int4 => Some(NumericSize {
+            precision: 10,
+            scale: 0,
+        }),
+        SqlType::Int8 | SqlType::Oid => Some(NumericSize {
+            precision: 19,
+            scale: 0,
+        }),
         SqlType::Numeric(size) => *size,
         _ => None,
     }
@@ -107,13 +120,18 @@ pub(super) fn numeric_size(ty: &SqlType) -> Option<NumericSize> {
 
 /// The numeric type that holds both without rounding; bare numeric when 38 digits do not.
 pub(super) fn common_numeric(a: &SqlType, b: &SqlType) -> SqlType {
-    let (Some(a), Some(b)) = (numeric_size(a), numeric_size(b)) else { return SqlType::Numeric(None) };
+    let (Some(a), Some(b)) = (numeric_size(a), numeric_size(b)) else {
+        return SqlType::Numeric(None);
+    };
     let scale = a.scale.max(b.scale);
     let whole = (a.precision - a.scale).max(b.precision - b.scale);
     if whole + scale > 38 {
         SqlType::Numeric(None)
     } else {
-        SqlType::Numeric(Some(NumericSize { precision: whole + scale, scale }))
+        SqlType::Numeric(Some(NumericSize {
+            precision: whole + scale,
+            scale,
+        }))
     }
 }
 
@@ -143,13 +161,26 @@ pub(super) fn promote(a: &SqlType, b: &SqlType) -> Option<SqlType> {
 /// The one type of several expressions (CASE, UNION, VALUES, IN, COALESCE …); `None` when they have none. Untyped
 /// literals take part only when all are untyped: then it is text.
 pub(super) fn common_type(types: &[SqlType]) -> Option<SqlType> {
-    let mut known = types.iter().filter(|ty| !matches!(ty, SqlType::Unknown | SqlType::Void));
-    let Some(first) = known.next() else { return Some(SqlType::Text) };
+    let mut known = types
+        .iter()
+        .filter(|ty| !matches!(ty, SqlType::Unknown | SqlType::Void));
+    let Some(first) = known.next() else {
+        return Some(SqlType::Text);
+    };
     let mut common = first.clone();
     for ty in known {
         common = join_types(&common, ty)?;
     }
     Some(common)
+}
+
+/// The common type of constants: a numeric among them keeps each one's own digits.
+pub(super) fn loosened(ty: SqlType, constants: bool) -> SqlType {
+    if constants && matches!(ty, SqlType::Numeric(_)) {
+        SqlType::Numeric(None)
+    } else {
+        ty
+    }
 }
 
 fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
@@ -190,21 +221,36 @@ impl Binder<'_> {
     /// The type that expressions of a construct (`CASE`, `UNION` …) have in common. Errors: 42804.
     pub(super) fn common_type_of(&self, construct: &str, bound: &[Bound]) -> Result<SqlType> {
         let types: Vec<SqlType> = bound.iter().map(|bound| bound.ty.clone()).collect();
-        common_type(&types).ok_or_else(|| {
-            let known: Vec<&SqlType> = types.iter().filter(|ty| **ty != SqlType::Unknown).collect();
-            let other = known.iter().find(|ty| join_types(known[0], ty).is_none()).copied().unwrap_or(known[0]);
-            Error::DatatypeMismatch {
-                message: format!("{construct} types {} and {} cannot be matched", type_name(known[0]), type_name(other)),
-                hint: None,
-            }
-        })
+        let constants = bound.iter().all(|bound| matches!(bound.expr, Expr::Literal(..)));
+        common_type(&types)
+            .map(|ty| loosened(ty, constants))
+            .ok_or_else(|| {
+                let known: Vec<&SqlType> = types.iter().filter(|ty| **ty != SqlType::Unknown).collect();
+                let other = known
+                    .iter()
+                    .find(|ty| join_types(known[0], ty).is_none())
+                    .copied()
+                    .unwrap_or(known[0]);
+                Error::DatatypeMismatch {
+                    message: format!(
+                        "{construct} types {} and {} cannot be matched",
+                        type_name(known[0]),
+                        type_name(other)
+                    ),
+                    hint: None,
+                }
+            })
     }
 
     /// The expression as one of `target`, where an operand or argument of that type is needed.
     pub(super) fn coerce(&mut self, bound: Bound, target: &SqlType) -> Result<Bound> {
         if !implicit(&bound.ty, target) {
             return Err(Error::DatatypeMismatch {
-                message: format!("cannot convert type {} to {}", type_name(&bound.ty), type_name(target)),
+                message: format!(
+                    "cannot convert type {} to {}",
+                    type_name(&bound.ty),
+                    type_name(target)
+                ),
                 hint: None,
             });
         }
@@ -226,21 +272,38 @@ impl Binder<'_> {
             return Ok(bound);
         }
         if !cast::cast_exists(&bound.ty, target) {
-            return Err(Error::CannotCoerce { from: type_name(&bound.ty), to: type_name(target) });
+            return Err(Error::CannotCoerce {
+                from: type_name(&bound.ty),
+                to: type_name(target),
+            });
         }
-        if let Some(value) = bound.literal()? {
+        let names_object = bound.ty.leaving() != bound.ty || target.leaving() != *target;
+        if let Some(value) = bound.literal()?.filter(|_| !names_object) {
             let value = cast::cast_value(value, &bound.ty, target, &self.settings)?;
             return Bound::constant(&value, target.clone());
         }
-        if *target == SqlType::Regclass && bound.ty.is_string() {
-            return Err(Error::FeatureNotSupported { feature: "regclass of an expression".to_string(), hint: None });
+        if target.leaving() != *target && bound.ty.is_string() {
+            return self.resolve_function(target.base_name(), vec![bound]);
+        }
+        if bound.ty.leaving() != bound.ty && target.is_string() {
+            let kind = Bound::constant(&Value::Text(bound.ty.base_name().to_string()), SqlType::Text)?;
+            return self.resolve_function("object_name", vec![kind, bound]);
         }
         let (from_arrow, to_arrow) = (bound.ty.arrow_type(), target.arrow_type());
         let expr = if cast::is_widening(&bound.ty, target) {
-            if from_arrow == to_arrow { bound.expr } else { Expr::Cast(Cast::new(Box::new(bound.expr), to_arrow)) }
+            if from_arrow == to_arrow {
+                bound.expr
+            } else {
+                Expr::Cast(Cast::new(Box::new(bound.expr), to_arrow))
+            }
         } else {
             let definition = ("cast", cast::CAST, true, Volatility::Immutable);
-            functions::call(definition, vec![(bound.expr, bound.ty)], target.clone(), &self.settings)
+            functions::call(
+                definition,
+                vec![(bound.expr, bound.ty)],
+                target.clone(),
+                &self.settings,
+            )
         };
         Ok(Bound::new(expr, target.clone()))
     }
@@ -248,18 +311,29 @@ impl Binder<'_> {
     /// An untyped literal, NULL or parameter takes the type.
     fn convert_unknown(&mut self, bound: &Bound, target: &SqlType) -> Result<Option<Bound>> {
         match &bound.expr {
-            Expr::Literal(scalar, _) if scalar.is_null() => Ok(Some(Bound::constant(&Value::Null, target.clone())?)),
+            Expr::Literal(scalar, _) if scalar.is_null() => {
+                Ok(Some(Bound::constant(&Value::Null, target.clone())?))
+            }
             Expr::Literal(ScalarValue::Utf8(Some(text)), _) => {
-                if *target == SqlType::Regclass {
-                    return self.regclass(text).map(Some);
+                if target.leaving() != *target {
+                    let text = Bound::constant(&Value::Text(text.clone()), SqlType::Text)?;
+                    return self.resolve_function(target.base_name(), vec![text]).map(Some);
                 }
-                let value = cast::cast_value(Value::Unknown(text.clone()), &SqlType::Unknown, target, &self.settings)?;
+                let value = cast::cast_value(
+                    Value::Unknown(text.clone()),
+                    &SqlType::Unknown,
+                    target,
+                    &self.settings,
+                )?;
                 Ok(Some(Bound::constant(&value, target.clone())?))
             }
             Expr::Placeholder(placeholder) => {
                 let ty = self.decide_parameter(&placeholder.id, target);
                 let field = std::sync::Arc::new(ty.field(&placeholder.id, true));
-                let expr = Expr::Placeholder(Placeholder { id: placeholder.id.clone(), field: Some(field) });
+                let expr = Expr::Placeholder(Placeholder {
+                    id: placeholder.id.clone(),
+                    field: Some(field),
+                });
                 let decided = Bound::new(expr, ty);
                 if decided.ty == *target {
                     return Ok(Some(decided));
@@ -270,32 +344,14 @@ impl Binder<'_> {
         }
     }
 
-    /// `'name'::regclass`: the relation's oid. Errors: 42P01.
-    fn regclass(&mut self, text: &str) -> Result<Bound> {
-        if let Ok(number) = text.parse::<i64>() {
-            return Bound::constant(&Value::Int(number), SqlType::Regclass);
-        }
-        let parts: Vec<String> = text
-            .split('.')
-            .map(|part| match part.strip_prefix('"').and_then(|part| part.strip_suffix('"')) {
-                Some(quoted) => quoted.replace("\"\"", "\""),
-                None => part.trim().to_lowercase(),
-            })
-            .collect();
-        let (schema, name) = match parts.as_slice() {
-            [name] => (None, name.as_str()),
-            [schema, name] => (Some(schema.as_str()), name.as_str()),
-            _ => return Err(Error::UndefinedTable { name: text.to_string(), nearest: None }),
-        };
-        let oid = self.ctx.catalog.relation(schema, name, &self.search_path)?.oid();
-        Bound::constant(&Value::Int(i64::from(oid)), SqlType::Regclass)
-    }
-
     /// A condition. `place` is `WHERE`, `AND` … for the message. Errors: 42804.
     pub(super) fn coerce_boolean(&mut self, bound: Bound, place: &str) -> Result<Expr> {
         if !matches!(bound.ty, SqlType::Bool | SqlType::Unknown | SqlType::Void) {
             return Err(Error::DatatypeMismatch {
-                message: format!("argument of {place} must be type boolean, not type {}", type_name(&bound.ty)),
+                message: format!(
+                    "argument of {place} must be type boolean, not type {}",
+                    type_name(&bound.ty)
+                ),
                 hint: None,
             });
         }

@@ -8,7 +8,9 @@ use crate::types::SqlType;
 
 /// The name of an expression's output column.
 pub(super) fn column_name(expr: &ast::Expr) -> String {
-    figure(expr).map(|(name, _)| name).unwrap_or_else(|| "?column?".to_string())
+    figure(expr)
+        .map(|(name, _)| name)
+        .unwrap_or_else(|| "?column?".to_string())
 }
 
 /// A name and how strong it is: a cast's own type name gives way to a column's or function's.
@@ -22,7 +24,12 @@ fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
         E::Collate { expr, .. } => figure(expr),
         E::CompoundFieldAccess { root, .. } => figure(root),
         E::Function(function) => {
-            let name = function.name.0.last().and_then(|part| part.as_ident()).map(fold)?;
+            let name = function
+                .name
+                .0
+                .last()
+                .and_then(|part| part.as_ident())
+                .map(fold)?;
             Some((name, 2))
         }
         E::Cast { expr, data_type, .. } => match figure(expr) {

@@ -13,7 +13,11 @@ use crate::exec::table_provider::KeyspanScanExec;
 use crate::exec::{StatementContext, engine};
 
 /// The plan's lines, two blanks a level. `analyze`: runs the query first and adds what each scan read.
-pub(crate) async fn explain_query(ctx: &StatementContext, query: &PlannedQuery, analyze: bool) -> Result<Vec<String>> {
+pub(crate) async fn explain_query(
+    ctx: &StatementContext,
+    query: &PlannedQuery,
+    analyze: bool,
+) -> Result<Vec<String>> {
     let plan = parameter::substitute(query.plan.clone(), ctx, &query.parameters)?;
     let state = engine::session_state(ctx)?;
     let physical = engine::physical_plan(&state, &plan).await?;
@@ -32,7 +36,10 @@ fn describe(plan: &Arc<dyn ExecutionPlan>, level: usize, analyze: bool, lines: &
     let indent = "  ".repeat(level);
     match plan.downcast_ref::<KeyspanScanExec>() {
         Some(scan) => describe_scan(scan, &indent, analyze, lines),
-        None => lines.push(format!("{indent}{}", displayable(plan.as_ref()).one_line().to_string().trim_end())),
+        None => lines.push(format!(
+            "{indent}{}",
+            displayable(plan.as_ref()).one_line().to_string().trim_end()
+        )),
     }
     for child in plan.children() {
         describe(child, level + 1, analyze, lines);

@@ -1,6 +1,6 @@
 //! Expressions: one function a form of expression, each giving a typed DataFusion expression.
 
-use datafusion::logical_expr::expr::{Case, InList, Like};
+use datafusion::logical_expr::expr::{Case, InList, Like, Unnest};
 use datafusion::logical_expr::{Expr, Operator, Volatility};
 use sqlparser::ast;
 
@@ -8,9 +8,10 @@ use super::binder::{Binder, Bound, Clause, Place, fault, fold, name_parts, unsup
 use super::coercion::{CastContext, item_type, type_name};
 use super::operator::{binary, no_operator};
 use super::scope::capture;
+use super::type_reference::sql_type;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, ArithmeticOp, pattern};
-use super::type_reference::sql_type;
+use crate::exec::pg_catalog;
 use crate::types::{Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
@@ -29,7 +30,11 @@ impl Binder<'_> {
             E::Value(value) => self.literal(&value.value),
             E::TypedString(typed) => {
                 let text = typed.value.value.clone().into_string().unwrap_or_default();
-                self.convert(Bound::unknown(Some(text)), &sql_type(&typed.data_type)?, CastContext::Explicit)
+                self.convert(
+                    Bound::unknown(Some(text)),
+                    &sql_type(&typed.data_type)?,
+                    CastContext::Explicit,
+                )
             }
             E::Interval(interval) => self.interval(interval, place),
             E::BinaryOp { left, op, right } => self.binary_operator(left, op, right, place),
@@ -43,19 +48,44 @@ impl Binder<'_> {
             | E::IsNotFalse(_)
             | E::IsUnknown(_)
             | E::IsNotUnknown(_) => self.truth_test(expr, place),
-            E::IsDistinctFrom(left, right) => self.distinct_from(Operator::IsDistinctFrom, left, right, place),
-            E::IsNotDistinctFrom(left, right) => self.distinct_from(Operator::IsNotDistinctFrom, left, right, place),
-            E::Between { expr, negated, low, high } => self.between(expr, *negated, low, high, place),
+            E::IsDistinctFrom(left, right) => {
+                self.distinct_from(Operator::IsDistinctFrom, left, right, place)
+            }
+            E::IsNotDistinctFrom(left, right) => {
+                self.distinct_from(Operator::IsNotDistinctFrom, left, right, place)
+            }
+            E::Between {
+                expr,
+                negated,
+                low,
+                high,
+            } => self.between(expr, *negated, low, high, place),
             E::InList { expr, list, negated } => self.in_list(expr, list, *negated, place),
-            E::InSubquery { expr, subquery, negated } => self.in_subquery(expr, subquery, *negated, place),
+            E::InSubquery {
+                expr,
+                subquery,
+                negated,
+            } => self.in_subquery(expr, subquery, *negated, place),
             E::Exists { subquery, negated } => self.exists(subquery, *negated, place),
             E::Subquery(query) => self.scalar_subquery(query, place),
-            E::AnyOp { left, compare_op, right, .. } => self.quantified(left, compare_op, right, false, place),
-            E::AllOp { left, compare_op, right } => self.quantified(left, compare_op, right, true, place),
+            E::AnyOp {
+                left,
+                compare_op,
+                right,
+                ..
+            } => self.quantified(left, compare_op, right, false, place),
+            E::AllOp {
+                left,
+                compare_op,
+                right,
+            } => self.quantified(left, compare_op, right, true, place),
             E::Like { .. } | E::ILike { .. } | E::SimilarTo { .. } => self.pattern(expr, place),
-            E::Case { operand, conditions, else_result, .. } => {
-                self.case(operand.as_deref(), conditions, else_result.as_deref(), place)
-            }
+            E::Case {
+                operand,
+                conditions,
+                else_result,
+                ..
+            } => self.case(operand.as_deref(), conditions, else_result.as_deref(), place),
             E::Function(function) => self.function(function, place),
             E::Array(array) => self.array(&array.elem, place),
             E::CompoundFieldAccess { root, access_chain } => self.field_access(root, access_chain, place),
@@ -68,9 +98,10 @@ impl Binder<'_> {
             | E::Overlay { .. }
             | E::AtTimeZone { .. } => self.function_syntax(expr, place),
             E::Tuple(_) => Err(unsupported("a row value outside a comparison")),
-            E::Wildcard(_) | E::QualifiedWildcard(..) => {
-                Err(Error::Syntax { message: "syntax error at or near \"*\"".to_string(), position: 0 })
-            }
+            E::Wildcard(_) | E::QualifiedWildcard(..) => Err(Error::Syntax {
+                message: "syntax error at or near \"*\"".to_string(),
+                position: 0,
+            }),
             other => Err(unsupported(format!("the expression {other}"))),
         }
     }
@@ -104,10 +135,17 @@ impl Binder<'_> {
             return Ok(found);
         }
         if let Some(row) = place.scope.get_relation(None, &name) {
-            return Err(unsupported(format!("the whole row of \"{}\" as a value", row.name)));
+            return Err(unsupported(format!(
+                "the whole row of \"{}\" as a value",
+                row.name
+            )));
         }
         let quoted = ident.quote_style.is_some();
-        Err(Error::UndefinedColumn { name: format!("\"{name}\""), hint: place.scope.hint_for(&name, quoted), position: 0 })
+        Err(Error::UndefinedColumn {
+            name: format!("\"{name}\""),
+            hint: place.scope.hint_for(&name, quoted),
+            position: 0,
+        })
     }
 
     /// `current_date` and its like, which the parser gives as plain names.
@@ -125,14 +163,20 @@ impl Binder<'_> {
             "current_catalog",
             "current_schema",
         ];
-        if KEYWORDS.contains(&name) { self.context_value(name) } else { Ok(None) }
+        if KEYWORDS.contains(&name) {
+            self.context_value(name)
+        } else {
+            Ok(None)
+        }
     }
 
     fn compound_identifier(&mut self, idents: &[ast::Ident], place: Place<'_>) -> Result<Bound> {
         let parts: Vec<String> = idents.iter().map(fold).collect();
         let (schema, relation, name) = match parts.as_slice() {
             [relation, name] => (None, relation.as_str(), name.as_str()),
-            [schema, relation, name] | [_, schema, relation, name] => (Some(schema.as_str()), relation.as_str(), name.as_str()),
+            [schema, relation, name] | [_, schema, relation, name] => {
+                (Some(schema.as_str()), relation.as_str(), name.as_str())
+            }
             _ => return Err(unsupported(format!("the name {}", parts.join(".")))),
         };
         if let Some(found) = place.scope.get_qualified(schema, relation, name)? {
@@ -146,13 +190,22 @@ impl Binder<'_> {
             outer = around.parent;
             levels += 1;
         }
-        let hidden = place.scope.relations.iter().find(|other| other.name != relation && other.schema.is_none());
+        let hidden = place
+            .scope
+            .relations
+            .iter()
+            .find(|other| other.name != relation && other.schema.is_none());
         Err(Error::InvalidStatement {
             state: StatementFault::MissingFrom,
             message: format!("missing FROM-clause entry for table \"{relation}\""),
             hint: hidden
                 .filter(|other| super::scope::edit_distance(&other.name, relation) <= 2)
-                .map(|other| format!("Perhaps you meant to reference the table alias \"{}\".", other.name)),
+                .map(|other| {
+                    format!(
+                        "Perhaps you meant to reference the table alias \"{}\".",
+                        other.name
+                    )
+                }),
         })
     }
 
@@ -183,10 +236,16 @@ impl Binder<'_> {
             return self.convert(value, &SqlType::Interval, CastContext::Explicit);
         };
         let text = match &interval.leading_field {
-            Some(field) if text.trim().parse::<f64>().is_ok() => format!("{text} {}", field.to_string().to_lowercase()),
+            Some(field) if text.trim().parse::<f64>().is_ok() => {
+                format!("{text} {}", field.to_string().to_lowercase())
+            }
             _ => text.clone(),
         };
-        self.convert(Bound::unknown(Some(text)), &SqlType::Interval, CastContext::Explicit)
+        self.convert(
+            Bound::unknown(Some(text)),
+            &SqlType::Interval,
+            CastContext::Explicit,
+        )
     }
 
     fn cast(&mut self, expr: &ast::Expr, data_type: &ast::DataType, place: Place<'_>) -> Result<Bound> {
@@ -217,7 +276,11 @@ impl Binder<'_> {
             return self.compare(op, left, right);
         }
         if let B::And | B::Or = op {
-            let (name, operator) = if *op == B::And { ("AND", Operator::And) } else { ("OR", Operator::Or) };
+            let (name, operator) = if *op == B::And {
+                ("AND", Operator::And)
+            } else {
+                ("OR", Operator::Or)
+            };
             let left = self.expression(left, place)?;
             let left = self.coerce_boolean(left, name)?;
             let right = self.expression(right, place)?;
@@ -244,9 +307,13 @@ impl Binder<'_> {
             "/" => self.arithmetic(ArithmeticOp::Divide, left, right),
             "%" => self.arithmetic(ArithmeticOp::Modulo, left, right),
             "||" => self.concatenate(left, right),
-            "~~" | "!~~" | "~~*" | "!~~*" => {
-                self.like(left, right, Some('\\'), symbol.starts_with('!'), symbol.ends_with('*'))
-            }
+            "~~" | "!~~" | "~~*" | "!~~*" => self.like(
+                left,
+                right,
+                Some('\\'),
+                symbol.starts_with('!'),
+                symbol.ends_with('*'),
+            ),
             _ => self.operator_function(symbol, left, right),
         }
     }
@@ -276,10 +343,18 @@ impl Binder<'_> {
         let right = self.convert(right, &S::Text, CastContext::Explicit)?;
         let definition = ("||", pattern::CONCATENATE, true, Volatility::Immutable);
         let arguments = vec![(left.expr, left.ty), (right.expr, right.ty)];
-        Ok(Bound::new(functions::call(definition, arguments, S::Text, &self.settings), S::Text))
+        Ok(Bound::new(
+            functions::call(definition, arguments, S::Text, &self.settings),
+            S::Text,
+        ))
     }
 
-    fn unary_operator(&mut self, op: ast::UnaryOperator, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
+    fn unary_operator(
+        &mut self,
+        op: ast::UnaryOperator,
+        expr: &ast::Expr,
+        place: Place<'_>,
+    ) -> Result<Bound> {
         use ast::UnaryOperator as U;
         if op == U::Minus
             && let ast::Expr::Value(value) = expr
@@ -288,15 +363,39 @@ impl Binder<'_> {
             // So that the least bigint can be written.
             return number_literal(&format!("-{text}"));
         }
+        if op == U::Minus
+            && let ast::Expr::BinaryOp {
+                left,
+                op: power,
+                right,
+            } = expr
+            && operator_name(power) == "^"
+        {
+            // A sign binds tighter than a power: -2 ^ 2 is 4.
+            let negated = ast::Expr::UnaryOp {
+                op: U::Minus,
+                expr: left.clone(),
+            };
+            return self.binary_operator(&negated, power, right, place);
+        }
         let operand = self.expression(expr, place)?;
         match op {
-            U::Not => Ok(Bound::new(Expr::Not(Box::new(self.coerce_boolean(operand, "NOT")?)), SqlType::Bool)),
+            U::Not => Ok(Bound::new(
+                Expr::Not(Box::new(self.coerce_boolean(operand, "NOT")?)),
+                SqlType::Bool,
+            )),
             U::Minus => self.negate(operand),
             U::Plus => match operand.ty {
                 SqlType::Unknown if operand.is_null_literal() => Ok(operand),
                 SqlType::Unknown => self.convert(operand, &SqlType::Float8, CastContext::Implicit),
-                _ if operand.ty.is_number() => Ok(Bound { origin: None, ..operand }),
-                _ => Err(Error::UndefinedOperator { signature: format!("+ {}", type_name(&operand.ty)), ambiguous: false }),
+                _ if operand.ty.is_number() => Ok(Bound {
+                    origin: None,
+                    ..operand
+                }),
+                _ => Err(Error::UndefinedOperator {
+                    signature: format!("+ {}", type_name(&operand.ty)),
+                    ambiguous: false,
+                }),
             },
             U::BitwiseNot => self.unary_function("~", operand),
             U::PGAbs => self.unary_function("abs", operand),
@@ -309,9 +408,10 @@ impl Binder<'_> {
     fn unary_function(&mut self, symbol: &str, operand: Bound) -> Result<Bound> {
         let ty = operand.ty.clone();
         match self.resolve_function(symbol, vec![operand]) {
-            Err(Error::UndefinedFunction { .. }) => {
-                Err(Error::UndefinedOperator { signature: format!("{symbol} {}", type_name(&ty)), ambiguous: false })
-            }
+            Err(Error::UndefinedFunction { .. }) => Err(Error::UndefinedOperator {
+                signature: format!("{symbol} {}", type_name(&ty)),
+                ambiguous: false,
+            }),
             other => other,
         }
     }
@@ -358,10 +458,20 @@ impl Binder<'_> {
         Ok(Bound::new(wrap(Box::new(operand)), SqlType::Bool))
     }
 
-    fn distinct_from(&mut self, op: Operator, left: &ast::Expr, right: &ast::Expr, place: Place<'_>) -> Result<Bound> {
+    fn distinct_from(
+        &mut self,
+        op: Operator,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        place: Place<'_>,
+    ) -> Result<Bound> {
         if let (Some(a), Some(b)) = (row_items(left), row_items(right)) {
             let mut test: Option<Expr> = None;
-            let joint = if op == Operator::IsDistinctFrom { Operator::Or } else { Operator::And };
+            let joint = if op == Operator::IsDistinctFrom {
+                Operator::Or
+            } else {
+                Operator::And
+            };
             for (a, b) in a.iter().zip(b) {
                 let one = self.distinct_from(op, a, b, place)?.expr;
                 test = Some(match test {
@@ -369,7 +479,10 @@ impl Binder<'_> {
                     None => one,
                 });
             }
-            return Ok(Bound::new(test.ok_or_else(|| unsupported("an empty row"))?, SqlType::Bool));
+            return Ok(Bound::new(
+                test.ok_or_else(|| unsupported("an empty row"))?,
+                SqlType::Bool,
+            ));
         }
         let (left, right) = (self.expression(left, place)?, self.expression(right, place)?);
         let (left, right) = self.comparable("=", left, right)?;
@@ -396,7 +509,13 @@ impl Binder<'_> {
         Ok(Bound::new(binary(first.expr, joint, second.expr), SqlType::Bool))
     }
 
-    fn in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr], negated: bool, place: Place<'_>) -> Result<Bound> {
+    fn in_list(
+        &mut self,
+        expr: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+        place: Place<'_>,
+    ) -> Result<Bound> {
         if row_items(expr).is_some() {
             let mut test: Option<Expr> = None;
             for item in list {
@@ -407,10 +526,16 @@ impl Binder<'_> {
                 });
             }
             let test = test.ok_or_else(|| unsupported("an empty IN list"))?;
-            return Ok(Bound::new(if negated { Expr::Not(Box::new(test)) } else { test }, SqlType::Bool));
+            return Ok(Bound::new(
+                if negated { Expr::Not(Box::new(test)) } else { test },
+                SqlType::Bool,
+            ));
         }
         let operand = self.expression(expr, place)?;
-        let items = list.iter().map(|item| self.expression(item, place)).collect::<Result<Vec<_>>>()?;
+        let items = list
+            .iter()
+            .map(|item| self.expression(item, place))
+            .collect::<Result<Vec<_>>>()?;
         self.in_items(operand, items, negated)
     }
 
@@ -439,23 +564,39 @@ impl Binder<'_> {
             }
         }
         let listed_operand = listed_operand.ok_or_else(|| unsupported("an empty IN list"))?;
-        let mut test = Expr::InList(InList::new(Box::new(listed_operand), listed, negated && tests.is_empty()));
+        let mut test = Expr::InList(InList::new(
+            Box::new(listed_operand),
+            listed,
+            negated && tests.is_empty(),
+        ));
         if tests.is_empty() {
             return Ok(Bound::new(test, SqlType::Bool));
         }
         for one in tests {
             test = binary(test, Operator::Or, one);
         }
-        Ok(Bound::new(if negated { Expr::Not(Box::new(test)) } else { test }, SqlType::Bool))
+        Ok(Bound::new(
+            if negated { Expr::Not(Box::new(test)) } else { test },
+            SqlType::Bool,
+        ))
     }
 
     /// `(a, b) op (x, y)`, expanded into comparisons of the fields.
-    fn row_comparison(&mut self, op: Operator, left: &ast::Expr, right: &ast::Expr, place: Place<'_>) -> Result<Bound> {
+    fn row_comparison(
+        &mut self,
+        op: Operator,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        place: Place<'_>,
+    ) -> Result<Bound> {
         let (Some(left), Some(right)) = (row_items(left), row_items(right)) else {
             return Err(unsupported("a comparison of a row with something that is no row"));
         };
         if left.len() != right.len() {
-            return Err(fault(StatementFault::Syntax, "unequal number of entries in row expressions"));
+            return Err(fault(
+                StatementFault::Syntax,
+                "unequal number of entries in row expressions",
+            ));
         }
         let mut pairs = Vec::with_capacity(left.len());
         for (left, right) in left.iter().zip(right) {
@@ -473,7 +614,9 @@ impl Binder<'_> {
             Operator::NotEq => Some(Operator::Or),
             _ => None,
         };
-        let Some((left, right)) = pairs.pop() else { return Err(unsupported("an empty row")) };
+        let Some((left, right)) = pairs.pop() else {
+            return Err(unsupported("an empty row"));
+        };
         let mut test = self.compare(op, left, right)?.expr;
         while let Some((left, right)) = pairs.pop() {
             test = if let Some(joint) = joint {
@@ -495,10 +638,26 @@ impl Binder<'_> {
     fn pattern(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
         use ast::Expr as E;
         let (negated, any, operand, pattern, escape_char) = match expr {
-            E::Like { negated, any, expr, pattern, escape_char } | E::ILike { negated, any, expr, pattern, escape_char } => {
-                (*negated, *any, expr, pattern, escape_char)
+            E::Like {
+                negated,
+                any,
+                expr,
+                pattern,
+                escape_char,
             }
-            E::SimilarTo { negated, expr, pattern, escape_char } => (*negated, false, expr, pattern, escape_char),
+            | E::ILike {
+                negated,
+                any,
+                expr,
+                pattern,
+                escape_char,
+            } => (*negated, *any, expr, pattern, escape_char),
+            E::SimilarTo {
+                negated,
+                expr,
+                pattern,
+                escape_char,
+            } => (*negated, false, expr, pattern, escape_char),
             _ => return Err(Error::internal("no pattern match")),
         };
         if any {
@@ -515,7 +674,11 @@ impl Binder<'_> {
             let escape = Bound::unknown(Some(escape.map(String::from).unwrap_or_default()));
             let escape = self.convert_text(escape)?;
             let call = self.resolve_function("similar_to", vec![operand, pattern, escape])?;
-            return Ok(if negated { Bound::new(Expr::Not(Box::new(call.expr)), SqlType::Bool) } else { call });
+            return Ok(if negated {
+                Bound::new(Expr::Not(Box::new(call.expr)), SqlType::Bool)
+            } else {
+                call
+            });
         }
         self.like(operand, pattern, escape, negated, matches!(expr, E::ILike { .. }))
     }
@@ -525,7 +688,14 @@ impl Binder<'_> {
     }
 
     /// `operand LIKE pattern`. DataFusion's own node for the usual escape, so that a scan sees the prefix.
-    fn like(&mut self, operand: Bound, pattern: Bound, escape: Option<char>, negated: bool, insensitive: bool) -> Result<Bound> {
+    fn like(
+        &mut self,
+        operand: Bound,
+        pattern: Bound,
+        escape: Option<char>,
+        negated: bool,
+        insensitive: bool,
+    ) -> Result<Bound> {
         let symbol = match (negated, insensitive) {
             (false, false) => "~~",
             (true, false) => "!~~",
@@ -539,17 +709,36 @@ impl Binder<'_> {
         let (operand, pattern) = (self.like_operand(operand)?, self.convert_text(pattern)?);
         let usual = match &pattern.expr {
             // Arrow's kernel treats a backslash as PostgreSQL does, but for one at the very end (an error there).
-            Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) => !text.contains('\\') && !text.contains('\n'),
+            Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) => {
+                !text.contains('\\') && !text.contains('\n')
+            }
             _ => false,
         };
         if usual && (escape == Some('\\') || !literal_contains(&pattern.expr, escape)) {
-            let like = Like::new(negated, Box::new(operand.expr), Box::new(pattern.expr), None, insensitive);
+            let like = Like::new(
+                negated,
+                Box::new(operand.expr),
+                Box::new(pattern.expr),
+                None,
+                insensitive,
+            );
             return Ok(Bound::new(Expr::Like(like), SqlType::Bool));
         }
-        let escape = Bound::constant(&Value::Text(escape.map(String::from).unwrap_or_default()), SqlType::Text)?;
-        let name = if insensitive { "ilike_escape" } else { "like_escape" };
+        let escape = Bound::constant(
+            &Value::Text(escape.map(String::from).unwrap_or_default()),
+            SqlType::Text,
+        )?;
+        let name = if insensitive {
+            "ilike_escape"
+        } else {
+            "like_escape"
+        };
         let call = self.resolve_function(name, vec![operand, pattern, escape])?;
-        Ok(if negated { Bound::new(Expr::Not(Box::new(call.expr)), SqlType::Bool) } else { call })
+        Ok(if negated {
+            Bound::new(Expr::Not(Box::new(call.expr)), SqlType::Bool)
+        } else {
+            call
+        })
     }
 
     /// char(n) keeps its padding under LIKE.
@@ -567,7 +756,9 @@ impl Binder<'_> {
         otherwise: Option<&ast::Expr>,
         place: Place<'_>,
     ) -> Result<Bound> {
-        let operand = operand.map(|operand| self.expression(operand, place)).transpose()?;
+        let operand = operand
+            .map(|operand| self.expression(operand, place))
+            .transpose()?;
         let (mut tests, mut results) = (Vec::new(), Vec::new());
         for branch in conditions {
             let condition = self.expression(&branch.condition, place)?;
@@ -589,34 +780,97 @@ impl Binder<'_> {
             Some(_) => results.pop().map(Box::new),
             None => None,
         };
-        let branches = tests.into_iter().map(Box::new).zip(results.into_iter().map(Box::new)).collect();
+        let branches = tests
+            .into_iter()
+            .map(Box::new)
+            .zip(results.into_iter().map(Box::new))
+            .collect();
         Ok(Bound::new(Expr::Case(Case::new(None, branches, otherwise)), ty))
     }
 
     fn array(&mut self, items: &[ast::Expr], place: Place<'_>) -> Result<Bound> {
         if items.is_empty() {
-            return Err(fault(StatementFault::IndeterminateDatatype, "cannot determine type of empty array"));
+            return Err(fault(
+                StatementFault::IndeterminateDatatype,
+                "cannot determine type of empty array",
+            ));
         }
-        let items = items.iter().map(|item| self.expression(item, place)).collect::<Result<Vec<_>>>()?;
+        let items = items
+            .iter()
+            .map(|item| self.expression(item, place))
+            .collect::<Result<Vec<_>>>()?;
         let item = self.common_type_of("ARRAY", &items)?;
-        let items =
-            items.into_iter().map(|bound| self.convert(bound, &item, CastContext::Implicit)).collect::<Result<Vec<_>>>()?;
+        let items = items
+            .into_iter()
+            .map(|bound| self.convert(bound, &item, CastContext::Implicit))
+            .collect::<Result<Vec<_>>>()?;
         let ty = SqlType::Array(Box::new(item));
-        let values = items.iter().map(Bound::literal).collect::<Result<Option<Vec<Value>>>>()?;
+        let values = items
+            .iter()
+            .map(Bound::literal)
+            .collect::<Result<Option<Vec<Value>>>>()?;
         if let Some(values) = values {
             return Bound::constant(&Value::Array(values), ty);
         }
         let arguments = items.into_iter().map(|bound| (bound.expr, bound.ty)).collect();
         let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
-        Ok(Bound::new(functions::call(definition, arguments, ty.clone(), &self.settings), ty))
+        Ok(Bound::new(
+            functions::call(definition, arguments, ty.clone(), &self.settings),
+            ty,
+        ))
     }
 
-    fn field_access(&mut self, root: &ast::Expr, chain: &[ast::AccessExpr], place: Place<'_>) -> Result<Bound> {
+    /// A field of a catalog function's composite result, or of a record it gave.
+    fn record_field(&mut self, root: &ast::Expr, field: &str, place: Place<'_>) -> Result<Bound> {
+        let mut inner = root;
+        while let ast::Expr::Nested(nested) = inner {
+            inner = nested;
+        }
+        if let ast::Expr::Function(function) = inner
+            && let Some(name) = name_parts(&function.name)?.pop()
+            && let Some(set) = pg_catalog::set_function(&name)
+        {
+            let arguments = self.arguments(&name, &function.args, place)?;
+            let Some((_, column)) = set.columns.iter().find(|(column, _)| *column == field) else {
+                return Err(Error::UndefinedColumn {
+                    name: format!("\"{field}\""),
+                    hint: None,
+                    position: 0,
+                });
+            };
+            let array = self.resolve_function(column, arguments)?;
+            let item = item_type(&array.ty).unwrap_or(SqlType::Text);
+            return Ok(Bound::new(Expr::Unnest(Unnest::new(array.expr)), item));
+        }
+        let record = self.expression(inner, place)?;
+        let field = Bound::constant(&Value::Text(field.to_string()), SqlType::Text)?;
+        self.resolve_function("expandarray_field", vec![record, field])
+    }
+
+    fn field_access(
+        &mut self,
+        root: &ast::Expr,
+        chain: &[ast::AccessExpr],
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        if let [ast::AccessExpr::Dot(ast::Expr::Identifier(field))] = chain {
+            return self.record_field(root, &fold(field), place);
+        }
         let mut bound = self.expression(root, place)?;
         for access in chain {
             let ast::AccessExpr::Subscript(subscript) = access else {
                 return Err(unsupported("a field of a composite value"));
             };
+            if let (
+                ast::Subscript::Index { index },
+                SqlType::Int2Vector | SqlType::Name | SqlType::Catalog(_),
+            ) = (subscript, &bound.ty)
+            {
+                // The vectors of the catalogs count from 0.
+                let index = self.expression(index, place)?;
+                bound = self.resolve_function("array_subscript", vec![bound, index])?;
+                continue;
+            }
             let item = match item_type(&bound.ty) {
                 Some(item) => item,
                 None => {
@@ -635,9 +889,16 @@ impl Binder<'_> {
                     let index = self.convert(index, &SqlType::Int4, CastContext::Implicit)?;
                     let definition = ("subscript", functions::SUBSCRIPT, true, Volatility::Immutable);
                     let arguments = vec![(bound.expr, bound.ty), (index.expr, index.ty)];
-                    Bound::new(functions::call(definition, arguments, item.clone(), &self.settings), item)
+                    Bound::new(
+                        functions::call(definition, arguments, item.clone(), &self.settings),
+                        item,
+                    )
                 }
-                ast::Subscript::Slice { lower_bound, upper_bound, stride: None } => {
+                ast::Subscript::Slice {
+                    lower_bound,
+                    upper_bound,
+                    stride: None,
+                } => {
                     let mut arguments = vec![(bound.expr, bound.ty.clone())];
                     for limit in [lower_bound, upper_bound] {
                         let limit = match limit {
@@ -648,7 +909,10 @@ impl Binder<'_> {
                         arguments.push((limit.expr, limit.ty));
                     }
                     let definition = ("slice", functions::SLICE, false, Volatility::Immutable);
-                    Bound::new(functions::call(definition, arguments, bound.ty.clone(), &self.settings), bound.ty)
+                    Bound::new(
+                        functions::call(definition, arguments, bound.ty.clone(), &self.settings),
+                        bound.ty,
+                    )
                 }
                 ast::Subscript::Slice { .. } => return Err(unsupported("a slice with a stride")),
             };
@@ -658,7 +922,11 @@ impl Binder<'_> {
 }
 
 fn is_null(operand: Expr, negated: bool) -> Expr {
-    if negated { Expr::IsNotNull(Box::new(operand)) } else { Expr::IsNull(Box::new(operand)) }
+    if negated {
+        Expr::IsNotNull(Box::new(operand))
+    } else {
+        Expr::IsNull(Box::new(operand))
+    }
 }
 
 fn json_like(ty: &SqlType) -> bool {
@@ -667,7 +935,9 @@ fn json_like(ty: &SqlType) -> bool {
 
 fn literal_contains(pattern: &Expr, escape: Option<char>) -> bool {
     match (pattern, escape) {
-        (Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _), Some(escape)) => text.contains(escape),
+        (Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _), Some(escape)) => {
+            text.contains(escape)
+        }
         (_, None) => false,
         _ => true,
     }
@@ -677,7 +947,10 @@ fn escape_character(text: &str) -> Result<Option<char>> {
     let mut characters = text.chars();
     match (characters.next(), characters.next()) {
         (first, None) => Ok(first),
-        _ => Err(Error::DataException { state: "22025", message: "invalid escape string".to_string() }),
+        _ => Err(Error::DataException {
+            state: "22025",
+            message: "invalid escape string".to_string(),
+        }),
     }
 }
 
@@ -713,7 +986,9 @@ pub(super) fn row_items(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
         ast::Expr::Nested(inner) => row_items(inner),
         ast::Expr::Function(function) => {
             let parts = name_parts(&function.name).ok()?;
-            let ast::FunctionArguments::List(list) = &function.args else { return None };
+            let ast::FunctionArguments::List(list) = &function.args else {
+                return None;
+            };
             if parts != ["row"] {
                 return None;
             }
@@ -748,7 +1023,11 @@ fn number_literal(text: &str) -> Result<Bound> {
         None => text.parse::<i64>().ok(),
     };
     if let Some(number) = whole {
-        let ty = if i32::try_from(number).is_ok() { SqlType::Int4 } else { SqlType::Int8 };
+        let ty = if i32::try_from(number).is_ok() {
+            SqlType::Int4
+        } else {
+            SqlType::Int8
+        };
         return Bound::constant(&Value::Int(number), ty);
     }
     let number = Numeric::parse(&text)?;
@@ -756,7 +1035,12 @@ fn number_literal(text: &str) -> Result<Bound> {
         return Err(Error::internal("a numeric literal that is no number"));
     };
     let digits = unscaled.to_string().trim_start_matches('-').len();
-    let precision = u8::try_from(digits).unwrap_or(u8::MAX).max(scale + u8::from(digits <= usize::from(scale)));
-    let size = (precision <= 38 && scale <= 38).then(|| NumericSize { precision: precision.max(1), scale });
+    let precision = u8::try_from(digits)
+        .unwrap_or(u8::MAX)
+        .max(scale + u8::from(digits <= usize::from(scale)));
+    let size = (precision <= 38 && scale <= 38).then(|| NumericSize {
+        precision: precision.max(1),
+        scale,
+    });
     Bound::constant(&Value::Numeric(number), SqlType::Numeric(size))
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use datafusion::common::{Column, JoinType, TableReference};
-use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{Column, JoinType, TableReference};
 use datafusion::logical_expr::expr::Unnest;
-use datafusion::logical_expr::{Case, Expr, LogicalPlan, LogicalPlanBuilder, Operator, TableSource, TableType};
+use datafusion::logical_expr::{
+    Case, Expr, LogicalPlan, LogicalPlanBuilder, Operator, TableSource, TableType,
+};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fault, fold, name_parts, unsupported};
@@ -21,6 +21,7 @@ use crate::error::StatementFault;
 use crate::exec::catalog_table;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
+use crate::exec::pg_catalog;
 use crate::exec::table_provider::table_source;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -33,19 +34,31 @@ struct Item {
 
 impl Binder<'_> {
     /// Binds the FROM list; without one, a plan of one row without columns.
-    pub(super) fn from(&mut self, from: &[ast::TableWithJoins], outer: Option<&Outer<'_>>) -> Result<(LogicalPlan, Scope)> {
+    pub(super) fn from(
+        &mut self,
+        from: &[ast::TableWithJoins],
+        outer: Option<&Outer<'_>>,
+    ) -> Result<(LogicalPlan, Scope)> {
         let mut joined: Option<Item> = None;
         for table in from {
             joined = Some(self.table_with_joins(joined, table, outer)?);
         }
         match joined {
             Some(item) => Ok((item.plan, item.scope)),
-            None => Ok((LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?, Scope::default())),
+            None => Ok((
+                LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?,
+                Scope::default(),
+            )),
         }
     }
 
     /// `left, table JOIN …`: the joins bind tighter than the comma, but see what stands before it when lateral.
-    fn table_with_joins(&mut self, left: Option<Item>, table: &ast::TableWithJoins, outer: Option<&Outer<'_>>) -> Result<Item> {
+    fn table_with_joins(
+        &mut self,
+        left: Option<Item>,
+        table: &ast::TableWithJoins,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Item> {
         if table.joins.is_empty() {
             return self.cross(left, &table.relation, outer);
         }
@@ -60,8 +73,15 @@ impl Binder<'_> {
     }
 
     /// The cross join of `left` and a FROM item that may be lateral.
-    fn cross(&mut self, left: Option<Item>, factor: &ast::TableFactor, outer: Option<&Outer<'_>>) -> Result<Item> {
-        let Some(left) = left else { return self.factor(factor, outer) };
+    fn cross(
+        &mut self,
+        left: Option<Item>,
+        factor: &ast::TableFactor,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Item> {
+        let Some(left) = left else {
+            return self.factor(factor, outer);
+        };
         if let Some(item) = self.lateral(&left, factor, false, outer)? {
             return Ok(item);
         }
@@ -78,7 +98,12 @@ impl Binder<'_> {
         outer: Option<&Outer<'_>>,
     ) -> Result<Option<Item>> {
         match factor {
-            ast::TableFactor::Derived { lateral: true, subquery, alias, .. } => {
+            ast::TableFactor::Derived {
+                lateral: true,
+                subquery,
+                alias,
+                ..
+            } => {
                 let around = Outer::new(&left.scope, outer);
                 let bound = self.query(subquery, Some(&around))?;
                 let captured = around.captured.into_inner();
@@ -86,9 +111,20 @@ impl Binder<'_> {
                 if captured.is_empty() && !keep_left {
                     return Ok(None);
                 }
-                let bindings = captured.into_iter().map(|column| (column.clone(), Expr::Column(column))).collect();
-                let kind = SubPlanKind::Rows { keep_left, schema: right.plan.schema().clone() };
-                let sub_plan = SubPlan { plan: Arc::new(right.plan), kind, bindings, name: fields };
+                let bindings = captured
+                    .into_iter()
+                    .map(|column| (column.clone(), Expr::Column(column)))
+                    .collect();
+                let kind = SubPlanKind::Rows {
+                    keep_left,
+                    schema: right.plan.schema().clone(),
+                };
+                let sub_plan = SubPlan {
+                    plan: Arc::new(right.plan),
+                    kind,
+                    bindings,
+                    name: fields,
+                };
                 let plan = DependentJoin::plan(left.plan.clone(), vec![sub_plan])?;
                 let mut scope = left.scope.clone();
                 scope.visible.extend(right.scope.visible);
@@ -96,10 +132,21 @@ impl Binder<'_> {
                 Ok(Some(Item { plan, scope }))
             }
             _ => {
-                let Some(call) = table_function(factor) else { return Ok(None) };
-                let place = Place { scope: &left.scope, outer, clause: Clause::From, windows: &[] };
+                let Some(call) = table_function(factor) else {
+                    return Ok(None);
+                };
+                let place = Place {
+                    scope: &left.scope,
+                    outer,
+                    clause: Clause::From,
+                    windows: &[],
+                };
                 let sets = self.set_arguments(&call, place)?;
-                if !sets.iter().any(|set| set.expr.exists(|expr| Ok(matches!(expr, Expr::Column(_)))).unwrap_or(false)) {
+                if !sets.iter().any(|set| {
+                    set.expr
+                        .exists(|expr| Ok(matches!(expr, Expr::Column(_))))
+                        .unwrap_or(false)
+                }) {
                     return Ok(None);
                 }
                 let (item, names) = self.function_item(&call, sets, left.plan.clone(), left.scope.clone())?;
@@ -111,15 +158,22 @@ impl Binder<'_> {
 
     fn factor(&mut self, factor: &ast::TableFactor, outer: Option<&Outer<'_>>) -> Result<Item> {
         match factor {
-            ast::TableFactor::Table { name, alias, args: None, with_ordinality: false, .. } => {
-                self.table(name, alias.as_ref(), outer)
-            }
+            ast::TableFactor::Table {
+                name,
+                alias,
+                args: None,
+                with_ordinality: false,
+                ..
+            } => self.table(name, alias.as_ref(), outer),
             ast::TableFactor::Derived { subquery, alias, .. } => {
                 // Not lateral: the items before it are not visible, the queries around are.
                 let bound = self.query(subquery, outer)?;
                 Ok(self.derived(bound, alias.as_ref())?.0)
             }
-            ast::TableFactor::NestedJoin { table_with_joins, alias } => {
+            ast::TableFactor::NestedJoin {
+                table_with_joins,
+                alias,
+            } => {
                 let item = self.table_with_joins(None, table_with_joins, outer)?;
                 match alias {
                     None => Ok(item),
@@ -129,7 +183,12 @@ impl Binder<'_> {
             other => match table_function(other) {
                 Some(call) => {
                     let nothing = Scope::default();
-                    let place = Place { scope: &nothing, outer, clause: Clause::From, windows: &[] };
+                    let place = Place {
+                        scope: &nothing,
+                        outer,
+                        clause: Clause::From,
+                        windows: &[],
+                    };
                     let sets = self.set_arguments(&call, place)?;
                     let one_row = LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?;
                     Ok(self.function_item(&call, sets, one_row, Scope::default())?.0)
@@ -141,7 +200,12 @@ impl Binder<'_> {
 
     // ---- relations ----------------------------------------------------------------------------------------------
 
-    fn table(&mut self, name: &ast::ObjectName, alias: Option<&ast::TableAlias>, outer: Option<&Outer<'_>>) -> Result<Item> {
+    fn table(
+        &mut self,
+        name: &ast::ObjectName,
+        alias: Option<&ast::TableAlias>,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Item> {
         let parts = name_parts(name)?;
         let (schema, table) = match parts.as_slice() {
             [table] => (None, table.as_str()),
@@ -149,7 +213,11 @@ impl Binder<'_> {
             _ => return Err(unsupported(format!("the relation name {name}"))),
         };
         if schema.is_none()
-            && let Some(common) = self.common_tables.iter().rev().find(|common| common.name == table)
+            && let Some(common) = self
+                .common_tables
+                .iter()
+                .rev()
+                .find(|common| common.name == table)
         {
             let bound = common.source.clone();
             return self.named(bound, table, alias);
@@ -163,12 +231,15 @@ impl Binder<'_> {
             return Ok(item);
         }
         let catalog = self.ctx.catalog.clone();
-        let relation = catalog.relation(schema, table, &self.search_path).map_err(|error| match (error, schema) {
-            (Error::UndefinedTable { nearest, .. }, Some(schema)) => {
-                Error::UndefinedTable { name: format!("{schema}.{table}"), nearest }
-            }
-            (error, _) => error,
-        })?;
+        let relation = catalog
+            .relation(schema, table, &self.search_path)
+            .map_err(|error| match (error, schema) {
+                (Error::UndefinedTable { nearest, .. }, Some(schema)) => Error::UndefinedTable {
+                    name: format!("{schema}.{table}"),
+                    nearest,
+                },
+                (error, _) => error,
+            })?;
         match relation {
             Relation::Table(table) => self.stored_table(table, alias),
             Relation::View(view) => self.view(view, alias, outer),
@@ -176,17 +247,39 @@ impl Binder<'_> {
     }
 
     /// Rows in memory that the statement itself brings: what a write returns, `excluded` …
-    fn transient_rows(&mut self, name: &str, rows: RecordBatch, alias: Option<&ast::TableAlias>) -> Result<Item> {
+    fn transient_rows(
+        &mut self,
+        name: &str,
+        rows: RecordBatch,
+        alias: Option<&ast::TableAlias>,
+    ) -> Result<Item> {
         let fields = rows.schema().fields().clone();
-        let columns = fields.iter().map(|field| (field.name().clone(), SqlType::from_field(field), None)).collect();
+        let columns = fields
+            .iter()
+            .map(|field| (field.name().clone(), SqlType::from_field(field), None))
+            .collect();
         let table = MemTable::try_new(rows.schema(), vec![vec![rows]]).map_err(from_datafusion)?;
-        self.scan(provider_as_source(Arc::new(table)), None, name, columns, Vec::new(), alias)
+        self.scan(
+            provider_as_source(Arc::new(table)),
+            None,
+            name,
+            columns,
+            Vec::new(),
+            alias,
+        )
     }
 
     /// A relation of pg_catalog, information_schema or keyspan; unqualified names look into pg_catalog first.
-    fn catalog_relation(&mut self, schema: Option<&str>, name: &str, alias: Option<&ast::TableAlias>) -> Result<Option<Item>> {
+    fn catalog_relation(
+        &mut self,
+        schema: Option<&str>,
+        name: &str,
+        alias: Option<&ast::TableAlias>,
+    ) -> Result<Option<Item>> {
         let schema_name = schema.unwrap_or("pg_catalog");
-        let Some(source) = catalog_table::source(schema_name, name) else { return Ok(None) };
+        let Some(source) = catalog_table::source(schema_name, name) else {
+            return Ok(None);
+        };
         let types: Vec<(String, SqlType)> = source
             .schema()
             .fields()
@@ -195,7 +288,8 @@ impl Binder<'_> {
             .collect();
         let columns = types.into_iter().map(|(name, ty)| (name, ty, None)).collect();
         let schema = alias.is_none().then(|| schema_name.to_string());
-        self.scan(source, schema, name, columns, Vec::new(), alias).map(Some)
+        self.scan(source, schema, name, columns, Vec::new(), alias)
+            .map(Some)
     }
 
     fn stored_table(&mut self, table: &Arc<TableDef>, alias: Option<&ast::TableAlias>) -> Result<Item> {
@@ -208,7 +302,11 @@ impl Binder<'_> {
                 (column.name.clone(), column.ty.clone(), Some((oid, attribute)))
             })
             .collect();
-        let key = if table.has_hidden_key() { Vec::new() } else { table.key_columns() };
+        let key = if table.has_hidden_key() {
+            Vec::new()
+        } else {
+            table.key_columns()
+        };
         let schema = alias.is_none().then(|| table.schema.clone());
         self.scan(table_source(table), schema, &table.name, columns, key, alias)
     }
@@ -234,25 +332,54 @@ impl Binder<'_> {
             .into_iter()
             .map(|(name, ty, origin)| {
                 let expr = Expr::Column(Column::new(Some(reference.clone()), &name));
-                ScopeColumn { name, bound: Bound { expr, ty, origin } }
+                ScopeColumn {
+                    name,
+                    bound: Bound { expr, ty, origin },
+                }
             })
             .collect();
-        let (hidden, columns): (Vec<ScopeColumn>, Vec<ScopeColumn>) =
-            columns.into_iter().partition(|column| catalog && column.name == catalog_table::TABLE_OID);
+        let (hidden, columns): (Vec<ScopeColumn>, Vec<ScopeColumn>) = columns
+            .into_iter()
+            .partition(|column| catalog && column.name == catalog_table::TABLE_OID);
         let columns = renamed(columns, alias, &visible_name)?;
-        let relation = ScopeRelation { name: visible_name, schema, columns: columns.clone(), hidden, key };
-        Ok(Item { plan, scope: Scope { visible: columns, relations: vec![relation] } })
+        let relation = ScopeRelation {
+            name: visible_name,
+            schema,
+            columns: columns.clone(),
+            hidden,
+            key,
+        };
+        Ok(Item {
+            plan,
+            scope: Scope {
+                visible: columns,
+                relations: vec![relation],
+            },
+        })
     }
 
     /// A view is its query, planned where the view was made.
-    fn view(&mut self, view: &Arc<ViewDef>, alias: Option<&ast::TableAlias>, _outer: Option<&Outer<'_>>) -> Result<Item> {
+    fn view(
+        &mut self,
+        view: &Arc<ViewDef>,
+        alias: Option<&ast::TableAlias>,
+        _outer: Option<&Outer<'_>>,
+    ) -> Result<Item> {
         let mut statements = crate::sql::parse(&view.query)?;
         let statement = match (statements.pop(), statements.is_empty()) {
             (Some(statement), true) => statement,
-            _ => return Err(Error::Corrupt { what: format!("view \"{}\"", view.name), reason: "its text is not one query".to_string() }),
+            _ => {
+                return Err(Error::Corrupt {
+                    what: format!("view \"{}\"", view.name),
+                    reason: "its text is not one query".to_string(),
+                });
+            }
         };
         let ast::Statement::Query(query) = statement.ast else {
-            return Err(Error::Corrupt { what: format!("view \"{}\"", view.name), reason: "its text is no query".to_string() });
+            return Err(Error::Corrupt {
+                what: format!("view \"{}\"", view.name),
+                reason: "its text is no query".to_string(),
+            });
         };
         let search_path = std::mem::replace(&mut self.search_path, view.search_path.clone());
         let common_tables = std::mem::take(&mut self.common_tables);
@@ -275,7 +402,11 @@ impl Binder<'_> {
     /// A bound query as a relation called `name`, or as its alias says.
     fn named(&mut self, bound: BoundQuery, name: &str, alias: Option<&ast::TableAlias>) -> Result<Item> {
         let visible_name = alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name));
-        let reference = TableReference::bare(self.unique_name(if visible_name.is_empty() { "subquery" } else { &visible_name }));
+        let reference = TableReference::bare(self.unique_name(if visible_name.is_empty() {
+            "subquery"
+        } else {
+            &visible_name
+        }));
         let plan = LogicalPlanBuilder::new(bound.plan)
             .alias(reference.clone())
             .and_then(LogicalPlanBuilder::build)
@@ -289,12 +420,31 @@ impl Binder<'_> {
                     SqlType::Unknown | SqlType::Void => SqlType::Text,
                     ty => ty,
                 };
-                ScopeColumn { name: column.name, bound: Bound { expr, ty, origin: column.origin } }
+                ScopeColumn {
+                    name: column.name,
+                    bound: Bound {
+                        expr,
+                        ty,
+                        origin: column.origin,
+                    },
+                }
             })
             .collect();
         let columns = renamed(columns, alias, &visible_name)?;
-        let relation = ScopeRelation { name: visible_name, schema: None, columns: columns.clone(), hidden: Vec::new(), key: Vec::new() };
-        Ok(Item { plan, scope: Scope { visible: columns, relations: vec![relation] } })
+        let relation = ScopeRelation {
+            name: visible_name,
+            schema: None,
+            columns: columns.clone(),
+            hidden: Vec::new(),
+            key: Vec::new(),
+        };
+        Ok(Item {
+            plan,
+            scope: Scope {
+                visible: columns,
+                relations: vec![relation],
+            },
+        })
     }
 
     /// A subquery in FROM; also the internal name of its relation.
@@ -311,8 +461,20 @@ impl Binder<'_> {
     fn aliased_join(&mut self, item: Item, alias: &ast::TableAlias) -> Result<Item> {
         let name = fold(&alias.name);
         let columns = renamed(item.scope.visible, Some(alias), &name)?;
-        let relation = ScopeRelation { name, schema: None, columns: columns.clone(), hidden: Vec::new(), key: Vec::new() };
-        Ok(Item { plan: item.plan, scope: Scope { visible: columns, relations: vec![relation] } })
+        let relation = ScopeRelation {
+            name,
+            schema: None,
+            columns: columns.clone(),
+            hidden: Vec::new(),
+            key: Vec::new(),
+        };
+        Ok(Item {
+            plan: item.plan,
+            scope: Scope {
+                visible: columns,
+                relations: vec![relation],
+            },
+        })
     }
 
     // ---- joins --------------------------------------------------------------------------------------------------
@@ -353,7 +515,10 @@ impl Binder<'_> {
                 self.join_using(left, right, kind, &names)
             }
             ast::JoinConstraint::None if kind == JoinType::Inner => cross_join(left, right),
-            ast::JoinConstraint::None => Err(Error::Syntax { message: "a join needs ON or USING".to_string(), position: 0 }),
+            ast::JoinConstraint::None => Err(Error::Syntax {
+                message: "a join needs ON or USING".to_string(),
+                position: 0,
+            }),
         }
     }
 
@@ -365,10 +530,20 @@ impl Binder<'_> {
         constraint: &ast::JoinConstraint,
         outer: Option<&Outer<'_>>,
     ) -> Result<Item> {
-        let ast::JoinConstraint::On(condition) = constraint else { return Ok(item) };
-        let place = Place { scope: &item.scope, outer, clause: Clause::JoinOn, windows: &[] };
+        let ast::JoinConstraint::On(condition) = constraint else {
+            return Ok(item);
+        };
+        let place = Place {
+            scope: &item.scope,
+            outer,
+            clause: Clause::JoinOn,
+            windows: &[],
+        };
         let condition = self.condition(condition, place)?;
-        let always = matches!(&condition, Expr::Literal(datafusion::common::ScalarValue::Boolean(Some(true)), _));
+        let always = matches!(
+            &condition,
+            Expr::Literal(datafusion::common::ScalarValue::Boolean(Some(true)), _)
+        );
         if always {
             return Ok(item);
         }
@@ -376,7 +551,10 @@ impl Binder<'_> {
             return Err(unsupported("LEFT JOIN LATERAL with a condition other than TRUE"));
         }
         let plan = self.filter(item.plan, condition)?;
-        Ok(Item { plan, scope: item.scope })
+        Ok(Item {
+            plan,
+            scope: item.scope,
+        })
     }
 
     fn join_on(
@@ -390,7 +568,12 @@ impl Binder<'_> {
         let mut scope = left.scope;
         scope.visible.extend(right.scope.visible);
         scope.add_relations(right.scope.relations)?;
-        let place = Place { scope: &scope, outer, clause: Clause::JoinOn, windows: &[] };
+        let place = Place {
+            scope: &scope,
+            outer,
+            clause: Clause::JoinOn,
+            windows: &[],
+        };
         let condition = self.condition(condition, place)?;
         if has_subquery(&condition) {
             if kind != JoinType::Inner {
@@ -433,15 +616,26 @@ impl Binder<'_> {
                 Some(before) => binary(before, Operator::And, equal),
                 None => equal,
             });
-            merged.push(ScopeColumn { name: name.clone(), bound: self.merged(kind, a, b)? });
+            merged.push(ScopeColumn {
+                name: name.clone(),
+                bound: self.merged(kind, a, b)?,
+            });
         }
         let rest = |scope: &Scope| -> Vec<ScopeColumn> {
-            scope.visible.iter().filter(|column| !names.contains(&column.name)).cloned().collect()
+            scope
+                .visible
+                .iter()
+                .filter(|column| !names.contains(&column.name))
+                .cloned()
+                .collect()
         };
         let mut visible = merged;
         visible.extend(rest(&left.scope));
         visible.extend(rest(&right.scope));
-        let mut scope = Scope { visible, relations: left.scope.relations };
+        let mut scope = Scope {
+            visible,
+            relations: left.scope.relations,
+        };
         scope.add_relations(right.scope.relations)?;
         let condition = match condition {
             Some(condition) => condition,
@@ -463,7 +657,10 @@ impl Binder<'_> {
                 let right = self.convert(right, &ty, CastContext::Implicit)?;
                 let present = Expr::IsNotNull(Box::new(left.expr.clone()));
                 let branches = vec![(Box::new(present), Box::new(left.expr))];
-                Ok(Bound::new(Expr::Case(Case::new(None, branches, Some(Box::new(right.expr)))), ty))
+                Ok(Bound::new(
+                    Expr::Case(Case::new(None, branches, Some(Box::new(right.expr)))),
+                    ty,
+                ))
             }
             _ => Ok(left),
         }
@@ -477,13 +674,33 @@ impl Binder<'_> {
         for array in &call.arrays {
             let bound = self.expression(array, place)?;
             let bound = match bound.ty {
-                SqlType::Unknown => self.convert(bound, &SqlType::Array(Box::new(SqlType::Text)), CastContext::Implicit)?,
+                SqlType::Unknown => self.convert(
+                    bound,
+                    &SqlType::Array(Box::new(SqlType::Text)),
+                    CastContext::Implicit,
+                )?,
                 _ => bound,
             };
             if super::coercion::item_type(&bound.ty).is_none() {
                 return Err(super::function_call::no_function("unnest", &[bound.ty], false));
             }
             sets.push(bound);
+        }
+        if let Some(name) = &call.name
+            && let Some(last) = name_parts(name)?.pop()
+            && let Some(set) = pg_catalog::set_function(&last)
+        {
+            let arguments = ast::FunctionArguments::List(ast::FunctionArgumentList {
+                duplicate_treatment: None,
+                args: call.args.to_vec(),
+                clauses: Vec::new(),
+            });
+            let arguments = self.arguments(&last, &arguments, place)?;
+            return set
+                .columns
+                .iter()
+                .map(|(_, column)| self.resolve_function(column, arguments.clone()))
+                .collect();
         }
         if let Some(name) = &call.name {
             let function = ast::Function {
@@ -512,7 +729,12 @@ impl Binder<'_> {
                         false,
                         datafusion::logical_expr::Volatility::Immutable,
                     );
-                    let array = crate::exec::functions::call(definition, vec![(expr, bound.ty)], ty.clone(), &self.settings);
+                    let array = crate::exec::functions::call(
+                        definition,
+                        vec![(expr, bound.ty)],
+                        ty.clone(),
+                        &self.settings,
+                    );
                     Bound::new(array, ty)
                 }
             });
@@ -533,7 +755,9 @@ impl Binder<'_> {
             .as_ref()
             .and_then(|name| name_parts(name).ok()?.pop())
             .unwrap_or_else(|| "unnest".to_string());
-        let visible_name = call.alias.map_or_else(|| default.clone(), |alias| fold(&alias.name));
+        let visible_name = call
+            .alias
+            .map_or_else(|| default.clone(), |alias| fold(&alias.name));
         let one_column = sets.len() == 1;
         let (mut columns, mut arrays, mut names) = (Vec::new(), Vec::new(), Vec::new());
         for set in sets {
@@ -541,26 +765,53 @@ impl Binder<'_> {
             let name = self.unique_name("?set");
             arrays.push((set.expr, name.clone()));
             // A function's only column is called as its alias is.
-            let column_name = if one_column { visible_name.clone() } else { default.clone() };
+            let column_name = match pg_catalog::set_function(&default) {
+                Some(set) => set
+                    .columns
+                    .get(columns.len())
+                    .map_or_else(|| default.clone(), |(name, _)| name.to_string()),
+                None if one_column => visible_name.clone(),
+                None => default.clone(),
+            };
             let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), ty);
-            columns.push(ScopeColumn { name: column_name, bound });
+            columns.push(ScopeColumn {
+                name: column_name,
+                bound,
+            });
             names.push(name);
         }
         if call.ordinality {
             let name = self.unique_name("?ordinality");
-            let first = arrays.first().map(|(expr, _)| expr.clone()).ok_or_else(|| unsupported("WITH ORDINALITY of nothing"))?;
+            let first = arrays
+                .first()
+                .map(|(expr, _)| expr.clone())
+                .ok_or_else(|| unsupported("WITH ORDINALITY of nothing"))?;
             let ty = SqlType::Array(Box::new(SqlType::Int8));
             let array_type = SqlType::Array(Box::new(columns[0].bound.ty.clone()));
-            let definition =
-                ("ordinality", crate::exec::functions::ORDINALITY, true, datafusion::logical_expr::Volatility::Immutable);
-            let numbers = crate::exec::functions::call(definition, vec![(first, array_type)], ty, &self.settings);
+            let definition = (
+                "ordinality",
+                crate::exec::functions::ORDINALITY,
+                true,
+                datafusion::logical_expr::Volatility::Immutable,
+            );
+            let numbers =
+                crate::exec::functions::call(definition, vec![(first, array_type)], ty, &self.settings);
             arrays.push((numbers, name.clone()));
             let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8);
-            columns.push(ScopeColumn { name: "ordinality".to_string(), bound });
+            columns.push(ScopeColumn {
+                name: "ordinality".to_string(),
+                bound,
+            });
         }
         let plan = unnest_columns(plan, arrays)?;
         let columns = renamed(columns, call.alias, &visible_name)?;
-        let relation = ScopeRelation { name: visible_name, schema: None, columns: columns.clone(), hidden: Vec::new(), key: Vec::new() };
+        let relation = ScopeRelation {
+            name: visible_name,
+            schema: None,
+            columns: columns.clone(),
+            hidden: Vec::new(),
+            key: Vec::new(),
+        };
         let mut scope = scope;
         scope.visible.extend(columns);
         scope.add_relations(vec![relation])?;
@@ -580,21 +831,38 @@ struct TableFunction<'a> {
 
 fn table_function(factor: &ast::TableFactor) -> Option<TableFunction<'_>> {
     match factor {
-        ast::TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. } => Some(TableFunction {
+        ast::TableFactor::Table {
+            name,
+            alias,
+            args: Some(args),
+            with_ordinality,
+            ..
+        } => Some(TableFunction {
             name: Some(name.clone()),
             args: &args.args,
             arrays: Vec::new(),
             ordinality: *with_ordinality,
             alias: alias.as_ref(),
         }),
-        ast::TableFactor::Function { name, args, alias, with_ordinality, .. } => Some(TableFunction {
+        ast::TableFactor::Function {
+            name,
+            args,
+            alias,
+            with_ordinality,
+            ..
+        } => Some(TableFunction {
             name: Some(name.clone()),
             args,
             arrays: Vec::new(),
             ordinality: *with_ordinality,
             alias: alias.as_ref(),
         }),
-        ast::TableFactor::UNNEST { alias, array_exprs, with_ordinality, .. } => Some(TableFunction {
+        ast::TableFactor::UNNEST {
+            alias,
+            array_exprs,
+            with_ordinality,
+            ..
+        } => Some(TableFunction {
             name: None,
             args: &[],
             arrays: array_exprs.iter().collect(),
@@ -617,7 +885,11 @@ fn cross_join(left: Item, right: Item) -> Result<Item> {
 }
 
 /// `AS name(a, b)` renames the first columns. Errors: 42P10 when it names more than there are.
-fn renamed(mut columns: Vec<ScopeColumn>, alias: Option<&ast::TableAlias>, relation: &str) -> Result<Vec<ScopeColumn>> {
+fn renamed(
+    mut columns: Vec<ScopeColumn>,
+    alias: Option<&ast::TableAlias>,
+    relation: &str,
+) -> Result<Vec<ScopeColumn>> {
     let Some(alias) = alias else { return Ok(columns) };
     if alias.columns.len() > columns.len() {
         return Err(fault(

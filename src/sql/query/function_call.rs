@@ -6,7 +6,9 @@ use datafusion::logical_expr::{Case, Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts, unsupported};
-use super::coercion::{self, CastContext, Category, base, category, common_type, is_preferred, item_type, type_name};
+use super::coercion::{
+    self, CastContext, Category, base, category, common_type, is_preferred, item_type, type_name,
+};
 use super::operator::binary;
 use super::scope::nearest;
 use crate::error::StatementFault;
@@ -81,7 +83,10 @@ impl Binder<'_> {
         let mut parts = name_parts(&function.name)?;
         let name = parts.pop().unwrap_or_default();
         if let [schema] = parts.as_slice()
-            && !matches!(schema.as_str(), "pg_catalog" | "public" | "keyspan" | "information_schema")
+            && !matches!(
+                schema.as_str(),
+                "pg_catalog" | "public" | "keyspan" | "information_schema"
+            )
         {
             return Err(Error::UndefinedSchema { name: schema.clone() });
         }
@@ -98,12 +103,24 @@ impl Binder<'_> {
             return self.aggregate_function(&name, function, place);
         }
         if super::window::is_window_only(&name) {
-            return Err(fault(StatementFault::Windowing, format!("window function {name} requires an OVER clause")));
+            return Err(fault(
+                StatementFault::Windowing,
+                format!("window function {name} requires an OVER clause"),
+            ));
         }
         if function.filter.is_some() || !function.within_group.is_empty() {
-            return Err(Error::WrongObjectType { name, expected: "aggregate function", hint: None });
+            return Err(Error::WrongObjectType {
+                name,
+                expected: "aggregate function",
+                hint: None,
+            });
         }
         let arguments = self.arguments(&name, &function.args, place)?;
+        if let Some((record, _)) = pg_catalog::set_function(&name).and_then(|set| set.record) {
+            let rows = self.resolve_function(record, arguments)?;
+            let item = item_type(&rows.ty).unwrap_or(SqlType::Text);
+            return Ok(Bound::new(Expr::Unnest(Unnest::new(rows.expr)), item));
+        }
         self.named_call(&name, arguments, place)
     }
 
@@ -119,7 +136,9 @@ impl Binder<'_> {
             "nullif" => self.nullif(arguments),
             "greatest" | "least" => self.extreme(name, arguments),
             "row" => Err(unsupported("a row value outside a comparison")),
-            "pg_typeof" if arguments.len() == 1 => Bound::constant(&Value::Text(type_name(&arguments[0].ty)), SqlType::Text),
+            "pg_typeof" if matches!(arguments.as_slice(), [argument] if argument.ty == SqlType::Unknown) => {
+                Bound::constant(&Value::Text("unknown".to_string()), SqlType::Text)
+            }
             _ => {
                 if let [argument] = arguments.as_slice()
                     && functions::functions_named(name).next().is_none()
@@ -131,7 +150,9 @@ impl Binder<'_> {
                     return self.convert(argument, &ty, CastContext::Explicit);
                 }
                 let bound = self.resolve_function(name, arguments)?;
-                if matches!(bound.expr, Expr::Unnest(_)) && !matches!(place.clause, Clause::Select | Clause::From) {
+                if matches!(bound.expr, Expr::Unnest(_))
+                    && !matches!(place.clause, Clause::Select | Clause::From)
+                {
                     return Err(Error::FeatureNotSupported {
                         feature: format!("a set-returning function in {}", place.clause.name()),
                         hint: Some("Call it in FROM instead.".to_string()),
@@ -143,18 +164,30 @@ impl Binder<'_> {
     }
 
     /// Binds the arguments of a call.
-    pub(super) fn arguments(&mut self, name: &str, arguments: &ast::FunctionArguments, place: Place<'_>) -> Result<Vec<Bound>> {
+    pub(super) fn arguments(
+        &mut self,
+        name: &str,
+        arguments: &ast::FunctionArguments,
+        place: Place<'_>,
+    ) -> Result<Vec<Bound>> {
         let list = match arguments {
             ast::FunctionArguments::None => return Ok(Vec::new()),
             ast::FunctionArguments::List(list) => list,
-            ast::FunctionArguments::Subquery(_) => return Err(unsupported(format!("a subquery as the argument of {name}"))),
+            ast::FunctionArguments::Subquery(_) => {
+                return Err(unsupported(format!("a subquery as the argument of {name}")));
+            }
         };
         let mut bound = Vec::with_capacity(list.args.len());
         for argument in &list.args {
             match argument {
-                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => bound.push(self.expression(expr, place)?),
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => {
+                    bound.push(self.expression(expr, place)?)
+                }
                 ast::FunctionArg::Unnamed(_) => {
-                    return Err(Error::UndefinedFunction { signature: format!("{name}()"), hint: None });
+                    return Err(Error::UndefinedFunction {
+                        signature: format!("{name}()"),
+                        hint: None,
+                    });
                 }
                 _ => return Err(unsupported("a named argument")),
             }
@@ -174,7 +207,10 @@ impl Binder<'_> {
                         .into_iter()
                         .map(|argument| Ok(self.decided(argument)?.expr))
                         .collect::<Result<Vec<_>>>()?;
-                    Ok(Bound::new(Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments)), returns))
+                    Ok(Bound::new(
+                        Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments)),
+                        returns,
+                    ))
                 }
                 None => Err(no_function(name, &types, rows.is_empty())),
             },
@@ -184,22 +220,26 @@ impl Binder<'_> {
     /// Calls a registration: arguments take its types, the result type is fixed.
     pub(super) fn call_function(&mut self, row: &FunctionDef, arguments: Vec<Bound>) -> Result<Bound> {
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
-        let wanted =
-            expanded(row, arguments.len()).ok_or_else(|| Error::internal("a function of another number of arguments"))?;
+        let wanted = expanded(row, arguments.len())
+            .ok_or_else(|| Error::internal("a function of another number of arguments"))?;
         let element = self.element_type(row.name, &wanted, &types)?;
         let mut converted = Vec::with_capacity(arguments.len());
         for (argument, wanted) in arguments.into_iter().zip(&wanted) {
             converted.push(match (sql_type(*wanted), wanted) {
                 // A numeric argument keeps its own scale: results take theirs from it.
                 (Some(SqlType::Numeric(None)), _) => match argument.ty {
-                    SqlType::Unknown | SqlType::Void => self.convert(argument, &SqlType::Numeric(None), CastContext::Implicit)?,
+                    SqlType::Unknown | SqlType::Void => {
+                        self.convert(argument, &SqlType::Numeric(None), CastContext::Implicit)?
+                    }
                     _ => self.as_numeric(argument)?,
                 },
                 (Some(ty), _) => self.convert(argument, &ty, CastContext::Implicit)?,
                 (None, T::AnyElement) => self.convert(argument, &element, CastContext::Implicit)?,
-                (None, T::AnyArray) => {
-                    self.convert(argument, &SqlType::Array(Box::new(element.clone())), CastContext::Implicit)?
-                }
+                (None, T::AnyArray) => self.convert(
+                    argument,
+                    &SqlType::Array(Box::new(element.clone())),
+                    CastContext::Implicit,
+                )?,
                 (None, _) => self.decided(argument)?,
             });
         }
@@ -216,7 +256,10 @@ impl Binder<'_> {
                 compute(&types, &literals)
             }
         };
-        let arguments = converted.into_iter().map(|argument| (argument.expr, argument.ty)).collect();
+        let arguments = converted
+            .into_iter()
+            .map(|argument| (argument.expr, argument.ty))
+            .collect();
         let definition = (row.name, row.body, row.strict, row.volatility);
         let call = functions::call(definition, arguments, returns.clone(), &self.settings);
         if let Body::Rows(_) = row.body {
@@ -242,29 +285,49 @@ impl Binder<'_> {
 
     fn coalesce(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
         let ty = self.common_type_of("COALESCE", &arguments)?;
-        let mut items =
-            arguments.into_iter().map(|bound| self.convert(bound, &ty, CastContext::Implicit)).collect::<Result<Vec<_>>>()?;
+        let mut items = arguments
+            .into_iter()
+            .map(|bound| self.convert(bound, &ty, CastContext::Implicit))
+            .collect::<Result<Vec<_>>>()?;
         let Some(last) = items.pop() else {
-            return Err(Error::Syntax { message: "syntax error at or near \")\"".to_string(), position: 0 });
+            return Err(Error::Syntax {
+                message: "syntax error at or near \")\"".to_string(),
+                position: 0,
+            });
         };
         if items.is_empty() {
             return Ok(last);
         }
         let branches = items
             .into_iter()
-            .map(|item| (Box::new(Expr::IsNotNull(Box::new(item.expr.clone()))), Box::new(item.expr)))
+            .map(|item| {
+                (
+                    Box::new(Expr::IsNotNull(Box::new(item.expr.clone()))),
+                    Box::new(item.expr),
+                )
+            })
             .collect();
-        Ok(Bound::new(Expr::Case(Case::new(None, branches, Some(Box::new(last.expr)))), ty))
+        Ok(Bound::new(
+            Expr::Case(Case::new(None, branches, Some(Box::new(last.expr)))),
+            ty,
+        ))
     }
 
     fn nullif(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
         let Ok([first, second]) = <[Bound; 2]>::try_from(arguments) else {
-            return Err(Error::UndefinedFunction { signature: "nullif()".to_string(), hint: None });
+            return Err(Error::UndefinedFunction {
+                signature: "nullif()".to_string(),
+                hint: None,
+            });
         };
         let first = self.decided_beside(first, &second)?;
         let equal = self.compare(Operator::Eq, first.clone(), second)?;
         let null = coercion::null_of(&first.ty)?;
-        let case = Case::new(None, vec![(Box::new(equal.expr), Box::new(null))], Some(Box::new(first.expr)));
+        let case = Case::new(
+            None,
+            vec![(Box::new(equal.expr), Box::new(null))],
+            Some(Box::new(first.expr)),
+        );
         Ok(Bound::new(Expr::Case(case), first.ty))
     }
 
@@ -282,17 +345,30 @@ impl Binder<'_> {
     /// GREATEST and LEAST: NULLs do not take part.
     fn extreme(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Bound> {
         let ty = self.common_type_of(&name.to_uppercase(), &arguments)?;
-        let items =
-            arguments.into_iter().map(|bound| self.convert(bound, &ty, CastContext::Implicit)).collect::<Result<Vec<_>>>()?;
-        let op = if name == "greatest" { Operator::GtEq } else { Operator::LtEq };
+        let items = arguments
+            .into_iter()
+            .map(|bound| self.convert(bound, &ty, CastContext::Implicit))
+            .collect::<Result<Vec<_>>>()?;
+        let op = if name == "greatest" {
+            Operator::GtEq
+        } else {
+            Operator::LtEq
+        };
         let mut items = items.into_iter();
         let Some(mut best) = items.next() else {
-            return Err(Error::Syntax { message: "syntax error at or near \")\"".to_string(), position: 0 });
+            return Err(Error::Syntax {
+                message: "syntax error at or near \")\"".to_string(),
+                position: 0,
+            });
         };
         for item in items {
             let wins = self.compare(op, best.clone(), item.clone())?.expr;
             let keep = binary(wins, Operator::Or, Expr::IsNull(Box::new(item.expr.clone())));
-            let case = Case::new(None, vec![(Box::new(keep), Box::new(best.expr))], Some(Box::new(item.expr)));
+            let case = Case::new(
+                None,
+                vec![(Box::new(keep), Box::new(best.expr))],
+                Some(Box::new(item.expr)),
+            );
             best = Bound::new(Expr::Case(case), ty.clone());
         }
         Ok(best)
@@ -308,7 +384,11 @@ impl Binder<'_> {
                 self.resolve_function("extract", vec![text, argument])
             }
             E::Ceil { expr: operand, .. } | E::Floor { expr: operand, .. } => {
-                let name = if matches!(expr, E::Ceil { .. }) { "ceil" } else { "floor" };
+                let name = if matches!(expr, E::Ceil { .. }) {
+                    "ceil"
+                } else {
+                    "floor"
+                };
                 let argument = self.expression(operand, place)?;
                 self.resolve_function(name, vec![argument])
             }
@@ -316,7 +396,12 @@ impl Binder<'_> {
                 let (part, whole) = (self.expression(expr, place)?, self.expression(r#in, place)?);
                 self.resolve_function("position", vec![whole, part])
             }
-            E::Substring { expr, substring_from, substring_for, .. } => {
+            E::Substring {
+                expr,
+                substring_from,
+                substring_for,
+                ..
+            } => {
                 let mut arguments = vec![self.expression(expr, place)?];
                 match (substring_from, substring_for) {
                     (Some(from), length) => {
@@ -333,7 +418,12 @@ impl Binder<'_> {
                 }
                 self.resolve_function("substring", arguments)
             }
-            E::Trim { trim_where, trim_what, expr, trim_characters } => {
+            E::Trim {
+                trim_where,
+                trim_what,
+                expr,
+                trim_characters,
+            } => {
                 let name = match trim_where {
                     Some(ast::TrimWhereField::Leading) => "ltrim",
                     Some(ast::TrimWhereField::Trailing) => "rtrim",
@@ -348,15 +438,31 @@ impl Binder<'_> {
                 }
                 self.resolve_function(name, arguments)
             }
-            E::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+            E::Overlay {
+                expr,
+                overlay_what,
+                overlay_from,
+                overlay_for,
+            } => {
                 let mut arguments = Vec::new();
-                for part in [Some(expr), Some(overlay_what), Some(overlay_from), overlay_for.as_ref()].into_iter().flatten() {
+                for part in [
+                    Some(expr),
+                    Some(overlay_what),
+                    Some(overlay_from),
+                    overlay_for.as_ref(),
+                ]
+                .into_iter()
+                .flatten()
+                {
                     arguments.push(self.expression(part, place)?);
                 }
                 self.resolve_function("overlay", arguments)
             }
             E::AtTimeZone { timestamp, time_zone } => {
-                let (timestamp, zone) = (self.expression(timestamp, place)?, self.expression(time_zone, place)?);
+                let (timestamp, zone) = (
+                    self.expression(timestamp, place)?,
+                    self.expression(time_zone, place)?,
+                );
                 self.resolve_function("timezone", vec![zone, timestamp])
             }
             other => Err(unsupported(format!("the expression {other}"))),
@@ -367,9 +473,9 @@ impl Binder<'_> {
     pub(super) fn context_value(&mut self, name: &str) -> Result<Option<Bound>> {
         let text = |text: &str| Bound::constant(&Value::Text(text.to_string()), SqlType::Name).map(Some);
         match name {
-            "now" | "transaction_timestamp" | "current_timestamp" | "statement_timestamp" => {
-                Ok(Some(Bound::new(super::parameter::transaction_time(), SqlType::TimestampTz)))
-            }
+            "now" | "transaction_timestamp" | "current_timestamp" | "statement_timestamp" => Ok(Some(
+                Bound::new(super::parameter::transaction_time(), SqlType::TimestampTz),
+            )),
             "localtimestamp" | "current_date" | "localtime" | "current_time" => {
                 let now = Bound::new(super::parameter::transaction_time(), SqlType::TimestampTz);
                 let ty = match name {
@@ -381,11 +487,17 @@ impl Binder<'_> {
             }
             "current_user" | "session_user" | "user" | "current_role" => text(&self.ctx.user),
             "current_database" | "current_catalog" => text(&self.ctx.database),
-            "current_schema" => match self.search_path.iter().find(|schema| self.ctx.catalog.schemas.contains_key(*schema)) {
+            "current_schema" => match self
+                .search_path
+                .iter()
+                .find(|schema| self.ctx.catalog.schemas.contains_key(*schema))
+            {
                 Some(schema) => text(&schema.clone()),
                 None => Bound::constant(&Value::Null, SqlType::Name).map(Some),
             },
-            "pg_backend_pid" => Bound::constant(&Value::Int(i64::from(self.ctx.process_id)), SqlType::Int4).map(Some),
+            "pg_backend_pid" => {
+                Bound::constant(&Value::Int(i64::from(self.ctx.process_id)), SqlType::Int4).map(Some)
+            }
             _ => Ok(None),
         }
     }
@@ -401,7 +513,11 @@ fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&'static Fun
         .collect();
     let unknown = |ty: &SqlType| matches!(ty, SqlType::Unknown | SqlType::Void);
     let exact = |wanted: &[T]| {
-        wanted.iter().zip(types).filter(|(wanted, ty)| !unknown(ty) && sql_type(**wanted).is_some() && matches_type(**wanted, ty)).count()
+        wanted
+            .iter()
+            .zip(types)
+            .filter(|(wanted, ty)| !unknown(ty) && sql_type(**wanted).is_some() && matches_type(**wanted, ty))
+            .count()
     };
     let candidates = best(candidates, |(_, wanted)| exact(wanted));
     let preferred = |wanted: &[T]| {
@@ -409,7 +525,9 @@ fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&'static Fun
             .iter()
             .zip(types)
             .filter(|(wanted, ty)| {
-                !unknown(ty) && sql_type(**wanted).is_some_and(|wanted| base(&wanted) == base(ty) || is_preferred(&wanted))
+                !unknown(ty)
+                    && sql_type(**wanted)
+                        .is_some_and(|wanted| base(&wanted) == base(ty) || is_preferred(&wanted))
             })
             .count()
     };
@@ -419,34 +537,54 @@ fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&'static Fun
         wanted
             .iter()
             .zip(types)
-            .filter(|(wanted, ty)| unknown(ty) && sql_type(**wanted).is_some_and(|wanted| category(&wanted) == Category::String))
+            .filter(|(wanted, ty)| {
+                unknown(ty) && sql_type(**wanted).is_some_and(|wanted| category(&wanted) == Category::String)
+            })
             .count()
     };
     let candidates = best(candidates, |(_, wanted)| text_like(wanted));
     let known: Vec<&SqlType> = types.iter().filter(|ty| !unknown(ty)).collect();
     let alike = |wanted: &[T]| match known.first() {
         // All known arguments of one type: the untyped ones are assumed to have it too.
-        Some(first) if known.iter().all(|ty| ty == first) => {
-            wanted.iter().zip(types).filter(|(wanted, ty)| unknown(ty) && matches_type(**wanted, first)).count()
-        }
+        Some(first) if known.iter().all(|ty| ty == first) => wanted
+            .iter()
+            .zip(types)
+            .filter(|(wanted, ty)| unknown(ty) && matches_type(**wanted, first))
+            .count(),
         _ => 0,
     };
     let candidates = best(candidates, |(_, wanted)| alike(wanted));
     let candidates = best(candidates, |(_, wanted)| {
-        wanted.iter().zip(types).filter(|(wanted, ty)| unknown(ty) && sql_type(**wanted).is_some_and(|ty| is_preferred(&ty))).count()
+        wanted
+            .iter()
+            .zip(types)
+            .filter(|(wanted, ty)| unknown(ty) && sql_type(**wanted).is_some_and(|ty| is_preferred(&ty)))
+            .count()
     });
     candidates.first().map(|(row, _)| *row)
 }
 
 fn best<C>(candidates: Vec<C>, score: impl Fn(&C) -> usize) -> Vec<C> {
-    let Some(most) = candidates.iter().map(&score).max() else { return candidates };
-    candidates.into_iter().filter(|candidate| score(candidate) == most).collect()
+    let Some(most) = candidates.iter().map(&score).max() else {
+        return candidates;
+    };
+    candidates
+        .into_iter()
+        .filter(|candidate| score(candidate) == most)
+        .collect()
 }
 
 /// 42883 for a function; the HINT tells whether the name or the types are wrong.
 pub(super) fn no_function(name: &str, types: &[SqlType], unknown_name: bool) -> Error {
     let types: Vec<String> = types.iter().map(type_name).collect();
-    let near = if unknown_name { nearest(name, functions::function_names().chain(pg_catalog::function_names())) } else { None };
+    let near = if unknown_name {
+        nearest(
+            name,
+            functions::function_names().chain(pg_catalog::function_names()),
+        )
+    } else {
+        None
+    };
     Error::UndefinedFunction {
         signature: format!("{name}({})", types.join(", ")),
         hint: Some(match near {

@@ -2,6 +2,7 @@
 //! neither grouped nor aggregated.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -28,7 +29,8 @@ pub(super) enum Grouped {
 
 /// Whether an aggregate call stands in the expression (not in a subquery, nor under OVER).
 pub(super) fn has_aggregate(expr: &Expr) -> bool {
-    expr.exists(|expr| Ok(matches!(expr, Expr::AggregateFunction(_)))).unwrap_or(false)
+    expr.exists(|expr| Ok(matches!(expr, Expr::AggregateFunction(_))))
+        .unwrap_or(false)
 }
 
 /// Every window call in the expressions, each once.
@@ -71,16 +73,22 @@ impl Binder<'_> {
         // Subqueries in keys and arguments are computed first.
         let mut inputs = keys.clone();
         inputs.extend(aggregates.iter().cloned());
-        let (plan, mut inputs) = self.lower(plan, inputs, false)?;
+        let (plan, inputs) = self.lower(plan, inputs, false)?;
+        let mut inputs = self.distinctly_named(inputs);
         let aggregates_lowered = inputs.split_off(keys.len());
         let keys_lowered = inputs;
         let group_exprs = match sets.as_slice() {
             [_] => keys_lowered,
             _ => {
                 let lowered = |set: &Vec<Expr>| -> Vec<Expr> {
-                    set.iter().filter_map(|key| keys.iter().position(|other| other == key)).map(|at| keys_lowered[at].clone()).collect()
+                    set.iter()
+                        .filter_map(|key| keys.iter().position(|other| other == key))
+                        .map(|at| keys_lowered[at].clone())
+                        .collect()
                 };
-                vec![Expr::GroupingSet(GroupingSet::GroupingSets(sets.iter().map(lowered).collect()))]
+                vec![Expr::GroupingSet(GroupingSet::GroupingSets(
+                    sets.iter().map(lowered).collect(),
+                ))]
             }
         };
         let grouped = LogicalPlanBuilder::new(plan)
@@ -91,9 +99,36 @@ impl Binder<'_> {
         let field = |index: usize| Expr::Column(Column::from(grouped.schema().qualified_field(index)));
         let key_columns: Vec<Expr> = (0..keys.len()).map(field).collect();
         let aggregate_columns: Vec<Expr> = (fields - aggregates.len()..fields).map(field).collect();
-        let mapping = Mapping { keys: &keys, key_columns, aggregates: &aggregates, aggregate_columns, scope };
-        let mapped = exprs.into_iter().map(|expr| mapping.map(expr)).collect::<Result<Vec<_>>>()?;
+        let mapping = Mapping {
+            keys: &keys,
+            key_columns,
+            aggregates: &aggregates,
+            aggregate_columns,
+            scope,
+        };
+        let mapped = exprs
+            .into_iter()
+            .map(|expr| mapping.map(expr))
+            .collect::<Result<Vec<_>>>()?;
         Ok((grouped, mapped))
+    }
+}
+
+impl Binder<'_> {
+    /// The expressions with an alias where DataFusion would give two of them the same name.
+    pub(super) fn distinctly_named(&mut self, exprs: Vec<Expr>) -> Vec<Expr> {
+        let mut names = HashSet::new();
+        exprs
+            .into_iter()
+            .map(|expr| {
+                let name = expr.schema_name().to_string();
+                if names.insert(name) {
+                    expr
+                } else {
+                    expr.alias(self.unique_name("?expression"))
+                }
+            })
+            .collect()
     }
 }
 
@@ -121,10 +156,16 @@ fn expand(groups: Vec<Grouped>) -> Result<Vec<Vec<Expr>>> {
         let choices = match group {
             Grouped::By(expr) => vec![vec![expr]],
             Grouped::Sets(sets) => sets,
-            Grouped::Rollup(parts) => (0..=parts.len()).rev().map(|count| parts[..count].concat()).collect(),
+            Grouped::Rollup(parts) => (0..=parts.len())
+                .rev()
+                .map(|count| parts[..count].concat())
+                .collect(),
             Grouped::Cube(parts) => {
                 if parts.len() > CUBE_COLUMNS_MAX {
-                    return Err(fault(StatementFault::Syntax, format!("CUBE is limited to {CUBE_COLUMNS_MAX} elements")));
+                    return Err(fault(
+                        StatementFault::Syntax,
+                        format!("CUBE is limited to {CUBE_COLUMNS_MAX} elements"),
+                    ));
                 }
                 (0..1_usize << parts.len())
                     .rev()
@@ -158,7 +199,12 @@ fn dependents(keys: &[Expr], exprs: &[Expr], scope: &Scope) -> Vec<Expr> {
         .iter()
         .filter(|relation| {
             !relation.key.is_empty()
-                && relation.key.iter().all(|at| relation.columns.get(*at).is_some_and(|column| keys.contains(&column.bound.expr)))
+                && relation.key.iter().all(|at| {
+                    relation
+                        .columns
+                        .get(*at)
+                        .is_some_and(|column| keys.contains(&column.bound.expr))
+                })
         })
         .collect();
     if keyed.is_empty() {
@@ -170,7 +216,9 @@ fn dependents(keys: &[Expr], exprs: &[Expr], scope: &Scope) -> Vec<Expr> {
             if matches!(expr, Expr::AggregateFunction(_)) {
                 return Ok(TreeNodeRecursion::Jump);
             }
-            let decided = keyed.iter().any(|relation| relation.columns.iter().any(|column| column.bound.expr == *expr));
+            let decided = keyed
+                .iter()
+                .any(|relation| relation.columns.iter().any(|column| column.bound.expr == *expr));
             if decided && matches!(expr, Expr::Column(_)) && !keys.contains(expr) && !found.contains(expr) {
                 found.push(expr.clone());
             }
@@ -194,21 +242,31 @@ impl Mapping<'_> {
         let failure: RefCell<Option<Error>> = RefCell::new(None);
         let mapped = expr.transform_down(|expr| {
             if let Some(at) = self.keys.iter().position(|key| *key == expr) {
-                return Ok(Transformed::new(self.key_columns[at].clone(), true, TreeNodeRecursion::Jump));
+                return Ok(Transformed::new(
+                    self.key_columns[at].clone(),
+                    true,
+                    TreeNodeRecursion::Jump,
+                ));
             }
             match expr {
                 Expr::AggregateFunction(_) => match self.aggregates.iter().position(|call| *call == expr) {
-                    Some(at) => Ok(Transformed::new(self.aggregate_columns[at].clone(), true, TreeNodeRecursion::Jump)),
-                    None => Err(to_datafusion(Error::internal("an aggregate that was not collected"))),
+                    Some(at) => Ok(Transformed::new(
+                        self.aggregate_columns[at].clone(),
+                        true,
+                        TreeNodeRecursion::Jump,
+                    )),
+                    None => Err(to_datafusion(Error::internal(
+                        "an aggregate that was not collected",
+                    ))),
                 },
                 Expr::Column(column) => {
                     let error = self.ungrouped(&column);
                     *failure.borrow_mut() = Some(error.clone());
                     Err(to_datafusion(error))
                 }
-                Expr::ScalarSubquery(subquery) => {
-                    Ok(Transformed::yes(Expr::ScalarSubquery(self.map_subquery(subquery).map_err(to_datafusion)?)))
-                }
+                Expr::ScalarSubquery(subquery) => Ok(Transformed::yes(Expr::ScalarSubquery(
+                    self.map_subquery(subquery).map_err(to_datafusion)?,
+                ))),
                 Expr::Exists(mut exists) => {
                     exists.subquery = self.map_subquery(exists.subquery).map_err(to_datafusion)?;
                     Ok(Transformed::yes(Expr::Exists(exists)))
@@ -228,16 +286,23 @@ impl Mapping<'_> {
         let mut mapped = Vec::with_capacity(subquery.outer_ref_columns.len());
         for reference in subquery.outer_ref_columns {
             mapped.push(match reference {
-                Expr::Alias(Alias { expr, relation, name, .. }) => {
+                Expr::Alias(Alias {
+                    expr, relation, name, ..
+                }) => {
                     let expr = self.map(*expr).map_err(|error| match error {
-                        Error::InvalidStatement { state: StatementFault::Grouping, message, hint } => Error::InvalidStatement {
+                        Error::InvalidStatement {
                             state: StatementFault::Grouping,
-                            message: message.replace(
-                                "must appear in the GROUP BY clause or be used in an aggregate function",
-                                "from outer query must be grouped",
-                            )
-                            .replace("column \"", "subquery uses ungrouped column \"")
-                            .replace("\" from outer query must be grouped", "\" from outer query"),
+                            message,
+                            hint,
+                        } => Error::InvalidStatement {
+                            state: StatementFault::Grouping,
+                            message: message
+                                .replace(
+                                    "must appear in the GROUP BY clause or be used in an aggregate function",
+                                    "from outer query must be grouped",
+                                )
+                                .replace("column \"", "subquery uses ungrouped column \"")
+                                .replace("\" from outer query must be grouped", "\" from outer query"),
                             hint,
                         },
                         other => other,
@@ -247,7 +312,10 @@ impl Mapping<'_> {
                 other => other,
             });
         }
-        Ok(Subquery { outer_ref_columns: mapped, ..subquery })
+        Ok(Subquery {
+            outer_ref_columns: mapped,
+            ..subquery
+        })
     }
 
     fn ungrouped(&self, column: &Column) -> Error {
@@ -257,13 +325,18 @@ impl Mapping<'_> {
             .relations
             .iter()
             .find_map(|relation| {
-                let found = relation.columns.iter().find(|candidate| candidate.bound.expr == wanted)?;
+                let found = relation
+                    .columns
+                    .iter()
+                    .find(|candidate| candidate.bound.expr == wanted)?;
                 Some(format!("{}.{}", relation.name, found.name))
             })
             .unwrap_or_else(|| column.name.clone());
         fault(
             StatementFault::Grouping,
-            format!("column \"{name}\" must appear in the GROUP BY clause or be used in an aggregate function"),
+            format!(
+                "column \"{name}\" must appear in the GROUP BY clause or be used in an aggregate function"
+            ),
         )
     }
 }

@@ -55,7 +55,8 @@ pub async fn plan_query(
     query: &ast::Query,
     parameters: &[Option<SqlType>],
 ) -> Result<PlannedQuery> {
-    std::panic::catch_unwind(AssertUnwindSafe(|| bind(ctx, query, parameters))).unwrap_or_else(|_| Err(panicked()))
+    std::panic::catch_unwind(AssertUnwindSafe(|| bind(ctx, query, parameters)))
+        .unwrap_or_else(|_| Err(panicked()))
 }
 
 fn bind(ctx: &StatementContext, query: &ast::Query, parameters: &[Option<SqlType>]) -> Result<PlannedQuery> {
@@ -71,17 +72,33 @@ fn bind(ctx: &StatementContext, query: &ast::Query, parameters: &[Option<SqlType
                 SqlType::Unknown | SqlType::Void => SqlType::Text,
                 ty => ty,
             };
-            OutputColumn { name: column.name, ty, table_oid, attribute }
+            OutputColumn {
+                name: column.name,
+                ty,
+                table_oid,
+                attribute,
+            }
         })
         .collect();
-    let parameters = binder.parameters.into_iter().map(|ty| ty.unwrap_or(SqlType::Text)).collect();
-    Ok(PlannedQuery { columns, parameters, plan: bound.plan })
+    let parameters = binder
+        .parameters
+        .into_iter()
+        .map(|ty| ty.unwrap_or(SqlType::Text))
+        .collect();
+    Ok(PlannedQuery {
+        columns,
+        parameters,
+        plan: bound.plan,
+    })
 }
 
 /// Runs it with the context's parameters, in its transaction. The stream's batches have exactly `columns`' Arrow types.
 /// Rows are computed as they are polled for; dropping the stream stops the work.
 pub async fn run_query(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStream> {
-    AssertUnwindSafe(start(ctx, query)).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
+    AssertUnwindSafe(start(ctx, query))
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|_| Err(panicked()))
 }
 
 async fn start(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStream> {

@@ -112,7 +112,11 @@ impl Binder<'_> {
                 Some(text) => {
                     let trimmed = text.trim_end_matches(' ').to_string();
                     let fits = SqlType::Char(1);
-                    let padded = self.convert(Bound::unknown(Some(trimmed.clone())), other, CastContext::Explicit)?;
+                    let padded = self.convert(
+                        Bound::unknown(Some(trimmed.clone())),
+                        other,
+                        CastContext::Explicit,
+                    )?;
                     if literal_text(&padded).is_some_and(|padded| padded.trim_end_matches(' ') == trimmed) {
                         return Ok(padded);
                     }
@@ -151,7 +155,12 @@ impl Binder<'_> {
             return Bound::constant(&Value::Null, ty.clone());
         }
         let definition = ("epoch_ms", compare::EPOCH_MS, true, Volatility::Immutable);
-        let call = functions::call(definition, vec![(integer.expr, integer.ty)], ty.clone(), &self.settings);
+        let call = functions::call(
+            definition,
+            vec![(integer.expr, integer.ty)],
+            ty.clone(),
+            &self.settings,
+        );
         Ok(Bound::new(call, ty.clone()))
     }
 
@@ -172,7 +181,10 @@ impl Binder<'_> {
                 Ok(self.wrap(compare::TRIM_CHAR_NAME, compare::TRIM_CHAR, bound, None))
             }
             SqlType::Interval => {
-                let total = SqlType::Numeric(Some(NumericSize { precision: 38, scale: 0 }));
+                let total = SqlType::Numeric(Some(NumericSize {
+                    precision: 38,
+                    scale: 0,
+                }));
                 Ok(self.wrap("interval_order", functions::INTERVAL_ORDER, bound, Some(total)))
             }
             _ => Ok(bound.expr),
@@ -227,7 +239,13 @@ impl Binder<'_> {
         }
     }
 
-    fn number_arithmetic(&mut self, op: ArithmeticOp, left: Bound, right: Bound, common: &SqlType) -> Result<Bound> {
+    fn number_arithmetic(
+        &mut self,
+        op: ArithmeticOp,
+        left: Bound,
+        right: Bound,
+        common: &SqlType,
+    ) -> Result<Bound> {
         if op == ArithmeticOp::Modulo && matches!(common, SqlType::Float4 | SqlType::Float8) {
             return Err(no_operator("%", &left.ty, &right.ty));
         }
@@ -245,11 +263,17 @@ impl Binder<'_> {
             && let SqlType::Numeric(Some(_)) = returns
         {
             // Both are known: the quotient gets exactly PostgreSQL's digits.
-            returns = SqlType::Numeric(Some(NumericSize { precision: 38, scale: functions::quotient_scale(&a, &b) }));
+            returns = SqlType::Numeric(Some(NumericSize {
+                precision: 38,
+                scale: functions::quotient_scale(&a, &b),
+            }));
         }
         let definition = (op.symbol(), op.body(), true, Volatility::Immutable);
         let arguments = vec![(left.expr, left.ty), (right.expr, right.ty)];
-        Ok(Bound::new(functions::call(definition, arguments, returns.clone(), &self.settings), returns))
+        Ok(Bound::new(
+            functions::call(definition, arguments, returns.clone(), &self.settings),
+            returns,
+        ))
     }
 
     /// A number as the numeric that just holds it.
@@ -270,7 +294,8 @@ impl Binder<'_> {
             .or_else(|| {
                 candidates.iter().find(|row| {
                     let fits = |wanted: T, ty: &SqlType| {
-                        super::function_call::sql_type(wanted).is_some_and(|wanted| coercion::implicit(ty, &wanted))
+                        super::function_call::sql_type(wanted)
+                            .is_some_and(|wanted| coercion::implicit(ty, &wanted))
                     };
                     fits(row.arguments[0], &left.ty) && fits(row.arguments[1], &right.ty)
                 })
@@ -286,7 +311,11 @@ impl Binder<'_> {
         use SqlType as S;
         let operand = match operand.ty {
             S::Unknown | S::Void => {
-                let ty = if operand.is_null_literal() { S::Int4 } else { S::Float8 };
+                let ty = if operand.is_null_literal() {
+                    S::Int4
+                } else {
+                    S::Float8
+                };
                 self.convert(operand, &ty, CastContext::Implicit)?
             }
             _ => operand,
@@ -306,7 +335,10 @@ impl Binder<'_> {
                 Value::Float4(number) => Some(Value::Float4(-number)),
                 Value::Float8(number) => Some(Value::Float8(-number)),
                 Value::Numeric(Numeric::Finite { unscaled, scale }) => {
-                    Some(Value::Numeric(Numeric::Finite { unscaled: unscaled.wrapping_neg(), scale }))
+                    Some(Value::Numeric(Numeric::Finite {
+                        unscaled: unscaled.wrapping_neg(),
+                        scale,
+                    }))
                 }
                 Value::Null => Some(Value::Null),
                 _ => None,
@@ -317,14 +349,21 @@ impl Binder<'_> {
         }
         let definition = ("-", arithmetic::NEGATE, true, Volatility::Immutable);
         let ty = operand.ty.clone();
-        let call = functions::call(definition, vec![(operand.expr, operand.ty)], ty.clone(), &self.settings);
+        let call = functions::call(
+            definition,
+            vec![(operand.expr, operand.ty)],
+            ty.clone(),
+            &self.settings,
+        );
         Ok(Bound::new(call, ty))
     }
 }
 
 /// A constant in another number type, when that type holds it exactly.
 fn exact_literal(constant: &Bound, ty: &SqlType) -> Result<Option<Bound>> {
-    let Expr::Literal(scalar, _) = &constant.expr else { return Ok(None) };
+    let Expr::Literal(scalar, _) = &constant.expr else {
+        return Ok(None);
+    };
     let value = value_of_scalar(scalar, &constant.ty)?;
     let whole = match &value {
         Value::Null => return Ok(Some(Bound::constant(&Value::Null, ty.clone())?)),
@@ -335,7 +374,9 @@ fn exact_literal(constant: &Bound, ty: &SqlType) -> Result<Option<Bound>> {
     let Some(number) = whole else { return Ok(None) };
     match ty {
         SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => {
-            let (Some(low), Some(high)) = (number.floor(), number.ceil()) else { return Ok(None) };
+            let (Some(low), Some(high)) = (number.floor(), number.ceil()) else {
+                return Ok(None);
+            };
             let limit: i128 = match ty {
                 SqlType::Int2 => 1 << 15,
                 SqlType::Int4 => 1 << 31,
@@ -349,10 +390,12 @@ fn exact_literal(constant: &Bound, ty: &SqlType) -> Result<Option<Bound>> {
             }
         }
         SqlType::Numeric(Some(size)) => match number.rescale(size.scale) {
-            Ok(rescaled) if rescaled == number => match Bound::constant(&Value::Numeric(rescaled), ty.clone()) {
-                Ok(bound) => Ok(Some(bound)),
-                Err(_) => Ok(None),
-            },
+            Ok(rescaled) if rescaled == number => {
+                match Bound::constant(&Value::Numeric(rescaled), ty.clone()) {
+                    Ok(bound) => Ok(Some(bound)),
+                    Err(_) => Ok(None),
+                }
+            }
             _ => Ok(None),
         },
         _ => Ok(None),

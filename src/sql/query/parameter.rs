@@ -26,13 +26,22 @@ const TRANSACTION_TIME: &str = "$transaction_time";
 /// `now()`, as of the run.
 pub(super) fn transaction_time() -> Expr {
     let field = Field::new(TRANSACTION_TIME, SqlType::TimestampTz.arrow_type(), false);
-    Expr::Placeholder(Placeholder { id: TRANSACTION_TIME.to_string(), field: Some(Arc::new(field)) })
+    Expr::Placeholder(Placeholder {
+        id: TRANSACTION_TIME.to_string(),
+        field: Some(Arc::new(field)),
+    })
 }
 
 /// The plan with the context's parameters and time in place of its placeholders. Errors: 42P02, and those of reading
 /// a parameter's text as its type.
-pub(super) fn substitute(plan: LogicalPlan, ctx: &StatementContext, types: &[SqlType]) -> Result<LogicalPlan> {
-    let settings = FormatSettings { time_zone: ctx.settings.time_zone };
+pub(super) fn substitute(
+    plan: LogicalPlan,
+    ctx: &StatementContext,
+    types: &[SqlType],
+) -> Result<LogicalPlan> {
+    let settings = FormatSettings {
+        time_zone: ctx.settings.time_zone,
+    };
     let constants = types
         .iter()
         .enumerate()
@@ -41,14 +50,21 @@ pub(super) fn substitute(plan: LogicalPlan, ctx: &StatementContext, types: &[Sql
             None => Ok(None),
         })
         .collect::<Result<Vec<_>>>()?;
-    let now = scalar_of(&Value::TimestampTz(ctx.transaction_time_us), &SqlType::TimestampTz)?;
+    let now = scalar_of(
+        &Value::TimestampTz(ctx.transaction_time_us),
+        &SqlType::TimestampTz,
+    )?;
     let replace = |expr: Expr| -> datafusion::error::Result<Transformed<Expr>> {
         match &expr {
             Expr::Placeholder(placeholder) if placeholder.id == TRANSACTION_TIME => {
                 Ok(Transformed::yes(Expr::Literal(now.clone(), None)))
             }
             Expr::Placeholder(placeholder) => {
-                let number = placeholder.id.trim_start_matches('$').parse::<usize>().unwrap_or(0);
+                let number = placeholder
+                    .id
+                    .trim_start_matches('$')
+                    .parse::<usize>()
+                    .unwrap_or(0);
                 match constants.get(number.wrapping_sub(1)) {
                     Some(Some(scalar)) => Ok(Transformed::yes(Expr::Literal(scalar.clone(), None))),
                     _ => Err(to_datafusion(Error::InvalidStatement {
@@ -67,28 +83,44 @@ pub(super) fn substitute(plan: LogicalPlan, ctx: &StatementContext, types: &[Sql
 fn constant(value: Value, ty: &SqlType, settings: &FormatSettings) -> Result<ScalarValue> {
     let from = match &value {
         Value::Unknown(_) => SqlType::Unknown,
-        Value::Int(_) if matches!(ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass) => {
+        Value::Int(_)
+            if matches!(
+                ty,
+                SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass
+            ) =>
+        {
             SqlType::Int8
         }
         Value::Null => return scalar_of(&Value::Null, ty),
         other => other.natural_type(),
     };
-    let value = if same_kind(&from, ty) { value } else { cast_value(value, &from, ty, settings)? };
+    let value = if same_kind(&from, ty) {
+        value
+    } else {
+        cast_value(value, &from, ty, settings)?
+    };
     scalar_of(&value, ty)
 }
 
 fn same_kind(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (SqlType::Array(a), SqlType::Array(b)) => same_kind(a, b),
-        (SqlType::Int8 | SqlType::Int4 | SqlType::Int2, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) => true,
-        (SqlType::Text, SqlType::Text | SqlType::Varchar(None) | SqlType::Json | SqlType::Jsonb | SqlType::Name) => true,
+        (SqlType::Int8 | SqlType::Int4 | SqlType::Int2, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) => {
+            true
+        }
+        (
+            SqlType::Text,
+            SqlType::Text | SqlType::Varchar(None) | SqlType::Json | SqlType::Jsonb | SqlType::Name,
+        ) => true,
         (a, b) => a == b,
     }
 }
 
 /// `x = ANY ('{…}')`, once the array is known, is an IN list: the form that bounds keys.
 fn list_membership(expr: Expr) -> Transformed<Expr> {
-    let Expr::ScalarFunction(function) = &expr else { return Transformed::no(expr) };
+    let Expr::ScalarFunction(function) = &expr else {
+        return Transformed::no(expr);
+    };
     if function.func.name() != ANY_EQUAL_NAME {
         return Transformed::no(expr);
     }
@@ -103,7 +135,11 @@ fn list_membership(expr: Expr) -> Transformed<Expr> {
         .map(|row| ScalarValue::try_from_array(&items, row).map(|scalar| Expr::Literal(scalar, None)))
         .collect::<datafusion::error::Result<Vec<_>>>();
     match literals {
-        Ok(literals) => Transformed::yes(Expr::InList(InList::new(Box::new(operand.clone()), literals, false))),
+        Ok(literals) => Transformed::yes(Expr::InList(InList::new(
+            Box::new(operand.clone()),
+            literals,
+            false,
+        ))),
         Err(_) => Transformed::no(expr),
     }
 }

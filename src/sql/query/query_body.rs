@@ -5,14 +5,16 @@ use std::sync::Arc;
 use arrow::datatypes::{Field, Schema};
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::Column;
-use datafusion::datasource::provider_as_source;
 use datafusion::common::tree_node::TreeNode;
+use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, WindowFrame};
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, BoundQuery, Clause, CommonTable, Place, QueryColumn, fault, fold, unsupported};
-use super::coercion::{CastContext, common_type};
+use super::binder::{
+    Binder, Bound, BoundQuery, Clause, CommonTable, Place, QueryColumn, fault, fold, unsupported,
+};
+use super::coercion::{CastContext, common_type, loosened};
 use super::scope::{Outer, Scope};
 use super::select::{SortKey, ordinal, refuse_unsortable};
 use super::subquery::has_subquery;
@@ -60,7 +62,11 @@ impl Binder<'_> {
 
     /// The query as it leaves the statement: oids that name objects become the names.
     pub(super) fn leaving(&mut self, bound: BoundQuery) -> Result<BoundQuery> {
-        if bound.columns.iter().all(|column| column.ty.leaving() == column.ty) {
+        if bound
+            .columns
+            .iter()
+            .all(|column| column.ty.leaving() == column.ty)
+        {
             return Ok(bound);
         }
         let mut outputs = Vec::with_capacity(bound.columns.len());
@@ -73,12 +79,22 @@ impl Binder<'_> {
                 expr
             } else {
                 let kind = Bound::constant(&Value::Text(column.ty.base_name().to_string()), SqlType::Text)?;
-                self.resolve_function("object_name", vec![kind, Bound::new(expr, column.ty)])?.expr
+                self.resolve_function("object_name", vec![kind, Bound::new(expr, column.ty)])?
+                    .expr
             };
             outputs.push(expr.alias(&name));
-            columns.push(QueryColumn { name: column.name, column: Column::new_unqualified(&name), ty, origin: column.origin });
+            columns.push(QueryColumn {
+                name: column.name,
+                column: Column::new_unqualified(&name),
+                ty,
+                origin: column.origin,
+                constant: column.constant,
+            });
         }
-        let plan = LogicalPlanBuilder::new(bound.plan).project(outputs).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;
+        let plan = LogicalPlanBuilder::new(bound.plan)
+            .project(outputs)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
         Ok(BoundQuery { plan, columns })
     }
 
@@ -86,7 +102,10 @@ impl Binder<'_> {
         let outside = self.common_tables.len();
         for cte in &with.cte_tables {
             let name = fold(&cte.alias.name);
-            if self.common_tables[outside..].iter().any(|other| other.name == name) {
+            if self.common_tables[outside..]
+                .iter()
+                .any(|other| other.name == name)
+            {
                 let message = format!("WITH query name \"{name}\" specified more than once");
                 return Err(fault(StatementFault::DuplicateAlias, message));
             }
@@ -109,7 +128,12 @@ impl Binder<'_> {
             );
             fault(StatementFault::InvalidRecursion, message)
         };
-        let ast::SetExpr::SetOperation { left, op: ast::SetOperator::Union, set_quantifier, right } = cte.query.body.as_ref()
+        let ast::SetExpr::SetOperation {
+            left,
+            op: ast::SetOperator::Union,
+            set_quantifier,
+            right,
+        } = cte.query.body.as_ref()
         else {
             return Err(wrong());
         };
@@ -127,8 +151,11 @@ impl Binder<'_> {
         }
         rename(&mut start.columns, &cte.alias, name)?;
         let internal = self.unique_name(name);
-        let fields: Vec<Field> =
-            start.columns.iter().map(|column| Field::new(&column.column.name, column.ty.arrow_type(), true)).collect();
+        let fields: Vec<Field> = start
+            .columns
+            .iter()
+            .map(|column| Field::new(&column.column.name, column.ty.arrow_type(), true))
+            .collect();
         let work_table = CteWorkTable::new(&internal, Arc::new(Schema::new(fields)));
         let scan = LogicalPlanBuilder::scan(
             datafusion::common::TableReference::bare(internal.clone()),
@@ -148,12 +175,18 @@ impl Binder<'_> {
             })
             .collect();
         let outside = self.common_tables.len();
-        self.common_tables.push(CommonTable { name: name.to_string(), source: BoundQuery { plan: scan, columns } });
+        self.common_tables.push(CommonTable {
+            name: name.to_string(),
+            source: BoundQuery { plan: scan, columns },
+        });
         let step = self.set_expr(right, outer);
         self.common_tables.truncate(outside);
         let step = step?;
         if step.columns.len() != start.columns.len() {
-            return Err(fault(StatementFault::Syntax, "each UNION query must have the same number of columns"));
+            return Err(fault(
+                StatementFault::Syntax,
+                "each UNION query must have the same number of columns",
+            ));
         }
         for (index, (a, b)) in start.columns.iter().zip(&step.columns).enumerate() {
             if !super::coercion::implicit(&b.ty, &a.ty) {
@@ -169,14 +202,21 @@ impl Binder<'_> {
             }
         }
         let types: Vec<SqlType> = start.columns.iter().map(|column| column.ty.clone()).collect();
-        let names: Vec<String> = start.columns.iter().map(|column| column.column.name.clone()).collect();
+        let names: Vec<String> = start
+            .columns
+            .iter()
+            .map(|column| column.column.name.clone())
+            .collect();
         let step = self.conform(step, &types, &names)?;
         let distinct = !matches!(set_quantifier, ast::SetQuantifier::All);
         let plan = LogicalPlanBuilder::new(start.plan)
             .to_recursive_query(internal, step, distinct)
             .and_then(LogicalPlanBuilder::build)
             .map_err(from_datafusion)?;
-        Ok(BoundQuery { plan, columns: start.columns })
+        Ok(BoundQuery {
+            plan,
+            columns: start.columns,
+        })
     }
 
     /// The body of a query without ORDER BY and LIMIT.
@@ -185,9 +225,12 @@ impl Binder<'_> {
             ast::SetExpr::Select(select) => self.select(select, &[], outer),
             ast::SetExpr::Query(query) => self.query(query, outer),
             ast::SetExpr::Values(values) => self.values(values, outer),
-            ast::SetExpr::SetOperation { left, op, set_quantifier, right } => {
-                self.deeper(|binder| binder.set_operation(left, *op, *set_quantifier, right, outer))
-            }
+            ast::SetExpr::SetOperation {
+                left,
+                op,
+                set_quantifier,
+                right,
+            } => self.deeper(|binder| binder.set_operation(left, *op, *set_quantifier, right, outer)),
             ast::SetExpr::Table(table) => {
                 let name = table.table_name.clone().unwrap_or_default();
                 let mut parts = vec![ast::Ident::new(name)];
@@ -206,14 +249,24 @@ impl Binder<'_> {
                     sample: None,
                     index_hints: Vec::new(),
                 };
-                let (plan, scope) = self.from(&[ast::TableWithJoins { relation: factor, joins: Vec::new() }], outer)?;
+                let (plan, scope) = self.from(
+                    &[ast::TableWithJoins {
+                        relation: factor,
+                        joins: Vec::new(),
+                    }],
+                    outer,
+                )?;
                 let columns = scope
                     .visible
                     .into_iter()
                     .map(|column| match column.bound.expr {
-                        Expr::Column(inner) => {
-                            Ok(QueryColumn { name: column.name, column: inner, ty: column.bound.ty, origin: column.bound.origin })
-                        }
+                        Expr::Column(inner) => Ok(QueryColumn {
+                            name: column.name,
+                            column: inner,
+                            ty: column.bound.ty,
+                            origin: column.bound.origin,
+                            constant: false,
+                        }),
                         _ => Err(Error::internal("a table's column that is none")),
                     })
                     .collect::<Result<Vec<_>>>()?;
@@ -244,7 +297,9 @@ impl Binder<'_> {
         }
         let mut types = Vec::with_capacity(left.columns.len());
         for (a, b) in left.columns.iter().zip(&right.columns) {
-            types.push(common_type(&[a.ty.clone(), b.ty.clone()]).ok_or_else(|| Error::DatatypeMismatch {
+            let common = common_type(&[a.ty.clone(), b.ty.clone()])
+                .map(|ty| loosened(ty, [a, b].iter().all(|column| column.constant)));
+            types.push(common.ok_or_else(|| Error::DatatypeMismatch {
                 message: format!(
                     "{word} types {} and {} cannot be matched",
                     super::coercion::type_name(&a.ty),
@@ -258,12 +313,16 @@ impl Binder<'_> {
         let left = self.conform(left, &types, &names)?;
         let right = self.conform(right, &types, &names)?;
         let plan = match (op, all) {
-            (ast::SetOperator::Union, true) => LogicalPlanBuilder::new(left).union(right).and_then(LogicalPlanBuilder::build),
-            (ast::SetOperator::Union, false) => {
-                LogicalPlanBuilder::new(left).union_distinct(right).and_then(LogicalPlanBuilder::build)
-            }
+            (ast::SetOperator::Union, true) => LogicalPlanBuilder::new(left)
+                .union(right)
+                .and_then(LogicalPlanBuilder::build),
+            (ast::SetOperator::Union, false) => LogicalPlanBuilder::new(left)
+                .union_distinct(right)
+                .and_then(LogicalPlanBuilder::build),
             (ast::SetOperator::Intersect, false) => LogicalPlanBuilder::intersect(left, right, false),
-            (ast::SetOperator::Except | ast::SetOperator::Minus, false) => LogicalPlanBuilder::except(left, right, false),
+            (ast::SetOperator::Except | ast::SetOperator::Minus, false) => {
+                LogicalPlanBuilder::except(left, right, false)
+            }
             (_, true) => self.bag_operation(left, right, op, &names),
         };
         let plan = plan.map_err(from_datafusion)?;
@@ -273,7 +332,13 @@ impl Binder<'_> {
             .enumerate()
             .map(|(index, (name, ty))| {
                 let column = Column::from(plan.schema().qualified_field(index));
-                QueryColumn { name, column, ty, origin: None }
+                QueryColumn {
+                    name,
+                    column,
+                    ty,
+                    origin: None,
+                    constant: false,
+                }
             })
             .collect();
         Ok(BoundQuery { plan, columns })
@@ -289,22 +354,29 @@ impl Binder<'_> {
     ) -> datafusion::error::Result<LogicalPlan> {
         let copy = self.unique_name("?copy");
         let numbered = |plan: LogicalPlan| -> datafusion::error::Result<LogicalPlan> {
-            let columns: Vec<Expr> = names.iter().map(|name| Expr::Column(Column::new_unqualified(name))).collect();
+            let columns: Vec<Expr> = names
+                .iter()
+                .map(|name| Expr::Column(Column::new_unqualified(name)))
+                .collect();
             let number = datafusion::functions_window::expr_fn::row_number()
                 .partition_by(columns.clone())
                 .window_frame(WindowFrame::new(None))
                 .build()?;
             let mut outputs = columns;
             outputs.push(Expr::Column(Column::from_name(number.schema_name().to_string())).alias(&copy));
-            LogicalPlanBuilder::new(plan).window(vec![number])?.project(outputs)?.build()
+            LogicalPlanBuilder::new(plan)
+                .window(vec![number])?
+                .project(outputs)?
+                .build()
         };
         let (left, right) = (numbered(left)?, numbered(right)?);
         let plan = match op {
             ast::SetOperator::Intersect => LogicalPlanBuilder::intersect(left, right, false)?,
             _ => LogicalPlanBuilder::except(left, right, false)?,
         };
-        let kept: Vec<Expr> =
-            (0..names.len()).map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index)))).collect();
+        let kept: Vec<Expr> = (0..names.len())
+            .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
+            .collect();
         LogicalPlanBuilder::new(plan).project(kept)?.build()
     }
 
@@ -319,18 +391,33 @@ impl Binder<'_> {
             let expr = Bound::new(Expr::Column(column.column), from);
             outputs.push(self.convert(expr, ty, CastContext::Explicit)?.expr.alias(name));
         }
-        LogicalPlanBuilder::new(bound.plan).project(outputs).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)
+        LogicalPlanBuilder::new(bound.plan)
+            .project(outputs)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)
     }
 
     /// VALUES: each column of the rows' common type.
     fn values(&mut self, values: &ast::Values, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
         let nothing = Scope::default();
-        let place = Place { scope: &nothing, outer, clause: Clause::Values, windows: &[] };
+        let place = Place {
+            scope: &nothing,
+            outer,
+            clause: Clause::Values,
+            windows: &[],
+        };
         let mut rows: Vec<Vec<Bound>> = Vec::with_capacity(values.rows.len());
         for row in &values.rows {
-            let bound = row.content.iter().map(|expr| self.expression(expr, place)).collect::<Result<Vec<_>>>()?;
+            let bound = row
+                .content
+                .iter()
+                .map(|expr| self.expression(expr, place))
+                .collect::<Result<Vec<_>>>()?;
             if rows.first().is_some_and(|first| first.len() != bound.len()) {
-                return Err(fault(StatementFault::Syntax, "VALUES lists must all be the same length"));
+                return Err(fault(
+                    StatementFault::Syntax,
+                    "VALUES lists must all be the same length",
+                ));
             }
             rows.push(bound);
         }
@@ -340,7 +427,9 @@ impl Binder<'_> {
             let column: Vec<Bound> = rows.iter().map(|row| row[index].clone()).collect();
             types.push(self.common_type_of("VALUES", &column)?);
         }
-        let names: Vec<String> = (1..=width).map(|index| self.unique_name(&format!("column{index}"))).collect();
+        let names: Vec<String> = (1..=width)
+            .map(|index| self.unique_name(&format!("column{index}")))
+            .collect();
         let mut exprs = Vec::with_capacity(rows.len());
         for row in rows {
             let row = row
@@ -360,6 +449,7 @@ impl Binder<'_> {
                 column: Column::from(plan.schema().qualified_field(index)),
                 ty,
                 origin: None,
+                constant: false,
             })
             .collect();
         Ok(BoundQuery { plan, columns })
@@ -369,55 +459,79 @@ impl Binder<'_> {
     fn value_rows(&mut self, rows: Vec<Vec<Expr>>, names: &[String]) -> Result<LogicalPlan> {
         let needs_plan = |expr: &Expr| {
             has_subquery(expr)
-                || expr.exists(|expr| Ok(matches!(expr, Expr::OuterReferenceColumn(..) | Expr::Unnest(_)))).unwrap_or(true)
+                || expr
+                    .exists(|expr| Ok(matches!(expr, Expr::OuterReferenceColumn(..) | Expr::Unnest(_))))
+                    .unwrap_or(true)
         };
         if !rows.iter().flatten().any(needs_plan) {
             let plan = LogicalPlanBuilder::values(rows).map_err(from_datafusion)?;
             let outputs: Vec<Expr> = names
                 .iter()
                 .enumerate()
-                .map(|(index, name)| Expr::Column(Column::from(plan.schema().qualified_field(index))).alias(name))
+                .map(|(index, name)| {
+                    Expr::Column(Column::from(plan.schema().qualified_field(index))).alias(name)
+                })
                 .collect();
-            return plan.project(outputs).and_then(LogicalPlanBuilder::build).map_err(from_datafusion);
+            return plan
+                .project(outputs)
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(from_datafusion);
         }
         let mut union: Option<LogicalPlan> = None;
         for row in rows {
             let one = LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?;
             let (one, row) = self.lower(one, row, false)?;
-            let outputs: Vec<Expr> = row.into_iter().zip(names).map(|(expr, name)| expr.alias(name)).collect();
-            let one =
-                LogicalPlanBuilder::new(one).project(outputs).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;
+            let outputs: Vec<Expr> = row
+                .into_iter()
+                .zip(names)
+                .map(|(expr, name)| expr.alias(name))
+                .collect();
+            let one = LogicalPlanBuilder::new(one)
+                .project(outputs)
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(from_datafusion)?;
             union = Some(match union {
                 None => one,
-                Some(before) => {
-                    LogicalPlanBuilder::new(before).union(one).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?
-                }
+                Some(before) => LogicalPlanBuilder::new(before)
+                    .union(one)
+                    .and_then(LogicalPlanBuilder::build)
+                    .map_err(from_datafusion)?,
             });
         }
         union.ok_or_else(|| unsupported("VALUES without rows"))
     }
 
     /// ORDER BY over the outputs of a set operation or VALUES: names and positions only.
-    fn sort_outputs(&mut self, bound: BoundQuery, order_by: &[ast::OrderByExpr], _outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
+    fn sort_outputs(
+        &mut self,
+        bound: BoundQuery,
+        order_by: &[ast::OrderByExpr],
+        _outer: Option<&Outer<'_>>,
+    ) -> Result<BoundQuery> {
         if order_by.is_empty() {
             return Ok(bound);
         }
         let mut sorts = Vec::with_capacity(order_by.len());
         for item in order_by {
             let output = match (&item.expr, ordinal(&item.expr)) {
-                (_, Some(position)) => {
-                    position.checked_sub(1).filter(|index| *index < bound.columns.len()).ok_or_else(|| {
+                (_, Some(position)) => position
+                    .checked_sub(1)
+                    .filter(|index| *index < bound.columns.len())
+                    .ok_or_else(|| {
                         let message = format!("ORDER BY position {position} is not in select list");
                         fault(StatementFault::InvalidColumnReference, message)
-                    })?
-                }
+                    })?,
                 (ast::Expr::Identifier(ident), None) => {
                     let name = fold(ident);
-                    bound.columns.iter().position(|column| column.name == name).ok_or_else(|| Error::UndefinedColumn {
-                        name: format!("\"{name}\""),
-                        hint: None,
-                        position: 0,
-                    })?
+                    bound
+                        .columns
+                        .iter()
+                        .position(|column| column.name == name)
+                        .ok_or_else(|| Error::UndefinedColumn {
+                            name: format!("\"{name}\""),
+                            hint: None,
+                            position: 0,
+                        })?
                 }
                 _ => {
                     return Err(Error::InvalidStatement {
@@ -434,23 +548,37 @@ impl Binder<'_> {
             let column = Expr::Column(bound.columns[output].column.clone());
             sorts.push(Sort::new(column, key.ascending, key.nulls_first));
         }
-        let plan =
-            LogicalPlanBuilder::new(bound.plan).sort(sorts).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;
+        let plan = LogicalPlanBuilder::new(bound.plan)
+            .sort(sorts)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
         Ok(BoundQuery { plan, ..bound })
     }
 
-    fn limit(&mut self, plan: LogicalPlan, query: &ast::Query, outer: Option<&Outer<'_>>) -> Result<LogicalPlan> {
+    fn limit(
+        &mut self,
+        plan: LogicalPlan,
+        query: &ast::Query,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<LogicalPlan> {
         let (mut limit, mut offset) = (None, None);
         match &query.limit_clause {
             None => {}
-            Some(ast::LimitClause::LimitOffset { limit: rows, offset: skip, limit_by }) => {
+            Some(ast::LimitClause::LimitOffset {
+                limit: rows,
+                offset: skip,
+                limit_by,
+            }) => {
                 if !limit_by.is_empty() {
                     return Err(unsupported("LIMIT BY"));
                 }
                 limit = rows.as_ref();
                 offset = skip.as_ref().map(|skip| &skip.value);
             }
-            Some(ast::LimitClause::OffsetCommaLimit { offset: skip, limit: rows }) => {
+            Some(ast::LimitClause::OffsetCommaLimit {
+                offset: skip,
+                limit: rows,
+            }) => {
                 limit = Some(rows);
                 offset = Some(skip);
             }
@@ -470,21 +598,91 @@ impl Binder<'_> {
                 }
             }
         }
-        let (fetch, skip) = (self.row_count(limit, Clause::Limit, outer)?, self.row_count(offset, Clause::Offset, outer)?);
+        let (fetch, skip) = (
+            self.row_count(limit, Clause::Limit, outer)?,
+            self.row_count(offset, Clause::Offset, outer)?,
+        );
+        let simple =
+            |count: &Option<Expr>| matches!(count, None | Some(Expr::Literal(..) | Expr::Placeholder(_)));
+        if !simple(&fetch) || !simple(&skip) {
+            return self.computed_limit(plan, fetch, skip);
+        }
         if fetch.is_none() && skip.is_none() {
             return Ok(plan);
         }
-        LogicalPlanBuilder::new(plan).limit_by_expr(skip, fetch).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)
+        LogicalPlanBuilder::new(plan)
+            .limit_by_expr(skip, fetch)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)
+    }
+
+    /// Counts that are known only when the query runs (subqueries): rows are numbered and filtered.
+    fn computed_limit(
+        &mut self,
+        plan: LogicalPlan,
+        fetch: Option<Expr>,
+        skip: Option<Expr>,
+    ) -> Result<LogicalPlan> {
+        use datafusion::logical_expr::{Operator, lit};
+        let kept: Vec<Expr> = (0..plan.schema().fields().len())
+            .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
+            .collect();
+        let number = datafusion::functions_window::expr_fn::row_number();
+        let name = number.schema_name().to_string();
+        let numbered = LogicalPlanBuilder::new(plan)
+            .window(vec![number])
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
+        let number = datafusion::logical_expr::Cast::new(
+            Box::new(Expr::Column(Column::from_name(name))),
+            SqlType::Int8.arrow_type(),
+        );
+        let number = Expr::Cast(number);
+        // A NULL count counts as absent.
+        let zero = |count: Expr| {
+            let present = Expr::IsNotNull(Box::new(count.clone()));
+            let branches = vec![(Box::new(present), Box::new(count))];
+            Expr::Case(datafusion::logical_expr::Case::new(
+                None,
+                branches,
+                Some(Box::new(lit(0_i64))),
+            ))
+        };
+        let skipped = zero(skip.unwrap_or_else(|| lit(0_i64)));
+        let after = super::operator::binary(number.clone(), Operator::Minus, skipped);
+        let mut condition = super::operator::binary(after.clone(), Operator::Gt, lit(0_i64));
+        if let Some(fetch) = fetch {
+            let within = super::operator::binary(after, Operator::LtEq, fetch.clone());
+            let all = super::operator::binary(Expr::IsNull(Box::new(fetch)), Operator::Or, within);
+            condition = super::operator::binary(condition, Operator::And, all);
+        }
+        let filtered = self.filter(numbered, condition)?;
+        LogicalPlanBuilder::new(filtered)
+            .project(kept)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)
     }
 
     /// LIMIT's or OFFSET's count: a constant or parameter; NULL counts as absent.
-    fn row_count(&mut self, expr: Option<&ast::Expr>, clause: Clause, outer: Option<&Outer<'_>>) -> Result<Option<Expr>> {
+    fn row_count(
+        &mut self,
+        expr: Option<&ast::Expr>,
+        clause: Clause,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Option<Expr>> {
         let Some(expr) = expr else { return Ok(None) };
         let nothing = Scope::default();
-        let place = Place { scope: &nothing, outer, clause, windows: &[] };
+        let place = Place {
+            scope: &nothing,
+            outer,
+            clause,
+            windows: &[],
+        };
         let bound = self.expression(expr, place)?;
         let bound = match &bound.ty {
-            SqlType::Numeric(_) | SqlType::Float4 | SqlType::Float8 => self.convert(bound, &SqlType::Int8, CastContext::Explicit)?,
+            SqlType::Numeric(_) | SqlType::Float4 | SqlType::Float8 => {
+                self.convert(bound, &SqlType::Int8, CastContext::Explicit)?
+            }
             SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Unknown | SqlType::Void => {
                 self.convert(bound, &SqlType::Int8, CastContext::Implicit)?
             }
@@ -499,19 +697,14 @@ impl Binder<'_> {
                 });
             }
         };
-        let constant = match crate::exec::functions::evaluate_constant(&bound.expr)? {
-            Some(scalar) => Bound::new(Expr::Literal(scalar, None), SqlType::Int8),
-            None => bound,
-        };
+        let constant = Bound::new(crate::exec::functions::fold_constants(bound.expr)?, SqlType::Int8);
         match constant.literal()? {
             Some(Value::Null) => Ok(None),
             Some(Value::Int(number)) if number < 0 => Err(Error::DataException {
                 state: if clause == Clause::Limit { "2201W" } else { "2201X" },
                 message: format!("{} must not be negative", clause.name()),
             }),
-            Some(_) => Ok(Some(constant.expr)),
-            None if matches!(constant.expr, Expr::Placeholder(_)) => Ok(Some(constant.expr)),
-            None => Err(unsupported(format!("{} that is no constant", clause.name()))),
+            _ => Ok(Some(constant.expr)),
         }
     }
 }
@@ -534,22 +727,18 @@ fn rename(columns: &mut [QueryColumn], alias: &ast::TableAlias, name: &str) -> R
 
 fn mentions(query: &ast::Query, name: &str) -> bool {
     use std::ops::ControlFlow;
-    let found = ast::visit_relations(query, |relation| {
-        match relation.0.as_slice() {
-            [part] if part.as_ident().is_some_and(|ident| fold(ident) == name) => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        }
+    let found = ast::visit_relations(query, |relation| match relation.0.as_slice() {
+        [part] if part.as_ident().is_some_and(|ident| fold(ident) == name) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
     });
     found.is_break()
 }
 
 fn set_mentions(body: &ast::SetExpr, name: &str) -> bool {
     use std::ops::ControlFlow;
-    let found = ast::visit_relations(body, |relation| {
-        match relation.0.as_slice() {
-            [part] if part.as_ident().is_some_and(|ident| fold(ident) == name) => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        }
+    let found = ast::visit_relations(body, |relation| match relation.0.as_slice() {
+        [part] if part.as_ident().is_some_and(|ident| fold(ident) == name) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
     });
     found.is_break()
 }

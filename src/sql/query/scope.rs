@@ -59,7 +59,12 @@ pub(super) struct Outer<'a> {
 impl<'a> Outer<'a> {
     /// The surroundings of a subquery that stands where `scope` is visible.
     pub(super) fn new(scope: &'a Scope, parent: Option<&'a Outer<'a>>) -> Outer<'a> {
-        Outer { scope, parent, captured: RefCell::default(), reaches_out: RefCell::new(false) }
+        Outer {
+            scope,
+            parent,
+            captured: RefCell::default(),
+            reaches_out: RefCell::new(false),
+        }
     }
 }
 
@@ -67,18 +72,28 @@ impl Scope {
     /// An unqualified name. `None`: unknown here. Errors: 42702.
     pub(super) fn get_column(&self, name: &str) -> Result<Option<&Bound>> {
         let mut found = self.visible.iter().filter(|column| column.name == name);
-        let Some(first) = found.next() else { return self.get_hidden(name) };
+        let Some(first) = found.next() else {
+            return self.get_hidden(name);
+        };
         if found.next().is_some() {
-            return Err(Error::AmbiguousColumn { name: name.to_string() });
+            return Err(Error::AmbiguousColumn {
+                name: name.to_string(),
+            });
         }
         Ok(Some(&first.bound))
     }
 
     /// A column that `*` leaves out (`tableoid`).
     fn get_hidden(&self, name: &str) -> Result<Option<&Bound>> {
-        let mut found = self.relations.iter().flat_map(|relation| &relation.hidden).filter(|column| column.name == name);
+        let mut found = self
+            .relations
+            .iter()
+            .flat_map(|relation| &relation.hidden)
+            .filter(|column| column.name == name);
         match (found.next(), found.next()) {
-            (Some(_), Some(_)) => Err(Error::AmbiguousColumn { name: name.to_string() }),
+            (Some(_), Some(_)) => Err(Error::AmbiguousColumn {
+                name: name.to_string(),
+            }),
             (first, _) => Ok(first.map(|column| &column.bound)),
         }
     }
@@ -91,16 +106,33 @@ impl Scope {
     }
 
     /// A qualified name. `None`: no such relation here. Errors: 42703.
-    pub(super) fn get_qualified(&self, schema: Option<&str>, relation: &str, name: &str) -> Result<Option<&Bound>> {
-        let Some(relation) = self.get_relation(schema, relation) else { return Ok(None) };
-        let mut found = relation.columns.iter().chain(&relation.hidden).filter(|column| column.name == name);
+    pub(super) fn get_qualified(
+        &self,
+        schema: Option<&str>,
+        relation: &str,
+        name: &str,
+    ) -> Result<Option<&Bound>> {
+        let Some(relation) = self.get_relation(schema, relation) else {
+            return Ok(None);
+        };
+        let mut found = relation
+            .columns
+            .iter()
+            .chain(&relation.hidden)
+            .filter(|column| column.name == name);
         match (found.next(), found.next()) {
             (Some(column), None) => Ok(Some(&column.bound)),
-            (Some(_), Some(_)) => Err(Error::AmbiguousColumn { name: name.to_string() }),
+            (Some(_), Some(_)) => Err(Error::AmbiguousColumn {
+                name: name.to_string(),
+            }),
             (None, _) => Err(Error::UndefinedColumn {
                 name: format!("{}.{name}", relation.name),
-                hint: nearest(name, relation.columns.iter().map(|column| column.name.as_str()))
-                    .map(|near| format!("Perhaps you meant to reference the column \"{}.{near}\".", relation.name)),
+                hint: nearest(name, relation.columns.iter().map(|column| column.name.as_str())).map(|near| {
+                    format!(
+                        "Perhaps you meant to reference the column \"{}.{near}\".",
+                        relation.name
+                    )
+                }),
                 position: 0,
             }),
         }
@@ -123,7 +155,9 @@ impl Scope {
             Some((distance, near)) if !quoted || distance <= 1 => {
                 Some(format!("Perhaps you meant to reference the column \"{near}\"."))
             }
-            _ if quoted => Some(format!("Strings take single quotes: '{name}'. Double quotes name columns and tables.")),
+            _ if quoted => Some(format!(
+                "Strings take single quotes: '{name}'. Double quotes name columns and tables."
+            )),
             _ => None,
         }
     }
@@ -132,7 +166,10 @@ impl Scope {
     pub(super) fn add_relations(&mut self, relations: Vec<ScopeRelation>) -> Result<()> {
         for relation in &relations {
             let clash = self.relations.iter().any(|other| {
-                other.name == relation.name && (other.schema.is_none() || other.schema == relation.schema || relation.schema.is_none())
+                other.name == relation.name
+                    && (other.schema.is_none()
+                        || other.schema == relation.schema
+                        || relation.schema.is_none())
             });
             if clash && !relation.name.is_empty() {
                 return Err(Error::InvalidStatement {
@@ -171,7 +208,10 @@ fn outer_reference(bound: &Bound) -> Bound {
     match &bound.expr {
         Expr::Column(column) => {
             let field = Arc::new(Field::new(&column.name, bound.ty.arrow_type(), true));
-            Bound { expr: Expr::OuterReferenceColumn(field, column.clone()), ..bound.clone() }
+            Bound {
+                expr: Expr::OuterReferenceColumn(field, column.clone()),
+                ..bound.clone()
+            }
         }
         _ => bound.clone(),
     }

@@ -35,14 +35,24 @@ impl Binder<'_> {
     ) -> Result<BoundQuery> {
         refuse_others(select)?;
         let (mut plan, scope) = self.from(&select.from, outer)?;
-        let place = |clause| Place { scope: &scope, outer, clause, windows: &select.named_window };
+        let place = |clause| Place {
+            scope: &scope,
+            outer,
+            clause,
+            windows: &select.named_window,
+        };
         if let Some(selection) = &select.selection {
             let condition = self.condition(selection, place(Clause::Where))?;
             plan = self.filter(plan, condition)?;
         }
         let mut items = self.items(&select.projection, place(Clause::Select))?;
         let visible = items.len();
-        let groups = self.group_by(&select.group_by, &items, &select.projection, place(Clause::GroupBy))?;
+        let groups = self.group_by(
+            &select.group_by,
+            &items,
+            &select.projection,
+            place(Clause::GroupBy),
+        )?;
         let having = match &select.having {
             Some(having) => Some(self.condition(having, place(Clause::Having))?),
             None => None,
@@ -75,53 +85,87 @@ impl Binder<'_> {
 
     /// A condition over a plan, its subqueries lowered. Conditions without subqueries come first, below those with.
     pub(super) fn filter(&mut self, plan: LogicalPlan, condition: Expr) -> Result<LogicalPlan> {
-        let (with, without): (Vec<Expr>, Vec<Expr>) =
-            split_conjunction_owned(condition).into_iter().partition(super::subquery::has_subquery);
+        let (with, without): (Vec<Expr>, Vec<Expr>) = split_conjunction_owned(condition)
+            .into_iter()
+            .partition(super::subquery::has_subquery);
         let mut plan = plan;
-        let joined = |exprs: Vec<Expr>| exprs.into_iter().reduce(|a, b| binary(a, datafusion::logical_expr::Operator::And, b));
+        let joined = |exprs: Vec<Expr>| {
+            exprs
+                .into_iter()
+                .reduce(|a, b| binary(a, datafusion::logical_expr::Operator::And, b))
+        };
         if let Some(condition) = joined(without) {
-            plan = LogicalPlanBuilder::new(plan).filter(condition).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;
+            plan = LogicalPlanBuilder::new(plan)
+                .filter(condition)
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(from_datafusion)?;
         }
         if with.is_empty() {
             return Ok(plan);
         }
         let fields = plan.schema().fields().len();
         let (lowered, conditions) = self.lower(plan, with, true)?;
-        let Some(condition) = joined(conditions) else { return Ok(lowered) };
-        let filtered =
-            LogicalPlanBuilder::new(lowered).filter(condition).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;
+        let Some(condition) = joined(conditions) else {
+            return Ok(lowered);
+        };
+        let filtered = LogicalPlanBuilder::new(lowered)
+            .filter(condition)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
         if filtered.schema().fields().len() == fields {
             return Ok(filtered);
         }
         // The columns of the subqueries have done their work.
-        let kept: Vec<Expr> =
-            (0..fields).map(|index| Expr::Column(Column::from(filtered.schema().qualified_field(index)))).collect();
-        LogicalPlanBuilder::new(filtered).project(kept).and_then(LogicalPlanBuilder::build).map_err(from_datafusion)
+        let kept: Vec<Expr> = (0..fields)
+            .map(|index| Expr::Column(Column::from(filtered.schema().qualified_field(index))))
+            .collect();
+        LogicalPlanBuilder::new(filtered)
+            .project(kept)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)
     }
 
     /// The select list, wildcards expanded.
     fn items(&mut self, projection: &[ast::SelectItem], place: Place<'_>) -> Result<Vec<Item>> {
         let mut items = Vec::with_capacity(projection.len());
         let expand = |columns: &[ScopeColumn]| -> Vec<Item> {
-            columns.iter().map(|column| Item { name: column.name.clone(), bound: column.bound.clone() }).collect()
+            columns
+                .iter()
+                .map(|column| Item {
+                    name: column.name.clone(),
+                    bound: column.bound.clone(),
+                })
+                .collect()
         };
         for item in projection {
             match item {
                 ast::SelectItem::UnnamedExpr(expr) => {
                     let bound = self.expression(expr, place)?;
-                    items.push(Item { name: column_name(expr), bound });
+                    items.push(Item {
+                        name: column_name(expr),
+                        bound,
+                    });
                 }
                 ast::SelectItem::ExprWithAlias { expr, alias } => {
                     let bound = self.expression(expr, place)?;
-                    items.push(Item { name: fold(alias), bound });
+                    items.push(Item {
+                        name: fold(alias),
+                        bound,
+                    });
                 }
                 ast::SelectItem::Wildcard(_) => {
                     if place.scope.visible.is_empty() && place.scope.relations.is_empty() {
-                        return Err(fault(StatementFault::Syntax, "SELECT * with no tables specified is not valid"));
+                        return Err(fault(
+                            StatementFault::Syntax,
+                            "SELECT * with no tables specified is not valid",
+                        ));
                     }
                     items.extend(expand(&place.scope.visible));
                 }
-                ast::SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                ast::SelectItem::QualifiedWildcard(
+                    ast::SelectItemQualifiedWildcardKind::ObjectName(name),
+                    _,
+                ) => {
                     let parts = super::binder::name_parts(name)?;
                     let (schema, relation) = match parts.as_slice() {
                         [relation] => (None, relation),
@@ -140,7 +184,10 @@ impl Binder<'_> {
             }
         }
         for item in &mut items {
-            item.bound = self.decided(item.bound.clone())?;
+            // A parameter must be of some type; an untyped literal may still take one from a set operation around.
+            if matches!(item.bound.expr, Expr::Placeholder(_)) {
+                item.bound = self.decided(item.bound.clone())?;
+            }
         }
         Ok(items)
     }
@@ -153,7 +200,9 @@ impl Binder<'_> {
         projection: &[ast::SelectItem],
         place: Place<'_>,
     ) -> Result<Option<Vec<Grouped>>> {
-        let ast::GroupByExpr::Expressions(exprs, modifiers) = group_by else { return Err(unsupported("GROUP BY ALL")) };
+        let ast::GroupByExpr::Expressions(exprs, modifiers) = group_by else {
+            return Err(unsupported("GROUP BY ALL"));
+        };
         if !modifiers.is_empty() {
             return Err(unsupported("a GROUP BY modifier"));
         }
@@ -172,7 +221,11 @@ impl Binder<'_> {
                 Some((sets, wrap)) => {
                     let bound = sets
                         .iter()
-                        .map(|set| set.iter().map(|expr| self.group_item(expr, items, projection, place)).collect())
+                        .map(|set| {
+                            set.iter()
+                                .map(|expr| self.group_item(expr, items, projection, place))
+                                .collect()
+                        })
                         .collect::<Result<Vec<Vec<Expr>>>>()?;
                     groups.push(wrap(bound));
                 }
@@ -197,11 +250,20 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<Expr> {
         if let Some(position) = ordinal(expr) {
-            let item = position.checked_sub(1).and_then(|index| items.get(index)).ok_or_else(|| {
-                fault(StatementFault::InvalidColumnReference, format!("GROUP BY position {position} is not in select list"))
-            })?;
+            let item = position
+                .checked_sub(1)
+                .and_then(|index| items.get(index))
+                .ok_or_else(|| {
+                    fault(
+                        StatementFault::InvalidColumnReference,
+                        format!("GROUP BY position {position} is not in select list"),
+                    )
+                })?;
             if has_aggregate(&item.bound.expr) {
-                return Err(fault(StatementFault::Grouping, "aggregate functions are not allowed in GROUP BY"));
+                return Err(fault(
+                    StatementFault::Grouping,
+                    "aggregate functions are not allowed in GROUP BY",
+                ));
             }
             return Ok(item.bound.expr.clone());
         }
@@ -213,7 +275,10 @@ impl Binder<'_> {
                 && let Some(item) = items.iter().find(|item| item.name == name)
             {
                 if has_aggregate(&item.bound.expr) {
-                    return Err(fault(StatementFault::Grouping, "aggregate functions are not allowed in GROUP BY"));
+                    return Err(fault(
+                        StatementFault::Grouping,
+                        "aggregate functions are not allowed in GROUP BY",
+                    ));
                 }
                 return Ok(item.bound.expr.clone());
             }
@@ -260,7 +325,11 @@ impl Binder<'_> {
         if let ast::Expr::Identifier(ident) = expr {
             let name = fold(ident);
             let mut found: Option<usize> = None;
-            for (index, item) in items[..visible].iter().enumerate().filter(|(_, item)| item.name == name) {
+            for (index, item) in items[..visible]
+                .iter()
+                .enumerate()
+                .filter(|(_, item)| item.name == name)
+            {
                 match found {
                     Some(first) if items[first].bound.expr != item.bound.expr => {
                         return Err(Error::InvalidStatement {
@@ -282,8 +351,15 @@ impl Binder<'_> {
         Ok(output_of(items, bound))
     }
 
-    fn distinct_on(&mut self, select: &ast::Select, items: &mut Vec<Item>, place: Place<'_>) -> Result<Option<Vec<usize>>> {
-        let Some(ast::Distinct::On(exprs)) = &select.distinct else { return Ok(None) };
+    fn distinct_on(
+        &mut self,
+        select: &ast::Select,
+        items: &mut Vec<Item>,
+        place: Place<'_>,
+    ) -> Result<Option<Vec<usize>>> {
+        let Some(ast::Distinct::On(exprs)) = &select.distinct else {
+            return Ok(None);
+        };
         let visible = items.len();
         let mut outputs = Vec::with_capacity(exprs.len());
         for expr in exprs {
@@ -299,6 +375,7 @@ impl Binder<'_> {
             return Ok((plan, exprs));
         }
         let (plan, windows_lowered) = self.lower(plan, windows.clone(), false)?;
+        let windows_lowered = self.distinctly_named(windows_lowered);
         let plan = LogicalPlanBuilder::window_plan(plan, windows_lowered.clone()).map_err(from_datafusion)?;
         let exprs = exprs
             .into_iter()
@@ -306,7 +383,11 @@ impl Binder<'_> {
                 expr.transform_down(|expr| match windows.iter().position(|window| *window == expr) {
                     Some(index) => {
                         let name = windows_lowered[index].schema_name().to_string();
-                        Ok(Transformed::new(Expr::Column(Column::from_name(name)), true, TreeNodeRecursion::Jump))
+                        Ok(Transformed::new(
+                            Expr::Column(Column::from_name(name)),
+                            true,
+                            TreeNodeRecursion::Jump,
+                        ))
                     }
                     None => Ok(Transformed::no(expr)),
                 })
@@ -344,7 +425,10 @@ impl Binder<'_> {
         Ok((unnest_columns(plan, sets)?, replaced))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the last step of one chain, called once")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the last step of one chain, called once"
+    )]
     fn project(
         &mut self,
         plan: LogicalPlan,
@@ -376,7 +460,13 @@ impl Binder<'_> {
                         sorts.push(Sort::new(column(*index), true, false));
                     }
                 }
-                return first_of_each(builder, on.iter().map(|index| column(*index)).collect(), sorts, &names, visible);
+                return first_of_each(
+                    builder,
+                    on.iter().map(|index| column(*index)).collect(),
+                    sorts,
+                    &names,
+                    visible,
+                );
             }
             if !keys.is_empty() {
                 builder = builder.sort(keys.iter().map(sort).collect::<Vec<_>>())?;
@@ -397,6 +487,7 @@ impl Binder<'_> {
             .map(|(item, name)| QueryColumn {
                 name: item.name,
                 column: Column::new_unqualified(name),
+                constant: matches!(item.bound.expr, Expr::Literal(..)),
                 ty: item.bound.ty,
                 origin: item.bound.origin,
             })
@@ -415,16 +506,26 @@ pub(super) struct SortKey {
 impl SortKey {
     pub(super) fn new(output: usize, options: &ast::OrderByOptions) -> SortKey {
         let ascending = options.asc.unwrap_or(true);
-        SortKey { output, ascending, nulls_first: options.nulls_first.unwrap_or(!ascending) }
+        SortKey {
+            output,
+            ascending,
+            nulls_first: options.nulls_first.unwrap_or(!ascending),
+        }
     }
 }
 
 /// The index of an expression among the outputs, added when it is not there.
 fn output_of(items: &mut Vec<Item>, bound: Bound) -> usize {
-    match items.iter().position(|item| item.bound.expr == bound.expr && item.bound.ty == bound.ty) {
+    match items
+        .iter()
+        .position(|item| item.bound.expr == bound.expr && item.bound.ty == bound.ty)
+    {
         Some(index) => index,
         None => {
-            items.push(Item { name: "sort".to_string(), bound });
+            items.push(Item {
+                name: "sort".to_string(),
+                bound,
+            });
             items.len() - 1
         }
     }
@@ -450,7 +551,11 @@ fn first_of_each(
         .window(vec![number])?
         .filter(first)?
         .sort(sorts)?
-        .project(names[..visible].iter().map(|name| Expr::Column(Column::new_unqualified(name))))?
+        .project(
+            names[..visible]
+                .iter()
+                .map(|name| Expr::Column(Column::new_unqualified(name))),
+        )?
         .build()
 }
 
@@ -459,7 +564,10 @@ pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Re
     let mut outputs: Vec<Expr> = (0..plan.schema().fields().len())
         .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
         .collect();
-    let columns: Vec<Column> = sets.iter().map(|(_, name)| Column::new_unqualified(name)).collect();
+    let columns: Vec<Column> = sets
+        .iter()
+        .map(|(_, name)| Column::new_unqualified(name))
+        .collect();
     outputs.extend(sets.into_iter().map(|(expr, name)| expr.alias(name)));
     let options = datafusion::common::UnnestOptions {
         null_handling: datafusion::common::NullHandling::Drop,

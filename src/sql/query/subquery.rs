@@ -43,7 +43,10 @@ impl Binder<'_> {
         match bound.columns.as_slice() {
             [column] => Ok((column.ty.clone(), marker)),
             [] => Err(fault(StatementFault::Syntax, "subquery must return a column")),
-            _ => Err(fault(StatementFault::Syntax, "subquery must return only one column")),
+            _ => Err(fault(
+                StatementFault::Syntax,
+                "subquery must return only one column",
+            )),
         }
     }
 
@@ -56,7 +59,10 @@ impl Binder<'_> {
     /// `EXISTS (SELECT …)`.
     pub(super) fn exists(&mut self, query: &ast::Query, negated: bool, place: Place<'_>) -> Result<Bound> {
         let (_, marker) = self.subquery(query, place)?;
-        Ok(Bound::new(Expr::Exists(Exists::new(marker, negated)), SqlType::Bool))
+        Ok(Bound::new(
+            Expr::Exists(Exists::new(marker, negated)),
+            SqlType::Bool,
+        ))
     }
 
     /// `x IN (SELECT …)`, also `(x, y) IN (SELECT a, b …)`.
@@ -74,7 +80,13 @@ impl Binder<'_> {
         self.membership(operand, query, negated, place)
     }
 
-    fn membership(&mut self, operand: Bound, query: &ast::Query, negated: bool, place: Place<'_>) -> Result<Bound> {
+    fn membership(
+        &mut self,
+        operand: Bound,
+        query: &ast::Query,
+        negated: bool,
+        place: Place<'_>,
+    ) -> Result<Bound> {
         let (bound, marker) = self.subquery(query, place)?;
         let [column] = bound.columns.as_slice() else {
             return Err(fault(StatementFault::Syntax, "subquery has too many columns"));
@@ -82,7 +94,10 @@ impl Binder<'_> {
         let inner = Bound::new(Expr::Column(column.column.clone()), column.ty.clone());
         let (operand, item) = self.comparable("=", operand, inner)?;
         let marker = self.projected(marker, item)?;
-        Ok(Bound::new(Expr::InSubquery(InSubquery::new(Box::new(operand), marker, negated)), SqlType::Bool))
+        Ok(Bound::new(
+            Expr::InSubquery(InSubquery::new(Box::new(operand), marker, negated)),
+            SqlType::Bool,
+        ))
     }
 
     /// The subquery with its only column computed as `item`.
@@ -95,12 +110,21 @@ impl Binder<'_> {
             .project(vec![item.alias(name)])
             .and_then(|builder| builder.build())
             .map_err(from_datafusion)?;
-        Ok(Subquery { subquery: Arc::new(plan), ..marker })
+        Ok(Subquery {
+            subquery: Arc::new(plan),
+            ..marker
+        })
     }
 
     /// Rows compare as lists of texts would not; they are looked up as EXISTS over field comparisons, which gives FALSE
     /// instead of NULL for rows that only a NULL keeps from matching: enough for WHERE, so elsewhere it is refused.
-    fn row_in_subquery(&mut self, items: &[&ast::Expr], query: &ast::Query, negated: bool, place: Place<'_>) -> Result<Bound> {
+    fn row_in_subquery(
+        &mut self,
+        items: &[&ast::Expr],
+        query: &ast::Query,
+        negated: bool,
+        place: Place<'_>,
+    ) -> Result<Bound> {
         if negated {
             return Err(unsupported("a row NOT IN a subquery"));
         }
@@ -110,14 +134,24 @@ impl Binder<'_> {
         }
         let (bound, mut marker) = self.subquery(query, place)?;
         if bound.columns.len() != operands.len() {
-            let message = if bound.columns.len() > operands.len() { "many" } else { "few" };
-            return Err(fault(StatementFault::Syntax, format!("subquery has too {message} columns")));
+            let message = if bound.columns.len() > operands.len() {
+                "many"
+            } else {
+                "few"
+            };
+            return Err(fault(
+                StatementFault::Syntax,
+                format!("subquery has too {message} columns"),
+            ));
         }
         let mut test: Option<Expr> = None;
         let used = RefCell::new(Vec::new());
         for (operand, column) in operands.into_iter().zip(&bound.columns) {
             let outer = to_outer(operand.expr.clone(), &used)?;
-            let operand = Bound { expr: outer, ..operand };
+            let operand = Bound {
+                expr: outer,
+                ..operand
+            };
             let inner = Bound::new(Expr::Column(column.column.clone()), column.ty.clone());
             let equal = self.compare(Operator::Eq, inner, operand)?.expr;
             test = Some(match test {
@@ -137,7 +171,10 @@ impl Binder<'_> {
             .and_then(|builder| builder.build())
             .map_err(from_datafusion)?;
         marker.subquery = Arc::new(plan);
-        Ok(Bound::new(Expr::Exists(Exists::new(marker, false)), SqlType::Bool))
+        Ok(Bound::new(
+            Expr::Exists(Exists::new(marker, false)),
+            SqlType::Bool,
+        ))
     }
 
     /// `x op ANY (…)` and `x op ALL (…)` over a subquery or an array.
@@ -186,8 +223,10 @@ impl Binder<'_> {
             });
         };
         if let Some(crate::types::Value::Array(values)) = array.literal()? {
-            let items =
-                values.iter().map(|value| Bound::constant(value, item.clone())).collect::<Result<Vec<_>>>()?;
+            let items = values
+                .iter()
+                .map(|value| Bound::constant(value, item.clone()))
+                .collect::<Result<Vec<_>>>()?;
             if items.is_empty() {
                 return Bound::constant(&crate::types::Value::Bool(all), SqlType::Bool);
             }
@@ -205,7 +244,10 @@ impl Binder<'_> {
                             None => one,
                         });
                     }
-                    return Ok(Bound::new(test.ok_or_else(|| unsupported("an empty list"))?, SqlType::Bool));
+                    return Ok(Bound::new(
+                        test.ok_or_else(|| unsupported("an empty list"))?,
+                        SqlType::Bool,
+                    ));
                 }
             }
         }
@@ -218,7 +260,10 @@ impl Binder<'_> {
         };
         let arguments = vec![(operand.expr, operand.ty), (array.expr, array.ty)];
         let definition = (name, body, false, Volatility::Immutable);
-        Ok(Bound::new(functions::call(definition, arguments, SqlType::Bool, &self.settings), SqlType::Bool))
+        Ok(Bound::new(
+            functions::call(definition, arguments, SqlType::Bool, &self.settings),
+            SqlType::Bool,
+        ))
     }
 
     /// `x < ALL (SELECT …)` and its like, over the subquery's column as an array.
@@ -231,7 +276,9 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<Bound> {
         let array = self.array_subquery(query, place)?;
-        let Expr::ScalarSubquery(_) = &array.expr else { return Err(Error::internal("an array of no subquery")) };
+        let Expr::ScalarSubquery(_) = &array.expr else {
+            return Err(Error::internal("an array of no subquery"));
+        };
         // No row at all gives an empty array, so that ALL holds and ANY does not.
         self.quantified_array(operand, symbol, array, all)
     }
@@ -240,33 +287,58 @@ impl Binder<'_> {
     pub(super) fn array_subquery(&mut self, query: &ast::Query, place: Place<'_>) -> Result<Bound> {
         let (bound, marker) = self.subquery(query, place)?;
         let [column] = bound.columns.as_slice() else {
-            return Err(fault(StatementFault::Syntax, "subquery must return only one column"));
+            return Err(fault(
+                StatementFault::Syntax,
+                "subquery must return only one column",
+            ));
         };
         let ty = SqlType::Array(Box::new(column.ty.clone()));
         let udaf = datafusion::functions_aggregate::array_agg::array_agg_udaf();
         let argument = Expr::Column(column.column.clone());
-        let call = datafusion::logical_expr::expr::AggregateFunction::new_udf(udaf, vec![argument], false, None, vec![], None);
+        let call = datafusion::logical_expr::expr::AggregateFunction::new_udf(
+            udaf,
+            vec![argument],
+            false,
+            None,
+            vec![],
+            None,
+        );
         let name = self.unique_name("array");
         let plan = datafusion::logical_expr::LogicalPlanBuilder::new(bound.plan.clone())
             .aggregate(Vec::<Expr>::new(), vec![Expr::AggregateFunction(call)])
             .and_then(|builder| {
                 let gathered = Expr::Column(Column::from(builder.schema().qualified_field(0)));
-                let empty = crate::exec::cell::scalar_of(&crate::types::Value::Array(Vec::new()), &ty).map_err(to_datafusion)?;
+                let empty = crate::exec::cell::scalar_of(&crate::types::Value::Array(Vec::new()), &ty)
+                    .map_err(to_datafusion)?;
                 let filled = datafusion::logical_expr::Case::new(
                     None,
-                    vec![(Box::new(Expr::IsNull(Box::new(gathered.clone()))), Box::new(Expr::Literal(empty, None)))],
+                    vec![(
+                        Box::new(Expr::IsNull(Box::new(gathered.clone()))),
+                        Box::new(Expr::Literal(empty, None)),
+                    )],
                     Some(Box::new(gathered)),
                 );
                 builder.project(vec![Expr::Case(filled).alias(name)])
             })
             .and_then(|builder| builder.build())
             .map_err(from_datafusion)?;
-        Ok(Bound::new(Expr::ScalarSubquery(Subquery { subquery: Arc::new(plan), ..marker }), ty))
+        Ok(Bound::new(
+            Expr::ScalarSubquery(Subquery {
+                subquery: Arc::new(plan),
+                ..marker
+            }),
+            ty,
+        ))
     }
 
     /// Gives every subquery in the expressions its place in the plan: those of ours become columns of a dependent join
     /// over `plan`. `filter`: the expressions are conditions that only TRUE passes, so DataFusion may make joins of them.
-    pub(super) fn lower(&mut self, plan: LogicalPlan, exprs: Vec<Expr>, filter: bool) -> Result<(LogicalPlan, Vec<Expr>)> {
+    pub(super) fn lower(
+        &mut self,
+        plan: LogicalPlan,
+        exprs: Vec<Expr>,
+        filter: bool,
+    ) -> Result<(LogicalPlan, Vec<Expr>)> {
         if !exprs.iter().any(has_subquery) {
             return Ok((plan, exprs));
         }
@@ -279,7 +351,9 @@ impl Binder<'_> {
                     return Ok(kept);
                 }
                 let replaced = expr.transform_down(|expr| {
-                    let Some((kind, subquery)) = sub_plan_of(&expr, filter) else { return Ok(Transformed::no(expr)) };
+                    let Some((kind, subquery)) = sub_plan_of(&expr, filter) else {
+                        return Ok(Transformed::no(expr));
+                    };
                     let name = binder.borrow_mut().unique_name("subquery");
                     let sub_plan = sub_plan(kind, subquery, &name).map_err(to_datafusion)?;
                     sub_plans.borrow_mut().push(sub_plan);
@@ -308,7 +382,11 @@ fn to_outer(expr: Expr, used: &RefCell<Vec<Column>>) -> Result<Expr> {
     let replaced = expr.transform_up(|expr| match expr {
         Expr::Column(column) => {
             used.borrow_mut().push(column.clone());
-            let field = Arc::new(arrow::datatypes::Field::new(&column.name, arrow::datatypes::DataType::Null, true));
+            let field = Arc::new(arrow::datatypes::Field::new(
+                &column.name,
+                arrow::datatypes::DataType::Null,
+                true,
+            ));
             Ok(Transformed::yes(Expr::OuterReferenceColumn(field, column)))
         }
         other => Ok(Transformed::no(other)),
@@ -320,7 +398,10 @@ fn to_outer(expr: Expr, used: &RefCell<Vec<Column>>) -> Result<Expr> {
 pub(super) fn has_subquery(expr: &Expr) -> bool {
     let mut found = false;
     let walked = expr.apply(|expr| {
-        if matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_)) {
+        if matches!(
+            expr,
+            Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_)
+        ) {
             found = true;
             return Ok(TreeNodeRecursion::Stop);
         }
@@ -339,7 +420,11 @@ fn keep_as_join(expr: &Expr) -> Option<Expr> {
         }
         Expr::InSubquery(test) if !test.negated && !has_subquery(&test.expr) => {
             let subquery = as_decorrelatable(&test.subquery, false)?;
-            Some(Expr::InSubquery(InSubquery::new(test.expr.clone(), subquery, false)))
+            Some(Expr::InSubquery(InSubquery::new(
+                test.expr.clone(),
+                subquery,
+                false,
+            )))
         }
         _ => None,
     }
@@ -349,18 +434,29 @@ fn keep_as_join(expr: &Expr) -> Option<Expr> {
 fn as_decorrelatable(marker: &Subquery, scalar: bool) -> Option<Subquery> {
     let mut references = Vec::with_capacity(marker.outer_ref_columns.len());
     for reference in &marker.outer_ref_columns {
-        let Expr::Alias(alias) = reference else { return None };
-        let Expr::Column(column) = alias.expr.as_ref() else { return None };
+        let Expr::Alias(alias) = reference else {
+            return None;
+        };
+        let Expr::Column(column) = alias.expr.as_ref() else {
+            return None;
+        };
         if column.relation != alias.relation || column.name != alias.name {
             return None;
         }
-        let field = Arc::new(arrow::datatypes::Field::new(&column.name, arrow::datatypes::DataType::Null, true));
+        let field = Arc::new(arrow::datatypes::Field::new(
+            &column.name,
+            arrow::datatypes::DataType::Null,
+            true,
+        ));
         references.push(Expr::OuterReferenceColumn(field, column.clone()));
     }
     if !references.is_empty() && !equalities_only(&marker.subquery, scalar) {
         return None;
     }
-    Some(Subquery { outer_ref_columns: references, ..marker.clone() })
+    Some(Subquery {
+        outer_ref_columns: references,
+        ..marker.clone()
+    })
 }
 
 /// Whether outer columns appear only in equalities with inner columns, in one filter near the top of a plain query
@@ -370,7 +466,9 @@ fn equalities_only(plan: &LogicalPlan, scalar: bool) -> bool {
     let mut aggregated = !scalar;
     loop {
         match at {
-            LogicalPlan::Projection(projection) if !projection.expr.iter().any(has_outer_reference) => at = &projection.input,
+            LogicalPlan::Projection(projection) if !projection.expr.iter().any(has_outer_reference) => {
+                at = &projection.input
+            }
             LogicalPlan::SubqueryAlias(alias) => at = &alias.input,
             LogicalPlan::Aggregate(aggregate)
                 if !aggregated
@@ -382,7 +480,9 @@ fn equalities_only(plan: &LogicalPlan, scalar: bool) -> bool {
             }
             LogicalPlan::Filter(filter) if aggregated => {
                 let conditions = datafusion::logical_expr::utils::split_conjunction(&filter.predicate);
-                let simple = conditions.into_iter().all(|condition| !has_outer_reference(condition) || is_equality(condition));
+                let simple = conditions
+                    .into_iter()
+                    .all(|condition| !has_outer_reference(condition) || is_equality(condition));
                 return simple && !plan_has_outer_reference(&filter.input);
             }
             _ => return false,
@@ -391,11 +491,14 @@ fn equalities_only(plan: &LogicalPlan, scalar: bool) -> bool {
 }
 
 fn is_equality(condition: &Expr) -> bool {
-    let Expr::BinaryExpr(comparison) = condition else { return false };
+    let Expr::BinaryExpr(comparison) = condition else {
+        return false;
+    };
     comparison.op == Operator::Eq
         && matches!(
             (comparison.left.as_ref(), comparison.right.as_ref()),
-            (Expr::Column(_), Expr::OuterReferenceColumn(..)) | (Expr::OuterReferenceColumn(..), Expr::Column(_))
+            (Expr::Column(_), Expr::OuterReferenceColumn(..))
+                | (Expr::OuterReferenceColumn(..), Expr::Column(_))
         )
 }
 
@@ -429,10 +532,19 @@ fn sub_plan_of(expr: &Expr, filter: bool) -> Option<(SubPlanKind, Subquery)> {
             let _ = filter;
             Some((SubPlanKind::Scalar, subquery.clone()))
         }
-        Expr::Exists(exists) => Some((SubPlanKind::Exists { negated: exists.negated }, exists.subquery.clone())),
-        Expr::InSubquery(test) => {
-            Some((SubPlanKind::In { operand: *test.expr.clone(), negated: test.negated }, test.subquery.clone()))
-        }
+        Expr::Exists(exists) => Some((
+            SubPlanKind::Exists {
+                negated: exists.negated,
+            },
+            exists.subquery.clone(),
+        )),
+        Expr::InSubquery(test) => Some((
+            SubPlanKind::In {
+                operand: *test.expr.clone(),
+                negated: test.negated,
+            },
+            test.subquery.clone(),
+        )),
         _ => None,
     }
 }
@@ -443,7 +555,15 @@ fn sub_plan(kind: SubPlanKind, subquery: Subquery, name: &str) -> Result<SubPlan
         let Expr::Alias(alias) = reference else {
             return Err(Error::internal("an outer reference without its name"));
         };
-        bindings.push((Column::new(alias.relation.clone(), alias.name.clone()), *alias.expr));
+        bindings.push((
+            Column::new(alias.relation.clone(), alias.name.clone()),
+            *alias.expr,
+        ));
     }
-    Ok(SubPlan { plan: subquery.subquery, kind, bindings, name: name.to_string() })
+    Ok(SubPlan {
+        plan: subquery.subquery,
+        kind,
+        bindings,
+        name: name.to_string(),
+    })
 }

@@ -20,12 +20,17 @@ pub(super) fn sql_type(data_type: &DataType) -> Result<SqlType> {
         },
         DataType::Interval { .. } => Ok(SqlType::Interval),
         DataType::Custom(name, modifiers) => {
-            let Some(last) = name.0.last().and_then(|part| part.as_ident()) else { return Err(undefined(&name.to_string())) };
+            let Some(last) = name.0.last().and_then(|part| part.as_ident()) else {
+                return Err(undefined(&name.to_string()));
+            };
             if last.quote_style.is_some() && last.value == "char" {
                 return Ok(SqlType::InternalChar);
             }
             let folded = fold(last);
-            let modifiers: Vec<i64> = modifiers.iter().filter_map(|modifier| modifier.trim().parse().ok()).collect();
+            let modifiers: Vec<i64> = modifiers
+                .iter()
+                .filter_map(|modifier| modifier.trim().parse().ok())
+                .collect();
             if let Some(element) = folded.strip_prefix('_')
                 && let Some(element) = SqlType::from_name(element, &[])?
             {
@@ -33,10 +38,14 @@ pub(super) fn sql_type(data_type: &DataType) -> Result<SqlType> {
             }
             SqlType::from_name(&folded, &modifiers)?.ok_or_else(|| undefined(&folded))
         }
-        other => crate::sql::type_name::sql_type(other)?.ok_or_else(|| undefined(&other.to_string().to_lowercase())),
+        other => crate::sql::type_name::sql_type(other)?
+            .ok_or_else(|| undefined(&other.to_string().to_lowercase())),
     }
 }
 
 fn undefined(name: &str) -> Error {
-    Error::UndefinedObject { kind: "type", name: name.to_string() }
+    Error::UndefinedObject {
+        kind: "type",
+        name: name.to_string(),
+    }
 }

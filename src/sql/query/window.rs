@@ -3,7 +3,9 @@
 use datafusion::common::ScalarValue;
 use datafusion::functions_window as windows;
 use datafusion::logical_expr::expr::{NullTreatment, Sort, WindowFunction, WindowFunctionParams};
-use datafusion::logical_expr::{Expr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition};
+use datafusion::logical_expr::{
+    Expr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
+};
 use sqlparser::ast;
 
 use super::aggregate::{bigint, is_aggregate};
@@ -15,7 +17,16 @@ use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 const NAMES: &[&str] = &[
-    "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value", "last_value",
+    "row_number",
+    "rank",
+    "dense_rank",
+    "percent_rank",
+    "cume_dist",
+    "ntile",
+    "lag",
+    "lead",
+    "first_value",
+    "last_value",
     "nth_value",
 ];
 
@@ -42,7 +53,12 @@ impl Binder<'_> {
     ) -> Result<Bound> {
         match place.clause {
             Clause::Select => {}
-            Clause::Window => return Err(fault(StatementFault::Windowing, "window function calls cannot be nested")),
+            Clause::Window => {
+                return Err(fault(
+                    StatementFault::Windowing,
+                    "window function calls cannot be nested",
+                ));
+            }
             Clause::Aggregate => {
                 let message = "aggregate function calls cannot contain window function calls";
                 return Err(fault(StatementFault::Grouping, message));
@@ -52,10 +68,19 @@ impl Binder<'_> {
                 return Err(fault(StatementFault::Windowing, message));
             }
         }
-        let inside = Place { clause: Clause::Window, ..place };
+        let inside = Place {
+            clause: Clause::Window,
+            ..place
+        };
         let window = self.window(over, inside)?;
         let filter = match &function.filter {
-            Some(filter) => Some(Box::new(self.condition(filter, Place { clause: Clause::Filter, ..place })?)),
+            Some(filter) => Some(Box::new(self.condition(
+                filter,
+                Place {
+                    clause: Clause::Filter,
+                    ..place
+                },
+            )?)),
             None => None,
         };
         if is_aggregate(name) {
@@ -68,7 +93,10 @@ impl Binder<'_> {
                 .iter()
                 .map(|(udaf, arguments, ty)| {
                     let definition = WindowFunctionDefinition::AggregateUDF(udaf.clone());
-                    Bound::new(windowed(definition, arguments.clone(), &window, filter.clone(), None), ty.clone())
+                    Bound::new(
+                        windowed(definition, arguments.clone(), &window, filter.clone(), None),
+                        ty.clone(),
+                    )
                 })
                 .collect();
             return self.finish(&accumulation.finish, results);
@@ -79,7 +107,13 @@ impl Binder<'_> {
             ast::NullTreatment::RespectNulls => NullTreatment::RespectNulls,
         });
         let (udwf, arguments, raw, ty) = self.ranking(name, arguments)?;
-        let call = windowed(WindowFunctionDefinition::WindowUDF(udwf), arguments, &window, filter, nulls);
+        let call = windowed(
+            WindowFunctionDefinition::WindowUDF(udwf),
+            arguments,
+            &window,
+            filter,
+            nulls,
+        );
         if raw == ty {
             return Ok(Bound::new(call, ty));
         }
@@ -94,7 +128,12 @@ impl Binder<'_> {
         &mut self,
         name: &str,
         arguments: Vec<Bound>,
-    ) -> Result<(std::sync::Arc<datafusion::logical_expr::WindowUDF>, Vec<Expr>, SqlType, SqlType)> {
+    ) -> Result<(
+        std::sync::Arc<datafusion::logical_expr::WindowUDF>,
+        Vec<Expr>,
+        SqlType,
+        SqlType,
+    )> {
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
         let wrong = || no_function(name, &types, false);
         let mut arguments = arguments.into_iter();
@@ -104,12 +143,18 @@ impl Binder<'_> {
             ("row_number", None) => counted(windows::row_number::row_number_udwf()),
             ("rank", None) => counted(windows::rank::rank_udwf()),
             ("dense_rank", None) => counted(windows::rank::dense_rank_udwf()),
-            ("percent_rank", None) => {
-                Ok((windows::rank::percent_rank_udwf(), Vec::new(), SqlType::Float8, SqlType::Float8))
-            }
-            ("cume_dist", None) => {
-                Ok((windows::cume_dist::cume_dist_udwf(), Vec::new(), SqlType::Float8, SqlType::Float8))
-            }
+            ("percent_rank", None) => Ok((
+                windows::rank::percent_rank_udwf(),
+                Vec::new(),
+                SqlType::Float8,
+                SqlType::Float8,
+            )),
+            ("cume_dist", None) => Ok((
+                windows::cume_dist::cume_dist_udwf(),
+                Vec::new(),
+                SqlType::Float8,
+                SqlType::Float8,
+            )),
             ("ntile", Some(buckets)) => {
                 let buckets = self.convert(buckets, &SqlType::Int8, CastContext::Implicit)?;
                 if matches!(buckets.literal()?, Some(Value::Int(number)) if number <= 0) {
@@ -118,7 +163,12 @@ impl Binder<'_> {
                         message: "argument of ntile must be greater than zero".to_string(),
                     });
                 }
-                Ok((windows::ntile::ntile_udwf(), vec![buckets.expr], SqlType::Void, SqlType::Int4))
+                Ok((
+                    windows::ntile::ntile_udwf(),
+                    vec![buckets.expr],
+                    SqlType::Void,
+                    SqlType::Int4,
+                ))
             }
             ("lag" | "lead", Some(value)) => {
                 let value = self.decided(value)?;
@@ -130,7 +180,11 @@ impl Binder<'_> {
                 if let Some(default) = third {
                     list.push(self.convert(default, &value.ty, CastContext::Explicit)?.expr);
                 }
-                let udwf = if name == "lag" { windows::lead_lag::lag_udwf() } else { windows::lead_lag::lead_udwf() };
+                let udwf = if name == "lag" {
+                    windows::lead_lag::lag_udwf()
+                } else {
+                    windows::lead_lag::lead_udwf()
+                };
                 Ok((udwf, list, value.ty.clone(), value.ty))
             }
             ("first_value" | "last_value", Some(value)) => {
@@ -144,7 +198,12 @@ impl Binder<'_> {
             ("nth_value", Some(value)) => {
                 let value = self.decided(value)?;
                 let place = self.convert(second.ok_or_else(wrong)?, &SqlType::Int8, CastContext::Implicit)?;
-                Ok((windows::nth_value::nth_value_udwf(), vec![value.expr, place.expr], value.ty.clone(), value.ty))
+                Ok((
+                    windows::nth_value::nth_value_udwf(),
+                    vec![value.expr, place.expr],
+                    value.ty.clone(),
+                    value.ty,
+                ))
             }
             _ => Err(wrong()),
         }
@@ -183,8 +242,15 @@ impl Binder<'_> {
             None => WindowFrame::new((!order_by.is_empty()).then_some(false)),
             Some(frame) => self.frame(frame, order_types.first(), place)?,
         };
-        let mut window = Window { partition_by, order_by, frame };
-        window.frame.regularize_order_bys(&mut window.order_by).map_err(crate::exec::datafusion_error::from_datafusion)?;
+        let mut window = Window {
+            partition_by,
+            order_by,
+            frame,
+        };
+        window
+            .frame
+            .regularize_order_bys(&mut window.order_by)
+            .map_err(crate::exec::datafusion_error::from_datafusion)?;
         Ok(window)
     }
 
@@ -207,10 +273,18 @@ impl Binder<'_> {
                 };
             }
         }
-        Err(Error::UndefinedObject { kind: "window", name: name.to_string() })
+        Err(Error::UndefinedObject {
+            kind: "window",
+            name: name.to_string(),
+        })
     }
 
-    fn frame(&mut self, frame: &ast::WindowFrame, order_type: Option<&SqlType>, place: Place<'_>) -> Result<WindowFrame> {
+    fn frame(
+        &mut self,
+        frame: &ast::WindowFrame,
+        order_type: Option<&SqlType>,
+        place: Place<'_>,
+    ) -> Result<WindowFrame> {
         let units = match frame.units {
             ast::WindowFrameUnits::Rows => WindowFrameUnits::Rows,
             ast::WindowFrameUnits::Range => WindowFrameUnits::Range,
@@ -222,10 +296,16 @@ impl Binder<'_> {
             None => WindowFrameBound::CurrentRow,
         };
         if matches!(&start, WindowFrameBound::Following(offset) if offset.is_null()) {
-            return Err(fault(StatementFault::Windowing, "frame start cannot be UNBOUNDED FOLLOWING"));
+            return Err(fault(
+                StatementFault::Windowing,
+                "frame start cannot be UNBOUNDED FOLLOWING",
+            ));
         }
         if matches!(&end, WindowFrameBound::Preceding(offset) if offset.is_null()) {
-            return Err(fault(StatementFault::Windowing, "frame end cannot be UNBOUNDED PRECEDING"));
+            return Err(fault(
+                StatementFault::Windowing,
+                "frame end cannot be UNBOUNDED PRECEDING",
+            ));
         }
         Ok(WindowFrame::new_bounds(units, start, end))
     }
@@ -247,9 +327,10 @@ impl Binder<'_> {
             Some(expr) => {
                 let offset = self.expression(expr, place)?;
                 let ty = match (units, order_type) {
-                    (WindowFrameUnits::Range, Some(SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz)) => {
-                        SqlType::Interval
-                    }
+                    (
+                        WindowFrameUnits::Range,
+                        Some(SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz),
+                    ) => SqlType::Interval,
                     (WindowFrameUnits::Range, Some(ty)) => ty.clone(),
                     _ => SqlType::Int8,
                 };
@@ -277,7 +358,11 @@ impl Binder<'_> {
                 }
             }
         };
-        Ok(if preceding { WindowFrameBound::Preceding(offset) } else { WindowFrameBound::Following(offset) })
+        Ok(if preceding {
+            WindowFrameBound::Preceding(offset)
+        } else {
+            WindowFrameBound::Following(offset)
+        })
     }
 }
 

@@ -1,0 +1,561 @@
+//! `to_char` of dates and times, `to_date` and `to_timestamp` by a template.
+
+use chrono::{Datelike, NaiveDate, Timelike};
+
+use super::datetime::{civil, to_local};
+use super::{Call, FunctionDef, T};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::row("to_char", &[T::Timestamp, T::Text], T::Text, to_char),
+    FunctionDef::row("to_char", &[T::TimestampTz, T::Text], T::Text, to_char),
+    FunctionDef::row("to_char", &[T::Interval, T::Text], T::Text, interval_to_char),
+    FunctionDef::row("to_date", &[T::Text, T::Text], T::Date, |arguments, _| {
+        let micros = read(arguments)?;
+        Ok(Value::Date(
+            i32::try_from(micros.div_euclid(MICROS_PER_DAY)).map_err(|_| out_of_range())?,
+        ))
+    }),
+    FunctionDef::row(
+        "to_timestamp",
+        &[T::Text, T::Text],
+        T::TimestampTz,
+        |arguments, call| Value::Timestamp(read(arguments)?).cast(&SqlType::TimestampTz, call.settings),
+    ),
+];
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const DAYS: [&str; 7] = [
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+];
+const ROMAN: [&str; 12] = [
+    "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII",
+];
+
+/// Template patterns, longer ones before their prefixes.
+const PATTERNS: &[&str] = &[
+    "SSSSS", "SSSS", "YYYY", "IYYY", "Y,YYY", "MONTH", "Month", "month", "HH24", "HH12", "A.D.", "a.d.",
+    "B.C.", "b.c.", "A.M.", "a.m.", "P.M.", "p.m.", "DAY", "Day", "day", "MON", "Mon", "mon", "DDD", "IDDD",
+    "YYY", "IYY", "TZH", "TZM", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "HH", "MI", "SS", "MS", "US", "AM",
+    "am", "PM", "pm", "AD", "ad", "BC", "bc", "YY", "IY", "MM", "DY", "Dy", "dy", "DD", "ID", "WW", "IW",
+    "CC", "RM", "rm", "TZ", "tz", "OF", "Y", "I", "D", "W", "Q", "J",
+];
+
+fn out_of_range() -> Error {
+    Error::DatetimeOverflow {
+        message: "date out of range".to_string(),
+    }
+}
+
+fn wrong() -> Error {
+    Error::internal("a date template of other types")
+}
+
+/// A piece of a template.
+enum Piece {
+    /// A pattern, with FM (no padding) and TH (an ordinal's suffix) as asked.
+    Pattern {
+        name: &'static str,
+        fill: bool,
+        suffix: Option<&'static str>,
+    },
+    /// Text as it stands.
+    Literal(String),
+}
+
+fn pieces(template: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut rest = template;
+    while !rest.is_empty() {
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let (inside, after) = quoted.split_once('"').unwrap_or((quoted, ""));
+            pieces.push(Piece::Literal(inside.to_string()));
+            rest = after;
+            continue;
+        }
+        let (fill, stripped) = match rest.strip_prefix("FM").or_else(|| rest.strip_prefix("fm")) {
+            Some(stripped) => (false, stripped),
+            None => (true, rest),
+        };
+        if let Some(name) = pattern_at(stripped) {
+            rest = &stripped[name.len()..];
+            let suffix = ["TH", "th"].into_iter().find(|suffix| rest.starts_with(suffix));
+            if let Some(suffix) = suffix {
+                rest = &rest[suffix.len()..];
+            }
+            pieces.push(Piece::Pattern { name, fill, suffix });
+            continue;
+        }
+        let mut characters = stripped.chars();
+        match characters.next() {
+            Some(character) => pieces.push(Piece::Literal(character.to_string())),
+            None => break,
+        }
+        rest = characters.as_str();
+    }
+    pieces
+}
+
+/// The pattern that the text starts with; those of digits take any case.
+fn pattern_at(text: &str) -> Option<&'static str> {
+    PATTERNS.iter().copied().find(|pattern| {
+        text.starts_with(pattern)
+            || (text.is_char_boundary(pattern.len().min(text.len()))
+                && digits_only(pattern)
+                && text
+                    .get(..pattern.len())
+                    .is_some_and(|head| head.eq_ignore_ascii_case(pattern)))
+    })
+}
+
+fn digits_only(pattern: &str) -> bool {
+    matches!(
+        pattern,
+        "SSSSS"
+            | "SSSS"
+            | "YYYY"
+            | "IYYY"
+            | "Y,YYY"
+            | "HH24"
+            | "HH12"
+            | "DDD"
+            | "IDDD"
+            | "YYY"
+            | "IYY"
+            | "HH"
+            | "MI"
+            | "SS"
+            | "MS"
+            | "US"
+            | "YY"
+            | "IY"
+            | "MM"
+            | "DD"
+            | "ID"
+            | "WW"
+            | "IW"
+            | "CC"
+            | "Y"
+            | "I"
+            | "D"
+            | "W"
+            | "Q"
+            | "J"
+            | "FF1"
+            | "FF2"
+            | "FF3"
+            | "FF4"
+            | "FF5"
+            | "FF6"
+    )
+}
+
+fn ordinal(number: i64, suffix: &str) -> String {
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    if suffix == "TH" {
+        ending.to_uppercase()
+    } else {
+        ending.to_string()
+    }
+}
+
+fn to_char(arguments: &[Value], call: &Call) -> Result<Value> {
+    let Value::Text(template) = &arguments[1] else {
+        return Err(wrong());
+    };
+    let (local, offset_seconds, zone) = match arguments[0] {
+        Value::Timestamp(i64::MIN | i64::MAX) | Value::TimestampTz(i64::MIN | i64::MAX) => {
+            return Ok(Value::Null);
+        }
+        Value::Timestamp(time) => (time, 0, String::new()),
+        Value::TimestampTz(utc) => {
+            let local = to_local(utc, call.settings.time_zone)?;
+            (local, (local - utc) / 1_000_000, zone_name(utc, call)?)
+        }
+        _ => return Err(wrong()),
+    };
+    let time = civil(local)?;
+    let mut out = String::new();
+    for piece in pieces(template) {
+        match piece {
+            Piece::Literal(text) => out.push_str(&text),
+            Piece::Pattern { name, fill, suffix } => {
+                let (text, number) = date_piece(name, &time, local, offset_seconds, &zone, fill);
+                out.push_str(&text);
+                if let (Some(suffix), Some(number)) = (suffix, number) {
+                    out.push_str(&ordinal(number, suffix));
+                }
+            }
+        }
+    }
+    Ok(Value::Text(out))
+}
+
+fn zone_name(utc: i64, call: &Call) -> Result<String> {
+    use chrono::TimeZone;
+    let zone = call.settings.time_zone;
+    Ok(zone.from_utc_datetime(&civil(utc)?).format("%Z").to_string())
+}
+
+/// The text of one pattern, and its number where it is one.
+fn date_piece(
+    name: &str,
+    time: &chrono::NaiveDateTime,
+    local: i64,
+    offset_seconds: i64,
+    zone: &str,
+    fill: bool,
+) -> (String, Option<i64>) {
+    let number = |number: i64, width: usize| {
+        let text = if fill {
+            format!("{number:0width$}")
+        } else {
+            number.to_string()
+        };
+        (text, Some(number))
+    };
+    let hour = i64::from(time.hour());
+    let twelve = if hour % 12 == 0 { 12 } else { hour % 12 };
+    let year = i64::from(time.year());
+    let shown_year = if year > 0 { year } else { 1 - year };
+    let micros = local.rem_euclid(1_000_000);
+    let padded = |text: &str, width: usize| {
+        (
+            if fill {
+                format!("{text:<width$}")
+            } else {
+                text.to_string()
+            },
+            None,
+        )
+    };
+    let month = MONTHS[usize::try_from(time.month0()).unwrap_or(0)];
+    let day = DAYS[usize::try_from(time.weekday().num_days_from_sunday()).unwrap_or(0)];
+    let marker = |morning: &str, evening: &str| (if hour < 12 { morning } else { evening }.to_string(), None);
+    let era = |after: &str, before: &str| (if year > 0 { after } else { before }.to_string(), None);
+    match name {
+        "SSSSS" | "SSSS" => number(i64::from(time.num_seconds_from_midnight()), 1),
+        "YYYY" => number(shown_year, 4),
+        "YYY" => number(shown_year % 1000, 3),
+        "YY" => number(shown_year % 100, 2),
+        "Y" => number(shown_year % 10, 1),
+        "Y,YYY" => (format!("{},{:03}", shown_year / 1000, shown_year % 1000), None),
+        "IYYY" => number(i64::from(time.iso_week().year()), 4),
+        "IYY" => number(i64::from(time.iso_week().year()) % 1000, 3),
+        "IY" => number(i64::from(time.iso_week().year()) % 100, 2),
+        "I" => number(i64::from(time.iso_week().year()) % 10, 1),
+        "MONTH" => padded(&month.to_uppercase(), 9),
+        "Month" => padded(month, 9),
+        "month" => padded(&month.to_lowercase(), 9),
+        "MON" => (month[..3].to_uppercase(), None),
+        "Mon" => (month[..3].to_string(), None),
+        "mon" => (month[..3].to_lowercase(), None),
+        "DAY" => padded(&day.to_uppercase(), 9),
+        "Day" => padded(day, 9),
+        "day" => padded(&day.to_lowercase(), 9),
+        "DY" => (day[..3].to_uppercase(), None),
+        "Dy" => (day[..3].to_string(), None),
+        "dy" => (day[..3].to_lowercase(), None),
+        "HH24" => number(hour, 2),
+        "HH12" | "HH" => number(twelve, 2),
+        "MI" => number(i64::from(time.minute()), 2),
+        "SS" => number(i64::from(time.second()), 2),
+        "MS" | "FF3" => (format!("{:03}", micros / 1_000), Some(micros / 1_000)),
+        "US" | "FF6" => (format!("{micros:06}"), Some(micros)),
+        "FF1" => (format!("{:01}", micros / 100_000), None),
+        "FF2" => (format!("{:02}", micros / 10_000), None),
+        "FF4" => (format!("{:04}", micros / 100), None),
+        "FF5" => (format!("{:05}", micros / 10), None),
+        "AM" | "PM" => marker("AM", "PM"),
+        "am" | "pm" => marker("am", "pm"),
+        "A.M." | "P.M." => marker("A.M.", "P.M."),
+        "a.m." | "p.m." => marker("a.m.", "p.m."),
+        "AD" | "BC" => era("AD", "BC"),
+        "ad" | "bc" => era("ad", "bc"),
+        "A.D." | "B.C." => era("A.D.", "B.C."),
+        "a.d." | "b.c." => era("a.d.", "b.c."),
+        "MM" => number(i64::from(time.month()), 2),
+        "DDD" => number(i64::from(time.ordinal()), 3),
+        "IDDD" => number(
+            i64::from(time.iso_week().week0()) * 7 + i64::from(time.weekday().number_from_monday()),
+            3,
+        ),
+        "DD" => number(i64::from(time.day()), 2),
+        "D" => number(i64::from(time.weekday().num_days_from_sunday()) + 1, 1),
+        "ID" => number(i64::from(time.weekday().number_from_monday()), 1),
+        "WW" => number(i64::from(time.ordinal0() / 7 + 1), 2),
+        "IW" => number(i64::from(time.iso_week().week()), 2),
+        "W" => number(i64::from(time.day0() / 7 + 1), 1),
+        "CC" => number((shown_year + 99) / 100, 2),
+        "Q" => number(i64::from(time.month0() / 3 + 1), 1),
+        "J" => number(local.div_euclid(MICROS_PER_DAY) + 2_440_588, 1),
+        "RM" => padded(ROMAN[usize::try_from(time.month0()).unwrap_or(0)], 4),
+        "rm" => padded(
+            &ROMAN[usize::try_from(time.month0()).unwrap_or(0)].to_lowercase(),
+            4,
+        ),
+        "TZ" => (zone.to_uppercase(), None),
+        "tz" => (zone.to_lowercase(), None),
+        "TZH" => (
+            format!("{}{:02}", sign(offset_seconds), offset_seconds.abs() / 3600),
+            None,
+        ),
+        "TZM" => (format!("{:02}", offset_seconds.abs() % 3600 / 60), None),
+        _ => {
+            let (hours, minutes) = (offset_seconds.abs() / 3600, offset_seconds.abs() % 3600 / 60);
+            let tail = if minutes == 0 {
+                String::new()
+            } else {
+                format!(":{minutes:02}")
+            };
+            (format!("{}{hours:02}{tail}", sign(offset_seconds)), None)
+        }
+    }
+}
+
+fn sign(number: i64) -> char {
+    if number < 0 { '-' } else { '+' }
+}
+
+/// An interval's own hours and days, not a calendar's.
+fn interval_to_char(arguments: &[Value], _: &Call) -> Result<Value> {
+    let (Value::Interval(interval), Value::Text(template)) = (&arguments[0], &arguments[1]) else {
+        return Err(wrong());
+    };
+    let seconds = interval.microseconds / 1_000_000;
+    let mut out = String::new();
+    for piece in pieces(template) {
+        match piece {
+            Piece::Literal(text) => out.push_str(&text),
+            Piece::Pattern { name, fill, .. } => {
+                let (number, width) = match name {
+                    "YYYY" => (i64::from(interval.months / 12), 4),
+                    "MM" => (i64::from(interval.months % 12), 2),
+                    "DD" => (i64::from(interval.days), 2),
+                    "HH24" => (seconds / 3600, 2),
+                    "HH12" | "HH" => (
+                        if seconds / 3600 % 12 == 0 {
+                            12
+                        } else {
+                            seconds / 3600 % 12
+                        },
+                        2,
+                    ),
+                    "MI" => (seconds / 60 % 60, 2),
+                    "SS" => (seconds % 60, 2),
+                    "MS" => (interval.microseconds % 1_000_000 / 1_000, 3),
+                    "US" => (interval.microseconds % 1_000_000, 6),
+                    other => {
+                        out.push_str(other);
+                        continue;
+                    }
+                };
+                out.push_str(&if fill {
+                    format!("{number:0width$}")
+                } else {
+                    number.to_string()
+                });
+            }
+        }
+    }
+    Ok(Value::Text(out))
+}
+
+/// What a text says by a template, as microseconds since 1970.
+fn read(arguments: &[Value]) -> Result<i64> {
+    let (Value::Text(input), Value::Text(template)) = (&arguments[0], &arguments[1]) else {
+        return Err(wrong());
+    };
+    let mut fields = Fields {
+        year: 1,
+        month: 1,
+        day: 1,
+        ..Fields::default()
+    };
+    let mut rest = input.trim_start();
+    for piece in pieces(template) {
+        match piece {
+            Piece::Literal(_) => {
+                // A separator of the template skips one of the text, whichever it is.
+                let mut characters = rest.chars();
+                if characters
+                    .next()
+                    .is_some_and(|character| !character.is_alphanumeric())
+                {
+                    rest = characters.as_str();
+                }
+            }
+            Piece::Pattern { name, .. } => {
+                rest = rest.trim_start();
+                rest = fields.take(name, rest, template)?;
+            }
+        }
+    }
+    fields.finish(input)
+}
+
+#[derive(Default)]
+struct Fields {
+    year: i32,
+    month: u32,
+    day: u32,
+    day_of_year: Option<u32>,
+    hour: i64,
+    afternoon: Option<bool>,
+    minute: i64,
+    second: i64,
+    micros: i64,
+    before_christ: bool,
+}
+
+impl Fields {
+    fn take<'t>(&mut self, name: &str, text: &'t str, template: &str) -> Result<&'t str> {
+        let upper = name.to_uppercase();
+        let names: Option<(&[&str], usize)> = match upper.as_str() {
+            "MONTH" => Some((&MONTHS, usize::MAX)),
+            "MON" => Some((&MONTHS, 3)),
+            _ => None,
+        };
+        if let Some((names, length)) = names {
+            for (index, name) in names.iter().enumerate() {
+                let name = &name[..name.len().min(length)];
+                if text
+                    .get(..name.len())
+                    .is_some_and(|head| head.eq_ignore_ascii_case(name))
+                {
+                    self.month = u32::try_from(index + 1).unwrap_or(1);
+                    return Ok(&text[name.len()..]);
+                }
+            }
+            return Err(bad_value(text, name));
+        }
+        match upper.as_str() {
+            "AM" | "PM" | "A.M." | "P.M." => {
+                self.afternoon = Some(text.to_uppercase().starts_with('P'));
+                return Ok(text.get(upper.len()..).unwrap_or(""));
+            }
+            "AD" | "BC" | "A.D." | "B.C." => {
+                self.before_christ = text.to_uppercase().starts_with('B');
+                return Ok(text.get(upper.len()..).unwrap_or(""));
+            }
+            "DAY" | "DY" => return Ok(text.trim_start_matches(|character: char| character.is_alphabetic())),
+            _ => {}
+        }
+        let width = match upper.as_str() {
+            "YYYY" | "IYYY" => 4,
+            "YYY" | "DDD" | "MS" => 3,
+            "US" | "SSSSS" | "SSSS" => 6,
+            "Y" | "D" | "Q" | "W" => 1,
+            "J" => 7,
+            _ => 2,
+        };
+        let signed = text.starts_with('-') && width == 4;
+        let body = if signed { &text[1..] } else { text };
+        // A year followed by a separator takes all its digits.
+        let width = if width == 4 && !template.contains("YYYYMM") {
+            9
+        } else {
+            width
+        };
+        let digits = body.bytes().take_while(u8::is_ascii_digit).take(width).count();
+        if digits == 0 {
+            return Err(bad_value(text, name));
+        }
+        let number: i64 = body[..digits].parse().map_err(|_| out_of_range())?;
+        self.set(&upper, if signed { -number } else { number }, digits)?;
+        Ok(&body[digits..])
+    }
+
+    fn set(&mut self, name: &str, number: i64, digits: usize) -> Result<()> {
+        let small = u32::try_from(number).map_err(|_| out_of_range());
+        match name {
+            "YYYY" | "IYYY" => self.year = i32::try_from(number).map_err(|_| out_of_range())?,
+            "YYY" | "YY" | "Y" => {
+                let number = i32::try_from(number).map_err(|_| out_of_range())?;
+                self.year = if number < 70 {
+                    number + 2000
+                } else if number < 1000 {
+                    number + 1900
+                } else {
+                    number
+                };
+            }
+            "MM" => self.month = small?,
+            "DD" => self.day = small?,
+            "DDD" => self.day_of_year = Some(small?),
+            "HH24" | "HH12" | "HH" => self.hour = number,
+            "MI" => self.minute = number,
+            "SS" => self.second = number,
+            "MS" => self.micros = number * 10_i64.pow(3 - u32::try_from(digits.min(3)).unwrap_or(3)) * 1_000,
+            "US" => self.micros = number * 10_i64.pow(6 - u32::try_from(digits.min(6)).unwrap_or(6)),
+            "SSSSS" | "SSSS" => {
+                self.hour = number / 3600;
+                self.minute = number / 60 % 60;
+                self.second = number % 60;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(self, input: &str) -> Result<i64> {
+        let wrong = || Error::DatetimeOverflow {
+            message: format!("date/time field value out of range: \"{input}\""),
+        };
+        let year = if self.before_christ {
+            1 - self.year
+        } else {
+            self.year
+        };
+        let date = match self.day_of_year {
+            Some(day) => NaiveDate::from_yo_opt(year, day),
+            None => NaiveDate::from_ymd_opt(year, self.month, self.day),
+        };
+        let date = date.ok_or_else(wrong)?;
+        let hour = match self.afternoon {
+            Some(true) if self.hour < 12 => self.hour + 12,
+            Some(false) if self.hour == 12 => 0,
+            _ => self.hour,
+        };
+        if hour > 23 || self.minute > 59 || self.second > 59 {
+            return Err(wrong());
+        }
+        let days = i64::from(date.num_days_from_ce()) - 719_163;
+        Ok(days * MICROS_PER_DAY + ((hour * 60 + self.minute) * 60 + self.second) * 1_000_000 + self.micros)
+    }
+}
+
+fn bad_value(text: &str, pattern: &str) -> Error {
+    let shown: String = text.chars().take(pattern.len().max(2)).collect();
+    Error::DataException {
+        state: "22007",
+        message: format!("invalid value \"{shown}\" for \"{pattern}\""),
+    }
+}
