@@ -3,18 +3,18 @@
 //! the caller to let DataFusion evaluate the condition; errors that need more than this table are raised there.
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Ident, UnaryOperator, Value as Literal, ValueWithSpan, Visit, Visitor,
+    BinaryOperator, Expr, UnaryOperator, Value as Literal, Visit, Visitor,
 };
 use std::ops::ControlFlow;
 
 use super::constant::ConstantContext;
 use super::operand::{Coerced, Operand};
 use super::{names, operand};
-use crate::catalog::{TableDef, nearest_name};
+use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::plan::{CompareOp, Predicate};
 use crate::types::{SqlType, Value};
-use crate::{Error, Result};
+use crate::Result;
 
 pub(crate) use super::infer::infer_parameters;
 
