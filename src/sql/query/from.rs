@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
+use datafusion::catalog::MemTable;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, JoinType, TableReference};
+use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::expr::Unnest;
 use datafusion::logical_expr::{
     Case, Expr, LogicalPlan, LogicalPlanBuilder, Operator, TableSource, TableType,
