@@ -3,6 +3,7 @@
 
 pub mod command;
 mod command_reader;
+mod column_name;
 mod comment;
 mod condition_text;
 mod constant;
@@ -15,6 +16,7 @@ mod infer;
 mod names;
 mod operand;
 mod parameters;
+mod pattern;
 mod predicate;
 pub mod query;
 mod statement;
