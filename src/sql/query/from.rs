@@ -168,6 +168,13 @@ impl Binder<'_> {
                 with_ordinality: false,
                 ..
             } => self.table(name, alias.as_ref(), outer),
+            // The rows of a function without arguments that the catalogs keep as a relation.
+            ast::TableFactor::Table {
+                name,
+                alias,
+                args: Some(args),
+                ..
+            } if args.args.is_empty() && kept_as_relation(name) => self.table(name, alias.as_ref(), outer),
             ast::TableFactor::Derived { subquery, alias, .. } => {
                 // Not lateral: the items before it are not visible, the queries around are.
                 let bound = self.query(subquery, outer)?;
@@ -830,6 +837,12 @@ struct TableFunction<'a> {
     arrays: Vec<&'a ast::Expr>,
     ordinality: bool,
     alias: Option<&'a ast::TableAlias>,
+}
+
+/// pg_get_keywords() and its like: their rows stand among the catalogs' relations, with no oid.
+fn kept_as_relation(name: &ast::ObjectName) -> bool {
+    let name = name_parts(name).ok().and_then(|mut parts| parts.pop());
+    name.is_some_and(|name| pg_catalog::table_oid("pg_catalog", &name) == Some(0))
 }
 
 fn table_function(factor: &ast::TableFactor) -> Option<TableFunction<'_>> {
