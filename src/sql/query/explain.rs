@@ -48,7 +48,11 @@ fn describe(plan: &Arc<dyn ExecutionPlan>, level: usize, analyze: bool, lines: &
 }
 
 fn describe_scan(scan: &KeyspanScanExec, indent: &str, analyze: bool, lines: &mut Vec<String>) {
-    lines.extend(path_lines(scan.path()).into_iter().map(|line| format!("{indent}{line}")));
+    lines.extend(
+        path_lines(scan.path())
+            .into_iter()
+            .map(|line| format!("{indent}{line}")),
+    );
     if let Some(limit) = scan.limit() {
         lines.push(format!("{indent}  Limit: {limit}"));
     }
