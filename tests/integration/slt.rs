@@ -5,6 +5,7 @@
 //! - `statement error (42P01)` requires the SQLSTATE; `statement error <regex>` matches `SQLSTATE: message`, then
 //!   `DETAIL:`, `HINT:` and `POSITION:` lines (start the regex with `(?s)` to match over lines);
 //! - a `query` over a statement without a result shows the notices that it raised, one a row;
+//! - `skipif keyspan` under a comment `# gap in Keyspan: …` keeps PostgreSQL's answer to what Keyspan does not do yet;
 //! - labels for `onlyif` and `skipif`: `keyspan`, `postgres`, `simple`, `extended`, `memory`, `sled`.
 //!
 //! `SLT=part-of-a-path` runs some scripts only. Every script has a server (on PostgreSQL: a database) of its own.
@@ -325,10 +326,20 @@ async fn run_on_postgresql(path: &Path, admin: &Target, protocol: Protocol) -> O
 async fn scripts_of_other_projects() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/sqllogictest");
     let all = std::env::var("SLT_CORPUS").is_ok_and(|which| which == "all");
-    let folder = if all { corpus } else { corpus.join("sqlite/evidence") };
+    let folder = if all {
+        corpus
+    } else {
+        corpus.join("sqlite/evidence")
+    };
     if !folder.is_dir() {
         eprintln!("skipped: {} is absent", folder.display());
         return;
     }
-    run_on_keyspan(scripts(&folder), "memory", Protocol::Simple, &["SET keyspan.full_scan = allow"]).await;
+    run_on_keyspan(
+        scripts(&folder),
+        "memory",
+        Protocol::Simple,
+        &["SET keyspan.full_scan = allow"],
+    )
+    .await;
 }

@@ -1049,7 +1049,16 @@ fn number_literal(text: &str) -> Result<Bound> {
         };
         return Bound::constant(&Value::Int(number), ty);
     }
-    let number = Numeric::parse(&text)?;
+    let number = match Numeric::parse(&text) {
+        Ok(number) => number,
+        // Where a numeric cannot hold it (`1e100`), double precision does.
+        Err(error) => {
+            return match text.parse::<f64>() {
+                Ok(double) if double.is_finite() => Bound::constant(&Value::Float8(double), SqlType::Float8),
+                _ => Err(error),
+            };
+        }
+    };
     let Numeric::Finite { unscaled, scale } = number else {
         return Err(Error::internal("a numeric literal that is no number"));
     };
