@@ -16,6 +16,9 @@ pub(crate) const OWNER_OID: i64 = 10;
 /// The role's name: PostgreSQL's bootstrap superuser.
 pub(crate) const OWNER_NAME: &str = "postgres";
 
+/// The schema of Keyspan's own relations.
+const OWN_SCHEMA: &str = "keyspan";
+
 /// A table or view.
 #[derive(Debug)]
 pub(crate) struct UserRelation {
@@ -113,6 +116,10 @@ impl Objects {
             .schemas
             .values()
             .filter(|schema| !is_system_schema(&schema.name))
+            // Our own schema is listed once something is in it: until then it would only puzzle PostgreSQL's tools.
+            .filter(|schema| {
+                schema.name != OWN_SCHEMA || relations.iter().any(|relation| relation.schema == OWN_SCHEMA)
+            })
             .map(|schema| (i64::from(schema.oid), schema.name.clone(), schema.comment.clone()))
             .collect();
         Objects {

@@ -193,7 +193,7 @@ pub(crate) fn time_zones(source: &Source<'_>, rows: &mut Rows) {
         let seconds = i64::from(offset.fix().local_minus_utc());
         rows.push(&[
             ("name", text(zone.name())),
-            ("abbrev", text(&offset)),
+            ("abbrev", text(offset)),
             ("utc_offset", text(seconds * 1_000_000)),
             ("is_dst", boolean(!offset.dst_offset().is_zero())),
         ]);

@@ -240,10 +240,10 @@ fn find_type(call: &Call<'_>, text: &str) -> Option<i64> {
         .split_once(')')
         .map_or_else(|| base.to_string(), |(_, suffix)| format!("{base}{suffix}"));
     let plain = spelled.strip_prefix("pg_catalog.").unwrap_or(&spelled);
-    if let Ok(Some(ty)) = SqlType::from_name(plain, &[]) {
-        if !matches!(ty, SqlType::Text) || plain == "text" {
-            return Some(i64::from(ty.oid()));
-        }
+    if let Ok(Some(ty)) = SqlType::from_name(plain, &[])
+        && (!matches!(ty, SqlType::Text) || plain == "text")
+    {
+        return Some(i64::from(ty.oid()));
     }
     let mut parts = split_name(text)?;
     let name = parts.pop()?;
@@ -365,16 +365,14 @@ fn catalog_oid(name: &str) -> Option<i64> {
 fn comment(call: &Call<'_>, object: i64, class: Option<i64>, column: i64) -> Option<String> {
     use crate::exec::pg_catalog::objects::Found;
     let objects = call.catalog.objects();
-    if class.is_none_or(|class| class == CLASS_CLASS) {
-        if let Some(found) = objects.find(object) {
-            return match (found, usize::try_from(column).ok()?.checked_sub(1)) {
-                (Found::Relation(relation), None) => relation.comment.clone(),
-                (Found::Relation(relation), Some(position)) => {
-                    relation.columns.get(position)?.comment.clone()
-                }
-                (Found::Index(..), _) => None,
-            };
-        }
+    if class.is_none_or(|class| class == CLASS_CLASS)
+        && let Some(found) = objects.find(object)
+    {
+        return match (found, usize::try_from(column).ok()?.checked_sub(1)) {
+            (Found::Relation(relation), None) => relation.comment.clone(),
+            (Found::Relation(relation), Some(position)) => relation.columns.get(position)?.comment.clone(),
+            (Found::Index(..), _) => None,
+        };
     }
     let ours = objects.schemas.iter().find(|(oid, _, _)| *oid == object);
     if let (Some((_, name, comment)), 0) = (ours, column) {
