@@ -322,7 +322,11 @@ pub enum Limit {
 
 /// `a` or `an`.
 fn article(noun: &str) -> &'static str {
-    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    }
 }
 
 impl Error {
@@ -334,7 +338,10 @@ impl Error {
             Error::UndefinedColumn { .. } => "42703",
             Error::AmbiguousColumn { .. } => "42702",
             Error::UndefinedFunction { .. } => "42883",
-            Error::UndefinedObject { kind: "table" | "view", .. } => "42P01",
+            Error::UndefinedObject {
+                kind: "table" | "view",
+                ..
+            } => "42P01",
             Error::UndefinedOperator { ambiguous, .. } => {
                 if *ambiguous {
                     "42725"
@@ -409,7 +416,9 @@ impl Error {
             Error::ReadOnlySetting { .. } => "55P02",
             Error::ClientGone => "08006",
             Error::IdleTimeout { in_transaction: true } => "25P03",
-            Error::IdleTimeout { in_transaction: false } => "57P05",
+            Error::IdleTimeout {
+                in_transaction: false,
+            } => "57P05",
             Error::Contention { .. } => "55P03",
             Error::NotInState { .. } => "55000",
             Error::TooManyClients => "53300",
@@ -428,9 +437,9 @@ impl Error {
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
             Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
             Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
-            Error::FullScan { table, column, .. } if column.is_empty() => {
-                Some(format!("Table \"{table}\" has no primary key that a condition could bound."))
-            }
+            Error::FullScan { table, column, .. } if column.is_empty() => Some(format!(
+                "Table \"{table}\" has no primary key that a condition could bound."
+            )),
             Error::FullScan { table, column, .. } => Some(format!(
                 "The condition puts no bound on \"{column}\", the first key column of \"{table}\"."
             )),

@@ -13,7 +13,9 @@ fn memory_store() -> Arc<dyn Store> {
 }
 
 async fn begin(store: &Arc<dyn Store>) -> Transaction {
-    Transaction::begin(Arc::clone(store), TXN_BYTES_MAX).await.unwrap()
+    Transaction::begin(Arc::clone(store), TXN_BYTES_MAX)
+        .await
+        .unwrap()
 }
 
 fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
@@ -42,7 +44,11 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             id: 0,
             oid: FIRST_OID + id + 1,
             name: format!("{name}_pkey"),
-            columns: vec![KeyColumn { column: 1, descending: true, nulls_first: true }],
+            columns: vec![KeyColumn {
+                column: 1,
+                descending: true,
+                nulls_first: true,
+            }],
             unique: true,
             constraint: true,
             built: true,
@@ -61,7 +67,9 @@ async fn create(store: &Arc<dyn Store>, name: &str) -> Arc<TableDef> {
     let catalog = Catalog::load(&txn, None).await.unwrap();
     let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
     let id = writer.next_id().await.unwrap();
-    let table = writer.put_table(table_def(id, "public", name, vec![column(1, "a", SqlType::Int4)])).unwrap();
+    let table = writer
+        .put_table(table_def(id, "public", name, vec![column(1, "a", SqlType::Int4)]))
+        .unwrap();
     txn.commit(false).await.unwrap();
     table
 }
@@ -76,14 +84,25 @@ async fn a_new_store_holds_the_builtin_schemas() {
     assert_eq!(catalog.version, 0);
     let names: Vec<_> = catalog.schemas.keys().map(String::as_str).collect();
     assert_eq!(names, ["information_schema", "keyspan", "pg_catalog", "public"]);
-    assert_eq!(catalog.creation_schema(&["pg_catalog".to_string(), "public".to_string()]), Ok("public"));
-    assert_eq!(catalog.creation_schema(&["nope".to_string()]).unwrap_err().sqlstate(), "3F000");
+    assert_eq!(
+        catalog.creation_schema(&["pg_catalog".to_string(), "public".to_string()]),
+        Ok("public")
+    );
+    assert_eq!(
+        catalog
+            .creation_schema(&["nope".to_string()])
+            .unwrap_err()
+            .sqlstate(),
+        "3F000"
+    );
 }
 
 #[tokio::test]
 async fn every_kind_of_definition_reads_back() {
     let store = memory_store();
-    let utc = FormatSettings { time_zone: chrono_tz::UTC };
+    let utc = FormatSettings {
+        time_zone: chrono_tz::UTC,
+    };
     let constant = |text: &str, ty: &SqlType| Value::parse(text, ty, &utc).unwrap();
     let types = [
         (SqlType::Bool, "true"),
@@ -91,7 +110,13 @@ async fn every_kind_of_definition_reads_back() {
         (SqlType::Int8, "9223372036854775807"),
         (SqlType::Float4, "1.1"),
         (SqlType::Float8, "0.1"),
-        (SqlType::Numeric(Some(NumericSize { precision: 10, scale: 2 })), "12.50"),
+        (
+            SqlType::Numeric(Some(NumericSize {
+                precision: 10,
+                scale: 2,
+            })),
+            "12.50",
+        ),
         (SqlType::Numeric(None), "1.25"),
         (SqlType::Text, "it's \"quoted\"\n"),
         (SqlType::Varchar(Some(7)), "seven"),
@@ -113,12 +138,17 @@ async fn every_kind_of_definition_reads_back() {
         .map(|(at, (ty, text))| {
             let mut column = column(at as u16 + 1, &format!("c{at}"), ty.clone());
             column.missing = constant(text, ty);
-            column.default = Some(ColumnDefault::Constant { value: constant(text, ty), sql: format!("'{text}'") });
+            column.default = Some(ColumnDefault::Constant {
+                value: constant(text, ty),
+                sql: format!("'{text}'"),
+            });
             column
         })
         .collect();
     let id = columns.len() as u16;
-    columns[0].default = Some(ColumnDefault::Expression { sql: "now() IS NULL".to_string() });
+    columns[0].default = Some(ColumnDefault::Expression {
+        sql: "now() IS NULL".to_string(),
+    });
     columns[1].default = Some(ColumnDefault::Sequence);
     columns[2].default = Some(ColumnDefault::Identity { always: true });
     columns[3].comment = Some("Größe".to_string());
@@ -128,8 +158,17 @@ async fn every_kind_of_definition_reads_back() {
         ..column(id + 1, "row id", SqlType::Int8)
     });
     let mut table = table_def(0, "public", "wide", columns);
-    table.options = TableOptions { dynamic_columns: true, full_scan_allowed: true };
-    table.indexes.push(IndexDef { id: 1, unique: false, built: false, constraint: false, ..table.primary_key.clone() });
+    table.options = TableOptions {
+        dynamic_columns: true,
+        full_scan_allowed: true,
+    };
+    table.indexes.push(IndexDef {
+        id: 1,
+        unique: false,
+        built: false,
+        constraint: false,
+        ..table.primary_key.clone()
+    });
 
     let txn = begin(&store).await;
     let writer = CatalogWriter::begin(&txn, &*Catalog::load(&txn, None).await.unwrap()).unwrap();
@@ -147,13 +186,20 @@ async fn every_kind_of_definition_reads_back() {
         depends_on: vec![written.oid],
     };
     writer.put_view(&view).unwrap();
-    let schema = SchemaDef { name: "s".to_string(), oid: 20000, comment: Some("a schema".to_string()) };
+    let schema = SchemaDef {
+        name: "s".to_string(),
+        oid: 20000,
+        comment: Some("a schema".to_string()),
+    };
     writer.put_schema(&schema).unwrap();
     txn.commit(false).await.unwrap();
 
     let catalog = load(&store).await;
     let path = ["public".to_string()];
-    assert_eq!(catalog.relation(None, "wide", &path).unwrap().get_table(), Some(&written));
+    assert_eq!(
+        catalog.relation(None, "wide", &path).unwrap().get_table(),
+        Some(&written)
+    );
     assert!(matches!(catalog.relation(None, "v", &path).unwrap(), Relation::View(found) if **found == view));
     assert_eq!(catalog.schema("s"), Ok(&schema));
     assert_eq!(catalog.views_reading(written.oid).count(), 1);
@@ -164,16 +210,29 @@ async fn the_cache_stands_while_the_version_does() {
     let store = memory_store();
     let first = create(&store, "t").await;
     let cached = load(&store).await;
-    let again = Catalog::load(&begin(&store).await, Some(Arc::clone(&cached))).await.unwrap();
+    let again = Catalog::load(&begin(&store).await, Some(Arc::clone(&cached)))
+        .await
+        .unwrap();
     assert!(Arc::ptr_eq(&cached, &again));
 
     create(&store, "u").await;
     let newer = Catalog::load(&begin(&store).await, Some(cached)).await.unwrap();
     assert!(newer.version > again.version);
-    let kept = newer.relation(Some("public"), "t", &[]).unwrap().get_table().unwrap();
+    let kept = newer
+        .relation(Some("public"), "t", &[])
+        .unwrap()
+        .get_table()
+        .unwrap();
     assert_eq!(**kept, *first);
-    let known = again.relation(Some("public"), "t", &[]).unwrap().get_table().unwrap();
-    assert!(Arc::ptr_eq(kept, known), "an unchanged table is not decoded again");
+    let known = again
+        .relation(Some("public"), "t", &[])
+        .unwrap()
+        .get_table()
+        .unwrap();
+    assert!(
+        Arc::ptr_eq(kept, known),
+        "an unchanged table is not decoded again"
+    );
     assert!(newer.get_relation(Some("public"), "u", &[]).is_some());
 }
 
@@ -184,7 +243,14 @@ async fn a_catalog_seen_in_a_rolled_back_transaction_is_not_taken_for_a_later_on
     let before = Catalog::load(&rolled_back, None).await.unwrap();
     let writer = CatalogWriter::begin(&rolled_back, &before).unwrap();
     let id = writer.next_id().await.unwrap();
-    writer.put_table(table_def(id, "public", "ghost", vec![column(1, "a", SqlType::Int4)])).unwrap();
+    writer
+        .put_table(table_def(
+            id,
+            "public",
+            "ghost",
+            vec![column(1, "a", SqlType::Int4)],
+        ))
+        .unwrap();
     let seen = Catalog::load(&rolled_back, Some(before)).await.unwrap();
     assert!(seen.get_relation(Some("public"), "ghost", &[]).is_some());
     drop(rolled_back);
@@ -203,7 +269,9 @@ async fn concurrent_schema_changes_conflict() {
         let catalog = Catalog::load(txn, None).await.unwrap();
         let writer = CatalogWriter::begin(txn, &catalog).unwrap();
         let id = writer.next_id().await.unwrap();
-        writer.put_table(table_def(id, "public", name, vec![column(1, "a", SqlType::Int4)])).unwrap();
+        writer
+            .put_table(table_def(id, "public", name, vec![column(1, "a", SqlType::Int4)]))
+            .unwrap();
     }
     left.commit(false).await.unwrap();
     assert_eq!(right.commit(false).await.unwrap_err().sqlstate(), "40001");
@@ -215,11 +283,22 @@ async fn a_guarded_write_conflicts_with_a_schema_change() {
     let table = create(&store, "t").await;
     let txn = begin(&store).await;
     txn.guard(&record_key(table.id));
-    txn.write(Write::Put { key: vec![9; 9], value: vec![] }, false).unwrap();
+    txn.write(
+        Write::Put {
+            key: vec![9; 9],
+            value: vec![],
+        },
+        false,
+    )
+    .unwrap();
 
     let other = begin(&store).await;
     let catalog = Catalog::load(&other, None).await.unwrap();
-    CatalogWriter::begin(&other, &catalog).unwrap().truncate_table(&table).await.unwrap();
+    CatalogWriter::begin(&other, &catalog)
+        .unwrap()
+        .truncate_table(&table)
+        .await
+        .unwrap();
     other.commit(false).await.unwrap();
     assert_eq!(txn.commit(false).await.unwrap_err().sqlstate(), "40001");
 }
@@ -229,7 +308,14 @@ async fn dropped_keys_are_reclaimed_and_ids_never_come_back() {
     let store = memory_store();
     let table = create(&store, "t").await;
     let other = create(&store, "u").await;
-    let rows = |id: TableId| Keyspace::Entry { table: id, index: 0, fields: &[1] }.encode();
+    let rows = |id: TableId| {
+        Keyspace::Entry {
+            table: id,
+            index: 0,
+            fields: &[1],
+        }
+        .encode()
+    };
     let txn = begin(&store).await;
     for key in [rows(table.id), rows(other.id)] {
         txn.write(Write::Put { key, value: vec![1] }, false).unwrap();
@@ -251,7 +337,10 @@ async fn dropped_keys_are_reclaimed_and_ids_never_come_back() {
     let values = txn.get_many(&[rows(table.id), rows(other.id)]).await.unwrap();
     assert_eq!((values.get(0), values.get(1)), (None, None));
     let catalog = Catalog::load(&txn, None).await.unwrap();
-    let names: Vec<_> = catalog.tables().map(|table| (table.name.as_str(), table.id)).collect();
+    let names: Vec<_> = catalog
+        .tables()
+        .map(|table| (table.name.as_str(), table.id))
+        .collect();
     assert_eq!(names, [("u", emptied.id)]);
     assert!(create(&store, "v").await.id > emptied.id);
 }
@@ -262,18 +351,35 @@ async fn dynamic_columns_are_added_before_the_hidden_one() {
     let txn = begin(&store).await;
     let catalog = Catalog::load(&txn, None).await.unwrap();
     let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
-    let hidden = ColumnDef { hidden: true, ..column(2, "row id", SqlType::Int8) };
+    let hidden = ColumnDef {
+        hidden: true,
+        ..column(2, "row id", SqlType::Int8)
+    };
     let id = writer.next_id().await.unwrap();
     let table = table_def(id, "public", "t", vec![column(1, "a", SqlType::Int4), hidden]);
-    let new = vec![NewDynamicColumn { name: "b".to_string(), ty: SqlType::Text }];
+    let new = vec![NewDynamicColumn {
+        name: "b".to_string(),
+        ty: SqlType::Text,
+    }];
     let table = writer.add_dynamic_columns(&table, new).unwrap();
-    let columns: Vec<_> =
-        table.columns.iter().map(|column| (column.id, column.name.as_str(), column.dynamic)).collect();
+    let columns: Vec<_> = table
+        .columns
+        .iter()
+        .map(|column| (column.id, column.name.as_str(), column.dynamic))
+        .collect();
     assert_eq!(columns, [(1, "a", false), (3, "b", true), (2, "row id", false)]);
     assert_eq!(table.next_column_id, 4);
 
-    let many = (0..COLUMNS_MAX).map(|at| NewDynamicColumn { name: format!("c{at}"), ty: SqlType::Text }).collect();
-    assert_eq!(writer.add_dynamic_columns(&table, many).unwrap_err().sqlstate(), "54011");
+    let many = (0..COLUMNS_MAX)
+        .map(|at| NewDynamicColumn {
+            name: format!("c{at}"),
+            ty: SqlType::Text,
+        })
+        .collect();
+    assert_eq!(
+        writer.add_dynamic_columns(&table, many).unwrap_err().sqlstate(),
+        "54011"
+    );
 }
 
 #[tokio::test]
@@ -284,11 +390,20 @@ async fn unknown_relations_name_the_nearest() {
     let path = ["public".to_string()];
     let error = catalog.relation(None, "order", &path).unwrap_err();
     assert_eq!(error.to_string(), "relation \"order\" does not exist");
-    assert_eq!(error.hint().as_deref(), Some("Perhaps you meant the table \"orders\"."));
+    assert_eq!(
+        error.hint().as_deref(),
+        Some("Perhaps you meant the table \"orders\".")
+    );
     let error = catalog.relation(Some("public"), "ordrs", &path).unwrap_err();
     assert_eq!(error.to_string(), "relation \"public.ordrs\" does not exist");
-    assert_eq!(error.hint().as_deref(), Some("Perhaps you meant the table \"public.orders\"."));
-    assert_eq!(catalog.relation(None, "orders", &[]).unwrap_err().sqlstate(), "42P01");
+    assert_eq!(
+        error.hint().as_deref(),
+        Some("Perhaps you meant the table \"public.orders\".")
+    );
+    assert_eq!(
+        catalog.relation(None, "orders", &[]).unwrap_err().sqlstate(),
+        "42P01"
+    );
     assert!(catalog.is_name_taken("public", "orders_pkey"));
     assert!(!catalog.is_name_taken("keyspan", "orders_pkey"));
 }

@@ -43,12 +43,17 @@ pub struct StatementContext {
 impl StatementContext {
     /// Raises a notice; it reaches the client before the statement's result.
     pub fn notice(&self, notice: Notice) {
-        self.notices.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(notice);
+        self.notices
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .push(notice);
     }
 
     /// What reading and printing values depends on.
     pub fn format_settings(&self) -> FormatSettings {
-        FormatSettings { time_zone: self.settings.time_zone }
+        FormatSettings {
+            time_zone: self.settings.time_zone,
+        }
     }
 }
 

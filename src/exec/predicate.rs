@@ -1,113 +1,530 @@
-//! DataFusion's filter expressions as `Predicate`s of one table.
+//! DataFusion filters to predicates, for the table provider: what `plan` and the residual filter understand of an
+//! expression over one table. A part that they do not understand becomes `Predicate::Opaque`, so the result is true for
+//! every row for which the filter is; it is the filter itself when `has_opaque` is false.
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{Expr, Operator};
+use datafusion::logical_expr::expr::{Between, InList, Like, ScalarFunction};
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion::scalar::ScalarValue;
 
-use super::cell::value_of_scalar;
+use arrow::datatypes::{DataType, TimeUnit};
+
 use crate::catalog::TableDef;
-use crate::plan::{CompareOp, Predicate};
-use crate::types::{SqlType, Value};
+use crate::plan::{CompareOp, Predicate, has_sound_pattern};
+use crate::types::{Interval, Numeric, SqlType, Value};
 
-/// The condition over the table's columns; what has no form there is `Opaque`.
+/// The predicate that a filter over `table` means. Columns are matched by name.
 pub fn from_expr(expr: &Expr, table: &TableDef) -> Predicate {
-    read(expr, table).unwrap_or_else(|| opaque(expr, table))
+    Converter { table }.condition(expr)
 }
 
-fn read(expr: &Expr, table: &TableDef) -> Option<Predicate> {
-    Some(match expr {
-        Expr::Literal(scalar, _) => match value_of_scalar(scalar, &SqlType::Bool).ok()? {
-            Value::Bool(flag) => Predicate::Constant(Some(flag)),
-            Value::Null => Predicate::Constant(None),
+struct Converter<'a> {
+    table: &'a TableDef,
+}
+
+/// A column under casts that lose nothing, and the Arrow type it is compared in.
+struct Operand<'a> {
+    column: usize,
+    ty: &'a SqlType,
+    compared: DataType,
+}
+
+impl Converter<'_> {
+    fn condition(&self, expr: &Expr) -> Predicate {
+        match expr {
+            Expr::Alias(alias) => self.condition(&alias.expr),
+            Expr::Literal(ScalarValue::Boolean(truth), _) => Predicate::Constant(*truth),
+            Expr::Literal(ScalarValue::Null, _) => Predicate::Constant(None),
+            Expr::Column(_) => match self.operand(expr) {
+                Some(Operand {
+                    column,
+                    ty: SqlType::Bool,
+                    ..
+                }) => Predicate::IsTrue { column },
+                _ => self.opaque(expr),
+            },
+            Expr::Not(child) => self.condition(child).negate(),
+            Expr::BinaryExpr(BinaryExpr {
+                op: op @ (Operator::And | Operator::Or),
+                ..
+            }) => self.connective(expr, *op),
+            Expr::BinaryExpr(binary) => self.binary(expr, binary),
+            Expr::IsNull(child) => self.null_test(expr, child, false),
+            Expr::IsNotNull(child) => self.null_test(expr, child, true),
+            Expr::IsTrue(child) => self.truth_test(expr, child, Some(true), false),
+            Expr::IsNotTrue(child) => self.truth_test(expr, child, Some(true), true),
+            Expr::IsFalse(child) => self.truth_test(expr, child, Some(false), false),
+            Expr::IsNotFalse(child) => self.truth_test(expr, child, Some(false), true),
+            Expr::IsUnknown(child) => self.truth_test(expr, child, None, false),
+            Expr::IsNotUnknown(child) => self.truth_test(expr, child, None, true),
+            Expr::Between(Between {
+                expr: value,
+                negated,
+                low,
+                high,
+            }) => {
+                let between = Predicate::all(vec![
+                    self.comparison(expr, value, CompareOp::GreaterEq, low),
+                    self.comparison(expr, value, CompareOp::LessEq, high),
+                ]);
+                if *negated { between.negate() } else { between }
+            }
+            Expr::InList(list) => self.in_list(expr, list),
+            Expr::Like(like) => self.like(expr, like),
+            Expr::ScalarFunction(call) => self.function(expr, call),
+            _ => self.opaque(expr),
+        }
+    }
+
+    /// A chain of AND or OR, nested to the left as deep as it is long: walked in a loop.
+    fn connective(&self, expr: &Expr, op: Operator) -> Predicate {
+        let mut operands = Vec::new();
+        let mut rest = expr;
+        while let Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: inner,
+            right,
+        }) = rest
+            && *inner == op
+        {
+            operands.push(right.as_ref());
+            rest = left;
+        }
+        operands.push(rest);
+        let children = operands
+            .into_iter()
+            .rev()
+            .map(|operand| self.condition(operand))
+            .collect();
+        if op == Operator::And {
+            Predicate::all(children)
+        } else {
+            Predicate::any(children)
+        }
+    }
+
+    fn binary(&self, whole: &Expr, binary: &BinaryExpr) -> Predicate {
+        let BinaryExpr { left, op, right } = binary;
+        let distinct = |negated| {
+            let equal = self.comparison(whole, left, CompareOp::Eq, right);
+            match (self.operand(left).or_else(|| self.operand(right)), equal) {
+                (Some(operand), Predicate::Constant(None)) => {
+                    // The constant is NULL.
+                    let is_null = Predicate::IsNull {
+                        column: operand.column,
+                    };
+                    if negated { is_null.negate() } else { is_null }
+                }
+                (_, opaque @ Predicate::Opaque { .. }) => opaque,
+                (_, equal) => Predicate::Is {
+                    child: Box::new(equal),
+                    truth: Some(true),
+                    negated,
+                },
+            }
+        };
+        match op {
+            Operator::Eq => self.comparison(whole, left, CompareOp::Eq, right),
+            Operator::NotEq => self.comparison(whole, left, CompareOp::NotEq, right),
+            Operator::Lt => self.comparison(whole, left, CompareOp::Less, right),
+            Operator::LtEq => self.comparison(whole, left, CompareOp::LessEq, right),
+            Operator::Gt => self.comparison(whole, left, CompareOp::Greater, right),
+            Operator::GtEq => self.comparison(whole, left, CompareOp::GreaterEq, right),
+            Operator::IsDistinctFrom => distinct(true),
+            Operator::IsNotDistinctFrom => distinct(false),
+            _ => self.opaque(whole),
+        }
+    }
+
+    fn comparison(&self, whole: &Expr, left: &Expr, op: CompareOp, right: &Expr) -> Predicate {
+        let (operand, op, constant) = match (self.operand(left), self.operand(right)) {
+            (Some(operand), None) => (operand, op, literal(right)),
+            (None, Some(operand)) => (operand, op.flipped(), literal(left)),
+            _ => return self.opaque(whole),
+        };
+        match constant.and_then(|constant| operand.value(constant)) {
+            Some(Value::Null) => Predicate::Constant(None),
+            Some(value) => Predicate::Compare {
+                column: operand.column,
+                op,
+                value,
+            },
+            None => self.opaque(whole),
+        }
+    }
+
+    fn in_list(&self, whole: &Expr, list: &InList) -> Predicate {
+        let Some(operand) = self.operand(&list.expr) else {
+            return self.opaque(whole);
+        };
+        let values: Option<Vec<_>> = list
+            .list
+            .iter()
+            .map(|item| literal(item).and_then(|constant| operand.value(constant)))
+            .collect();
+        let Some(values) = values else {
+            return self.opaque(whole);
+        };
+        let within = Predicate::InList {
+            column: operand.column,
+            values,
+        };
+        if list.negated { within.negate() } else { within }
+    }
+
+    fn like(&self, whole: &Expr, like: &Like) -> Predicate {
+        let Some(operand) = self.operand(&like.expr) else {
+            return self.opaque(whole);
+        };
+        let pattern = match (operand.ty, literal(&like.pattern)) {
+            (_, Some(constant)) if constant.is_null() => Value::Null,
+            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), Some(constant)) => {
+                match constant.try_as_str() {
+                    Some(Some(text)) => Value::Text(text.to_string()),
+                    _ => return self.opaque(whole),
+                }
+            }
+            _ => return self.opaque(whole),
+        };
+        let predicate = Predicate::Like {
+            column: operand.column,
+            pattern,
+            // DataFusion's LIKE escapes with a backslash when it is not told otherwise, as PostgreSQL's does.
+            escape: Some(like.escape_char.unwrap_or('\\')),
+            case_insensitive: like.case_insensitive,
+        };
+        match has_sound_pattern(&predicate) {
+            true if like.negated => predicate.negate(),
+            true => predicate,
+            false => self.opaque(whole),
+        }
+    }
+
+    /// `starts_with(column, 'prefix')` is a LIKE.
+    fn function(&self, whole: &Expr, call: &ScalarFunction) -> Predicate {
+        if let ("starts_with", [value, prefix]) = (call.name(), call.args.as_slice())
+            && let Some(operand) = self.operand(value)
+            && matches!(operand.ty, SqlType::Text | SqlType::Varchar(_))
+            && let Some(Some(Some(prefix))) = literal(prefix).map(ScalarValue::try_as_str)
+        {
+            let mut pattern: String = prefix
+                .chars()
+                .flat_map(|it| {
+                    matches!(it, '\\' | '%' | '_')
+                        .then_some('\\')
+                        .into_iter()
+                        .chain([it])
+                })
+                .collect();
+            pattern.push('%');
+            let (column, pattern) = (operand.column, Value::Text(pattern));
+            return Predicate::Like {
+                column,
+                pattern,
+                escape: Some('\\'),
+                case_insensitive: false,
+            };
+        }
+        self.opaque(whole)
+    }
+
+    fn null_test(&self, whole: &Expr, child: &Expr, negated: bool) -> Predicate {
+        if let Some(operand) = self.operand(child) {
+            let is_null = Predicate::IsNull {
+                column: operand.column,
+            };
+            return if negated { is_null.negate() } else { is_null };
+        }
+        match literal(child) {
+            Some(constant) => Predicate::Constant(Some(constant.is_null() != negated)),
+            None if is_condition(child) => self.truth_test(whole, child, None, negated),
+            None => self.opaque(whole),
+        }
+    }
+
+    fn truth_test(&self, whole: &Expr, child: &Expr, truth: Option<bool>, negated: bool) -> Predicate {
+        match self.condition(child) {
+            Predicate::Opaque { .. } => self.opaque(whole),
+            child => Predicate::Is {
+                child: Box::new(child),
+                truth,
+                negated,
+            },
+        }
+    }
+
+    fn operand(&self, expr: &Expr) -> Option<Operand<'_>> {
+        match expr {
+            Expr::Alias(alias) => self.operand(&alias.expr),
+            Expr::Column(name) => {
+                let column = self.table.column_index(&name.name)?;
+                let ty = &self.table.columns[column].ty;
+                Some(Operand {
+                    column,
+                    ty,
+                    compared: ty.arrow_type(),
+                })
+            }
+            Expr::Cast(cast) => self.operand(&cast.expr)?.cast(cast.field.data_type()),
+            Expr::TryCast(cast) => self.operand(&cast.expr)?.cast(cast.field.data_type()),
+            _ => None,
+        }
+    }
+
+    fn opaque(&self, expr: &Expr) -> Predicate {
+        let mut columns: Vec<_> = expr
+            .column_refs()
+            .into_iter()
+            .filter_map(|column| self.table.column_index(&column.name))
+            .collect();
+        columns.sort_unstable();
+        columns.dedup();
+        Predicate::Opaque { columns }
+    }
+}
+
+impl Operand<'_> {
+    /// The operand under a cast that keeps every value and its order; `None` for any other cast.
+    fn cast(self, to: &DataType) -> Option<Self> {
+        use DataType as D;
+        let harmless = match (&self.compared, to) {
+            (from, to) if from == to => true,
+            (D::Int16, D::Int32 | D::Int64 | D::Float64)
+            | (D::Int32, D::Int64 | D::Float64)
+            // Comparing as float8 is what the literal's own type says.
+            | (D::Int64, D::Float64)
+            | (D::Float32, D::Float64)
+            | (D::Decimal128(_, _), D::Float64)
+            | (D::Utf8 | D::LargeUtf8 | D::Utf8View, D::Utf8 | D::LargeUtf8 | D::Utf8View)
+            | (D::Binary | D::LargeBinary | D::BinaryView, D::Binary | D::LargeBinary | D::BinaryView)
+            | (D::Date32, D::Timestamp(TimeUnit::Microsecond, None)) => true,
+            (D::Int16, D::Decimal128(precision, 0)) => *precision >= 5,
+            (D::Int32, D::Decimal128(precision, 0)) => *precision >= 10,
+            (D::Int16 | D::Int32 | D::Int64, D::Decimal128(precision, scale)) => {
+                *scale >= 0 && i16::from(*precision) - i16::from(*scale) >= 19
+            }
+            (
+                D::Decimal128(precision, scale) | D::Decimal256(precision, scale),
+                D::Decimal128(to_precision, to_scale) | D::Decimal256(to_precision, to_scale),
+            ) => {
+                to_scale >= scale
+                    && i16::from(*to_precision) - i16::from(*to_scale) >= i16::from(*precision) - i16::from(*scale)
+            }
+            (D::Timestamp(TimeUnit::Microsecond, from), D::Timestamp(TimeUnit::Microsecond, to)) => {
+                from.as_deref().is_none_or(is_utc) && to.as_deref().is_none_or(is_utc)
+            }
+            _ => false,
+        };
+        harmless.then(|| Operand {
+            compared: to.clone(),
+            ..self
+        })
+    }
+
+    /// The constant as a value that compares with the column; `None` when it is of a kind that does not.
+    fn value(&self, constant: &ScalarValue) -> Option<Value> {
+        let value = value_of(constant, self.ty)?;
+        use SqlType as T;
+        Some(match (self.ty, value) {
+            (_, Value::Null) => Value::Null,
+            (
+                T::Int2 | T::Int4 | T::Int8 | T::Float4 | T::Float8 | T::Numeric(_),
+                value @ (Value::Int(_) | Value::Float4(_) | Value::Float8(_) | Value::Numeric(_)),
+            ) => value,
+            (T::Bool, value @ Value::Bool(_))
+            | (T::Text | T::Varchar(_) | T::Char(_), value @ Value::Text(_))
+            | (T::Bytea, value @ Value::Bytes(_))
+            | (T::Uuid, value @ Value::Uuid(_))
+            | (T::Date, value @ (Value::Date(_) | Value::Timestamp(_)))
+            | (T::Time, value @ Value::Time(_))
+            | (T::Timestamp, value @ (Value::Timestamp(_) | Value::Date(_)))
+            | (T::TimestampTz, value @ Value::TimestampTz(_))
+            | (T::Interval, value @ Value::Interval(_)) => value,
+            // Only under a cast that says so: zones differ by nothing in UTC.
+            (T::Timestamp, Value::TimestampTz(us)) if self.compared != T::Timestamp.arrow_type() => {
+                Value::Timestamp(us)
+            }
+            (T::TimestampTz, Value::Timestamp(us)) if self.compared != T::TimestampTz.arrow_type() => {
+                Value::TimestampTz(us)
+            }
             _ => return None,
-        },
-        Expr::Column(column) => Predicate::IsTrue { column: table.column_index(&column.name)? },
-        Expr::Not(inner) => Predicate::Not(Box::new(from_expr(inner, table))),
-        Expr::IsNull(inner) => Predicate::IsNull { column: column_of(inner, table)? },
-        Expr::IsNotNull(inner) => Predicate::Not(Box::new(Predicate::IsNull { column: column_of(inner, table)? })),
-        Expr::IsTrue(inner) => is(inner, Some(true), false, table),
-        Expr::IsFalse(inner) => is(inner, Some(false), false, table),
-        Expr::IsUnknown(inner) => is(inner, None, false, table),
-        Expr::IsNotTrue(inner) => is(inner, Some(true), true, table),
-        Expr::IsNotFalse(inner) => is(inner, Some(false), true, table),
-        Expr::IsNotUnknown(inner) => is(inner, None, true, table),
-        Expr::InList(list) => {
-            let column = column_of(&list.expr, table)?;
-            let values = list.list.iter().map(|item| constant(item, &table.columns[column].ty)).collect::<Option<Vec<_>>>()?;
-            let test = Predicate::InList { column, values };
-            if list.negated { Predicate::Not(Box::new(test)) } else { test }
-        }
-        Expr::Like(like) => {
-            let column = column_of(&like.expr, table)?;
-            let pattern = constant(&like.pattern, &SqlType::Text)?;
-            let escape = like.escape_char.or(Some('\\'));
-            let test = Predicate::Like { column, pattern, escape, case_insensitive: like.case_insensitive };
-            if like.negated { Predicate::Not(Box::new(test)) } else { test }
-        }
-        Expr::BinaryExpr(binary) => match binary.op {
-            Operator::And => Predicate::And(vec![from_expr(&binary.left, table), from_expr(&binary.right, table)]),
-            Operator::Or => Predicate::Or(vec![from_expr(&binary.left, table), from_expr(&binary.right, table)]),
-            op => comparison(&binary.left, op, &binary.right, table)?,
-        },
-        _ => return None,
-    })
+        })
+    }
 }
 
-fn is(inner: &Expr, truth: Option<bool>, negated: bool, table: &TableDef) -> Predicate {
-    Predicate::Is { child: Box::new(from_expr(inner, table)), truth, negated }
-}
-
-fn comparison(left: &Expr, op: Operator, right: &Expr, table: &TableDef) -> Option<Predicate> {
-    let (column, op, constant_side) = match column_of(left, table) {
-        Some(column) => (column, op, right),
-        None => (column_of(right, table)?, op.swap()?, left),
-    };
-    let op = match op {
-        Operator::Eq => CompareOp::Eq,
-        Operator::NotEq => CompareOp::NotEq,
-        Operator::Lt => CompareOp::Less,
-        Operator::LtEq => CompareOp::LessEq,
-        Operator::Gt => CompareOp::Greater,
-        Operator::GtEq => CompareOp::GreaterEq,
-        _ => return None,
-    };
-    Some(Predicate::Compare { column, op, value: constant(constant_side, &table.columns[column].ty)? })
-}
-
-fn column_of(expr: &Expr, table: &TableDef) -> Option<usize> {
+/// The constant that an expression is, under casts that DataFusion has not folded but that change nothing.
+fn literal(expr: &Expr) -> Option<&ScalarValue> {
     match expr {
-        Expr::Column(column) => table.column_index(&column.name),
-        Expr::ScalarFunction(function)
-            if matches!(
-                function.func.name(),
-                super::functions::compare::FLOAT_ORDER_NAME | super::functions::compare::TRIM_CHAR_NAME
-            ) =>
-        {
-            column_of(function.args.first()?, table)
+        Expr::Literal(value, _) => Some(value),
+        Expr::Alias(alias) => literal(&alias.expr),
+        Expr::Cast(cast) => literal(&cast.expr).filter(|value| value.data_type() == *cast.field.data_type()),
+        _ => None,
+    }
+}
+
+fn is_utc(zone: &str) -> bool {
+    matches!(zone, "UTC" | "+00:00" | "Z")
+}
+
+/// Whether an expression is a condition by its form, so that IS NULL asks for its truth.
+fn is_condition(expr: &Expr) -> bool {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { op, .. }) => matches!(
+            op,
+            Operator::And
+                | Operator::Or
+                | Operator::Eq
+                | Operator::NotEq
+                | Operator::Lt
+                | Operator::LtEq
+                | Operator::Gt
+                | Operator::GtEq
+        ),
+        Expr::Not(_) | Expr::Between(_) | Expr::InList(_) | Expr::Like(_) => true,
+        _ => false,
+    }
+}
+
+/// A literal as a constant; `None` for kinds that no column of ours compares with.
+fn value_of(constant: &ScalarValue, ty: &SqlType) -> Option<Value> {
+    use ScalarValue as S;
+    if constant.is_null() {
+        return Some(Value::Null);
+    }
+    let decimal = |unscaled: arrow::datatypes::i256, scale: i8| {
+        u8::try_from(scale)
+            .ok()
+            .map(|scale| Value::Numeric(Numeric::Finite { unscaled, scale }))
+    };
+    match constant {
+        S::Boolean(Some(value)) => Some(Value::Bool(*value)),
+        S::Int8(Some(value)) => Some(Value::Int((*value).into())),
+        S::Int16(Some(value)) => Some(Value::Int((*value).into())),
+        S::Int32(Some(value)) => Some(Value::Int((*value).into())),
+        S::Int64(Some(value)) => Some(Value::Int(*value)),
+        S::UInt8(Some(value)) => Some(Value::Int((*value).into())),
+        S::UInt16(Some(value)) => Some(Value::Int((*value).into())),
+        S::UInt32(Some(value)) => Some(Value::Int((*value).into())),
+        S::UInt64(Some(value)) => decimal(arrow::datatypes::i256::from_i128((*value).into()), 0),
+        S::Float32(Some(value)) => Some(Value::Float4(*value)),
+        S::Float64(Some(value)) => Some(Value::Float8(*value)),
+        S::Decimal32(Some(value), _, scale) => {
+            decimal(arrow::datatypes::i256::from_i128((*value).into()), *scale)
+        }
+        S::Decimal64(Some(value), _, scale) => {
+            decimal(arrow::datatypes::i256::from_i128((*value).into()), *scale)
+        }
+        S::Decimal128(Some(value), _, scale) => decimal(arrow::datatypes::i256::from_i128(*value), *scale),
+        S::Decimal256(Some(value), _, scale) => decimal(*value, *scale),
+        S::Utf8(Some(text)) | S::Utf8View(Some(text)) | S::LargeUtf8(Some(text)) => {
+            Some(Value::Text(text.clone()))
+        }
+        S::FixedSizeBinary(16, Some(bytes)) if *ty == SqlType::Uuid => {
+            <[u8; 16]>::try_from(bytes.as_slice()).ok().map(Value::Uuid)
+        }
+        S::Binary(Some(bytes)) | S::BinaryView(Some(bytes)) | S::LargeBinary(Some(bytes)) => {
+            Some(Value::Bytes(bytes.clone()))
+        }
+        S::Date32(Some(days)) => Some(Value::Date(*days)),
+        S::Time64Microsecond(Some(us)) => Some(Value::Time(*us)),
+        S::TimestampMicrosecond(Some(us), None) => Some(Value::Timestamp(*us)),
+        S::TimestampMicrosecond(Some(us), Some(_)) => Some(Value::TimestampTz(*us)),
+        S::IntervalMonthDayNano(Some(value)) if value.nanoseconds % 1000 == 0 => {
+            Some(Value::Interval(Interval {
+                months: value.months,
+                days: value.days,
+                microseconds: value.nanoseconds / 1000,
+            }))
         }
         _ => None,
     }
 }
 
-fn constant(expr: &Expr, ty: &SqlType) -> Option<Value> {
-    match expr {
-        Expr::Literal(scalar, _) => value_of_scalar(scalar, ty).ok(),
-        _ => None,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use datafusion::logical_expr::{cast, col, lit};
 
-fn opaque(expr: &Expr, table: &TableDef) -> Predicate {
-    let mut columns = Vec::new();
-    let walked = expr.apply(|expr| {
-        if let Expr::Column(column) = expr
-            && let Some(index) = table.column_index(&column.name)
-            && !columns.contains(&index)
-        {
-            columns.push(index);
-        }
-        Ok(TreeNodeRecursion::Continue)
-    });
-    match walked {
-        Ok(_) => Predicate::Opaque { columns },
-        Err(_) => Predicate::Opaque { columns: Vec::new() },
+    use super::*;
+    use crate::plan::tests::table;
+
+    fn convert(expr: Expr) -> Predicate {
+        let types = [SqlType::Int4, SqlType::Text, SqlType::Bool, SqlType::Timestamp];
+        from_expr(&expr, &table(&types, &[false]))
+    }
+
+    #[test]
+    fn comparisons_and_connectives_convert() {
+        let one = Predicate::Compare {
+            column: 0,
+            op: CompareOp::Eq,
+            value: Value::Int(1),
+        };
+        assert_eq!(convert(col("a").eq(lit(1_i64))), one);
+        assert_eq!(convert(lit(1_i64).eq(cast(col("a"), DataType::Int64))), one);
+        assert_eq!(
+            convert(lit(1_i32).lt(col("a"))),
+            Predicate::Compare {
+                column: 0,
+                op: CompareOp::Greater,
+                value: Value::Int(1)
+            }
+        );
+        assert_eq!(
+            convert(col("a").eq(lit(1_i32)).and(col("c")).and(col("b").is_null())),
+            Predicate::And(vec![
+                one.clone(),
+                Predicate::IsTrue { column: 2 },
+                Predicate::IsNull { column: 1 }
+            ])
+        );
+        assert_eq!(
+            convert(cast(col("a"), DataType::Float64).gt(lit(1.5))),
+            Predicate::Compare {
+                column: 0,
+                op: CompareOp::Greater,
+                value: Value::Float8(1.5)
+            }
+        );
+        let distinct = datafusion::logical_expr::binary_expr(
+            col("a"),
+            Operator::IsDistinctFrom,
+            lit(ScalarValue::Int32(None)),
+        );
+        assert_eq!(convert(distinct), Predicate::IsNull { column: 0 }.negate());
+    }
+
+    #[test]
+    fn what_is_not_understood_is_opaque_over_its_columns() {
+        assert_eq!(
+            convert((col("a") + lit(1_i32)).eq(lit(2_i32))),
+            Predicate::Opaque { columns: vec![0] }
+        );
+        // A cast that loses values must not be looked through.
+        assert_eq!(
+            convert(cast(col("a"), DataType::Int16).eq(lit(1_i16))),
+            Predicate::Opaque { columns: vec![0] }
+        );
+        assert_eq!(
+            convert(col("a").eq(col("b"))),
+            Predicate::Opaque { columns: vec![0, 1] }
+        );
+        assert_eq!(
+            convert(col("b").eq(lit(1_i32))),
+            Predicate::Opaque { columns: vec![1] }
+        );
+    }
+
+    #[test]
+    fn a_long_chain_does_not_nest() {
+        let chain = (0..20_000)
+            .map(|number| col("a").eq(lit(number)))
+            .reduce(Expr::or)
+            .unwrap();
+        let found = from_expr(&chain, &table(&[SqlType::Int4], &[false]));
+        let Predicate::Or(children) = found else {
+            panic!("{found:?}")
+        };
+        assert_eq!(children.len(), 20_000);
+        // Dropping so deep a tree is the caller's to avoid.
+        std::mem::forget(chain);
     }
 }

@@ -8,13 +8,14 @@
 use std::cmp::Ordering;
 
 use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, FixedSizeBinaryArray, PrimitiveArray,
-    RecordBatch, StringArray,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, FixedSizeBinaryArray,
+    PrimitiveArray, RecordBatch, StringArray,
 };
 use arrow::compute::{and_kleene, is_not_null, is_null, not, or_kleene};
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
+    DataType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type,
+    Int64Type, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit,
+    TimestampMicrosecondType,
 };
 use arrow::error::ArrowError;
 
@@ -57,9 +58,12 @@ impl Rows<'_> {
             Predicate::InList { column, values } => self.column(*column).in_list(values),
             Predicate::IsNull { column } => is_null(self.column(*column).array).map_err(arrow_fault),
             Predicate::IsTrue { column } => self.column(*column).compare(CompareOp::Eq, &Value::Bool(true)),
-            Predicate::Like { column, pattern, escape, case_insensitive } => {
-                self.column(*column).like(pattern, *escape, *case_insensitive)
-            }
+            Predicate::Like {
+                column,
+                pattern,
+                escape,
+                case_insensitive,
+            } => self.column(*column).like(pattern, *escape, *case_insensitive),
             Predicate::RowCompare { columns, op, values } => {
                 self.evaluate(&lower_row_compare(columns, *op, values))
             }
@@ -67,14 +71,18 @@ impl Rows<'_> {
             Predicate::And(children) => self.combine(children, true),
             Predicate::Or(children) => self.combine(children, false),
             Predicate::Not(child) => not(&self.evaluate(child)?).map_err(arrow_fault),
-            Predicate::Is { child, truth, negated } => {
+            Predicate::Is {
+                child,
+                truth,
+                negated,
+            } => {
                 let child = self.evaluate(child)?;
                 let is = |row: usize| child.is_valid(row).then(|| child.value(row)) == *truth;
                 Ok((0..child.len()).map(|row| Some(is(row) != *negated)).collect())
             }
-            Predicate::Opaque { .. } => {
-                Err(Error::internal("a condition that the planner cannot express came to the residual filter"))
-            }
+            Predicate::Opaque { .. } => Err(Error::internal(
+                "a condition that the planner cannot express came to the residual filter",
+            )),
         }
     }
 
@@ -83,8 +91,17 @@ impl Rows<'_> {
         let mut result = BooleanArray::from(vec![all; self.batch.num_rows()]);
         for child in children {
             let child = self.evaluate(child)?;
-            result = if all { and_kleene(&result, &child) } else { or_kleene(&result, &child) }.map_err(arrow_fault)?;
-            let undecided = if all { result.false_count() } else { result.true_count() } < result.len();
+            result = if all {
+                and_kleene(&result, &child)
+            } else {
+                or_kleene(&result, &child)
+            }
+            .map_err(arrow_fault)?;
+            let undecided = if all {
+                result.false_count()
+            } else {
+                result.true_count()
+            } < result.len();
             if !undecided {
                 break;
             }
@@ -94,7 +111,10 @@ impl Rows<'_> {
 
     fn column(&self, column: usize) -> Column<'_> {
         let at = (self.column_of)(column);
-        Column { array: self.batch.column(at), ty: SqlType::from_field(self.batch.schema_ref().field(at)) }
+        Column {
+            array: self.batch.column(at),
+            ty: SqlType::from_field(self.batch.schema_ref().field(at)),
+        }
     }
 }
 
@@ -116,35 +136,44 @@ impl Column<'_> {
     fn compare_native(&self, op: CompareOp, constant: &Value) -> Option<BooleanArray> {
         let array = self.array.as_ref();
         Some(match (array.data_type(), constant) {
-            (DataType::Int16, Value::Int(value)) => {
-                each(array.as_primitive::<Int16Type>(), |it| op.holds(i64::from(it).cmp(value)))
-            }
-            (DataType::Int32, Value::Int(value)) => {
-                each(array.as_primitive::<Int32Type>(), |it| op.holds(i64::from(it).cmp(value)))
-            }
+            (DataType::Int16, Value::Int(value)) => each(array.as_primitive::<Int16Type>(), |it| {
+                op.holds(i64::from(it).cmp(value))
+            }),
+            (DataType::Int32, Value::Int(value)) => each(array.as_primitive::<Int32Type>(), |it| {
+                op.holds(i64::from(it).cmp(value))
+            }),
             (DataType::Int64, Value::Int(value)) => {
                 each(array.as_primitive::<Int64Type>(), |it| op.holds(it.cmp(value)))
             }
             (DataType::Float32, Value::Float4(value)) => {
                 let value = f64::from(*value);
-                each(array.as_primitive::<Float32Type>(), |it| op.holds(compare_floats(f64::from(it), value)))
+                each(array.as_primitive::<Float32Type>(), |it| {
+                    op.holds(compare_floats(f64::from(it), value))
+                })
             }
-            (DataType::Float64, Value::Float8(value)) => {
-                each(array.as_primitive::<Float64Type>(), |it| op.holds(compare_floats(it, *value)))
-            }
+            (DataType::Float64, Value::Float8(value)) => each(array.as_primitive::<Float64Type>(), |it| {
+                op.holds(compare_floats(it, *value))
+            }),
             (DataType::Decimal128(_, _), Value::Numeric(Numeric::Finite { unscaled, .. })) => {
                 let value = unscaled.to_i128()?;
-                each(array.as_primitive::<Decimal128Type>(), |it| op.holds(it.cmp(&value)))
+                each(array.as_primitive::<Decimal128Type>(), |it| {
+                    op.holds(it.cmp(&value))
+                })
             }
             (DataType::Date32, Value::Date(value)) => {
                 each(array.as_primitive::<Date32Type>(), |it| op.holds(it.cmp(value)))
             }
             (DataType::Time64(TimeUnit::Microsecond), Value::Time(value)) => {
-                each(array.as_primitive::<Time64MicrosecondType>(), |it| op.holds(it.cmp(value)))
+                each(array.as_primitive::<Time64MicrosecondType>(), |it| {
+                    op.holds(it.cmp(value))
+                })
             }
-            (DataType::Timestamp(TimeUnit::Microsecond, _), Value::Timestamp(value) | Value::TimestampTz(value)) => {
-                each(array.as_primitive::<TimestampMicrosecondType>(), |it| op.holds(it.cmp(value)))
-            }
+            (
+                DataType::Timestamp(TimeUnit::Microsecond, _),
+                Value::Timestamp(value) | Value::TimestampTz(value),
+            ) => each(array.as_primitive::<TimestampMicrosecondType>(), |it| {
+                op.holds(it.cmp(value))
+            }),
             (DataType::Boolean, Value::Bool(value)) => {
                 let array = array.as_boolean();
                 BooleanArray::from_unary(array, |it| op.holds(it.cmp(value)))
@@ -174,8 +203,11 @@ impl Column<'_> {
 
     fn in_list(&self, values: &[Value]) -> Result<BooleanArray> {
         let has_null = values.contains(&Value::Null);
-        let constants: Vec<_> =
-            values.iter().filter(|value| **value != Value::Null).map(|value| reduce(&self.ty, value)).collect();
+        let constants: Vec<_> = values
+            .iter()
+            .filter(|value| **value != Value::Null)
+            .map(|value| reduce(&self.ty, value))
+            .collect();
         let found = match self.search_list(&constants) {
             Some(found) => found,
             None => {
@@ -185,7 +217,8 @@ impl Column<'_> {
                     self.compare(CompareOp::Eq, &constants[0])?
                 };
                 for constant in constants.iter().skip(1) {
-                    found = or_kleene(&found, &self.compare(CompareOp::Eq, constant)?).map_err(arrow_fault)?;
+                    found =
+                        or_kleene(&found, &self.compare(CompareOp::Eq, constant)?).map_err(arrow_fault)?;
                 }
                 found
             }
@@ -202,7 +235,8 @@ impl Column<'_> {
 
     /// Looks each row up in a sorted list; `None` when the list is short or not all of the column's own kind.
     fn search_list(&self, constants: &[Value]) -> Option<BooleanArray> {
-        if constants.len() <= SHORT_LIST || !constants.iter().all(|constant| is_own_kind(&self.ty, constant)) {
+        if constants.len() <= SHORT_LIST || !constants.iter().all(|constant| is_own_kind(&self.ty, constant))
+        {
             return None;
         }
         let array = self.array.as_ref();
@@ -216,7 +250,10 @@ impl Column<'_> {
                 _ => each(array.as_primitive::<Int64Type>(), holds),
             });
         }
-        let mut sorted: Vec<&[u8]> = constants.iter().filter_map(|constant| self.constant_bytes(constant)).collect();
+        let mut sorted: Vec<&[u8]> = constants
+            .iter()
+            .filter_map(|constant| self.constant_bytes(constant))
+            .collect();
         if sorted.len() < constants.len() {
             return None;
         }
@@ -309,7 +346,11 @@ impl Column<'_> {
             }
             DataType::Timestamp(TimeUnit::Microsecond, zone) => {
                 let value = array.as_primitive::<TimestampMicrosecondType>().value(row);
-                if zone.is_some() { Value::TimestampTz(value) } else { Value::Timestamp(value) }
+                if zone.is_some() {
+                    Value::TimestampTz(value)
+                } else {
+                    Value::Timestamp(value)
+                }
             }
             DataType::Interval(IntervalUnit::MonthDayNano) => {
                 let value = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
@@ -359,7 +400,11 @@ mod tests {
             let rows: Vec<Vec<Value>> = (0..60)
                 .map(|_| {
                     let value = |ty| {
-                        if random.random_bool(0.15) { Value::Null } else { plan_tests::random_value(&mut random, ty) }
+                        if random.random_bool(0.15) {
+                            Value::Null
+                        } else {
+                            plan_tests::random_value(&mut random, ty)
+                        }
                     };
                     types.iter().map(value).collect()
                 })
@@ -370,15 +415,22 @@ mod tests {
                 let result = evaluate(&predicate, &batch, &|column| column).unwrap();
                 for (at, row) in rows.iter().enumerate() {
                     let found = result.is_valid(at).then(|| result.value(at));
-                    assert_eq!(found, plan_tests::truth(&predicate, &types, row), "{predicate:?} {types:?} {row:?}");
+                    assert_eq!(
+                        found,
+                        plan_tests::truth(&predicate, &types, row),
+                        "{predicate:?} {types:?} {row:?}"
+                    );
                 }
             }
         }
     }
 
     fn batch(types: &[SqlType], rows: &[Vec<Value>]) -> RecordBatch {
-        let fields: Vec<_> =
-            types.iter().enumerate().map(|(at, ty)| ty.field(&format!("c{at}"), true)).collect();
+        let fields: Vec<_> = types
+            .iter()
+            .enumerate()
+            .map(|(at, ty)| ty.field(&format!("c{at}"), true))
+            .collect();
         let columns = types.iter().enumerate().map(|(at, ty)| {
             let mut builder = ColumnBuilder::new(ty, rows.len());
             rows.iter().for_each(|row| builder.append_value(&row[at]));

@@ -42,6 +42,8 @@ pub(crate) struct KeyColumnShape {
     pub(crate) not_null: bool,
     /// The cuts around all its values.
     pub(crate) domain: Span,
+    /// The field of the type's smallest value.
+    smallest: Vec<u8>,
     /// How it is encoded when ascending, which is how cuts are written.
     ascending: KeyField,
     /// Whether every field of the type is as long as the next.
@@ -81,30 +83,23 @@ impl KeyColumnShape {
             key::encode_value(&mut bytes, value, &ascending);
             bytes
         };
-        let (domain, fixed_width) = match extremes(&field.ty)? {
-            (smallest, Some(largest)) => {
-                let end = increment(&encode(&largest));
-                (
-                    Span {
-                        start: encode(&smallest),
-                        end,
-                    },
-                    true,
-                )
-            }
-            (smallest, None) => (
-                Span {
-                    start: encode(&smallest),
-                    end: vec![key::tag(&field.ty) + 1],
-                },
-                false,
-            ),
+        let (smallest, largest) = extremes(&field.ty)?;
+        let smallest = encode(&smallest);
+        let (end, fixed_width) = match largest {
+            Some(largest) => (increment(&encode(&largest)), true),
+            None => (vec![key::tag(&field.ty) + 1], false),
         };
+        let mut start = smallest.clone();
+        if matches!(field.ty, SqlType::Float4 | SqlType::Float8) {
+            // Floats are not counted: "up to -Infinity" is a range like any other, not a point.
+            start[1..].fill(0);
+        }
         Some(KeyColumnShape {
             column,
             field,
             not_null,
-            domain,
+            domain: Span { start, end },
+            smallest,
             ascending,
             fixed_width,
         })
@@ -136,13 +131,15 @@ impl KeyColumnShape {
             end: end.clone(),
         };
         let Span { start, end } = &self.domain;
+        let first = before == self.smallest;
+        let below = if first { start } else { &before };
         let spans = match op {
             CompareOp::Eq => vec![span(&before, &after)],
-            CompareOp::NotEq => vec![span(start, &before), span(&after, end)],
-            CompareOp::Less => vec![span(start, &before)],
+            CompareOp::NotEq => vec![span(start, below), span(&after, end)],
+            CompareOp::Less => vec![span(start, below)],
             CompareOp::LessEq => vec![span(start, &after)],
             CompareOp::Greater => vec![span(&after, end)],
-            CompareOp::GreaterEq => vec![span(&before, end)],
+            CompareOp::GreaterEq => vec![span(below, end)],
         };
         Some(ColumnSet::from_spans(spans))
     }
@@ -262,7 +259,7 @@ impl KeyColumnShape {
             let (value, _) = key::decode_value(&field(ordinal), &self.ascending).ok()?;
             Some(below(compare(&self.field.ty, &value, constant)?))
         };
-        let mut low = ordinal(&self.domain.start);
+        let mut low = ordinal(&self.smallest);
         let mut high = ordinal(&decrement(&self.domain.end));
         if is_below(high)? {
             return Some(self.domain.end.clone());

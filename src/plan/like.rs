@@ -9,8 +9,16 @@ use crate::{Error, Result};
 /// as far as that, which is for whoever evaluates row by row to raise.
 pub(crate) fn has_sound_pattern(predicate: &Predicate) -> bool {
     match predicate {
-        Predicate::Like { pattern: Value::Text(text), escape, .. } => LikePattern::parse(text.as_bytes(), *escape).is_ok(),
-        Predicate::Like { pattern: Value::Bytes(bytes), escape, .. } => LikePattern::parse(bytes, *escape).is_ok(),
+        Predicate::Like {
+            pattern: Value::Text(text),
+            escape,
+            ..
+        } => LikePattern::parse(text.as_bytes(), *escape).is_ok(),
+        Predicate::Like {
+            pattern: Value::Bytes(bytes),
+            escape,
+            ..
+        } => LikePattern::parse(bytes, *escape).is_ok(),
         _ => true,
     }
 }

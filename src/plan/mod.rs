@@ -25,7 +25,7 @@ mod key_ranges;
 mod key_shape;
 pub(crate) mod like;
 pub(crate) mod predicate;
-pub(crate) mod readable;
+mod readable;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -33,3 +33,4 @@ pub use access_path::{AccessClass, AccessPath, FullScanPolicy, OrderColumn, Plan
 pub(crate) use compare::compare_values;
 pub(crate) use like::has_sound_pattern;
 pub use predicate::{CompareOp, Predicate};
+pub(crate) use readable::literal;

@@ -17,11 +17,25 @@ use crate::codec::key;
 use crate::codec::keyspace::entry_prefix;
 use crate::types::{Numeric, NumericSize, SqlType, Value};
 
-/// A table whose first `directions.len()` columns are its key; `true` is DESC.
+/// A table of columns `a`, `b`, … whose first `directions.len()` are its key; `true` is DESC.
 pub(crate) fn table(types: &[SqlType], directions: &[bool]) -> Arc<TableDef> {
-    let columns = types.iter().enumerate().map(|(at, ty)| ColumnDef {
+    let names: Vec<String> = (0..types.len())
+        .map(|at| char::from(b'a' + at as u8).to_string())
+        .collect();
+    let columns: Vec<_> = names
+        .iter()
+        .map(String::as_str)
+        .zip(types.iter().cloned())
+        .collect();
+    table_of("t", &columns, directions)
+}
+
+/// A table with these columns, of which the first `directions.len()` are its key.
+pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bool]) -> Arc<TableDef> {
+    let next_column_id = columns.len() as u16 + 1;
+    let columns = columns.iter().enumerate().map(|(at, (name, ty))| ColumnDef {
         id: at as u16 + 1,
-        name: char::from(b'a' + at as u8).to_string(),
+        name: (*name).to_string(),
         ty: ty.clone(),
         not_null: at < directions.len(),
         default: None,
@@ -40,15 +54,15 @@ pub(crate) fn table(types: &[SqlType], directions: &[bool]) -> Arc<TableDef> {
         oid: 16_391,
         version: 1,
         schema: "public".to_string(),
-        name: "t".to_string(),
+        name: name.to_string(),
         columns: columns.collect(),
-        next_column_id: types.len() as u16 + 1,
+        next_column_id,
         next_index_id: 1,
         primary_key: IndexDef {
             id: 0,
             oid: 16_392,
             constraint: true,
-            name: "t_pkey".to_string(),
+            name: format!("{name}_pkey"),
             columns: key.collect(),
             unique: true,
             built: true,

@@ -119,17 +119,18 @@ impl Session {
             }
             // It is over with this statement, but a bad value is an error all the same.
             let mut settings = Settings::clone(self.settings());
-            return values.map_or(Ok(()), |values| settings.set(name, values)).map(|()| "SET");
+            return values
+                .map_or(Ok(()), |values| settings.set(name, values))
+                .map(|()| "SET");
         }
         if name.eq_ignore_ascii_case("session_authorization") || name.eq_ignore_ascii_case("role") {
             return self.set_role(name, values);
         }
         let defaults = self.settings.defaults().clone();
-        self.settings
-            .change(until_end, |settings| match values {
-                Some(values) => settings.set(name, values),
-                None => settings.reset(name, &defaults),
-            })?;
+        self.settings.change(until_end, |settings| match values {
+            Some(values) => settings.set(name, values),
+            None => settings.reset(name, &defaults),
+        })?;
         Ok("SET")
     }
 

@@ -9,6 +9,7 @@ mod command;
 mod instance;
 mod interrupt;
 mod prepared;
+mod replay;
 mod rows;
 mod run;
 mod settings;

@@ -37,7 +37,7 @@ impl Session {
     /// Errors: the statement's; 25P02 in a failed block; 57014 when it is cancelled or times out.
     pub async fn run(
         &mut self,
-        statement: &Statement,
+        statement: &Arc<Statement>,
         parameters: Arc<[Value]>,
         described: Option<&[OutputColumn]>,
     ) -> Result<Reply> {
@@ -45,7 +45,9 @@ impl Session {
             return Err(Error::FailedTransaction);
         }
         if let Some(command) = &statement.command {
-            return Box::pin(self.run_command(command)).await;
+            let reply = Box::pin(self.run_command(command)).await?;
+            self.transaction.ran(statement, &parameters, &reply);
+            return Ok(reply);
         }
         let write_name = sql::command::write_name(statement);
         if let Some(name) = &write_name
@@ -74,6 +76,7 @@ impl Session {
         }) {
             self.dropped();
         }
+        self.transaction.ran(statement, &run.parameters, &reply);
         self.apply_requested_settings()?;
         Ok(reply)
     }

@@ -7,11 +7,14 @@
 
 use std::sync::Arc;
 
-use super::Session;
+use super::replay::Replay;
 use super::settings::SettingsMark;
+use super::{Reply, Session};
 use crate::catalog::Catalog;
+use crate::sql::Statement;
 use crate::sql::command::Modes;
 use crate::txn::{Savepoint, Transaction};
+use crate::types::Value;
 use crate::{Error, Result};
 
 /// What ReadyForQuery tells of a session.
@@ -36,6 +39,8 @@ pub(super) struct TransactionState {
     modes: Modes,
     /// Something was dropped, whose keys are to be removed after the commit.
     drops: bool,
+    /// What an implicit transaction ran.
+    replay: Replay,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,6 +54,15 @@ pub(super) enum Block {
     Explicit,
     /// After an error in a block.
     Failed,
+}
+
+impl TransactionState {
+    /// A statement ran; of an implicit transaction it is remembered, should the commit lose a race.
+    pub(super) fn ran(&mut self, statement: &Arc<Statement>, parameters: &Arc<[Value]>, reply: &Reply) {
+        if self.block == Block::Implicit {
+            self.replay.ran(statement, parameters, reply);
+        }
+    }
 }
 
 /// A transaction whose snapshot is taken.
@@ -90,7 +104,13 @@ impl Session {
     /// Commits what `open_implicit` began, if it was not ended by the statements themselves. Errors: as a commit's.
     pub async fn close_implicit(&mut self) -> Result<()> {
         match self.transaction.block {
-            Block::Implicit => self.commit_transaction().await,
+            Block::Implicit => {
+                let replay = std::mem::take(&mut self.transaction.replay);
+                match self.commit_transaction().await {
+                    Err(Error::Conflict { key }) => self.replay(replay, key).await,
+                    ended => ended,
+                }
+            }
             Block::None => {
                 self.portals.clear();
                 Ok(())
@@ -318,7 +338,7 @@ impl Session {
     }
 
     /// Commits whatever is open. The transaction is over either way, and portals with it.
-    async fn commit_transaction(&mut self) -> Result<()> {
+    pub(super) async fn commit_transaction(&mut self) -> Result<()> {
         let state = std::mem::take(&mut self.transaction);
         self.portals.clear();
         let relaxed = !self.settings.current().synchronous_commit;

@@ -5,7 +5,8 @@
 use chrono::{DateTime, Datelike, Duration, Months, NaiveDate, NaiveDateTime, Offset, TimeZone};
 use chrono_tz::Tz;
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArguments, Interval as IntervalExpr, UnaryOperator, Value as Literal,
+    BinaryOperator, Expr, Function, FunctionArguments, Interval as IntervalExpr, UnaryOperator,
+    Value as Literal,
 };
 
 use super::{names, type_name};
@@ -31,28 +32,45 @@ impl ConstantContext<'_> {
         Ok(match expr {
             Expr::Value(literal) => self.literal(&literal.value)?,
             Expr::Nested(inner) => self.fold(inner)?,
-            Expr::UnaryOp { op: UnaryOperator::Plus, expr } => self.fold(expr)?.filter(is_number),
-            Expr::UnaryOp { op: UnaryOperator::Minus, expr } => self.fold(expr)?.and_then(negate),
-            Expr::Cast { expr, data_type, array: false, format: None, .. } => {
-                match (self.fold(expr)?, type_name::sql_type(data_type)?) {
-                    (Some(value), Some(ty)) => self.cast(value, &ty)?,
-                    _ => None,
-                }
-            }
-            Expr::TypedString(typed) => match (typed.value.clone().into_string(), type_name::sql_type(&typed.data_type)?)
-            {
+            Expr::UnaryOp {
+                op: UnaryOperator::Plus,
+                expr,
+            } => self.fold(expr)?.filter(is_number),
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr,
+            } => self.fold(expr)?.and_then(negate),
+            Expr::Cast {
+                expr,
+                data_type,
+                array: false,
+                format: None,
+                ..
+            } => match (self.fold(expr)?, type_name::sql_type(data_type)?) {
+                (Some(value), Some(ty)) => self.cast(value, &ty)?,
+                _ => None,
+            },
+            Expr::TypedString(typed) => match (
+                typed.value.clone().into_string(),
+                type_name::sql_type(&typed.data_type)?,
+            ) {
                 (Some(text), Some(ty)) => Some(Value::parse(&text, &ty, &self.format_settings())?),
                 _ => None,
             },
             Expr::Interval(interval) => self.interval(interval)?,
             Expr::Function(function) => self.clock(function),
-            Expr::BinaryOp { left, op, right } if is_arithmetic(op) => match (self.fold(left)?, self.fold(right)?) {
-                (Some(left), Some(right)) => self.arithmetic(left, op, right),
-                _ => None,
-            },
+            Expr::BinaryOp { left, op, right } if is_arithmetic(op) => {
+                match (self.fold(left)?, self.fold(right)?) {
+                    (Some(left), Some(right)) => self.arithmetic(left, op, right),
+                    _ => None,
+                }
+            }
             Expr::Array(array) => {
-                let elements: Option<Vec<_>> =
-                    array.elem.iter().map(|element| self.fold(element)).collect::<Result<_>>()?;
+                let elements: Option<Vec<_>> = array
+                    .elem
+                    .iter()
+                    .map(|element| self.fold(element))
+                    .collect::<Result<_>>()?;
                 elements.map(Value::Array)
             }
             _ => None,
@@ -70,7 +88,9 @@ impl ConstantContext<'_> {
             chrono::LocalResult::Single(one) => one.offset().fix().local_minus_utc(),
             chrono::LocalResult::Ambiguous(_, latest) => latest.offset().fix().local_minus_utc(),
             chrono::LocalResult::None => {
-                let before = self.time_zone.from_local_datetime(&local.checked_sub_signed(Duration::hours(4))?);
+                let before = self
+                    .time_zone
+                    .from_local_datetime(&local.checked_sub_signed(Duration::hours(4))?);
                 before.latest()?.offset().fix().local_minus_utc()
             }
         };
@@ -83,20 +103,28 @@ impl ConstantContext<'_> {
             return Some(utc_us);
         }
         let utc = DateTime::from_timestamp_micros(utc_us)?.naive_utc();
-        let seconds = self.time_zone.offset_from_utc_datetime(&utc).fix().local_minus_utc();
+        let seconds = self
+            .time_zone
+            .offset_from_utc_datetime(&utc)
+            .fix()
+            .local_minus_utc();
         utc_us.checked_add(i64::from(seconds) * 1_000_000)
     }
 
     /// Whether the session's zone has one offset for all time, so that local times are in the order of UTC.
     pub(crate) fn has_fixed_zone(&self) -> bool {
         let name = self.time_zone.name();
-        matches!(name, "UTC" | "GMT" | "UCT" | "Zulu" | "Universal" | "Greenwich" | "GMT0" | "GMT+0" | "GMT-0")
-            || name.starts_with("Etc/")
+        matches!(
+            name,
+            "UTC" | "GMT" | "UCT" | "Zulu" | "Universal" | "Greenwich" | "GMT0" | "GMT+0" | "GMT-0"
+        ) || name.starts_with("Etc/")
     }
 
     /// What reading and printing values depends on.
     pub(crate) fn format_settings(&self) -> FormatSettings {
-        FormatSettings { time_zone: self.time_zone }
+        FormatSettings {
+            time_zone: self.time_zone,
+        }
     }
 
     fn literal(&self, literal: &Literal) -> Result<Option<Value>> {
@@ -113,8 +141,12 @@ impl ConstantContext<'_> {
             Literal::Boolean(truth) => Some(Value::Bool(*truth)),
             Literal::Null => Some(Value::Null),
             Literal::Placeholder(name) => {
-                let number = name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
-                number.and_then(|number| self.parameters.get(number.checked_sub(1)?)).cloned()
+                let number = name
+                    .strip_prefix('$')
+                    .and_then(|digits| digits.parse::<usize>().ok());
+                number
+                    .and_then(|number| self.parameters.get(number.checked_sub(1)?))
+                    .cloned()
             }
             _ => None,
         })
@@ -132,31 +164,41 @@ impl ConstantContext<'_> {
             (Value::Int(value), SqlType::Int2) => i16::try_from(value).is_ok().then_some(Value::Int(value)),
             (Value::Int(value), SqlType::Numeric(None)) => Some(Value::Numeric(Numeric::from_i64(value))),
             (Value::Numeric(value), SqlType::Numeric(None)) => Some(Value::Numeric(value)),
-            (Value::Numeric(value), SqlType::Numeric(Some(size))) => value.rescale(size.scale).ok().map(Value::Numeric),
-            (value @ (Value::Int(_) | Value::Numeric(_) | Value::Float4(_) | Value::Float8(_)), SqlType::Float8) => {
-                as_float(&value).map(Value::Float8)
+            (Value::Numeric(value), SqlType::Numeric(Some(size))) => {
+                value.rescale(size.scale).ok().map(Value::Numeric)
             }
-            (value @ (Value::Int(_) | Value::Numeric(_) | Value::Float4(_) | Value::Float8(_)), SqlType::Float4) => {
-                as_float(&value).map(|value| Value::Float4(value as f32)).filter(|value| *value != Value::Float4(f32::INFINITY))
-            }
+            (
+                value @ (Value::Int(_) | Value::Numeric(_) | Value::Float4(_) | Value::Float8(_)),
+                SqlType::Float8,
+            ) => as_float(&value).map(Value::Float8),
+            (
+                value @ (Value::Int(_) | Value::Numeric(_) | Value::Float4(_) | Value::Float8(_)),
+                SqlType::Float4,
+            ) => as_float(&value)
+                .map(|value| Value::Float4(value as f32))
+                .filter(|value| *value != Value::Float4(f32::INFINITY)),
             (Value::Date(days), SqlType::Date) => Some(Value::Date(days)),
             (Value::Date(days), SqlType::Timestamp) => date_to_timestamp(days).map(Value::Timestamp),
-            (Value::Date(days), SqlType::TimestampTz) => {
-                date_to_timestamp(days).and_then(|us| self.local_to_utc(us)).map(Value::TimestampTz)
-            }
+            (Value::Date(days), SqlType::TimestampTz) => date_to_timestamp(days)
+                .and_then(|us| self.local_to_utc(us))
+                .map(Value::TimestampTz),
             (Value::Timestamp(us), SqlType::Timestamp) => Some(Value::Timestamp(us)),
             (Value::Timestamp(us), SqlType::TimestampTz) => self.local_to_utc(us).map(Value::TimestampTz),
             (Value::Timestamp(us), SqlType::Date) => Some(Value::Date(timestamp_to_date(us))),
             (Value::TimestampTz(us), SqlType::TimestampTz) => Some(Value::TimestampTz(us)),
             (Value::TimestampTz(us), SqlType::Timestamp) => self.utc_to_local(us).map(Value::Timestamp),
-            (Value::TimestampTz(us), SqlType::Date) => self.utc_to_local(us).map(|us| Value::Date(timestamp_to_date(us))),
+            (Value::TimestampTz(us), SqlType::Date) => {
+                self.utc_to_local(us).map(|us| Value::Date(timestamp_to_date(us)))
+            }
             (Value::Uuid(bytes), SqlType::Uuid) => Some(Value::Uuid(bytes)),
             (Value::Bytes(bytes), SqlType::Bytea) => Some(Value::Bytes(bytes)),
             (Value::Time(us), SqlType::Time) => Some(Value::Time(us)),
             (Value::Interval(interval), SqlType::Interval) => Some(Value::Interval(interval)),
             (Value::Array(values), SqlType::Array(element)) => {
-                let values: Option<Vec<_>> =
-                    values.into_iter().map(|value| self.cast(value, element)).collect::<Result<_>>()?;
+                let values: Option<Vec<_>> = values
+                    .into_iter()
+                    .map(|value| self.cast(value, element))
+                    .collect::<Result<_>>()?;
                 values.map(Value::Array)
             }
             _ => None,
@@ -170,7 +212,9 @@ impl ConstantContext<'_> {
         {
             return Ok(None);
         }
-        let Some(Value::Unknown(mut text)) = self.fold(&interval.value)? else { return Ok(None) };
+        let Some(Value::Unknown(mut text)) = self.fold(&interval.value)? else {
+            return Ok(None);
+        };
         if let Some(field) = &interval.leading_field {
             // `INTERVAL '1' DAY`; with a unit in the text as well it means something else.
             if text.trim().parse::<i64>().is_err() {
@@ -183,7 +227,9 @@ impl ConstantContext<'_> {
 
     /// `now()` and its like, all of them the start of the transaction.
     fn clock(&self, function: &Function) -> Option<Value> {
-        let [part] = function.name.0.as_slice() else { return None };
+        let [part] = function.name.0.as_slice() else {
+            return None;
+        };
         let no_arguments = match &function.args {
             FunctionArguments::None => true,
             FunctionArguments::List(list) => list.args.is_empty() && list.clauses.is_empty(),
@@ -195,7 +241,9 @@ impl ConstantContext<'_> {
         match names::fold(part.as_ident()?).as_str() {
             "now" | "current_timestamp" | "transaction_timestamp" => Some(Value::TimestampTz(self.now_us)),
             "localtimestamp" => self.utc_to_local(self.now_us).map(Value::Timestamp),
-            "current_date" => self.utc_to_local(self.now_us).map(|us| Value::Date(timestamp_to_date(us))),
+            "current_date" => self
+                .utc_to_local(self.now_us)
+                .map(|us| Value::Date(timestamp_to_date(us))),
             _ => None,
         }
     }
@@ -224,9 +272,9 @@ impl ConstantContext<'_> {
             | (Value::Interval(interval), Plus, Value::TimestampTz(us)) => {
                 self.add_interval_in_zone(us, &interval).map(Value::TimestampTz)
             }
-            (Value::TimestampTz(us), Minus, Value::Interval(interval)) => {
-                self.add_interval_in_zone(us, &negate_interval(&interval)?).map(Value::TimestampTz)
-            }
+            (Value::TimestampTz(us), Minus, Value::Interval(interval)) => self
+                .add_interval_in_zone(us, &negate_interval(&interval)?)
+                .map(Value::TimestampTz),
             (left @ (Value::Int(_) | Value::Numeric(_)), op, right @ (Value::Int(_) | Value::Numeric(_))) => {
                 numeric_arithmetic(&left, op, &right)
             }
@@ -241,13 +289,23 @@ impl ConstantContext<'_> {
 
     /// Months and days are counted in the session's zone, the rest in UTC.
     fn add_interval_in_zone(&self, utc_us: i64, interval: &Interval) -> Option<i64> {
-        let calendar = Interval { microseconds: 0, ..*interval };
+        let calendar = Interval {
+            microseconds: 0,
+            ..*interval
+        };
         let moved = if calendar.months == 0 && calendar.days == 0 {
             utc_us
         } else {
             self.local_to_utc(add_interval(self.utc_to_local(utc_us)?, &calendar)?)?
         };
-        add_interval(moved, &Interval { months: 0, days: 0, microseconds: interval.microseconds })
+        add_interval(
+            moved,
+            &Interval {
+                months: 0,
+                days: 0,
+                microseconds: interval.microseconds,
+            },
+        )
     }
 }
 
@@ -269,11 +327,17 @@ fn timestamp_to_date(us: i64) -> i32 {
 }
 
 fn is_number(value: &Value) -> bool {
-    matches!(value, Value::Int(_) | Value::Numeric(_) | Value::Float4(_) | Value::Float8(_))
+    matches!(
+        value,
+        Value::Int(_) | Value::Numeric(_) | Value::Float4(_) | Value::Float8(_)
+    )
 }
 
 fn is_arithmetic(op: &BinaryOperator) -> bool {
-    matches!(op, BinaryOperator::Plus | BinaryOperator::Minus | BinaryOperator::Multiply)
+    matches!(
+        op,
+        BinaryOperator::Plus | BinaryOperator::Minus | BinaryOperator::Multiply
+    )
 }
 
 fn as_float(value: &Value) -> Option<f64> {
@@ -292,9 +356,10 @@ fn negate(value: Value) -> Option<Value> {
         Value::Int(value) => value.checked_neg().map(Value::Int),
         Value::Float4(value) => Some(Value::Float4(-value)),
         Value::Float8(value) => Some(Value::Float8(-value)),
-        Value::Numeric(Numeric::Finite { unscaled, scale }) => {
-            Some(Value::Numeric(Numeric::Finite { unscaled: unscaled.checked_neg()?, scale }))
-        }
+        Value::Numeric(Numeric::Finite { unscaled, scale }) => Some(Value::Numeric(Numeric::Finite {
+            unscaled: unscaled.checked_neg()?,
+            scale,
+        })),
         Value::Numeric(Numeric::Infinity) => Some(Value::Numeric(Numeric::NegativeInfinity)),
         Value::Numeric(Numeric::NegativeInfinity) => Some(Value::Numeric(Numeric::Infinity)),
         Value::Numeric(Numeric::NaN) => Some(Value::Numeric(Numeric::NaN)),
@@ -320,7 +385,10 @@ fn numeric_arithmetic(left: &Value, op: &BinaryOperator, right: &Value) -> Optio
     let (right, right_scale) = unscaled(right)?;
     if *op == BinaryOperator::Multiply {
         let scale = left_scale.checked_add(right_scale)?;
-        return Some(Value::Numeric(Numeric::Finite { unscaled: left.checked_mul(right)?, scale }));
+        return Some(Value::Numeric(Numeric::Finite {
+            unscaled: left.checked_mul(right)?,
+            scale,
+        }));
     }
     let scale = left_scale.max(right_scale);
     let widen = |number: arrow::datatypes::i256, from: u8| {
@@ -328,7 +396,11 @@ fn numeric_arithmetic(left: &Value, op: &BinaryOperator, right: &Value) -> Optio
         (from..scale).try_fold(number, |number, _| number.checked_mul(ten))
     };
     let (left, right) = (widen(left, left_scale)?, widen(right, right_scale)?);
-    let unscaled = if *op == BinaryOperator::Plus { left.checked_add(right) } else { left.checked_sub(right) }?;
+    let unscaled = if *op == BinaryOperator::Plus {
+        left.checked_add(right)
+    } else {
+        left.checked_sub(right)
+    }?;
     Some(Value::Numeric(Numeric::Finite { unscaled, scale }))
 }
 
@@ -377,10 +449,15 @@ fn add_interval(us: i64, interval: &Interval) -> Option<i64> {
         let at: NaiveDateTime = DateTime::from_timestamp_micros(us)?.naive_utc();
         let months = Months::new(interval.months.unsigned_abs());
         let date: NaiveDate = at.date();
-        let date =
-            if interval.months > 0 { date.checked_add_months(months) } else { date.checked_sub_months(months) }?;
+        let date = if interval.months > 0 {
+            date.checked_add_months(months)
+        } else {
+            date.checked_sub_months(months)
+        }?;
         let days = i64::from(date.num_days_from_ce()) - i64::from(at.date().num_days_from_ce());
         moved = moved.checked_add(days.checked_mul(DAY_US)?)?;
     }
-    moved.checked_add(i64::from(interval.days).checked_mul(DAY_US)?)?.checked_add(interval.microseconds)
+    moved
+        .checked_add(i64::from(interval.days).checked_mul(DAY_US)?)?
+        .checked_add(interval.microseconds)
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use futures::{StreamExt, TryStreamExt, stream};
 use sqlparser::ast::{
-    Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, LimitClause, OrderByExpr,
-    OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor, Value as Literal,
-    WildcardAdditionalOptions,
+    Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, LimitClause,
+    OrderByExpr, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
+    TableFactor, Value as Literal, WildcardAdditionalOptions,
 };
 
 use super::{BatchStream, names, predicate};
@@ -72,7 +72,11 @@ impl<'a> DirectSelect<'a> {
         shape.read_order(query)?;
         match &query.limit_clause {
             None => {}
-            Some(LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
+            Some(LimitClause::LimitOffset {
+                limit,
+                offset,
+                limit_by,
+            }) if limit_by.is_empty() => {
                 shape.limit = limit.as_ref();
                 shape.offset = offset.as_ref().map(|offset| &offset.value);
             }
@@ -88,7 +92,12 @@ impl<'a> DirectSelect<'a> {
             return Ok(None);
         };
         let predicate = match self.selection {
-            Some(selection) => Some(predicate::from_ast(selection, &self.table, self.alias.as_deref(), ctx)?),
+            Some(selection) => Some(predicate::from_ast(
+                selection,
+                &self.table,
+                self.alias.as_deref(),
+                ctx,
+            )?),
             None => None,
         };
         if predicate.as_ref().is_some_and(|predicate| predicate.has_opaque()) {
@@ -134,7 +143,12 @@ impl<'a> DirectSelect<'a> {
                 SelectItem::ExprWithAlias { alias, .. } => names::fold(alias),
                 _ => "count".to_string(),
             };
-            self.columns = vec![OutputColumn { name, ty: SqlType::Int8, table_oid: 0, attribute: 0 }];
+            self.columns = vec![OutputColumn {
+                name,
+                ty: SqlType::Int8,
+                table_oid: 0,
+                attribute: 0,
+            }];
             return Some(());
         }
         let mut positions = Vec::new();
@@ -145,7 +159,8 @@ impl<'a> DirectSelect<'a> {
                     if is_plain(options) =>
                 {
                     let [part] = name.0.as_slice() else { return None };
-                    self.names_table(part.as_ident()?).then(|| self.push_all(&mut positions))?;
+                    self.names_table(part.as_ident()?)
+                        .then(|| self.push_all(&mut positions))?;
                 }
                 SelectItem::UnnamedExpr(expr) => self.push_column(expr, None, &mut positions)?,
                 SelectItem::ExprWithAlias { expr, alias } => {
@@ -160,7 +175,12 @@ impl<'a> DirectSelect<'a> {
 
     fn push_all(&mut self, positions: &mut Vec<usize>) {
         let table = self.table.clone();
-        for (at, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.hidden) {
+        for (at, column) in table
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| !column.hidden)
+        {
             positions.push(at);
             self.columns.push(output_column(&table, column, None));
         }
@@ -192,17 +212,30 @@ impl<'a> DirectSelect<'a> {
 
     /// ORDER BY output names, ordinals and columns; `None` for anything else.
     fn read_order(&mut self, query: &Query) -> Option<()> {
-        let Some(order_by) = &query.order_by else { return Some(()) };
-        let OrderByKind::Expressions(items) = &order_by.kind else { return None };
-        let Output::Columns(positions) = &self.output else { return None };
+        let Some(order_by) = &query.order_by else {
+            return Some(());
+        };
+        let OrderByKind::Expressions(items) = &order_by.kind else {
+            return None;
+        };
+        let Output::Columns(positions) = &self.output else {
+            return None;
+        };
         let mut order = Vec::with_capacity(items.len());
-        for OrderByExpr { expr, options, with_fill } in items {
+        for OrderByExpr {
+            expr,
+            options,
+            with_fill,
+        } in items
+        {
             if with_fill.is_some() {
                 return None;
             }
             let column = match expr {
                 Expr::Value(value) => match &value.value {
-                    Literal::Number(text, _) => *positions.get(text.parse::<usize>().ok()?.checked_sub(1)?)?,
+                    Literal::Number(text, _) => {
+                        *positions.get(text.parse::<usize>().ok()?.checked_sub(1)?)?
+                    }
                     _ => return None,
                 },
                 Expr::Identifier(ident) => {
@@ -216,7 +249,11 @@ impl<'a> DirectSelect<'a> {
             };
             let descending = options.asc == Some(false);
             let nulls_first = options.nulls_first.unwrap_or(descending);
-            order.push(OrderColumn { column, descending, nulls_first });
+            order.push(OrderColumn {
+                column,
+                descending,
+                nulls_first,
+            });
         }
         self.order = order;
         Some(())
@@ -235,8 +272,9 @@ impl DirectPlan {
             Output::Count => {
                 let rows = scan_batches(txn, path, Vec::new(), None, metrics);
                 let count = stream::once(async move {
-                    let count =
-                        rows.try_fold(0, |sum, batch| async move { Ok(sum + batch.num_rows() as i64) }).await?;
+                    let count = rows
+                        .try_fold(0, |sum, batch| async move { Ok(sum + batch.num_rows() as i64) })
+                        .await?;
                     let column: ArrayRef = Arc::new(Int64Array::from(vec![count]));
                     RecordBatch::try_from_iter([("count", column)])
                         .map_err(|error| Error::internal(format!("arrow: {error}")))
@@ -252,7 +290,11 @@ impl DirectPlan {
 pub(crate) fn plan_rules(ctx: &StatementContext, table: &TableDef) -> PlanRules {
     let allowed = ctx.allow_filtering || table.options.full_scan_allowed;
     PlanRules {
-        full_scan: if allowed { FullScanPolicy::Allow } else { ctx.settings.full_scan },
+        full_scan: if allowed {
+            FullScanPolicy::Allow
+        } else {
+            ctx.settings.full_scan
+        },
         multi_get_keys_max: ctx.settings.multi_get_keys_max,
         ranges_max: ctx.settings.ranges_max,
     }
@@ -284,7 +326,9 @@ fn skip_rows(stream: BatchStream, mut skip: usize) -> BatchStream {
 
 /// The SELECT of a query that has nothing but SELECT, FROM, WHERE, ORDER BY and LIMIT.
 fn plain_select(query: &Query) -> Option<&Select> {
-    let SetExpr::Select(select) = query.body.as_ref() else { return None };
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return None;
+    };
     let plain_query = query.with.is_none()
         && query.fetch.is_none()
         && query.locks.is_empty()
@@ -309,9 +353,19 @@ fn plain_select(query: &Query) -> Option<&Select> {
 
 /// The one table of FROM and its alias.
 fn only_table(ctx: &StatementContext, select: &Select) -> Option<(Arc<TableDef>, Option<String>)> {
-    let [from] = select.from.as_slice() else { return None };
-    let TableFactor::Table { name, alias, args: None, with_hints, version: None, partitions, sample: None, .. } =
-        &from.relation
+    let [from] = select.from.as_slice() else {
+        return None;
+    };
+    let TableFactor::Table {
+        name,
+        alias,
+        args: None,
+        with_hints,
+        version: None,
+        partitions,
+        sample: None,
+        ..
+    } = &from.relation
     else {
         return None;
     };
@@ -322,17 +376,29 @@ fn only_table(ctx: &StatementContext, select: &Select) -> Option<(Arc<TableDef>,
         return None;
     }
     let (schema, name) = names::relation_name(name).ok()?;
-    match ctx.catalog.get_relation(schema.as_deref(), &name, &ctx.settings.search_path)? {
-        Relation::Table(table) => Some((table.clone(), alias.as_ref().map(|alias| names::fold(&alias.name)))),
+    match ctx
+        .catalog
+        .get_relation(schema.as_deref(), &name, &ctx.settings.search_path)?
+    {
+        Relation::Table(table) => Some((
+            table.clone(),
+            alias.as_ref().map(|alias| names::fold(&alias.name)),
+        )),
         Relation::View(_) => None,
     }
 }
 
 fn is_count_star(expr: &Expr) -> bool {
-    let Expr::Function(function) = expr else { return false };
-    let FunctionArguments::List(list) = &function.args else { return false };
-    matches!(list.args.as_slice(), [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)])
-        && list.duplicate_treatment.is_none()
+    let Expr::Function(function) = expr else {
+        return false;
+    };
+    let FunctionArguments::List(list) = &function.args else {
+        return false;
+    };
+    matches!(
+        list.args.as_slice(),
+        [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]
+    ) && list.duplicate_treatment.is_none()
         && list.clauses.is_empty()
         && function.filter.is_none()
         && function.over.is_none()
@@ -354,7 +420,9 @@ fn is_plain(options: &WildcardAdditionalOptions) -> bool {
 /// Errors: 2201W and 2201X for negative counts.
 fn row_count(ctx: &StatementContext, expr: Option<&Expr>) -> Result<Option<Option<usize>>> {
     let Some(expr) = expr else { return Ok(Some(None)) };
-    let Expr::Value(literal) = expr else { return Ok(None) };
+    let Expr::Value(literal) = expr else {
+        return Ok(None);
+    };
     Ok(match &literal.value {
         Literal::Null => Some(None),
         Literal::Number(text, _) => text.parse().ok().map(Some),

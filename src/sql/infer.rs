@@ -26,21 +26,29 @@ impl Visitor for Inference<'_> {
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         match expr {
             Expr::BinaryOp { left, op, right } if compare_op(op).is_some() => self.pair(left, right),
-            Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => self.pair(left, right),
+            Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
+                self.pair(left, right)
+            }
             Expr::InList { expr, list, .. } => list.iter().for_each(|item| self.pair(expr, item)),
             Expr::Between { expr, low, high, .. } => {
                 self.pair(expr, low);
                 self.pair(expr, high);
             }
             Expr::Like { expr, pattern, .. } | Expr::ILike { expr, pattern, .. } => {
-                let ty = if self.column_type(expr) == Some(SqlType::Bytea) { SqlType::Bytea } else { SqlType::Text };
+                let ty = if self.column_type(expr) == Some(SqlType::Bytea) {
+                    SqlType::Bytea
+                } else {
+                    SqlType::Text
+                };
                 self.decide(pattern, || Some(ty));
             }
             Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => {
                 let element = self.column_type(left);
                 self.decide(right, || element.map(|element| SqlType::Array(Box::new(element))));
             }
-            Expr::Cast { expr, data_type, .. } => self.decide(expr, || type_name::sql_type(data_type).ok().flatten()),
+            Expr::Cast { expr, data_type, .. } => {
+                self.decide(expr, || type_name::sql_type(data_type).ok().flatten())
+            }
             _ => {}
         }
         ControlFlow::Continue(())
@@ -51,7 +59,9 @@ impl Inference<'_> {
     /// Two sides of a comparison, either of which may be the column.
     fn pair(&mut self, left: &Expr, right: &Expr) {
         if let (Some(left), Some(right)) = (tuple(left), tuple(right)) {
-            left.iter().zip(right).for_each(|(left, right)| self.pair(left, right));
+            left.iter()
+                .zip(right)
+                .for_each(|(left, right)| self.pair(left, right));
             return;
         }
         if let Some(ty) = self.column_type(left) {
@@ -66,7 +76,9 @@ impl Inference<'_> {
             Expr::Nested(inner) => self.decide(inner, ty),
             Expr::Value(value) => {
                 if let Literal::Placeholder(name) = &value.value
-                    && let Some(number) = name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok())
+                    && let Some(number) = name
+                        .strip_prefix('$')
+                        .and_then(|digits| digits.parse::<usize>().ok())
                     && let Some(slot) = number.checked_sub(1).and_then(|at| self.types.get_mut(at))
                     && slot.is_none()
                 {

@@ -4,9 +4,11 @@
 pub mod command;
 mod command_reader;
 mod comment;
+mod condition_text;
 mod constant;
 pub mod ddl;
 mod direct;
+mod distinct;
 pub mod dml;
 mod explain;
 mod infer;
@@ -29,9 +31,9 @@ use arrow::array::RecordBatch;
 use futures::stream::BoxStream;
 use sqlparser::ast;
 
-use crate::{Error, Result};
 use crate::exec::{OutputColumn, StatementContext};
 use crate::types::{SqlType, Value};
+use crate::{Error, Result};
 use direct::DirectSelect;
 pub use statement::{Statement, parse};
 
@@ -62,7 +64,10 @@ pub struct Description {
 
 /// Runs any statement but transaction control, SET, SHOW, PREPARE and the like, which are the session's.
 pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
-    let ctx = &StatementContext { allow_filtering: ctx.allow_filtering || statement.allow_filtering, ..ctx.clone() };
+    let ctx = &StatementContext {
+        allow_filtering: ctx.allow_filtering || statement.allow_filtering,
+        ..ctx.clone()
+    };
     if let ast::Statement::Query(query) = &statement.ast {
         match direct_select(ctx, query) {
             Ok(None) | Err(Error::UndefinedColumn { .. }) => {}
@@ -70,7 +75,10 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Ou
             Err(error) => return Err(error),
         }
     }
-    let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement { ast, ..statement.clone() });
+    let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement {
+        ast,
+        ..statement.clone()
+    });
     let statement = resolved.as_ref().unwrap_or(statement);
     match &statement.ast {
         ast::Statement::Query(query) => {
@@ -86,23 +94,32 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Ou
             Ok(Outcome::Written(dml::execute(ctx, statement).await?))
         }
         ast::Statement::Explain { .. } => explain::execute(ctx, statement).await,
-        _ => Ok(Outcome::Done { tag: ddl::execute(ctx, statement).await? }),
+        _ => Ok(Outcome::Done {
+            tag: ddl::execute(ctx, statement).await?,
+        }),
     }
 }
 
-
 /// Runs a query by the direct path; `None` when it is none of its shape.
 fn direct_select(ctx: &StatementContext, query: &ast::Query) -> Result<Option<Outcome>> {
-    let Some(shape) = DirectSelect::from_query(ctx, query) else { return Ok(None) };
+    let Some(shape) = DirectSelect::from_query(ctx, query) else {
+        return Ok(None);
+    };
     let columns = shape.columns.clone();
     let plan = shape.plan(ctx)?;
-    Ok(plan.map(|plan| Outcome::Rows { columns, stream: plan.run(ctx, Arc::default()) }))
+    Ok(plan.map(|plan| Outcome::Rows {
+        columns,
+        stream: plan.run(ctx, Arc::default()),
+    }))
 }
 
 async fn general_select(ctx: &StatementContext, query: &ast::Query) -> Result<Outcome> {
     let planned = query::plan_query(ctx, query, &known_types(ctx)).await?;
     let stream = query::run_query(ctx, &planned).await?;
-    Ok(Outcome::Rows { columns: planned.columns, stream })
+    Ok(Outcome::Rows {
+        columns: planned.columns,
+        stream,
+    })
 }
 
 /// The types of the bound parameters that have one.
@@ -124,7 +141,10 @@ pub async fn describe(
     statement: &Statement,
     parameters: &[Option<SqlType>],
 ) -> Result<Description> {
-    let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement { ast, ..statement.clone() });
+    let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement {
+        ast,
+        ..statement.clone()
+    });
     let statement = resolved.as_ref().unwrap_or(statement);
     let mut types = parameters.to_vec();
     types.resize(types.len().max(parameters::count(&statement.ast)?), None);
@@ -133,12 +153,23 @@ pub async fn describe(
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             dml::describe(ctx, statement, &types).await
         }
-        ast::Statement::Explain { statement: explained, .. } => {
-            let explained = Statement { ast: (**explained).clone(), ..statement.clone() };
+        ast::Statement::Explain {
+            statement: explained, ..
+        } => {
+            let explained = Statement {
+                ast: (**explained).clone(),
+                ..statement.clone()
+            };
             let described = Box::pin(describe(ctx, &explained, &types)).await?;
-            Ok(Description { columns: Some(explain::columns(&statement.ast)), ..described })
+            Ok(Description {
+                columns: Some(explain::columns(&statement.ast)),
+                ..described
+            })
         }
-        _ => Ok(Description { parameters: types.into_iter().map(|ty| ty.unwrap_or(SqlType::Text)).collect(), columns: None }),
+        _ => Ok(Description {
+            parameters: types.into_iter().map(|ty| ty.unwrap_or(SqlType::Text)).collect(),
+            columns: None,
+        }),
     }
 }
 
@@ -151,9 +182,15 @@ async fn describe_query(
         shape.infer_parameters(&mut types);
         if types.iter().all(Option::is_some) {
             let parameters = types.into_iter().flatten().collect();
-            return Ok(Description { parameters, columns: Some(shape.columns) });
+            return Ok(Description {
+                parameters,
+                columns: Some(shape.columns),
+            });
         }
     }
     let planned = query::plan_query(ctx, query, &types).await?;
-    Ok(Description { parameters: planned.parameters, columns: Some(planned.columns) })
+    Ok(Description {
+        parameters: planned.parameters,
+        columns: Some(planned.columns),
+    })
 }

@@ -14,12 +14,20 @@ pub(crate) fn fold(ident: &Ident) -> String {
 
 /// Schema (if given) and name of `name` or `schema.name`. Errors: 0A000 for a name of another database.
 pub(crate) fn relation_name(name: &ObjectName) -> Result<(Option<String>, String)> {
-    let parts: Vec<String> = name.0.iter().filter_map(|part| part.as_ident()).map(fold).collect();
+    let parts: Vec<String> = name
+        .0
+        .iter()
+        .filter_map(|part| part.as_ident())
+        .map(fold)
+        .collect();
     match parts.as_slice() {
         [table] => Ok((None, table.clone())),
         [schema, table] => Ok((Some(schema.clone()), table.clone())),
         // PostgreSQL accepts the own database's name before the schema; ours is whatever the client connected to.
         [_, schema, table] => Ok((Some(schema.clone()), table.clone())),
-        _ => Err(Error::FeatureNotSupported { feature: format!("the relation name {name}"), hint: None }),
+        _ => Err(Error::FeatureNotSupported {
+            feature: format!("the relation name {name}"),
+            hint: None,
+        }),
     }
 }

@@ -30,7 +30,11 @@ pub(super) enum Coerced {
 
 impl Operand {
     pub(super) fn new(column: usize, ty: SqlType) -> Operand {
-        Operand { column, column_type: ty.clone(), ty }
+        Operand {
+            column,
+            column_type: ty.clone(),
+            ty,
+        }
     }
 
     /// Whether values of the operand are the column's own (its comparisons are comparisons of the column).
@@ -76,11 +80,7 @@ impl Operand {
     /// The type that a string literal compared with the operand is read as: without a length limit, since PostgreSQL
     /// compares with the value as it is.
     pub(super) fn literal_type(&self) -> SqlType {
-        match &self.ty {
-            SqlType::Varchar(_) | SqlType::Char(_) => SqlType::Text,
-            SqlType::Numeric(_) => SqlType::Numeric(None),
-            other => other.clone(),
-        }
+        self.ty.comparison_type()
     }
 
     /// The constant in a form that compares with the operand. Errors: those of reading a string literal as its type.
@@ -103,15 +103,18 @@ impl Operand {
                 T::Int2 | T::Int4 | T::Int8 | T::Numeric(_) | T::Float4,
                 number @ (Value::Int(_) | Value::Numeric(_) | Value::Float4(_) | Value::Float8(_)),
             ) => Coerced::Value(number),
+            (T::Float8, number @ Value::Float8(_)) => Coerced::Value(number),
             (T::Float8, Value::Int(number)) => Coerced::Value(Value::Float8(number as f64)),
             (T::Float8, Value::Numeric(number)) => Coerced::Value(Value::Float8(number.to_f64())),
             (T::Float8, Value::Float4(number)) => Coerced::Value(Value::Float8(f64::from(number))),
             (T::Oid, Value::Int(number)) => Coerced::Value(Value::Int(number)),
             // Lindorm's epoch milliseconds.
-            (T::Timestamp, Value::Int(ms)) => ms.checked_mul(1000).map_or(Coerced::No, |us| Coerced::Value(Value::Timestamp(us))),
-            (T::TimestampTz, Value::Int(ms)) => {
-                ms.checked_mul(1000).map_or(Coerced::No, |us| Coerced::Value(Value::TimestampTz(us)))
-            }
+            (T::Timestamp, Value::Int(ms)) => ms
+                .checked_mul(1000)
+                .map_or(Coerced::No, |us| Coerced::Value(Value::Timestamp(us))),
+            (T::TimestampTz, Value::Int(ms)) => ms
+                .checked_mul(1000)
+                .map_or(Coerced::No, |us| Coerced::Value(Value::TimestampTz(us))),
             // A text constant keeps the blanks that char(n) drops.
             (T::Char(_), Value::Text(text)) if text.ends_with(' ') => Coerced::No,
             (T::Text | T::Varchar(_) | T::Char(_) | T::Name, value @ Value::Text(_))
@@ -133,9 +136,18 @@ impl Operand {
     }
 
     /// `operand op value`, for a value that `coerce` gave. `None`: not understood after all.
-    pub(super) fn compare(&self, op: CompareOp, value: Value, constants: &ConstantContext<'_>) -> Option<Predicate> {
+    pub(super) fn compare(
+        &self,
+        op: CompareOp,
+        value: Value,
+        constants: &ConstantContext<'_>,
+    ) -> Option<Predicate> {
         if !self.is_date_of_timestamp() {
-            return Some(Predicate::Compare { column: self.column, op, value });
+            return Some(Predicate::Compare {
+                column: self.column,
+                op,
+                value,
+            });
         }
         let days = match value {
             Value::Null => return Some(Predicate::Constant(None)),
@@ -150,10 +162,20 @@ impl Operand {
             _ => Some(Value::Timestamp(local)),
         };
         let (start, next) = (instant(midnight)?, instant(midnight.checked_add(DAY_US)?)?);
-        let compare = |op, value| Predicate::Compare { column: self.column, op, value };
+        let compare = |op, value| Predicate::Compare {
+            column: self.column,
+            op,
+            value,
+        };
         Some(match op {
-            CompareOp::Eq => Predicate::all(vec![compare(CompareOp::GreaterEq, start), compare(CompareOp::Less, next)]),
-            CompareOp::NotEq => Predicate::any(vec![compare(CompareOp::Less, start), compare(CompareOp::GreaterEq, next)]),
+            CompareOp::Eq => Predicate::all(vec![
+                compare(CompareOp::GreaterEq, start),
+                compare(CompareOp::Less, next),
+            ]),
+            CompareOp::NotEq => Predicate::any(vec![
+                compare(CompareOp::Less, start),
+                compare(CompareOp::GreaterEq, next),
+            ]),
             CompareOp::Less => compare(CompareOp::Less, start),
             CompareOp::LessEq => compare(CompareOp::Less, next),
             CompareOp::Greater => compare(CompareOp::GreaterEq, next),
@@ -163,9 +185,16 @@ impl Operand {
 
     /// A bound that holds wherever `operand op x` does, for an x between `low` and `high`.
     pub(super) fn around(&self, op: CompareOp, low: Value, high: Value) -> Predicate {
-        let compare = |op, value| Predicate::Compare { column: self.column, op, value };
+        let compare = |op, value| Predicate::Compare {
+            column: self.column,
+            op,
+            value,
+        };
         match op {
-            CompareOp::Eq => Predicate::all(vec![compare(CompareOp::GreaterEq, low), compare(CompareOp::LessEq, high)]),
+            CompareOp::Eq => Predicate::all(vec![
+                compare(CompareOp::GreaterEq, low),
+                compare(CompareOp::LessEq, high),
+            ]),
             CompareOp::NotEq => Predicate::IsNull { column: self.column }.negate(),
             CompareOp::Less | CompareOp::LessEq => compare(CompareOp::LessEq, high),
             CompareOp::Greater | CompareOp::GreaterEq => compare(CompareOp::GreaterEq, low),
@@ -182,22 +211,30 @@ impl Operand {
     ) -> Result<Option<Predicate>> {
         let pattern = match (&self.ty, pattern) {
             (_, Value::Null) => Value::Null,
-            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), Value::Unknown(text) | Value::Text(text)) => {
-                Value::Text(text)
-            }
+            (
+                SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_),
+                Value::Unknown(text) | Value::Text(text),
+            ) => Value::Text(text),
             (SqlType::Bytea, Value::Unknown(text)) if !case_insensitive => {
                 Value::parse(&text, &SqlType::Bytea, &constants.format_settings())?
             }
             (SqlType::Bytea, Value::Bytes(bytes)) if !case_insensitive => Value::Bytes(bytes),
             _ => return Ok(None),
         };
-        let like = Predicate::Like { column: self.column, pattern, escape, case_insensitive };
+        let like = Predicate::Like {
+            column: self.column,
+            pattern,
+            escape,
+            case_insensitive,
+        };
         Ok(crate::plan::has_sound_pattern(&like).then_some(like))
     }
 
     /// A timestamp without zone against one with: the same order only where the zone has one offset.
     fn against_zoned(&self, utc_us: i64, constants: &ConstantContext<'_>) -> Coerced {
-        let Some(local) = constants.utc_to_local(utc_us) else { return Coerced::No };
+        let Some(local) = constants.utc_to_local(utc_us) else {
+            return Coerced::No;
+        };
         if constants.has_fixed_zone() {
             return Coerced::Value(Value::Timestamp(local));
         }
@@ -222,7 +259,9 @@ pub(super) fn compare_constants(left: &Value, op: CompareOp, right: &Value) -> O
         return Some(None);
     }
     let ordering = match (left, right) {
-        (Value::Unknown(left) | Value::Text(left), Value::Unknown(right) | Value::Text(right)) => left.cmp(right),
+        (Value::Unknown(left) | Value::Text(left), Value::Unknown(right) | Value::Text(right)) => {
+            left.cmp(right)
+        }
         (Value::Unknown(_), _) | (_, Value::Unknown(_)) => return None,
         (left, right) => crate::plan::compare_values(left, right)?,
     };

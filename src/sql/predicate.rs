@@ -2,7 +2,9 @@
 //! put in and constants folded and given the column's type. Everything else becomes `Predicate::Opaque`, which tells
 //! the caller to let DataFusion evaluate the condition; errors that need more than this table are raised there.
 
-use sqlparser::ast::{BinaryOperator, Expr, Ident, UnaryOperator, Value as Literal, ValueWithSpan, Visit, Visitor};
+use sqlparser::ast::{
+    BinaryOperator, Expr, Ident, UnaryOperator, Value as Literal, ValueWithSpan, Visit, Visitor,
+};
 use std::ops::ControlFlow;
 
 use super::constant::ConstantContext;
@@ -29,7 +31,12 @@ pub(crate) fn from_ast(
         time_zone: ctx.settings.time_zone,
         now_us: ctx.transaction_time_us,
     };
-    Converter { table, alias, constants }.condition(expr)
+    Converter {
+        table,
+        alias,
+        constants,
+    }
+    .condition(expr)
 }
 
 /// Turns expressions over one table into predicates.
@@ -44,8 +51,14 @@ impl Converter<'_> {
     pub(super) fn condition(&self, expr: &Expr) -> Result<Predicate> {
         match expr {
             Expr::Nested(inner) => self.condition(inner),
-            Expr::UnaryOp { op: UnaryOperator::Not, expr } => Ok(self.condition(expr)?.negate()),
-            Expr::BinaryOp { op: op @ (BinaryOperator::And | BinaryOperator::Or), .. } => self.connective(expr, op),
+            Expr::UnaryOp {
+                op: UnaryOperator::Not,
+                expr,
+            } => Ok(self.condition(expr)?.negate()),
+            Expr::BinaryOp {
+                op: op @ (BinaryOperator::And | BinaryOperator::Or),
+                ..
+            } => self.connective(expr, op),
             Expr::BinaryOp { left, op, right } => self.binary(expr, left, op, right),
             Expr::IsTrue(child) => self.truth_test(expr, child, Some(true), false),
             Expr::IsNotTrue(child) => self.truth_test(expr, child, Some(true), true),
@@ -57,24 +70,50 @@ impl Converter<'_> {
             Expr::IsNotNull(child) => self.null_test(expr, child, true),
             Expr::IsDistinctFrom(left, right) => self.distinct(expr, left, right, true),
             Expr::IsNotDistinctFrom(left, right) => self.distinct(expr, left, right, false),
-            Expr::InList { expr: value, list, negated } => {
+            Expr::InList {
+                expr: value,
+                list,
+                negated,
+            } => {
                 let within = self.in_list(expr, value, list)?;
                 Ok(if *negated { within.negate() } else { within })
             }
-            Expr::Between { expr: value, negated, low, high } => {
+            Expr::Between {
+                expr: value,
+                negated,
+                low,
+                high,
+            } => {
                 let above = self.comparison(expr, value, CompareOp::GreaterEq, low)?;
                 let below = self.comparison(expr, value, CompareOp::LessEq, high)?;
                 let between = Predicate::all(vec![above, below]);
                 Ok(if *negated { between.negate() } else { between })
             }
-            Expr::Like { negated, any: false, expr: value, pattern, escape_char } => {
-                self.like(expr, value, pattern, escape_char.as_ref(), false, *negated)
-            }
-            Expr::ILike { negated, any: false, expr: value, pattern, escape_char } => {
-                self.like(expr, value, pattern, escape_char.as_ref(), true, *negated)
-            }
-            Expr::AnyOp { left, compare_op, right, .. } => self.quantified(expr, left, compare_op, right, true),
-            Expr::AllOp { left, compare_op, right } => self.quantified(expr, left, compare_op, right, false),
+            Expr::Like {
+                negated,
+                any: false,
+                expr: value,
+                pattern,
+                escape_char,
+            } => self.like(expr, value, pattern, escape_char.as_ref(), false, *negated),
+            Expr::ILike {
+                negated,
+                any: false,
+                expr: value,
+                pattern,
+                escape_char,
+            } => self.like(expr, value, pattern, escape_char.as_ref(), true, *negated),
+            Expr::AnyOp {
+                left,
+                compare_op,
+                right,
+                ..
+            } => self.quantified(expr, left, compare_op, right, true),
+            Expr::AllOp {
+                left,
+                compare_op,
+                right,
+            } => self.quantified(expr, left, compare_op, right, false),
             _ => self.bare(expr),
         }
     }
@@ -83,15 +122,27 @@ impl Converter<'_> {
     fn connective(&self, expr: &Expr, op: &BinaryOperator) -> Result<Predicate> {
         let mut operands = Vec::new();
         let mut rest = expr;
-        while let Expr::BinaryOp { left, op: inner, right } = rest
+        while let Expr::BinaryOp {
+            left,
+            op: inner,
+            right,
+        } = rest
             && inner == op
         {
             operands.push(right.as_ref());
             rest = left;
         }
         operands.push(rest);
-        let children: Vec<_> = operands.into_iter().rev().map(|operand| self.condition(operand)).collect::<Result<_>>()?;
-        Ok(if *op == BinaryOperator::And { Predicate::all(children) } else { Predicate::any(children) })
+        let children: Vec<_> = operands
+            .into_iter()
+            .rev()
+            .map(|operand| self.condition(operand))
+            .collect::<Result<_>>()?;
+        Ok(if *op == BinaryOperator::And {
+            Predicate::all(children)
+        } else {
+            Predicate::any(children)
+        })
     }
 
     fn binary(&self, whole: &Expr, left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<Predicate> {
@@ -99,7 +150,8 @@ impl Converter<'_> {
         if let Some(op) = compare_op(op) {
             return self.comparison(whole, left, op, right);
         }
-        let pattern = |case_insensitive, negated| self.like(whole, left, right, None, case_insensitive, negated);
+        let pattern =
+            |case_insensitive, negated| self.like(whole, left, right, None, case_insensitive, negated);
         match op {
             Op::PGLikeMatch => pattern(false, false),
             Op::PGNotLikeMatch => pattern(false, true),
@@ -129,16 +181,17 @@ impl Converter<'_> {
             };
         }
         match (self.constants.fold(left)?, self.constants.fold(right)?) {
-            (Some(left), Some(right)) => {
-                Ok(operand::compare_constants(&left, op, &right).map_or(self.opaque(whole)?, Predicate::Constant))
-            }
+            (Some(left), Some(right)) => Ok(operand::compare_constants(&left, op, &right)
+                .map_or(self.opaque(whole)?, Predicate::Constant)),
             _ => self.opaque(whole),
         }
     }
 
     fn compare(&self, whole: &Expr, operand: &Operand, op: CompareOp, constant: Value) -> Result<Predicate> {
         Ok(match operand.coerce(constant, &self.constants)? {
-            Coerced::Value(value) => operand.compare(op, value, &self.constants).map_or(self.opaque(whole)?, |it| it),
+            Coerced::Value(value) => operand
+                .compare(op, value, &self.constants)
+                .map_or(self.opaque(whole)?, |it| it),
             Coerced::Between(low, high) => {
                 // A bound that every match meets; the condition itself is evaluated by whoever planned it.
                 Predicate::all(vec![operand.around(op, low, high), self.opaque(whole)?])
@@ -147,7 +200,13 @@ impl Converter<'_> {
         })
     }
 
-    fn row_comparison(&self, whole: &Expr, left: &[Expr], op: CompareOp, right: &[Expr]) -> Result<Predicate> {
+    fn row_comparison(
+        &self,
+        whole: &Expr,
+        left: &[Expr],
+        op: CompareOp,
+        right: &[Expr],
+    ) -> Result<Predicate> {
         if left.len() != right.len() {
             return self.opaque(whole);
         }
@@ -155,17 +214,28 @@ impl Converter<'_> {
             return Ok(Predicate::RowCompare { columns, op, values });
         }
         match self.row(right, left)? {
-            Some((columns, values)) => Ok(Predicate::RowCompare { columns, op: op.flipped(), values }),
+            Some((columns, values)) => Ok(Predicate::RowCompare {
+                columns,
+                op: op.flipped(),
+                values,
+            }),
             None => self.opaque(whole),
         }
     }
 
     /// A row of plain columns against a row of constants of their types; `None` when it is something else.
     fn row(&self, columns: &[Expr], constants: &[Expr]) -> Result<Option<(Vec<usize>, Vec<Value>)>> {
-        let (mut positions, mut values) = (Vec::with_capacity(columns.len()), Vec::with_capacity(columns.len()));
+        let (mut positions, mut values) = (
+            Vec::with_capacity(columns.len()),
+            Vec::with_capacity(columns.len()),
+        );
         for (column, constant) in columns.iter().zip(constants) {
-            let Some(operand) = self.operand(column)? else { return Ok(None) };
-            let Some(constant) = self.constants.fold(constant)? else { return Ok(None) };
+            let Some(operand) = self.operand(column)? else {
+                return Ok(None);
+            };
+            let Some(constant) = self.constants.fold(constant)? else {
+                return Ok(None);
+            };
             match operand.coerce(constant, &self.constants)? {
                 Coerced::Value(value) if operand.is_plain() => {
                     positions.push(operand.column);
@@ -181,7 +251,9 @@ impl Converter<'_> {
         if let Some(columns) = tuple(value) {
             return self.row_in(whole, columns, list);
         }
-        let Some(operand) = self.operand(value)? else { return self.opaque_with(whole, value) };
+        let Some(operand) = self.operand(value)? else {
+            return self.opaque_with(whole, value);
+        };
         let mut constants = Vec::with_capacity(list.len());
         let mut alternatives = Vec::new();
         for item in list {
@@ -217,7 +289,10 @@ impl Converter<'_> {
                 Coerced::No => return self.opaque(whole),
             }
         }
-        let within = Predicate::InList { column: operand.column, values };
+        let within = Predicate::InList {
+            column: operand.column,
+            values,
+        };
         if others.is_empty() {
             return Ok(within);
         }
@@ -235,16 +310,30 @@ impl Converter<'_> {
                 Some(constants) if constants.len() == columns.len() => self.row(columns, constants)?,
                 _ => None,
             };
-            let Some((columns, values)) = row else { return self.opaque(whole) };
+            let Some((columns, values)) = row else {
+                return self.opaque(whole);
+            };
             positions = columns;
             rows.push(values);
         }
-        Ok(Predicate::RowIn { columns: positions, rows })
+        Ok(Predicate::RowIn {
+            columns: positions,
+            rows,
+        })
     }
 
     /// `left op ANY (array)` (`any`) or `left op ALL (array)`.
-    fn quantified(&self, whole: &Expr, left: &Expr, op: &BinaryOperator, right: &Expr, any: bool) -> Result<Predicate> {
-        let (Some(operand), Some(op)) = (self.operand(left)?, compare_op(op)) else { return self.opaque(whole) };
+    fn quantified(
+        &self,
+        whole: &Expr,
+        left: &Expr,
+        op: &BinaryOperator,
+        right: &Expr,
+        any: bool,
+    ) -> Result<Predicate> {
+        let (Some(operand), Some(op)) = (self.operand(left)?, compare_op(op)) else {
+            return self.opaque(whole);
+        };
         let constants = match self.constants.fold(right)? {
             Some(Value::Array(constants)) => constants,
             Some(Value::Unknown(text)) => {
@@ -264,9 +353,15 @@ impl Converter<'_> {
             _ => {}
         }
         let operand = operand.of_common_type(&constants);
-        let terms: Vec<_> =
-            constants.into_iter().map(|it| self.compare(whole, &operand, op, it)).collect::<Result<_>>()?;
-        Ok(if any { Predicate::any(terms) } else { Predicate::all(terms) })
+        let terms: Vec<_> = constants
+            .into_iter()
+            .map(|it| self.compare(whole, &operand, op, it))
+            .collect::<Result<_>>()?;
+        Ok(if any {
+            Predicate::any(terms)
+        } else {
+            Predicate::all(terms)
+        })
     }
 
     fn like(
@@ -278,8 +373,12 @@ impl Converter<'_> {
         case_insensitive: bool,
         negated: bool,
     ) -> Result<Predicate> {
-        let Some(operand) = self.operand(value)? else { return self.opaque_with(whole, value) };
-        let Some(pattern) = self.constants.fold(pattern)? else { return self.opaque_with(whole, pattern) };
+        let Some(operand) = self.operand(value)? else {
+            return self.opaque_with(whole, value);
+        };
+        let Some(pattern) = self.constants.fold(pattern)? else {
+            return self.opaque_with(whole, pattern);
+        };
         let escape = match escape.map(|escape| escape.value.clone().into_string()) {
             None => Some('\\'),
             Some(None) => return self.opaque(whole),
@@ -288,7 +387,10 @@ impl Converter<'_> {
                 1 => text.chars().next(),
                 _ => {
                     let message = "invalid escape string".to_string();
-                    return Err(Error::DataException { state: "22019", message });
+                    return Err(Error::DataException {
+                        state: "22019",
+                        message,
+                    });
                 }
             },
         };
@@ -320,7 +422,9 @@ impl Converter<'_> {
         else {
             return Ok(opaque);
         };
-        let Some(prefix) = regex_prefix(&pattern) else { return Ok(opaque) };
+        let Some(prefix) = regex_prefix(&pattern) else {
+            return Ok(opaque);
+        };
         let like = Value::Unknown(format!("{}%", escaped(&prefix)));
         Ok(match operand.like(like, Some('\\'), false, &self.constants)? {
             Some(like) => Predicate::all(vec![like, opaque]),
@@ -334,43 +438,72 @@ impl Converter<'_> {
             (None, Some(operand)) => (operand, self.constants.fold(left)?),
             _ => return self.opaque(whole),
         };
-        let Some(constant) = constant else { return self.opaque(whole) };
+        let Some(constant) = constant else {
+            return self.opaque(whole);
+        };
         if constant == Value::Null {
-            let is_null = Predicate::IsNull { column: operand.column };
+            let is_null = Predicate::IsNull {
+                column: operand.column,
+            };
             return Ok(if distinct { is_null.negate() } else { is_null });
         }
         let child = Box::new(self.compare(whole, &operand, CompareOp::Eq, constant)?);
-        Ok(Predicate::Is { child, truth: Some(true), negated: distinct })
+        Ok(Predicate::Is {
+            child,
+            truth: Some(true),
+            negated: distinct,
+        })
     }
 
-    fn truth_test(&self, whole: &Expr, child: &Expr, truth: Option<bool>, negated: bool) -> Result<Predicate> {
+    fn truth_test(
+        &self,
+        whole: &Expr,
+        child: &Expr,
+        truth: Option<bool>,
+        negated: bool,
+    ) -> Result<Predicate> {
         match self.condition(child)? {
             Predicate::Opaque { .. } => self.opaque(whole),
-            child => Ok(Predicate::Is { child: Box::new(child), truth, negated }),
+            child => Ok(Predicate::Is {
+                child: Box::new(child),
+                truth,
+                negated,
+            }),
         }
     }
 
     fn null_test(&self, whole: &Expr, child: &Expr, negated: bool) -> Result<Predicate> {
         if let Some(items) = tuple(child) {
             // A row is NULL when all its fields are, and NOT NULL when none is.
-            let tests: Vec<_> = items.iter().map(|item| self.null_test(whole, item, negated)).collect::<Result<_>>()?;
+            let tests: Vec<_> = items
+                .iter()
+                .map(|item| self.null_test(whole, item, negated))
+                .collect::<Result<_>>()?;
             return Ok(Predicate::all(tests));
         }
         if let Some(operand) = self.operand(child)? {
-            let is_null = Predicate::IsNull { column: operand.column };
+            let is_null = Predicate::IsNull {
+                column: operand.column,
+            };
             return Ok(if negated { is_null.negate() } else { is_null });
         }
         if let Some(constant) = self.constants.fold(child)? {
             return Ok(Predicate::Constant(Some((constant == Value::Null) != negated)));
         }
-        if is_condition(child) { self.truth_test(whole, child, None, negated) } else { self.opaque(whole) }
+        if is_condition(child) {
+            self.truth_test(whole, child, None, negated)
+        } else {
+            self.opaque(whole)
+        }
     }
 
     /// An expression that stands alone: a boolean column or constant.
     fn bare(&self, expr: &Expr) -> Result<Predicate> {
         if let Some(operand) = self.operand(expr)? {
             return match operand.ty {
-                SqlType::Bool => Ok(Predicate::IsTrue { column: operand.column }),
+                SqlType::Bool => Ok(Predicate::IsTrue {
+                    column: operand.column,
+                }),
                 _ => self.opaque(expr),
             };
         }
@@ -406,7 +539,13 @@ impl Converter<'_> {
                 }
                 _ => None,
             },
-            Expr::Cast { expr, data_type, array: false, format: None, .. } => match self.operand(expr)? {
+            Expr::Cast {
+                expr,
+                data_type,
+                array: false,
+                format: None,
+                ..
+            } => match self.operand(expr)? {
                 Some(operand) => match super::type_name::sql_type(data_type)? {
                     Some(ty) => operand.cast(ty),
                     None => None,
@@ -423,11 +562,16 @@ impl Converter<'_> {
 
     /// What cannot be expressed, over the columns it names.
     fn opaque(&self, expr: &Expr) -> Result<Predicate> {
-        let mut named = NamedColumns { table: self.table, columns: Vec::new() };
+        let mut named = NamedColumns {
+            table: self.table,
+            columns: Vec::new(),
+        };
         let _ = expr.visit(&mut named);
         named.columns.sort_unstable();
         named.columns.dedup();
-        Ok(Predicate::Opaque { columns: named.columns })
+        Ok(Predicate::Opaque {
+            columns: named.columns,
+        })
     }
 
     /// The same, where one side must at least not be a name that does not exist.
@@ -444,23 +588,33 @@ impl Converter<'_> {
         };
         let candidates = self.table.visible_columns().map(|column| column.name.as_str());
         let hint = match nearest_name(&name, candidates) {
-            _ if ident.quote_style == Some('"') && table.is_none() => {
-                Some(format!("Double quotes name columns; a string takes single quotes: '{name}'."))
-            }
+            _ if ident.quote_style == Some('"') && table.is_none() => Some(format!(
+                "Double quotes name columns; a string takes single quotes: '{name}'."
+            )),
             Some(nearest) => {
                 let table = self.alias.unwrap_or(&self.table.name);
-                Some(format!("Perhaps you meant to reference the column \"{table}.{nearest}\"."))
+                Some(format!(
+                    "Perhaps you meant to reference the column \"{table}.{nearest}\"."
+                ))
             }
             None => None,
         };
-        Error::UndefinedColumn { name: shown, hint, position: position(table.unwrap_or(ident)) }
+        Error::UndefinedColumn {
+            name: shown,
+            hint,
+            position: position(table.unwrap_or(ident)),
+        }
     }
 }
 
 /// Where an identifier stands in the statement; only told for the first line, where the column is the position.
 fn position(ident: &Ident) -> usize {
     let start = ident.span.start;
-    if start.line == 1 { usize::try_from(start.column).unwrap_or(0) } else { 0 }
+    if start.line == 1 {
+        usize::try_from(start.column).unwrap_or(0)
+    } else {
+        0
+    }
 }
 
 /// Collects the table's columns that an expression names anywhere.
@@ -511,9 +665,15 @@ pub(super) fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
 fn is_condition(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => is_condition(inner),
-        Expr::BinaryOp { op: BinaryOperator::And | BinaryOperator::Or, .. } => true,
+        Expr::BinaryOp {
+            op: BinaryOperator::And | BinaryOperator::Or,
+            ..
+        } => true,
         Expr::BinaryOp { op, .. } => compare_op(op).is_some(),
-        Expr::UnaryOp { op: UnaryOperator::Not, .. }
+        Expr::UnaryOp {
+            op: UnaryOperator::Not,
+            ..
+        }
         | Expr::InList { .. }
         | Expr::Between { .. }
         | Expr::Like { .. }
@@ -541,7 +701,9 @@ fn regex_prefix(pattern: &str) -> Option<String> {
     if rest.contains('|') {
         return None;
     }
-    let is_literal = |character: &char| character.is_ascii_alphanumeric() || matches!(character, ' ' | '_' | '-' | ':' | '/');
+    let is_literal = |character: &char| {
+        character.is_ascii_alphanumeric() || matches!(character, ' ' | '_' | '-' | ':' | '/')
+    };
     let mut prefix: String = rest.chars().take_while(is_literal).collect();
     // What a quantifier follows may be missing.
     if matches!(rest[prefix.len()..].chars().next(), Some('*' | '?' | '{')) {
@@ -549,3 +711,7 @@ fn regex_prefix(pattern: &str) -> Option<String> {
     }
     (!prefix.is_empty()).then_some(prefix)
 }
+
+#[cfg(test)]
+#[path = "predicate_tests.rs"]
+mod tests;

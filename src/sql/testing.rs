@@ -58,7 +58,11 @@ impl Client {
     }
 
     pub(super) async fn commit(&mut self) -> Result<()> {
-        self.open.take().expect("a transaction is open").commit(false).await
+        self.open
+            .take()
+            .expect("a transaction is open")
+            .commit(false)
+            .await
     }
 
     pub(super) fn rollback(&mut self) {
@@ -66,7 +70,11 @@ impl Client {
     }
 
     async fn transaction(&self) -> Arc<Transaction> {
-        Arc::new(Transaction::begin(Arc::clone(&self.store), TXN_BYTES_MAX).await.unwrap())
+        Arc::new(
+            Transaction::begin(Arc::clone(&self.store), TXN_BYTES_MAX)
+                .await
+                .unwrap(),
+        )
     }
 
     pub(super) async fn context(&self, parameters: &[Value]) -> StatementContext {
@@ -99,12 +107,22 @@ impl Client {
                 Outcome::Done { tag } => (tag, Vec::new()),
                 Outcome::Written(result) => {
                     let types: Vec<_> = result.columns.iter().map(|column| column.ty.clone()).collect();
-                    (result.tag, result.batches.iter().flat_map(|batch| lines(&ctx, batch, &types)).collect())
+                    (
+                        result.tag,
+                        result
+                            .batches
+                            .iter()
+                            .flat_map(|batch| lines(&ctx, batch, &types))
+                            .collect(),
+                    )
                 }
                 Outcome::Rows { columns, stream } => {
                     let types: Vec<_> = columns.iter().map(|column| column.ty.clone()).collect();
                     let batches: Vec<RecordBatch> = stream.try_collect().await?;
-                    let rows: Vec<_> = batches.iter().flat_map(|batch| lines(&ctx, batch, &types)).collect();
+                    let rows: Vec<_> = batches
+                        .iter()
+                        .flat_map(|batch| lines(&ctx, batch, &types))
+                        .collect();
                     (format!("SELECT {}", rows.len()), rows)
                 }
             };
@@ -117,12 +135,18 @@ impl Client {
 
     /// The tag of statements that must succeed.
     pub(super) async fn ok(&self, text: &str) -> String {
-        self.run_with(text, &[]).await.unwrap_or_else(|error| panic!("{text}: {error}")).0
+        self.run_with(text, &[])
+            .await
+            .unwrap_or_else(|error| panic!("{text}: {error}"))
+            .0
     }
 
     /// The rows of a statement that must succeed.
     pub(super) async fn rows(&self, text: &str) -> Vec<String> {
-        self.run_with(text, &[]).await.unwrap_or_else(|error| panic!("{text}: {error}")).1
+        self.run_with(text, &[])
+            .await
+            .unwrap_or_else(|error| panic!("{text}: {error}"))
+            .1
     }
 
     /// `SQLSTATE message` of a statement that must fail.
@@ -141,12 +165,23 @@ impl Client {
 
     /// The messages of the NOTICEs since the last call.
     pub(super) fn notices(&self) -> Vec<String> {
-        self.notices.lock().unwrap().drain(..).map(|notice| notice.message).collect()
+        self.notices
+            .lock()
+            .unwrap()
+            .drain(..)
+            .map(|notice| notice.message)
+            .collect()
     }
 
     pub(super) async fn table(&self, name: &str) -> Arc<TableDef> {
         let catalog = self.context(&[]).await.catalog;
-        Arc::clone(catalog.relation(Some("public"), name, &[]).unwrap().get_table().unwrap())
+        Arc::clone(
+            catalog
+                .relation(Some("public"), name, &[])
+                .unwrap()
+                .get_table()
+                .unwrap(),
+        )
     }
 }
 
@@ -154,9 +189,11 @@ fn lines(ctx: &StatementContext, batch: &RecordBatch, types: &[SqlType]) -> Vec<
     let settings = ctx.format_settings();
     (0..batch.num_rows())
         .map(|row| {
-            let cells = batch.columns().iter().zip(types).map(|(array, ty)| match value_at(array, row, ty).unwrap() {
-                Value::Null => String::new(),
-                value => value.to_text(&settings),
+            let cells = batch.columns().iter().zip(types).map(|(array, ty)| {
+                match value_at(array, row, ty).unwrap() {
+                    Value::Null => String::new(),
+                    value => value.to_text(&settings),
+                }
             });
             cells.collect::<Vec<_>>().join("|")
         })

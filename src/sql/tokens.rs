@@ -3,7 +3,7 @@
 
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
-use super::symmetric;
+use super::{distinct, symmetric};
 
 /// The hint that lets a statement scan a whole table.
 const ALLOW_FILTERING_HINT: &str = "_l_allow_filtering_";
@@ -43,6 +43,7 @@ pub(crate) fn read(tokens: Vec<TokenWithSpan>) -> Read {
         give_options_values(&mut tokens);
     }
     symmetric::mark(&mut tokens);
+    distinct::mark(&mut tokens);
     Read {
         tokens,
         upsert,

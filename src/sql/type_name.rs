@@ -14,12 +14,22 @@ pub(crate) fn sql_type(data_type: &DataType) -> Result<Option<SqlType>> {
 
 /// `timestamp(3) with time zone` → (`timestamp with time zone`, [3]).
 fn split_modifiers(text: &str) -> (String, Vec<i64>) {
-    let inside = text.find('(').zip(text.find(')')).filter(|(open, close)| open < close);
-    let Some((open, close)) = inside else { return (text.trim_matches('"').to_string(), Vec::new()) };
-    let modifiers: Option<Vec<i64>> =
-        text[open + 1..close].split(',').map(|modifier| modifier.trim().parse().ok()).collect();
+    let inside = text
+        .find('(')
+        .zip(text.find(')'))
+        .filter(|(open, close)| open < close);
+    let Some((open, close)) = inside else {
+        return (text.trim_matches('"').to_string(), Vec::new());
+    };
+    let modifiers: Option<Vec<i64>> = text[open + 1..close]
+        .split(',')
+        .map(|modifier| modifier.trim().parse().ok())
+        .collect();
     match modifiers {
-        Some(modifiers) => (format!("{}{}", text[..open].trim_end(), &text[close + 1..]), modifiers),
+        Some(modifiers) => (
+            format!("{}{}", text[..open].trim_end(), &text[close + 1..]),
+            modifiers,
+        ),
         None => (text.to_string(), Vec::new()),
     }
 }
@@ -55,7 +65,9 @@ mod tests {
         ] {
             let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).unwrap();
             let data_type = parser.parse_data_type().unwrap();
-            let found = sql_type(&data_type).unwrap().unwrap_or_else(|| panic!("{text}: {data_type:?}"));
+            let found = sql_type(&data_type)
+                .unwrap()
+                .unwrap_or_else(|| panic!("{text}: {data_type:?}"));
             assert_eq!(found.name(), expected, "{text}");
         }
     }

@@ -21,7 +21,10 @@ pub(crate) fn resolve(ctx: &StatementContext, statement: &ast::Statement) -> Opt
         return None;
     }
     let mut resolved = statement.clone();
-    let mut resolver = Resolver { ctx, missing: BTreeSet::new() };
+    let mut resolver = Resolver {
+        ctx,
+        missing: BTreeSet::new(),
+    };
     match &mut resolved {
         ast::Statement::Update(update) => {
             let scope = Scope::of(ctx, std::slice::from_ref(&update.table));
@@ -30,7 +33,11 @@ pub(crate) fn resolve(ctx: &StatementContext, statement: &ast::Statement) -> Opt
         }
         ast::Statement::Delete(delete) => {
             let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-            let scope = if delete.using.is_none() { Scope::of(ctx, from) } else { None };
+            let scope = if delete.using.is_none() {
+                Scope::of(ctx, from)
+            } else {
+                None
+            };
             resolver.resolve(scope.as_ref(), &mut delete.selection);
         }
         _ => {}
@@ -43,7 +50,9 @@ pub(crate) fn resolve(ctx: &StatementContext, statement: &ast::Statement) -> Opt
         ctx.notice(Notice {
             severity: "NOTICE",
             sqlstate: "00000",
-            message: format!("column \"{column}\" of relation \"{table}\" has not been written yet, it reads as NULL"),
+            message: format!(
+                "column \"{column}\" of relation \"{table}\" has not been written yet, it reads as NULL"
+            ),
             hint: None,
         });
     }
@@ -59,10 +68,15 @@ fn has_dynamic_table(ctx: &StatementContext) -> bool {
 
 /// An INSERT of many rows is not worth a copy: nothing in VALUES reads a column.
 fn inserts_values(statement: &ast::Statement) -> bool {
-    let ast::Statement::Insert(insert) = statement else { return false };
+    let ast::Statement::Insert(insert) = statement else {
+        return false;
+    };
     insert.on.is_none()
         && insert.returning.is_none()
-        && insert.source.as_ref().is_none_or(|source| matches!(source.body.as_ref(), SetExpr::Values(_)))
+        && insert
+            .source
+            .as_ref()
+            .is_none_or(|source| matches!(source.body.as_ref(), SetExpr::Values(_)))
 }
 
 /// Visits every query of a statement and resolves its own expressions.
@@ -76,8 +90,12 @@ impl VisitorMut for Resolver<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        let SetExpr::Select(select) = query.body.as_mut() else { return ControlFlow::Continue(()) };
-        let Some(mut scope) = Scope::of(self.ctx, &select.from) else { return ControlFlow::Continue(()) };
+        let SetExpr::Select(select) = query.body.as_mut() else {
+            return ControlFlow::Continue(());
+        };
+        let Some(mut scope) = Scope::of(self.ctx, &select.from) else {
+            return ControlFlow::Continue(());
+        };
         self.resolve_select(&scope, select);
         scope.aliases = aliases(select);
         self.resolve(Some(&scope), &mut select.group_by);
@@ -94,7 +112,10 @@ impl Resolver<'_> {
                 && let Some(name) = scope.missing_name(expr)
             {
                 let alias = Ident::with_quote('"', name);
-                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+                *item = SelectItem::ExprWithAlias {
+                    expr: expr.clone(),
+                    alias,
+                };
             }
         }
         self.resolve(Some(scope), &mut select.projection);
@@ -104,7 +125,11 @@ impl Resolver<'_> {
 
     fn resolve<T: VisitMut>(&mut self, scope: Option<&Scope>, part: &mut T) {
         if let Some(scope) = scope {
-            let mut replace = Replace { scope, depth: 0, missing: &mut self.missing };
+            let mut replace = Replace {
+                scope,
+                depth: 0,
+                missing: &mut self.missing,
+            };
             let _ = part.visit(&mut replace);
         }
     }
@@ -167,8 +192,17 @@ impl Scope {
                 tables.push(named_table(ctx, &join.relation)?);
             }
         }
-        let dynamic = tables.iter().find(|(_, table)| table.options.dynamic_columns)?.1.name.clone();
-        Some(Scope { tables, dynamic, aliases: BTreeSet::new() })
+        let dynamic = tables
+            .iter()
+            .find(|(_, table)| table.options.dynamic_columns)?
+            .1
+            .name
+            .clone();
+        Some(Scope {
+            tables,
+            dynamic,
+            aliases: BTreeSet::new(),
+        })
     }
 
     /// The name of a column that `expr` reads and no relation has.
@@ -177,7 +211,10 @@ impl Scope {
             Expr::Identifier(ident) if ident.quote_style.is_none() => {
                 let name = names::fold(ident);
                 let known = self.aliases.contains(&name)
-                    || self.tables.iter().any(|(alias, table)| *alias == name || table.column_index(&name).is_some());
+                    || self
+                        .tables
+                        .iter()
+                        .any(|(alias, table)| *alias == name || table.column_index(&name).is_some());
                 (!known).then_some(name)
             }
             Expr::CompoundIdentifier(parts) => match parts.as_slice() {
@@ -194,12 +231,24 @@ impl Scope {
 }
 
 fn named_table(ctx: &StatementContext, factor: &TableFactor) -> Option<(String, Arc<TableDef>)> {
-    let TableFactor::Table { name, alias, args: None, .. } = factor else { return None };
+    let TableFactor::Table {
+        name,
+        alias,
+        args: None,
+        ..
+    } = factor
+    else {
+        return None;
+    };
     let (schema, name) = names::relation_name(name).ok()?;
-    match ctx.catalog.get_relation(schema.as_deref(), &name, &ctx.settings.search_path)? {
-        Relation::Table(table) => {
-            Some((alias.as_ref().map_or(name, |alias| names::fold(&alias.name)), table.clone()))
-        }
+    match ctx
+        .catalog
+        .get_relation(schema.as_deref(), &name, &ctx.settings.search_path)?
+    {
+        Relation::Table(table) => Some((
+            alias.as_ref().map_or(name, |alias| names::fold(&alias.name)),
+            table.clone(),
+        )),
         Relation::View(_) => None,
     }
 }

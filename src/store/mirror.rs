@@ -256,6 +256,7 @@ impl Mirror<'_> {
         if self.random.random() {
             self.store.close().await.unwrap();
         }
+        // Another store in its place first, so that the directory is free.
         self.store = open(StoreKind::Memory, self.directory);
         self.store = open(self.kind, self.directory);
     }

@@ -13,6 +13,7 @@ use std::fs::{File, TryLockError};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::Store;
 use super::memory::MemoryEngine;
@@ -23,6 +24,10 @@ use crate::{Error, Result};
 /// The format that this release writes, and the greatest that it reads. It covers everything in the directory: the
 /// engine, the bytes of keys and rows, the catalog.
 const DATA_DIR_FORMAT: u32 = 1;
+
+/// How long another holder of the lock may take to let go: a server that is just ending, or a process that this one is
+/// just starting, which holds copies of its files until it runs its own program.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Which engine a store keeps its data in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +41,8 @@ pub enum StoreKind {
 /// Sizes of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// The engine's page cache, in bytes of stored data; the process takes about twice as much for it.
+    /// The engine's page cache, in bytes of stored data; the process takes about two and a half times as much for it
+    /// (see `sled` for what comes on top).
     pub cache_bytes: u64,
     /// Memory for values that open snapshots still need; above it the oldest end with `SnapshotTooOld`.
     pub undo_bytes_max: usize,
@@ -118,12 +124,20 @@ fn lock_directory(data_dir: &Path) -> Result<File> {
         .write(true)
         .open(&path)
         .map_err(io_error("open", &path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::DataDirInUse {
-            path: data_dir.display().to_string(),
-        }),
-        Err(TryLockError::Error(error)) => Err(io_error("lock", &path)(error)),
+    let started = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_PATIENCE => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::DataDirInUse {
+                    path: data_dir.display().to_string(),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error)),
+        }
     }
 }
 

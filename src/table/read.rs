@@ -32,7 +32,11 @@ pub fn row_schema(table: &TableDef, projection: &[usize]) -> SchemaRef {
 /// The Arrow schema of batches to be written: every column, each nullable, for NULLs are refused by the writer.
 pub fn write_schema(table: &TableDef) -> SchemaRef {
     Arc::new(Schema::new(
-        table.columns.iter().map(|column| column.ty.field(&column.name, true)).collect::<Vec<_>>(),
+        table
+            .columns
+            .iter()
+            .map(|column| column.ty.field(&column.name, true))
+            .collect::<Vec<_>>(),
     ))
 }
 

@@ -98,7 +98,15 @@ impl Sequences {
 
     /// Starts the sequence of a serial column that a table gets later.
     pub fn create_one(txn: &Transaction, table: &TableDef, column: ColumnId) -> Result<()> {
-        set(txn, Keyspace::Sequence { table: table.id, column }.encode(), 1)
+        set(
+            txn,
+            Keyspace::Sequence {
+                table: table.id,
+                column,
+            }
+            .encode(),
+            1,
+        )
     }
 
     /// Gives the counters of `old` to `new`, the same table under another id: from 1 on, or from where they are.

@@ -30,7 +30,11 @@ fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
 }
 
 fn key_column(column: u16) -> KeyColumn {
-    KeyColumn { column, descending: false, nulls_first: false }
+    KeyColumn {
+        column,
+        descending: false,
+        nulls_first: false,
+    }
 }
 
 /// `t (a int, b text, c bigint, PRIMARY KEY (b, a), UNIQUE (c))`.
@@ -50,7 +54,11 @@ fn table() -> TableDef {
         version: 1,
         schema: "public".to_string(),
         name: "t".to_string(),
-        columns: vec![column(1, "a", SqlType::Int4), column(2, "b", SqlType::Text), column(3, "c", SqlType::Int8)],
+        columns: vec![
+            column(1, "a", SqlType::Int4),
+            column(2, "b", SqlType::Text),
+            column(3, "c", SqlType::Int8),
+        ],
         next_column_id: 4,
         primary_key: index(0, "t_pkey", vec![key_column(2), key_column(1)]),
         indexes: vec![index(1, "t_c_key", vec![key_column(3)])],
@@ -68,9 +76,17 @@ fn batch(rows: &[(i32, &str, Option<i64>)]) -> RecordBatch {
 }
 
 async fn store() -> Arc<dyn Store> {
-    let store: Arc<dyn Store> = Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20, None).unwrap());
+    let store: Arc<dyn Store> =
+        Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20, None).unwrap());
     let txn = begin(&store).await;
-    txn.write(Write::Put { key: record_key(5), value: vec![1] }, true).unwrap();
+    txn.write(
+        Write::Put {
+            key: record_key(5),
+            value: vec![1],
+        },
+        true,
+    )
+    .unwrap();
     Sequences::create(&txn, &counted()).unwrap();
     txn.commit(false).await.unwrap();
     store
@@ -83,7 +99,10 @@ async fn begin(store: &Arc<dyn Store>) -> Transaction {
 /// The table with a hidden row id.
 fn counted() -> TableDef {
     let mut table = table();
-    table.columns.push(ColumnDef { hidden: true, ..column(4, "row id", SqlType::Int8) });
+    table.columns.push(ColumnDef {
+        hidden: true,
+        ..column(4, "row id", SqlType::Int8)
+    });
     table
 }
 
@@ -98,7 +117,9 @@ async fn entries(txn: &Transaction, index: u16) -> Vec<(Vec<u8>, Vec<u8>)> {
     });
     let mut page = Page::new();
     scan.next_page(&mut page).await.unwrap();
-    page.iter().map(|(key, value)| (key[6..].to_vec(), value.to_vec())).collect()
+    page.iter()
+        .map(|(key, value)| (key[6..].to_vec(), value.to_vec()))
+        .collect()
 }
 
 /// All rows as `a b c`.
@@ -106,7 +127,9 @@ async fn rows(txn: &Transaction) -> Vec<String> {
     let table = table();
     let mut decoder = RowDecoder::new(&table, &[0, 1, 2]);
     for (key, value) in entries(txn, 0).await {
-        decoder.push(&[&entry_prefix(5, 0)[..], &key].concat(), &value).unwrap();
+        decoder
+            .push(&[&entry_prefix(5, 0)[..], &key].concat(), &value)
+            .unwrap();
     }
     let batch = decoder.finish().unwrap();
     (0..batch.num_rows())
@@ -114,7 +137,11 @@ async fn rows(txn: &Transaction) -> Vec<String> {
             let a = batch.column(0).as_primitive::<Int32Type>().value(row);
             let b = batch.column(1).as_string::<i32>().value(row);
             let c = batch.column(2).as_primitive::<Int64Type>();
-            let c = if c.is_null(row) { "-".to_string() } else { c.value(row).to_string() };
+            let c = if c.is_null(row) {
+                "-".to_string()
+            } else {
+                c.value(row).to_string()
+            };
             format!("{a} {b} {c}")
         })
         .collect()
@@ -125,16 +152,23 @@ async fn rows_stand_in_key_order_and_decode_by_projection() {
     let store = store().await;
     let txn = begin(&store).await;
     let table = table();
-    insert_rows(&txn, &table, &batch(&[(2, "y", Some(1)), (1, "y", None), (9, "x", Some(2))]), Limits::default())
-        .await
-        .unwrap();
+    insert_rows(
+        &txn,
+        &table,
+        &batch(&[(2, "y", Some(1)), (1, "y", None), (9, "x", Some(2))]),
+        Limits::default(),
+    )
+    .await
+    .unwrap();
     assert_eq!(rows(&txn).await, ["9 x 2", "1 y -", "2 y 1"]);
 
     let stored = entries(&txn, 0).await;
     let mut keys_only = RowDecoder::new(&table, &[0, 0]);
     for (key, _) in &stored {
         // Key columns need no value.
-        keys_only.push(&[&entry_prefix(5, 0)[..], key].concat(), &[]).unwrap();
+        keys_only
+            .push(&[&entry_prefix(5, 0)[..], key].concat(), &[])
+            .unwrap();
     }
     let decoded = keys_only.finish().unwrap();
     assert_eq!(decoded.num_columns(), 2);
@@ -144,7 +178,13 @@ async fn rows_stand_in_key_order_and_decode_by_projection() {
     let mut count = RowDecoder::new(&table, &[]);
     count.push(&entry_prefix(5, 0), &[]).unwrap();
     assert_eq!(count.finish().unwrap().num_rows(), 1);
-    assert_eq!(RowDecoder::new(&table, &[2]).push(&stored[0].0, &[7]).unwrap_err().sqlstate(), "XX001");
+    assert_eq!(
+        RowDecoder::new(&table, &[2])
+            .push(&stored[0].0, &[7])
+            .unwrap_err()
+            .sqlstate(),
+        "XX001"
+    );
 }
 
 #[tokio::test]
@@ -152,20 +192,41 @@ async fn absent_columns_read_as_they_were_when_added() {
     let store = store().await;
     let txn = begin(&store).await;
     let mut table = table();
-    insert_rows(&txn, &table, &batch(&[(1, "x", Some(1))]), Limits::default()).await.unwrap();
-    table.add_column(ColumnDef { missing: Value::Int(7), ..column(0, "d", SqlType::Int4) }).unwrap();
+    insert_rows(&txn, &table, &batch(&[(1, "x", Some(1))]), Limits::default())
+        .await
+        .unwrap();
+    table
+        .add_column(ColumnDef {
+            missing: Value::Int(7),
+            ..column(0, "d", SqlType::Int4)
+        })
+        .unwrap();
     let mut decoder = RowDecoder::new(&table, &[3]);
     let (key, value) = entries(&txn, 0).await.remove(0);
-    decoder.push(&[&entry_prefix(5, 0)[..], &key].concat(), &value).unwrap();
-    assert_eq!(decoder.finish().unwrap().column(0).as_primitive::<Int32Type>().value(0), 7);
+    decoder
+        .push(&[&entry_prefix(5, 0)[..], &key].concat(), &value)
+        .unwrap();
+    assert_eq!(
+        decoder
+            .finish()
+            .unwrap()
+            .column(0)
+            .as_primitive::<Int32Type>()
+            .value(0),
+        7
+    );
 
     // A NULL written on purpose is no absence.
     let mut columns = batch(&[(2, "x", None)]).columns().to_vec();
     columns.push(Arc::new(Int32Array::from(vec![None::<i32>])));
     let wider = RecordBatch::try_new(write_schema(&table), columns).unwrap();
-    insert_rows(&txn, &table, &wider, Limits::default()).await.unwrap();
+    insert_rows(&txn, &table, &wider, Limits::default())
+        .await
+        .unwrap();
     let (key, value) = entries(&txn, 0).await.remove(1);
-    decoder.push(&[&entry_prefix(5, 0)[..], &key].concat(), &value).unwrap();
+    decoder
+        .push(&[&entry_prefix(5, 0)[..], &key].concat(), &value)
+        .unwrap();
     assert!(decoder.finish().unwrap().column(0).is_null(0));
 }
 
@@ -173,11 +234,22 @@ async fn absent_columns_read_as_they_were_when_added() {
 async fn unique_entries_hold_the_key_unless_a_column_is_null() {
     let store = store().await;
     let txn = begin(&store).await;
-    insert_rows(&txn, &table(), &batch(&[(1, "x", Some(8)), (2, "x", None)]), Limits::default()).await.unwrap();
+    insert_rows(
+        &txn,
+        &table(),
+        &batch(&[(1, "x", Some(8)), (2, "x", None)]),
+        Limits::default(),
+    )
+    .await
+    .unwrap();
     let entries = entries(&txn, 1).await;
     let (exclusive, shared) = (&entries[0], &entries[1]);
     assert_eq!(exclusive.0.len(), 9, "only the column: tag and eight bytes");
-    let ids: Vec<_> = RowReader::new(&exclusive.1).unwrap().columns().map(|(id, _)| id).collect();
+    let ids: Vec<_> = RowReader::new(&exclusive.1)
+        .unwrap()
+        .columns()
+        .map(|(id, _)| id)
+        .collect();
     assert_eq!(ids, [1, 2]);
     assert!(shared.0.len() > 10, "the key follows the NULL");
     assert_eq!(RowReader::new(&shared.1).unwrap().columns().count(), 0);
@@ -194,13 +266,19 @@ async fn entries_follow_their_rows() {
     update_rows(&txn, &table, &first, &swapped, limits).await.unwrap();
     assert_eq!(rows(&txn).await, ["1 x 9", "2 x 8"]);
     let clash = batch(&[(1, "x", Some(8)), (2, "x", Some(8))]);
-    let error = update_rows(&txn, &table, &swapped, &clash, limits).await.unwrap_err();
+    let error = update_rows(&txn, &table, &swapped, &clash, limits)
+        .await
+        .unwrap_err();
     assert_eq!(error.detail().as_deref(), Some("Key (c)=(8) already exists."));
 
-    put_rows(&txn, &table, &batch(&[(1, "x", None), (3, "z", Some(9))]), limits).await.unwrap();
+    put_rows(&txn, &table, &batch(&[(1, "x", None), (3, "z", Some(9))]), limits)
+        .await
+        .unwrap();
     assert_eq!(rows(&txn).await, ["1 x -", "2 x 8", "3 z 9"]);
     assert_eq!(entries(&txn, 1).await.len(), 3);
-    delete_rows(&txn, &table, &batch(&[(1, "x", None), (2, "x", Some(8))]), limits).await.unwrap();
+    delete_rows(&txn, &table, &batch(&[(1, "x", None), (2, "x", Some(8))]), limits)
+        .await
+        .unwrap();
     assert_eq!(rows(&txn).await, ["3 z 9"]);
     assert_eq!(entries(&txn, 1).await.len(), 1);
 }
@@ -212,15 +290,35 @@ async fn a_built_index_is_what_writes_would_have_kept() {
     let (table, limits) = (table(), Limits::default());
     let mut without = table.clone();
     without.indexes.clear();
-    insert_rows(&txn, &without, &batch(&[(1, "x", Some(8)), (2, "x", None)]), limits).await.unwrap();
-    build_index(&txn, &table, &table.indexes[0], limits).await.unwrap();
+    insert_rows(
+        &txn,
+        &without,
+        &batch(&[(1, "x", Some(8)), (2, "x", None)]),
+        limits,
+    )
+    .await
+    .unwrap();
+    build_index(&txn, &table, &table.indexes[0], limits)
+        .await
+        .unwrap();
     let built = entries(&txn, 1).await;
     let other = begin(&store).await;
-    insert_rows(&other, &table, &batch(&[(1, "x", Some(8)), (2, "x", None)]), limits).await.unwrap();
+    insert_rows(
+        &other,
+        &table,
+        &batch(&[(1, "x", Some(8)), (2, "x", None)]),
+        limits,
+    )
+    .await
+    .unwrap();
     assert_eq!(built, entries(&other, 1).await);
 
-    insert_rows(&txn, &without, &batch(&[(7, "x", Some(8))]), limits).await.unwrap();
-    let error = build_index(&txn, &table, &table.indexes[0], limits).await.unwrap_err();
+    insert_rows(&txn, &without, &batch(&[(7, "x", Some(8))]), limits)
+        .await
+        .unwrap();
+    let error = build_index(&txn, &table, &table.indexes[0], limits)
+        .await
+        .unwrap_err();
     assert_eq!(error.detail().as_deref(), Some("Key (c)=(8) is duplicated."));
 }
 
@@ -229,7 +327,14 @@ async fn existing_rows_are_found_in_the_order_asked() {
     let store = store().await;
     let txn = begin(&store).await;
     let (table, limits) = (table(), Limits::default());
-    insert_rows(&txn, &table, &batch(&[(1, "x", Some(8)), (2, "x", Some(9))]), limits).await.unwrap();
+    insert_rows(
+        &txn,
+        &table,
+        &batch(&[(1, "x", Some(8)), (2, "x", Some(9))]),
+        limits,
+    )
+    .await
+    .unwrap();
     let asked = batch(&[(2, "x", None), (5, "x", None), (1, "x", None)]);
     let (found, existing) = get_rows(&txn, &table, &asked, limits).await.unwrap();
     assert_eq!(found, [true, false, true]);
@@ -242,9 +347,27 @@ async fn limits_name_the_setting_that_raises_them() {
     let txn = begin(&store).await;
     let row = batch(&[(1, "xxxxxxxxxxxxxxxxxxxx", Some(8))]);
     for (limits, setting) in [
-        (Limits { key_column_bytes_max: 10, ..Limits::default() }, "keyspan.key_column_bytes_max"),
-        (Limits { key_bytes_max: 30, ..Limits::default() }, "keyspan.key_bytes_max"),
-        (Limits { value_bytes_max: 10, ..Limits::default() }, "keyspan.value_bytes_max"),
+        (
+            Limits {
+                key_column_bytes_max: 10,
+                ..Limits::default()
+            },
+            "keyspan.key_column_bytes_max",
+        ),
+        (
+            Limits {
+                key_bytes_max: 30,
+                ..Limits::default()
+            },
+            "keyspan.key_bytes_max",
+        ),
+        (
+            Limits {
+                value_bytes_max: 10,
+                ..Limits::default()
+            },
+            "keyspan.value_bytes_max",
+        ),
     ] {
         let error = insert_rows(&txn, &table(), &row, limits).await.unwrap_err();
         assert_eq!(error.sqlstate(), "54000");
@@ -257,9 +380,19 @@ async fn limits_name_the_setting_that_raises_them() {
 async fn a_write_conflicts_when_the_table_changed() {
     let store = store().await;
     let txn = begin(&store).await;
-    put_rows(&txn, &table(), &batch(&[(1, "x", Some(8))]), Limits::default()).await.unwrap();
+    put_rows(&txn, &table(), &batch(&[(1, "x", Some(8))]), Limits::default())
+        .await
+        .unwrap();
     let other = begin(&store).await;
-    other.write(Write::Put { key: record_key(5), value: vec![2] }, true).unwrap();
+    other
+        .write(
+            Write::Put {
+                key: record_key(5),
+                value: vec![2],
+            },
+            true,
+        )
+        .unwrap();
     other.commit(false).await.unwrap();
     assert_eq!(txn.commit(false).await.unwrap_err().sqlstate(), "40001");
 }
@@ -271,11 +404,17 @@ async fn counters_rise_across_sessions_and_restarts() {
     let sequences = Arc::new(Sequences::new(Arc::clone(&store)));
     let txn = begin(&store).await;
     assert_eq!(sequences.take_row_ids(&txn, &table, 3).await, Ok(1..4));
-    assert_eq!(sequences.take_row_ids(&begin(&store).await, &table, 1).await, Ok(4..5));
+    assert_eq!(
+        sequences.take_row_ids(&begin(&store).await, &table, 1).await,
+        Ok(4..5)
+    );
     let bulk = sequences.take_row_ids(&txn, &table, 10_000).await.unwrap();
     assert_eq!(bulk.end - bulk.start, 10_000);
     assert!(bulk.start >= 5);
-    assert!(!txn.has_writes(), "blocks are reserved in transactions of their own");
+    assert!(
+        !txn.has_writes(),
+        "blocks are reserved in transactions of their own"
+    );
 
     let mut taken = Vec::new();
     let tasks: Vec<_> = (0..8)
@@ -300,7 +439,10 @@ async fn counters_rise_across_sessions_and_restarts() {
     assert_eq!((taken.len(), count), (3200, 3200), "no value is given twice");
 
     let restarted = Sequences::new(Arc::clone(&store));
-    let next = restarted.take_row_ids(&begin(&store).await, &table, 1).await.unwrap();
+    let next = restarted
+        .take_row_ids(&begin(&store).await, &table, 1)
+        .await
+        .unwrap();
     assert!(next.start > *taken.last().unwrap());
 }
 

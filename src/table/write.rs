@@ -114,7 +114,10 @@ pub async fn upsert_rows(
     let mut changes: HashMap<&[u8], ValueChange<'_>> = HashMap::new();
     for (row, key) in keys.iter().enumerate() {
         let old = values.get(row);
-        let before = changes.get(key.as_slice()).map(|change| change.new.as_slice()).or(old);
+        let before = changes
+            .get(key.as_slice())
+            .map(|change| change.new.as_slice())
+            .or(old);
         let new = match before {
             Some(before) => encoder.merged_value(before, named, batch, row)?,
             None => encoder.value(batch, row)?,

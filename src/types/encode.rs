@@ -206,14 +206,29 @@ impl Source {
                     format,
                     settings,
                 )?);
-                Source::Vector { array, element, element_oid: SqlType::Int2.oid() }
+                Source::Vector {
+                    array,
+                    element,
+                    element_oid: SqlType::Int2.oid(),
+                }
             }
             SqlType::Catalog(CatalogType::OidVector) => {
                 let array: ListArray = array.as_list().clone();
-                let element = Box::new(ColumnEncoder::new(&SqlType::Oid, array.values(), format, settings)?);
-                Source::Vector { array, element, element_oid: SqlType::Oid.oid() }
+                let element = Box::new(ColumnEncoder::new(
+                    &SqlType::Oid,
+                    array.values(),
+                    format,
+                    settings,
+                )?);
+                Source::Vector {
+                    array,
+                    element,
+                    element_oid: SqlType::Oid.oid(),
+                }
             }
-            SqlType::Catalog(_) if ty.arrow_type() == DataType::Int64 => Source::Oid(array.as_primitive().clone()),
+            SqlType::Catalog(_) if ty.arrow_type() == DataType::Int64 => {
+                Source::Oid(array.as_primitive().clone())
+            }
             SqlType::Catalog(_) => Source::Text(array.as_string().clone()),
             SqlType::Void => Source::Null,
         })

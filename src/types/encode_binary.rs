@@ -4,9 +4,9 @@
 use arrow::array::{Array, ListArray};
 use arrow::datatypes::i256;
 
+use super::digits;
 use super::encode::{ColumnEncoder, Source, element_rows, interval_of};
 use super::input_binary::{EPOCH_DAYS, EPOCH_MICROS, NUMERIC_NEGATIVE};
-use super::{SqlType, digits};
 
 /// The version that every binary jsonb begins with.
 const JSONB_VERSION: u8 = 1;
@@ -49,7 +49,11 @@ pub(super) fn put(source: &Source, row: usize, out: &mut Vec<u8>) {
             element,
             element_oid,
         } => put_array(out, array, element, *element_oid, 1, row),
-        Source::Vector { array, element, element_oid } => put_array(out, array, element, *element_oid, 0, row),
+        Source::Vector {
+            array,
+            element,
+            element_oid,
+        } => put_array(out, array, element, *element_oid, 0, row),
         Source::Null => {}
     }
 }

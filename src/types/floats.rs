@@ -120,7 +120,7 @@ struct Shortest {
 
 impl Shortest {
     fn of_f64(value: f64) -> Shortest {
-        let shortest = Shortest::read(format_args!("{value:e}"));
+        let mut shortest = Shortest::read(format_args!("{value:e}"));
         let bits = value.to_bits();
         let fraction = bits & ((1 << 52) - 1);
         let (mantissa, power) = match (bits >> 52) & 0x7FF {
@@ -128,6 +128,7 @@ impl Shortest {
             biased => (fraction | (1 << 52), biased as i32 - 1075),
         };
         if !shortest.is_halfway(mantissa, power) {
+            shortest.round_to_even(mantissa, power);
             return shortest;
         }
         (shortest.count..17)
@@ -137,7 +138,7 @@ impl Shortest {
     }
 
     fn of_f32(value: f32) -> Shortest {
-        let shortest = Shortest::read(format_args!("{value:e}"));
+        let mut shortest = Shortest::read(format_args!("{value:e}"));
         let bits = value.to_bits();
         let fraction = u64::from(bits & ((1 << 23) - 1));
         let (mantissa, power) = match (bits >> 23) & 0xFF {
@@ -145,6 +146,7 @@ impl Shortest {
             biased => (fraction | (1 << 23), biased as i32 - 150),
         };
         if !shortest.is_halfway(mantissa, power) {
+            shortest.round_to_even(mantissa, power);
             return shortest;
         }
         (shortest.count..9)
@@ -199,28 +201,35 @@ impl Shortest {
     /// Whether it stands exactly between `mantissa × 2^power` and a neighbour: a decimal that only readers which round
     /// half to even read back. PostgreSQL prints one more digit then (1e23 is 9.999999999999999e+22).
     fn is_halfway(&self, mantissa: u64, power: i32) -> bool {
-        let decimal = self.digits[..self.count]
-            .iter()
-            .fold(0_u128, |sum, digit| sum * 10 + u128::from(digit - b'0'));
-        let ten_power = self.exponent - (self.count as i32 - 1);
-        // An odd factor above 2^54 is no neighbour's midpoint, so greater powers of five need no look.
-        let odd = match ten_power {
-            0..=25 => decimal * 5_u128.pow(ten_power as u32),
-            -25..0 => {
-                let fives = 5_u128.pow(ten_power.unsigned_abs());
-                if decimal % fives != 0 {
-                    return false;
-                }
-                decimal / fives
-            }
-            _ => return false,
+        let Some((odd, twos)) = odd_and_twos(self.decimal(), self.last_place()) else {
+            return false;
         };
-        let twos = odd.trailing_zeros() as i32;
-        let midpoints = [
-            u128::from(mantissa) * 2 + 1,
-            (u128::from(mantissa) * 2).saturating_sub(1),
-        ];
-        midpoints.contains(&(odd >> twos)) && ten_power + twos == power - 1
+        let doubled = u128::from(mantissa) * 2;
+        twos == power - 1 && (odd == doubled + 1 || odd == doubled.saturating_sub(1))
+    }
+
+    /// Of two shortest decimals that stand equally near to `mantissa × 2^power`, the even one, as PostgreSQL prints it;
+    /// Rust rounds up.
+    fn round_to_even(&mut self, mantissa: u64, power: i32) {
+        if self.digits[self.count - 1].is_multiple_of(2) {
+            return;
+        }
+        let below = self.decimal() * 2 - 1; // twice the middle between it and the even one below
+        if mantissa != 0 && odd_and_twos(below, self.last_place()) == odd_and_twos_of(mantissa, power + 1) {
+            self.digits[self.count - 1] -= 1;
+        }
+    }
+
+    /// The digits as one integer.
+    fn decimal(&self) -> u128 {
+        self.digits[..self.count]
+            .iter()
+            .fold(0, |sum, digit| sum * 10 + u128::from(digit - b'0'))
+    }
+
+    /// The power of ten of the last digit.
+    fn last_place(&self) -> i32 {
+        self.exponent - (self.count as i32 - 1)
     }
 
     fn text(&self) -> String {
@@ -242,6 +251,25 @@ impl Shortest {
         out.push(if self.exponent < 0 { b'-' } else { b'+' });
         digits::put_padded(out, u64::from(self.exponent.unsigned_abs()), 2);
     }
+}
+
+/// `decimal × 10^ten_power` as an odd number times a power of two. `None` when it is none, or when its odd part has more
+/// than the 54 bits with which it could stand for or beside a double.
+fn odd_and_twos(decimal: u128, ten_power: i32) -> Option<(u128, i32)> {
+    let fives = 5_u128.pow(ten_power.unsigned_abs().min(26));
+    let whole = match ten_power {
+        0..=25 => decimal.checked_mul(fives)?,
+        -25..0 if decimal.is_multiple_of(fives) => decimal / fives,
+        _ => return None,
+    };
+    let twos = whole.trailing_zeros() as i32;
+    (whole != 0).then_some((whole >> twos, ten_power + twos))
+}
+
+/// `mantissa × 2^power` likewise.
+fn odd_and_twos_of(mantissa: u64, power: i32) -> Option<(u128, i32)> {
+    let twos = mantissa.trailing_zeros();
+    (mantissa != 0).then(|| (u128::from(mantissa >> twos), power + twos as i32))
 }
 
 fn put_shortest(out: &mut Vec<u8>, shortest: Shortest, fixed_digits: i32) {
@@ -299,6 +327,7 @@ mod tests {
             (1152921504606846976.0, "1.152921504606847e+18"),
             (1.7976931348623157e308, "1.7976931348623157e+308"),
             (9.5367431640625e-07, "9.5367431640625e-07"),
+            (2.9802322387695312e-08, "2.9802322387695312e-08"),
             (f64::NAN, "NaN"),
             (f64::INFINITY, "Infinity"),
             (f64::NEG_INFINITY, "-Infinity"),
@@ -323,6 +352,9 @@ mod tests {
             (1.1754944e-38, "1.1754944e-38"),
             (3.4028235e38, "3.4028235e+38"),
             (0.1, "0.1"),
+            (9430877.0 / 4.0, "2.3577192e+06"),
+            (1.0 / 4096.0, "0.00024414062"),
+            (9430879.0 / 4.0, "2.3577198e+06"),
         ];
         for (value, expected) in cases {
             let mut out = Vec::new();

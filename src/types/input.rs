@@ -3,7 +3,8 @@
 use super::numeric::is_space;
 use super::sql_type::BARE_NUMERIC_SCALE;
 use super::{
-    CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats, json, strings,
+    CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats, json,
+    strings,
 };
 use crate::{Error, Result};
 
@@ -20,7 +21,9 @@ pub(super) fn parse(text: &str, ty: &SqlType, settings: &FormatSettings) -> Resu
             let oids = elements.map(|element| parse(element, &SqlType::Oid, settings));
             Value::Array(oids.collect::<Result<_>>()?)
         }
-        SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => Value::Text(strings::checked(text)?),
+        SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
+            Value::Text(strings::checked(text)?)
+        }
         SqlType::Oid | SqlType::Catalog(_) => {
             Value::Int(parse_integer(text, ty, i64::from(i32::MIN), i64::from(u32::MAX))? & 0xFFFF_FFFF)
         }

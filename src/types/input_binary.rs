@@ -25,7 +25,9 @@ pub(super) fn read(bytes: &[u8], ty: &SqlType, parameter: usize) -> Result<Value
         SqlType::Int2 => Value::Int(i64::from(i16::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
         SqlType::Int4 => Value::Int(i64::from(i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
         SqlType::Int8 => Value::Int(i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
-        SqlType::Catalog(CatalogType::OidVector) => Value::Array(read_array(bytes, &SqlType::Oid, parameter)?),
+        SqlType::Catalog(CatalogType::OidVector) => {
+            Value::Array(read_array(bytes, &SqlType::Oid, parameter)?)
+        }
         SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
             return read(bytes, &SqlType::Text, parameter);
         }

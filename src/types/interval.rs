@@ -180,7 +180,13 @@ impl Sum {
     }
 
     fn add_clock(&mut self, clock: Clock, negative: bool) -> Result<(), Fault> {
-        for unit in [Unit::Hour, Unit::Minute, Unit::Second] {
+        for unit in [
+            Unit::Hour,
+            Unit::Minute,
+            Unit::Second,
+            Unit::Millisecond,
+            Unit::Microsecond,
+        ] {
             self.mark(unit)?;
         }
         if clock.minute >= 60 || clock.second > 60 {
@@ -252,6 +258,10 @@ fn read_units(text: &str) -> Result<Interval, Fault> {
                     let unit = unit.unwrap_or(Unit::Second);
                     let (whole, fraction) = read_number(&number)?;
                     sum.mark(unit)?;
+                    if unit == Unit::Second && fraction != 0.0 {
+                        sum.mark(Unit::Millisecond)?;
+                        sum.mark(Unit::Microsecond)?;
+                    }
                     sum.add(unit, whole, fraction)?;
                 }
             }

@@ -186,17 +186,12 @@ impl Connection {
             true => settings.idle_in_transaction_timeout_ms,
             false => settings.idle_session_timeout_ms,
         };
-        let limit = if limit_ms > 0 {
-            Duration::from_millis(limit_ms)
-        } else {
-            Duration::MAX
-        };
         let bytes_max = settings.message_bytes_max;
         tokio::select! {
             biased;
             () = self.listening.ending.cancelled() => Err(Error::Shutdown),
             frame = self.input.frame(bytes_max) => frame,
-            () = tokio::time::sleep(limit) => Err(Error::IdleTimeout { in_transaction }),
+            () = sleep_unless_zero(limit_ms) => Err(Error::IdleTimeout { in_transaction }),
         }
     }
 
@@ -267,6 +262,14 @@ impl Connection {
         self.responder.report(error)?;
         self.responder.send_ready()?;
         self.responder.drain().await
+    }
+}
+
+/// Waits this long; for ever when there is no limit.
+async fn sleep_unless_zero(limit_ms: u64) {
+    match limit_ms {
+        0 => std::future::pending().await,
+        _ => tokio::time::sleep(Duration::from_millis(limit_ms)).await,
     }
 }
 

@@ -157,8 +157,12 @@ impl Responder {
         let deadline = rows.deadline();
         let interrupt = self.interrupt.clone();
         let mut next = pin!(rows.next(&interrupt, wanted));
-        if let Poll::Ready(batch) = futures::poll!(&mut next) {
-            return batch;
+        // A scan yields between its pages: only one that still has nothing after a turn of the others really waits.
+        for _ in 0..2 {
+            if let Poll::Ready(batch) = futures::poll!(&mut next) {
+                return batch;
+            }
+            tokio::task::yield_now().await;
         }
         if !self.output.is_empty() {
             interrupt.guard(deadline, self.output.drain()).await?;

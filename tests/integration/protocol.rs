@@ -179,6 +179,14 @@ fn kinds(messages: &[Message]) -> String {
     messages.iter().map(|message| message.kind).collect()
 }
 
+fn assert_kinds(messages: &[Message], expected: &str) {
+    let error = messages
+        .iter()
+        .find(|message| message.kind == 'E')
+        .map(Message::text);
+    assert_eq!(kinds(messages), expected, "{error:?}");
+}
+
 fn sqlstate(messages: &[Message]) -> String {
     messages
         .iter()
@@ -665,4 +673,32 @@ async fn only_loopback_is_listened_on() {
         .await
         .expect_err("not without authentication");
     assert!(error.to_string().contains("no authentication"), "{error}");
+}
+
+#[tokio::test]
+async fn races_lost_outside_a_block_are_run_again_and_never_shown() {
+    const CLIENTS: usize = 8;
+    const ROUNDS: usize = 10;
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
+    raw.run("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0)")
+        .await;
+    let update = "UPDATE t SET n = n + 1 WHERE id = 1";
+    let clients = (0..CLIENTS).map(|_| async {
+        let mut client = Raw::connect(server.addr()).await;
+        for _ in 0..ROUNDS {
+            assert_kinds(&client.run(update).await, "CZ");
+            assert_kinds(&client.run(&format!("{update}; {update}")).await, "CCZ");
+            for _ in 0..2 {
+                client.bind(update).await;
+                client.execute(0).await;
+            }
+            client.send('S', b"").await;
+            assert_kinds(&client.until('Z').await, "12C12CZ");
+        }
+    });
+    futures::future::join_all(clients).await;
+    let messages = raw.run("SELECT n FROM t WHERE id = 1").await;
+    let count = (CLIENTS * ROUNDS * 5).to_string();
+    assert!(messages[1].body.ends_with(count.as_bytes()), "{:?}", messages[1]);
 }

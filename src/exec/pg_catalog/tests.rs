@@ -74,6 +74,7 @@ fn catalog() -> Catalog {
         name: "sensor".to_string(),
         columns,
         next_column_id: 7,
+        next_index_id: 2,
         primary_key: index(0, 16386, "sensor_pkey", vec![key(1, false), key(2, true)], true),
         indexes: vec![index(
             1,
@@ -114,6 +115,7 @@ async fn statement() -> StatementContext {
         .await
         .expect("a new store has a snapshot");
     StatementContext {
+        transient: Arc::default(),
         txn: Arc::new(txn),
         catalog: Arc::new(catalog()),
         sequences: Arc::new(Sequences::new(store)),

@@ -2,7 +2,8 @@
 
 use arrow::array::Array;
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, Ident, RenameTableNameKind, TableConstraint,
+    AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, Ident, RenameTableNameKind,
+    TableConstraint,
 };
 
 use super::column::{self, NewColumn};
@@ -24,8 +25,18 @@ use crate::{Error, Result};
 /// Runs ALTER TABLE.
 pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Result<String> {
     let (schema, name) = names::relation_name(&alter.name)?;
-    if alter.if_exists && ctx.catalog.get_relation(schema.as_deref(), &name, &ctx.settings.search_path).is_none() {
-        notice(ctx, "00000", format!("relation \"{name}\" does not exist, skipping"), None);
+    if alter.if_exists
+        && ctx
+            .catalog
+            .get_relation(schema.as_deref(), &name, &ctx.settings.search_path)
+            .is_none()
+    {
+        notice(
+            ctx,
+            "00000",
+            format!("relation \"{name}\" does not exist, skipping"),
+            None,
+        );
         return Ok("ALTER TABLE".to_string());
     }
     let old = table(ctx, &alter.name)?;
@@ -36,7 +47,11 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
     }
     if new != *old {
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-        for index in old.indexes.iter().filter(|index| new.indexes.iter().all(|kept| kept.id != index.id)) {
+        for index in old
+            .indexes
+            .iter()
+            .filter(|index| new.indexes.iter().all(|kept| kept.id != index.id))
+        {
             writer.drop_keys(old.id, index.id)?;
         }
         new = TableDef::clone(&*writer.put_table(new)?);
@@ -65,34 +80,49 @@ async fn apply(
     indexes: &mut Vec<NewIndex>,
 ) -> Result<()> {
     match operation {
-        AlterTableOperation::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
-            add_column(ctx, table, column_def, *if_not_exists, indexes).await
-        }
-        AlterTableOperation::DropColumn { column_names, if_exists, drop_behavior, .. } => {
+        AlterTableOperation::AddColumn {
+            if_not_exists,
+            column_def,
+            column_position: None,
+            ..
+        } => add_column(ctx, table, column_def, *if_not_exists, indexes).await,
+        AlterTableOperation::DropColumn {
+            column_names,
+            if_exists,
+            drop_behavior,
+            ..
+        } => {
             let cascade = matches!(drop_behavior, Some(DropBehavior::Cascade));
-            column_names.iter().try_for_each(|name| drop_column(ctx, table, name, *if_exists, cascade))
+            column_names
+                .iter()
+                .try_for_each(|name| drop_column(ctx, table, name, *if_exists, cascade))
         }
         AlterTableOperation::RenameTable { table_name } => {
             let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
             rename_table(ctx, table, names::relation_name(name)?.1)
         }
-        AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
-            rename_column(ctx, table, old_column_name, new_column_name)
+        AlterTableOperation::RenameColumn {
+            old_column_name,
+            new_column_name,
+        } => rename_column(ctx, table, old_column_name, new_column_name),
+        AlterTableOperation::AlterColumn { column_name, op } => {
+            alter_column(ctx, table, column_name, op).await
         }
-        AlterTableOperation::AlterColumn { column_name, op } => alter_column(ctx, table, column_name, op).await,
         AlterTableOperation::AddConstraint { constraint, .. } => {
             let unique = add_constraint(ctx, table, constraint)?;
             indexes.push(unique);
             Ok(())
         }
-        AlterTableOperation::DropConstraint { if_exists, name, .. } => drop_constraint(ctx, table, name, *if_exists),
+        AlterTableOperation::DropConstraint { if_exists, name, .. } => {
+            drop_constraint(ctx, table, name, *if_exists)
+        }
         AlterTableOperation::RenameConstraint { old_name, new_name } => {
             rename_constraint(ctx, table, &names::fold(old_name), names::fold(new_name))
         }
         AlterTableOperation::SetOptionsParens { options: list }
-        | AlterTableOperation::SetTblProperties { table_properties: list } => {
-            options::set_all(&mut table.options, list)
-        }
+        | AlterTableOperation::SetTblProperties {
+            table_properties: list,
+        } => options::set_all(&mut table.options, list),
         // Whoever connects owns everything: there are no roles to give a table to.
         AlterTableOperation::OwnerTo { .. } => Ok(()),
         AlterTableOperation::DropPrimaryKey { .. } => Err(changed_key(table)),
@@ -107,10 +137,17 @@ async fn add_column(
     if_not_exists: bool,
     indexes: &mut Vec<NewIndex>,
 ) -> Result<()> {
-    let NewColumn { mut def, primary_key, unique } = column::read(ctx, &table.name, written).await?;
+    let NewColumn {
+        mut def,
+        primary_key,
+        unique,
+    } = column::read(ctx, &table.name, written).await?;
     if table.column_index(&def.name).is_some() {
         if if_not_exists {
-            let message = format!("column \"{}\" of relation \"{}\" already exists, skipping", def.name, table.name);
+            let message = format!(
+                "column \"{}\" of relation \"{}\" already exists, skipping",
+                def.name, table.name
+            );
             notice(ctx, "42701", message, None);
             return Ok(());
         }
@@ -120,13 +157,19 @@ async fn add_column(
         return Err(changed_key(table));
     }
     if unique.is_some() {
-        return Err(unsupported("ADD COLUMN ... UNIQUE", Some("Add the column first, then ADD UNIQUE (column).")));
+        return Err(unsupported(
+            "ADD COLUMN ... UNIQUE",
+            Some("Add the column first, then ADD UNIQUE (column)."),
+        ));
     }
     let _ = indexes;
     let is_empty = is_empty(ctx, table).await?;
     def.missing = missing_value(ctx, &def, is_empty).await?;
     if def.not_null && def.missing == Value::Null && !is_empty {
-        return Err(Error::ContainsNull { table: table.name.clone(), column: def.name });
+        return Err(Error::ContainsNull {
+            table: table.name.clone(),
+            column: def.name,
+        });
     }
     let serial = def.is_serial();
     let id = table.add_column(def)?;
@@ -137,7 +180,11 @@ async fn add_column(
 }
 
 /// What rows that are there already read the new column as: its default, evaluated once.
-async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDef, is_empty: bool) -> Result<Value> {
+async fn missing_value(
+    ctx: &StatementContext,
+    column: &crate::catalog::ColumnDef,
+    is_empty: bool,
+) -> Result<Value> {
     match &column.default {
         None => Ok(Value::Null),
         Some(ColumnDefault::Constant { value, .. }) => Ok(value.clone()),
@@ -157,7 +204,9 @@ async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDe
 
 fn per_row_default(column: &str) -> Error {
     unsupported(
-        format!("ADD COLUMN with a default that differs from row to row (\"{column}\"), on a table that has rows"),
+        format!(
+            "ADD COLUMN with a default that differs from row to row (\"{column}\"), on a table that has rows"
+        ),
         Some("Add the column without a default, UPDATE the rows, then ALTER COLUMN ... SET DEFAULT."),
     )
 }
@@ -174,7 +223,10 @@ fn drop_column(
         if !if_exists {
             return Err(undefined_column(&name, table));
         }
-        let message = format!("column \"{name}\" of relation \"{}\" does not exist, skipping", table.name);
+        let message = format!(
+            "column \"{name}\" of relation \"{}\" does not exist, skipping",
+            table.name
+        );
         notice(ctx, "00000", message, None);
         return Ok(());
     };
@@ -184,13 +236,19 @@ fn drop_column(
     }
     check_no_views(ctx, table, &format!("dropping column \"{name}\""))?;
     let has_column = |index: &IndexDef| index.columns.iter().any(|column| column.column == id);
-    if let Some(index) = table.indexes.iter().find(|index| index.constraint && has_column(index))
+    if let Some(index) = table
+        .indexes
+        .iter()
+        .find(|index| index.constraint && has_column(index))
         && !cascade
         && index.columns.len() > 1
     {
         return Err(Error::DependentObjects {
             object: format!("column {name} of table {}", table.name),
-            dependents: vec![format!("constraint {} on table {} depends on it", index.name, table.name)],
+            dependents: vec![format!(
+                "constraint {} on table {} depends on it",
+                index.name, table.name
+            )],
         });
     }
     table.indexes.retain(|index| !has_column(index));
@@ -201,7 +259,10 @@ fn drop_column(
 fn rename_table(ctx: &StatementContext, table: &mut TableDef, name: String) -> Result<()> {
     check_no_views(ctx, table, "renaming it")?;
     if ctx.catalog.is_name_taken(&table.schema, &name) {
-        return Err(Error::Duplicate { kind: DuplicateKind::Relation, name });
+        return Err(Error::Duplicate {
+            kind: DuplicateKind::Relation,
+            name,
+        });
     }
     table.name = name;
     Ok(())
@@ -227,8 +288,14 @@ fn check_no_views(ctx: &StatementContext, table: &TableDef, change: &str) -> Res
     match ctx.catalog.views_reading(table.oid).next() {
         None => Ok(()),
         Some(view) => Err(Error::FeatureNotSupported {
-            feature: format!("{change} while view \"{}\" reads table \"{}\"", view.name, table.name),
-            hint: Some(format!("Use DROP VIEW {} first, and create it again afterwards.", view.name)),
+            feature: format!(
+                "{change} while view \"{}\" reads table \"{}\"",
+                view.name, table.name
+            ),
+            hint: Some(format!(
+                "Use DROP VIEW {} first, and create it again afterwards.",
+                view.name
+            )),
         }),
     }
 }
@@ -240,7 +307,9 @@ async fn alter_column(
     operation: &AlterColumnOperation,
 ) -> Result<()> {
     let name = names::fold(name);
-    let at = table.column_index(&name).ok_or_else(|| undefined_column(&name, table))?;
+    let at = table
+        .column_index(&name)
+        .ok_or_else(|| undefined_column(&name, table))?;
     let column = table.columns[at].clone();
     match operation {
         AlterColumnOperation::SetDefault { value } => {
@@ -249,7 +318,10 @@ async fn alter_column(
         AlterColumnOperation::DropDefault => table.columns[at].default = None,
         AlterColumnOperation::SetNotNull => {
             if !column.not_null && has_null(ctx, table, at).await? {
-                return Err(Error::ContainsNull { table: table.name.clone(), column: name });
+                return Err(Error::ContainsNull {
+                    table: table.name.clone(),
+                    column: name,
+                });
             }
             table.columns[at].not_null = true;
         }
@@ -263,7 +335,11 @@ async fn alter_column(
             }
             table.columns[at].not_null = false;
         }
-        AlterColumnOperation::SetDataType { data_type, using: None, .. } => {
+        AlterColumnOperation::SetDataType {
+            data_type,
+            using: None,
+            ..
+        } => {
             let ty = column::sql_type(data_type)?;
             if !is_wider(&column.ty, &ty) {
                 return Err(unsupported(
@@ -288,7 +364,11 @@ fn is_wider(old: &SqlType, new: &SqlType) -> bool {
     }
 }
 
-fn add_constraint(ctx: &StatementContext, table: &TableDef, constraint: &TableConstraint) -> Result<NewIndex> {
+fn add_constraint(
+    ctx: &StatementContext,
+    table: &TableDef,
+    constraint: &TableConstraint,
+) -> Result<NewIndex> {
     match constraint {
         TableConstraint::Unique(unique) => {
             let unique = key::read_unique(unique)?;
@@ -303,7 +383,12 @@ fn add_constraint(ctx: &StatementContext, table: &TableDef, constraint: &TableCo
                     free_name(&ctx.catalog, &table.schema, base, &[])
                 }
             };
-            Ok(NewIndex { name, columns, unique: true, constraint: true })
+            Ok(NewIndex {
+                name,
+                columns,
+                unique: true,
+                constraint: true,
+            })
         }
         TableConstraint::PrimaryKey(_) => Err(changed_key(table)),
         TableConstraint::Check(_) => Err(column::check_constraint()),
@@ -312,18 +397,28 @@ fn add_constraint(ctx: &StatementContext, table: &TableDef, constraint: &TableCo
     }
 }
 
-fn drop_constraint(ctx: &StatementContext, table: &mut TableDef, name: &Ident, if_exists: bool) -> Result<()> {
+fn drop_constraint(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    name: &Ident,
+    if_exists: bool,
+) -> Result<()> {
     let name = names::fold(name);
     if table.primary_key.constraint && table.primary_key.name == name {
         return Err(changed_key(table));
     }
     let known = table.indexes.len();
-    table.indexes.retain(|index| !(index.constraint && index.name == name));
+    table
+        .indexes
+        .retain(|index| !(index.constraint && index.name == name));
     if table.indexes.len() < known {
         return Ok(());
     }
     if if_exists {
-        let message = format!("constraint \"{name}\" of relation \"{}\" does not exist, skipping", table.name);
+        let message = format!(
+            "constraint \"{name}\" of relation \"{}\" does not exist, skipping",
+            table.name
+        );
         notice(ctx, "00000", message, None);
         return Ok(());
     }
@@ -333,7 +428,10 @@ fn drop_constraint(ctx: &StatementContext, table: &mut TableDef, name: &Ident, i
 fn rename_constraint(ctx: &StatementContext, table: &mut TableDef, old: &str, new: String) -> Result<()> {
     key::check_free(ctx, &table.schema, &new)?;
     let indexes = std::iter::once(&mut table.primary_key).chain(&mut table.indexes);
-    match indexes.into_iter().find(|index| index.constraint && index.name == old) {
+    match indexes
+        .into_iter()
+        .find(|index| index.constraint && index.name == old)
+    {
         Some(index) => {
             index.name = new;
             Ok(())
@@ -360,7 +458,8 @@ async fn has_null(ctx: &StatementContext, table: &TableDef, position: usize) -> 
         if page.is_empty() {
             return Ok(false);
         }
-        page.iter().try_for_each(|(key, value)| decoder.push(key, value))?;
+        page.iter()
+            .try_for_each(|(key, value)| decoder.push(key, value))?;
         if decoder.finish()?.column(0).null_count() > 0 {
             return Ok(true);
         }
@@ -398,9 +497,15 @@ fn undefined_column(name: &str, table: &TableDef) -> Error {
 }
 
 fn duplicate_column(name: &str, table: &TableDef) -> Error {
-    Error::Duplicate { kind: DuplicateKind::Column, name: format!("{name}\" of relation \"{}", table.name) }
+    Error::Duplicate {
+        kind: DuplicateKind::Column,
+        name: format!("{name}\" of relation \"{}", table.name),
+    }
 }
 
 fn undefined_constraint(name: &str, table: &TableDef) -> Error {
-    Error::UndefinedObject { kind: "constraint", name: format!("{name}\" of relation \"{}", table.name) }
+    Error::UndefinedObject {
+        kind: "constraint",
+        name: format!("{name}\" of relation \"{}", table.name),
+    }
 }

@@ -21,7 +21,11 @@ pub(super) struct NewColumn {
 }
 
 /// Reads a column definition of `table`. Errors: 42704 for its type, those of its default, 0A000.
-pub(super) async fn read(ctx: &StatementContext, table: &str, column: &sqlparser::ast::ColumnDef) -> Result<NewColumn> {
+pub(super) async fn read(
+    ctx: &StatementContext,
+    table: &str,
+    column: &sqlparser::ast::ColumnDef,
+) -> Result<NewColumn> {
     let name = names::fold(&column.name);
     let serial = serial_type(&column.data_type);
     let ty = match &serial {
@@ -39,7 +43,11 @@ pub(super) async fn read(ctx: &StatementContext, table: &str, column: &sqlparser
         dynamic: false,
         comment: None,
     };
-    let mut new = NewColumn { def, primary_key: None, unique: None };
+    let mut new = NewColumn {
+        def,
+        primary_key: None,
+        unique: None,
+    };
     let mut nullable = false;
     for option in &column.options {
         nullable |= matches!(option.option, ColumnOption::Null);
@@ -48,7 +56,10 @@ pub(super) async fn read(ctx: &StatementContext, table: &str, column: &sqlparser
     if nullable && (new.def.not_null || new.primary_key.is_some()) {
         return Err(Error::InvalidStatement {
             state: StatementFault::Syntax,
-            message: format!("conflicting NULL/NOT NULL declarations for column \"{}\" of table \"{table}\"", new.def.name),
+            message: format!(
+                "conflicting NULL/NOT NULL declarations for column \"{}\" of table \"{table}\"",
+                new.def.name
+            ),
             hint: None,
         });
     }
@@ -74,11 +85,19 @@ async fn read_option(
         ColumnOption::PrimaryKey(_) => new.primary_key = Some(constraint),
         ColumnOption::Unique(_) => new.unique = Some(constraint),
         ColumnOption::Comment(text) => new.def.comment = Some(text.clone()),
-        ColumnOption::Generated { generated_as, sequence_options, generation_expr: None, .. } => {
+        ColumnOption::Generated {
+            generated_as,
+            sequence_options,
+            generation_expr: None,
+            ..
+        } => {
             read_identity(new, generated_as, sequence_options.as_deref().unwrap_or_default())?;
         }
         ColumnOption::Generated { .. } => {
-            return Err(unsupported("a generated column", Some("Compute the value in the statement that writes it.")));
+            return Err(unsupported(
+                "a generated column",
+                Some("Compute the value in the statement that writes it."),
+            ));
         }
         ColumnOption::Collation(name) if is_binary_collation(&name.to_string()) => {}
         ColumnOption::Collation(name) => {
@@ -110,7 +129,10 @@ fn read_identity(new: &mut NewColumn, generated_as: &GeneratedAs, options: &[Seq
     if new.def.default.is_some() {
         return Err(Error::InvalidStatement {
             state: StatementFault::Syntax,
-            message: format!("both default and identity specified for column \"{}\"", new.def.name),
+            message: format!(
+                "both default and identity specified for column \"{}\"",
+                new.def.name
+            ),
             hint: None,
         });
     }
@@ -121,14 +143,19 @@ fn read_identity(new: &mut NewColumn, generated_as: &GeneratedAs, options: &[Seq
         ));
     }
     new.def.not_null = true;
-    new.def.default = Some(ColumnDefault::Identity { always: matches!(generated_as, GeneratedAs::Always) });
+    new.def.default = Some(ColumnDefault::Identity {
+        always: matches!(generated_as, GeneratedAs::Always),
+    });
     Ok(())
 }
 
 /// The type of a column. Errors: 42704, 0A000 for types that no row stores.
 fn stored_type(data_type: &DataType) -> Result<SqlType> {
     if matches!(data_type, DataType::Unspecified) {
-        return Err(Error::Syntax { message: "a column definition takes a type".to_string(), position: 0 });
+        return Err(Error::Syntax {
+            message: "a column definition takes a type".to_string(),
+            position: 0,
+        });
     }
     let ty = sql_type(data_type)?;
     check_stored(&ty)?;
@@ -137,8 +164,10 @@ fn stored_type(data_type: &DataType) -> Result<SqlType> {
 
 /// The type that SQL text means. Errors: 42704 for a name that is no type, 22023 for a modifier out of range.
 pub(super) fn sql_type(data_type: &DataType) -> Result<SqlType> {
-    type_name::sql_type(data_type)?
-        .ok_or_else(|| Error::UndefinedObject { kind: "type", name: data_type.to_string().to_lowercase() })
+    type_name::sql_type(data_type)?.ok_or_else(|| Error::UndefinedObject {
+        kind: "type",
+        name: data_type.to_string().to_lowercase(),
+    })
 }
 
 /// Whether rows store values of the type. Errors: 0A000, 42P16 for pseudo-types.
@@ -153,16 +182,19 @@ pub(super) fn check_stored(ty: &SqlType) -> Result<()> {
             message: format!("column has pseudo-type {ty}"),
             hint: None,
         }),
-        SqlType::InternalChar | SqlType::Oid | SqlType::Regclass | SqlType::Name => {
-            Err(unsupported(format!("a column of type {ty}"), Some("Use text or bigint.")))
-        }
+        SqlType::InternalChar | SqlType::Oid | SqlType::Regclass | SqlType::Name => Err(unsupported(
+            format!("a column of type {ty}"),
+            Some("Use text or bigint."),
+        )),
         _ => Ok(()),
     }
 }
 
 /// The integer type behind serial, bigserial and smallserial.
 fn serial_type(data_type: &DataType) -> Option<SqlType> {
-    let DataType::Custom(name, _) = data_type else { return None };
+    let DataType::Custom(name, _) = data_type else {
+        return None;
+    };
     match name.to_string().to_lowercase().as_str() {
         "serial" | "serial4" => Some(SqlType::Int4),
         "bigserial" | "serial8" => Some(SqlType::Int8),
@@ -172,7 +204,10 @@ fn serial_type(data_type: &DataType) -> Option<SqlType> {
 }
 
 fn is_binary_collation(name: &str) -> bool {
-    let name = name.trim_matches('"').trim_start_matches("pg_catalog.").trim_matches('"');
+    let name = name
+        .trim_matches('"')
+        .trim_start_matches("pg_catalog.")
+        .trim_matches('"');
     ["C", "POSIX", "default", "ucs_basic"].contains(&name)
 }
 
@@ -186,10 +221,16 @@ fn multiple_defaults(column: &str) -> Error {
 
 /// 0A000.
 pub(super) fn check_constraint() -> Error {
-    unsupported("a CHECK constraint", Some("Leave it out and check the values in the application."))
+    unsupported(
+        "a CHECK constraint",
+        Some("Leave it out and check the values in the application."),
+    )
 }
 
 /// 0A000.
 pub(super) fn foreign_key() -> Error {
-    unsupported("a FOREIGN KEY constraint", Some("Leave REFERENCES out and keep the references in the application."))
+    unsupported(
+        "a FOREIGN KEY constraint",
+        Some("Leave REFERENCES out and keep the references in the application."),
+    )
 }

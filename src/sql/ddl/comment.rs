@@ -12,7 +12,13 @@ use crate::{Error, Result};
 
 /// Runs COMMENT ON.
 pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<String> {
-    let Statement::Comment { object_type, object_name, comment, .. } = statement else {
+    let Statement::Comment {
+        object_type,
+        object_name,
+        comment,
+        ..
+    } = statement
+    else {
         return Err(Error::internal("not a COMMENT"));
     };
     // An empty comment is none, as in PostgreSQL.
@@ -20,13 +26,22 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     match object_type {
         CommentObject::Table => match relation(ctx, object_name)? {
             Relation::Table(table) => {
-                let changed = TableDef { comment, ..TableDef::clone(table) };
+                let changed = TableDef {
+                    comment,
+                    ..TableDef::clone(table)
+                };
                 CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table(changed)?;
             }
             Relation::View(view) => return Err(wrong_kind(&view.name, "table")),
         },
         CommentObject::View => match relation(ctx, object_name)? {
-            Relation::View(view) => put_view(ctx, ViewDef { comment, ..ViewDef::clone(view) })?,
+            Relation::View(view) => put_view(
+                ctx,
+                ViewDef {
+                    comment,
+                    ..ViewDef::clone(view)
+                },
+            )?,
             Relation::Table(table) => return Err(wrong_kind(&table.name, "view")),
         },
         CommentObject::Column => comment_column(ctx, object_name, comment)?,
@@ -34,9 +49,14 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             let (_, name) = names::relation_name(object_name)?;
             let schema = ctx.catalog.schema(&name)?;
             if is_system_schema(&name) {
-                return Err(Error::NotAllowed { message: format!("\"{name}\" is a system schema") });
+                return Err(Error::NotAllowed {
+                    message: format!("\"{name}\" is a system schema"),
+                });
             }
-            let changed = SchemaDef { comment, ..schema.clone() };
+            let changed = SchemaDef {
+                comment,
+                ..schema.clone()
+            };
             CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_schema(&changed)?;
         }
         other => return Err(unsupported(format!("COMMENT ON {other}"), None)),
@@ -47,13 +67,18 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
 /// `COMMENT ON COLUMN [schema.]relation.column`.
 fn comment_column(ctx: &StatementContext, name: &ObjectName, comment: Option<String>) -> Result<()> {
     let Some((column, relation_parts)) = name.0.split_last().filter(|(_, rest)| !rest.is_empty()) else {
-        return Err(Error::Syntax { message: "column name must be qualified".to_string(), position: 0 });
+        return Err(Error::Syntax {
+            message: "column name must be qualified".to_string(),
+            position: 0,
+        });
     };
     let column = column.as_ident().map(names::fold).unwrap_or_default();
     match relation(ctx, &ObjectName(relation_parts.to_vec()))? {
         Relation::Table(table) => {
             let mut table = TableDef::clone(table);
-            let at = table.column_index(&column).ok_or_else(|| undefined_column(&column, &table.name))?;
+            let at = table
+                .column_index(&column)
+                .ok_or_else(|| undefined_column(&column, &table.name))?;
             table.columns[at].comment = comment;
             CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table(table)?;
             Ok(())
@@ -78,9 +103,17 @@ fn put_view(ctx: &StatementContext, view: ViewDef) -> Result<()> {
 }
 
 fn wrong_kind(name: &str, expected: &'static str) -> Error {
-    Error::WrongObjectType { name: name.to_string(), expected, hint: None }
+    Error::WrongObjectType {
+        name: name.to_string(),
+        expected,
+        hint: None,
+    }
 }
 
 fn undefined_column(column: &str, relation: &str) -> Error {
-    Error::UndefinedColumn { name: format!("\"{column}\" of relation \"{relation}\""), hint: None, position: 0 }
+    Error::UndefinedColumn {
+        name: format!("\"{column}\" of relation \"{relation}\""),
+        hint: None,
+        position: 0,
+    }
 }

@@ -41,13 +41,25 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Res
     let is_as = create.query.is_some();
     if ctx.catalog.is_name_taken(&schema, &name) {
         if create.if_not_exists {
-            notice(ctx, "42P07", format!("relation \"{name}\" already exists, skipping"), None);
+            notice(
+                ctx,
+                "42P07",
+                format!("relation \"{name}\" already exists, skipping"),
+                None,
+            );
             return Ok(if is_as { "CREATE TABLE AS" } else { "CREATE TABLE" }.to_string());
         }
-        return Err(Error::Duplicate { kind: DuplicateKind::Relation, name });
+        return Err(Error::Duplicate {
+            kind: DuplicateKind::Relation,
+            name,
+        });
     }
     if let Some(query) = &create.query {
-        let names: Vec<String> = create.columns.iter().map(|column| names::fold(&column.name)).collect();
+        let names: Vec<String> = create
+            .columns
+            .iter()
+            .map(|column| names::fold(&column.name))
+            .collect();
         let options = options::read(&create.table_options)?;
         return create_as(ctx, schema, name, names, options, query).await;
     }
@@ -61,16 +73,25 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Res
 /// Runs `SELECT … INTO t …` as CREATE TABLE AS; `None` when the query has no INTO.
 pub(crate) async fn select_into(ctx: &StatementContext, query: &Query) -> Result<Option<String>> {
     let mut query = query.clone();
-    let SetExpr::Select(select) = query.body.as_mut() else { return Ok(None) };
-    let Some(into) = select.into.take() else { return Ok(None) };
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return Ok(None);
+    };
+    let Some(into) = select.into.take() else {
+        return Ok(None);
+    };
     if into.temporary {
         return Err(temporary_table());
     }
     let (schema, name) = creation_target(ctx, &into.name)?;
     if ctx.catalog.is_name_taken(&schema, &name) {
-        return Err(Error::Duplicate { kind: DuplicateKind::Relation, name });
+        return Err(Error::Duplicate {
+            kind: DuplicateKind::Relation,
+            name,
+        });
     }
-    create_as(ctx, schema, name, Vec::new(), TableOptions::default(), &query).await.map(Some)
+    create_as(ctx, schema, name, Vec::new(), TableOptions::default(), &query)
+        .await
+        .map(Some)
 }
 
 /// Errors: 0A000 for what a table here cannot be.
@@ -79,30 +100,49 @@ fn check_supported(create: &CreateTable) -> Result<()> {
         return Err(temporary_table());
     }
     if create.or_replace {
-        return Err(unsupported("CREATE OR REPLACE TABLE", Some("Use DROP TABLE IF EXISTS before CREATE TABLE.")));
+        return Err(unsupported(
+            "CREATE OR REPLACE TABLE",
+            Some("Use DROP TABLE IF EXISTS before CREATE TABLE."),
+        ));
     }
     if create.like.is_some() {
-        return Err(unsupported("CREATE TABLE ... LIKE", Some("Use CREATE TABLE ... AS SELECT ... WHERE false.")));
+        return Err(unsupported(
+            "CREATE TABLE ... LIKE",
+            Some("Use CREATE TABLE ... AS SELECT ... WHERE false."),
+        ));
     }
     let partitioned = create.partition_by.is_some() || create.partition_of.is_some();
     if partitioned || create.inherits.is_some() {
-        return Err(unsupported("a partitioned or inherited table", Some("A table is one sorted key range: no partitions are needed.")));
+        return Err(unsupported(
+            "a partitioned or inherited table",
+            Some("A table is one sorted key range: no partitions are needed."),
+        ));
     }
     Ok(())
 }
 
 fn temporary_table() -> Error {
-    unsupported("a temporary table", Some("Use CREATE TABLE, and DROP TABLE when done."))
+    unsupported(
+        "a temporary table",
+        Some("Use CREATE TABLE, and DROP TABLE when done."),
+    )
 }
 
 /// Reads columns and constraints.
 async fn describe(ctx: &StatementContext, table: &str, create: &CreateTable) -> Result<Description> {
-    let mut description = Description { comment: create.comment.as_ref().map(comment_text), ..Description::default() };
+    let mut description = Description {
+        comment: create.comment.as_ref().map(comment_text),
+        ..Description::default()
+    };
     let mut primary: Option<(Option<String>, Vec<IndexColumn>)> = None;
     let mut unique = Vec::new();
     let mut columns = Vec::with_capacity(create.columns.len());
     for (at, written) in create.columns.iter().enumerate() {
-        let NewColumn { mut def, primary_key, unique: is_unique } = column::read(ctx, table, written).await?;
+        let NewColumn {
+            mut def,
+            primary_key,
+            unique: is_unique,
+        } = column::read(ctx, table, written).await?;
         if columns.iter().any(|known: &ColumnDef| known.name == def.name) {
             return Err(Error::DuplicateColumn { name: def.name });
         }
@@ -111,14 +151,21 @@ async fn describe(ctx: &StatementContext, table: &str, create: &CreateTable) -> 
             set_primary(&mut primary, table, constraint, vec![index_column(&written.name)])?;
         }
         if let Some(name) = is_unique {
-            unique.push(NewUnique { name, columns: vec![index_column(&written.name)] });
+            unique.push(NewUnique {
+                name,
+                columns: vec![index_column(&written.name)],
+            });
         }
         columns.push(def);
     }
     for constraint in &create.constraints {
         match constraint {
             TableConstraint::PrimaryKey(key) => {
-                key::check_constraint_options(key.index_type.as_ref(), &key.index_options, key.characteristics.as_ref())?;
+                key::check_constraint_options(
+                    key.index_type.as_ref(),
+                    &key.index_options,
+                    key.characteristics.as_ref(),
+                )?;
                 let name = key.name.as_ref().or(key.index_name.as_ref()).map(names::fold);
                 set_primary(&mut primary, table, name, key.columns.clone())?;
             }
@@ -130,12 +177,19 @@ async fn describe(ctx: &StatementContext, table: &str, create: &CreateTable) -> 
     }
     if let Some((name, written)) = primary {
         let key = key::key_columns(KeyKind::PrimaryKey, &written, &columns)?;
-        for column in columns.iter_mut().filter(|column| key.iter().any(|part| part.column == column.id)) {
+        for column in columns
+            .iter_mut()
+            .filter(|column| key.iter().any(|part| part.column == column.id))
+        {
             column.not_null = true;
         }
         description.primary_key = Some((name, key));
     }
-    for NewUnique { name, columns: written } in unique {
+    for NewUnique {
+        name,
+        columns: written,
+    } in unique
+    {
         let key = key::key_columns(KeyKind::Unique, &written, &columns)?;
         description.unique.push((name, key));
     }
@@ -176,7 +230,11 @@ async fn create_described(
         None => {
             let column = row_id_column(next_column_id);
             next_column_id += 1;
-            let key = vec![KeyColumn { column: column.id, descending: false, nulls_first: false }];
+            let key = vec![KeyColumn {
+                column: column.id,
+                descending: false,
+                nulls_first: false,
+            }];
             description.columns.push(column);
             (None, key)
         }
@@ -234,7 +292,10 @@ fn index_name(
 ) -> Result<String> {
     let name = match given {
         Some(name) if taken.contains(&name) => {
-            return Err(Error::Duplicate { kind: DuplicateKind::Relation, name });
+            return Err(Error::Duplicate {
+                kind: DuplicateKind::Relation,
+                name,
+            });
         }
         Some(name) => {
             key::check_free(ctx, schema, &name)?;
@@ -277,7 +338,11 @@ async fn create_as(
         column::check_stored(&ty)?;
         columns.push(plain_column(FIRST_COLUMN_ID + at as ColumnId, name, ty));
     }
-    let description = Description { columns, options, ..Description::default() };
+    let description = Description {
+        columns,
+        options,
+        ..Description::default()
+    };
     let table = create_described(ctx, schema, name, description).await?;
     let rows = dml::insert_query(ctx, &table, &planned).await?;
     advice::advise(ctx, &table);
@@ -316,4 +381,3 @@ fn comment_text(comment: &ast::CommentDef) -> String {
         ast::CommentDef::WithEq(text) | ast::CommentDef::WithoutEq(text) => text.clone(),
     }
 }
-

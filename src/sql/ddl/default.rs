@@ -30,18 +30,25 @@ pub(super) async fn read(
     column: &str,
 ) -> Result<Option<ColumnDefault>> {
     let sql = expr.to_string();
-    let constant = if dml::reads_clock(expr) { None } else { dml::fold(ctx, expr)? };
+    let constant = if dml::reads_clock(expr) {
+        None
+    } else {
+        dml::fold(ctx, expr)?
+    };
     if let Some(value) = constant {
         if value == Value::Null {
             return Ok(None);
         }
-        let value = value.assign(ty, column, &ctx.format_settings()).map_err(as_default_error)?;
+        let value = value
+            .assign(ty, column, &ctx.format_settings())
+            .map_err(as_default_error)?;
         return Ok(Some(ColumnDefault::Constant { value, sql }));
     }
     match query::plan_query(ctx, &select(expr)?, &[]).await {
-        Err(Error::UndefinedColumn { .. }) => {
-            Err(unsupported("a column reference in a DEFAULT expression", Some("Give a constant or a function.")))
-        }
+        Err(Error::UndefinedColumn { .. }) => Err(unsupported(
+            "a column reference in a DEFAULT expression",
+            Some("Give a constant or a function."),
+        )),
         Err(error) => Err(error),
         Ok(_) => Ok(Some(ColumnDefault::Expression { sql })),
     }
@@ -57,7 +64,12 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
     let mut volatile = false;
     let _ = ast::visit_expressions(expr, |expr| {
         if let Expr::Function(function) = expr {
-            let name = function.name.0.last().and_then(|part| part.as_ident()).map(crate::sql::names::fold);
+            let name = function
+                .name
+                .0
+                .last()
+                .and_then(|part| part.as_ident())
+                .map(crate::sql::names::fold);
             volatile |= name.is_some_and(|name| VOLATILE_FUNCTIONS.contains(&name.as_str()));
         }
         std::ops::ControlFlow::<()>::Continue(())
@@ -69,10 +81,13 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
 fn as_default_error(error: Error) -> Error {
     match error {
         Error::DatatypeMismatch { message, hint } => Error::DatatypeMismatch {
-            message: message.replacen("but expression is of type", "but default expression is of type", 1),
+            message: message.replacen(
+                "but expression is of type",
+                "but default expression is of type",
+                1,
+            ),
             hint,
         },
         error => error,
     }
 }
-

@@ -13,17 +13,30 @@ use crate::{Error, Result};
 
 /// Runs DROP.
 pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<String> {
-    let Statement::Drop { object_type, if_exists, names, cascade, .. } = statement else {
+    let Statement::Drop {
+        object_type,
+        if_exists,
+        names,
+        cascade,
+        ..
+    } = statement
+    else {
         return Err(Error::internal("not a DROP"));
     };
     match object_type {
         ObjectType::Table | ObjectType::View => {
-            let kind = if *object_type == ObjectType::Table { "table" } else { "view" };
+            let kind = if *object_type == ObjectType::Table {
+                "table"
+            } else {
+                "view"
+            };
             drop_relations(ctx, kind, names, *if_exists, *cascade)?;
             Ok(format!("DROP {object_type}"))
         }
         ObjectType::Index => {
-            names.iter().try_for_each(|name| drop_index(ctx, name, *if_exists))?;
+            names
+                .iter()
+                .try_for_each(|name| drop_index(ctx, name, *if_exists))?;
             Ok("DROP INDEX".to_string())
         }
         ObjectType::Schema => {
@@ -34,7 +47,12 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             // Nothing of the kind exists here.
             for name in names {
                 let kind = other.to_string().to_lowercase();
-                notice(ctx, "00000", format!("{kind} \"{name}\" does not exist, skipping"), None);
+                notice(
+                    ctx,
+                    "00000",
+                    format!("{kind} \"{name}\" does not exist, skipping"),
+                    None,
+                );
             }
             Ok(format!("DROP {other}"))
         }
@@ -52,7 +70,10 @@ fn drop_relations(
     let mut dropped: Vec<&Relation> = Vec::with_capacity(names.len());
     for name in names {
         let (schema, name) = names::relation_name(name)?;
-        let Some(relation) = ctx.catalog.get_relation(schema.as_deref(), &name, &ctx.settings.search_path) else {
+        let Some(relation) = ctx
+            .catalog
+            .get_relation(schema.as_deref(), &name, &ctx.settings.search_path)
+        else {
             check_missing(ctx, kind, schema.as_deref(), &name, if_exists)?;
             continue;
         };
@@ -70,7 +91,9 @@ fn drop_relations(
     }
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     dropped.extend(dependents.iter().map(|(view, _)| *view));
-    dropped.into_iter().try_for_each(|relation| drop_one(&writer, relation))
+    dropped
+        .into_iter()
+        .try_for_each(|relation| drop_one(&writer, relation))
 }
 
 fn drop_one(writer: &CatalogWriter<'_>, relation: &Relation) -> Result<()> {
@@ -81,7 +104,10 @@ fn drop_one(writer: &CatalogWriter<'_>, relation: &Relation) -> Result<()> {
 }
 
 /// Views that read the relations, or read such views, with what each reads; the relations themselves left out.
-fn dependents_of<'a>(ctx: &'a StatementContext, dropped: &[&'a Relation]) -> Vec<(&'a Relation, &'a Relation)> {
+fn dependents_of<'a>(
+    ctx: &'a StatementContext,
+    dropped: &[&'a Relation],
+) -> Vec<(&'a Relation, &'a Relation)> {
     let mut gone: BTreeSet<u32> = dropped.iter().map(|relation| relation.oid()).collect();
     let mut queue = dropped.to_vec();
     let mut dependents = Vec::new();
@@ -105,10 +131,13 @@ fn check_cascade(
     cascade: bool,
 ) -> Result<()> {
     if !cascade {
-        let lines = dependents.iter().map(|(view, read)| {
-            format!("{} depends on {}", described(ctx, view), described(ctx, read))
+        let lines = dependents
+            .iter()
+            .map(|(view, read)| format!("{} depends on {}", described(ctx, view), described(ctx, read)));
+        return Err(Error::DependentObjects {
+            object: object.to_string(),
+            dependents: lines.collect(),
         });
-        return Err(Error::DependentObjects { object: object.to_string(), dependents: lines.collect() });
     }
     let views: Vec<_> = dependents.iter().map(|(view, _)| *view).collect();
     notice_cascade(ctx, &views);
@@ -118,10 +147,22 @@ fn check_cascade(
 fn notice_cascade(ctx: &StatementContext, relations: &[&Relation]) {
     match relations {
         [] => {}
-        [relation] => notice(ctx, "00000", format!("drop cascades to {}", described(ctx, relation)), None),
+        [relation] => notice(
+            ctx,
+            "00000",
+            format!("drop cascades to {}", described(ctx, relation)),
+            None,
+        ),
         relations => {
-            let names: Vec<_> = relations.iter().map(|relation| described(ctx, relation)).collect();
-            let message = format!("drop cascades to {} other objects: {}", relations.len(), names.join(", "));
+            let names: Vec<_> = relations
+                .iter()
+                .map(|relation| described(ctx, relation))
+                .collect();
+            let message = format!(
+                "drop cascades to {} other objects: {}",
+                relations.len(),
+                names.join(", ")
+            );
             notice(ctx, "00000", message, None);
         }
     }
@@ -133,7 +174,9 @@ fn described(ctx: &StatementContext, relation: &Relation) -> String {
         Relation::Table(_) => "table",
         Relation::View(_) => "view",
     };
-    let seen = ctx.catalog.get_relation(None, relation.name(), &ctx.settings.search_path);
+    let seen = ctx
+        .catalog
+        .get_relation(None, relation.name(), &ctx.settings.search_path);
     if seen.is_some_and(|seen| seen.oid() == relation.oid()) {
         return format!("{kind} {}", relation.name());
     }
@@ -156,9 +199,23 @@ fn check_missing(
 ) -> Result<()> {
     let unknown_schema = schema.filter(|schema| !ctx.catalog.schemas.contains_key(*schema));
     match (unknown_schema, if_exists) {
-        (Some(schema), true) => notice(ctx, "00000", format!("schema \"{schema}\" does not exist, skipping"), None),
-        (Some(schema), false) => return Err(Error::UndefinedSchema { name: schema.to_string() }),
-        (None, true) => notice(ctx, "00000", format!("{kind} \"{name}\" does not exist, skipping"), None),
+        (Some(schema), true) => notice(
+            ctx,
+            "00000",
+            format!("schema \"{schema}\" does not exist, skipping"),
+            None,
+        ),
+        (Some(schema), false) => {
+            return Err(Error::UndefinedSchema {
+                name: schema.to_string(),
+            });
+        }
+        (None, true) => notice(
+            ctx,
+            "00000",
+            format!("{kind} \"{name}\" does not exist, skipping"),
+            None,
+        ),
         (None, false) => {
             let name = schema.map_or_else(|| name.to_string(), |schema| format!("{schema}.{name}"));
             return Err(Error::UndefinedObject { kind, name });
@@ -175,26 +232,47 @@ fn check_kind(relation: &Relation, kind: &'static str) -> Result<()> {
     if is == kind {
         return Ok(());
     }
-    Err(Error::WrongObjectType { name: relation.name().to_string(), expected: kind, hint: Some(hint.to_string()) })
+    Err(Error::WrongObjectType {
+        name: relation.name().to_string(),
+        expected: kind,
+        hint: Some(hint.to_string()),
+    })
 }
 
 fn drop_index(ctx: &StatementContext, name: &ObjectName, if_exists: bool) -> Result<()> {
     let (schema, name) = names::relation_name(name)?;
-    let Some((table, index)) = ctx.catalog.get_index(schema.as_deref(), &name, &ctx.settings.search_path) else {
-        if let Some(relation) = ctx.catalog.get_relation(schema.as_deref(), &name, &ctx.settings.search_path) {
+    let Some((table, index)) = ctx
+        .catalog
+        .get_index(schema.as_deref(), &name, &ctx.settings.search_path)
+    else {
+        if let Some(relation) = ctx
+            .catalog
+            .get_relation(schema.as_deref(), &name, &ctx.settings.search_path)
+        {
             return check_kind(relation, "index");
         }
         if !if_exists {
             return Err(Error::UndefinedObject { kind: "index", name });
         }
-        notice(ctx, "00000", format!("index \"{name}\" does not exist, skipping"), None);
+        notice(
+            ctx,
+            "00000",
+            format!("index \"{name}\" does not exist, skipping"),
+            None,
+        );
         return Ok(());
     };
     if index.constraint || index.id == 0 {
         return Err(Error::InvalidStatement {
             state: StatementFault::DependentObjects,
-            message: format!("cannot drop index {name} because constraint {name} on table {} requires it", table.name),
-            hint: Some(format!("You can drop constraint {name} on table {} instead.", table.name)),
+            message: format!(
+                "cannot drop index {name} because constraint {name} on table {} requires it",
+                table.name
+            ),
+            hint: Some(format!(
+                "You can drop constraint {name} on table {} instead.",
+                table.name
+            )),
         });
     }
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
@@ -226,7 +304,12 @@ fn drop_schemas(ctx: &StatementContext, names: &[ObjectName], if_exists: bool, c
         match ctx.catalog.schema(&name) {
             Ok(schema) => schemas.push(schema),
             Err(_) if if_exists => {
-                notice(ctx, "00000", format!("schema \"{name}\" does not exist, skipping"), None);
+                notice(
+                    ctx,
+                    "00000",
+                    format!("schema \"{name}\" does not exist, skipping"),
+                    None,
+                );
             }
             Err(error) => return Err(error),
         }
@@ -242,13 +325,24 @@ fn drop_schemas(ctx: &StatementContext, names: &[ObjectName], if_exists: bool, c
         && !cascade
     {
         let lines = dropped.iter().map(|relation| {
-            format!("{} depends on schema {}", described(ctx, relation), relation.schema())
+            format!(
+                "{} depends on schema {}",
+                described(ctx, relation),
+                relation.schema()
+            )
         });
         let object = format!("schema {}", first.name);
-        return Err(Error::DependentObjects { object, dependents: lines.collect() });
+        return Err(Error::DependentObjects {
+            object,
+            dependents: lines.collect(),
+        });
     }
     dropped.extend(dependents_of(ctx, &dropped.clone()).iter().map(|(view, _)| *view));
     notice_cascade(ctx, &dropped);
-    dropped.into_iter().try_for_each(|relation| drop_one(&writer, relation))?;
-    schemas.into_iter().try_for_each(|schema| writer.drop_schema(&schema.name))
+    dropped
+        .into_iter()
+        .try_for_each(|relation| drop_one(&writer, relation))?;
+    schemas
+        .into_iter()
+        .try_for_each(|schema| writer.drop_schema(&schema.name))
 }

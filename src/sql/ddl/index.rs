@@ -44,10 +44,18 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateIndex) -> Resu
             let (_, name) = names::relation_name(name)?;
             if ctx.catalog.is_name_taken(&table.schema, &name) {
                 if create.if_not_exists {
-                    notice(ctx, "42P07", format!("relation \"{name}\" already exists, skipping"), None);
+                    notice(
+                        ctx,
+                        "42P07",
+                        format!("relation \"{name}\" already exists, skipping"),
+                        None,
+                    );
                     return Ok("CREATE INDEX".to_string());
                 }
-                return Err(Error::Duplicate { kind: DuplicateKind::Relation, name });
+                return Err(Error::Duplicate {
+                    kind: DuplicateKind::Relation,
+                    name,
+                });
             }
             name
         }
@@ -56,9 +64,23 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateIndex) -> Resu
             free_name(&ctx.catalog, &table.schema, base, &[])
         }
     };
-    let use_of_it = if create.unique { "it keeps the columns unique, but no plan reads it yet" } else { "no plan uses it yet" };
+    let use_of_it = if create.unique {
+        "it keeps the columns unique, but no plan reads it yet"
+    } else {
+        "no plan uses it yet"
+    };
     let message = format!("index \"{name}\" is recorded: {use_of_it}");
-    add(ctx, &table, NewIndex { name, columns, unique: create.unique, constraint: false }).await?;
+    add(
+        ctx,
+        &table,
+        NewIndex {
+            name,
+            columns,
+            unique: create.unique,
+            constraint: false,
+        },
+    )
+    .await?;
     let hint = "Queries are served by the primary key: put a bound on its first column.";
     notice(ctx, "00000", message, Some(hint.to_string()));
     Ok("CREATE INDEX".to_string())
@@ -97,7 +119,11 @@ async fn begin(ctx: &StatementContext) -> Result<Transaction> {
 }
 
 /// Writes the table's record with the index in it.
-async fn record(writer: &CatalogWriter<'_>, table: &TableDef, new: &NewIndex) -> Result<(Arc<TableDef>, IndexDef)> {
+async fn record(
+    writer: &CatalogWriter<'_>,
+    table: &TableDef,
+    new: &NewIndex,
+) -> Result<(Arc<TableDef>, IndexDef)> {
     let mut changed = table.clone();
     let index = IndexDef {
         id: changed.next_index_id,
@@ -126,7 +152,10 @@ async fn build_online(ctx: &StatementContext, table: &TableDef, new: NewIndex) -
         let txn = begin(ctx).await?;
         let (_, table) = current(&txn, table).await?;
         let index = table.indexes.iter().find(|index| index.name == new.name);
-        let index = index.ok_or_else(|| Error::UndefinedObject { kind: "index", name: new.name.clone() })?;
+        let index = index.ok_or_else(|| Error::UndefinedObject {
+            kind: "index",
+            name: new.name.clone(),
+        })?;
         txn.guard(&record_key(table.id));
         build_index(&txn, &table, index, ctx.settings.limits).await?;
         txn.commit(false).await

@@ -1,6 +1,9 @@
 //! Keys of CREATE TABLE, ALTER TABLE and CREATE INDEX: the columns of PRIMARY KEY, UNIQUE and indexes, checked.
 
-use sqlparser::ast::{ConstraintCharacteristics, Expr, IndexColumn, IndexOption, IndexType, NullsDistinctOption, UniqueConstraint};
+use sqlparser::ast::{
+    ConstraintCharacteristics, Expr, IndexColumn, IndexOption, IndexType, NullsDistinctOption,
+    UniqueConstraint,
+};
 
 use super::unsupported;
 use crate::catalog::{ColumnDef, KeyColumn};
@@ -27,7 +30,11 @@ pub(super) struct NewUnique {
 
 /// The columns of a key, looked up among `columns`. Errors: 42703, 42701 for a column named twice, 0A000 for
 /// expressions and for types that cannot stand in a key.
-pub(super) fn key_columns(kind: KeyKind, written: &[IndexColumn], columns: &[ColumnDef]) -> Result<Vec<KeyColumn>> {
+pub(super) fn key_columns(
+    kind: KeyKind,
+    written: &[IndexColumn],
+    columns: &[ColumnDef],
+) -> Result<Vec<KeyColumn>> {
     let mut key: Vec<KeyColumn> = Vec::with_capacity(written.len());
     for part in written {
         let name = column_name(part)?;
@@ -36,12 +43,19 @@ pub(super) fn key_columns(kind: KeyKind, written: &[IndexColumn], columns: &[Col
             .find(|column| !column.hidden && column.name == name)
             .ok_or_else(|| undefined_key_column(kind, &name))?;
         if kind != KeyKind::Index && key.iter().any(|known| known.column == column.id) {
-            return Err(Error::DuplicateKeyColumn { name, constraint: kind.words() });
+            return Err(Error::DuplicateKeyColumn {
+                name,
+                constraint: kind.words(),
+            });
         }
         check_key_type(&column.ty, &column.name)?;
         let descending = part.column.options.asc == Some(false);
         let nulls_first = part.column.options.nulls_first.unwrap_or(descending);
-        key.push(KeyColumn { column: column.id, descending, nulls_first });
+        key.push(KeyColumn {
+            column: column.id,
+            descending,
+            nulls_first,
+        });
     }
     Ok(key)
 }
@@ -51,9 +65,17 @@ pub(super) fn read_unique(unique: &UniqueConstraint) -> Result<NewUnique> {
     if unique.nulls_distinct == NullsDistinctOption::NotDistinct {
         return Err(unsupported("NULLS NOT DISTINCT", None));
     }
-    check_constraint_options(unique.index_type.as_ref(), &unique.index_options, unique.characteristics.as_ref())?;
+    check_constraint_options(
+        unique.index_type.as_ref(),
+        &unique.index_options,
+        unique.characteristics.as_ref(),
+    )?;
     Ok(NewUnique {
-        name: unique.name.as_ref().or(unique.index_name.as_ref()).map(names::fold),
+        name: unique
+            .name
+            .as_ref()
+            .or(unique.index_name.as_ref())
+            .map(names::fold),
         columns: unique.columns.clone(),
     })
 }
@@ -69,8 +91,13 @@ pub(super) fn check_constraint_options(
         return Err(unsupported(format!("the index option {option}"), None));
     }
     match characteristics {
-        Some(characteristics) if characteristics.deferrable == Some(true) || characteristics.initially.is_some() => {
-            Err(unsupported("a deferrable constraint", Some("Constraints are checked at the end of each statement.")))
+        Some(characteristics)
+            if characteristics.deferrable == Some(true) || characteristics.initially.is_some() =>
+        {
+            Err(unsupported(
+                "a deferrable constraint",
+                Some("Constraints are checked at the end of each statement."),
+            ))
         }
         _ => Ok(()),
     }
@@ -80,15 +107,18 @@ pub(super) fn check_constraint_options(
 pub(super) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
     match index_type {
         None | Some(IndexType::BTree) => Ok(()),
-        Some(other) => {
-            Err(unsupported(format!("access method {}", other.to_string().to_lowercase()), Some("Use btree.")))
-        }
+        Some(other) => Err(unsupported(
+            format!("access method {}", other.to_string().to_lowercase()),
+            Some("Use btree."),
+        )),
     }
 }
 
 /// The name that PostgreSQL gives an index: `table_column_column_suffix`.
 pub(super) fn default_name(table: &str, key: &[KeyColumn], columns: &[ColumnDef], suffix: &str) -> String {
-    let names = key.iter().filter_map(|part| columns.iter().find(|column| column.id == part.column));
+    let names = key
+        .iter()
+        .filter_map(|part| columns.iter().find(|column| column.id == part.column));
     let names: Vec<_> = names.map(|column| column.name.as_str()).collect();
     format!("{table}_{}_{suffix}", names.join("_"))
 }
@@ -96,7 +126,10 @@ pub(super) fn default_name(table: &str, key: &[KeyColumn], columns: &[ColumnDef]
 /// 42P07 when a relation of the schema has the name already.
 pub(super) fn check_free(ctx: &StatementContext, schema: &str, name: &str) -> Result<()> {
     if ctx.catalog.is_name_taken(schema, name) {
-        return Err(Error::Duplicate { kind: crate::error::DuplicateKind::Relation, name: name.to_string() });
+        return Err(Error::Duplicate {
+            kind: crate::error::DuplicateKind::Relation,
+            name: name.to_string(),
+        });
     }
     Ok(())
 }
@@ -128,5 +161,9 @@ fn undefined_key_column(kind: KeyKind, name: &str) -> Error {
         KeyKind::Index => format!("\"{name}\""),
         KeyKind::PrimaryKey | KeyKind::Unique => format!("\"{name}\" named in key"),
     };
-    Error::UndefinedColumn { name, hint: None, position: 0 }
+    Error::UndefinedColumn {
+        name,
+        hint: None,
+        position: 0,
+    }
 }

@@ -67,7 +67,10 @@ fn statement_kind(statement: &ast::Statement) -> String {
 
 /// 0A000.
 fn unsupported(feature: impl Into<String>, hint: Option<&str>) -> Error {
-    Error::FeatureNotSupported { feature: feature.into(), hint: hint.map(str::to_string) }
+    Error::FeatureNotSupported {
+        feature: feature.into(),
+        hint: hint.map(str::to_string),
+    }
 }
 
 /// Schema and name of an object to be made. Errors: 3F000, 42501 for the system's schemas.
@@ -75,10 +78,15 @@ fn creation_target(ctx: &StatementContext, name: &ObjectName) -> Result<(String,
     let (schema, name) = names::relation_name(name)?;
     let schema = match schema {
         Some(schema) => ctx.catalog.schema(&schema)?.name.clone(),
-        None => ctx.catalog.creation_schema(&ctx.settings.search_path)?.to_string(),
+        None => ctx
+            .catalog
+            .creation_schema(&ctx.settings.search_path)?
+            .to_string(),
     };
     if is_system_schema(&schema) {
-        return Err(Error::NotAllowed { message: format!("system schema \"{schema}\" takes no new objects") });
+        return Err(Error::NotAllowed {
+            message: format!("system schema \"{schema}\" takes no new objects"),
+        });
     }
     Ok((schema, name))
 }
@@ -86,22 +94,30 @@ fn creation_target(ctx: &StatementContext, name: &ObjectName) -> Result<(String,
 /// The relation that a name means. Errors: 42P01.
 fn relation<'a>(ctx: &'a StatementContext, name: &ObjectName) -> Result<&'a Relation> {
     let (schema, name) = names::relation_name(name)?;
-    ctx.catalog.relation(schema.as_deref(), &name, &ctx.settings.search_path)
+    ctx.catalog
+        .relation(schema.as_deref(), &name, &ctx.settings.search_path)
 }
 
 /// The table that a name means. Errors: 42P01, 42809 for a view.
 fn table(ctx: &StatementContext, name: &ObjectName) -> Result<Arc<TableDef>> {
     match relation(ctx, name)? {
         Relation::Table(table) => Ok(Arc::clone(table)),
-        Relation::View(view) => {
-            Err(Error::WrongObjectType { name: view.name.clone(), expected: "table", hint: None })
-        }
+        Relation::View(view) => Err(Error::WrongObjectType {
+            name: view.name.clone(),
+            expected: "table",
+            hint: None,
+        }),
     }
 }
 
 /// NOTICE.
 fn notice(ctx: &StatementContext, sqlstate: &'static str, message: String, hint: Option<String>) {
-    ctx.notice(Notice { severity: "NOTICE", sqlstate, message, hint });
+    ctx.notice(Notice {
+        severity: "NOTICE",
+        sqlstate,
+        message,
+        hint,
+    });
 }
 
 /// A name for a new index that no relation of the schema has: `base`, `base1`, `base2` …
@@ -110,7 +126,10 @@ fn free_name(catalog: &Catalog, schema: &str, base: String, also_taken: &[String
     if is_free(&base) {
         return base;
     }
-    (1u32..).map(|number| format!("{base}{number}")).find(is_free).unwrap_or(base)
+    (1u32..)
+        .map(|number| format!("{base}{number}"))
+        .find(is_free)
+        .unwrap_or(base)
 }
 
 #[cfg(test)]

@@ -18,9 +18,16 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
     let mut tables: Vec<Arc<TableDef>> = Vec::with_capacity(truncate.table_names.len());
     for target in &truncate.table_names {
         let (schema, name) = names::relation_name(&target.name)?;
-        let found = ctx.catalog.get_relation(schema.as_deref(), &name, &ctx.settings.search_path);
+        let found = ctx
+            .catalog
+            .get_relation(schema.as_deref(), &name, &ctx.settings.search_path);
         if found.is_none() && truncate.if_exists {
-            notice(ctx, "00000", format!("relation \"{name}\" does not exist, skipping"), None);
+            notice(
+                ctx,
+                "00000",
+                format!("relation \"{name}\" does not exist, skipping"),
+                None,
+            );
             continue;
         }
         let table = table(ctx, &target.name)?;

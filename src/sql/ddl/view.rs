@@ -17,27 +17,50 @@ use crate::{Error, Result};
 /// Runs CREATE VIEW.
 pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Result<String> {
     if create.materialized {
-        return Err(unsupported("a materialized view", Some("Use CREATE TABLE ... AS, or a plain view.")));
+        return Err(unsupported(
+            "a materialized view",
+            Some("Use CREATE TABLE ... AS, or a plain view."),
+        ));
     }
     if create.temporary {
-        return Err(unsupported("a temporary view", Some("Use CREATE VIEW, and DROP VIEW when done.")));
+        return Err(unsupported(
+            "a temporary view",
+            Some("Use CREATE VIEW, and DROP VIEW when done."),
+        ));
     }
     let (schema, name) = creation_target(ctx, &create.name)?;
     let existing = ctx.catalog.get_relation(Some(&schema), &name, &[]);
     let replaced = match existing {
         None if ctx.catalog.is_name_taken(&schema, &name) => {
-            return Err(Error::Duplicate { kind: DuplicateKind::Relation, name });
+            return Err(Error::Duplicate {
+                kind: DuplicateKind::Relation,
+                name,
+            });
         }
         None => None,
         Some(Relation::View(view)) if create.or_replace => Some(view),
         Some(Relation::Table(_)) if create.or_replace => {
-            return Err(Error::WrongObjectType { name, expected: "view", hint: None });
+            return Err(Error::WrongObjectType {
+                name,
+                expected: "view",
+                hint: None,
+            });
         }
         Some(_) if create.if_not_exists => {
-            notice(ctx, "42P07", format!("relation \"{name}\" already exists, skipping"), None);
+            notice(
+                ctx,
+                "42P07",
+                format!("relation \"{name}\" already exists, skipping"),
+                None,
+            );
             return Ok("CREATE VIEW".to_string());
         }
-        Some(_) => return Err(Error::Duplicate { kind: DuplicateKind::Relation, name }),
+        Some(_) => {
+            return Err(Error::Duplicate {
+                kind: DuplicateKind::Relation,
+                name,
+            });
+        }
     };
     let planned = query::plan_query(ctx, &create.query, &[]).await?;
     let column_names = output_names(create, &planned.columns)?;
@@ -78,7 +101,10 @@ fn output_names(create: &CreateView, columns: &[OutputColumn]) -> Result<Vec<Str
         });
     }
     let given = create.columns.iter().map(|column| names::fold(&column.name));
-    let own = columns.iter().skip(create.columns.len()).map(|column| column.name.clone());
+    let own = columns
+        .iter()
+        .skip(create.columns.len())
+        .map(|column| column.name.clone());
     let names: Vec<String> = given.chain(own).collect();
     let mut seen = BTreeSet::new();
     match names.iter().find(|name| !seen.insert(*name)) {
@@ -99,14 +125,20 @@ fn view_type(ty: &SqlType) -> SqlType {
 fn check_replacement(old: &ViewDef, new: &[(String, String)]) -> Result<()> {
     let fault = |message: String| {
         let hint = Some("Use DROP VIEW first to change the columns of a view.".to_string());
-        Err(Error::InvalidStatement { state: StatementFault::InvalidTableDefinition, message, hint })
+        Err(Error::InvalidStatement {
+            state: StatementFault::InvalidTableDefinition,
+            message,
+            hint,
+        })
     };
     if new.len() < old.columns.len() {
         return fault("cannot drop columns from view".to_string());
     }
     for ((old_name, old_type), (new_name, new_type)) in old.columns.iter().zip(new) {
         if old_name != new_name {
-            return fault(format!("cannot change name of view column \"{old_name}\" to \"{new_name}\""));
+            return fault(format!(
+                "cannot change name of view column \"{old_name}\" to \"{new_name}\""
+            ));
         }
         if old_type != new_type {
             return fault(format!(
@@ -119,7 +151,10 @@ fn check_replacement(old: &ViewDef, new: &[(String, String)]) -> Result<()> {
 
 /// The text that is kept: the query itself, or with its columns spelled out around it.
 fn stored_query(query: &Query, columns: &[OutputColumn], names: &[String]) -> String {
-    let renamed = columns.iter().zip(names).any(|(column, name)| column.name != *name);
+    let renamed = columns
+        .iter()
+        .zip(names)
+        .any(|(column, name)| column.name != *name);
     if !renamed && !has_wildcard(query) {
         return query.to_string();
     }
@@ -138,9 +173,14 @@ fn has_wildcard(query: &Query) -> bool {
     impl Visitor for Wildcards {
         type Break = ();
         fn pre_visit_select(&mut self, select: &ast::Select) -> ControlFlow<()> {
-            let is_wildcard =
-                |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
-            if select.projection.iter().any(is_wildcard) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let is_wildcard = |item: &SelectItem| {
+                matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+            };
+            if select.projection.iter().any(is_wildcard) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         }
     }
     query.visit(&mut Wildcards).is_break()
@@ -164,14 +204,20 @@ fn relations_read(ctx: &StatementContext, query: &Query) -> Vec<u32> {
             if let Ok((schema, name)) = names::relation_name(name)
                 && (schema.is_some() || !self.ctes.contains(&name))
                 && let Some(relation) =
-                    self.ctx.catalog.get_relation(schema.as_deref(), &name, &self.ctx.settings.search_path)
+                    self.ctx
+                        .catalog
+                        .get_relation(schema.as_deref(), &name, &self.ctx.settings.search_path)
             {
                 self.oids.insert(relation.oid());
             }
             ControlFlow::Continue(())
         }
     }
-    let mut read = Read { ctx, ctes: BTreeSet::new(), oids: BTreeSet::new() };
+    let mut read = Read {
+        ctx,
+        ctes: BTreeSet::new(),
+        oids: BTreeSet::new(),
+    };
     let _ = query.visit(&mut read);
     read.oids.into_iter().collect()
 }

@@ -12,7 +12,9 @@ use crate::{Error, Result};
 
 /// A value as the column holds it. Errors: 42804, 22003, 22001, 22P02 …
 pub(super) fn assign_value(value: Value, column: &ColumnDef, settings: &FormatSettings) -> Result<Value> {
-    value.assign(&column.ty, &column.name, settings).map_err(|error| dynamic_mismatch(error, column))
+    value
+        .assign(&column.ty, &column.name, settings)
+        .map_err(|error| dynamic_mismatch(error, column))
 }
 
 /// An array of type `from` as the column holds it.
@@ -47,7 +49,10 @@ fn dynamic_mismatch(error: Error, column: &ColumnDef) -> Error {
         column.ty
     );
     match error {
-        Error::DatatypeMismatch { message, .. } => Error::DatatypeMismatch { message, hint: Some(hint) },
+        Error::DatatypeMismatch { message, .. } => Error::DatatypeMismatch {
+            message,
+            hint: Some(hint),
+        },
         Error::InvalidText { .. } | Error::InvalidDatetime { .. } => Error::DatatypeMismatch {
             message: format!(
                 "column \"{}\" is of type {} but expression is of type text",

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, filter_record_batch, not, take_record_batch};
-use sqlparser::ast::{
-    ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem,
-};
+use sqlparser::ast::{ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem};
 
 use super::assign::assign_array;
 use super::evaluate::{Rows, evaluate};
@@ -43,7 +41,11 @@ pub(super) fn read<'a>(target: &Target, on: &'a OnInsert) -> Result<OnConflict<'
     let OnInsert::OnConflict(clause) = on else {
         return Err(unsupported(format!("{on}"), Some("Use ON CONFLICT.")));
     };
-    let key = clause.conflict_target.as_ref().map(|named| arbiter(&target.table, named)).transpose()?;
+    let key = clause
+        .conflict_target
+        .as_ref()
+        .map(|named| arbiter(&target.table, named))
+        .transpose()?;
     match (&clause.action, key) {
         (OnConflictAction::DoNothing, None) => Ok(OnConflict::DoNothing(Conflicts::Any)),
         (OnConflictAction::DoNothing, Some(key)) => Ok(OnConflict::DoNothing(Conflicts::On(key.id))),
@@ -68,7 +70,10 @@ fn arbiter<'a>(table: &'a TableDef, named: &ConflictTarget) -> Result<&'a IndexD
     let fits = |index: &&IndexDef| index.unique && !(index.id == 0 && table.has_hidden_key());
     match named {
         ConflictTarget::Columns(columns) => {
-            let mut wanted = columns.iter().map(|name| column_id(table, name)).collect::<Result<Vec<_>>>()?;
+            let mut wanted = columns
+                .iter()
+                .map(|name| column_id(table, name))
+                .collect::<Result<Vec<_>>>()?;
             wanted.sort_unstable();
             wanted.dedup();
             let found = table.all_indexes().filter(fits).find(|index| {
@@ -85,7 +90,10 @@ fn arbiter<'a>(table: &'a TableDef, named: &ConflictTarget) -> Result<&'a IndexD
         }
         ConflictTarget::OnConstraint(name) => {
             let name = names::relation_name(name)?.1;
-            let found = table.all_indexes().filter(fits).find(|index| index.constraint && index.name == name);
+            let found = table
+                .all_indexes()
+                .filter(fits)
+                .find(|index| index.constraint && index.name == name);
             found.ok_or_else(|| Error::UndefinedObject {
                 kind: "constraint",
                 name: format!("{name}\" for table \"{}", table.name),
@@ -156,10 +164,17 @@ async fn updated_rows(
         let kept = UInt32Array::from_iter_values(0..existing.num_rows() as u32);
         return Ok((kept, replace(&target.table, existing, columns)?));
     }
-    let excluded = Rows { name: EXCLUDED.to_string(), ..visible_rows(target, proposed)? };
+    let excluded = Rows {
+        name: EXCLUDED.to_string(),
+        ..visible_rows(target, proposed)?
+    };
     let rows = vec![visible_rows(target, existing)?, excluded];
-    let items: Vec<SelectItem> =
-        update.assignments.iter().filter_map(Assignment::expression).map(SelectItem::UnnamedExpr).collect();
+    let items: Vec<SelectItem> = update
+        .assignments
+        .iter()
+        .filter_map(Assignment::expression)
+        .map(SelectItem::UnnamedExpr)
+        .collect();
     let evaluated = evaluate(ctx, rows, items, update.selection).await?;
     let kept = UInt32Array::from_iter_values(evaluated.ordinals.iter().map(|at| *at as u32));
     let old = take_record_batch(existing, &kept).map_err(arrow_fault)?;
@@ -171,7 +186,9 @@ async fn updated_rows(
         let array = match &assignment.value {
             Assigned::Default => assignment.default_array(ctx, &target.table, kept.len()).await?,
             Assigned::Expression(_) => {
-                let (array, output) = arrays.next().ok_or_else(|| Error::internal("a SET expression is missing"))?;
+                let (array, output) = arrays
+                    .next()
+                    .ok_or_else(|| Error::internal("a SET expression is missing"))?;
                 assign_array(array, &output.ty, column, &settings)?
             }
         };
@@ -189,9 +206,15 @@ fn excluded_columns(
     let table = &target.table;
     let mut columns = Vec::with_capacity(update.assignments.len());
     for assignment in &update.assignments {
-        let Assigned::Expression(Expr::CompoundIdentifier(parts)) = &assignment.value else { return Ok(None) };
-        let [relation, name] = parts.as_slice() else { return Ok(None) };
-        let source = table.column_index(&names::fold(name)).filter(|_| names::fold(relation) == EXCLUDED);
+        let Assigned::Expression(Expr::CompoundIdentifier(parts)) = &assignment.value else {
+            return Ok(None);
+        };
+        let [relation, name] = parts.as_slice() else {
+            return Ok(None);
+        };
+        let source = table
+            .column_index(&names::fold(name))
+            .filter(|_| names::fold(relation) == EXCLUDED);
         match source {
             Some(source) if table.columns[source].ty == table.columns[assignment.position].ty => {
                 columns.push((assignment.position, Arc::clone(proposed.column(source))));
@@ -203,7 +226,11 @@ fn excluded_columns(
 }
 
 /// The batch with some columns replaced.
-pub(super) fn replace(table: &TableDef, batch: &RecordBatch, columns: Vec<(usize, ArrayRef)>) -> Result<RecordBatch> {
+pub(super) fn replace(
+    table: &TableDef,
+    batch: &RecordBatch,
+    columns: Vec<(usize, ArrayRef)>,
+) -> Result<RecordBatch> {
     let mut all = batch.columns().to_vec();
     for (position, array) in columns {
         all[position] = array;
@@ -235,4 +262,3 @@ fn in_order(
     }
     take_record_batch(&both, &UInt32Array::from(order)).map_err(arrow_fault)
 }
-

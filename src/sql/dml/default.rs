@@ -9,12 +9,12 @@ use sqlparser::ast::{Expr, SelectItem};
 use super::assign::assign_value;
 use super::evaluate::{Rows, evaluate, parse_expression, run, select_of};
 use super::{arrow_fault, fold};
+use crate::Result;
 use crate::catalog::{ColumnDefault, TableDef};
 use crate::exec::StatementContext;
 use crate::sql::names;
 use crate::table::value_at;
 use crate::types::{SqlType, Value};
-use crate::Result;
 
 /// `count` values of the column at `position`, for rows that do not give one.
 pub(super) async fn default_values(
@@ -30,13 +30,21 @@ pub(super) async fn default_values(
     match &column.default {
         None => Ok(vec![Value::Null; count]),
         Some(ColumnDefault::Constant { value, .. }) => Ok(vec![value.clone(); count]),
-        Some(ColumnDefault::RowId) => {
-            Ok(ctx.sequences.take_row_ids(&ctx.txn, table, count).await?.map(Value::Int).collect())
-        }
+        Some(ColumnDefault::RowId) => Ok(ctx
+            .sequences
+            .take_row_ids(&ctx.txn, table, count)
+            .await?
+            .map(Value::Int)
+            .collect()),
         Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. }) => {
-            let values = ctx.sequences.take_values(&ctx.txn, table, position, count).await?;
+            let values = ctx
+                .sequences
+                .take_values(&ctx.txn, table, position, count)
+                .await?;
             let settings = ctx.format_settings();
-            values.map(|value| assign_value(Value::Int(value), column, &settings)).collect()
+            values
+                .map(|value| assign_value(Value::Int(value), column, &settings))
+                .collect()
         }
         Some(ColumnDefault::Expression { sql }) => {
             let expr = parse_expression(sql)?;
@@ -71,8 +79,19 @@ pub(crate) fn reads_clock(expr: &Expr) -> bool {
     let mut found = false;
     let _ = sqlparser::ast::visit_expressions(expr, |expr| {
         if let Expr::Function(function) = expr {
-            let name = function.name.0.last().and_then(|part| part.as_ident()).map(names::fold);
-            let clocks = ["now", "current_timestamp", "transaction_timestamp", "localtimestamp", "current_date"];
+            let name = function
+                .name
+                .0
+                .last()
+                .and_then(|part| part.as_ident())
+                .map(names::fold);
+            let clocks = [
+                "now",
+                "current_timestamp",
+                "transaction_timestamp",
+                "localtimestamp",
+                "current_date",
+            ];
             found |= name.is_some_and(|name| clocks.contains(&name.as_str()));
         }
         std::ops::ControlFlow::<()>::Continue(())
@@ -91,7 +110,10 @@ async fn evaluate_rows(
     let options = RecordBatchOptions::new().with_row_count(Some(count));
     let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
         .map_err(arrow_fault)?;
-    let rows = vec![Rows { name: "row".to_string(), batch }];
+    let rows = vec![Rows {
+        name: "row".to_string(),
+        batch,
+    }];
     let evaluated = evaluate(ctx, rows, vec![SelectItem::UnnamedExpr(expr.clone())], None).await?;
     let settings = ctx.format_settings();
     let from = &evaluated.columns[0].ty;

@@ -60,8 +60,13 @@ pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Res
 pub(super) fn target_of(delete: &ast::Delete) -> Result<&TableWithJoins> {
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
     match from.as_slice() {
-        [table] if delete.tables.is_empty() && delete.order_by.is_empty() && delete.limit.is_none() => Ok(table),
-        _ => Err(unsupported("this form of DELETE", Some("Use DELETE FROM table [USING ...] WHERE ...."))),
+        [table] if delete.tables.is_empty() && delete.order_by.is_empty() && delete.limit.is_none() => {
+            Ok(table)
+        }
+        _ => Err(unsupported(
+            "this form of DELETE",
+            Some("Use DELETE FROM table [USING ...] WHERE ...."),
+        )),
     }
 }
 
@@ -71,8 +76,12 @@ fn columns_needed(table: &TableDef, returned: bool) -> Vec<usize> {
         return (0..table.columns.len()).collect();
     }
     let keys = std::iter::once(&table.primary_key).chain(table.kept_indexes());
-    let ids: Vec<_> = keys.flat_map(|key| key.columns.iter().map(|column| column.column)).collect();
-    (0..table.columns.len()).filter(|&at| ids.contains(&table.columns[at].id)).collect()
+    let ids: Vec<_> = keys
+        .flat_map(|key| key.columns.iter().map(|column| column.column))
+        .collect();
+    (0..table.columns.len())
+        .filter(|&at| ids.contains(&table.columns[at].id))
+        .collect()
 }
 
 /// The batch with NULLs in the columns that were not read.

@@ -19,15 +19,18 @@ pub async fn describe(
 ) -> Result<Description> {
     let mut types = parameters.to_vec();
     let (target, items) = match &statement.ast {
-        ast::Statement::Insert(insert) => {
-            (describe_insert(ctx, insert, &mut types).await?, insert.returning.as_deref())
-        }
-        ast::Statement::Update(update) => {
-            (describe_update(ctx, update, &mut types).await?, update.returning.as_deref())
-        }
-        ast::Statement::Delete(delete) => {
-            (describe_delete(ctx, delete, &mut types).await?, delete.returning.as_deref())
-        }
+        ast::Statement::Insert(insert) => (
+            describe_insert(ctx, insert, &mut types).await?,
+            insert.returning.as_deref(),
+        ),
+        ast::Statement::Update(update) => (
+            describe_update(ctx, update, &mut types).await?,
+            update.returning.as_deref(),
+        ),
+        ast::Statement::Delete(delete) => (
+            describe_delete(ctx, delete, &mut types).await?,
+            delete.returning.as_deref(),
+        ),
         other => return Err(crate::Error::internal(format!("not a write: {other}"))),
     };
     let columns = match returning::describe(ctx, &target, items, &types).await? {
@@ -60,7 +63,12 @@ async fn describe_insert(
                     }
                 }
                 if !expressions.is_empty() && types.iter().any(Option::is_none) {
-                    adopt(types, query::plan_query(ctx, &select_of(expressions)?, types).await?.parameters);
+                    adopt(
+                        types,
+                        query::plan_query(ctx, &select_of(expressions)?, types)
+                            .await?
+                            .parameters,
+                    );
                 }
             }
             None => {
@@ -97,10 +105,17 @@ async fn describe_update(
         predicate::infer_parameters(selection, &target.table, types);
     }
     if types.iter().any(Option::is_none) {
-        let expressions = pairs(&update.assignments, &target.table.name)?.into_iter().map(|(_, expr)| expr);
+        let expressions = pairs(&update.assignments, &target.table.name)?
+            .into_iter()
+            .map(|(_, expr)| expr);
         let expressions = expressions.filter(|expr| !is_default(expr)).cloned().collect();
-        let (ctx, query) =
-            target_query(ctx, &target, expressions, from_tables(update), update.selection.as_ref())?;
+        let (ctx, query) = target_query(
+            ctx,
+            &target,
+            expressions,
+            from_tables(update),
+            update.selection.as_ref(),
+        )?;
         adopt(types, query::plan_query(&ctx, &query, types).await?.parameters);
     }
     Ok(target)
@@ -142,7 +157,10 @@ fn decide(expr: &Expr, target: &Target, column: &str, types: &mut [Option<SqlTyp
         predicate::infer_parameters(expr, &target.table, types);
         return false;
     };
-    let ty = target.table.column_index(column).map(|position| target.table.columns[position].ty.clone());
+    let ty = target
+        .table
+        .column_index(column)
+        .map(|position| target.table.columns[position].ty.clone());
     if let (Some(slot), Some(ty)) = (types.get_mut(at), ty) {
         slot.get_or_insert(ty);
     }

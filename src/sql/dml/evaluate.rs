@@ -52,7 +52,13 @@ pub(super) async fn evaluate(
     let (columns, batch) = run(&ctx, &query).await?;
     let sorted = sort_to_indices(batch.column(0), None, None).map_err(arrow_fault)?;
     let batch = take_record_batch(&batch, &sorted).map_err(arrow_fault)?;
-    let ordinals = batch.column(0).as_primitive::<Int64Type>().values().iter().map(|at| *at as usize).collect();
+    let ordinals = batch
+        .column(0)
+        .as_primitive::<Int64Type>()
+        .values()
+        .iter()
+        .map(|at| *at as usize)
+        .collect();
     let output: Vec<usize> = (1..batch.num_columns()).collect();
     Ok(Evaluated {
         ordinals,
@@ -81,10 +87,17 @@ pub(super) async fn run(ctx: &StatementContext, query: &Query) -> Result<(Vec<Ou
     let schema = match batches.first() {
         Some(batch) => batch.schema(),
         None => Arc::new(Schema::new(
-            planned.columns.iter().map(|column| column.ty.field(&column.name, true)).collect::<Vec<_>>(),
+            planned
+                .columns
+                .iter()
+                .map(|column| column.ty.field(&column.name, true))
+                .collect::<Vec<_>>(),
         )),
     };
-    Ok((planned.columns, concat_batches(&schema, &batches).map_err(arrow_fault)?))
+    Ok((
+        planned.columns,
+        concat_batches(&schema, &batches).map_err(arrow_fault)?,
+    ))
 }
 
 /// `SELECT items`.
@@ -94,16 +107,25 @@ pub(crate) fn select_of(items: Vec<SelectItem>) -> Result<Query> {
 
 /// Reads an expression that the catalog keeps as text. Errors: `Corrupt`.
 pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
-    let parsed = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).and_then(|mut parser| parser.parse_expr());
-    parsed.map_err(|error| Error::Corrupt { what: format!("expression {sql}"), reason: error.to_string() })
+    let parsed = Parser::new(&PostgreSqlDialect {})
+        .try_with_sql(sql)
+        .and_then(|mut parser| parser.parse_expr());
+    parsed.map_err(|error| Error::Corrupt {
+        what: format!("expression {sql}"),
+        reason: error.to_string(),
+    })
 }
 
 /// A query written as text, with its select list and condition put in.
 pub(super) fn with_select(text: &str, items: Vec<SelectItem>, selection: Option<&Expr>) -> Result<Query> {
     let fault = || Error::internal(format!("no SELECT: {text}"));
     let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, text).map_err(|_| fault())?;
-    let Some(ast::Statement::Query(mut query)) = statements.pop() else { return Err(fault()) };
-    let SetExpr::Select(select) = query.body.as_mut() else { return Err(fault()) };
+    let Some(ast::Statement::Query(mut query)) = statements.pop() else {
+        return Err(fault());
+    };
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return Err(fault());
+    };
     select.projection = items;
     select.selection = selection.cloned();
     Ok(*query)
@@ -149,7 +171,13 @@ fn over_rows(
     let mut all_items = vec![SelectItem::UnnamedExpr(column_of(&first, ORDINAL))];
     all_items.extend(items);
     let query = with_select(&text, all_items, selection)?;
-    Ok((StatementContext { transient: Arc::new(transient), ..ctx.clone() }, query))
+    Ok((
+        StatementContext {
+            transient: Arc::new(transient),
+            ..ctx.clone()
+        },
+        query,
+    ))
 }
 
 /// The batch with the column that counts its rows.

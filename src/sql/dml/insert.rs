@@ -23,10 +23,21 @@ use crate::table::{get_rows, insert_missing_rows, insert_rows, upsert_rows, writ
 use crate::{Error, Result};
 
 /// Runs INSERT or UPSERT.
-pub(super) async fn execute(ctx: &StatementContext, insert: &ast::Insert, upsert: bool) -> Result<WriteResult> {
+pub(super) async fn execute(
+    ctx: &StatementContext,
+    insert: &ast::Insert,
+    upsert: bool,
+) -> Result<WriteResult> {
     check_supported(insert)?;
     let (target, names) = target_of(ctx, insert)?;
-    let mut writer = Writer { ctx, target, mode: Mode::Insert, returning: insert.returning.as_deref(), written: 0, rows: Vec::new() };
+    let mut writer = Writer {
+        ctx,
+        target,
+        mode: Mode::Insert,
+        returning: insert.returning.as_deref(),
+        written: 0,
+        rows: Vec::new(),
+    };
     writer.mode = match (&insert.on, upsert) {
         (None, false) => Mode::Insert,
         (None, true) => Mode::Upsert,
@@ -57,9 +68,19 @@ pub(crate) async fn insert_query(
     table: &Arc<TableDef>,
     planned: &PlannedQuery,
 ) -> Result<u64> {
-    let target = Target { table: Arc::clone(table), alias: None };
+    let target = Target {
+        table: Arc::clone(table),
+        alias: None,
+    };
     let positions: Vec<usize> = visible_positions(table);
-    let mut writer = Writer { ctx, target, mode: Mode::Insert, returning: None, written: 0, rows: Vec::new() };
+    let mut writer = Writer {
+        ctx,
+        target,
+        mode: Mode::Insert,
+        returning: None,
+        written: 0,
+        rows: Vec::new(),
+    };
     let mut stream = query::run_query(ctx, planned).await?;
     while let Some(batch) = stream.try_next().await? {
         writer.write_query_batch(&batch, planned, &positions).await?;
@@ -74,7 +95,11 @@ pub(super) fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<
     };
     let target = Target::find(ctx, name, insert.table_alias.as_ref().map(|alias| &alias.alias))?;
     if insert.columns.is_empty() {
-        let names = target.table.visible_columns().map(|column| column.name.clone()).collect();
+        let names = target
+            .table
+            .visible_columns()
+            .map(|column| column.name.clone())
+            .collect();
         return Ok((target, names));
     }
     let mut names: Vec<String> = Vec::with_capacity(insert.columns.len());
@@ -106,10 +131,16 @@ pub(super) fn plain_values(source: &Query) -> Option<&[ast::Parens<Vec<ast::Expr
 
 fn check_supported(insert: &ast::Insert) -> Result<()> {
     if insert.or.is_some() || insert.ignore || insert.replace_into || !insert.assignments.is_empty() {
-        return Err(unsupported("this form of INSERT", Some("Use INSERT INTO ... VALUES, ON CONFLICT or UPSERT.")));
+        return Err(unsupported(
+            "this form of INSERT",
+            Some("Use INSERT INTO ... VALUES, ON CONFLICT or UPSERT."),
+        ));
     }
     if let Some(OnInsert::DuplicateKeyUpdate(_)) = &insert.on {
-        return Err(unsupported("ON DUPLICATE KEY UPDATE", Some("Use ON CONFLICT (...) DO UPDATE SET ....")));
+        return Err(unsupported(
+            "ON DUPLICATE KEY UPDATE",
+            Some("Use ON CONFLICT (...) DO UPDATE SET ...."),
+        ));
     }
     Ok(())
 }
@@ -177,12 +208,17 @@ impl Writer<'_> {
         let missing = missing.filter(|(name, _)| self.target.table.column_index(name).is_none());
         let new = missing
             .filter_map(|(name, output)| {
-                Some(NewDynamicColumn { name: name.clone(), ty: dynamic_type_of(&output.ty)? })
+                Some(NewDynamicColumn {
+                    name: name.clone(),
+                    ty: dynamic_type_of(&output.ty)?,
+                })
             })
             .collect();
         self.target.add_columns(self.ctx, new)?;
-        let positions: Vec<usize> =
-            names.iter().map(|name| self.target.table.column_index(name).unwrap_or(usize::MAX)).collect();
+        let positions: Vec<usize> = names
+            .iter()
+            .map(|name| self.target.table.column_index(name).unwrap_or(usize::MAX))
+            .collect();
         for &position in positions.iter().filter(|position| **position != usize::MAX) {
             values::check_not_generated(&self.target, position)?;
         }
@@ -251,7 +287,11 @@ impl Writer<'_> {
             }
             Mode::Upsert => {
                 upsert_rows(txn, table, &batch, named, limits).await?;
-                if self.returning.is_some() { get_rows(txn, table, &batch, limits).await?.1 } else { batch }
+                if self.returning.is_some() {
+                    get_rows(txn, table, &batch, limits).await?.1
+                } else {
+                    batch
+                }
             }
             Mode::OnConflict(OnConflict::DoNothing(conflicts)) => {
                 let inserted = insert_missing_rows(txn, table, &batch, *conflicts, limits).await?;
@@ -275,19 +315,29 @@ impl Writer<'_> {
 }
 
 /// An array of the column's defaults.
-async fn default_array(ctx: &StatementContext, table: &TableDef, position: usize, count: usize) -> Result<ArrayRef> {
+async fn default_array(
+    ctx: &StatementContext,
+    table: &TableDef,
+    position: usize,
+    count: usize,
+) -> Result<ArrayRef> {
     let column = &table.columns[position];
     if column.default.is_none() {
         return Ok(arrow::array::new_null_array(&column.ty.arrow_type(), count));
     }
     let mut builder = ColumnBuilder::new(&column.ty, count);
-    default_values(ctx, table, position, count).await?.iter().for_each(|value| builder.append_value(value));
+    default_values(ctx, table, position, count)
+        .await?
+        .iter()
+        .for_each(|value| builder.append_value(value));
     Ok(builder.finish())
 }
 
 /// Positions of the columns that `*` shows.
 pub(super) fn visible_positions(table: &TableDef) -> Vec<usize> {
-    (0..table.columns.len()).filter(|&at| !table.columns[at].hidden).collect()
+    (0..table.columns.len())
+        .filter(|&at| !table.columns[at].hidden)
+        .collect()
 }
 
 /// Whether a query names the table, or a view (which may read it).
@@ -296,9 +346,13 @@ fn reads_table(ctx: &StatementContext, query: &Query, table: &TableDef) -> bool 
     impl Visitor for Reads<'_> {
         type Break = ();
         fn pre_visit_relation(&mut self, name: &ast::ObjectName) -> std::ops::ControlFlow<()> {
-            let found = crate::sql::names::relation_name(name).ok().and_then(|(schema, name)| {
-                self.0.catalog.get_relation(schema.as_deref(), &name, &self.0.settings.search_path)
-            });
+            let found = crate::sql::names::relation_name(name)
+                .ok()
+                .and_then(|(schema, name)| {
+                    self.0
+                        .catalog
+                        .get_relation(schema.as_deref(), &name, &self.0.settings.search_path)
+                });
             match found {
                 Some(relation) if relation.oid() == self.1 || relation.get_table().is_none() => {
                     std::ops::ControlFlow::Break(())
@@ -311,6 +365,9 @@ fn reads_table(ctx: &StatementContext, query: &Query, table: &TableDef) -> bool 
 }
 
 fn syntax(message: &str) -> Error {
-    Error::InvalidStatement { state: StatementFault::Syntax, message: message.to_string(), hint: None }
+    Error::InvalidStatement {
+        state: StatementFault::Syntax,
+        message: message.to_string(),
+        hint: None,
+    }
 }
-

@@ -74,7 +74,10 @@ fn is_default(expr: &ast::Expr) -> bool {
 
 /// 0A000.
 fn unsupported(feature: impl Into<String>, hint: Option<&str>) -> Error {
-    Error::FeatureNotSupported { feature: feature.into(), hint: hint.map(str::to_string) }
+    Error::FeatureNotSupported {
+        feature: feature.into(),
+        hint: hint.map(str::to_string),
+    }
 }
 
 /// Arrow refused a batch we built ourselves: a bug in us.

@@ -8,12 +8,12 @@ use super::evaluate::{Rows, column_of, evaluate, plan};
 use super::insert::visible_positions;
 use super::target::Target;
 use super::{WriteResult, arrow_fault, unsupported};
+use crate::Result;
 use crate::exec::{OutputColumn, StatementContext};
 use crate::sql::direct::output_column;
 use crate::sql::names;
 use crate::table::{row_schema, write_schema};
 use crate::types::SqlType;
-use crate::Result;
 
 /// The result of a write whose rows (whole, of `target`'s columns) are `rows`.
 pub(super) async fn result(
@@ -23,7 +23,13 @@ pub(super) async fn result(
     rows: Vec<RecordBatch>,
     tag: String,
 ) -> Result<WriteResult> {
-    let Some(items) = items else { return Ok(WriteResult { tag, columns: Vec::new(), batches: Vec::new() }) };
+    let Some(items) = items else {
+        return Ok(WriteResult {
+            tag,
+            columns: Vec::new(),
+            batches: Vec::new(),
+        });
+    };
     let items = expand(target, items)?;
     if let Some((positions, columns)) = plain_columns(target, &items) {
         let schema = row_schema(&target.table, &positions);
@@ -31,11 +37,19 @@ pub(super) async fn result(
             let columns = positions.iter().map(|&at| batch.column(at).clone()).collect();
             RecordBatch::try_new(schema.clone(), columns).map_err(arrow_fault)
         });
-        return Ok(WriteResult { tag, columns, batches: batches.collect::<Result<_>>()? });
+        return Ok(WriteResult {
+            tag,
+            columns,
+            batches: batches.collect::<Result<_>>()?,
+        });
     }
     let batch = concat_batches(&write_schema(&target.table), &rows).map_err(arrow_fault)?;
     let evaluated = evaluate(ctx, vec![visible_rows(target, &batch)?], items, None).await?;
-    Ok(WriteResult { tag, columns: evaluated.columns, batches: vec![evaluated.batch] })
+    Ok(WriteResult {
+        tag,
+        columns: evaluated.columns,
+        batches: vec![evaluated.batch],
+    })
 }
 
 /// The columns of RETURNING, and the types of the parameters in it; `None` without RETURNING.
@@ -51,13 +65,20 @@ pub(super) async fn describe(
         return Ok(Some((columns, Vec::new())));
     }
     let batch = RecordBatch::new_empty(write_schema(&target.table));
-    plan(ctx, vec![visible_rows(target, &batch)?], items, None, parameters).await.map(Some)
+    plan(ctx, vec![visible_rows(target, &batch)?], items, None, parameters)
+        .await
+        .map(Some)
 }
 
 /// The rows as expressions see them: under the table's name, hidden columns left out.
 pub(super) fn visible_rows(target: &Target, batch: &RecordBatch) -> Result<Rows> {
-    let batch = batch.project(&visible_positions(&target.table)).map_err(arrow_fault)?;
-    Ok(Rows { name: target.name().to_string(), batch })
+    let batch = batch
+        .project(&visible_positions(&target.table))
+        .map_err(arrow_fault)?;
+    Ok(Rows {
+        name: target.name().to_string(),
+        batch,
+    })
 }
 
 /// Spells `*` and `t.*` out.
@@ -104,7 +125,11 @@ fn plain_columns(target: &Target, items: &[SelectItem]) -> Option<(Vec<usize>, V
         };
         let position = target.table.column_index(&names::fold(name))?;
         positions.push(position);
-        columns.push(output_column(&target.table, &target.table.columns[position], alias));
+        columns.push(output_column(
+            &target.table,
+            &target.table.columns[position],
+            alias,
+        ));
     }
     Some((positions, columns))
 }

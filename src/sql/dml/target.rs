@@ -25,12 +25,18 @@ impl Target {
     pub(super) fn find(ctx: &StatementContext, name: &ObjectName, alias: Option<&Ident>) -> Result<Target> {
         let (schema, name) = names::relation_name(name)?;
         if let Some(schema) = schema.as_deref().filter(|schema| is_system_schema(schema)) {
-            return Err(Error::NotAllowed { message: format!("\"{schema}.{name}\" is a system catalog") });
+            return Err(Error::NotAllowed {
+                message: format!("\"{schema}.{name}\" is a system catalog"),
+            });
         }
-        match ctx.catalog.relation(schema.as_deref(), &name, &ctx.settings.search_path)? {
-            Relation::Table(table) => {
-                Ok(Target { table: Arc::clone(table), alias: alias.map(names::fold) })
-            }
+        match ctx
+            .catalog
+            .relation(schema.as_deref(), &name, &ctx.settings.search_path)?
+        {
+            Relation::Table(table) => Ok(Target {
+                table: Arc::clone(table),
+                alias: alias.map(names::fold),
+            }),
             Relation::View(view) => Err(unsupported(
                 format!("a write to view \"{}\"", view.name),
                 Some("Write to the table that the view reads."),
@@ -41,12 +47,18 @@ impl Target {
     /// The table that UPDATE or DELETE FROM names. Errors: as `find`, 0A000 for anything but a table.
     pub(super) fn of_factor(ctx: &StatementContext, table: &TableWithJoins) -> Result<Target> {
         if !table.joins.is_empty() {
-            return Err(unsupported("a join as the target of a write", Some("Use FROM or USING.")));
+            return Err(unsupported(
+                "a join as the target of a write",
+                Some("Use FROM or USING."),
+            ));
         }
         match &table.relation {
-            TableFactor::Table { name, alias, args: None, .. } => {
-                Target::find(ctx, name, alias.as_ref().map(|alias| &alias.name))
-            }
+            TableFactor::Table {
+                name,
+                alias,
+                args: None,
+                ..
+            } => Target::find(ctx, name, alias.as_ref().map(|alias| &alias.name)),
             other => Err(unsupported(format!("{other} as the target of a write"), None)),
         }
     }
@@ -75,7 +87,10 @@ impl Target {
     }
 
     fn undefined_column(&self, name: &str) -> Error {
-        let nearest = nearest_name(name, self.table.visible_columns().map(|column| column.name.as_str()));
+        let nearest = nearest_name(
+            name,
+            self.table.visible_columns().map(|column| column.name.as_str()),
+        );
         let hint = match nearest {
             Some(nearest) => format!("Perhaps you meant the column \"{nearest}\"."),
             None => format!(

@@ -49,7 +49,10 @@ pub(super) enum Assigned<'a> {
 /// Runs UPDATE.
 pub(super) async fn execute(ctx: &StatementContext, update: &ast::Update) -> Result<WriteResult> {
     if update.or.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
-        return Err(unsupported("ORDER BY, LIMIT or OR in UPDATE", Some("Name the rows by a condition.")));
+        return Err(unsupported(
+            "ORDER BY, LIMIT or OR in UPDATE",
+            Some("Name the rows by a condition."),
+        ));
     }
     let mut target = Target::of_factor(ctx, &update.table)?;
     add_dynamic_columns(ctx, &mut target, update).await?;
@@ -136,7 +139,9 @@ pub(super) fn read_assignments<'a>(
 ) -> Result<Vec<Assignment<'a>>> {
     let mut read: Vec<Assignment<'a>> = Vec::with_capacity(assignments.len());
     for (name, expr) in pairs(assignments, &target.table.name)? {
-        let Some(position) = target.column(&name)? else { continue };
+        let Some(position) = target.column(&name)? else {
+            continue;
+        };
         if read.iter().any(|known| known.position == position) {
             return Err(Error::InvalidStatement {
                 state: StatementFault::Syntax,
@@ -144,7 +149,11 @@ pub(super) fn read_assignments<'a>(
                 hint: None,
             });
         }
-        let value = if is_default(expr) { Assigned::Default } else { Assigned::Expression(expr) };
+        let value = if is_default(expr) {
+            Assigned::Default
+        } else {
+            Assigned::Expression(expr)
+        };
         read.push(Assignment { position, value });
     }
     Ok(read)
@@ -190,7 +199,9 @@ pub(super) fn access_path(
     selection: Option<&Expr>,
 ) -> Result<Option<AccessPath>> {
     let table = &target.table;
-    let condition = selection.map(|expr| predicate::from_ast(expr, table, target.alias.as_deref(), ctx)).transpose()?;
+    let condition = selection
+        .map(|expr| predicate::from_ast(expr, table, target.alias.as_deref(), ctx))
+        .transpose()?;
     if condition.as_ref().is_some_and(|condition| condition.has_opaque()) {
         return Ok(None);
     }
@@ -207,7 +218,9 @@ async fn all_rows(ctx: &StatementContext, table: &TableDef, path: AccessPath) ->
 
 fn in_write_schema(table: &TableDef, batches: &[RecordBatch]) -> Result<RecordBatch> {
     let schema = write_schema(table);
-    let batches = batches.iter().map(|batch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec()));
+    let batches = batches
+        .iter()
+        .map(|batch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec()));
     let batches = batches.collect::<Result<Vec<_>, _>>().map_err(arrow_fault)?;
     concat_batches(&schema, &batches).map_err(arrow_fault)
 }
@@ -220,8 +233,11 @@ async fn changed_rows(
     assignments: &[Assignment<'_>],
 ) -> Result<RecordBatch> {
     let rows: Rows = visible_rows(target, old)?;
-    let items: Vec<_> =
-        assignments.iter().filter_map(Assignment::expression).map(SelectItem::UnnamedExpr).collect();
+    let items: Vec<_> = assignments
+        .iter()
+        .filter_map(Assignment::expression)
+        .map(SelectItem::UnnamedExpr)
+        .collect();
     let values = match items.is_empty() || old.num_rows() == 0 {
         true => Vec::new(),
         false => {
@@ -250,9 +266,15 @@ async fn assigned(
     for assignment in assignments {
         let column = &target.table.columns[assignment.position];
         let array = match assignment.value {
-            Assigned::Default => assignment.default_array(ctx, &target.table, old.num_rows()).await?,
+            Assigned::Default => {
+                assignment
+                    .default_array(ctx, &target.table, old.num_rows())
+                    .await?
+            }
             Assigned::Expression(_) => {
-                let (ty, array) = values.next().ok_or_else(|| Error::internal("a SET expression is missing"))?;
+                let (ty, array) = values
+                    .next()
+                    .ok_or_else(|| Error::internal("a SET expression is missing"))?;
                 assign_array(&array, &ty, column, &settings)?
             }
         };
@@ -312,17 +334,34 @@ pub(super) fn target_query(
 ) -> Result<(StatementContext, ast::Query)> {
     let mut shown = TableDef::clone(&target.table);
     shown.columns.iter_mut().for_each(|column| column.hidden = false);
-    let columns = shown.columns.iter().map(|column| column_of(target.name(), &column.name));
+    let columns = shown
+        .columns
+        .iter()
+        .map(|column| column_of(target.name(), &column.name));
     let items = columns.chain(expressions).map(SelectItem::UnnamedExpr).collect();
     let (schema, name) = SHOWN_TARGET;
-    let text = format!("SELECT 1 FROM {}.{} AS {}", quoted(schema), quoted(name), quoted(target.name()));
+    let text = format!(
+        "SELECT 1 FROM {}.{} AS {}",
+        quoted(schema),
+        quoted(name),
+        quoted(target.name())
+    );
     let mut query = with_select(&text, items, selection)?;
     if let ast::SetExpr::Select(select) = query.body.as_mut() {
         select.from.extend(from.iter().cloned());
     }
     let mut catalog = Catalog::clone(&ctx.catalog);
-    catalog.relations.insert((schema.to_string(), name.to_string()), Relation::Table(Arc::new(shown)));
-    Ok((StatementContext { catalog: Arc::new(catalog), ..ctx.clone() }, query))
+    catalog.relations.insert(
+        (schema.to_string(), name.to_string()),
+        Relation::Table(Arc::new(shown)),
+    );
+    Ok((
+        StatementContext {
+            catalog: Arc::new(catalog),
+            ..ctx.clone()
+        },
+        query,
+    ))
 }
 
 /// Which rows are the first with their key.
@@ -349,9 +388,9 @@ fn constant_values(
         let column = &target.table.columns[assignment.position];
         let value = match assignment.value {
             Assigned::Default => constant_default(column),
-            Assigned::Expression(expr) => {
-                fold(ctx, expr)?.map(|value| assign_value(value, column, &settings)).transpose()?
-            }
+            Assigned::Expression(expr) => fold(ctx, expr)?
+                .map(|value| assign_value(value, column, &settings))
+                .transpose()?,
         };
         match value {
             Some(value) => values.push((assignment.position, value)),
@@ -381,8 +420,12 @@ fn constant_columns(table: &TableDef, constants: &[(usize, Value)], rows: usize)
 /// Whether an assignment touches a column of a key whose uniqueness must be checked.
 fn changes_keys(table: &TableDef, assignments: &[Assignment<'_>]) -> bool {
     let keys = std::iter::once(&table.primary_key).chain(table.kept_indexes());
-    let ids: HashSet<_> = keys.flat_map(|key| key.columns.iter().map(|column| column.column)).collect();
-    assignments.iter().any(|assignment| ids.contains(&table.columns[assignment.position].id))
+    let ids: HashSet<_> = keys
+        .flat_map(|key| key.columns.iter().map(|column| column.column))
+        .collect();
+    assignments
+        .iter()
+        .any(|assignment| ids.contains(&table.columns[assignment.position].id))
 }
 
 /// The tables of FROM.
@@ -394,7 +437,11 @@ pub(super) fn from_tables(update: &ast::Update) -> &[TableWithJoins] {
 }
 
 /// Adds the columns that SET names and a dynamic table does not have yet, with the types of their expressions.
-async fn add_dynamic_columns(ctx: &StatementContext, target: &mut Target, update: &ast::Update) -> Result<()> {
+async fn add_dynamic_columns(
+    ctx: &StatementContext,
+    target: &mut Target,
+    update: &ast::Update,
+) -> Result<()> {
     let mut new = Vec::new();
     for (name, expr) in pairs(&update.assignments, &target.table.name)? {
         if target.column(&name)?.is_some() || is_default(expr) {
@@ -405,7 +452,10 @@ async fn add_dynamic_columns(ctx: &StatementContext, target: &mut Target, update
             None => {
                 let (ctx, query) = target_query(ctx, target, vec![expr.clone()], from_tables(update), None)?;
                 let planned = query::plan_query(&ctx, &query, &super::super::known_types(&ctx)).await?;
-                planned.columns.last().and_then(|column| dynamic_type_of(&column.ty))
+                planned
+                    .columns
+                    .last()
+                    .and_then(|column| dynamic_type_of(&column.ty))
             }
         };
         if let Some(ty) = ty {

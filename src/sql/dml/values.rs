@@ -72,9 +72,16 @@ pub(super) fn check_width(values: usize, columns: usize, short: bool) -> Result<
 }
 
 /// Evaluates the expressions of all cells in one query of one row.
-async fn evaluate_cells(ctx: &StatementContext, cells: &mut [Vec<Cell>], items: Vec<SelectItem>) -> Result<()> {
+async fn evaluate_cells(
+    ctx: &StatementContext,
+    cells: &mut [Vec<Cell>],
+    items: Vec<SelectItem>,
+) -> Result<()> {
     let (columns, batch) = run(ctx, &select_of(items)?).await?;
-    let waiting = cells.iter_mut().flatten().filter(|cell| matches!(cell, Cell::Pending));
+    let waiting = cells
+        .iter_mut()
+        .flatten()
+        .filter(|cell| matches!(cell, Cell::Pending));
     for ((cell, array), column) in waiting.zip(batch.columns()).zip(&columns) {
         let value = value_at(array, 0, &column.ty)?;
         *cell = Cell::Value(match value {
@@ -92,7 +99,10 @@ pub(super) fn dynamic_column(cells: &[Vec<Cell>], at: usize, name: &str) -> Opti
         Some(Cell::Value(value)) => dynamic_type_of_value(value),
         _ => None,
     })?;
-    Some(NewDynamicColumn { name: name.to_string(), ty: dynamic_type_of(&ty)? })
+    Some(NewDynamicColumn {
+        name: name.to_string(),
+        ty: dynamic_type_of(&ty)?,
+    })
 }
 
 /// The cells at place `at` as an array of the column at `position`. Errors: those of the assignment, 428C9.
@@ -104,11 +114,16 @@ pub(super) async fn column_array(
     position: usize,
 ) -> Result<ArrayRef> {
     let column = &target.table.columns[position];
-    let defaults_wanted = cells.iter().filter(|row| matches!(row[at], Cell::Default)).count();
+    let defaults_wanted = cells
+        .iter()
+        .filter(|row| matches!(row[at], Cell::Default))
+        .count();
     if defaults_wanted < cells.len() {
         check_not_generated(target, position)?;
     }
-    let mut defaults = default_values(ctx, &target.table, position, defaults_wanted).await?.into_iter();
+    let mut defaults = default_values(ctx, &target.table, position, defaults_wanted)
+        .await?
+        .into_iter();
     let settings = ctx.format_settings();
     let mut builder = ColumnBuilder::new(&column.ty, cells.len());
     for row in cells {
@@ -130,11 +145,18 @@ pub(super) fn check_not_generated(target: &Target, position: usize) -> Result<()
     }
     Err(Error::InvalidStatement {
         state: StatementFault::GeneratedAlways,
-        message: format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name),
+        message: format!(
+            "cannot insert a non-DEFAULT value into column \"{}\"",
+            column.name
+        ),
         hint: Some("Leave the column out, or write DEFAULT.".to_string()),
     })
 }
 
 fn syntax(message: &str) -> Error {
-    Error::InvalidStatement { state: StatementFault::Syntax, message: message.to_string(), hint: None }
+    Error::InvalidStatement {
+        state: StatementFault::Syntax,
+        message: message.to_string(),
+        hint: None,
+    }
 }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, JoinType, TableReference};
+use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::expr::Unnest;
 use datafusion::logical_expr::{
     Case, Expr, LogicalPlan, LogicalPlanBuilder, Operator, TableSource, TableType,
@@ -222,6 +224,11 @@ impl Binder<'_> {
             let bound = common.source.clone();
             return self.named(bound, table, alias);
         }
+        if schema.is_none()
+            && let Some(rows) = self.ctx.transient.get(table)
+        {
+            return self.transient_rows(table, rows.clone(), alias);
+        }
         if let Some(item) = self.catalog_relation(schema, table, alias)? {
             return Ok(item);
         }
@@ -239,6 +246,29 @@ impl Binder<'_> {
             Relation::Table(table) => self.stored_table(table, alias),
             Relation::View(view) => self.view(view, alias, outer),
         }
+    }
+
+    /// Rows in memory that the statement itself brings: what a write returns, `excluded` …
+    fn transient_rows(
+        &mut self,
+        name: &str,
+        rows: RecordBatch,
+        alias: Option<&ast::TableAlias>,
+    ) -> Result<Item> {
+        let fields = rows.schema().fields().clone();
+        let columns = fields
+            .iter()
+            .map(|field| (field.name().clone(), SqlType::from_field(field), None))
+            .collect();
+        let table = MemTable::try_new(rows.schema(), vec![vec![rows]]).map_err(from_datafusion)?;
+        self.scan(
+            provider_as_source(Arc::new(table)),
+            None,
+            name,
+            columns,
+            Vec::new(),
+            alias,
+        )
     }
 
     /// A relation of pg_catalog, information_schema or keyspan; unqualified names look into pg_catalog first.

@@ -13,9 +13,9 @@ use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault
 use super::column_name::column_name;
 use super::grouping::{Grouped, has_aggregate, windows_of};
 use super::operator::binary;
-use super::scope::{Outer, Scope, ScopeColumn};
+use super::scope::{Outer, ScopeColumn};
 use crate::error::StatementFault;
-use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
+use crate::exec::datafusion_error::from_datafusion;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

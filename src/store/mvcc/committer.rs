@@ -37,7 +37,7 @@ pub(super) enum Request {
 struct Waiting {
     batch: Batch,
     answer: oneshot::Sender<Result<()>>,
-    _place: OwnedSemaphorePermit,
+    place: OwnedSemaphorePermit,
 }
 
 /// The state of the commit thread.
@@ -140,11 +140,7 @@ impl Committer {
                 Request::Commit { batch, answer, place } => {
                     bytes += batch.writes.iter().map(write_bytes).sum::<usize>();
                     let group = if batch.relaxed { &mut relaxed } else { &mut durable };
-                    group.push(Waiting {
-                        batch,
-                        answer,
-                        _place: place,
-                    });
+                    group.push(Waiting { batch, answer, place });
                 }
             }
             if bytes >= GROUP_BYTES_MAX || relaxed.len() + durable.len() >= GROUP_BATCHES_MAX {
@@ -179,7 +175,12 @@ impl Committer {
         if applied.is_ok() {
             self.shared.commits.fetch_add(admitted, Ordering::Relaxed);
         }
-        for (Waiting { answer, .. }, verdict) in waiting.into_iter().zip(verdicts) {
+        // The batches and their snapshots go before the answers, so that whoever has an answer finds what they held gone.
+        let answers: Vec<_> = waiting
+            .into_iter()
+            .map(|Waiting { answer, place, .. }| (answer, place))
+            .collect();
+        for ((answer, _place), verdict) in answers.into_iter().zip(verdicts) {
             // A session that has gone does not want its answer.
             let _ = answer.send(verdict.and_then(|()| applied.clone()));
         }
