@@ -44,3 +44,7 @@ mod tidy;
 pub use error::{Error, Result};
 pub use store::StoreKind;
 pub use wire::{Server, ServerOptions};
+
+/// Stack of each thread that serves clients: planning and running a statement nests deeply, most of all in builds
+/// without optimization, where tokio's own 2 MiB do not hold it.
+pub const THREAD_STACK_BYTES: usize = 16 << 20;

@@ -14,7 +14,8 @@ use crate::plan::FullScanPolicy;
 use crate::table::Limits;
 use crate::types::FormatSettings;
 use crate::{Error, Result};
-pub use definitions::{SERVER_VERSION, SettingDef, SettingKind, SettingScope, Unit, definitions};
+pub use definitions::{SERVER_VERSION, SettingDef, SettingScope, definitions};
+pub(crate) use definitions::{SettingKind, Unit};
 use value::{display, normalize};
 
 /// Every setting of a session. Cloned to be changed; statements hold it by `Arc`.

@@ -9,6 +9,7 @@ mod agreement;
 mod client;
 mod clients;
 mod durability;
+mod predicates;
 mod protocol;
 mod server;
 mod slt;

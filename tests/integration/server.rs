@@ -5,9 +5,11 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 use keyspan::{Server, ServerOptions, StoreKind};
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
 use tokio_postgres::NoTls;
 
 use crate::client::{Protocol, Reply, ServerError, Target, TextClient};
@@ -32,7 +34,8 @@ impl TestServer {
             store: store.parse::<StoreKind>().expect("a store's name"),
             ..ServerOptions::default()
         };
-        let server = Server::start(options).await.expect("the server starts");
+        let started = runtime().spawn(Server::start(options)).await;
+        let server = started.expect("the start ends").expect("the server starts");
         TestServer { server, data_dir }
     }
 
@@ -63,6 +66,16 @@ impl TestServer {
         self.server.shutdown().await.expect("the server ends cleanly");
         self.data_dir
     }
+}
+
+/// The threads that serve in this process, with the stack that the binary gives its own.
+fn runtime() -> &'static Runtime {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(|| {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.thread_stack_size(keyspan::THREAD_STACK_BYTES).enable_all();
+        builder.build().expect("a runtime starts")
+    })
 }
 
 /// A connection of tokio-postgres.

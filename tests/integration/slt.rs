@@ -320,27 +320,15 @@ async fn run_on_postgresql(path: &Path, admin: &Target, protocol: Protocol) -> O
     outcome
 }
 
-/// Scripts of other projects that stand beside the repository: the short ones always, all with `SLT_CORPUS=all`.
+/// Scripts of other projects that stand beside the repository: a short folder always, all with `SLT_CORPUS=all`.
 #[tokio::test(flavor = "multi_thread")]
 async fn scripts_of_other_projects() {
-    /// Longer scripts run only on demand.
-    const SCRIPT_BYTES_MAX: u64 = 16 * 1024;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/sqllogictest");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/sqllogictest");
+    let all = std::env::var("SLT_CORPUS").is_ok_and(|which| which == "all");
+    let folder = if all { corpus } else { corpus.join("sqlite/evidence") };
     if !folder.is_dir() {
         eprintln!("skipped: {} is absent", folder.display());
         return;
     }
-    let all = std::env::var("SLT_CORPUS").is_ok_and(|which| which == "all");
-    let is_short = |path: &PathBuf| path.metadata().is_ok_and(|file| file.len() <= SCRIPT_BYTES_MAX);
-    let paths: Vec<_> = scripts(&folder)
-        .into_iter()
-        .filter(|path| all || is_short(path))
-        .collect();
-    run_on_keyspan(
-        paths,
-        "memory",
-        Protocol::Simple,
-        &["SET keyspan.full_scan = allow"],
-    )
-    .await;
+    run_on_keyspan(scripts(&folder), "memory", Protocol::Simple, &["SET keyspan.full_scan = allow"]).await;
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use datafusion::catalog::MemTable;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, JoinType, TableReference};
 use datafusion::datasource::{MemTable, provider_as_source};
