@@ -38,11 +38,18 @@ impl Converter<'_> {
             Expr::Literal(ScalarValue::Boolean(truth), _) => Predicate::Constant(*truth),
             Expr::Literal(ScalarValue::Null, _) => Predicate::Constant(None),
             Expr::Column(_) => match self.operand(expr) {
-                Some(Operand { column, ty: SqlType::Bool, .. }) => Predicate::IsTrue { column },
+                Some(Operand {
+                    column,
+                    ty: SqlType::Bool,
+                    ..
+                }) => Predicate::IsTrue { column },
                 _ => self.opaque(expr),
             },
             Expr::Not(child) => self.condition(child).negate(),
-            Expr::BinaryExpr(BinaryExpr { op: op @ (Operator::And | Operator::Or), .. }) => self.connective(expr, *op),
+            Expr::BinaryExpr(BinaryExpr {
+                op: op @ (Operator::And | Operator::Or),
+                ..
+            }) => self.connective(expr, *op),
             Expr::BinaryExpr(binary) => self.binary(expr, binary),
             Expr::IsNull(child) => self.null_test(expr, child, false),
             Expr::IsNotNull(child) => self.null_test(expr, child, true),
@@ -52,7 +59,12 @@ impl Converter<'_> {
             Expr::IsNotFalse(child) => self.truth_test(expr, child, Some(false), true),
             Expr::IsUnknown(child) => self.truth_test(expr, child, None, false),
             Expr::IsNotUnknown(child) => self.truth_test(expr, child, None, true),
-            Expr::Between(Between { expr: value, negated, low, high }) => {
+            Expr::Between(Between {
+                expr: value,
+                negated,
+                low,
+                high,
+            }) => {
                 let between = Predicate::all(vec![
                     self.comparison(expr, value, CompareOp::GreaterEq, low),
                     self.comparison(expr, value, CompareOp::LessEq, high),
@@ -70,15 +82,27 @@ impl Converter<'_> {
     fn connective(&self, expr: &Expr, op: Operator) -> Predicate {
         let mut operands = Vec::new();
         let mut rest = expr;
-        while let Expr::BinaryExpr(BinaryExpr { left, op: inner, right }) = rest
+        while let Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: inner,
+            right,
+        }) = rest
             && *inner == op
         {
             operands.push(right.as_ref());
             rest = left;
         }
         operands.push(rest);
-        let children = operands.into_iter().rev().map(|operand| self.condition(operand)).collect();
-        if op == Operator::And { Predicate::all(children) } else { Predicate::any(children) }
+        let children = operands
+            .into_iter()
+            .rev()
+            .map(|operand| self.condition(operand))
+            .collect();
+        if op == Operator::And {
+            Predicate::all(children)
+        } else {
+            Predicate::any(children)
+        }
     }
 
     fn binary(&self, whole: &Expr, binary: &BinaryExpr) -> Predicate {
@@ -88,11 +112,17 @@ impl Converter<'_> {
             match (self.operand(left).or_else(|| self.operand(right)), equal) {
                 (Some(operand), Predicate::Constant(None)) => {
                     // The constant is NULL.
-                    let is_null = Predicate::IsNull { column: operand.column };
+                    let is_null = Predicate::IsNull {
+                        column: operand.column,
+                    };
                     if negated { is_null.negate() } else { is_null }
                 }
                 (_, opaque @ Predicate::Opaque { .. }) => opaque,
-                (_, equal) => Predicate::Is { child: Box::new(equal), truth: Some(true), negated },
+                (_, equal) => Predicate::Is {
+                    child: Box::new(equal),
+                    truth: Some(true),
+                    negated,
+                },
             }
         };
         match op {
@@ -116,17 +146,31 @@ impl Converter<'_> {
         };
         match constant.and_then(|constant| operand.value(constant)) {
             Some(Value::Null) => Predicate::Constant(None),
-            Some(value) => Predicate::Compare { column: operand.column, op, value },
+            Some(value) => Predicate::Compare {
+                column: operand.column,
+                op,
+                value,
+            },
             None => self.opaque(whole),
         }
     }
 
     fn in_list(&self, whole: &Expr, list: &InList) -> Predicate {
-        let Some(operand) = self.operand(&list.expr) else { return self.opaque(whole) };
-        let values: Option<Vec<_>> =
-            list.list.iter().map(|item| literal(item).and_then(|constant| operand.value(constant))).collect();
-        let Some(values) = values else { return self.opaque(whole) };
-        let within = Predicate::InList { column: operand.column, values };
+        let Some(operand) = self.operand(&list.expr) else {
+            return self.opaque(whole);
+        };
+        let values: Option<Vec<_>> = list
+            .list
+            .iter()
+            .map(|item| literal(item).and_then(|constant| operand.value(constant)))
+            .collect();
+        let Some(values) = values else {
+            return self.opaque(whole);
+        };
+        let within = Predicate::InList {
+            column: operand.column,
+            values,
+        };
         if list.negated { within.negate() } else { within }
     }
 
@@ -137,10 +181,12 @@ impl Converter<'_> {
         };
         let pattern = match (operand.ty, literal(&like.pattern)) {
             (_, Some(constant)) if constant.is_null() => Value::Null,
-            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), Some(constant)) => match constant.try_as_str() {
-                Some(Some(text)) => Value::Text(text.to_string()),
-                _ => return self.opaque(whole),
-            },
+            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), Some(constant)) => {
+                match constant.try_as_str() {
+                    Some(Some(text)) => Value::Text(text.to_string()),
+                    _ => return self.opaque(whole),
+                }
+            }
             _ => return self.opaque(whole),
         };
         let predicate = Predicate::Like {
@@ -166,18 +212,30 @@ impl Converter<'_> {
         {
             let mut pattern: String = prefix
                 .chars()
-                .flat_map(|it| matches!(it, '\\' | '%' | '_').then_some('\\').into_iter().chain([it]))
+                .flat_map(|it| {
+                    matches!(it, '\\' | '%' | '_')
+                        .then_some('\\')
+                        .into_iter()
+                        .chain([it])
+                })
                 .collect();
             pattern.push('%');
             let (column, pattern) = (operand.column, Value::Text(pattern));
-            return Predicate::Like { column, pattern, escape: Some('\\'), case_insensitive: false };
+            return Predicate::Like {
+                column,
+                pattern,
+                escape: Some('\\'),
+                case_insensitive: false,
+            };
         }
         self.opaque(whole)
     }
 
     fn null_test(&self, whole: &Expr, child: &Expr, negated: bool) -> Predicate {
         if let Some(operand) = self.operand(child) {
-            let is_null = Predicate::IsNull { column: operand.column };
+            let is_null = Predicate::IsNull {
+                column: operand.column,
+            };
             return if negated { is_null.negate() } else { is_null };
         }
         match literal(child) {
@@ -190,7 +248,11 @@ impl Converter<'_> {
     fn truth_test(&self, whole: &Expr, child: &Expr, truth: Option<bool>, negated: bool) -> Predicate {
         match self.condition(child) {
             Predicate::Opaque { .. } => self.opaque(whole),
-            child => Predicate::Is { child: Box::new(child), truth, negated },
+            child => Predicate::Is {
+                child: Box::new(child),
+                truth,
+                negated,
+            },
         }
     }
 
@@ -200,22 +262,31 @@ impl Converter<'_> {
             Expr::Column(name) => {
                 let column = self.table.column_index(&name.name)?;
                 let ty = &self.table.columns[column].ty;
-                Some(Operand { column, ty, compared: ty.arrow_type(), trimmed: false })
+                Some(Operand {
+                    column,
+                    ty,
+                    compared: ty.arrow_type(),
+                    trimmed: false,
+                })
             }
             Expr::Cast(cast) => self.operand(&cast.expr)?.cast(cast.field.data_type()),
             Expr::TryCast(cast) => self.operand(&cast.expr)?.cast(cast.field.data_type()),
             // What comparisons put around columns so that Arrow's order is PostgreSQL's, which is ours already.
             Expr::ScalarFunction(call) if call.name() == FLOAT_ORDER_NAME => self.operand(call.args.first()?),
-            Expr::ScalarFunction(call) if call.name() == TRIM_CHAR_NAME => {
-                Some(Operand { trimmed: true, ..self.operand(call.args.first()?)? })
-            }
+            Expr::ScalarFunction(call) if call.name() == TRIM_CHAR_NAME => Some(Operand {
+                trimmed: true,
+                ..self.operand(call.args.first()?)?
+            }),
             _ => None,
         }
     }
 
     fn opaque(&self, expr: &Expr) -> Predicate {
-        let mut columns: Vec<_> =
-            expr.column_refs().into_iter().filter_map(|column| self.table.column_index(&column.name)).collect();
+        let mut columns: Vec<_> = expr
+            .column_refs()
+            .into_iter()
+            .filter_map(|column| self.table.column_index(&column.name))
+            .collect();
         columns.sort_unstable();
         columns.dedup();
         Predicate::Opaque { columns }
@@ -254,7 +325,10 @@ impl Operand<'_> {
             }
             _ => false,
         };
-        harmless.then(|| Operand { compared: to.clone(), ..self })
+        harmless.then(|| Operand {
+            compared: to.clone(),
+            ..self
+        })
     }
 
     /// The constant as a value that compares with the column; `None` when it is of a kind that does not.
@@ -279,7 +353,9 @@ impl Operand<'_> {
             | (T::TimestampTz, value @ Value::TimestampTz(_))
             | (T::Interval, value @ Value::Interval(_)) => value,
             // Only under a cast that says so: zones differ by nothing in UTC.
-            (T::Timestamp, Value::TimestampTz(us)) if self.compared != T::Timestamp.arrow_type() => Value::Timestamp(us),
+            (T::Timestamp, Value::TimestampTz(us)) if self.compared != T::Timestamp.arrow_type() => {
+                Value::Timestamp(us)
+            }
             (T::TimestampTz, Value::Timestamp(us)) if self.compared != T::TimestampTz.arrow_type() => {
                 Value::TimestampTz(us)
             }
@@ -328,7 +404,9 @@ fn value_of(constant: &ScalarValue, ty: &SqlType) -> Option<Value> {
         return Some(Value::Null);
     }
     let decimal = |unscaled: arrow::datatypes::i256, scale: i8| {
-        u8::try_from(scale).ok().map(|scale| Value::Numeric(Numeric::Finite { unscaled, scale }))
+        u8::try_from(scale)
+            .ok()
+            .map(|scale| Value::Numeric(Numeric::Finite { unscaled, scale }))
     };
     match constant {
         S::Boolean(Some(value)) => Some(Value::Bool(*value)),
@@ -342,11 +420,17 @@ fn value_of(constant: &ScalarValue, ty: &SqlType) -> Option<Value> {
         S::UInt64(Some(value)) => decimal(arrow::datatypes::i256::from_i128((*value).into()), 0),
         S::Float32(Some(value)) => Some(Value::Float4(*value)),
         S::Float64(Some(value)) => Some(Value::Float8(*value)),
-        S::Decimal32(Some(value), _, scale) => decimal(arrow::datatypes::i256::from_i128((*value).into()), *scale),
-        S::Decimal64(Some(value), _, scale) => decimal(arrow::datatypes::i256::from_i128((*value).into()), *scale),
+        S::Decimal32(Some(value), _, scale) => {
+            decimal(arrow::datatypes::i256::from_i128((*value).into()), *scale)
+        }
+        S::Decimal64(Some(value), _, scale) => {
+            decimal(arrow::datatypes::i256::from_i128((*value).into()), *scale)
+        }
         S::Decimal128(Some(value), _, scale) => decimal(arrow::datatypes::i256::from_i128(*value), *scale),
         S::Decimal256(Some(value), _, scale) => decimal(*value, *scale),
-        S::Utf8(Some(text)) | S::Utf8View(Some(text)) | S::LargeUtf8(Some(text)) => Some(Value::Text(text.clone())),
+        S::Utf8(Some(text)) | S::Utf8View(Some(text)) | S::LargeUtf8(Some(text)) => {
+            Some(Value::Text(text.clone()))
+        }
         S::FixedSizeBinary(16, Some(bytes)) if *ty == SqlType::Uuid => {
             <[u8; 16]>::try_from(bytes.as_slice()).ok().map(Value::Uuid)
         }
@@ -357,11 +441,13 @@ fn value_of(constant: &ScalarValue, ty: &SqlType) -> Option<Value> {
         S::Time64Microsecond(Some(us)) => Some(Value::Time(*us)),
         S::TimestampMicrosecond(Some(us), None) => Some(Value::Timestamp(*us)),
         S::TimestampMicrosecond(Some(us), Some(_)) => Some(Value::TimestampTz(*us)),
-        S::IntervalMonthDayNano(Some(value)) if value.nanoseconds % 1000 == 0 => Some(Value::Interval(Interval {
-            months: value.months,
-            days: value.days,
-            microseconds: value.nanoseconds / 1000,
-        })),
+        S::IntervalMonthDayNano(Some(value)) if value.nanoseconds % 1000 == 0 => {
+            Some(Value::Interval(Interval {
+                months: value.months,
+                days: value.days,
+                microseconds: value.nanoseconds / 1000,
+            }))
+        }
         _ => None,
     }
 }
@@ -380,20 +466,36 @@ mod tests {
 
     #[test]
     fn comparisons_and_connectives_convert() {
-        let one = Predicate::Compare { column: 0, op: CompareOp::Eq, value: Value::Int(1) };
+        let one = Predicate::Compare {
+            column: 0,
+            op: CompareOp::Eq,
+            value: Value::Int(1),
+        };
         assert_eq!(convert(col("a").eq(lit(1_i64))), one);
         assert_eq!(convert(lit(1_i64).eq(cast(col("a"), DataType::Int64))), one);
         assert_eq!(
             convert(lit(1_i32).lt(col("a"))),
-            Predicate::Compare { column: 0, op: CompareOp::Greater, value: Value::Int(1) }
+            Predicate::Compare {
+                column: 0,
+                op: CompareOp::Greater,
+                value: Value::Int(1)
+            }
         );
         assert_eq!(
             convert(col("a").eq(lit(1_i32)).and(col("c")).and(col("b").is_null())),
-            Predicate::And(vec![one.clone(), Predicate::IsTrue { column: 2 }, Predicate::IsNull { column: 1 }])
+            Predicate::And(vec![
+                one.clone(),
+                Predicate::IsTrue { column: 2 },
+                Predicate::IsNull { column: 1 }
+            ])
         );
         assert_eq!(
             convert(cast(col("a"), DataType::Float64).gt(lit(1.5))),
-            Predicate::Compare { column: 0, op: CompareOp::Greater, value: Value::Float8(1.5) }
+            Predicate::Compare {
+                column: 0,
+                op: CompareOp::Greater,
+                value: Value::Float8(1.5)
+            }
         );
         let distinct = datafusion::logical_expr::binary_expr(
             col("a"),
@@ -405,21 +507,35 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_opaque_over_its_columns() {
-        assert_eq!(convert((col("a") + lit(1_i32)).eq(lit(2_i32))), Predicate::Opaque { columns: vec![0] });
+        assert_eq!(
+            convert((col("a") + lit(1_i32)).eq(lit(2_i32))),
+            Predicate::Opaque { columns: vec![0] }
+        );
         // A cast that loses values must not be looked through.
         assert_eq!(
             convert(cast(col("a"), DataType::Int16).eq(lit(1_i16))),
             Predicate::Opaque { columns: vec![0] }
         );
-        assert_eq!(convert(col("a").eq(col("b"))), Predicate::Opaque { columns: vec![0, 1] });
-        assert_eq!(convert(col("b").eq(lit(1_i32))), Predicate::Opaque { columns: vec![1] });
+        assert_eq!(
+            convert(col("a").eq(col("b"))),
+            Predicate::Opaque { columns: vec![0, 1] }
+        );
+        assert_eq!(
+            convert(col("b").eq(lit(1_i32))),
+            Predicate::Opaque { columns: vec![1] }
+        );
     }
 
     #[test]
     fn a_long_chain_does_not_nest() {
-        let chain = (0..20_000).map(|number| col("a").eq(lit(number))).reduce(Expr::or).unwrap();
+        let chain = (0..20_000)
+            .map(|number| col("a").eq(lit(number)))
+            .reduce(Expr::or)
+            .unwrap();
         let found = from_expr(&chain, &table(&[SqlType::Int4], &[false]));
-        let Predicate::Or(children) = found else { panic!("{found:?}") };
+        let Predicate::Or(children) = found else {
+            panic!("{found:?}")
+        };
         assert_eq!(children.len(), 20_000);
         // Dropping so deep a tree is the caller's to avoid.
         std::mem::forget(chain);

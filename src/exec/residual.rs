@@ -5,8 +5,6 @@
 //! natively, a whole array at a time; any other pair row by row with the rule itself. Arrow's own comparison kernels
 //! are not used for values, since they tell −0 from 0 and know nothing of char(n).
 
-use std::cmp::Ordering;
-
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, FixedSizeBinaryArray,
     PrimitiveArray, RecordBatch, StringArray,

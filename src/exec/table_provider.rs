@@ -27,10 +27,10 @@ use super::StatementContext;
 use super::datafusion_error::to_datafusion;
 use super::predicate::from_expr;
 use super::scan::{ScanMetrics, scan_batches};
+use crate::Result;
 use crate::catalog::TableDef;
 use crate::plan::{AccessPath, FullScanPolicy, OrderColumn, PlanRules, Predicate, plan_access};
 use crate::table::row_schema;
-use crate::Result;
 
 /// A table for DataFusion's logical plans.
 pub fn table_source(table: &Arc<TableDef>) -> Arc<dyn TableSource> {

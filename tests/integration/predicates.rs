@@ -32,38 +32,65 @@ const KEYS: [(&str, &[&str]); 16] = [
 async fn every_predicate_gives_postgresqls_rows_by_the_class_stated() {
     let server = TestServer::start("memory").await;
     let mut client = server.connect().await;
-    client.batch_execute(include_str!("../../fixtures/predicates/setup.sql")).await.expect("the fixture loads");
+    client
+        .batch_execute(include_str!("../../fixtures/predicates/setup.sql"))
+        .await
+        .expect("the fixture loads");
     let mut seen = 0;
     let mut wrong = Vec::new();
     for line in include_str!("../../fixtures/predicates/predicates.jsonl").lines() {
         let entry: Json = serde_json::from_str(line).expect("a line of JSON");
         if let Err(problem) = check(&client, &entry).await {
             let sql: String = field(&entry, "pred").chars().take(120).collect();
-            wrong.push(format!("{} {}: {sql}: {problem}", entry["id"], field(&entry, "table")));
+            wrong.push(format!(
+                "{} {}: {sql}: {problem}",
+                entry["id"],
+                field(&entry, "table")
+            ));
             // One failure is one failure: neither a setting nor a broken connection reaches the next predicate.
             client = server.connect().await;
         }
         seen += 1;
     }
     assert!(seen >= 130, "{seen} predicates");
-    assert!(wrong.is_empty(), "{} of {seen} differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {seen} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 async fn check(client: &Client, entry: &Json) -> Result<(), String> {
     let (table, condition, class) = (field(entry, "table"), field(entry, "pred"), field(entry, "cls"));
-    let columns = KEYS.iter().find(|(name, _)| *name == table).expect("a table of the fixture").1;
+    let columns = KEYS
+        .iter()
+        .find(|(name, _)| *name == table)
+        .expect("a table of the fixture")
+        .1;
     let select = format!("SELECT {} FROM {table} WHERE {condition}", columns.join(", "));
     // The optimizer says `CASE WHEN a = 1 THEN b = 2 ELSE false END` as `a = 1 AND b = 2`, which bounds the key.
-    let class = if condition.starts_with("CASE ") { "RANGE(1) or FULL" } else { class };
+    let class = if condition.starts_with("CASE ") {
+        "RANGE(1) or FULL"
+    } else {
+        class
+    };
     check_class(client, &select, class).await?;
     if class == "TOOMANY" {
-        let error = client.simple_query(&select).await.err().ok_or("it ran, above the limit of keys")?;
+        let error = client
+            .simple_query(&select)
+            .await
+            .err()
+            .ok_or("it ran, above the limit of keys")?;
         return match error.code() {
             Some(code) if code.code() == "54000" => Ok(()),
             _ => Err(format!("{error}, not SQLSTATE 54000")),
         };
     }
-    client.batch_execute("SET keyspan.full_scan = allow").await.map_err(|error| error.to_string())?;
+    client
+        .batch_execute("SET keyspan.full_scan = allow")
+        .await
+        .map_err(|error| error.to_string())?;
     let expected = expected_keys(entry);
     let count = usize::try_from(entry["rows"].as_u64().expect("a count")).expect("a small count");
     // In the order of the key that was read, which the fixture does not tell: compared as sets.
@@ -72,11 +99,19 @@ async fn check(client: &Client, entry: &Json) -> Result<(), String> {
         return Err(format!("{} rows, not {count}: {}", found.len(), found.join(" ")));
     }
     // In PostgreSQL's order, which may take a sort.
-    found = rows(client, &format!("{select} ORDER BY {}", columns.join(", ")), table).await?;
+    found = rows(
+        client,
+        &format!("{select} ORDER BY {}", columns.join(", ")),
+        table,
+    )
+    .await?;
     if shown(&found) != expected {
         return Err(format!("ordered: {}", found.join(" ")));
     }
-    client.batch_execute("RESET keyspan.full_scan").await.map_err(|error| error.to_string())
+    client
+        .batch_execute("RESET keyspan.full_scan")
+        .await
+        .map_err(|error| error.to_string())
 }
 
 /// The class that EXPLAIN names, or the refusal.
@@ -95,7 +130,11 @@ async fn check_class(client: &Client, select: &str, class: &str) -> Result<(), S
             _ => return Err(format!("EXPLAIN: {error}")),
         },
     };
-    if class_matches(class, &found) { Ok(()) } else { Err(format!("{found}, not {class}")) }
+    if class_matches(class, &found) {
+        Ok(())
+    } else {
+        Err(format!("{found}, not {class}"))
+    }
 }
 
 /// `POINT(3)`, `RANGE(2)`, `EMPTY` from EXPLAIN's lines.
@@ -136,24 +175,35 @@ fn class_matches(stated: &str, found: &str) -> bool {
 
 /// The rows of a query, each as PostgreSQL prints the row value of its columns (one column: its text).
 async fn rows(client: &Client, sql: &str, table: &str) -> Result<Vec<String>, String> {
-    let messages = client.simple_query(sql).await.map_err(|error| match error.as_db_error() {
-        Some(error) => format!("{}: {}", error.code().code(), error.message()),
-        None => error.to_string(),
-    })?;
+    let messages = client
+        .simple_query(sql)
+        .await
+        .map_err(|error| match error.as_db_error() {
+            Some(error) => format!("{}: {}", error.code().code(), error.message()),
+            None => error.to_string(),
+        })?;
     let row = |values: Vec<String>| match values.as_slice() {
         // The fixture shows char(n) as text, without its blanks.
         [one] if table == "ch" => one.trim_end().to_string(),
         [one] => one.clone(),
-        many => format!("({})", many.iter().map(|value| quoted(value)).collect::<Vec<_>>().join(",")),
+        many => format!(
+            "({})",
+            many.iter()
+                .map(|value| quoted(value))
+                .collect::<Vec<_>>()
+                .join(",")
+        ),
     };
     Ok(text_rows(&messages).into_iter().map(row).collect())
 }
 
 fn text_rows(messages: &[SimpleQueryMessage]) -> Vec<Vec<String>> {
     let row = |message: &SimpleQueryMessage| match message {
-        SimpleQueryMessage::Row(row) => {
-            Some((0..row.len()).map(|at| row.get(at).unwrap_or_default().to_string()).collect())
-        }
+        SimpleQueryMessage::Row(row) => Some(
+            (0..row.len())
+                .map(|at| row.get(at).unwrap_or_default().to_string())
+                .collect(),
+        ),
         _ => None,
     };
     messages.iter().filter_map(row).collect()
@@ -161,7 +211,9 @@ fn text_rows(messages: &[SimpleQueryMessage]) -> Vec<Vec<String>> {
 
 /// A field of a row value, quoted where PostgreSQL quotes it.
 fn quoted(value: &str) -> String {
-    let plain = |character: char| !matches!(character, '"' | '\\' | '(' | ')' | ',') && !character.is_ascii_whitespace();
+    let plain = |character: char| {
+        !matches!(character, '"' | '\\' | '(' | ')' | ',') && !character.is_ascii_whitespace()
+    };
     if !value.is_empty() && value.chars().all(plain) {
         return value.to_string();
     }
@@ -172,7 +224,11 @@ fn quoted(value: &str) -> String {
 fn expected_keys(entry: &Json) -> String {
     let keys = field(entry, "keys");
     match field(entry, "table") {
-        "tf" | "tg" => keys.split(' ').map(|key| if key == "-0" { "0" } else { key }).collect::<Vec<_>>().join(" "),
+        "tf" | "tg" => keys
+            .split(' ')
+            .map(|key| if key == "-0" { "0" } else { key })
+            .collect::<Vec<_>>()
+            .join(" "),
         _ => keys.to_string(),
     }
 }

@@ -73,7 +73,9 @@ fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.thread_stack_size(keyspan::THREAD_STACK_BYTES).enable_all();
+        builder
+            .thread_stack_size(keyspan::THREAD_STACK_BYTES)
+            .enable_all();
         builder.build().expect("a runtime starts")
     })
 }

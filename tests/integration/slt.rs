@@ -325,10 +325,20 @@ async fn run_on_postgresql(path: &Path, admin: &Target, protocol: Protocol) -> O
 async fn scripts_of_other_projects() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/sqllogictest");
     let all = std::env::var("SLT_CORPUS").is_ok_and(|which| which == "all");
-    let folder = if all { corpus } else { corpus.join("sqlite/evidence") };
+    let folder = if all {
+        corpus
+    } else {
+        corpus.join("sqlite/evidence")
+    };
     if !folder.is_dir() {
         eprintln!("skipped: {} is absent", folder.display());
         return;
     }
-    run_on_keyspan(scripts(&folder), "memory", Protocol::Simple, &["SET keyspan.full_scan = allow"]).await;
+    run_on_keyspan(
+        scripts(&folder),
+        "memory",
+        Protocol::Simple,
+        &["SET keyspan.full_scan = allow"],
+    )
+    .await;
 }
