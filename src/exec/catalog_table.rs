@@ -60,17 +60,14 @@ impl TableProvider for CatalogTable {
         _limit: Option<usize>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let catalog = pg_catalog::installed(state.config_options())?;
-        let Some((fields, batches)) = catalog.table(&self.schema, &self.name) else {
-            return Err(DataFusionError::Internal(format!(
-                "{}.{} is gone",
-                self.schema, self.name
-            )));
-        };
-        debug_assert_eq!(fields.fields().len() + 1, self.fields.fields().len());
-        let batches = batches
-            .iter()
-            .map(|batch| self.with_oid(batch))
-            .collect::<Result<Vec<_>, _>>()?;
+        let batches = catalog.read_once(&format!("{}.{}", self.schema, self.name), || {
+            let (_, batches) = catalog
+                .table(&self.schema, &self.name)
+                .ok_or_else(|| DataFusionError::Internal(format!("{}.{} is gone", self.schema, self.name)))?;
+            let with_oid = batches.iter().map(|batch| self.with_oid(batch));
+            Ok::<_, DataFusionError>(with_oid.collect::<Result<Vec<_>, _>>()?)
+        })?;
+        let batches = batches.as_ref().clone();
         Ok(MemorySourceConfig::try_new_exec(
             &[batches],
             Arc::clone(&self.fields),

@@ -18,7 +18,7 @@ use arrow::datatypes::{
 use datafusion::common::ScalarValue;
 
 use super::datafusion_error::from_datafusion;
-use crate::types::{Interval, Numeric, SqlType, Value};
+use crate::types::{CatalogType, Interval, Numeric, SqlType, Value};
 use crate::{Error, Result};
 
 /// The cell at `row` of an array that carries values of type `ty`.
@@ -90,6 +90,7 @@ pub fn element_type(ty: &SqlType) -> SqlType {
     match ty {
         SqlType::Array(item) => item.as_ref().clone(),
         SqlType::Int2Vector => SqlType::Int2,
+        SqlType::Catalog(CatalogType::OidVector) => SqlType::Oid,
         _ => SqlType::Text,
     }
 }

@@ -212,6 +212,7 @@ pub(crate) fn random_type(random: &mut StdRng) -> SqlType {
 }
 
 /// A value that a column of the type can hold.
+#[allow(clippy::too_many_lines, reason = "one arm a type")]
 pub(crate) fn random_value(random: &mut StdRng, ty: &SqlType) -> Value {
     let ints = |all: &[i64], random: &mut StdRng| *all.choose(random).unwrap();
     match ty {

@@ -131,7 +131,7 @@ impl ConstantContext<'_> {
         Ok(match literal {
             Literal::Number(text, _) => Some(match text.parse() {
                 Ok(integer) => Value::Int(integer),
-                Err(_) => Value::Numeric(Numeric::parse(text)?),
+                Err(_) => number(text)?,
             }),
             Literal::SingleQuotedString(text)
             | Literal::EscapedStringLiteral(text)
@@ -461,3 +461,11 @@ fn add_interval(us: i64, interval: &Interval) -> Option<i64> {
         .checked_add(i64::from(interval.days).checked_mul(DAY_US)?)?
         .checked_add(interval.microseconds)
 }
+/// A number that is no integer of 64 bits. Where a numeric cannot hold it (`1e100`), double precision does.
+fn number(text: &str) -> Result<Value> {
+    Numeric::parse(text).map(Value::Numeric).or_else(|error| match text.parse::<f64>() {
+        Ok(double) if double.is_finite() => Ok(Value::Float8(double)),
+        _ => Err(error),
+    })
+}
+

@@ -3,6 +3,7 @@
 
 pub mod command;
 mod command_reader;
+mod column_name;
 mod comment;
 mod condition_text;
 mod constant;
@@ -15,6 +16,7 @@ mod infer;
 mod names;
 mod operand;
 mod parameters;
+mod pattern;
 mod predicate;
 pub mod query;
 mod statement;
@@ -24,6 +26,7 @@ mod testing;
 mod tokens;
 mod type_name;
 mod unwritten;
+mod with_write;
 
 use std::sync::Arc;
 

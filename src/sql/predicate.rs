@@ -3,18 +3,18 @@
 //! the caller to let DataFusion evaluate the condition; errors that need more than this table are raised there.
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Ident, UnaryOperator, Value as Literal, ValueWithSpan, Visit, Visitor,
+    BinaryOperator, Expr, UnaryOperator, Value as Literal, Visit, Visitor,
 };
 use std::ops::ControlFlow;
 
 use super::constant::ConstantContext;
 use super::operand::{Coerced, Operand};
 use super::{names, operand};
-use crate::catalog::{TableDef, nearest_name};
+use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::plan::{CompareOp, Predicate};
 use crate::types::{SqlType, Value};
-use crate::{Error, Result};
+use crate::Result;
 
 pub(crate) use super::infer::infer_parameters;
 
@@ -364,74 +364,6 @@ impl Converter<'_> {
         })
     }
 
-    fn like(
-        &self,
-        whole: &Expr,
-        value: &Expr,
-        pattern: &Expr,
-        escape: Option<&ValueWithSpan>,
-        case_insensitive: bool,
-        negated: bool,
-    ) -> Result<Predicate> {
-        let Some(operand) = self.operand(value)? else {
-            return self.opaque_with(whole, value);
-        };
-        let Some(pattern) = self.constants.fold(pattern)? else {
-            return self.opaque_with(whole, pattern);
-        };
-        let escape = match escape.map(|escape| escape.value.clone().into_string()) {
-            None => Some('\\'),
-            Some(None) => return self.opaque(whole),
-            Some(Some(text)) => match text.chars().count() {
-                0 => None,
-                1 => text.chars().next(),
-                _ => {
-                    let message = "invalid escape string".to_string();
-                    return Err(Error::DataException {
-                        state: "22019",
-                        message,
-                    });
-                }
-            },
-        };
-        match operand.like(pattern, escape, case_insensitive, &self.constants)? {
-            Some(like) => Ok(if negated { like.negate() } else { like }),
-            None => self.opaque(whole),
-        }
-    }
-
-    /// `value ^@ prefix`: a LIKE whose pattern is the prefix, taken literally.
-    fn starts_with(&self, whole: &Expr, value: &Expr, prefix: &Expr) -> Result<Predicate> {
-        match (self.operand(value)?, self.constants.fold(prefix)?) {
-            (Some(operand), Some(Value::Unknown(prefix) | Value::Text(prefix))) => {
-                let pattern = Value::Unknown(format!("{}%", escaped(&prefix)));
-                match operand.like(pattern, Some('\\'), false, &self.constants)? {
-                    Some(like) => Ok(like),
-                    None => self.opaque(whole),
-                }
-            }
-            _ => self.opaque(whole),
-        }
-    }
-
-    /// `value ~ '^prefix…'`: bounded by the prefix, and evaluated by whoever planned it.
-    fn regex(&self, whole: &Expr, value: &Expr, pattern: &Expr) -> Result<Predicate> {
-        let opaque = self.opaque(whole)?;
-        let (Some(operand), Some(Value::Unknown(pattern) | Value::Text(pattern))) =
-            (self.operand(value)?, self.constants.fold(pattern)?)
-        else {
-            return Ok(opaque);
-        };
-        let Some(prefix) = regex_prefix(&pattern) else {
-            return Ok(opaque);
-        };
-        let like = Value::Unknown(format!("{}%", escaped(&prefix)));
-        Ok(match operand.like(like, Some('\\'), false, &self.constants)? {
-            Some(like) => Predicate::all(vec![like, opaque]),
-            None => opaque,
-        })
-    }
-
     fn distinct(&self, whole: &Expr, left: &Expr, right: &Expr, distinct: bool) -> Result<Predicate> {
         let (operand, constant) = match (self.operand(left)?, self.operand(right)?) {
             (Some(operand), None) => (operand, self.constants.fold(right)?),
@@ -520,48 +452,8 @@ impl Converter<'_> {
         }
     }
 
-    /// The column that an expression is, looked through parentheses and casts that lose nothing.
-    /// Errors: 42703 for a plain name that the table does not have.
-    fn operand(&self, expr: &Expr) -> Result<Option<Operand>> {
-        Ok(match expr {
-            Expr::Nested(inner) => self.operand(inner)?,
-            Expr::Identifier(ident) => match self.table.column_index(&names::fold(ident)) {
-                Some(column) => Some(Operand::new(column, self.table.columns[column].ty.clone())),
-                None if self.is_table_name(ident) => None,
-                None => return Err(self.undefined_column(ident, None)),
-            },
-            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
-                [.., table, ident] if self.is_table_name(table) => {
-                    match self.table.column_index(&names::fold(ident)) {
-                        Some(column) => Some(Operand::new(column, self.table.columns[column].ty.clone())),
-                        None => return Err(self.undefined_column(ident, Some(table))),
-                    }
-                }
-                _ => None,
-            },
-            Expr::Cast {
-                expr,
-                data_type,
-                array: false,
-                format: None,
-                ..
-            } => match self.operand(expr)? {
-                Some(operand) => match super::type_name::sql_type(data_type)? {
-                    Some(ty) => operand.cast(ty),
-                    None => None,
-                },
-                None => None,
-            },
-            _ => None,
-        })
-    }
-
-    fn is_table_name(&self, ident: &Ident) -> bool {
-        names::fold(ident) == self.alias.unwrap_or(&self.table.name)
-    }
-
     /// What cannot be expressed, over the columns it names.
-    fn opaque(&self, expr: &Expr) -> Result<Predicate> {
+    pub(super) fn opaque(&self, expr: &Expr) -> Result<Predicate> {
         let mut named = NamedColumns {
             table: self.table,
             columns: Vec::new(),
@@ -575,46 +467,11 @@ impl Converter<'_> {
     }
 
     /// The same, where one side must at least not be a name that does not exist.
-    fn opaque_with(&self, whole: &Expr, side: &Expr) -> Result<Predicate> {
+    pub(super) fn opaque_with(&self, whole: &Expr, side: &Expr) -> Result<Predicate> {
         self.operand(side)?;
         self.opaque(whole)
     }
 
-    fn undefined_column(&self, ident: &Ident, table: Option<&Ident>) -> Error {
-        let name = names::fold(ident);
-        let shown = match table {
-            Some(table) => format!("{}.{name}", names::fold(table)),
-            None => format!("\"{name}\""),
-        };
-        let candidates = self.table.visible_columns().map(|column| column.name.as_str());
-        let hint = match nearest_name(&name, candidates) {
-            _ if ident.quote_style == Some('"') && table.is_none() => Some(format!(
-                "Double quotes name columns; a string takes single quotes: '{name}'."
-            )),
-            Some(nearest) => {
-                let table = self.alias.unwrap_or(&self.table.name);
-                Some(format!(
-                    "Perhaps you meant to reference the column \"{table}.{nearest}\"."
-                ))
-            }
-            None => None,
-        };
-        Error::UndefinedColumn {
-            name: shown,
-            hint,
-            position: position(table.unwrap_or(ident)),
-        }
-    }
-}
-
-/// Where an identifier stands in the statement; only told for the first line, where the column is the position.
-fn position(ident: &Ident) -> usize {
-    let start = ident.span.start;
-    if start.line == 1 {
-        usize::try_from(start.column).unwrap_or(0)
-    } else {
-        0
-    }
 }
 
 /// Collects the table's columns that an expression names anywhere.
@@ -681,35 +538,6 @@ fn is_condition(expr: &Expr) -> bool {
         Expr::Value(value) => matches!(value.value, Literal::Boolean(_)),
         _ => false,
     }
-}
-
-/// Text as a LIKE pattern that matches itself.
-fn escaped(text: &str) -> String {
-    let mut pattern = String::with_capacity(text.len());
-    for character in text.chars() {
-        if matches!(character, '\\' | '%' | '_') {
-            pattern.push('\\');
-        }
-        pattern.push(character);
-    }
-    pattern
-}
-
-/// The literal text that every match of a regular expression starts with; `None` when there is none for certain.
-fn regex_prefix(pattern: &str) -> Option<String> {
-    let rest = pattern.strip_prefix('^')?;
-    if rest.contains('|') {
-        return None;
-    }
-    let is_literal = |character: &char| {
-        character.is_ascii_alphanumeric() || matches!(character, ' ' | '_' | '-' | ':' | '/')
-    };
-    let mut prefix: String = rest.chars().take_while(is_literal).collect();
-    // What a quantifier follows may be missing.
-    if matches!(rest[prefix.len()..].chars().next(), Some('*' | '?' | '{')) {
-        prefix.pop();
-    }
-    (!prefix.is_empty()).then_some(prefix)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 
 use super::*;
+use crate::Error;
 use crate::plan::tests::table_of;
 use crate::plan::{AccessClass, FullScanPolicy, PlanRules, plan_access};
 use crate::types::{Numeric, NumericSize};

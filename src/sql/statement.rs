@@ -9,7 +9,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
 use super::command::{self, Command};
-use super::{comment, symmetric, tokens};
+use super::{comment, symmetric, tokens, with_write};
 use crate::error::Limit;
 use crate::{Error, Result};
 
@@ -71,6 +71,7 @@ fn parse_one(tokens: &[TokenWithSpan], text: &str) -> Result<Statement> {
         ));
     }
     symmetric::expand(&mut ast);
+    let ast = with_write::unwrap(ast);
     Ok(Statement {
         ast,
         command: None,

@@ -145,8 +145,8 @@ fn psql_lists_and_describes_tables() {
             "\\d orders",
             " ts       | timestamp without time zone |           | not null |",
         ),
-        ("\\dn", " public |"),
-        ("\\l", "orders"),
+        ("\\dn", " public "),
+        ("\\l", " orders "),
         ("\\d missing", "Did not find any relation named \"missing\"."),
     ] {
         let Some(mut psql) = psql(&server) else { return };

@@ -5,6 +5,7 @@
 //! - `statement error (42P01)` requires the SQLSTATE; `statement error <regex>` matches `SQLSTATE: message`, then
 //!   `DETAIL:`, `HINT:` and `POSITION:` lines (start the regex with `(?s)` to match over lines);
 //! - a `query` over a statement without a result shows the notices that it raised, one a row;
+//! - `skipif keyspan` under a comment `# gap in Keyspan: …` keeps PostgreSQL's answer to what Keyspan does not do yet;
 //! - labels for `onlyif` and `skipif`: `keyspan`, `postgres`, `simple`, `extended`, `memory`, `sled`.
 //!
 //! `SLT=part-of-a-path` runs some scripts only. Every script has a server (on PostgreSQL: a database) of its own.

@@ -9,7 +9,7 @@ use arrow::datatypes::DataType;
 
 use super::super::cell::{array_of, element_type, value_at};
 use super::{Batch, Body};
-use crate::types::{FormatSettings, Numeric, SqlType, Value};
+use crate::types::{CatalogType, FormatSettings, Numeric, SqlType, Value};
 use crate::{Error, Result};
 
 /// Casts the only argument from its type to the result type.
@@ -34,7 +34,7 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
         (S::Jsonb, S::Bool) => true,
         (S::Jsonb, b) if number(b) => true,
         (S::Array(a), S::Array(b)) => cast_exists(a, b),
-        (S::Int2Vector, S::Array(_)) => true,
+        (S::Int2Vector | S::Catalog(CatalogType::OidVector), S::Array(_)) => true,
         (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
     }
 }

@@ -29,9 +29,9 @@ mod session_rows;
 
 #[cfg(test)]
 mod tests;
-
 use std::any::Any;
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -49,6 +49,8 @@ use objects::Objects;
 pub struct CatalogContext {
     statement: StatementContext,
     objects: OnceLock<Objects>,
+    /// Rows of relations that were read, by name: a subquery may read its relations once a row.
+    read: Mutex<HashMap<String, Arc<Vec<RecordBatch>>>>,
 }
 
 impl CatalogContext {
@@ -57,6 +59,7 @@ impl CatalogContext {
         Arc::new(CatalogContext {
             statement: statement.clone(),
             objects: OnceLock::new(),
+            read: Mutex::default(),
         })
     }
 
@@ -72,6 +75,21 @@ impl CatalogContext {
             _ => information_schema::batches(&source, name),
         };
         Some((Arc::clone(&definition.fields), batches))
+    }
+
+    /// Rows that `make` makes, once a statement for each name.
+    pub(crate) fn read_once<E>(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> std::result::Result<Vec<RecordBatch>, E>,
+    ) -> std::result::Result<Arc<Vec<RecordBatch>>, E> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rows) = read.get(name) {
+            return Ok(Arc::clone(rows));
+        }
+        let rows = Arc::new(make()?);
+        read.insert(name.to_string(), Arc::clone(&rows));
+        Ok(rows)
     }
 
     pub(crate) fn statement(&self) -> &StatementContext {

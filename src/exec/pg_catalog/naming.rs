@@ -151,6 +151,7 @@ fn sql_type_name(oid: i64, catalog_name: &str, modifier: Option<i32>) -> Option<
         "timetz" => format!("time{precision} with time zone"),
         "timestamp" => format!("timestamp{precision} without time zone"),
         "timestamptz" => format!("timestamp{precision} with time zone"),
+        "interval" => format!("interval{precision}"),
         "bit" if modifier == Some(-1) => "\"bit\"".to_string(),
         "bit" => format!("bit{precision}"),
         "varbit" => format!("bit varying{precision}"),

@@ -80,7 +80,10 @@ impl Binder<'_> {
         if let [ast::AccessExpr::Dot(ast::Expr::Identifier(field))] = chain {
             return self.record_field(root, &fold(field), place);
         }
-        let mut bound = self.expression(root, place)?;
+        let (mut bound, chain) = match leading_names(root, chain) {
+            Some((name, count)) => (self.expression(&name, place)?, &chain[count..]),
+            None => (self.expression(root, place)?, chain),
+        };
         for access in chain {
             let ast::AccessExpr::Subscript(subscript) = access else {
                 return Err(unsupported("a field of a composite value"));
@@ -143,4 +146,20 @@ impl Binder<'_> {
         }
         Ok(bound)
     }
+}
+
+/// `a.b` of a chain that starts with names: `tmp.indoption[1]` is parsed as the field `indoption` of `tmp`.
+fn leading_names(root: &ast::Expr, chain: &[ast::AccessExpr]) -> Option<(ast::Expr, usize)> {
+    let mut idents = match root {
+        ast::Expr::Identifier(ident) => vec![ident.clone()],
+        ast::Expr::CompoundIdentifier(idents) => idents.clone(),
+        _ => return None,
+    };
+    let before = idents.len();
+    idents.extend(chain.iter().map_while(|access| match access {
+        ast::AccessExpr::Dot(ast::Expr::Identifier(ident)) => Some(ident.clone()),
+        _ => None,
+    }));
+    let count = idents.len() - before;
+    (count > 0).then_some((ast::Expr::CompoundIdentifier(idents), count))
 }

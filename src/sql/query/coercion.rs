@@ -8,7 +8,7 @@ use datafusion::logical_expr::{Cast, Expr, Volatility};
 use super::binder::{Binder, Bound};
 use crate::exec::cell::{element_type, scalar_of};
 use crate::exec::functions::{self, cast};
-use crate::types::{NumericSize, SqlType, Value};
+use crate::types::{CatalogType, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
 /// The groups of types inside which PostgreSQL prefers one (`pg_type.typcategory`).
@@ -33,7 +33,7 @@ pub(super) fn category(ty: &SqlType) -> Category {
         S::Text | S::Varchar(_) | S::Char(_) | S::Name => Category::String,
         S::Date | S::Time | S::Timestamp | S::TimestampTz => Category::DateTime,
         S::Interval => Category::Interval,
-        S::Array(_) | S::Int2Vector => Category::Array,
+        S::Array(_) | S::Int2Vector | S::Catalog(CatalogType::OidVector) => Category::Array,
         S::Unknown | S::Void => Category::Unknown,
         _ => Category::Other,
     }
@@ -81,7 +81,7 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Date, S::Timestamp | S::TimestampTz)
         | (S::Timestamp, S::TimestampTz)
         | (S::Time, S::Interval)
-        | (S::Int2Vector, S::Array(_)) => true,
+        | (S::Int2Vector | S::Catalog(CatalogType::OidVector), S::Array(_)) => true,
         (S::Array(a), S::Array(b)) => implicit(a, b),
         (a, b) if cast::oid_like(b) => cast::oid_like(a) || matches!(a, S::Int2 | S::Int4 | S::Int8),
         (S::Catalog(_), S::Array(_)) => from.arrow_type() == to.arrow_type(),
@@ -394,5 +394,9 @@ pub(super) fn null_of(ty: &SqlType) -> Result<Expr> {
 
 /// The item type of an array type, if it is one.
 pub(super) fn item_type(ty: &SqlType) -> Option<SqlType> {
-    matches!(ty, SqlType::Array(_) | SqlType::Int2Vector).then(|| element_type(ty))
+    matches!(
+        ty,
+        SqlType::Array(_) | SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector)
+    )
+    .then(|| element_type(ty))
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use datafusion::physical_plan::{ExecutionPlan, displayable, execute_stream};
 use futures::StreamExt;
 
+use super::super::explain::path_lines;
 use super::{PlannedQuery, parameter};
 use crate::Result;
 use crate::exec::datafusion_error::from_datafusion;
@@ -47,10 +48,11 @@ fn describe(plan: &Arc<dyn ExecutionPlan>, level: usize, analyze: bool, lines: &
 }
 
 fn describe_scan(scan: &KeyspanScanExec, indent: &str, analyze: bool, lines: &mut Vec<String>) {
-    lines.push(format!("{indent}{}", scan.path().title()));
-    for line in scan.path().readable() {
-        lines.push(format!("{indent}  {line}"));
-    }
+    lines.extend(
+        path_lines(scan.path())
+            .into_iter()
+            .map(|line| format!("{indent}{line}")),
+    );
     if let Some(limit) = scan.limit() {
         lines.push(format!("{indent}  Limit: {limit}"));
     }

@@ -16,10 +16,10 @@ use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::table_function::table_function;
 use crate::catalog::{Relation, TableDef, ViewDef};
 use crate::error::StatementFault;
-use crate::exec::catalog_table;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
 use crate::exec::table_provider::table_source;
+use crate::exec::{catalog_table, pg_catalog};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -162,6 +162,13 @@ impl Binder<'_> {
                 with_ordinality: false,
                 ..
             } => self.table(name, alias.as_ref(), outer),
+            // The rows of a function without arguments that the catalogs keep as a relation.
+            ast::TableFactor::Table {
+                name,
+                alias,
+                args: Some(args),
+                ..
+            } if args.args.is_empty() && kept_as_relation(name) => self.table(name, alias.as_ref(), outer),
             ast::TableFactor::Derived { subquery, alias, .. } => {
                 // Not lateral: the items before it are not visible, the queries around are.
                 let bound = self.query(subquery, outer)?;
@@ -513,4 +520,10 @@ pub(super) fn renamed(
         column.name = fold(&name.name);
     }
     Ok(columns)
+}
+
+/// pg_get_keywords() and its like: their rows stand among the catalogs' relations, with no oid.
+fn kept_as_relation(name: &ast::ObjectName) -> bool {
+    let name = name_parts(name).ok().and_then(|mut parts| parts.pop());
+    name.is_some_and(|name| pg_catalog::table_oid("pg_catalog", &name) == Some(0))
 }

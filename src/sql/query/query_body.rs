@@ -1,10 +1,12 @@
 //! Whole queries: WITH, set operations, VALUES, ORDER BY and LIMIT around them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema};
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::Column;
+use datafusion::common::metadata::FieldMetadata;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, WindowFrame};
@@ -16,7 +18,7 @@ use super::scope::Outer;
 use super::select::{SortKey, ordinal, refuse_unsortable};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
-use crate::types::{SqlType, Value};
+use crate::types::{SqlType, TYPE_METADATA_KEY, Value};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -152,10 +154,22 @@ impl Binder<'_> {
         }
         rename(&mut start.columns, &cte.alias, name)?;
         let internal = self.unique_name(name);
-        let fields: Vec<Field> = start
+        let types: Vec<SqlType> = start.columns.iter().map(|column| column.ty.clone()).collect();
+        let names: Vec<String> = start
             .columns
             .iter()
-            .map(|column| Field::new(&column.column.name, column.ty.arrow_type(), true))
+            .map(|column| column.column.name.clone())
+            .collect();
+        start.plan = labelled(start.plan, &types, &names)?;
+        for column in &mut start.columns {
+            column.column = Column::new_unqualified(&column.column.name);
+        }
+        let fields: Vec<Field> = start
+            .plan
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| field.as_ref().clone())
             .collect();
         let work_table = CteWorkTable::new(&internal, Arc::new(Schema::new(fields)));
         let scan = LogicalPlanBuilder::scan(
@@ -202,13 +216,7 @@ impl Binder<'_> {
                 });
             }
         }
-        let types: Vec<SqlType> = start.columns.iter().map(|column| column.ty.clone()).collect();
-        let names: Vec<String> = start
-            .columns
-            .iter()
-            .map(|column| column.column.name.clone())
-            .collect();
-        let step = self.conform(step, &types, &names)?;
+        let step = labelled(self.conform(step, &types, &names)?, &types, &names)?;
         let distinct = !matches!(set_quantifier, ast::SetQuantifier::All);
         let plan = LogicalPlanBuilder::new(start.plan)
             .to_recursive_query(internal, step, distinct)
@@ -490,4 +498,23 @@ fn set_mentions(body: &ast::SetExpr, name: &str) -> bool {
         _ => ControlFlow::Continue(()),
     });
     found.is_break()
+}
+
+/// The plan with each field labelled by its type, whatever its expression's own label: the terms of a recursive query
+/// must agree in that too.
+fn labelled(plan: LogicalPlan, types: &[SqlType], names: &[String]) -> Result<LogicalPlan> {
+    let exprs: Vec<Expr> = types
+        .iter()
+        .zip(names)
+        .enumerate()
+        .map(|(index, (ty, name))| {
+            let label = HashMap::from([(TYPE_METADATA_KEY.to_string(), ty.name())]);
+            let column = Expr::Column(Column::from(plan.schema().qualified_field(index)));
+            column.alias_with_metadata(name, Some(FieldMetadata::from(label)))
+        })
+        .collect();
+    LogicalPlanBuilder::new(plan)
+        .project(exprs)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(from_datafusion)
 }

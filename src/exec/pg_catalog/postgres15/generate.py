@@ -31,7 +31,7 @@ WHERE = {
     "pg_init_privs": "true",
     "pg_depend": "objid < 16384 and classid <> 'pg_extension'::regclass and refclassid <> 'pg_extension'::regclass",
     "pg_language": "lanname <> 'plpgsql'",
-    "pg_proc": "oid < 16384 and probin is null",
+    "pg_proc": "oid < 16384 and probin is distinct from '$libdir/plpgsql'",
 }
 
 

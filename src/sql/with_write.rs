@@ -1,0 +1,169 @@
+//! `WITH … INSERT / UPDATE / DELETE`: the parser makes it a query around the write. Here the write comes to the front and
+//! each of its queries takes the WITH clause along, which says the same.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    self, Ident, Query, SetExpr, TableAlias, TableFactor, TableWithJoins, UpdateTableFromKind, VisitMut,
+    VisitorMut, With,
+};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::Parser;
+
+use super::names;
+
+/// The write inside a query, if the statement is one.
+pub(crate) fn unwrap(statement: ast::Statement) -> ast::Statement {
+    let ast::Statement::Query(query) = statement else {
+        return statement;
+    };
+    let write = match query.body.as_ref() {
+        SetExpr::Insert(write) | SetExpr::Update(write) | SetExpr::Delete(write) => write.clone(),
+        _ => return ast::Statement::Query(query),
+    };
+    match query.with {
+        Some(with) => give(write, with),
+        None => write,
+    }
+}
+
+/// Gives every outermost query of the write the clause, and makes queries of the relations that it names.
+fn give(mut write: ast::Statement, with: With) -> ast::Statement {
+    match &mut write {
+        ast::Statement::Update(update) => {
+            if let Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) =
+                &mut update.from
+            {
+                from.iter_mut().for_each(|table| name_queries(table, &with));
+            }
+        }
+        ast::Statement::Delete(delete) => {
+            delete
+                .using
+                .iter_mut()
+                .flatten()
+                .for_each(|table| name_queries(table, &with));
+        }
+        _ => {}
+    }
+    let _ = write.visit(&mut Give { with, depth: 0 });
+    write
+}
+
+/// Turns relations that the clause names into `(SELECT * FROM name) AS name`.
+fn name_queries(table: &mut TableWithJoins, with: &With) {
+    let factors =
+        std::iter::once(&mut table.relation).chain(table.joins.iter_mut().map(|join| &mut join.relation));
+    for factor in factors {
+        let TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            ..
+        } = factor
+        else {
+            continue;
+        };
+        let Ok((None, name)) = names::relation_name(name) else {
+            continue;
+        };
+        if !with
+            .cte_tables
+            .iter()
+            .any(|cte| names::fold(&cte.alias.name) == name)
+        {
+            continue;
+        }
+        let Some(subquery) = select_all(&name) else {
+            continue;
+        };
+        let alias = alias.take().unwrap_or_else(|| TableAlias {
+            explicit: true,
+            name: Ident::with_quote('"', name),
+            columns: Vec::new(),
+            at: None,
+        });
+        *factor = TableFactor::Derived {
+            lateral: false,
+            subquery,
+            alias: Some(alias),
+            sample: None,
+        };
+    }
+}
+
+fn select_all(name: &str) -> Option<Box<Query>> {
+    let text = format!(
+        "SELECT * FROM {}",
+        Ident::with_quote('"', name.replace('"', "\"\""))
+    );
+    Parser::new(&PostgreSqlDialect {})
+        .try_with_sql(&text)
+        .ok()?
+        .parse_query()
+        .ok()
+}
+
+/// Visits the queries of a write; the outermost take the clause.
+struct Give {
+    with: With,
+    depth: usize,
+}
+
+impl VisitorMut for Give {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if self.depth == 0 {
+            match &mut query.with {
+                // The query's own names come after the clause's, and so hide them.
+                Some(own) => {
+                    own.recursive |= self.with.recursive;
+                    own.cte_tables.splice(0..0, self.with.cte_tables.iter().cloned());
+                }
+                None => query.with = Some(self.with.clone()),
+            }
+        }
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unwrapped(text: &str) -> String {
+        let parsed = Parser::new(&PostgreSqlDialect {})
+            .try_with_sql(text)
+            .unwrap()
+            .parse_statement()
+            .unwrap();
+        unwrap(parsed).to_string()
+    }
+
+    #[test]
+    fn the_clause_goes_with_each_query_of_the_write() {
+        assert_eq!(
+            unwrapped("WITH a AS (SELECT 1 AS x) INSERT INTO t SELECT x FROM a"),
+            "INSERT INTO t WITH a AS (SELECT 1 AS x) SELECT x FROM a"
+        );
+        assert_eq!(
+            unwrapped("WITH a AS (SELECT 1 AS x) DELETE FROM t WHERE k IN (SELECT x FROM a)"),
+            "DELETE FROM t WHERE k IN (WITH a AS (SELECT 1 AS x) SELECT x FROM a)"
+        );
+        assert_eq!(
+            unwrapped("WITH a AS (SELECT 1 AS x) UPDATE t SET v = a.x FROM a WHERE k = a.x"),
+            "UPDATE t SET v = a.x FROM (WITH a AS (SELECT 1 AS x) SELECT * FROM \"a\") AS \"a\" WHERE k = a.x"
+        );
+        assert_eq!(
+            unwrapped("WITH a AS (SELECT 1) SELECT * FROM a"),
+            "WITH a AS (SELECT 1) SELECT * FROM a"
+        );
+    }
+}
