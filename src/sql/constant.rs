@@ -463,9 +463,10 @@ fn add_interval(us: i64, interval: &Interval) -> Option<i64> {
 }
 /// A number that is no integer of 64 bits. Where a numeric cannot hold it (`1e100`), double precision does.
 fn number(text: &str) -> Result<Value> {
-    Numeric::parse(text).map(Value::Numeric).or_else(|error| match text.parse::<f64>() {
-        Ok(double) if double.is_finite() => Ok(Value::Float8(double)),
-        _ => Err(error),
-    })
+    Numeric::parse(text)
+        .map(Value::Numeric)
+        .or_else(|error| match text.parse::<f64>() {
+            Ok(double) if double.is_finite() => Ok(Value::Float8(double)),
+            _ => Err(error),
+        })
 }
-

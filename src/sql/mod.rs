@@ -1,9 +1,9 @@
 //! Text to statement: dialect, names resolved against our catalog, DDL, DML, hints; SELECTs by the direct path or by
 //! DataFusion. Knows nothing of sockets.
 
+mod column_name;
 pub mod command;
 mod command_reader;
-mod column_name;
 mod comment;
 mod condition_text;
 mod constant;

@@ -2,19 +2,17 @@
 //! put in and constants folded and given the column's type. Everything else becomes `Predicate::Opaque`, which tells
 //! the caller to let DataFusion evaluate the condition; errors that need more than this table are raised there.
 
-use sqlparser::ast::{
-    BinaryOperator, Expr, UnaryOperator, Value as Literal, Visit, Visitor,
-};
+use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value as Literal, Visit, Visitor};
 use std::ops::ControlFlow;
 
 use super::constant::ConstantContext;
 use super::operand::{Coerced, Operand};
 use super::{names, operand};
+use crate::Result;
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::plan::{CompareOp, Predicate};
 use crate::types::{SqlType, Value};
-use crate::Result;
 
 pub(crate) use super::infer::infer_parameters;
 
@@ -471,7 +469,6 @@ impl Converter<'_> {
         self.operand(side)?;
         self.opaque(whole)
     }
-
 }
 
 /// Collects the table's columns that an expression names anywhere.
