@@ -121,6 +121,7 @@ fn main() -> anyhow::Result<()> {
         .with_ansi(colours)
         .init();
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(keyspan::THREAD_STACK_BYTES)
         .enable_all()
         .build()
         .context("no runtime")?;

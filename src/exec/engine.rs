@@ -17,7 +17,7 @@ use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
 
 use super::datafusion_error::from_datafusion;
-use super::dependent_join::DependentJoinPlanner;
+use super::dependent_join_exec::DependentJoinPlanner;
 use super::{StatementContext, pg_catalog};
 use crate::Result;
 

@@ -6,6 +6,7 @@ pub mod cell;
 mod context;
 pub mod datafusion_error;
 pub mod dependent_join;
+mod dependent_join_exec;
 pub mod engine;
 pub mod functions;
 pub mod pg_catalog;

@@ -27,10 +27,10 @@ use super::StatementContext;
 use super::datafusion_error::to_datafusion;
 use super::predicate::from_expr;
 use super::scan::{ScanMetrics, scan_batches};
+use crate::Result;
 use crate::catalog::TableDef;
 use crate::plan::{AccessPath, FullScanPolicy, OrderColumn, PlanRules, Predicate, plan_access};
 use crate::table::row_schema;
-use crate::{Error, Result};
 
 /// A table for DataFusion's logical plans.
 pub fn table_source(table: &Arc<TableDef>) -> Arc<dyn TableSource> {
@@ -379,6 +379,7 @@ impl ExecutionPlan for KeyspanScanExec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
 
     #[test]
     fn opaque_parts_are_found_however_deep() {

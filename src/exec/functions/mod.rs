@@ -8,7 +8,9 @@ mod array;
 pub mod cast;
 pub mod compare;
 mod datetime;
+mod datetime_field;
 mod datetime_format;
+mod datetime_make;
 mod decimal;
 mod digest;
 mod json;
@@ -17,6 +19,7 @@ mod number_format;
 pub mod pattern;
 mod string;
 mod system;
+mod text_encoding;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

@@ -1,5 +1,6 @@
 //! Text and bytea: case, length, parts, padding, encoding, hashing, formatting.
 
+use super::text_encoding::{decode, encode, format_text, hex};
 use super::{Call, FunctionDef, T};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -165,13 +166,13 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 ];
 
 /// Characters that a text function makes at most (PostgreSQL's limit is a gigabyte; ours keeps a batch small).
-const TEXT_BYTES_MAX: usize = 64 << 20;
+pub(super) const TEXT_BYTES_MAX: usize = 64 << 20;
 
 fn wrong() -> Error {
     Error::internal("a text function of other types")
 }
 
-fn too_long() -> Error {
+pub(super) fn too_long() -> Error {
     Error::LimitExceeded {
         state: crate::error::Limit::Program,
         message: "requested length too large".to_string(),
@@ -179,14 +180,14 @@ fn too_long() -> Error {
     }
 }
 
-fn text(value: &Value) -> Result<&str> {
+pub(super) fn text(value: &Value) -> Result<&str> {
     match value {
         Value::Text(text) => Ok(text),
         _ => Err(wrong()),
     }
 }
 
-fn bytes(value: &Value) -> Result<&[u8]> {
+pub(super) fn bytes(value: &Value) -> Result<&[u8]> {
     match value {
         Value::Bytes(bytes) => Ok(bytes),
         _ => Err(wrong()),
@@ -434,7 +435,7 @@ fn chr(arguments: &[Value], _: &Call) -> Result<Value> {
 }
 
 /// The text that an output function gives (booleans as t and f).
-fn shown(value: &Value, ty: &SqlType, call: &Call) -> String {
+pub(super) fn shown(value: &Value, ty: &SqlType, call: &Call) -> String {
     match value {
         Value::Bool(_) => value.to_text(call.settings),
         other => super::cast::text_of(other, ty, call.settings),
@@ -482,166 +483,11 @@ fn quote_ident(arguments: &[Value], _: &Call) -> Result<Value> {
     Ok(Value::Text(quoted_identifier(text(&arguments[0])?)))
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let escaped = text.replace('\'', "''");
     if escaped.contains('\\') {
         format!("E'{}'", escaped.replace('\\', "\\\\"))
     } else {
         format!("'{escaped}'")
-    }
-}
-
-/// `format('%s %I %L', …)`.
-fn format_text(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Text(pattern) = &arguments[0] else {
-        return Ok(Value::Null);
-    };
-    let mut out = String::new();
-    let mut next = 1;
-    let mut characters = pattern.chars().peekable();
-    while let Some(character) = characters.next() {
-        if character != '%' {
-            out.push(character);
-            continue;
-        }
-        let mut digits = String::new();
-        while let Some(digit) = characters.peek().filter(|digit| digit.is_ascii_digit()) {
-            digits.push(*digit);
-            characters.next();
-        }
-        let mut width = 0;
-        if characters.peek() == Some(&'$') {
-            characters.next();
-            next = digits.parse().unwrap_or(1);
-        } else {
-            width = digits.parse().unwrap_or(0);
-        }
-        let specifier = characters.next().ok_or_else(|| Error::InvalidParameter {
-            message: "unterminated format() type specifier".to_string(),
-            hint: None,
-        })?;
-        if specifier == '%' {
-            out.push('%');
-            continue;
-        }
-        let (Some(value), Some(ty)) = (arguments.get(next), call.arguments.get(next)) else {
-            return Err(Error::InvalidParameter {
-                message: "too few arguments for format()".to_string(),
-                hint: None,
-            });
-        };
-        next += 1;
-        let piece = match (specifier, value) {
-            ('s', Value::Null) => String::new(),
-            ('s', value) => shown(value, ty, call),
-            ('L', Value::Null) => "NULL".to_string(),
-            ('L', value) => quoted(&shown(value, ty, call)),
-            ('I', Value::Null) => {
-                return Err(Error::DataException {
-                    state: "22004",
-                    message: "null values cannot be formatted as an SQL identifier".to_string(),
-                });
-            }
-            ('I', value) => quoted_identifier(&shown(value, ty, call)),
-            (other, _) => {
-                return Err(Error::InvalidParameter {
-                    message: format!("unrecognized format() type specifier \"{other}\""),
-                    hint: None,
-                });
-            }
-        };
-        let missing = usize::saturating_sub(width, piece.chars().count());
-        if missing > TEXT_BYTES_MAX {
-            return Err(too_long());
-        }
-        out.extend(std::iter::repeat_n(' ', missing));
-        out.push_str(&piece);
-    }
-    Ok(Value::Text(out))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unknown_encoding(name: &str) -> Error {
-    Error::InvalidParameter {
-        message: format!("unrecognized encoding: \"{name}\""),
-        hint: None,
-    }
-}
-
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-fn encode(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (bytes, format) = (bytes(&arguments[0])?, text(&arguments[1])?);
-    match format {
-        "hex" => Ok(Value::Text(hex(bytes))),
-        "escape" => Ok(Value::Text(
-            bytes
-                .iter()
-                .map(|byte| match byte {
-                    b'\\' => "\\\\".to_string(),
-                    0 | 0x80..=0xFF => format!("\\{byte:03o}"),
-                    other => char::from(*other).to_string(),
-                })
-                .collect(),
-        )),
-        "base64" => {
-            let mut out = String::new();
-            for (index, chunk) in bytes.chunks(3).enumerate() {
-                if index > 0 && index % 19 == 0 {
-                    out.push('\n');
-                }
-                let word = (u32::from(chunk[0]) << 16)
-                    | (u32::from(chunk.get(1).copied().unwrap_or(0)) << 8)
-                    | u32::from(chunk.get(2).copied().unwrap_or(0));
-                for at in 0..4_usize {
-                    if at <= chunk.len() {
-                        let shift = 18 - 6 * at;
-                        let index = usize::try_from((word >> shift) & 63).unwrap_or(0);
-                        out.push(char::from(BASE64[index]));
-                    } else {
-                        out.push('=');
-                    }
-                }
-            }
-            Ok(Value::Text(out))
-        }
-        other => Err(unknown_encoding(other)),
-    }
-}
-
-fn decode(arguments: &[Value], call: &Call) -> Result<Value> {
-    let (encoded, format) = (text(&arguments[0])?, text(&arguments[1])?);
-    match format {
-        "hex" => Value::parse(&format!("\\x{encoded}"), &SqlType::Bytea, call.settings),
-        "escape" => Value::parse(encoded, &SqlType::Bytea, call.settings),
-        "base64" => {
-            let mut out = Vec::new();
-            let (mut word, mut bits) = (0_u32, 0);
-            for byte in encoded
-                .bytes()
-                .filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=')
-            {
-                let digit = BASE64.iter().position(|other| *other == byte).ok_or_else(|| {
-                    Error::InvalidParameter {
-                        message: format!(
-                            "invalid symbol \"{}\" found while decoding base64 sequence",
-                            char::from(byte)
-                        ),
-                        hint: None,
-                    }
-                })?;
-                word = (word << 6) | u32::try_from(digit).unwrap_or(0);
-                bits += 6;
-                if bits >= 8 {
-                    bits -= 8;
-                    out.push(u8::try_from((word >> bits) & 0xFF).unwrap_or(0));
-                }
-            }
-            Ok(Value::Bytes(out))
-        }
-        other => Err(unknown_encoding(other)),
     }
 }

@@ -5,34 +5,28 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use datafusion::catalog::MemTable;
 use datafusion::common::tree_node::TreeNode;
-use datafusion::common::{Column, JoinType, TableReference};
+use datafusion::common::{Column, TableReference};
 use datafusion::datasource::provider_as_source;
-use datafusion::logical_expr::expr::Unnest;
-use datafusion::logical_expr::{
-    Case, Expr, LogicalPlan, LogicalPlanBuilder, Operator, TableSource, TableType,
-};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource, TableType};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fault, fold, name_parts, unsupported};
-use super::coercion::CastContext;
-use super::operator::binary;
+use super::join::cross_join;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
-use super::select::unnest_columns;
-use super::subquery::has_subquery;
+use super::table_function::table_function;
 use crate::catalog::{Relation, TableDef, ViewDef};
 use crate::error::StatementFault;
-use crate::exec::catalog_table;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
-use crate::exec::pg_catalog;
 use crate::exec::table_provider::table_source;
+use crate::exec::{catalog_table, pg_catalog};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// A bound FROM item.
-struct Item {
-    plan: LogicalPlan,
-    scope: Scope,
+pub(super) struct Item {
+    pub(super) plan: LogicalPlan,
+    pub(super) scope: Scope,
 }
 
 impl Binder<'_> {
@@ -56,7 +50,7 @@ impl Binder<'_> {
     }
 
     /// `left, table JOIN …`: the joins bind tighter than the comma, but see what stands before it when lateral.
-    fn table_with_joins(
+    pub(super) fn table_with_joins(
         &mut self,
         left: Option<Item>,
         table: &ast::TableWithJoins,
@@ -76,7 +70,7 @@ impl Binder<'_> {
     }
 
     /// The cross join of `left` and a FROM item that may be lateral.
-    fn cross(
+    pub(super) fn cross(
         &mut self,
         left: Option<Item>,
         factor: &ast::TableFactor,
@@ -93,7 +87,7 @@ impl Binder<'_> {
     }
 
     /// A FROM item that uses columns of the items before it. `None`: it does not.
-    fn lateral(
+    pub(super) fn lateral(
         &mut self,
         left: &Item,
         factor: &ast::TableFactor,
@@ -159,7 +153,7 @@ impl Binder<'_> {
         }
     }
 
-    fn factor(&mut self, factor: &ast::TableFactor, outer: Option<&Outer<'_>>) -> Result<Item> {
+    pub(super) fn factor(&mut self, factor: &ast::TableFactor, outer: Option<&Outer<'_>>) -> Result<Item> {
         match factor {
             ast::TableFactor::Table {
                 name,
@@ -210,7 +204,7 @@ impl Binder<'_> {
 
     // ---- relations ----------------------------------------------------------------------------------------------
 
-    fn table(
+    pub(super) fn table(
         &mut self,
         name: &ast::ObjectName,
         alias: Option<&ast::TableAlias>,
@@ -257,7 +251,7 @@ impl Binder<'_> {
     }
 
     /// Rows in memory that the statement itself brings: what a write returns, `excluded` …
-    fn transient_rows(
+    pub(super) fn transient_rows(
         &mut self,
         name: &str,
         rows: RecordBatch,
@@ -280,7 +274,7 @@ impl Binder<'_> {
     }
 
     /// A relation of pg_catalog, information_schema or keyspan; unqualified names look into pg_catalog first.
-    fn catalog_relation(
+    pub(super) fn catalog_relation(
         &mut self,
         schema: Option<&str>,
         name: &str,
@@ -302,7 +296,11 @@ impl Binder<'_> {
             .map(Some)
     }
 
-    fn stored_table(&mut self, table: &Arc<TableDef>, alias: Option<&ast::TableAlias>) -> Result<Item> {
+    pub(super) fn stored_table(
+        &mut self,
+        table: &Arc<TableDef>,
+        alias: Option<&ast::TableAlias>,
+    ) -> Result<Item> {
         let oid = table.oid();
         let columns = table
             .visible_columns()
@@ -323,7 +321,7 @@ impl Binder<'_> {
 
     /// A scan of a relation under a name of its own.
     #[expect(clippy::type_complexity, reason = "name, type and origin of each column")]
-    fn scan(
+    pub(super) fn scan(
         &mut self,
         source: Arc<dyn TableSource>,
         schema: Option<String>,
@@ -369,7 +367,7 @@ impl Binder<'_> {
     }
 
     /// A view is its query, planned where the view was made.
-    fn view(
+    pub(super) fn view(
         &mut self,
         view: &Arc<ViewDef>,
         alias: Option<&ast::TableAlias>,
@@ -410,7 +408,12 @@ impl Binder<'_> {
     }
 
     /// A bound query as a relation called `name`, or as its alias says.
-    fn named(&mut self, bound: BoundQuery, name: &str, alias: Option<&ast::TableAlias>) -> Result<Item> {
+    pub(super) fn named(
+        &mut self,
+        bound: BoundQuery,
+        name: &str,
+        alias: Option<&ast::TableAlias>,
+    ) -> Result<Item> {
         let visible_name = alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name));
         let reference = TableReference::bare(self.unique_name(if visible_name.is_empty() {
             "subquery"
@@ -458,7 +461,11 @@ impl Binder<'_> {
     }
 
     /// A subquery in FROM; also the internal name of its relation.
-    fn derived(&mut self, bound: BoundQuery, alias: Option<&ast::TableAlias>) -> Result<(Item, String)> {
+    pub(super) fn derived(
+        &mut self,
+        bound: BoundQuery,
+        alias: Option<&ast::TableAlias>,
+    ) -> Result<(Item, String)> {
         let item = self.named(bound, "", alias)?;
         let name = match item.plan.schema().iter().next() {
             Some((Some(reference), _)) => reference.table().to_string(),
@@ -468,7 +475,7 @@ impl Binder<'_> {
     }
 
     /// `(a JOIN b) AS x`: one relation of all the columns.
-    fn aliased_join(&mut self, item: Item, alias: &ast::TableAlias) -> Result<Item> {
+    pub(super) fn aliased_join(&mut self, item: Item, alias: &ast::TableAlias) -> Result<Item> {
         let name = fold(&alias.name);
         let columns = renamed(item.scope.visible, Some(alias), &name)?;
         let relation = ScopeRelation {
@@ -489,419 +496,11 @@ impl Binder<'_> {
 
     // ---- joins --------------------------------------------------------------------------------------------------
 
-    fn join(&mut self, left: Item, join: &ast::Join, outer: Option<&Outer<'_>>) -> Result<Item> {
-        use ast::JoinOperator as J;
-        let (kind, constraint) = match &join.join_operator {
-            J::Join(constraint) | J::Inner(constraint) => (JoinType::Inner, constraint),
-            J::Left(constraint) | J::LeftOuter(constraint) => (JoinType::Left, constraint),
-            J::Right(constraint) | J::RightOuter(constraint) => (JoinType::Right, constraint),
-            J::FullOuter(constraint) => (JoinType::Full, constraint),
-            J::CrossJoin(_) => return self.cross(Some(left), &join.relation, outer),
-            other => return Err(unsupported(format!("the join {other:?}"))),
-        };
-        if matches!(kind, JoinType::Inner | JoinType::Left)
-            && let Some(item) = self.lateral(&left, &join.relation, kind == JoinType::Left, outer)?
-        {
-            return self.lateral_condition(item, kind, constraint, outer);
-        }
-        let right = self.factor(&join.relation, outer)?;
-        match constraint {
-            ast::JoinConstraint::On(condition) => self.join_on(left, right, kind, condition, outer),
-            ast::JoinConstraint::Using(names) => {
-                let names = names
-                    .iter()
-                    .map(|name| Ok(name_parts(name)?.pop().unwrap_or_default()))
-                    .collect::<Result<Vec<String>>>()?;
-                self.join_using(left, right, kind, &names)
-            }
-            ast::JoinConstraint::Natural => {
-                let names: Vec<String> = left
-                    .scope
-                    .visible
-                    .iter()
-                    .map(|column| column.name.clone())
-                    .filter(|name| right.scope.visible.iter().any(|column| column.name == *name))
-                    .collect();
-                self.join_using(left, right, kind, &names)
-            }
-            ast::JoinConstraint::None if kind == JoinType::Inner => cross_join(left, right),
-            ast::JoinConstraint::None => Err(Error::Syntax {
-                message: "a join needs ON or USING".to_string(),
-                position: 0,
-            }),
-        }
-    }
-
-    /// ON of a join whose right side is lateral: a filter above an inner one, TRUE only above an outer one.
-    fn lateral_condition(
-        &mut self,
-        item: Item,
-        kind: JoinType,
-        constraint: &ast::JoinConstraint,
-        outer: Option<&Outer<'_>>,
-    ) -> Result<Item> {
-        let ast::JoinConstraint::On(condition) = constraint else {
-            return Ok(item);
-        };
-        let place = Place {
-            scope: &item.scope,
-            outer,
-            clause: Clause::JoinOn,
-            windows: &[],
-        };
-        let condition = self.condition(condition, place)?;
-        let always = matches!(
-            &condition,
-            Expr::Literal(datafusion::common::ScalarValue::Boolean(Some(true)), _)
-        );
-        if always {
-            return Ok(item);
-        }
-        if kind != JoinType::Inner {
-            return Err(unsupported("LEFT JOIN LATERAL with a condition other than TRUE"));
-        }
-        let plan = self.filter(item.plan, condition)?;
-        Ok(Item {
-            plan,
-            scope: item.scope,
-        })
-    }
-
-    fn join_on(
-        &mut self,
-        left: Item,
-        right: Item,
-        kind: JoinType,
-        condition: &ast::Expr,
-        outer: Option<&Outer<'_>>,
-    ) -> Result<Item> {
-        let mut scope = left.scope;
-        scope.visible.extend(right.scope.visible);
-        scope.add_relations(right.scope.relations)?;
-        let place = Place {
-            scope: &scope,
-            outer,
-            clause: Clause::JoinOn,
-            windows: &[],
-        };
-        let condition = self.condition(condition, place)?;
-        if has_subquery(&condition) {
-            if kind != JoinType::Inner {
-                return Err(unsupported("a subquery in the condition of an outer join"));
-            }
-            let crossed = LogicalPlanBuilder::new(left.plan)
-                .cross_join(right.plan)
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(from_datafusion)?;
-            let plan = self.filter(crossed, condition)?;
-            return Ok(Item { plan, scope });
-        }
-        let plan = LogicalPlanBuilder::new(left.plan)
-            .join_on(right.plan, kind, [condition])
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
-        Ok(Item { plan, scope })
-    }
-
-    /// USING and NATURAL: each named column comes once, before the others.
-    fn join_using(&mut self, left: Item, right: Item, kind: JoinType, names: &[String]) -> Result<Item> {
-        if names.is_empty() && kind == JoinType::Inner {
-            return cross_join(left, right);
-        }
-        let mut merged = Vec::with_capacity(names.len());
-        let mut condition: Option<Expr> = None;
-        for name in names {
-            let find = |scope: &Scope, side: &str| match scope.get_column(name) {
-                Ok(Some(bound)) => Ok(bound.clone()),
-                Ok(None) => Err(Error::UndefinedColumn {
-                    name: format!("\"{name}\" specified in USING clause"),
-                    hint: Some(format!("The {side} table of the join has no such column.")),
-                    position: 0,
-                }),
-                Err(_) => Err(Error::AmbiguousColumn { name: name.clone() }),
-            };
-            let (a, b) = (find(&left.scope, "left")?, find(&right.scope, "right")?);
-            let equal = self.compare(Operator::Eq, a.clone(), b.clone())?.expr;
-            condition = Some(match condition {
-                Some(before) => binary(before, Operator::And, equal),
-                None => equal,
-            });
-            merged.push(ScopeColumn {
-                name: name.clone(),
-                bound: self.merged(kind, a, b)?,
-            });
-        }
-        let rest = |scope: &Scope| -> Vec<ScopeColumn> {
-            scope
-                .visible
-                .iter()
-                .filter(|column| !names.contains(&column.name))
-                .cloned()
-                .collect()
-        };
-        let mut visible = merged;
-        visible.extend(rest(&left.scope));
-        visible.extend(rest(&right.scope));
-        let mut scope = Scope {
-            visible,
-            relations: left.scope.relations,
-        };
-        scope.add_relations(right.scope.relations)?;
-        let condition = match condition {
-            Some(condition) => condition,
-            None => datafusion::logical_expr::lit(true),
-        };
-        let plan = LogicalPlanBuilder::new(left.plan)
-            .join_on(right.plan, kind, [condition])
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
-        Ok(Item { plan, scope })
-    }
-
-    fn merged(&mut self, kind: JoinType, left: Bound, right: Bound) -> Result<Bound> {
-        match kind {
-            JoinType::Right => Ok(right),
-            JoinType::Full => {
-                let ty = self.common_type_of("JOIN/USING", &[left.clone(), right.clone()])?;
-                let left = self.convert(left, &ty, CastContext::Implicit)?;
-                let right = self.convert(right, &ty, CastContext::Implicit)?;
-                let present = Expr::IsNotNull(Box::new(left.expr.clone()));
-                let branches = vec![(Box::new(present), Box::new(left.expr))];
-                Ok(Bound::new(
-                    Expr::Case(Case::new(None, branches, Some(Box::new(right.expr)))),
-                    ty,
-                ))
-            }
-            _ => Ok(left),
-        }
-    }
-
     // ---- functions ----------------------------------------------------------------------------------------------
-
-    /// The arrays that the calls of a FROM function give, one a column.
-    fn set_arguments(&mut self, call: &TableFunction<'_>, place: Place<'_>) -> Result<Vec<Bound>> {
-        let mut sets = Vec::new();
-        for array in &call.arrays {
-            let bound = self.expression(array, place)?;
-            let bound = match bound.ty {
-                SqlType::Unknown => self.convert(
-                    bound,
-                    &SqlType::Array(Box::new(SqlType::Text)),
-                    CastContext::Implicit,
-                )?,
-                _ => bound,
-            };
-            if super::coercion::item_type(&bound.ty).is_none() {
-                return Err(super::function_call::no_function("unnest", &[bound.ty], false));
-            }
-            sets.push(bound);
-        }
-        if let Some(name) = &call.name
-            && let Some(last) = name_parts(name)?.pop()
-            && let Some(set) = pg_catalog::set_function(&last)
-        {
-            let arguments = ast::FunctionArguments::List(ast::FunctionArgumentList {
-                duplicate_treatment: None,
-                args: call.args.to_vec(),
-                clauses: Vec::new(),
-            });
-            let arguments = self.arguments(&last, &arguments, place)?;
-            return set
-                .columns
-                .iter()
-                .map(|(_, column)| self.resolve_function(column, arguments.clone()))
-                .collect();
-        }
-        if let Some(name) = &call.name {
-            let function = ast::Function {
-                name: name.clone(),
-                uses_odbc_syntax: false,
-                parameters: ast::FunctionArguments::None,
-                args: ast::FunctionArguments::List(ast::FunctionArgumentList {
-                    duplicate_treatment: None,
-                    args: call.args.to_vec(),
-                    clauses: Vec::new(),
-                }),
-                filter: None,
-                null_treatment: None,
-                over: None,
-                within_group: Vec::new(),
-            };
-            let bound = self.function(&function, place)?;
-            sets.push(match bound.expr {
-                Expr::Unnest(Unnest { expr, .. }) => Bound::new(*expr, SqlType::Array(Box::new(bound.ty))),
-                // A function of one value is a table of one row.
-                expr => {
-                    let ty = SqlType::Array(Box::new(bound.ty.clone()));
-                    let definition = (
-                        "array",
-                        crate::exec::functions::MAKE_ARRAY,
-                        false,
-                        datafusion::logical_expr::Volatility::Immutable,
-                    );
-                    let array = crate::exec::functions::call(
-                        definition,
-                        vec![(expr, bound.ty)],
-                        ty.clone(),
-                        &self.settings,
-                    );
-                    Bound::new(array, ty)
-                }
-            });
-        }
-        Ok(sets)
-    }
-
-    /// The rows of a FROM function beside `plan`'s.
-    fn function_item(
-        &mut self,
-        call: &TableFunction<'_>,
-        sets: Vec<Bound>,
-        plan: LogicalPlan,
-        scope: Scope,
-    ) -> Result<(Item, Vec<String>)> {
-        let default = call
-            .name
-            .as_ref()
-            .and_then(|name| name_parts(name).ok()?.pop())
-            .unwrap_or_else(|| "unnest".to_string());
-        let visible_name = call
-            .alias
-            .map_or_else(|| default.clone(), |alias| fold(&alias.name));
-        let one_column = sets.len() == 1;
-        let (mut columns, mut arrays, mut names) = (Vec::new(), Vec::new(), Vec::new());
-        for set in sets {
-            let ty = super::coercion::item_type(&set.ty).unwrap_or(SqlType::Text);
-            let name = self.unique_name("?set");
-            arrays.push((set.expr, name.clone()));
-            // A function's only column is called as its alias is.
-            let column_name = match pg_catalog::set_function(&default) {
-                Some(set) => set
-                    .columns
-                    .get(columns.len())
-                    .map_or_else(|| default.clone(), |(name, _)| name.to_string()),
-                None if one_column => visible_name.clone(),
-                None => default.clone(),
-            };
-            let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), ty);
-            columns.push(ScopeColumn {
-                name: column_name,
-                bound,
-            });
-            names.push(name);
-        }
-        if call.ordinality {
-            let name = self.unique_name("?ordinality");
-            let first = arrays
-                .first()
-                .map(|(expr, _)| expr.clone())
-                .ok_or_else(|| unsupported("WITH ORDINALITY of nothing"))?;
-            let ty = SqlType::Array(Box::new(SqlType::Int8));
-            let array_type = SqlType::Array(Box::new(columns[0].bound.ty.clone()));
-            let definition = (
-                "ordinality",
-                crate::exec::functions::ORDINALITY,
-                true,
-                datafusion::logical_expr::Volatility::Immutable,
-            );
-            let numbers =
-                crate::exec::functions::call(definition, vec![(first, array_type)], ty, &self.settings);
-            arrays.push((numbers, name.clone()));
-            let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8);
-            columns.push(ScopeColumn {
-                name: "ordinality".to_string(),
-                bound,
-            });
-        }
-        let plan = unnest_columns(plan, arrays)?;
-        let columns = renamed(columns, call.alias, &visible_name)?;
-        let relation = ScopeRelation {
-            name: visible_name,
-            schema: None,
-            columns: columns.clone(),
-            hidden: Vec::new(),
-            key: Vec::new(),
-        };
-        let mut scope = scope;
-        scope.visible.extend(columns);
-        scope.add_relations(vec![relation])?;
-        Ok((Item { plan, scope }, names))
-    }
-}
-
-/// A function call in FROM.
-struct TableFunction<'a> {
-    /// The function; `None` for UNNEST of `arrays`.
-    name: Option<ast::ObjectName>,
-    args: &'a [ast::FunctionArg],
-    arrays: Vec<&'a ast::Expr>,
-    ordinality: bool,
-    alias: Option<&'a ast::TableAlias>,
-}
-
-/// pg_get_keywords() and its like: their rows stand among the catalogs' relations, with no oid.
-fn kept_as_relation(name: &ast::ObjectName) -> bool {
-    let name = name_parts(name).ok().and_then(|mut parts| parts.pop());
-    name.is_some_and(|name| pg_catalog::table_oid("pg_catalog", &name) == Some(0))
-}
-
-fn table_function(factor: &ast::TableFactor) -> Option<TableFunction<'_>> {
-    match factor {
-        ast::TableFactor::Table {
-            name,
-            alias,
-            args: Some(args),
-            with_ordinality,
-            ..
-        } => Some(TableFunction {
-            name: Some(name.clone()),
-            args: &args.args,
-            arrays: Vec::new(),
-            ordinality: *with_ordinality,
-            alias: alias.as_ref(),
-        }),
-        ast::TableFactor::Function {
-            name,
-            args,
-            alias,
-            with_ordinality,
-            ..
-        } => Some(TableFunction {
-            name: Some(name.clone()),
-            args,
-            arrays: Vec::new(),
-            ordinality: *with_ordinality,
-            alias: alias.as_ref(),
-        }),
-        ast::TableFactor::UNNEST {
-            alias,
-            array_exprs,
-            with_ordinality,
-            ..
-        } => Some(TableFunction {
-            name: None,
-            args: &[],
-            arrays: array_exprs.iter().collect(),
-            ordinality: *with_ordinality,
-            alias: alias.as_ref(),
-        }),
-        _ => None,
-    }
-}
-
-fn cross_join(left: Item, right: Item) -> Result<Item> {
-    let plan = LogicalPlanBuilder::new(left.plan)
-        .cross_join(right.plan)
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(from_datafusion)?;
-    let mut scope = left.scope;
-    scope.visible.extend(right.scope.visible);
-    scope.add_relations(right.scope.relations)?;
-    Ok(Item { plan, scope })
 }
 
 /// `AS name(a, b)` renames the first columns. Errors: 42P10 when it names more than there are.
-fn renamed(
+pub(super) fn renamed(
     mut columns: Vec<ScopeColumn>,
     alias: Option<&ast::TableAlias>,
     relation: &str,
@@ -921,4 +520,10 @@ fn renamed(
         column.name = fold(&name.name);
     }
     Ok(columns)
+}
+
+/// pg_get_keywords() and its like: their rows stand among the catalogs' relations, with no oid.
+fn kept_as_relation(name: &ast::ObjectName) -> bool {
+    let name = name_parts(name).ok().and_then(|mut parts| parts.pop());
+    name.is_some_and(|name| pg_catalog::table_oid("pg_catalog", &name) == Some(0))
 }

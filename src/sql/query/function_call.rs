@@ -125,7 +125,12 @@ impl Binder<'_> {
     }
 
     /// A call over bound arguments.
-    fn named_call(&mut self, name: &str, arguments: Vec<Bound>, place: Place<'_>) -> Result<Bound> {
+    pub(super) fn named_call(
+        &mut self,
+        name: &str,
+        arguments: Vec<Bound>,
+        place: Place<'_>,
+    ) -> Result<Bound> {
         if arguments.is_empty()
             && let Some(value) = self.context_value(name)?
         {
@@ -135,6 +140,15 @@ impl Binder<'_> {
             "coalesce" => self.coalesce(arguments),
             "nullif" => self.nullif(arguments),
             "greatest" | "least" => self.extreme(name, arguments),
+            "octet_length" if matches!(arguments.as_slice(), [argument] if matches!(argument.ty, SqlType::Char(_))) =>
+            {
+                // Padding counts.
+                let padded = arguments
+                    .into_iter()
+                    .map(|argument| Bound::new(argument.expr, SqlType::Text))
+                    .collect();
+                self.resolve_function(name, padded)
+            }
             "row" => Err(unsupported("a row value outside a comparison")),
             "pg_typeof" if matches!(arguments.as_slice(), [argument] if argument.ty == SqlType::Unknown) => {
                 Bound::constant(&Value::Text("unknown".to_string()), SqlType::Text)
@@ -270,7 +284,7 @@ impl Binder<'_> {
     }
 
     /// What `AnyElement` stands for in a call.
-    fn element_type(&self, name: &str, wanted: &[T], types: &[SqlType]) -> Result<SqlType> {
+    pub(super) fn element_type(&self, name: &str, wanted: &[T], types: &[SqlType]) -> Result<SqlType> {
         let known: Vec<SqlType> = wanted
             .iter()
             .zip(types)
@@ -283,7 +297,7 @@ impl Binder<'_> {
         common_type(&known).ok_or_else(|| no_function(name, types, false))
     }
 
-    fn coalesce(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
+    pub(super) fn coalesce(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
         let ty = self.common_type_of("COALESCE", &arguments)?;
         let mut items = arguments
             .into_iter()
@@ -313,7 +327,7 @@ impl Binder<'_> {
         ))
     }
 
-    fn nullif(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
+    pub(super) fn nullif(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
         let Ok([first, second]) = <[Bound; 2]>::try_from(arguments) else {
             return Err(Error::UndefinedFunction {
                 signature: "nullif()".to_string(),
@@ -331,7 +345,7 @@ impl Binder<'_> {
         Ok(Bound::new(Expr::Case(case), first.ty))
     }
 
-    fn decided_beside(&mut self, bound: Bound, other: &Bound) -> Result<Bound> {
+    pub(super) fn decided_beside(&mut self, bound: Bound, other: &Bound) -> Result<Bound> {
         match (&bound.ty, &other.ty) {
             (SqlType::Unknown, SqlType::Unknown) => self.decided(bound),
             (SqlType::Unknown, ty) => {
@@ -343,7 +357,7 @@ impl Binder<'_> {
     }
 
     /// GREATEST and LEAST: NULLs do not take part.
-    fn extreme(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Bound> {
+    pub(super) fn extreme(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Bound> {
         let ty = self.common_type_of(&name.to_uppercase(), &arguments)?;
         let items = arguments
             .into_iter()
@@ -466,39 +480,6 @@ impl Binder<'_> {
                 self.resolve_function("timezone", vec![zone, timestamp])
             }
             other => Err(unsupported(format!("the expression {other}"))),
-        }
-    }
-
-    /// What a function without arguments gives that the statement's surroundings decide. `None`: it is no such function.
-    pub(super) fn context_value(&mut self, name: &str) -> Result<Option<Bound>> {
-        let text = |text: &str| Bound::constant(&Value::Text(text.to_string()), SqlType::Name).map(Some);
-        match name {
-            "now" | "transaction_timestamp" | "current_timestamp" | "statement_timestamp" => Ok(Some(
-                Bound::new(super::parameter::transaction_time(), SqlType::TimestampTz),
-            )),
-            "localtimestamp" | "current_date" | "localtime" | "current_time" => {
-                let now = Bound::new(super::parameter::transaction_time(), SqlType::TimestampTz);
-                let ty = match name {
-                    "localtimestamp" => SqlType::Timestamp,
-                    "current_date" => SqlType::Date,
-                    _ => SqlType::Time,
-                };
-                self.convert(now, &ty, CastContext::Explicit).map(Some)
-            }
-            "current_user" | "session_user" | "user" | "current_role" => text(&self.ctx.user),
-            "current_database" | "current_catalog" => text(&self.ctx.database),
-            "current_schema" => match self
-                .search_path
-                .iter()
-                .find(|schema| self.ctx.catalog.schemas.contains_key(*schema))
-            {
-                Some(schema) => text(&schema.clone()),
-                None => Bound::constant(&Value::Null, SqlType::Name).map(Some),
-            },
-            "pg_backend_pid" => {
-                Bound::constant(&Value::Int(i64::from(self.ctx.process_id)), SqlType::Int4).map(Some)
-            }
-            _ => Ok(None),
         }
     }
 }

@@ -69,7 +69,13 @@ impl Binder<'_> {
             keys.extend(dependent);
             sets = vec![keys.clone()];
         }
-        let aggregates = aggregates_of(&exprs);
+        let mut aggregates = aggregates_of(&exprs);
+        if aggregates.is_empty() && keys.is_empty() {
+            // HAVING or GROUP BY () alone still makes one group.
+            aggregates.push(datafusion::functions_aggregate::expr_fn::count(
+                datafusion::logical_expr::lit(1_i64),
+            ));
+        }
         // Subqueries in keys and arguments are computed first.
         let mut inputs = keys.clone();
         inputs.extend(aggregates.iter().cloned());

@@ -4,21 +4,29 @@
 //! DataFusion optimizes and runs it. The binder decides every type itself: DataFusion's own coercions find nothing to do.
 
 mod aggregate;
+mod array_value;
 mod binder;
 mod coercion;
 mod column_name;
+mod condition;
+mod context_value;
+mod distinct_on;
 mod explain;
 mod expression;
 mod from;
 mod function_call;
 mod grouping;
+mod join;
+mod limit;
 mod operator;
 mod parameter;
 mod query_body;
 mod scope;
 mod select;
 mod subquery;
+mod table_function;
 mod type_reference;
+mod values;
 mod window;
 
 use std::panic::AssertUnwindSafe;

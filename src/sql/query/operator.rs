@@ -269,11 +269,14 @@ impl Binder<'_> {
             }));
         }
         let definition = (op.symbol(), op.body(), true, Volatility::Immutable);
+        let constant = matches!((&left.expr, &right.expr), (Expr::Literal(..), Expr::Literal(..)));
         let arguments = vec![(left.expr, left.ty), (right.expr, right.ty)];
-        Ok(Bound::new(
-            functions::call(definition, arguments, returns.clone(), &self.settings),
-            returns,
-        ))
+        let call = functions::call(definition, arguments, returns.clone(), &self.settings);
+        if constant && let Ok(folded) = functions::fold_constants(call.clone()) {
+            // A long sum of constants stays one constant; one that fails is left to fail where it runs.
+            return Ok(Bound::new(folded, returns));
+        }
+        Ok(Bound::new(call, returns))
     }
 
     /// A number as the numeric that just holds it.

@@ -7,19 +7,15 @@ use arrow::datatypes::{Field, Schema};
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::Column;
 use datafusion::common::metadata::FieldMetadata;
-use datafusion::common::tree_node::TreeNode;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, WindowFrame};
 use sqlparser::ast;
 
-use super::binder::{
-    Binder, Bound, BoundQuery, Clause, CommonTable, Place, QueryColumn, fault, fold, unsupported,
-};
+use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold, unsupported};
 use super::coercion::{CastContext, common_type, loosened};
-use super::scope::{Outer, Scope};
+use super::scope::Outer;
 use super::select::{SortKey, ordinal, refuse_unsortable};
-use super::subquery::has_subquery;
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::types::{SqlType, TYPE_METADATA_KEY, Value};
@@ -36,7 +32,7 @@ impl Binder<'_> {
         })
     }
 
-    fn query_here(&mut self, query: &ast::Query, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
+    pub(super) fn query_here(&mut self, query: &ast::Query, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
         if !query.pipe_operators.is_empty() {
             return Err(unsupported("the pipe operator"));
         }
@@ -100,7 +96,7 @@ impl Binder<'_> {
         Ok(BoundQuery { plan, columns })
     }
 
-    fn with(&mut self, with: &ast::With, outer: Option<&Outer<'_>>) -> Result<()> {
+    pub(super) fn with(&mut self, with: &ast::With, outer: Option<&Outer<'_>>) -> Result<()> {
         let outside = self.common_tables.len();
         for cte in &with.cte_tables {
             let name = fold(&cte.alias.name);
@@ -123,7 +119,12 @@ impl Binder<'_> {
     }
 
     /// `WITH RECURSIVE name AS (start UNION [ALL] step)`.
-    fn recursive(&mut self, name: &str, cte: &ast::Cte, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
+    pub(super) fn recursive(
+        &mut self,
+        name: &str,
+        cte: &ast::Cte,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<BoundQuery> {
         let wrong = || {
             let message = format!(
                 "recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] recursive-term"
@@ -284,7 +285,7 @@ impl Binder<'_> {
         }
     }
 
-    fn set_operation(
+    pub(super) fn set_operation(
         &mut self,
         left: &ast::SetExpr,
         op: ast::SetOperator,
@@ -353,7 +354,7 @@ impl Binder<'_> {
     }
 
     /// INTERSECT ALL and EXCEPT ALL: the n-th copy of a row on one side meets the n-th copy on the other.
-    fn bag_operation(
+    pub(super) fn bag_operation(
         &mut self,
         left: LogicalPlan,
         right: LogicalPlan,
@@ -389,7 +390,12 @@ impl Binder<'_> {
     }
 
     /// The query's plan with its columns of these types under these names.
-    fn conform(&mut self, bound: BoundQuery, types: &[SqlType], names: &[String]) -> Result<LogicalPlan> {
+    pub(super) fn conform(
+        &mut self,
+        bound: BoundQuery,
+        types: &[SqlType],
+        names: &[String],
+    ) -> Result<LogicalPlan> {
         let mut outputs = Vec::with_capacity(types.len());
         for ((column, ty), name) in bound.columns.into_iter().zip(types).zip(names) {
             let from = match column.ty {
@@ -405,112 +411,8 @@ impl Binder<'_> {
             .map_err(from_datafusion)
     }
 
-    /// VALUES: each column of the rows' common type.
-    fn values(&mut self, values: &ast::Values, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
-        let nothing = Scope::default();
-        let place = Place {
-            scope: &nothing,
-            outer,
-            clause: Clause::Values,
-            windows: &[],
-        };
-        let mut rows: Vec<Vec<Bound>> = Vec::with_capacity(values.rows.len());
-        for row in &values.rows {
-            let bound = row
-                .content
-                .iter()
-                .map(|expr| self.expression(expr, place))
-                .collect::<Result<Vec<_>>>()?;
-            if rows.first().is_some_and(|first| first.len() != bound.len()) {
-                return Err(fault(
-                    StatementFault::Syntax,
-                    "VALUES lists must all be the same length",
-                ));
-            }
-            rows.push(bound);
-        }
-        let width = rows.first().map_or(0, Vec::len);
-        let mut types = Vec::with_capacity(width);
-        for index in 0..width {
-            let column: Vec<Bound> = rows.iter().map(|row| row[index].clone()).collect();
-            types.push(self.common_type_of("VALUES", &column)?);
-        }
-        let names: Vec<String> = (1..=width)
-            .map(|index| self.unique_name(&format!("column{index}")))
-            .collect();
-        let mut exprs = Vec::with_capacity(rows.len());
-        for row in rows {
-            let row = row
-                .into_iter()
-                .zip(&types)
-                .map(|(bound, ty)| Ok(self.convert(bound, ty, CastContext::Implicit)?.expr))
-                .collect::<Result<Vec<_>>>()?;
-            exprs.push(row);
-        }
-        let plan = self.value_rows(exprs, &names)?;
-        let columns = names
-            .iter()
-            .zip(types)
-            .enumerate()
-            .map(|(index, (_, ty))| QueryColumn {
-                name: format!("column{}", index + 1),
-                column: Column::from(plan.schema().qualified_field(index)),
-                ty,
-                origin: None,
-                constant: false,
-            })
-            .collect();
-        Ok(BoundQuery { plan, columns })
-    }
-
-    /// Rows of constants are one node; rows that need a plan (subqueries, sets, outer columns) are a union of selects.
-    fn value_rows(&mut self, rows: Vec<Vec<Expr>>, names: &[String]) -> Result<LogicalPlan> {
-        let needs_plan = |expr: &Expr| {
-            has_subquery(expr)
-                || expr
-                    .exists(|expr| Ok(matches!(expr, Expr::OuterReferenceColumn(..) | Expr::Unnest(_))))
-                    .unwrap_or(true)
-        };
-        if !rows.iter().flatten().any(needs_plan) {
-            let plan = LogicalPlanBuilder::values(rows).map_err(from_datafusion)?;
-            let outputs: Vec<Expr> = names
-                .iter()
-                .enumerate()
-                .map(|(index, name)| {
-                    Expr::Column(Column::from(plan.schema().qualified_field(index))).alias(name)
-                })
-                .collect();
-            return plan
-                .project(outputs)
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(from_datafusion);
-        }
-        let mut union: Option<LogicalPlan> = None;
-        for row in rows {
-            let one = LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?;
-            let (one, row) = self.lower(one, row, false)?;
-            let outputs: Vec<Expr> = row
-                .into_iter()
-                .zip(names)
-                .map(|(expr, name)| expr.alias(name))
-                .collect();
-            let one = LogicalPlanBuilder::new(one)
-                .project(outputs)
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(from_datafusion)?;
-            union = Some(match union {
-                None => one,
-                Some(before) => LogicalPlanBuilder::new(before)
-                    .union(one)
-                    .and_then(LogicalPlanBuilder::build)
-                    .map_err(from_datafusion)?,
-            });
-        }
-        union.ok_or_else(|| unsupported("VALUES without rows"))
-    }
-
     /// ORDER BY over the outputs of a set operation or VALUES: names and positions only.
-    fn sort_outputs(
+    pub(super) fn sort_outputs(
         &mut self,
         bound: BoundQuery,
         order_by: &[ast::OrderByExpr],
@@ -561,159 +463,6 @@ impl Binder<'_> {
             .and_then(LogicalPlanBuilder::build)
             .map_err(from_datafusion)?;
         Ok(BoundQuery { plan, ..bound })
-    }
-
-    fn limit(
-        &mut self,
-        plan: LogicalPlan,
-        query: &ast::Query,
-        outer: Option<&Outer<'_>>,
-    ) -> Result<LogicalPlan> {
-        let (mut limit, mut offset) = (None, None);
-        match &query.limit_clause {
-            None => {}
-            Some(ast::LimitClause::LimitOffset {
-                limit: rows,
-                offset: skip,
-                limit_by,
-            }) => {
-                if !limit_by.is_empty() {
-                    return Err(unsupported("LIMIT BY"));
-                }
-                limit = rows.as_ref();
-                offset = skip.as_ref().map(|skip| &skip.value);
-            }
-            Some(ast::LimitClause::OffsetCommaLimit {
-                offset: skip,
-                limit: rows,
-            }) => {
-                limit = Some(rows);
-                offset = Some(skip);
-            }
-        }
-        if let Some(fetch) = &query.fetch {
-            if fetch.with_ties || fetch.percent {
-                return Err(unsupported("FETCH FIRST WITH TIES or PERCENT"));
-            }
-            match &fetch.quantity {
-                Some(quantity) => limit = Some(quantity),
-                None => {
-                    let skip = self.row_count(offset, Clause::Offset, outer)?;
-                    return LogicalPlanBuilder::new(plan)
-                        .limit_by_expr(skip, Some(datafusion::logical_expr::lit(1_i64)))
-                        .and_then(LogicalPlanBuilder::build)
-                        .map_err(from_datafusion);
-                }
-            }
-        }
-        let (fetch, skip) = (
-            self.row_count(limit, Clause::Limit, outer)?,
-            self.row_count(offset, Clause::Offset, outer)?,
-        );
-        let simple =
-            |count: &Option<Expr>| matches!(count, None | Some(Expr::Literal(..) | Expr::Placeholder(_)));
-        if !simple(&fetch) || !simple(&skip) {
-            return self.computed_limit(plan, fetch, skip);
-        }
-        if fetch.is_none() && skip.is_none() {
-            return Ok(plan);
-        }
-        LogicalPlanBuilder::new(plan)
-            .limit_by_expr(skip, fetch)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)
-    }
-
-    /// Counts that are known only when the query runs (subqueries): rows are numbered and filtered.
-    fn computed_limit(
-        &mut self,
-        plan: LogicalPlan,
-        fetch: Option<Expr>,
-        skip: Option<Expr>,
-    ) -> Result<LogicalPlan> {
-        use datafusion::logical_expr::{Operator, lit};
-        let kept: Vec<Expr> = (0..plan.schema().fields().len())
-            .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
-            .collect();
-        let number = datafusion::functions_window::expr_fn::row_number();
-        let name = number.schema_name().to_string();
-        let numbered = LogicalPlanBuilder::new(plan)
-            .window(vec![number])
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
-        let number = datafusion::logical_expr::Cast::new(
-            Box::new(Expr::Column(Column::from_name(name))),
-            SqlType::Int8.arrow_type(),
-        );
-        let number = Expr::Cast(number);
-        // A NULL count counts as absent.
-        let zero = |count: Expr| {
-            let present = Expr::IsNotNull(Box::new(count.clone()));
-            let branches = vec![(Box::new(present), Box::new(count))];
-            Expr::Case(datafusion::logical_expr::Case::new(
-                None,
-                branches,
-                Some(Box::new(lit(0_i64))),
-            ))
-        };
-        let skipped = zero(skip.unwrap_or_else(|| lit(0_i64)));
-        let after = super::operator::binary(number.clone(), Operator::Minus, skipped);
-        let mut condition = super::operator::binary(after.clone(), Operator::Gt, lit(0_i64));
-        if let Some(fetch) = fetch {
-            let within = super::operator::binary(after, Operator::LtEq, fetch.clone());
-            let all = super::operator::binary(Expr::IsNull(Box::new(fetch)), Operator::Or, within);
-            condition = super::operator::binary(condition, Operator::And, all);
-        }
-        let filtered = self.filter(numbered, condition)?;
-        LogicalPlanBuilder::new(filtered)
-            .project(kept)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)
-    }
-
-    /// LIMIT's or OFFSET's count: a constant or parameter; NULL counts as absent.
-    fn row_count(
-        &mut self,
-        expr: Option<&ast::Expr>,
-        clause: Clause,
-        outer: Option<&Outer<'_>>,
-    ) -> Result<Option<Expr>> {
-        let Some(expr) = expr else { return Ok(None) };
-        let nothing = Scope::default();
-        let place = Place {
-            scope: &nothing,
-            outer,
-            clause,
-            windows: &[],
-        };
-        let bound = self.expression(expr, place)?;
-        let bound = match &bound.ty {
-            SqlType::Numeric(_) | SqlType::Float4 | SqlType::Float8 => {
-                self.convert(bound, &SqlType::Int8, CastContext::Explicit)?
-            }
-            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Unknown | SqlType::Void => {
-                self.convert(bound, &SqlType::Int8, CastContext::Implicit)?
-            }
-            other => {
-                return Err(Error::DatatypeMismatch {
-                    message: format!(
-                        "argument of {} must be type bigint, not type {}",
-                        clause.name(),
-                        super::coercion::type_name(other)
-                    ),
-                    hint: None,
-                });
-            }
-        };
-        let constant = Bound::new(crate::exec::functions::fold_constants(bound.expr)?, SqlType::Int8);
-        match constant.literal()? {
-            Some(Value::Null) => Ok(None),
-            Some(Value::Int(number)) if number < 0 => Err(Error::DataException {
-                state: if clause == Clause::Limit { "2201W" } else { "2201X" },
-                message: format!("{} must not be negative", clause.name()),
-            }),
-            _ => Ok(Some(constant.expr)),
-        }
     }
 }
 

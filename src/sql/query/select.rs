@@ -1,7 +1,5 @@
 //! SELECT: from, where, groups, having, windows, select list, DISTINCT and ORDER BY become one chain of plan nodes.
 
-use std::collections::HashSet;
-
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::{Sort, Unnest};
@@ -11,11 +9,12 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, fold, unsupported};
 use super::column_name::column_name;
+use super::distinct_on::{first_of_each, refuse_other_order};
 use super::grouping::{Grouped, has_aggregate, windows_of};
 use super::operator::binary;
-use super::scope::{Outer, Scope, ScopeColumn};
+use super::scope::{Outer, ScopeColumn};
 use crate::error::StatementFault;
-use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
+use crate::exec::datafusion_error::from_datafusion;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -126,7 +125,7 @@ impl Binder<'_> {
     }
 
     /// The select list, wildcards expanded.
-    fn items(&mut self, projection: &[ast::SelectItem], place: Place<'_>) -> Result<Vec<Item>> {
+    pub(super) fn items(&mut self, projection: &[ast::SelectItem], place: Place<'_>) -> Result<Vec<Item>> {
         let mut items = Vec::with_capacity(projection.len());
         let expand = |columns: &[ScopeColumn]| -> Vec<Item> {
             columns
@@ -193,7 +192,7 @@ impl Binder<'_> {
     }
 
     /// GROUP BY: expressions, positions, output names. `None`: there is no such clause.
-    fn group_by(
+    pub(super) fn group_by(
         &mut self,
         group_by: &ast::GroupByExpr,
         items: &[Item],
@@ -242,7 +241,7 @@ impl Binder<'_> {
         Ok(Some(groups))
     }
 
-    fn group_item(
+    pub(super) fn group_item(
         &mut self,
         expr: &ast::Expr,
         items: &[Item],
@@ -288,7 +287,7 @@ impl Binder<'_> {
     }
 
     /// ORDER BY: positions, output names, expressions (added as hidden outputs).
-    fn order_by(
+    pub(super) fn order_by(
         &mut self,
         order_by: &[ast::OrderByExpr],
         items: &mut Vec<Item>,
@@ -305,7 +304,7 @@ impl Binder<'_> {
         Ok(keys)
     }
 
-    fn order_item(
+    pub(super) fn order_item(
         &mut self,
         expr: &ast::Expr,
         items: &mut Vec<Item>,
@@ -351,25 +350,12 @@ impl Binder<'_> {
         Ok(output_of(items, bound))
     }
 
-    fn distinct_on(
-        &mut self,
-        select: &ast::Select,
-        items: &mut Vec<Item>,
-        place: Place<'_>,
-    ) -> Result<Option<Vec<usize>>> {
-        let Some(ast::Distinct::On(exprs)) = &select.distinct else {
-            return Ok(None);
-        };
-        let visible = items.len();
-        let mut outputs = Vec::with_capacity(exprs.len());
-        for expr in exprs {
-            outputs.push(self.order_item(expr, items, visible, &select.projection, place)?);
-        }
-        Ok(Some(outputs))
-    }
-
     /// Computes window functions; the expressions then refer to their columns.
-    fn windows(&mut self, plan: LogicalPlan, exprs: Vec<Expr>) -> Result<(LogicalPlan, Vec<Expr>)> {
+    pub(super) fn windows(
+        &mut self,
+        plan: LogicalPlan,
+        exprs: Vec<Expr>,
+    ) -> Result<(LogicalPlan, Vec<Expr>)> {
         let windows = windows_of(&exprs);
         if windows.is_empty() {
             return Ok((plan, exprs));
@@ -399,7 +385,7 @@ impl Binder<'_> {
     }
 
     /// Set-returning functions of the select list: their arrays become rows.
-    fn unnest(&mut self, plan: LogicalPlan, exprs: Vec<Expr>) -> Result<(LogicalPlan, Vec<Expr>)> {
+    pub(super) fn unnest(&mut self, plan: LogicalPlan, exprs: Vec<Expr>) -> Result<(LogicalPlan, Vec<Expr>)> {
         let mut sets: Vec<(Expr, String)> = Vec::new();
         let mut replaced = Vec::with_capacity(exprs.len());
         for expr in exprs {
@@ -429,7 +415,7 @@ impl Binder<'_> {
         clippy::too_many_arguments,
         reason = "the last step of one chain, called once"
     )]
-    fn project(
+    pub(super) fn project(
         &mut self,
         plan: LogicalPlan,
         items: Vec<Item>,
@@ -531,34 +517,6 @@ fn output_of(items: &mut Vec<Item>, bound: Bound) -> usize {
     }
 }
 
-/// DISTINCT ON: the first row of each group in the order of the sort.
-fn first_of_each(
-    builder: LogicalPlanBuilder,
-    on: Vec<Expr>,
-    sorts: Vec<Sort>,
-    names: &[String],
-    visible: usize,
-) -> datafusion::error::Result<LogicalPlan> {
-    use datafusion::logical_expr::ExprFunctionExt;
-    let number = datafusion::functions_window::expr_fn::row_number()
-        .partition_by(on)
-        .order_by(sorts.clone())
-        .window_frame(datafusion::logical_expr::WindowFrame::new(Some(true)))
-        .build()?;
-    let numbered = number.schema_name().to_string();
-    let first = Expr::Column(Column::from_name(numbered)).eq(datafusion::logical_expr::lit(1_u64));
-    builder
-        .window(vec![number])?
-        .filter(first)?
-        .sort(sorts)?
-        .project(
-            names[..visible]
-                .iter()
-                .map(|name| Expr::Column(Column::new_unqualified(name))),
-        )?
-        .build()
-}
-
 /// Adds array columns to a plan and makes rows of their items.
 pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Result<LogicalPlan> {
     let mut outputs: Vec<Expr> = (0..plan.schema().fields().len())
@@ -578,17 +536,6 @@ pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Re
         .and_then(|builder| builder.unnest_columns_with_options(columns, options))
         .and_then(LogicalPlanBuilder::build)
         .map_err(from_datafusion)
-}
-
-fn refuse_other_order(on: &[usize], keys: &[SortKey]) -> Result<()> {
-    let on: HashSet<usize> = on.iter().copied().collect();
-    let leading = keys.iter().take_while(|key| on.contains(&key.output)).count();
-    let distinct: HashSet<usize> = keys.iter().take(leading).map(|key| key.output).collect();
-    if leading < keys.len() && distinct.len() < on.len() {
-        let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
-        return Err(fault(StatementFault::InvalidColumnReference, message));
-    }
-    Ok(())
 }
 
 /// An integer literal in ORDER BY or GROUP BY is a position.

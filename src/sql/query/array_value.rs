@@ -1,0 +1,165 @@
+//! Arrays in expressions: constructors, subscripts, slices, and fields of the records that catalog functions give.
+
+use datafusion::logical_expr::expr::Unnest;
+use datafusion::logical_expr::{Expr, Volatility};
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, Place, fault, fold, name_parts, unsupported};
+use super::coercion::{CastContext, item_type, type_name};
+use crate::error::StatementFault;
+use crate::exec::{functions, pg_catalog};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+impl Binder<'_> {
+    pub(super) fn array(&mut self, items: &[ast::Expr], place: Place<'_>) -> Result<Bound> {
+        if items.is_empty() {
+            return Err(fault(
+                StatementFault::IndeterminateDatatype,
+                "cannot determine type of empty array",
+            ));
+        }
+        let items = items
+            .iter()
+            .map(|item| self.expression(item, place))
+            .collect::<Result<Vec<_>>>()?;
+        let item = self.common_type_of("ARRAY", &items)?;
+        let items = items
+            .into_iter()
+            .map(|bound| self.convert(bound, &item, CastContext::Implicit))
+            .collect::<Result<Vec<_>>>()?;
+        let ty = SqlType::Array(Box::new(item));
+        let values = items
+            .iter()
+            .map(Bound::literal)
+            .collect::<Result<Option<Vec<Value>>>>()?;
+        if let Some(values) = values {
+            return Bound::constant(&Value::Array(values), ty);
+        }
+        let arguments = items.into_iter().map(|bound| (bound.expr, bound.ty)).collect();
+        let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
+        Ok(Bound::new(
+            functions::call(definition, arguments, ty.clone(), &self.settings),
+            ty,
+        ))
+    }
+
+    /// A field of a catalog function's composite result, or of a record it gave.
+    pub(super) fn record_field(&mut self, root: &ast::Expr, field: &str, place: Place<'_>) -> Result<Bound> {
+        let mut inner = root;
+        while let ast::Expr::Nested(nested) = inner {
+            inner = nested;
+        }
+        if let ast::Expr::Function(function) = inner
+            && let Some(name) = name_parts(&function.name)?.pop()
+            && let Some(set) = pg_catalog::set_function(&name)
+        {
+            let arguments = self.arguments(&name, &function.args, place)?;
+            let Some((_, column)) = set.columns.iter().find(|(column, _)| *column == field) else {
+                return Err(Error::UndefinedColumn {
+                    name: format!("\"{field}\""),
+                    hint: None,
+                    position: 0,
+                });
+            };
+            let array = self.resolve_function(column, arguments)?;
+            let item = item_type(&array.ty).unwrap_or(SqlType::Text);
+            return Ok(Bound::new(Expr::Unnest(Unnest::new(array.expr)), item));
+        }
+        let record = self.expression(inner, place)?;
+        let field = Bound::constant(&Value::Text(field.to_string()), SqlType::Text)?;
+        self.resolve_function("expandarray_field", vec![record, field])
+    }
+
+    pub(super) fn field_access(
+        &mut self,
+        root: &ast::Expr,
+        chain: &[ast::AccessExpr],
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        if let [ast::AccessExpr::Dot(ast::Expr::Identifier(field))] = chain {
+            return self.record_field(root, &fold(field), place);
+        }
+        let (mut bound, chain) = match leading_names(root, chain) {
+            Some((name, count)) => (self.expression(&name, place)?, &chain[count..]),
+            None => (self.expression(root, place)?, chain),
+        };
+        for access in chain {
+            let ast::AccessExpr::Subscript(subscript) = access else {
+                return Err(unsupported("a field of a composite value"));
+            };
+            if let (
+                ast::Subscript::Index { index },
+                SqlType::Int2Vector | SqlType::Name | SqlType::Catalog(_),
+            ) = (subscript, &bound.ty)
+            {
+                // The vectors of the catalogs count from 0.
+                let index = self.expression(index, place)?;
+                bound = self.resolve_function("array_subscript", vec![bound, index])?;
+                continue;
+            }
+            let item = match item_type(&bound.ty) {
+                Some(item) => item,
+                None => {
+                    return Err(Error::DatatypeMismatch {
+                        message: format!(
+                            "cannot subscript type {} because it does not support subscripting",
+                            type_name(&bound.ty)
+                        ),
+                        hint: None,
+                    });
+                }
+            };
+            bound = match subscript {
+                ast::Subscript::Index { index } => {
+                    let index = self.expression(index, place)?;
+                    let index = self.convert(index, &SqlType::Int4, CastContext::Implicit)?;
+                    let definition = ("subscript", functions::SUBSCRIPT, true, Volatility::Immutable);
+                    let arguments = vec![(bound.expr, bound.ty), (index.expr, index.ty)];
+                    Bound::new(
+                        functions::call(definition, arguments, item.clone(), &self.settings),
+                        item,
+                    )
+                }
+                ast::Subscript::Slice {
+                    lower_bound,
+                    upper_bound,
+                    stride: None,
+                } => {
+                    let mut arguments = vec![(bound.expr, bound.ty.clone())];
+                    for limit in [lower_bound, upper_bound] {
+                        let limit = match limit {
+                            Some(limit) => self.expression(limit, place)?,
+                            None => Bound::unknown(None),
+                        };
+                        let limit = self.convert(limit, &SqlType::Int4, CastContext::Implicit)?;
+                        arguments.push((limit.expr, limit.ty));
+                    }
+                    let definition = ("slice", functions::SLICE, false, Volatility::Immutable);
+                    Bound::new(
+                        functions::call(definition, arguments, bound.ty.clone(), &self.settings),
+                        bound.ty,
+                    )
+                }
+                ast::Subscript::Slice { .. } => return Err(unsupported("a slice with a stride")),
+            };
+        }
+        Ok(bound)
+    }
+}
+
+/// `a.b` of a chain that starts with names: `tmp.indoption[1]` is parsed as the field `indoption` of `tmp`.
+fn leading_names(root: &ast::Expr, chain: &[ast::AccessExpr]) -> Option<(ast::Expr, usize)> {
+    let mut idents = match root {
+        ast::Expr::Identifier(ident) => vec![ident.clone()],
+        ast::Expr::CompoundIdentifier(idents) => idents.clone(),
+        _ => return None,
+    };
+    let before = idents.len();
+    idents.extend(chain.iter().map_while(|access| match access {
+        ast::AccessExpr::Dot(ast::Expr::Identifier(ident)) => Some(ident.clone()),
+        _ => None,
+    }));
+    let count = idents.len() - before;
+    (count > 0).then_some((ast::Expr::CompoundIdentifier(idents), count))
+}

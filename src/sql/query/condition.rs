@@ -1,0 +1,377 @@
+//! Conditions: tests for NULL and truth, BETWEEN, IN lists, comparisons of rows, LIKE and SIMILAR TO.
+
+use datafusion::logical_expr::expr::{InList, Like};
+use datafusion::logical_expr::{Expr, Operator};
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, Place, fault, unsupported};
+use super::coercion::CastContext;
+use super::expression::row_items;
+use super::operator::{binary, no_operator};
+use crate::error::StatementFault;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+impl Binder<'_> {
+    pub(super) fn null_test(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
+        let (operand, negated) = match expr {
+            ast::Expr::IsNotNull(operand) => (operand, true),
+            ast::Expr::IsNull(operand) => (operand, false),
+            _ => return Err(Error::internal("no test for NULL")),
+        };
+        if let Some(items) = row_items(operand) {
+            // A row IS NULL when all its fields are, IS NOT NULL when none is.
+            let mut test: Option<Expr> = None;
+            for item in items {
+                let item = self.expression(item, place)?;
+                let one = is_null(self.decided(item)?.expr, negated);
+                test = Some(match test {
+                    Some(before) => binary(before, Operator::And, one),
+                    None => one,
+                });
+            }
+            let test = test.ok_or_else(|| unsupported("an empty row"))?;
+            return Ok(Bound::new(test, SqlType::Bool));
+        }
+        let operand = self.expression(operand, place)?;
+        let operand = self.decided(operand)?;
+        Ok(Bound::new(is_null(operand.expr, negated), SqlType::Bool))
+    }
+
+    pub(super) fn truth_test(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
+        use ast::Expr as E;
+        type Wrap = fn(Box<Expr>) -> Expr;
+        let (operand, name, wrap): (_, _, Wrap) = match expr {
+            E::IsTrue(operand) => (operand, "IS TRUE", Expr::IsTrue),
+            E::IsNotTrue(operand) => (operand, "IS NOT TRUE", Expr::IsNotTrue),
+            E::IsFalse(operand) => (operand, "IS FALSE", Expr::IsFalse),
+            E::IsNotFalse(operand) => (operand, "IS NOT FALSE", Expr::IsNotFalse),
+            E::IsUnknown(operand) => (operand, "IS UNKNOWN", Expr::IsUnknown),
+            E::IsNotUnknown(operand) => (operand, "IS NOT UNKNOWN", Expr::IsNotUnknown),
+            _ => return Err(Error::internal("no test for truth")),
+        };
+        let operand = self.expression(operand, place)?;
+        let operand = self.coerce_boolean(operand, name)?;
+        Ok(Bound::new(wrap(Box::new(operand)), SqlType::Bool))
+    }
+
+    pub(super) fn distinct_from(
+        &mut self,
+        op: Operator,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        if let (Some(a), Some(b)) = (row_items(left), row_items(right)) {
+            let mut test: Option<Expr> = None;
+            let joint = if op == Operator::IsDistinctFrom {
+                Operator::Or
+            } else {
+                Operator::And
+            };
+            for (a, b) in a.iter().zip(b) {
+                let one = self.distinct_from(op, a, b, place)?.expr;
+                test = Some(match test {
+                    Some(before) => binary(before, joint, one),
+                    None => one,
+                });
+            }
+            return Ok(Bound::new(
+                test.ok_or_else(|| unsupported("an empty row"))?,
+                SqlType::Bool,
+            ));
+        }
+        let (left, right) = (self.expression(left, place)?, self.expression(right, place)?);
+        let (left, right) = self.comparable("=", left, right)?;
+        Ok(Bound::new(binary(left, op, right), SqlType::Bool))
+    }
+
+    pub(super) fn between(
+        &mut self,
+        expr: &ast::Expr,
+        negated: bool,
+        low: &ast::Expr,
+        high: &ast::Expr,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        let operand = self.expression(expr, place)?;
+        let (low, high) = (self.expression(low, place)?, self.expression(high, place)?);
+        let (first, second, joint) = if negated {
+            (Operator::Lt, Operator::Gt, Operator::Or)
+        } else {
+            (Operator::GtEq, Operator::LtEq, Operator::And)
+        };
+        let first = self.compare(first, operand.clone(), low)?;
+        let second = self.compare(second, operand, high)?;
+        Ok(Bound::new(binary(first.expr, joint, second.expr), SqlType::Bool))
+    }
+
+    pub(super) fn in_list(
+        &mut self,
+        expr: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        if row_items(expr).is_some() {
+            let mut test: Option<Expr> = None;
+            for item in list {
+                let one = self.row_comparison(Operator::Eq, expr, item, place)?.expr;
+                test = Some(match test {
+                    Some(before) => binary(before, Operator::Or, one),
+                    None => one,
+                });
+            }
+            let test = test.ok_or_else(|| unsupported("an empty IN list"))?;
+            return Ok(Bound::new(
+                if negated { Expr::Not(Box::new(test)) } else { test },
+                SqlType::Bool,
+            ));
+        }
+        let operand = self.expression(expr, place)?;
+        let items = list
+            .iter()
+            .map(|item| self.expression(item, place))
+            .collect::<Result<Vec<_>>>()?;
+        self.in_items(operand, items, negated)
+    }
+
+    /// `operand [NOT] IN (items)`: one list when all items compare with the operand in its own type, else comparisons.
+    pub(super) fn in_items(&mut self, operand: Bound, items: Vec<Bound>, negated: bool) -> Result<Bound> {
+        let operand = match operand.ty {
+            // An untyped operand takes the items' common type.
+            SqlType::Unknown | SqlType::Void => {
+                let ty = self.common_type_of("IN", &items)?;
+                self.convert(operand, &ty, CastContext::Implicit)?
+            }
+            _ => operand,
+        };
+        let mut listed = Vec::new();
+        let mut listed_operand: Option<Expr> = None;
+        let mut tests: Vec<Expr> = Vec::new();
+        for item in items {
+            let (left, right) = self.comparable("=", operand.clone(), item)?;
+            match &listed_operand {
+                Some(first) if *first == left => listed.push(right),
+                None => {
+                    listed_operand = Some(left);
+                    listed.push(right);
+                }
+                Some(_) => tests.push(binary(left, Operator::Eq, right)),
+            }
+        }
+        let listed_operand = listed_operand.ok_or_else(|| unsupported("an empty IN list"))?;
+        let mut test = Expr::InList(InList::new(
+            Box::new(listed_operand),
+            listed,
+            negated && tests.is_empty(),
+        ));
+        if tests.is_empty() {
+            return Ok(Bound::new(test, SqlType::Bool));
+        }
+        for one in tests {
+            test = binary(test, Operator::Or, one);
+        }
+        Ok(Bound::new(
+            if negated { Expr::Not(Box::new(test)) } else { test },
+            SqlType::Bool,
+        ))
+    }
+
+    /// `(a, b) op (x, y)`, expanded into comparisons of the fields.
+    pub(super) fn row_comparison(
+        &mut self,
+        op: Operator,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        let (Some(left), Some(right)) = (row_items(left), row_items(right)) else {
+            return Err(unsupported("a comparison of a row with something that is no row"));
+        };
+        if left.len() != right.len() {
+            return Err(fault(
+                StatementFault::Syntax,
+                "unequal number of entries in row expressions",
+            ));
+        }
+        let mut pairs = Vec::with_capacity(left.len());
+        for (left, right) in left.iter().zip(right) {
+            if row_items(left).is_some() {
+                return Err(unsupported("a row inside a row"));
+            }
+            pairs.push((self.expression(left, place)?, self.expression(right, place)?));
+        }
+        self.compare_rows(op, pairs)
+    }
+
+    pub(super) fn compare_rows(&mut self, op: Operator, mut pairs: Vec<(Bound, Bound)>) -> Result<Bound> {
+        let joint = match op {
+            Operator::Eq => Some(Operator::And),
+            Operator::NotEq => Some(Operator::Or),
+            _ => None,
+        };
+        let Some((left, right)) = pairs.pop() else {
+            return Err(unsupported("an empty row"));
+        };
+        let mut test = self.compare(op, left, right)?.expr;
+        while let Some((left, right)) = pairs.pop() {
+            test = if let Some(joint) = joint {
+                binary(self.compare(op, left, right)?.expr, joint, test)
+            } else {
+                // (a, rest) < (x, more)  is  a < x OR (a = x AND rest < more).
+                let strict = match op {
+                    Operator::Lt | Operator::LtEq => Operator::Lt,
+                    _ => Operator::Gt,
+                };
+                let before = self.compare(strict, left.clone(), right.clone())?.expr;
+                let equal = self.compare(Operator::Eq, left, right)?.expr;
+                binary(before, Operator::Or, binary(equal, Operator::And, test))
+            };
+        }
+        Ok(Bound::new(test, SqlType::Bool))
+    }
+
+    pub(super) fn pattern(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
+        use ast::Expr as E;
+        let (negated, any, operand, pattern, escape_char) = match expr {
+            E::Like {
+                negated,
+                any,
+                expr,
+                pattern,
+                escape_char,
+            }
+            | E::ILike {
+                negated,
+                any,
+                expr,
+                pattern,
+                escape_char,
+            } => (*negated, *any, expr, pattern, escape_char),
+            E::SimilarTo {
+                negated,
+                expr,
+                pattern,
+                escape_char,
+            } => (*negated, false, expr, pattern, escape_char),
+            _ => return Err(Error::internal("no pattern match")),
+        };
+        if any {
+            return Err(unsupported("LIKE ANY"));
+        }
+        let escape = match escape_char {
+            None => Some('\\'),
+            Some(value) => escape_character(&value.value.clone().into_string().unwrap_or_default())?,
+        };
+        let (operand, pattern) = (self.expression(operand, place)?, self.expression(pattern, place)?);
+        if let E::SimilarTo { .. } = expr {
+            let operand = self.convert_text(operand)?;
+            let pattern = self.convert_text(pattern)?;
+            let escape = Bound::unknown(Some(escape.map(String::from).unwrap_or_default()));
+            let escape = self.convert_text(escape)?;
+            let call = self.resolve_function("similar_to", vec![operand, pattern, escape])?;
+            return Ok(if negated {
+                Bound::new(Expr::Not(Box::new(call.expr)), SqlType::Bool)
+            } else {
+                call
+            });
+        }
+        self.like(operand, pattern, escape, negated, matches!(expr, E::ILike { .. }))
+    }
+
+    pub(super) fn convert_text(&mut self, bound: Bound) -> Result<Bound> {
+        self.convert(bound, &SqlType::Text, CastContext::Implicit)
+    }
+
+    /// `operand LIKE pattern`. DataFusion's own node for the usual escape, so that a scan sees the prefix.
+    pub(super) fn like(
+        &mut self,
+        operand: Bound,
+        pattern: Bound,
+        escape: Option<char>,
+        negated: bool,
+        insensitive: bool,
+    ) -> Result<Bound> {
+        let symbol = match (negated, insensitive) {
+            (false, false) => "~~",
+            (true, false) => "!~~",
+            (false, true) => "~~*",
+            (true, true) => "!~~*",
+        };
+        let texty = |ty: &SqlType| ty.is_string() || matches!(ty, SqlType::Unknown | SqlType::Void);
+        if !texty(&operand.ty) || !texty(&pattern.ty) {
+            return Err(no_operator(symbol, &operand.ty, &pattern.ty));
+        }
+        let (operand, pattern) = (self.like_operand(operand)?, self.convert_text(pattern)?);
+        let usual = match &pattern.expr {
+            // Arrow's kernel treats a backslash as PostgreSQL does, but for one at the very end (an error there).
+            Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) => {
+                !text.contains('\\') && !text.contains('\n')
+            }
+            _ => false,
+        };
+        if usual && (escape == Some('\\') || !literal_contains(&pattern.expr, escape)) {
+            let like = Like::new(
+                negated,
+                Box::new(operand.expr),
+                Box::new(pattern.expr),
+                None,
+                insensitive,
+            );
+            return Ok(Bound::new(Expr::Like(like), SqlType::Bool));
+        }
+        let escape = Bound::constant(
+            &Value::Text(escape.map(String::from).unwrap_or_default()),
+            SqlType::Text,
+        )?;
+        let name = if insensitive {
+            "ilike_escape"
+        } else {
+            "like_escape"
+        };
+        let call = self.resolve_function(name, vec![operand, pattern, escape])?;
+        Ok(if negated {
+            Bound::new(Expr::Not(Box::new(call.expr)), SqlType::Bool)
+        } else {
+            call
+        })
+    }
+
+    /// char(n) keeps its padding under LIKE.
+    pub(super) fn like_operand(&mut self, operand: Bound) -> Result<Bound> {
+        match operand.ty {
+            SqlType::Char(_) => Ok(Bound::new(operand.expr, SqlType::Text)),
+            _ => self.convert_text(operand),
+        }
+    }
+}
+
+pub(super) fn is_null(operand: Expr, negated: bool) -> Expr {
+    if negated {
+        Expr::IsNotNull(Box::new(operand))
+    } else {
+        Expr::IsNull(Box::new(operand))
+    }
+}
+
+pub(super) fn literal_contains(pattern: &Expr, escape: Option<char>) -> bool {
+    match (pattern, escape) {
+        (Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _), Some(escape)) => {
+            text.contains(escape)
+        }
+        (_, None) => false,
+        _ => true,
+    }
+}
+
+pub(super) fn escape_character(text: &str) -> Result<Option<char>> {
+    let mut characters = text.chars();
+    match (characters.next(), characters.next()) {
+        (first, None) => Ok(first),
+        _ => Err(Error::DataException {
+            state: "22025",
+            message: "invalid escape string".to_string(),
+        }),
+    }
+}

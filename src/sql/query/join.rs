@@ -1,0 +1,220 @@
+//! Joins of FROM: conditions, USING and NATURAL, lateral right sides.
+
+use datafusion::common::JoinType;
+use datafusion::logical_expr::{Case, Expr, LogicalPlanBuilder, Operator};
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, Clause, Place, name_parts, unsupported};
+use super::coercion::CastContext;
+use super::from::Item;
+use super::operator::binary;
+use super::scope::{Outer, Scope, ScopeColumn};
+use super::subquery::has_subquery;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::{Error, Result};
+
+impl Binder<'_> {
+    pub(super) fn join(&mut self, left: Item, join: &ast::Join, outer: Option<&Outer<'_>>) -> Result<Item> {
+        use ast::JoinOperator as J;
+        let (kind, constraint) = match &join.join_operator {
+            J::Join(constraint) | J::Inner(constraint) => (JoinType::Inner, constraint),
+            J::Left(constraint) | J::LeftOuter(constraint) => (JoinType::Left, constraint),
+            J::Right(constraint) | J::RightOuter(constraint) => (JoinType::Right, constraint),
+            J::FullOuter(constraint) => (JoinType::Full, constraint),
+            J::CrossJoin(_) => return self.cross(Some(left), &join.relation, outer),
+            other => return Err(unsupported(format!("the join {other:?}"))),
+        };
+        if matches!(kind, JoinType::Inner | JoinType::Left)
+            && let Some(item) = self.lateral(&left, &join.relation, kind == JoinType::Left, outer)?
+        {
+            return self.lateral_condition(item, kind, constraint, outer);
+        }
+        let right = self.factor(&join.relation, outer)?;
+        match constraint {
+            ast::JoinConstraint::On(condition) => self.join_on(left, right, kind, condition, outer),
+            ast::JoinConstraint::Using(names) => {
+                let names = names
+                    .iter()
+                    .map(|name| Ok(name_parts(name)?.pop().unwrap_or_default()))
+                    .collect::<Result<Vec<String>>>()?;
+                self.join_using(left, right, kind, &names)
+            }
+            ast::JoinConstraint::Natural => {
+                let names: Vec<String> = left
+                    .scope
+                    .visible
+                    .iter()
+                    .map(|column| column.name.clone())
+                    .filter(|name| right.scope.visible.iter().any(|column| column.name == *name))
+                    .collect();
+                self.join_using(left, right, kind, &names)
+            }
+            ast::JoinConstraint::None if kind == JoinType::Inner => cross_join(left, right),
+            ast::JoinConstraint::None => Err(Error::Syntax {
+                message: "a join needs ON or USING".to_string(),
+                position: 0,
+            }),
+        }
+    }
+
+    /// ON of a join whose right side is lateral: a filter above an inner one, TRUE only above an outer one.
+    pub(super) fn lateral_condition(
+        &mut self,
+        item: Item,
+        kind: JoinType,
+        constraint: &ast::JoinConstraint,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Item> {
+        let ast::JoinConstraint::On(condition) = constraint else {
+            return Ok(item);
+        };
+        let place = Place {
+            scope: &item.scope,
+            outer,
+            clause: Clause::JoinOn,
+            windows: &[],
+        };
+        let condition = self.condition(condition, place)?;
+        let always = matches!(
+            &condition,
+            Expr::Literal(datafusion::common::ScalarValue::Boolean(Some(true)), _)
+        );
+        if always {
+            return Ok(item);
+        }
+        if kind != JoinType::Inner {
+            return Err(unsupported("LEFT JOIN LATERAL with a condition other than TRUE"));
+        }
+        let plan = self.filter(item.plan, condition)?;
+        Ok(Item {
+            plan,
+            scope: item.scope,
+        })
+    }
+
+    pub(super) fn join_on(
+        &mut self,
+        left: Item,
+        right: Item,
+        kind: JoinType,
+        condition: &ast::Expr,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Item> {
+        let mut scope = left.scope;
+        scope.visible.extend(right.scope.visible);
+        scope.add_relations(right.scope.relations)?;
+        let place = Place {
+            scope: &scope,
+            outer,
+            clause: Clause::JoinOn,
+            windows: &[],
+        };
+        let condition = self.condition(condition, place)?;
+        if has_subquery(&condition) {
+            if kind != JoinType::Inner {
+                return Err(unsupported("a subquery in the condition of an outer join"));
+            }
+            let crossed = LogicalPlanBuilder::new(left.plan)
+                .cross_join(right.plan)
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(from_datafusion)?;
+            let plan = self.filter(crossed, condition)?;
+            return Ok(Item { plan, scope });
+        }
+        let plan = LogicalPlanBuilder::new(left.plan)
+            .join_on(right.plan, kind, [condition])
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
+        Ok(Item { plan, scope })
+    }
+
+    /// USING and NATURAL: each named column comes once, before the others.
+    pub(super) fn join_using(
+        &mut self,
+        left: Item,
+        right: Item,
+        kind: JoinType,
+        names: &[String],
+    ) -> Result<Item> {
+        if names.is_empty() && kind == JoinType::Inner {
+            return cross_join(left, right);
+        }
+        let mut merged = Vec::with_capacity(names.len());
+        let mut condition: Option<Expr> = None;
+        for name in names {
+            let find = |scope: &Scope, side: &str| match scope.get_column(name) {
+                Ok(Some(bound)) => Ok(bound.clone()),
+                Ok(None) => Err(Error::UndefinedColumn {
+                    name: format!("\"{name}\" specified in USING clause"),
+                    hint: Some(format!("The {side} table of the join has no such column.")),
+                    position: 0,
+                }),
+                Err(_) => Err(Error::AmbiguousColumn { name: name.clone() }),
+            };
+            let (a, b) = (find(&left.scope, "left")?, find(&right.scope, "right")?);
+            let equal = self.compare(Operator::Eq, a.clone(), b.clone())?.expr;
+            condition = Some(match condition {
+                Some(before) => binary(before, Operator::And, equal),
+                None => equal,
+            });
+            merged.push(ScopeColumn {
+                name: name.clone(),
+                bound: self.merged(kind, a, b)?,
+            });
+        }
+        let rest = |scope: &Scope| -> Vec<ScopeColumn> {
+            scope
+                .visible
+                .iter()
+                .filter(|column| !names.contains(&column.name))
+                .cloned()
+                .collect()
+        };
+        let mut visible = merged;
+        visible.extend(rest(&left.scope));
+        visible.extend(rest(&right.scope));
+        let mut scope = Scope {
+            visible,
+            relations: left.scope.relations,
+        };
+        scope.add_relations(right.scope.relations)?;
+        let condition = match condition {
+            Some(condition) => condition,
+            None => datafusion::logical_expr::lit(true),
+        };
+        let plan = LogicalPlanBuilder::new(left.plan)
+            .join_on(right.plan, kind, [condition])
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
+        Ok(Item { plan, scope })
+    }
+
+    pub(super) fn merged(&mut self, kind: JoinType, left: Bound, right: Bound) -> Result<Bound> {
+        match kind {
+            JoinType::Right => Ok(right),
+            JoinType::Full => {
+                let ty = self.common_type_of("JOIN/USING", &[left.clone(), right.clone()])?;
+                let left = self.convert(left, &ty, CastContext::Implicit)?;
+                let right = self.convert(right, &ty, CastContext::Implicit)?;
+                let present = Expr::IsNotNull(Box::new(left.expr.clone()));
+                let branches = vec![(Box::new(present), Box::new(left.expr))];
+                Ok(Bound::new(
+                    Expr::Case(Case::new(None, branches, Some(Box::new(right.expr)))),
+                    ty,
+                ))
+            }
+            _ => Ok(left),
+        }
+    }
+}
+
+pub(super) fn cross_join(left: Item, right: Item) -> Result<Item> {
+    let plan = LogicalPlanBuilder::new(left.plan)
+        .cross_join(right.plan)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(from_datafusion)?;
+    let mut scope = left.scope;
+    scope.visible.extend(right.scope.visible);
+    scope.add_relations(right.scope.relations)?;
+    Ok(Item { plan, scope })
+}

@@ -1,0 +1,221 @@
+//! Functions in FROM: the arrays they give become rows, beside those of the items before them when they use these.
+
+use datafusion::common::Column;
+use datafusion::logical_expr::expr::Unnest;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, Place, fold, name_parts, unsupported};
+use super::coercion::CastContext;
+use super::from::{Item, renamed};
+use super::scope::{Scope, ScopeColumn, ScopeRelation};
+use super::select::unnest_columns;
+use crate::Result;
+use crate::exec::pg_catalog;
+use crate::types::SqlType;
+
+impl Binder<'_> {
+    /// The arrays that the calls of a FROM function give, one a column.
+    pub(super) fn set_arguments(&mut self, call: &TableFunction<'_>, place: Place<'_>) -> Result<Vec<Bound>> {
+        let mut sets = Vec::new();
+        for array in &call.arrays {
+            let bound = self.expression(array, place)?;
+            let bound = match bound.ty {
+                SqlType::Unknown => self.convert(
+                    bound,
+                    &SqlType::Array(Box::new(SqlType::Text)),
+                    CastContext::Implicit,
+                )?,
+                _ => bound,
+            };
+            if super::coercion::item_type(&bound.ty).is_none() {
+                return Err(super::function_call::no_function("unnest", &[bound.ty], false));
+            }
+            sets.push(bound);
+        }
+        if let Some(name) = &call.name
+            && let Some(last) = name_parts(name)?.pop()
+            && let Some(set) = pg_catalog::set_function(&last)
+        {
+            let arguments = ast::FunctionArguments::List(ast::FunctionArgumentList {
+                duplicate_treatment: None,
+                args: call.args.to_vec(),
+                clauses: Vec::new(),
+            });
+            let arguments = self.arguments(&last, &arguments, place)?;
+            return set
+                .columns
+                .iter()
+                .map(|(_, column)| self.resolve_function(column, arguments.clone()))
+                .collect();
+        }
+        if let Some(name) = &call.name {
+            let function = ast::Function {
+                name: name.clone(),
+                uses_odbc_syntax: false,
+                parameters: ast::FunctionArguments::None,
+                args: ast::FunctionArguments::List(ast::FunctionArgumentList {
+                    duplicate_treatment: None,
+                    args: call.args.to_vec(),
+                    clauses: Vec::new(),
+                }),
+                filter: None,
+                null_treatment: None,
+                over: None,
+                within_group: Vec::new(),
+            };
+            let bound = self.function(&function, place)?;
+            sets.push(match bound.expr {
+                Expr::Unnest(Unnest { expr, .. }) => Bound::new(*expr, SqlType::Array(Box::new(bound.ty))),
+                // A function of one value is a table of one row.
+                expr => {
+                    let ty = SqlType::Array(Box::new(bound.ty.clone()));
+                    let definition = (
+                        "array",
+                        crate::exec::functions::MAKE_ARRAY,
+                        false,
+                        datafusion::logical_expr::Volatility::Immutable,
+                    );
+                    let array = crate::exec::functions::call(
+                        definition,
+                        vec![(expr, bound.ty)],
+                        ty.clone(),
+                        &self.settings,
+                    );
+                    Bound::new(array, ty)
+                }
+            });
+        }
+        Ok(sets)
+    }
+
+    /// The rows of a FROM function beside `plan`'s.
+    pub(super) fn function_item(
+        &mut self,
+        call: &TableFunction<'_>,
+        sets: Vec<Bound>,
+        plan: LogicalPlan,
+        scope: Scope,
+    ) -> Result<(Item, Vec<String>)> {
+        let default = call
+            .name
+            .as_ref()
+            .and_then(|name| name_parts(name).ok()?.pop())
+            .unwrap_or_else(|| "unnest".to_string());
+        let visible_name = call
+            .alias
+            .map_or_else(|| default.clone(), |alias| fold(&alias.name));
+        let one_column = sets.len() == 1;
+        let (mut columns, mut arrays, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        for set in sets {
+            let ty = super::coercion::item_type(&set.ty).unwrap_or(SqlType::Text);
+            let name = self.unique_name("?set");
+            arrays.push((set.expr, name.clone()));
+            // A function's only column is called as its alias is.
+            let column_name = match pg_catalog::set_function(&default) {
+                Some(set) => set
+                    .columns
+                    .get(columns.len())
+                    .map_or_else(|| default.clone(), |(name, _)| name.to_string()),
+                None if one_column => visible_name.clone(),
+                None => default.clone(),
+            };
+            let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), ty);
+            columns.push(ScopeColumn {
+                name: column_name,
+                bound,
+            });
+            names.push(name);
+        }
+        if call.ordinality {
+            let name = self.unique_name("?ordinality");
+            let first = arrays
+                .first()
+                .map(|(expr, _)| expr.clone())
+                .ok_or_else(|| unsupported("WITH ORDINALITY of nothing"))?;
+            let ty = SqlType::Array(Box::new(SqlType::Int8));
+            let array_type = SqlType::Array(Box::new(columns[0].bound.ty.clone()));
+            let definition = (
+                "ordinality",
+                crate::exec::functions::ORDINALITY,
+                true,
+                datafusion::logical_expr::Volatility::Immutable,
+            );
+            let numbers =
+                crate::exec::functions::call(definition, vec![(first, array_type)], ty, &self.settings);
+            arrays.push((numbers, name.clone()));
+            let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8);
+            columns.push(ScopeColumn {
+                name: "ordinality".to_string(),
+                bound,
+            });
+        }
+        let plan = unnest_columns(plan, arrays)?;
+        let columns = renamed(columns, call.alias, &visible_name)?;
+        let relation = ScopeRelation {
+            name: visible_name,
+            schema: None,
+            columns: columns.clone(),
+            hidden: Vec::new(),
+            key: Vec::new(),
+        };
+        let mut scope = scope;
+        scope.visible.extend(columns);
+        scope.add_relations(vec![relation])?;
+        Ok((Item { plan, scope }, names))
+    }
+}
+
+/// A function call in FROM.
+pub(super) struct TableFunction<'a> {
+    /// The function; `None` for UNNEST of `arrays`.
+    name: Option<ast::ObjectName>,
+    args: &'a [ast::FunctionArg],
+    arrays: Vec<&'a ast::Expr>,
+    ordinality: bool,
+    alias: Option<&'a ast::TableAlias>,
+}
+
+pub(super) fn table_function(factor: &ast::TableFactor) -> Option<TableFunction<'_>> {
+    match factor {
+        ast::TableFactor::Table {
+            name,
+            alias,
+            args: Some(args),
+            with_ordinality,
+            ..
+        } => Some(TableFunction {
+            name: Some(name.clone()),
+            args: &args.args,
+            arrays: Vec::new(),
+            ordinality: *with_ordinality,
+            alias: alias.as_ref(),
+        }),
+        ast::TableFactor::Function {
+            name,
+            args,
+            alias,
+            with_ordinality,
+            ..
+        } => Some(TableFunction {
+            name: Some(name.clone()),
+            args,
+            arrays: Vec::new(),
+            ordinality: *with_ordinality,
+            alias: alias.as_ref(),
+        }),
+        ast::TableFactor::UNNEST {
+            alias,
+            array_exprs,
+            with_ordinality,
+            ..
+        } => Some(TableFunction {
+            name: None,
+            args: &[],
+            arrays: array_exprs.iter().collect(),
+            ordinality: *with_ordinality,
+            alias: alias.as_ref(),
+        }),
+        _ => None,
+    }
+}

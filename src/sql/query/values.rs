@@ -1,0 +1,120 @@
+//! VALUES lists: rows of constants, or a union of selects where a value needs a plan.
+
+use datafusion::common::Column;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, unsupported};
+use super::coercion::CastContext;
+use super::scope::{Outer, Scope};
+use super::subquery::has_subquery;
+use crate::Result;
+use crate::error::StatementFault;
+use crate::exec::datafusion_error::from_datafusion;
+
+impl Binder<'_> {
+    /// VALUES: each column of the rows' common type.
+    pub(super) fn values(&mut self, values: &ast::Values, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
+        let nothing = Scope::default();
+        let place = Place {
+            scope: &nothing,
+            outer,
+            clause: Clause::Values,
+            windows: &[],
+        };
+        let mut rows: Vec<Vec<Bound>> = Vec::with_capacity(values.rows.len());
+        for row in &values.rows {
+            let bound = row
+                .content
+                .iter()
+                .map(|expr| self.expression(expr, place))
+                .collect::<Result<Vec<_>>>()?;
+            if rows.first().is_some_and(|first| first.len() != bound.len()) {
+                return Err(fault(
+                    StatementFault::Syntax,
+                    "VALUES lists must all be the same length",
+                ));
+            }
+            rows.push(bound);
+        }
+        let width = rows.first().map_or(0, Vec::len);
+        let mut types = Vec::with_capacity(width);
+        for index in 0..width {
+            let column: Vec<Bound> = rows.iter().map(|row| row[index].clone()).collect();
+            types.push(self.common_type_of("VALUES", &column)?);
+        }
+        let names: Vec<String> = (1..=width)
+            .map(|index| self.unique_name(&format!("column{index}")))
+            .collect();
+        let mut exprs = Vec::with_capacity(rows.len());
+        for row in rows {
+            let row = row
+                .into_iter()
+                .zip(&types)
+                .map(|(bound, ty)| Ok(self.convert(bound, ty, CastContext::Implicit)?.expr))
+                .collect::<Result<Vec<_>>>()?;
+            exprs.push(row);
+        }
+        let plan = self.value_rows(exprs, &names)?;
+        let columns = names
+            .iter()
+            .zip(types)
+            .enumerate()
+            .map(|(index, (_, ty))| QueryColumn {
+                name: format!("column{}", index + 1),
+                column: Column::from(plan.schema().qualified_field(index)),
+                ty,
+                origin: None,
+                constant: false,
+            })
+            .collect();
+        Ok(BoundQuery { plan, columns })
+    }
+
+    /// Rows of constants are one node; rows that need a plan (subqueries, sets, outer columns) are a union of selects.
+    pub(super) fn value_rows(&mut self, rows: Vec<Vec<Expr>>, names: &[String]) -> Result<LogicalPlan> {
+        let needs_plan = |expr: &Expr| {
+            has_subquery(expr)
+                || expr
+                    .exists(|expr| Ok(matches!(expr, Expr::OuterReferenceColumn(..) | Expr::Unnest(_))))
+                    .unwrap_or(true)
+        };
+        if !rows.iter().flatten().any(needs_plan) {
+            let plan = LogicalPlanBuilder::values(rows).map_err(from_datafusion)?;
+            let outputs: Vec<Expr> = names
+                .iter()
+                .enumerate()
+                .map(|(index, name)| {
+                    Expr::Column(Column::from(plan.schema().qualified_field(index))).alias(name)
+                })
+                .collect();
+            return plan
+                .project(outputs)
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(from_datafusion);
+        }
+        let mut union: Option<LogicalPlan> = None;
+        for row in rows {
+            let one = LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?;
+            let (one, row) = self.lower(one, row, false)?;
+            let outputs: Vec<Expr> = row
+                .into_iter()
+                .zip(names)
+                .map(|(expr, name)| expr.alias(name))
+                .collect();
+            let one = LogicalPlanBuilder::new(one)
+                .project(outputs)
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(from_datafusion)?;
+            union = Some(match union {
+                None => one,
+                Some(before) => LogicalPlanBuilder::new(before)
+                    .union(one)
+                    .and_then(LogicalPlanBuilder::build)
+                    .map_err(from_datafusion)?,
+            });
+        }
+        union.ok_or_else(|| unsupported("VALUES without rows"))
+    }
+}
