@@ -109,6 +109,16 @@ impl Sequences {
         )
     }
 
+    /// Removes the sequence of a serial column that is dropped.
+    pub fn drop_one(txn: &Transaction, table: &TableDef, column: ColumnId) -> Result<()> {
+        let key = Keyspace::Sequence {
+            table: table.id,
+            column,
+        }
+        .encode();
+        txn.write(Write::Delete { key }, false)
+    }
+
     /// Gives the counters of `old` to `new`, the same table under another id: from 1 on, or from where they are.
     pub async fn move_to(
         &self,

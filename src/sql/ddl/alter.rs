@@ -252,7 +252,10 @@ fn drop_column(
         });
     }
     table.indexes.retain(|index| !has_column(index));
-    table.columns.remove(at);
+    let dropped = table.columns.remove(at);
+    if dropped.is_serial() {
+        Sequences::drop_one(&ctx.txn, table, id)?;
+    }
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use sqlparser::ast::{ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, Se
 
 use super::assign::assign_array;
 use super::evaluate::{Rows, evaluate};
+use super::fold_rows::{Source, fold_rows};
 use super::returning::visible_rows;
 use super::target::Target;
 use super::update::{Assigned, Assignment, read_assignments};
@@ -158,9 +159,24 @@ async fn updated_rows(
     proposed: &RecordBatch,
     update: &DoUpdate<'_>,
 ) -> Result<(UInt32Array, RecordBatch)> {
-    if update.selection.is_none()
-        && let Some(columns) = excluded_columns(target, proposed, update)?
-    {
+    let columns = match (update.selection, excluded_columns(target, proposed, update)?) {
+        (Some(_), _) => None,
+        (None, Some(columns)) => Some(columns),
+        (None, None) => {
+            let sources = [
+                Source {
+                    name: target.name(),
+                    batch: existing,
+                },
+                Source {
+                    name: EXCLUDED,
+                    batch: proposed,
+                },
+            ];
+            fold_rows(ctx, &target.table, &sources, &update.assignments)?
+        }
+    };
+    if let Some(columns) = columns {
         let kept = UInt32Array::from_iter_values(0..existing.num_rows() as u32);
         return Ok((kept, replace(&target.table, existing, columns)?));
     }

@@ -10,6 +10,7 @@ mod default;
 mod delete;
 mod describe;
 mod evaluate;
+mod fold_rows;
 mod insert;
 mod returning;
 mod target;

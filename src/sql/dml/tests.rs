@@ -603,3 +603,42 @@ async fn describe_finds_types_of_parameters_and_results() {
         assert_eq!(columns.as_deref(), names, "{text}");
     }
 }
+
+/// What folds row by row answers as a query would: the same statements, once over a few rows and once over many.
+#[tokio::test]
+async fn arithmetic_over_few_rows_agrees_with_a_query() {
+    let statements = [
+        "UPDATE t SET i = i + 1, b = b - i, f = f * 2, n = n * 1.5 WHERE i > 0",
+        "UPDATE t SET i = -i, b = i, n = i + 0.25, f = b",
+        "UPDATE t SET i = n, n = f + i, t = u, u = 'x'",
+        "UPDATE t SET i = NULL + i, b = NULL",
+        "UPDATE t SET b = t.b + i * 1000000000 WHERE i < 3",
+        "UPDATE t SET i = i * 100000, b = b * b WHERE i < 3",
+        "UPDATE t SET s = s + s",
+        "UPDATE t SET u = i",
+        "UPDATE t SET i = u",
+        "UPDATE t SET i = nope + 1",
+        "INSERT INTO t (a, i, b) VALUES (1, 5, 6), (2, 7, 8) ON CONFLICT (a) DO UPDATE SET i = t.i + excluded.i, b = t.a",
+        "INSERT INTO t (a, i) VALUES (1, 5) ON CONFLICT (a) DO UPDATE SET i = i + 1",
+    ];
+    for statement in statements {
+        let mut answers = Vec::new();
+        for rows in [3, 100] {
+            let client = client(
+                "CREATE TABLE t (a int PRIMARY KEY, i int, b bigint, f double precision, n numeric(12,2), s smallint, t text, u text)
+                 WITH (full_scan = 'allow')",
+            )
+            .await;
+            let values: Vec<_> = (1..=rows)
+                .map(|a| format!("({a}, {a}, {a}0, {a}.5, {a}.25, 20000, 't{a}', 'u')"))
+                .collect();
+            client
+                .ok(&format!("INSERT INTO t VALUES {}", values.join(", ")))
+                .await;
+            let result = client.run_with(statement, &[]).await;
+            let error = result.err().map(|error| format!("{} {error}", error.sqlstate()));
+            answers.push((error, client.rows("SELECT * FROM t WHERE a <= 3").await));
+        }
+        assert_eq!(answers[0], answers[1], "{statement}");
+    }
+}

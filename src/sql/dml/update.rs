@@ -12,6 +12,7 @@ use super::assign::{assign_array, assign_value};
 use super::conflict::replace;
 use super::default::default_values;
 use super::evaluate::{Rows, column_of, evaluate, quoted, run, with_select};
+use super::fold_rows::{Source, fold_rows};
 use super::returning::{self, visible_rows};
 use super::target::{Target, column_name, dynamic_type_of, dynamic_type_of_value};
 use super::{WriteResult, arrow_fault, fold, is_default, unsupported};
@@ -232,6 +233,13 @@ async fn changed_rows(
     old: &RecordBatch,
     assignments: &[Assignment<'_>],
 ) -> Result<RecordBatch> {
+    let source = Source {
+        name: target.name(),
+        batch: old,
+    };
+    if let Some(columns) = fold_rows(ctx, &target.table, &[source], assignments)? {
+        return replace(&target.table, old, columns);
+    }
     let rows: Rows = visible_rows(target, old)?;
     let items: Vec<_> = assignments
         .iter()
