@@ -320,6 +320,51 @@ pub enum Limit {
     Connections,
 }
 
+impl DuplicateKind {
+    fn sqlstate(self) -> &'static str {
+        match self {
+            DuplicateKind::Relation => "42P07",
+            DuplicateKind::Schema => "42P06",
+            DuplicateKind::Column => "42701",
+            DuplicateKind::PreparedStatement => "42P05",
+            DuplicateKind::Cursor => "42P03",
+            DuplicateKind::Object => "42710",
+        }
+    }
+}
+
+impl StatementFault {
+    fn sqlstate(self) -> &'static str {
+        match self {
+            StatementFault::Syntax => "42601",
+            StatementFault::Grouping => "42803",
+            StatementFault::Windowing => "42P20",
+            StatementFault::InvalidColumnReference => "42P10",
+            StatementFault::InvalidTableDefinition => "42P16",
+            StatementFault::UndefinedParameter => "42P02",
+            StatementFault::IndeterminateDatatype => "42P18",
+            StatementFault::DuplicateAlias => "42712",
+            StatementFault::DependentObjects => "2BP01",
+            StatementFault::MissingFrom => "42P01",
+            StatementFault::InvalidRecursion => "42P19",
+            StatementFault::GeneratedAlways => "428C9",
+        }
+    }
+}
+
+impl Limit {
+    fn sqlstate(self) -> &'static str {
+        match self {
+            Limit::Program => "54000",
+            Limit::Complexity => "54001",
+            Limit::Columns => "54011",
+            Limit::Memory => "53200",
+            Limit::Disk => "53100",
+            Limit::Connections => "53300",
+        }
+    }
+}
+
 /// `a` or `an`.
 fn article(noun: &str) -> &'static str {
     if noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
@@ -354,30 +399,10 @@ impl Error {
             Error::ReservedName { .. } => "42939",
             Error::NotAllowed { .. } => "42501",
             Error::DependentObjects { .. } => "2BP01",
-            Error::Duplicate { kind, .. } => match kind {
-                DuplicateKind::Relation => "42P07",
-                DuplicateKind::Schema => "42P06",
-                DuplicateKind::Column => "42701",
-                DuplicateKind::PreparedStatement => "42P05",
-                DuplicateKind::Cursor => "42P03",
-                DuplicateKind::Object => "42710",
-            },
+            Error::Duplicate { kind, .. } => kind.sqlstate(),
             Error::DuplicateColumn { .. } | Error::DuplicateKeyColumn { .. } => "42701",
             Error::WrongObjectType { .. } => "42809",
-            Error::InvalidStatement { state, .. } => match state {
-                StatementFault::Syntax => "42601",
-                StatementFault::Grouping => "42803",
-                StatementFault::Windowing => "42P20",
-                StatementFault::InvalidColumnReference => "42P10",
-                StatementFault::InvalidTableDefinition => "42P16",
-                StatementFault::UndefinedParameter => "42P02",
-                StatementFault::IndeterminateDatatype => "42P18",
-                StatementFault::DuplicateAlias => "42712",
-                StatementFault::DependentObjects => "2BP01",
-                StatementFault::MissingFrom => "42P01",
-                StatementFault::InvalidRecursion => "42P19",
-                StatementFault::GeneratedAlways => "428C9",
-            },
+            Error::InvalidStatement { state, .. } => state.sqlstate(),
             Error::DatatypeMismatch { .. } => "42804",
             Error::InvalidText { .. } | Error::InvalidJson { .. } => "22P02",
             Error::InvalidDatetime { .. } => "22007",
@@ -395,14 +420,7 @@ impl Error {
             Error::UniqueViolation { .. } | Error::DuplicateInIndex { .. } => "23505",
             Error::FullScan { .. } => "53400",
             Error::TooManyKeys { .. } | Error::TooLarge { .. } => "54000",
-            Error::LimitExceeded { state, .. } => match state {
-                Limit::Program => "54000",
-                Limit::Complexity => "54001",
-                Limit::Columns => "54011",
-                Limit::Memory => "53200",
-                Limit::Disk => "53100",
-                Limit::Connections => "53300",
-            },
+            Error::LimitExceeded { state, .. } => state.sqlstate(),
             Error::FailedTransaction => "25P02",
             Error::UndefinedSavepoint { .. } => "3B001",
             Error::Conflict { .. } => "40001",
@@ -452,11 +470,72 @@ impl Error {
             }
             Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
             Error::InvalidJson { detail } => Some(detail.clone()),
-            _ => None,
+            Error::Syntax { .. }
+            | Error::UndefinedTable { .. }
+            | Error::UndefinedColumn { .. }
+            | Error::AmbiguousColumn { .. }
+            | Error::UndefinedFunction { .. }
+            | Error::UndefinedOperator { .. }
+            | Error::UndefinedObject { .. }
+            | Error::UndefinedSchema { .. }
+            | Error::NoCreationSchema
+            | Error::NotAllowed { .. }
+            | Error::Duplicate { .. }
+            | Error::DuplicateColumn { .. }
+            | Error::DuplicateKeyColumn { .. }
+            | Error::WrongObjectType { .. }
+            | Error::InvalidStatement { .. }
+            | Error::UndefinedSetting { .. }
+            | Error::ReadOnlySetting { .. }
+            | Error::DatatypeMismatch { .. }
+            | Error::InvalidText { .. }
+            | Error::InvalidDatetime { .. }
+            | Error::DatetimeOverflow { .. }
+            | Error::InvalidBinary { .. }
+            | Error::DivisionByZero
+            | Error::StringTooLong { .. }
+            | Error::InvalidUtf8 { .. }
+            | Error::InvalidParameter { .. }
+            | Error::DataException { .. }
+            | Error::CardinalityViolation
+            | Error::ConflictRowTwice
+            | Error::CannotCoerce { .. }
+            | Error::ContainsNull { .. }
+            | Error::TooLarge { .. }
+            | Error::LimitExceeded { .. }
+            | Error::FailedTransaction
+            | Error::TransactionState { .. }
+            | Error::UndefinedSavepoint { .. }
+            | Error::Conflict { .. }
+            | Error::SnapshotTooOld
+            | Error::Shutdown
+            | Error::DataDirInUse { .. }
+            | Error::DataDirFormat { .. }
+            | Error::Corrupt { .. }
+            | Error::Io { .. }
+            | Error::FeatureNotSupported { .. }
+            | Error::QueryCanceled
+            | Error::StatementTimeout
+            | Error::ClientGone
+            | Error::IdleTimeout { .. }
+            | Error::Contention { .. }
+            | Error::NotInState { .. }
+            | Error::TooManyClients
+            | Error::InvalidAuthorization { .. }
+            | Error::UndefinedStatement { .. }
+            | Error::UndefinedPortal { .. }
+            | Error::UndefinedCursor { .. }
+            | Error::PlanChanged { .. }
+            | Error::ProtocolViolation { .. }
+            | Error::Internal { .. } => None,
         }
     }
 
     /// The HINT line, when there is one: what the user should do next.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one line a variant, so that a new one is thought about"
+    )]
     pub fn hint(&self) -> Option<String> {
         match self {
             Error::UndefinedTable { nearest: Some(nearest), .. } => {
@@ -499,7 +578,54 @@ impl Error {
                 Some("Stop the other server, or give another directory with --data-dir.".to_string())
             }
             Error::DataDirFormat { .. } => Some("Open it with the release that wrote it, or a newer one.".to_string()),
-            _ => None,
+            Error::Syntax { .. }
+            | Error::UndefinedTable { .. }
+            | Error::AmbiguousColumn { .. }
+            | Error::UndefinedObject { .. }
+            | Error::UndefinedSchema { .. }
+            | Error::NoCreationSchema
+            | Error::ReservedName { .. }
+            | Error::NotAllowed { .. }
+            | Error::Duplicate { .. }
+            | Error::DuplicateColumn { .. }
+            | Error::DuplicateKeyColumn { .. }
+            | Error::UndefinedSetting { .. }
+            | Error::ReadOnlySetting { .. }
+            | Error::InvalidText { .. }
+            | Error::InvalidJson { .. }
+            | Error::InvalidDatetime { .. }
+            | Error::DatetimeOverflow { .. }
+            | Error::InvalidBinary { .. }
+            | Error::NumericOutOfRange { .. }
+            | Error::DivisionByZero
+            | Error::StringTooLong { .. }
+            | Error::InvalidUtf8 { .. }
+            | Error::DataException { .. }
+            | Error::CardinalityViolation
+            | Error::CannotCoerce { .. }
+            | Error::NotNullViolation { .. }
+            | Error::ContainsNull { .. }
+            | Error::UniqueViolation { .. }
+            | Error::DuplicateInIndex { .. }
+            | Error::FailedTransaction
+            | Error::TransactionState { .. }
+            | Error::UndefinedSavepoint { .. }
+            | Error::Shutdown
+            | Error::Corrupt { .. }
+            | Error::Io { .. }
+            | Error::QueryCanceled
+            | Error::StatementTimeout
+            | Error::ClientGone
+            | Error::IdleTimeout { .. }
+            | Error::Contention { .. }
+            | Error::NotInState { .. }
+            | Error::TooManyClients
+            | Error::InvalidAuthorization { .. }
+            | Error::UndefinedStatement { .. }
+            | Error::UndefinedPortal { .. }
+            | Error::UndefinedCursor { .. }
+            | Error::ProtocolViolation { .. }
+            | Error::Internal { .. } => None,
         }
     }
 

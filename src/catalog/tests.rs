@@ -97,14 +97,9 @@ async fn a_new_store_holds_the_builtin_schemas() {
     );
 }
 
-#[tokio::test]
-async fn every_kind_of_definition_reads_back() {
-    let store = memory_store();
-    let utc = FormatSettings {
-        time_zone: chrono_tz::UTC,
-    };
-    let constant = |text: &str, ty: &SqlType| Value::parse(text, ty, &utc).unwrap();
-    let types = [
+/// A column type of every kind, with the text of a constant of it.
+fn samples() -> Vec<(SqlType, &'static str)> {
+    vec![
         (SqlType::Bool, "true"),
         (SqlType::Int2, "-3"),
         (SqlType::Int8, "9223372036854775807"),
@@ -131,7 +126,17 @@ async fn every_kind_of_definition_reads_back() {
         (SqlType::Uuid, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
         (SqlType::Json, "{\"a\": 1}"),
         (SqlType::Jsonb, "{\"a\": 1}"),
-    ];
+    ]
+}
+
+#[tokio::test]
+async fn every_kind_of_definition_reads_back() {
+    let store = memory_store();
+    let utc = FormatSettings {
+        time_zone: chrono_tz::UTC,
+    };
+    let constant = |text: &str, ty: &SqlType| Value::parse(text, ty, &utc).unwrap();
+    let types = samples();
     let mut columns: Vec<_> = types
         .iter()
         .enumerate()
@@ -171,7 +176,7 @@ async fn every_kind_of_definition_reads_back() {
     });
 
     let txn = begin(&store).await;
-    let writer = CatalogWriter::begin(&txn, &*Catalog::load(&txn, None).await.unwrap()).unwrap();
+    let writer = CatalogWriter::begin(&txn, &Catalog::load(&txn, None).await.unwrap()).unwrap();
     table.id = writer.next_id().await.unwrap();
     let written = writer.put_table(table).unwrap();
     let view = ViewDef {

@@ -46,8 +46,6 @@ enum Output {
 pub(crate) struct DirectPlan {
     /// How rows are reached.
     pub(crate) path: Arc<AccessPath>,
-    /// Whether an ORDER BY is met by the order of the key.
-    pub(crate) ordered: bool,
     output: Output,
     limit: Option<usize>,
     offset: usize,
@@ -104,8 +102,7 @@ impl<'a> DirectSelect<'a> {
             return Ok(None);
         }
         let mut path = plan_access(&self.table, predicate.as_ref(), &plan_rules(ctx, &self.table))?;
-        let ordered = !self.order.is_empty();
-        if ordered {
+        if !self.order.is_empty() {
             match path.order_direction(&self.order) {
                 Some(reverse) => path.reverse = reverse,
                 None => return Ok(None),
@@ -113,7 +110,6 @@ impl<'a> DirectSelect<'a> {
         }
         Ok(Some(DirectPlan {
             path: Arc::new(path),
-            ordered,
             output: self.output,
             limit,
             offset: offset.unwrap_or(0),

@@ -17,25 +17,26 @@ const MARK: &str = "between symmetric";
 pub(crate) fn mark(tokens: &mut Vec<TokenWithSpan>) {
     let mut at = 1;
     while at < tokens.len() {
-        if is_word(tokens.get(at), "SYMMETRIC") && is_word(tokens.get(at - 1), "BETWEEN") {
-            if let Some(end) = end_of_lower_bound(&tokens[at + 1..]).map(|length| at + 1 + length) {
-                let span = tokens[at].span;
-                tokens.insert(
-                    end,
-                    TokenWithSpan {
-                        token: Token::RParen,
-                        span,
-                    },
-                );
-                tokens[at].token = Token::make_word(MARK, Some('"'));
-                tokens.insert(
-                    at + 1,
-                    TokenWithSpan {
-                        token: Token::LParen,
-                        span,
-                    },
-                );
-            }
+        if is_word(tokens.get(at), "SYMMETRIC")
+            && is_word(tokens.get(at - 1), "BETWEEN")
+            && let Some(end) = end_of_lower_bound(&tokens[at + 1..]).map(|length| at + 1 + length)
+        {
+            let span = tokens[at].span;
+            tokens.insert(
+                end,
+                TokenWithSpan {
+                    token: Token::RParen,
+                    span,
+                },
+            );
+            tokens[at].token = Token::make_word(MARK, Some('"'));
+            tokens.insert(
+                at + 1,
+                TokenWithSpan {
+                    token: Token::LParen,
+                    span,
+                },
+            );
         }
         at += 1;
     }
@@ -74,22 +75,21 @@ impl VisitorMut for Expand {
             low,
             high,
         } = expr
+            && let Some(low) = marked(low)
         {
-            if let Some(low) = marked(low) {
-                let between = |low: &Expr, high: &Expr| Expr::Between {
-                    expr: value.clone(),
-                    negated: *negated,
-                    low: Box::new(low.clone()),
-                    high: Box::new(high.clone()),
-                };
-                let op = if *negated {
-                    BinaryOperator::And
-                } else {
-                    BinaryOperator::Or
-                };
-                let (left, right) = (Box::new(between(low, high)), Box::new(between(high, low)));
-                *expr = Expr::Nested(Box::new(Expr::BinaryOp { left, op, right }));
-            }
+            let between = |low: &Expr, high: &Expr| Expr::Between {
+                expr: value.clone(),
+                negated: *negated,
+                low: Box::new(low.clone()),
+                high: Box::new(high.clone()),
+            };
+            let op = if *negated {
+                BinaryOperator::And
+            } else {
+                BinaryOperator::Or
+            };
+            let (left, right) = (Box::new(between(low, high)), Box::new(between(high, low)));
+            *expr = Expr::Nested(Box::new(Expr::BinaryOp { left, op, right }));
         }
         ControlFlow::Continue(())
     }

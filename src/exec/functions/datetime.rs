@@ -56,12 +56,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         T::Timestamp,
         |arguments, call| add(arguments, call, 1),
     ),
-    FunctionDef::row(
-        "+",
-        &[T::Interval, T::Timestamp],
-        T::Timestamp,
-        |arguments, call| add_swapped(arguments, call),
-    ),
+    FunctionDef::row("+", &[T::Interval, T::Timestamp], T::Timestamp, add_swapped),
     FunctionDef::row(
         "-",
         &[T::Timestamp, T::Interval],
@@ -74,12 +69,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         T::TimestampTz,
         |arguments, call| add(arguments, call, 1),
     ),
-    FunctionDef::row(
-        "+",
-        &[T::Interval, T::TimestampTz],
-        T::TimestampTz,
-        |arguments, call| add_swapped(arguments, call),
-    ),
+    FunctionDef::row("+", &[T::Interval, T::TimestampTz], T::TimestampTz, add_swapped),
     FunctionDef::row(
         "-",
         &[T::TimestampTz, T::Interval],

@@ -224,7 +224,7 @@ fn zone_name(utc: i64, call: &Call) -> Result<String> {
     Ok(zone.from_utc_datetime(&civil(utc)?).format("%Z").to_string())
 }
 
-/// The text of one pattern, and its number where it is one.
+/// The text of one pattern, and its number where it is one: every name `PATTERNS` lists is a word, a number or a zone.
 fn date_piece(
     name: &str,
     time: &chrono::NaiveDateTime,
@@ -233,111 +233,117 @@ fn date_piece(
     zone: &str,
     fill: bool,
 ) -> (String, Option<i64>) {
-    let number = |number: i64, width: usize| {
-        let text = if fill {
-            format!("{number:0width$}")
+    if let Some((word, width)) = word_piece(name, time) {
+        return if fill {
+            (format!("{word:<width$}"), None)
         } else {
-            number.to_string()
+            (word, None)
         };
-        (text, Some(number))
-    };
-    let hour = i64::from(time.hour());
-    let twelve = if hour % 12 == 0 { 12 } else { hour % 12 };
-    let year = i64::from(time.year());
-    let shown_year = if year > 0 { year } else { 1 - year };
+    }
+    if let Some((number, width)) = number_piece(name, time, local) {
+        return if fill {
+            (format!("{number:0width$}"), Some(number))
+        } else {
+            (number.to_string(), Some(number))
+        };
+    }
     let micros = local.rem_euclid(1_000_000);
-    let padded = |text: &str, width: usize| {
-        (
-            if fill {
-                format!("{text:<width$}")
-            } else {
-                text.to_string()
-            },
-            None,
-        )
-    };
-    let month = MONTHS[usize::try_from(time.month0()).unwrap_or(0)];
-    let day = DAYS[usize::try_from(time.weekday().num_days_from_sunday()).unwrap_or(0)];
-    let marker = |morning: &str, evening: &str| (if hour < 12 { morning } else { evening }.to_string(), None);
-    let era = |after: &str, before: &str| (if year > 0 { after } else { before }.to_string(), None);
+    let year = shown_year(time);
+    let (hours, minutes) = (offset_seconds.abs() / 3600, offset_seconds.abs() % 3600 / 60);
     match name {
-        "SSSSS" | "SSSS" => number(i64::from(time.num_seconds_from_midnight()), 1),
-        "YYYY" => number(shown_year, 4),
-        "YYY" => number(shown_year % 1000, 3),
-        "YY" => number(shown_year % 100, 2),
-        "Y" => number(shown_year % 10, 1),
-        "Y,YYY" => (format!("{},{:03}", shown_year / 1000, shown_year % 1000), None),
-        "IYYY" => number(i64::from(time.iso_week().year()), 4),
-        "IYY" => number(i64::from(time.iso_week().year()) % 1000, 3),
-        "IY" => number(i64::from(time.iso_week().year()) % 100, 2),
-        "I" => number(i64::from(time.iso_week().year()) % 10, 1),
-        "MONTH" => padded(&month.to_uppercase(), 9),
-        "Month" => padded(month, 9),
-        "month" => padded(&month.to_lowercase(), 9),
-        "MON" => (month[..3].to_uppercase(), None),
-        "Mon" => (month[..3].to_string(), None),
-        "mon" => (month[..3].to_lowercase(), None),
-        "DAY" => padded(&day.to_uppercase(), 9),
-        "Day" => padded(day, 9),
-        "day" => padded(&day.to_lowercase(), 9),
-        "DY" => (day[..3].to_uppercase(), None),
-        "Dy" => (day[..3].to_string(), None),
-        "dy" => (day[..3].to_lowercase(), None),
-        "HH24" => number(hour, 2),
-        "HH12" | "HH" => number(twelve, 2),
-        "MI" => number(i64::from(time.minute()), 2),
-        "SS" => number(i64::from(time.second()), 2),
+        "Y,YYY" => (format!("{},{:03}", year / 1000, year % 1000), None),
         "MS" | "FF3" => (format!("{:03}", micros / 1_000), Some(micros / 1_000)),
         "US" | "FF6" => (format!("{micros:06}"), Some(micros)),
         "FF1" => (format!("{:01}", micros / 100_000), None),
         "FF2" => (format!("{:02}", micros / 10_000), None),
         "FF4" => (format!("{:04}", micros / 100), None),
         "FF5" => (format!("{:05}", micros / 10), None),
-        "AM" | "PM" => marker("AM", "PM"),
-        "am" | "pm" => marker("am", "pm"),
-        "A.M." | "P.M." => marker("A.M.", "P.M."),
-        "a.m." | "p.m." => marker("a.m.", "p.m."),
-        "AD" | "BC" => era("AD", "BC"),
-        "ad" | "bc" => era("ad", "bc"),
-        "A.D." | "B.C." => era("A.D.", "B.C."),
-        "a.d." | "b.c." => era("a.d.", "b.c."),
-        "MM" => number(i64::from(time.month()), 2),
-        "DDD" => number(i64::from(time.ordinal()), 3),
-        "IDDD" => number(
-            i64::from(time.iso_week().week0()) * 7 + i64::from(time.weekday().number_from_monday()),
-            3,
-        ),
-        "DD" => number(i64::from(time.day()), 2),
-        "D" => number(i64::from(time.weekday().num_days_from_sunday()) + 1, 1),
-        "ID" => number(i64::from(time.weekday().number_from_monday()), 1),
-        "WW" => number(i64::from(time.ordinal0() / 7 + 1), 2),
-        "IW" => number(i64::from(time.iso_week().week()), 2),
-        "W" => number(i64::from(time.day0() / 7 + 1), 1),
-        "CC" => number((shown_year + 99) / 100, 2),
-        "Q" => number(i64::from(time.month0() / 3 + 1), 1),
-        "J" => number(local.div_euclid(MICROS_PER_DAY) + 2_440_588, 1),
-        "RM" => padded(ROMAN[usize::try_from(time.month0()).unwrap_or(0)], 4),
-        "rm" => padded(
-            &ROMAN[usize::try_from(time.month0()).unwrap_or(0)].to_lowercase(),
-            4,
-        ),
         "TZ" => (zone.to_uppercase(), None),
         "tz" => (zone.to_lowercase(), None),
-        "TZH" => (
-            format!("{}{:02}", sign(offset_seconds), offset_seconds.abs() / 3600),
-            None,
-        ),
-        "TZM" => (format!("{:02}", offset_seconds.abs() % 3600 / 60), None),
-        _ => {
-            let (hours, minutes) = (offset_seconds.abs() / 3600, offset_seconds.abs() % 3600 / 60);
-            let tail = if minutes == 0 {
-                String::new()
-            } else {
-                format!(":{minutes:02}")
-            };
-            (format!("{}{hours:02}{tail}", sign(offset_seconds)), None)
-        }
+        "TZH" => (format!("{}{hours:02}", sign(offset_seconds)), None),
+        "TZM" => (format!("{minutes:02}"), None),
+        _ if minutes == 0 => (format!("{}{hours:02}", sign(offset_seconds)), None),
+        _ => (format!("{}{hours:02}:{minutes:02}", sign(offset_seconds)), None),
     }
+}
+
+/// The year without its era: 1 BC is year 0 of the calendar.
+fn shown_year(time: &chrono::NaiveDateTime) -> i64 {
+    let year = i64::from(time.year());
+    if year > 0 { year } else { 1 - year }
+}
+
+/// The patterns that are words, with the width they are filled to.
+fn word_piece(name: &str, time: &chrono::NaiveDateTime) -> Option<(String, usize)> {
+    let month = MONTHS[usize::try_from(time.month0()).unwrap_or(0)];
+    let roman = ROMAN[usize::try_from(time.month0()).unwrap_or(0)];
+    let day = DAYS[usize::try_from(time.weekday().num_days_from_sunday()).unwrap_or(0)];
+    let marker = |morning: &str, evening: &str| if time.hour() < 12 { morning } else { evening }.to_string();
+    let era = |after: &str, before: &str| if time.year() > 0 { after } else { before }.to_string();
+    Some(match name {
+        "MONTH" => (month.to_uppercase(), 9),
+        "Month" => (month.to_string(), 9),
+        "month" => (month.to_lowercase(), 9),
+        "MON" => (month[..3].to_uppercase(), 3),
+        "Mon" => (month[..3].to_string(), 3),
+        "mon" => (month[..3].to_lowercase(), 3),
+        "DAY" => (day.to_uppercase(), 9),
+        "Day" => (day.to_string(), 9),
+        "day" => (day.to_lowercase(), 9),
+        "DY" => (day[..3].to_uppercase(), 3),
+        "Dy" => (day[..3].to_string(), 3),
+        "dy" => (day[..3].to_lowercase(), 3),
+        "RM" => (roman.to_string(), 4),
+        "rm" => (roman.to_lowercase(), 4),
+        "AM" | "PM" => (marker("AM", "PM"), 0),
+        "am" | "pm" => (marker("am", "pm"), 0),
+        "A.M." | "P.M." => (marker("A.M.", "P.M."), 0),
+        "a.m." | "p.m." => (marker("a.m.", "p.m."), 0),
+        "AD" | "BC" => (era("AD", "BC"), 0),
+        "ad" | "bc" => (era("ad", "bc"), 0),
+        "A.D." | "B.C." => (era("A.D.", "B.C."), 0),
+        "a.d." | "b.c." => (era("a.d.", "b.c."), 0),
+        _ => return None,
+    })
+}
+
+/// The patterns that are numbers, with the digits they are filled to.
+fn number_piece(name: &str, time: &chrono::NaiveDateTime, local: i64) -> Option<(i64, usize)> {
+    let year = shown_year(time);
+    let iso_year = i64::from(time.iso_week().year());
+    let hour = i64::from(time.hour());
+    let weekday = time.weekday();
+    Some(match name {
+        "SSSSS" | "SSSS" => (i64::from(time.num_seconds_from_midnight()), 1),
+        "YYYY" => (year, 4),
+        "YYY" => (year % 1000, 3),
+        "YY" => (year % 100, 2),
+        "Y" => (year % 10, 1),
+        "IYYY" => (iso_year, 4),
+        "IYY" => (iso_year % 1000, 3),
+        "IY" => (iso_year % 100, 2),
+        "I" => (iso_year % 10, 1),
+        "HH24" => (hour, 2),
+        "HH12" | "HH" => (if hour % 12 == 0 { 12 } else { hour % 12 }, 2),
+        "MI" => (i64::from(time.minute()), 2),
+        "SS" => (i64::from(time.second()), 2),
+        "MM" => (i64::from(time.month()), 2),
+        "DDD" => (i64::from(time.ordinal()), 3),
+        "IDDD" => (
+            i64::from(time.iso_week().week0()) * 7 + i64::from(weekday.number_from_monday()),
+            3,
+        ),
+        "DD" => (i64::from(time.day()), 2),
+        "D" => (i64::from(weekday.num_days_from_sunday()) + 1, 1),
+        "ID" => (i64::from(weekday.number_from_monday()), 1),
+        "WW" => (i64::from(time.ordinal0() / 7 + 1), 2),
+        "IW" => (i64::from(time.iso_week().week()), 2),
+        "W" => (i64::from(time.day0() / 7 + 1), 1),
+        "CC" => ((year + 99) / 100, 2),
+        "Q" => (i64::from(time.month0() / 3 + 1), 1),
+        "J" => (local.div_euclid(MICROS_PER_DAY) + 2_440_588, 1),
+        _ => return None,
+    })
 }
 
 fn sign(number: i64) -> char {

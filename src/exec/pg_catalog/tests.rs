@@ -89,7 +89,14 @@ fn catalog() -> Catalog {
         },
         comment: Some("readings".to_string()),
     };
-    let view = ViewDef {
+    let mut catalog = Catalog::empty();
+    catalog.insert_relation(Relation::Table(Arc::new(table)));
+    catalog.insert_relation(Relation::View(Arc::new(hot_view())));
+    catalog
+}
+
+fn hot_view() -> ViewDef {
+    ViewDef {
         id: 4,
         schema: "public".to_string(),
         name: "hot".to_string(),
@@ -102,11 +109,7 @@ fn catalog() -> Catalog {
         comment: None,
         column_comments: Default::default(),
         depends_on: Vec::new(),
-    };
-    let mut catalog = Catalog::empty();
-    catalog.insert_relation(Relation::Table(Arc::new(table)));
-    catalog.insert_relation(Relation::View(Arc::new(view)));
-    catalog
+    }
 }
 
 async fn statement() -> StatementContext {

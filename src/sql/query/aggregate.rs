@@ -257,29 +257,15 @@ impl Binder<'_> {
                     finish: Finish::Joined(separator),
                 })
             }
-            ("array_agg", None) => {
-                let argument = self.decided(first)?;
-                let ty = SqlType::Array(Box::new(argument.ty));
-                Ok(one(
-                    aggregates::array_agg::array_agg_udaf(),
-                    vec![argument.expr],
-                    ty,
-                ))
-            }
-            ("json_agg" | "jsonb_agg", None) => {
-                let argument = self.decided(first)?;
-                let ty = SqlType::Array(Box::new(argument.ty));
-                let json = if name == "json_agg" {
-                    SqlType::Json
-                } else {
-                    SqlType::Jsonb
-                };
-                let calls = vec![(aggregates::array_agg::array_agg_udaf(), vec![argument.expr], ty)];
-                Ok(Accumulation {
-                    calls,
-                    finish: Finish::Json(json),
-                })
-            }
+            ("array_agg", None) => self.gathered(first),
+            ("json_agg", None) => Ok(Accumulation {
+                finish: Finish::Json(SqlType::Json),
+                ..self.gathered(first)?
+            }),
+            ("jsonb_agg", None) => Ok(Accumulation {
+                finish: Finish::Json(SqlType::Jsonb),
+                ..self.gathered(first)?
+            }),
             ("bit_and" | "bit_or" | "bit_xor", None) => {
                 if !matches!(first.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
                     return Err(wrong());
@@ -300,6 +286,17 @@ impl Binder<'_> {
             (_, None) => self.deviation(name, first, &wrong),
             (_, Some(second)) => self.regression(name, first, second, &wrong),
         }
+    }
+
+    /// Every value, in an array.
+    fn gathered(&mut self, argument: Bound) -> Result<Accumulation> {
+        let argument = self.decided(argument)?;
+        let ty = SqlType::Array(Box::new(argument.ty));
+        Ok(one(
+            aggregates::array_agg::array_agg_udaf(),
+            vec![argument.expr],
+            ty,
+        ))
     }
 
     /// sum(smallint or integer) is bigint, sum(bigint) numeric, of others their own type.

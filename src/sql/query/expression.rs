@@ -27,14 +27,7 @@ impl Binder<'_> {
             E::CompoundIdentifier(idents) => self.compound_identifier(idents, place),
             E::Nested(inner) => self.expression(inner, place),
             E::Value(value) => self.literal(&value.value),
-            E::TypedString(typed) => {
-                let text = typed.value.value.clone().into_string().unwrap_or_default();
-                self.convert(
-                    Bound::unknown(Some(text)),
-                    &sql_type(&typed.data_type)?,
-                    CastContext::Explicit,
-                )
-            }
+            E::TypedString(typed) => self.typed_string(typed),
             E::Interval(interval) => self.interval(interval, place),
             E::BinaryOp { left, op, right } => self.binary_operator(left, op, right, place),
             E::UnaryOp { op, expr } => self.unary_operator(*op, expr, place),
@@ -103,6 +96,13 @@ impl Binder<'_> {
             }),
             other => Err(unsupported(format!("the expression {other}"))),
         }
+    }
+
+    /// `DATE '2024-02-29'`: a constant whose type is written before it.
+    fn typed_string(&mut self, typed: &ast::TypedString) -> Result<Bound> {
+        let text = typed.value.value.clone().into_string().unwrap_or_default();
+        let ty = sql_type(&typed.data_type)?;
+        self.convert(Bound::unknown(Some(text)), &ty, CastContext::Explicit)
     }
 
     /// Binds an expression that must be a condition.

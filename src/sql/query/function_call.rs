@@ -417,18 +417,12 @@ impl Binder<'_> {
                 ..
             } => {
                 let mut arguments = vec![self.expression(expr, place)?];
-                match (substring_from, substring_for) {
-                    (Some(from), length) => {
-                        arguments.push(self.expression(from, place)?);
-                        if let Some(length) = length {
-                            arguments.push(self.expression(length, place)?);
-                        }
-                    }
-                    (None, Some(length)) => {
-                        arguments.push(Bound::constant(&Value::Int(1), SqlType::Int4)?);
-                        arguments.push(self.expression(length, place)?);
-                    }
-                    (None, None) => {}
+                match substring_from {
+                    Some(from) => arguments.push(self.expression(from, place)?),
+                    None => arguments.push(Bound::constant(&Value::Int(1), SqlType::Int4)?),
+                }
+                if let Some(length) = substring_for {
+                    arguments.push(self.expression(length, place)?);
                 }
                 self.resolve_function("substring", arguments)
             }
@@ -458,25 +452,13 @@ impl Binder<'_> {
                 overlay_from,
                 overlay_for,
             } => {
-                let mut arguments = Vec::new();
-                for part in [
-                    Some(expr),
-                    Some(overlay_what),
-                    Some(overlay_from),
-                    overlay_for.as_ref(),
-                ]
-                .into_iter()
-                .flatten()
-                {
-                    arguments.push(self.expression(part, place)?);
-                }
-                self.resolve_function("overlay", arguments)
+                let parts = [expr, overlay_what, overlay_from].into_iter().chain(overlay_for);
+                let arguments: Result<Vec<Bound>> = parts.map(|part| self.expression(part, place)).collect();
+                self.resolve_function("overlay", arguments?)
             }
             E::AtTimeZone { timestamp, time_zone } => {
-                let (timestamp, zone) = (
-                    self.expression(timestamp, place)?,
-                    self.expression(time_zone, place)?,
-                );
+                let timestamp = self.expression(timestamp, place)?;
+                let zone = self.expression(time_zone, place)?;
                 self.resolve_function("timezone", vec![zone, timestamp])
             }
             other => Err(unsupported(format!("the expression {other}"))),

@@ -13,7 +13,7 @@ use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBu
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold, unsupported};
-use super::coercion::{CastContext, common_type, loosened};
+use super::coercion::{CastContext, common_type, implicit, loosened, type_name};
 use super::scope::Outer;
 use super::select::{SortKey, ordinal, refuse_unsortable};
 use crate::error::StatementFault;
@@ -153,7 +153,6 @@ impl Binder<'_> {
             }
         }
         rename(&mut start.columns, &cte.alias, name)?;
-        let internal = self.unique_name(name);
         let types: Vec<SqlType> = start.columns.iter().map(|column| column.ty.clone()).collect();
         let names: Vec<String> = start
             .columns
@@ -164,35 +163,11 @@ impl Binder<'_> {
         for column in &mut start.columns {
             column.column = Column::new_unqualified(&column.column.name);
         }
-        let fields: Vec<Field> = start
-            .plan
-            .schema()
-            .fields()
-            .iter()
-            .map(|field| field.as_ref().clone())
-            .collect();
-        let work_table = CteWorkTable::new(&internal, Arc::new(Schema::new(fields)));
-        let scan = LogicalPlanBuilder::scan(
-            datafusion::common::TableReference::bare(internal.clone()),
-            provider_as_source(Arc::new(work_table)),
-            None,
-        )
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(from_datafusion)?;
-        let reference = datafusion::common::TableReference::bare(internal.clone());
-        let columns = start
-            .columns
-            .iter()
-            .map(|column| QueryColumn {
-                column: Column::new(Some(reference.clone()), &column.column.name),
-                origin: None,
-                ..column.clone()
-            })
-            .collect();
+        let internal = self.unique_name(name);
         let outside = self.common_tables.len();
         self.common_tables.push(CommonTable {
             name: name.to_string(),
-            source: BoundQuery { plan: scan, columns },
+            source: work_table(&internal, &start)?,
         });
         let step = self.set_expr(right, outer);
         self.common_tables.truncate(outside);
@@ -203,19 +178,7 @@ impl Binder<'_> {
                 "each UNION query must have the same number of columns",
             ));
         }
-        for (index, (a, b)) in start.columns.iter().zip(&step.columns).enumerate() {
-            if !super::coercion::implicit(&b.ty, &a.ty) {
-                return Err(Error::DatatypeMismatch {
-                    message: format!(
-                        "recursive query \"{name}\" column {} has type {} in non-recursive term but type {} overall",
-                        index + 1,
-                        super::coercion::type_name(&a.ty),
-                        super::coercion::type_name(&b.ty)
-                    ),
-                    hint: Some("Cast the output of the non-recursive term to the correct type.".to_string()),
-                });
-            }
-        }
+        check_step_types(name, &start.columns, &step.columns)?;
         let step = labelled(self.conform(step, &types, &names)?, &types, &names)?;
         let distinct = !matches!(set_quantifier, ast::SetQuantifier::All);
         let plan = LogicalPlanBuilder::new(start.plan)
@@ -464,6 +427,45 @@ impl Binder<'_> {
             .map_err(from_datafusion)?;
         Ok(BoundQuery { plan, ..bound })
     }
+}
+
+/// What the step of a recursive query reads under the query's name: the rows that the step before it gave.
+fn work_table(internal: &str, start: &BoundQuery) -> Result<BoundQuery> {
+    let fields = start.plan.schema().fields().iter();
+    let schema = Schema::new(fields.map(|field| field.as_ref().clone()).collect::<Vec<Field>>());
+    let reference = datafusion::common::TableReference::bare(internal);
+    let source = provider_as_source(Arc::new(CteWorkTable::new(internal, Arc::new(schema))));
+    let plan = LogicalPlanBuilder::scan(reference.clone(), source, None)
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(from_datafusion)?;
+    let columns = start.columns.iter().map(|column| QueryColumn {
+        column: Column::new(Some(reference.clone()), &column.column.name),
+        origin: None,
+        ..column.clone()
+    });
+    Ok(BoundQuery {
+        plan,
+        columns: columns.collect(),
+    })
+}
+
+/// The step's columns must have the start's types.
+fn check_step_types(name: &str, start: &[QueryColumn], step: &[QueryColumn]) -> Result<()> {
+    let types = start.iter().zip(step).map(|(a, b)| (&a.ty, &b.ty)).enumerate();
+    for (index, (a, b)) in types {
+        if !implicit(b, a) {
+            return Err(Error::DatatypeMismatch {
+                message: format!(
+                    "recursive query \"{name}\" column {} has type {} in non-recursive term but type {} overall",
+                    index + 1,
+                    type_name(a),
+                    type_name(b)
+                ),
+                hint: Some("Cast the output of the non-recursive term to the correct type.".to_string()),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// `AS name(a, b)` on a WITH query.

@@ -123,7 +123,6 @@ impl Binder<'_> {
     }
 
     /// A function that only windows have: DataFusion's one, its arguments, its type there and here.
-    #[expect(clippy::type_complexity, reason = "four results of one lookup, used once")]
     fn ranking(
         &mut self,
         name: &str,
