@@ -45,19 +45,6 @@ const VAGUE_NAMES: [&str; 8] = [
 /// Lines a file may have before its `#[cfg(test)]` module.
 const LINES_MAX: usize = 600;
 
-/// Files that were longer than that when the rule came, and how long each may be until it is split. The list and its
-/// numbers only ever get smaller.
-const LONG_FILES: [(&str, usize); 8] = [
-    ("exec/dependent_join.rs", 650),
-    ("exec/functions/datetime.rs", 1000),
-    ("exec/functions/string.rs", 700),
-    ("sql/predicate.rs", 750),
-    ("sql/query/expression.rs", 1100),
-    ("sql/query/from.rs", 950),
-    ("sql/query/query_body.rs", 800),
-    ("sql/query/select.rs", 700),
-];
-
 /// Everything wrong with one file. `path` is relative to `src/`, with forward slashes.
 fn findings(path: &str, text: &str) -> Vec<String> {
     let code = code_only(text);
@@ -82,13 +69,9 @@ fn check_shape(path: &str, text: &str, found: &mut Vec<(usize, String)>) {
         ));
     }
     let lines = lines_before_tests(path, text);
-    let lines_max = LONG_FILES
-        .iter()
-        .find(|(long, _)| *long == path)
-        .map_or(LINES_MAX, |(_, lines)| *lines);
-    if lines > lines_max {
-        let advice = format!("split the file: {lines} lines before its tests, at most {lines_max}");
-        found.push((lines_max + 1, advice));
+    if lines > LINES_MAX {
+        let advice = format!("split the file: {lines} lines before its tests, at most {LINES_MAX}");
+        found.push((LINES_MAX + 1, advice));
     }
     for part in path.trim_end_matches(".rs").split('/') {
         if VAGUE_NAMES.contains(&part) {

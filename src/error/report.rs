@@ -1,0 +1,315 @@
+//! What a client is told of an error beside its message: SQLSTATE, DETAIL, HINT and position. Called by whoever writes an
+//! error or a notice out; it knows nothing of the wire. Every match is exhaustive, so that a new variant is thought about.
+
+use super::{DuplicateKind, Error, Limit, StatementFault};
+
+impl Error {
+    /// PostgreSQL's five-character SQLSTATE.
+    pub fn sqlstate(&self) -> &'static str {
+        match self {
+            Error::Syntax { .. } => "42601",
+            Error::UndefinedTable { .. } => "42P01",
+            Error::UndefinedColumn { .. } => "42703",
+            Error::AmbiguousColumn { .. } => "42702",
+            Error::UndefinedFunction { .. } => "42883",
+            Error::UndefinedObject {
+                kind: "table" | "view",
+                ..
+            } => "42P01",
+            Error::UndefinedOperator { ambiguous, .. } => {
+                if *ambiguous {
+                    "42725"
+                } else {
+                    "42883"
+                }
+            }
+            Error::UndefinedObject { .. } | Error::UndefinedSetting { .. } => "42704",
+            Error::UndefinedSchema { .. } | Error::NoCreationSchema => "3F000",
+            Error::ReservedName { .. } => "42939",
+            Error::NotAllowed { .. } => "42501",
+            Error::DependentObjects { .. } => "2BP01",
+            Error::Duplicate { kind, .. } => kind.sqlstate(),
+            Error::DuplicateColumn { .. } | Error::DuplicateKeyColumn { .. } => "42701",
+            Error::WrongObjectType { .. } => "42809",
+            Error::InvalidStatement { state, .. } => state.sqlstate(),
+            Error::DatatypeMismatch { .. } => "42804",
+            Error::InvalidText { .. } | Error::InvalidJson { .. } => "22P02",
+            Error::InvalidDatetime { .. } => "22007",
+            Error::DatetimeOverflow { .. } => "22008",
+            Error::InvalidBinary { .. } => "22P03",
+            Error::NumericOutOfRange { .. } => "22003",
+            Error::DivisionByZero => "22012",
+            Error::StringTooLong { .. } => "22001",
+            Error::InvalidUtf8 { .. } => "22021",
+            Error::InvalidParameter { .. } => "22023",
+            Error::DataException { state, .. } | Error::TransactionState { state, .. } => state,
+            Error::CardinalityViolation | Error::ConflictRowTwice => "21000",
+            Error::CannotCoerce { .. } => "42846",
+            Error::NotNullViolation { .. } | Error::ContainsNull { .. } => "23502",
+            Error::UniqueViolation { .. } | Error::DuplicateInIndex { .. } => "23505",
+            Error::FullScan { .. } => "53400",
+            Error::TooManyKeys { .. } | Error::TooLarge { .. } => "54000",
+            Error::LimitExceeded { state, .. } => state.sqlstate(),
+            Error::FailedTransaction => "25P02",
+            Error::UndefinedSavepoint { .. } => "3B001",
+            Error::Conflict { .. } => "40001",
+            Error::SnapshotTooOld => "72000",
+            Error::Shutdown => "57P01",
+            Error::DataDirInUse { .. } => "55006",
+            Error::DataDirFormat { .. } | Error::FeatureNotSupported { .. } => "0A000",
+            Error::Corrupt { .. } => "XX001",
+            Error::Io { .. } => "58030",
+            Error::QueryCanceled | Error::StatementTimeout => "57014",
+            Error::ReadOnlySetting { .. } => "55P02",
+            Error::ClientGone => "08006",
+            Error::IdleTimeout { in_transaction: true } => "25P03",
+            Error::IdleTimeout {
+                in_transaction: false,
+            } => "57P05",
+            Error::Contention { .. } => "55P03",
+            Error::NotInState { .. } => "55000",
+            Error::TooManyClients => "53300",
+            Error::InvalidAuthorization { .. } => "28000",
+            Error::UndefinedStatement { .. } => "26000",
+            Error::UndefinedPortal { .. } | Error::UndefinedCursor { .. } => "34000",
+            Error::PlanChanged { .. } => "0A000",
+            Error::ProtocolViolation { .. } => "08P01",
+            Error::Internal { .. } => "XX000",
+        }
+    }
+
+    /// The DETAIL line, when there is one.
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
+            Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
+            Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
+            Error::FullScan { table, column, .. } if column.is_empty() => Some(format!(
+                "Table \"{table}\" has no primary key that a condition could bound."
+            )),
+            Error::FullScan { table, column, .. } => Some(format!(
+                "The condition puts no bound on \"{column}\", the first key column of \"{table}\"."
+            )),
+            Error::TooManyKeys { keys, keys_max } => Some(format!(
+                "The conditions name {keys} keys; at most {keys_max} may be fetched in one statement."
+            )),
+            Error::NumericOutOfRange { detail, .. } => detail.clone(),
+            Error::ReservedName { .. } => {
+                Some("The prefix \"pg_\" is reserved for system schemas.".to_string())
+            }
+            Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
+            Error::InvalidJson { detail } => Some(detail.clone()),
+            Error::Syntax { .. }
+            | Error::UndefinedTable { .. }
+            | Error::UndefinedColumn { .. }
+            | Error::AmbiguousColumn { .. }
+            | Error::UndefinedFunction { .. }
+            | Error::UndefinedOperator { .. }
+            | Error::UndefinedObject { .. }
+            | Error::UndefinedSchema { .. }
+            | Error::NoCreationSchema
+            | Error::NotAllowed { .. }
+            | Error::Duplicate { .. }
+            | Error::DuplicateColumn { .. }
+            | Error::DuplicateKeyColumn { .. }
+            | Error::WrongObjectType { .. }
+            | Error::InvalidStatement { .. }
+            | Error::UndefinedSetting { .. }
+            | Error::ReadOnlySetting { .. }
+            | Error::DatatypeMismatch { .. }
+            | Error::InvalidText { .. }
+            | Error::InvalidDatetime { .. }
+            | Error::DatetimeOverflow { .. }
+            | Error::InvalidBinary { .. }
+            | Error::DivisionByZero
+            | Error::StringTooLong { .. }
+            | Error::InvalidUtf8 { .. }
+            | Error::InvalidParameter { .. }
+            | Error::DataException { .. }
+            | Error::CardinalityViolation
+            | Error::ConflictRowTwice
+            | Error::CannotCoerce { .. }
+            | Error::ContainsNull { .. }
+            | Error::TooLarge { .. }
+            | Error::LimitExceeded { .. }
+            | Error::FailedTransaction
+            | Error::TransactionState { .. }
+            | Error::UndefinedSavepoint { .. }
+            | Error::Conflict { .. }
+            | Error::SnapshotTooOld
+            | Error::Shutdown
+            | Error::DataDirInUse { .. }
+            | Error::DataDirFormat { .. }
+            | Error::Corrupt { .. }
+            | Error::Io { .. }
+            | Error::FeatureNotSupported { .. }
+            | Error::QueryCanceled
+            | Error::StatementTimeout
+            | Error::ClientGone
+            | Error::IdleTimeout { .. }
+            | Error::Contention { .. }
+            | Error::NotInState { .. }
+            | Error::TooManyClients
+            | Error::InvalidAuthorization { .. }
+            | Error::UndefinedStatement { .. }
+            | Error::UndefinedPortal { .. }
+            | Error::UndefinedCursor { .. }
+            | Error::PlanChanged { .. }
+            | Error::ProtocolViolation { .. }
+            | Error::Internal { .. } => None,
+        }
+    }
+
+    /// The HINT line, when there is one: what the user should do next.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one line a variant, so that a new one is thought about"
+    )]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Error::UndefinedTable { nearest: Some(nearest), .. } => {
+                Some(format!("Perhaps you meant the table \"{nearest}\"."))
+            }
+            Error::UndefinedSetting { nearest: Some(nearest), .. } => {
+                Some(format!("Perhaps you meant \"{nearest}\"."))
+            }
+            Error::UndefinedColumn { hint, .. }
+            | Error::UndefinedFunction { hint, .. }
+            | Error::WrongObjectType { hint, .. }
+            | Error::InvalidStatement { hint, .. }
+            | Error::DatatypeMismatch { hint, .. }
+            | Error::InvalidParameter { hint, .. }
+            | Error::PlanChanged { hint }
+            | Error::FeatureNotSupported { hint, .. } => hint.clone(),
+            Error::UndefinedOperator { ambiguous, .. } => Some(if *ambiguous {
+                "Could not choose a best candidate operator. You might need to add explicit type casts.".to_string()
+            } else {
+                "No operator matches the given name and argument types. You might need to add explicit type casts."
+                    .to_string()
+            }),
+            Error::FullScan { hint, .. } | Error::LimitExceeded { hint, .. } => Some(hint.clone()),
+            Error::TooManyKeys { .. } => Some(
+                "Split the IN lists over several statements, or raise keyspan.multi_get_max_keys.".to_string(),
+            ),
+            Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
+            Error::DependentObjects { .. } => {
+                Some("Use DROP ... CASCADE to drop the dependent objects too.".to_string())
+            }
+            Error::ConflictRowTwice => Some(
+                "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."
+                    .to_string(),
+            ),
+            Error::Conflict { .. } => Some("The transaction might succeed if retried.".to_string()),
+            Error::SnapshotTooOld => {
+                Some("Use shorter transactions, or raise keyspan.undo_bytes_max.".to_string())
+            }
+            Error::DataDirInUse { .. } => {
+                Some("Stop the other server, or give another directory with --data-dir.".to_string())
+            }
+            Error::DataDirFormat { .. } => Some("Open it with the release that wrote it, or a newer one.".to_string()),
+            Error::Syntax { .. }
+            | Error::UndefinedTable { .. }
+            | Error::AmbiguousColumn { .. }
+            | Error::UndefinedObject { .. }
+            | Error::UndefinedSchema { .. }
+            | Error::NoCreationSchema
+            | Error::ReservedName { .. }
+            | Error::NotAllowed { .. }
+            | Error::Duplicate { .. }
+            | Error::DuplicateColumn { .. }
+            | Error::DuplicateKeyColumn { .. }
+            | Error::UndefinedSetting { .. }
+            | Error::ReadOnlySetting { .. }
+            | Error::InvalidText { .. }
+            | Error::InvalidJson { .. }
+            | Error::InvalidDatetime { .. }
+            | Error::DatetimeOverflow { .. }
+            | Error::InvalidBinary { .. }
+            | Error::NumericOutOfRange { .. }
+            | Error::DivisionByZero
+            | Error::StringTooLong { .. }
+            | Error::InvalidUtf8 { .. }
+            | Error::DataException { .. }
+            | Error::CardinalityViolation
+            | Error::CannotCoerce { .. }
+            | Error::NotNullViolation { .. }
+            | Error::ContainsNull { .. }
+            | Error::UniqueViolation { .. }
+            | Error::DuplicateInIndex { .. }
+            | Error::FailedTransaction
+            | Error::TransactionState { .. }
+            | Error::UndefinedSavepoint { .. }
+            | Error::Shutdown
+            | Error::Corrupt { .. }
+            | Error::Io { .. }
+            | Error::QueryCanceled
+            | Error::StatementTimeout
+            | Error::ClientGone
+            | Error::IdleTimeout { .. }
+            | Error::Contention { .. }
+            | Error::NotInState { .. }
+            | Error::TooManyClients
+            | Error::InvalidAuthorization { .. }
+            | Error::UndefinedStatement { .. }
+            | Error::UndefinedPortal { .. }
+            | Error::UndefinedCursor { .. }
+            | Error::ProtocolViolation { .. }
+            | Error::Internal { .. } => None,
+        }
+    }
+
+    /// Where in the statement the error stands, in characters from 1.
+    pub fn position(&self) -> Option<usize> {
+        match self {
+            Error::Syntax { position, .. } | Error::UndefinedColumn { position, .. } => {
+                (*position > 0).then_some(*position)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl DuplicateKind {
+    fn sqlstate(self) -> &'static str {
+        match self {
+            DuplicateKind::Relation => "42P07",
+            DuplicateKind::Schema => "42P06",
+            DuplicateKind::Column => "42701",
+            DuplicateKind::PreparedStatement => "42P05",
+            DuplicateKind::Cursor => "42P03",
+            DuplicateKind::Object => "42710",
+        }
+    }
+}
+
+impl StatementFault {
+    fn sqlstate(self) -> &'static str {
+        match self {
+            StatementFault::Syntax => "42601",
+            StatementFault::Grouping => "42803",
+            StatementFault::Windowing => "42P20",
+            StatementFault::InvalidColumnReference => "42P10",
+            StatementFault::InvalidTableDefinition => "42P16",
+            StatementFault::UndefinedParameter => "42P02",
+            StatementFault::IndeterminateDatatype => "42P18",
+            StatementFault::DuplicateAlias => "42712",
+            StatementFault::DependentObjects => "2BP01",
+            StatementFault::MissingFrom => "42P01",
+            StatementFault::InvalidRecursion => "42P19",
+            StatementFault::GeneratedAlways => "428C9",
+        }
+    }
+}
+
+impl Limit {
+    fn sqlstate(self) -> &'static str {
+        match self {
+            Limit::Program => "54000",
+            Limit::Complexity => "54001",
+            Limit::Columns => "54011",
+            Limit::Memory => "53200",
+            Limit::Disk => "53100",
+            Limit::Connections => "53300",
+        }
+    }
+}
