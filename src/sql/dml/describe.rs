@@ -41,7 +41,10 @@ pub async fn describe(
         }
     };
     let parameters = types.into_iter().map(|ty| ty.unwrap_or(SqlType::Text)).collect();
-    Ok(Description { parameters, columns })
+    Ok(Description {
+        parameters,
+        columns: columns.map(Into::into),
+    })
 }
 
 async fn describe_insert(
