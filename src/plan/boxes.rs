@@ -180,8 +180,12 @@ impl Builder<'_> {
         // Few boxes first: what they rule out need not be multiplied.
         covers.sort_by_key(|(_, cover)| cover.boxes.len());
         let mut boxes = vec![KeyBox::any(self.shape.columns.len())];
-        for (index, cover) in covers {
+        for (place, (index, cover)) in covers.into_iter().enumerate() {
             tight[index] = cover.tight;
+            if place == 0 {
+                boxes = cover.boxes;
+                continue;
+            }
             if boxes.len() * cover.boxes.len() > BOXES_MAX {
                 // Leaving a conjunct out only widens the cover.
                 tight[index] = false;

@@ -19,8 +19,9 @@ const NULL: [u8; 4] = (-1i32).to_be_bytes();
 #[derive(Debug)]
 pub struct RowFormatter {
     layout: Arc<RowLayout>,
-    /// For each column of the projection, its format and the field of a row written before there was the column.
-    outputs: Vec<(WireFormat, Vec<u8>)>,
+    /// For each column of the projection, its format and the field of a row written before there was the column (`None`:
+    /// NULL).
+    outputs: Vec<(WireFormat, Option<Vec<u8>>)>,
     /// Where timestamps with time zone are shown.
     zone: Tz,
     /// Where each field of the key starts in the row at hand.
@@ -85,7 +86,7 @@ impl RowFormatter {
                     Some(Stored::Bytes(bytes)) => Some(stored_scalar(&column.ty, bytes, zone)?),
                     Some(Stored::Null) => None,
                     None => {
-                        out.extend_from_slice(missing);
+                        out.extend_from_slice(missing.as_deref().unwrap_or(&NULL));
                         continue;
                     }
                 },
@@ -102,15 +103,19 @@ impl RowFormatter {
     }
 }
 
-/// The field of rows written before there was the column.
-fn missing_field(column: &LayoutColumn, format: WireFormat, settings: &FormatSettings) -> Result<Vec<u8>> {
+/// The field of rows written before there was the column; `None`: NULL.
+fn missing_field(
+    column: &LayoutColumn,
+    format: WireFormat,
+    settings: &FormatSettings,
+) -> Result<Option<Vec<u8>>> {
     let missing = match &column.place {
         Place::Value { missing, .. } if *missing != Value::Null => missing,
-        _ => return Ok(NULL.to_vec()),
+        _ => return Ok(None),
     };
     let mut builder = ColumnBuilder::new(&column.ty, 1);
     builder.append_value(missing);
     let mut field = Vec::new();
     ColumnEncoder::new(&column.ty, &builder.finish(), format, settings)?.encode_field(0, &mut field);
-    Ok(field)
+    Ok(Some(field))
 }
