@@ -17,10 +17,11 @@ use arrow::datatypes::{
 
 use super::key::{self, KeyField};
 use super::row::Stored;
-use super::stored_scalar::read_interval;
-use super::stored_value::{NULL_ELEMENT, read_bare_numeric};
+use super::stored_value::{
+    NULL_ELEMENT, damaged, fixed, narrow, read_bare_numeric, read_integer, read_interval,
+};
+use crate::Result;
 use crate::types::{BARE_NUMERIC_SCALE, Interval, Numeric, NumericSize, SqlType, Value};
-use crate::{Error, Result};
 
 /// Bytes of a text or bytea to reserve room for when nothing is known of a column.
 pub const STRING_BYTES_GUESS: usize = 16;
@@ -441,28 +442,6 @@ fn append_padded(builder: &mut StringBuilder, text: &str, width: usize) -> Resul
     Ok(())
 }
 
-/// Two, four or eight bytes: a column that was widened still holds what was written before.
-#[inline]
-pub(super) fn read_integer(bytes: &[u8]) -> Result<i64> {
-    match bytes.len() {
-        8 => Ok(i64::from_le_bytes(fixed(bytes)?)),
-        4 => Ok(i64::from(i32::from_le_bytes(fixed(bytes)?))),
-        _ => Ok(i64::from(i16::from_le_bytes(fixed(bytes)?))),
-    }
-}
-
-#[inline]
-pub(super) fn narrow<T: TryFrom<i64>>(value: i64) -> Result<T> {
-    T::try_from(value).map_err(|_| damaged("an integer beyond its type"))
-}
-
-#[inline]
-pub(super) fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
-    bytes
-        .try_into()
-        .map_err(|_| damaged("a value of another length than its type's"))
-}
-
 fn arrow_interval(interval: &Interval) -> IntervalMonthDayNano {
     IntervalMonthDayNano::new(
         interval.months,
@@ -475,12 +454,5 @@ fn unscaled(value: &Numeric, scale: u8) -> Option<i256> {
     match value.rescale(scale) {
         Ok(Numeric::Finite { unscaled, .. }) => Some(unscaled),
         _ => None,
-    }
-}
-
-pub(super) fn damaged(reason: &str) -> Error {
-    Error::Corrupt {
-        what: "row".to_string(),
-        reason: reason.to_string(),
     }
 }

@@ -3,11 +3,12 @@
 
 use chrono_tz::Tz;
 
-use super::column_builder::{damaged, fixed, narrow, read_integer};
 use super::key::{self, KeyField};
-use super::stored_value::read_bare_numeric;
+use super::stored_value::{
+    damaged, fixed, fixed_slice, narrow, read_bare_numeric, read_integer, read_interval,
+};
 use crate::Result;
-use crate::types::{BARE_NUMERIC_SCALE, Interval, Scalar, SqlType};
+use crate::types::{BARE_NUMERIC_SCALE, Scalar, SqlType};
 
 /// Whether values of the type are read here: all but lists, and char(n), whose blanks are not stored.
 pub fn is_scalar(ty: &SqlType) -> bool {
@@ -110,24 +111,6 @@ pub fn key_scalar<'a>(
 #[inline]
 fn text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| damaged("text is not UTF-8"))
-}
-
-fn fixed_slice<const N: usize>(bytes: &[u8]) -> Result<&[u8; N]> {
-    bytes
-        .try_into()
-        .map_err(|_| damaged("a value of another length than its type's"))
-}
-
-/// Months, days and microseconds.
-pub(super) fn read_interval(bytes: &[u8]) -> Result<Interval> {
-    let bytes: &[u8; 16] = fixed_slice(bytes)?;
-    let (months, rest) = bytes.split_at(4);
-    let (days, micros) = rest.split_at(4);
-    Ok(Interval {
-        months: i32::from_le_bytes(fixed(months)?),
-        days: i32::from_le_bytes(fixed(days)?),
-        microseconds: i64::from_le_bytes(fixed(micros)?),
-    })
 }
 
 #[cfg(test)]
