@@ -14,6 +14,7 @@ pub mod dml;
 mod explain;
 mod infer;
 mod names;
+mod nesting;
 mod operand;
 mod parameters;
 mod pattern;

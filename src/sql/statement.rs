@@ -9,7 +9,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
 use super::command::{self, Command};
-use super::{comment, symmetric, tokens, with_write};
+use super::{comment, nesting, symmetric, tokens, with_write};
 use crate::error::Limit;
 use crate::{Error, Result};
 
@@ -48,6 +48,7 @@ pub fn parse(text: &str) -> Result<Vec<Statement>> {
 
 fn parse_one(tokens: &[TokenWithSpan], text: &str) -> Result<Statement> {
     let own_text = slice_of(tokens, text);
+    nesting::check(tokens)?;
     if let Some(command) = command::read(tokens, text)? {
         return Ok(Statement {
             ast: ast::Statement::UnlockTables,
