@@ -1,10 +1,12 @@
 //! The binary: a command line and its environment into `ServerOptions`, a server, and a clean end on SIGINT or SIGTERM.
 
-use std::io::IsTerminal;
-use std::net::SocketAddr;
+use std::io::{IsTerminal, Write as _};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::Context;
+use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand};
 use keyspan::{Server, ServerOptions, StoreKind};
 use tokio::signal::unix::{SignalKind, signal};
@@ -18,7 +20,7 @@ const DEMO: &str = include_str!("../fixtures/orders.sql");
 
 /// A PostgreSQL-wire SQL engine for wide tables over an ordered key-value store.
 #[derive(Debug, Parser)]
-#[command(version, about, args_conflicts_with_subcommands = true, max_term_width = 110)]
+#[command(version, about, args_conflicts_with_subcommands = true, next_line_help = true)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
@@ -39,7 +41,8 @@ struct Serve {
         long,
         env = "KEYSPAN_LISTEN",
         value_name = "ADDRESS:PORT",
-        default_value = "127.0.0.1:5433"
+        default_value = "127.0.0.1:5433",
+        value_parser = parse_address
     )]
     listen: SocketAddr,
     /// Folder that holds the data; made when it is not there.
@@ -54,7 +57,7 @@ struct Serve {
     #[arg(long, env = "KEYSPAN_STORE", value_name = "ENGINE", default_value = "sled", value_parser = parse_store)]
     store: StoreKind,
     /// Load the table `orders` with a thousand rows, unless it exists.
-    #[arg(long, env = "KEYSPAN_DEMO")]
+    #[arg(long, env = "KEYSPAN_DEMO", value_parser = FalseyValueParser::new())]
     demo: bool,
     #[command(flatten)]
     limits: Limits,
@@ -109,7 +112,7 @@ struct Limits {
     value_bytes_max: u64,
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
     let line = CommandLine::parse();
     let serve = match line.command {
         Some(Command::Serve(serve)) => serve,
@@ -123,6 +126,18 @@ fn main() -> anyhow::Result<()> {
         .with_target(false)
         .with_ansi(colours)
         .init();
+    match serve_until_signal(serve) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // The message alone: where in our code it arose tells nobody what to do. There may be no one to tell.
+            let _ = writeln!(std::io::stderr(), "Error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Makes the runtime and serves in it.
+fn serve_until_signal(serve: Serve) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .thread_stack_size(keyspan::THREAD_STACK_BYTES)
         .enable_all()
@@ -197,6 +212,12 @@ fn explain(error: keyspan::Error) -> anyhow::Error {
 fn parse_store(name: &str) -> Result<StoreKind, String> {
     name.parse()
         .map_err(|error: keyspan::Error| format!("{error}. {}", error.hint().unwrap_or_default()))
+}
+
+/// An address, or the name of one, and a port.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
+    found.ok_or_else(|| "expected an address and a port, such as 127.0.0.1:5433".to_string())
 }
 
 /// A number of bytes, with or without a unit.

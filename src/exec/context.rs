@@ -26,6 +26,9 @@ pub struct StatementContext {
     pub settings: Arc<Settings>,
     /// Bound parameters: `$1` first. Text-format parameters of undecided type are `Value::Unknown`.
     pub parameters: Arc<[Value]>,
+    /// The types that the statement was described with, in the order of `parameters`: `Unknown` where nothing decided.
+    /// Empty for a statement that was not described: then each value speaks for itself.
+    pub parameter_types: Arc<[SqlType]>,
     /// `now()`: microseconds since 1970-01-01 UTC, the transaction's start.
     pub transaction_time_us: i64,
     /// The statement carries `/*+ _l_allow_filtering_ */` or ALLOW FILTERING.
@@ -55,6 +58,16 @@ impl StatementContext {
             time_zone: self.settings.time_zone,
         }
     }
+}
+
+/// Values bound to a described statement, `$1` first.
+#[derive(Debug, Clone, Default)]
+pub struct Parameters {
+    /// The values.
+    pub values: Arc<[Value]>,
+    /// The types that the statement was described with: `Unknown` where nothing decided. As many, or none at all when
+    /// there was no Describe.
+    pub types: Arc<[SqlType]>,
 }
 
 /// A NOTICE or WARNING to the client.

@@ -17,7 +17,7 @@ pub mod scan;
 pub(crate) mod settings;
 pub mod table_provider;
 
-pub use context::{Notice, OutputColumn, StatementContext};
+pub use context::{Notice, OutputColumn, Parameters, StatementContext};
 pub use rows::{Rows, RowsStream, StoredRows};
 pub use settings::{
     SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, Settings, definitions, severity_rank,

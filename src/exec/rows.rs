@@ -6,10 +6,10 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use futures::stream::BoxStream;
 
-use crate::Result;
 use crate::store::Page;
 use crate::table::{RowDecoder, RowFormatter, RowLayout};
 use crate::types::{FormatSettings, WireFormat};
+use crate::{Error, Result};
 
 /// A result that streams; dropping it stops the work behind it.
 pub type RowsStream = BoxStream<'static, Result<Rows>>;
@@ -63,6 +63,14 @@ impl Rows {
                 })
             }
         }
+    }
+
+    /// The columns at these places alone. Errors: `Corrupt`.
+    pub fn project(self, places: &[usize]) -> Result<Rows> {
+        let projected = self.into_batch()?.project(places);
+        projected
+            .map(Rows::Columns)
+            .map_err(|error| Error::internal(format!("arrow: {error}")))
     }
 
     /// As columns. Errors: `Corrupt`.

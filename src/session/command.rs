@@ -11,15 +11,15 @@ use super::run::Run;
 use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Reply, RowStream, Session};
 use crate::error::{DuplicateKind, StatementFault};
-use crate::exec::{OutputColumn, Settings};
-use crate::sql::Description;
+use crate::exec::{OutputColumn, Parameters, Settings};
 use crate::sql::command::{Command, Discard, Modes};
+use crate::sql::{Description, Statement};
 use crate::types::{SqlType, Value, WireFormat};
 use crate::{Error, Result};
 
 impl Session {
     /// Runs one of the session's own statements.
-    pub(super) async fn run_command(&mut self, command: &Command) -> Result<Reply> {
+    pub(super) async fn run_command(&mut self, command: &Command, parameters: Parameters) -> Result<Reply> {
         let tag = match command {
             Command::Begin { modes, start } => {
                 self.begin(modes)?;
@@ -55,7 +55,7 @@ impl Session {
             Command::Execute { name, arguments } => return self.execute_prepared(name, arguments).await,
             Command::Deallocate { name } => self.deallocate(name.as_deref())?,
             Command::Discard { what } => self.discard(*what)?,
-            Command::Declare { name, text } => self.declare(name, text).await?,
+            Command::Declare { name, text } => self.declare(name, text, parameters).await?,
             Command::Fetch {
                 name,
                 count,
@@ -234,7 +234,11 @@ impl Session {
         match &prepared.parsed {
             Some(parsed) => {
                 let described = prepared.description.columns.as_deref();
-                self.run(parsed, parameters.into(), described).await
+                let parameters = Parameters {
+                    values: parameters.into(),
+                    types: prepared.types.clone(),
+                };
+                self.run(parsed, parameters, described).await
             }
             None => Ok(Reply::Done {
                 tag: "EXECUTE".to_string(),
@@ -277,7 +281,20 @@ impl Session {
         }
     }
 
-    async fn declare(&mut self, name: &str, text: &str) -> Result<&'static str> {
+    /// The query of DECLARE CURSOR. Errors: 42601.
+    pub(super) fn declared_query(&self, text: &str) -> Result<Arc<Statement>> {
+        let mut parsed = self.parse(text)?;
+        match (parsed.pop(), parsed.is_empty()) {
+            (Some(parsed), true) if parsed.command.is_none() => Ok(parsed),
+            _ => Err(Error::InvalidStatement {
+                state: StatementFault::Syntax,
+                message: "DECLARE CURSOR takes one query".to_string(),
+                hint: None,
+            }),
+        }
+    }
+
+    async fn declare(&mut self, name: &str, text: &str, parameters: Parameters) -> Result<&'static str> {
         self.require_block("DECLARE CURSOR")?;
         if self.portals.contains_key(name) {
             return Err(Error::Duplicate {
@@ -285,21 +302,10 @@ impl Session {
                 name: name.to_string(),
             });
         }
-        let mut parsed = self.parse(text)?;
-        let parsed = match (parsed.pop(), parsed.is_empty()) {
-            (Some(parsed), true) if parsed.command.is_none() => parsed,
-            _ => {
-                let message = "DECLARE CURSOR takes one query".to_string();
-                return Err(Error::InvalidStatement {
-                    state: StatementFault::Syntax,
-                    message,
-                    hint: None,
-                });
-            }
-        };
+        let parsed = self.declared_query(text)?;
         let run = Run {
             statement: &parsed,
-            parameters: Arc::new([]),
+            parameters,
             described: None,
             deadline: None,
         };
@@ -316,11 +322,8 @@ impl Session {
             columns: Some(rows.columns.clone()),
         };
         let portal = Portal {
-            statement: Arc::new(PreparedStatement {
-                parsed: Some(parsed),
-                description,
-            }),
-            parameters: Arc::new([]),
+            statement: Arc::new(PreparedStatement::new(Some(parsed), description)),
+            parameters: Parameters::default(),
             formats: vec![WireFormat::Text; rows.columns.len()].into(),
             state: PortalState::Streaming(rows),
             number: self.next_portal_number(),

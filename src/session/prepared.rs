@@ -6,7 +6,8 @@ use super::run::ends_failed_block;
 use super::transaction::Block;
 use super::{RowStream, Session};
 use crate::error::DuplicateKind;
-use crate::exec::OutputColumn;
+use crate::exec::{OutputColumn, Parameters};
+use crate::sql::command::Command;
 use crate::sql::{self, Description, Statement};
 use crate::types::{SqlType, Value, WireFormat};
 use crate::{Error, Result};
@@ -18,6 +19,18 @@ pub struct PreparedStatement {
     pub parsed: Option<Arc<Statement>>,
     /// What Describe tells.
     pub description: Description,
+    /// The types of its parameters, shared with every execution: `Unknown` where nothing decides.
+    pub types: Arc<[SqlType]>,
+}
+
+impl PreparedStatement {
+    pub(super) fn new(parsed: Option<Arc<Statement>>, description: Description) -> PreparedStatement {
+        PreparedStatement {
+            types: description.parameters.as_slice().into(),
+            parsed,
+            description,
+        }
+    }
 }
 
 /// A prepared statement with its parameters, before, in or after its execution.
@@ -25,8 +38,8 @@ pub struct PreparedStatement {
 pub struct Portal {
     /// The statement.
     pub statement: Arc<PreparedStatement>,
-    /// `$1` first.
-    pub parameters: Arc<[Value]>,
+    /// What was bound.
+    pub parameters: Parameters,
     /// The format that the client wants each column of the result in.
     pub formats: Arc<[WireFormat]>,
     /// How far it is.
@@ -78,7 +91,7 @@ impl Session {
         };
         self.statements.insert(
             name.to_string(),
-            Arc::new(PreparedStatement { parsed, description }),
+            Arc::new(PreparedStatement::new(parsed, description)),
         );
         Ok(())
     }
@@ -112,8 +125,11 @@ impl Session {
             });
         }
         let portal = Portal {
+            parameters: Parameters {
+                values: parameters.into(),
+                types: statement.types.clone(),
+            },
             statement,
-            parameters: parameters.into(),
             formats: formats.into(),
             state: PortalState::Ready,
             number: self.next_portal_number(),
@@ -163,6 +179,15 @@ impl Session {
 
     async fn describe(&mut self, parsed: &Statement, types: &[Option<SqlType>]) -> Result<Description> {
         self.require_usable(Some(parsed))?;
+        if let Some(Command::Declare { text, .. }) = &parsed.command {
+            // The cursor's query takes the parameters; its rows come with FETCH.
+            let query = self.declared_query(text)?;
+            let described = Box::pin(self.describe(&query, types)).await?;
+            return Ok(Description {
+                columns: None,
+                ..described
+            });
+        }
         if let Some(command) = &parsed.command {
             return Ok(Description {
                 parameters: Vec::new(),
@@ -181,7 +206,7 @@ impl Session {
             }
         };
         let (txn, catalog) = interrupt.guard(deadline, snapshot).await?;
-        let ctx = self.context(txn, catalog, parsed, Arc::new([]));
+        let ctx = self.context(txn, catalog, parsed, Parameters::default());
         interrupt
             .guard(deadline, Box::pin(sql::describe(&ctx, parsed, types)))
             .await

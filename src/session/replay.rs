@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::run::Run;
 use super::{Reply, Session};
+use crate::exec::Parameters;
 use crate::sql::Statement;
-use crate::types::Value;
 use crate::{Error, Result};
 
 /// Statements that are remembered at most: a longer pipeline shows its lost race.
@@ -28,13 +28,13 @@ pub(super) struct Replay {
 #[derive(Debug)]
 struct Ran {
     statement: Arc<Statement>,
-    parameters: Arc<[Value]>,
+    parameters: Parameters,
     tag: String,
 }
 
 impl Replay {
     /// A statement ran.
-    pub(super) fn ran(&mut self, statement: &Arc<Statement>, parameters: &Arc<[Value]>, reply: &Reply) {
+    pub(super) fn ran(&mut self, statement: &Arc<Statement>, parameters: &Parameters, reply: &Reply) {
         match reply {
             Reply::Done { tag } if statement.command.is_none() && self.statements.len() < STATEMENTS_MAX => {
                 self.statements.push(Ran {

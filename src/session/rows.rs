@@ -70,6 +70,13 @@ impl RowStream {
         RowStream::new(columns.into(), stream, tag)
     }
 
+    /// Keeps only the columns at these places. Called before the first row is asked for.
+    pub(super) fn project(&mut self, kept: Vec<usize>) {
+        self.columns = kept.iter().map(|at| self.columns[*at].clone()).collect();
+        let stream = std::mem::replace(&mut self.stream, futures::stream::empty().boxed());
+        self.stream = stream.map(move |rows| rows?.project(&kept)).boxed();
+    }
+
     /// The next rows, at least one and at most `wanted`; `None` at the end. Errors: the statement's, or what was raised.
     pub async fn next(&mut self, interrupt: &Interrupt, wanted: usize) -> Result<Option<Rows>> {
         let wanted = wanted.min(

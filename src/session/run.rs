@@ -9,10 +9,9 @@ use super::rows::RowsTag;
 use super::transaction::{Block, now_us};
 use super::{Reply, RowStream, Session};
 use crate::catalog::Catalog;
-use crate::exec::{OutputColumn, StatementContext};
+use crate::exec::{OutputColumn, Parameters, StatementContext};
 use crate::sql::{self, Outcome, Statement, command::Command};
 use crate::txn::Transaction;
-use crate::types::Value;
 use crate::{Error, Result};
 
 /// How often a statement outside a block is run again after losing a race. Losers queue for the key that they lost, so
@@ -38,14 +37,14 @@ impl Session {
     pub async fn run(
         &mut self,
         statement: &Arc<Statement>,
-        parameters: Arc<[Value]>,
+        parameters: Parameters,
         described: Option<&[OutputColumn]>,
     ) -> Result<Reply> {
         if self.transaction.block == Block::Failed && !ends_failed_block(statement) {
             return Err(Error::FailedTransaction);
         }
         if let Some(command) = &statement.command {
-            let reply = Box::pin(self.run_command(command)).await?;
+            let reply = Box::pin(self.run_command(command, parameters.clone())).await?;
             self.transaction.ran(statement, &parameters, &reply);
             return Ok(reply);
         }
@@ -111,7 +110,7 @@ impl Session {
         txn: Arc<Transaction>,
         catalog: Arc<Catalog>,
         statement: &Statement,
-        parameters: Arc<[Value]>,
+        parameters: Parameters,
     ) -> StatementContext {
         let in_transaction = self.transaction.block != Block::None;
         StatementContext {
@@ -120,7 +119,8 @@ impl Session {
             transient: Arc::default(),
             sequences: self.instance.sequences().clone(),
             settings: self.settings().clone(),
-            parameters,
+            parameters: parameters.values,
+            parameter_types: parameters.types,
             transaction_time_us: if in_transaction {
                 self.transaction.started_us
             } else {
@@ -220,7 +220,7 @@ impl Session {
 /// One run of a statement.
 pub(super) struct Run<'a> {
     pub(super) statement: &'a Statement,
-    pub(super) parameters: Arc<[Value]>,
+    pub(super) parameters: Parameters,
     pub(super) described: Option<&'a [OutputColumn]>,
     pub(super) deadline: Option<Instant>,
 }
@@ -238,16 +238,38 @@ impl Run<'_> {
             }
             Outcome::Rows { columns, stream } => RowStream::new(columns, stream, RowsTag::Counted("SELECT")),
         };
-        let same = |a: &OutputColumn, b: &OutputColumn| a.ty == b.ty && a.name == b.name;
         if let Some(described) = self.described
             && !std::ptr::eq(described, &*rows.columns)
-            && !(described.len() == rows.columns.len()
-                && described.iter().zip(rows.columns.iter()).all(|(a, b)| same(a, b)))
         {
-            let hint = Some("Prepare the statement again.".to_string());
-            return Err(Error::PlanChanged { hint });
+            let kept = kept_columns(described, &rows.columns).ok_or_else(|| Error::PlanChanged {
+                hint: Some("Prepare the statement again.".to_string()),
+            })?;
+            if kept.len() < rows.columns.len() {
+                rows.project(kept);
+            }
         }
         rows.deadline = self.deadline;
         Ok(Reply::Rows(rows))
     }
+}
+
+/// Where the columns that the client was told of stand in the result; `None` when one is missing or has changed. Columns
+/// that the tables got since then are left out: on a wide table any write may add one, and a prepared `SELECT *` goes on
+/// to give what it gave.
+fn kept_columns(described: &[OutputColumn], found: &[OutputColumn]) -> Option<Vec<usize>> {
+    let mut kept = Vec::with_capacity(described.len());
+    let mut rest = found.iter().enumerate();
+    for wanted in described {
+        loop {
+            let (at, column) = rest.next()?;
+            if column.name == wanted.name && column.ty == wanted.ty && column.table_oid == wanted.table_oid {
+                kept.push(at);
+                break;
+            }
+            if column.table_oid == 0 {
+                return None;
+            }
+        }
+    }
+    rest.all(|(_, column)| column.table_oid != 0).then_some(kept)
 }

@@ -11,10 +11,10 @@ use super::replay::Replay;
 use super::settings::SettingsMark;
 use super::{Reply, Session};
 use crate::catalog::Catalog;
+use crate::exec::Parameters;
 use crate::sql::Statement;
 use crate::sql::command::Modes;
 use crate::txn::{Savepoint, Transaction};
-use crate::types::Value;
 use crate::{Error, Result};
 
 /// What ReadyForQuery tells of a session.
@@ -58,7 +58,7 @@ pub(super) enum Block {
 
 impl TransactionState {
     /// A statement ran; of an implicit transaction it is remembered, should the commit lose a race.
-    pub(super) fn ran(&mut self, statement: &Arc<Statement>, parameters: &Arc<[Value]>, reply: &Reply) {
+    pub(super) fn ran(&mut self, statement: &Arc<Statement>, parameters: &Parameters, reply: &Reply) {
         if self.block == Block::Implicit {
             self.replay.ran(statement, parameters, reply);
         }

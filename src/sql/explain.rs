@@ -220,8 +220,7 @@ async fn explain_query(ctx: &StatementContext, query: &ast::Query, options: Opti
         }
         return Ok(explained);
     }
-    let parameters: Vec<_> = ctx.parameters.iter().map(super::known_type).collect();
-    let planned = query::plan_query(ctx, query, &parameters).await?;
+    let planned = query::plan_query(ctx, query, &super::known_types(ctx)).await?;
     let lines = query::explain_query(ctx, &planned, options.analyze).await?;
     Ok(Explained {
         json: json!({ "Node Type": "Query", "Lines": lines }),

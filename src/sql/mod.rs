@@ -14,6 +14,7 @@ pub mod dml;
 mod explain;
 mod infer;
 mod names;
+mod nesting;
 mod operand;
 mod parameters;
 mod pattern;
@@ -126,9 +127,14 @@ async fn general_select(ctx: &StatementContext, query: &ast::Query) -> Result<Ou
     })
 }
 
-/// The types of the bound parameters that have one.
+/// The types of the bound parameters that have one: those the statement was described with, so that it means the same
+/// when it runs, else those of the values.
 fn known_types(ctx: &StatementContext) -> Vec<Option<SqlType>> {
-    ctx.parameters.iter().map(known_type).collect()
+    if ctx.parameter_types.is_empty() {
+        return ctx.parameters.iter().map(known_type).collect();
+    }
+    let decided = |ty: &SqlType| (*ty != SqlType::Unknown).then(|| ty.clone());
+    ctx.parameter_types.iter().map(decided).collect()
 }
 
 /// The type of a bound value, when it has one.
@@ -174,7 +180,10 @@ pub async fn describe(
             })
         }
         _ => Ok(Description {
-            parameters: types.into_iter().map(|ty| ty.unwrap_or(SqlType::Text)).collect(),
+            parameters: types
+                .into_iter()
+                .map(|ty| ty.unwrap_or(SqlType::Unknown))
+                .collect(),
             columns: None,
         }),
     }

@@ -10,7 +10,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerE
 
 use super::command::{self, Command};
 use super::direct::ShapeCache;
-use super::{comment, symmetric, tokens, with_write};
+use super::{comment, nesting, symmetric, tokens, with_write};
 use crate::error::Limit;
 use crate::{Error, Result};
 
@@ -53,6 +53,7 @@ pub fn parse(text: &str) -> Result<Vec<Statement>> {
 
 fn parse_one(tokens: &[TokenWithSpan], text: &str) -> Result<Statement> {
     let own_text = slice_of(tokens, text);
+    nesting::check(tokens)?;
     if let Some(command) = command::read(tokens, text)? {
         return Ok(Statement {
             ast: ast::Statement::UnlockTables,

@@ -89,6 +89,7 @@ impl Client {
             sequences: Arc::clone(&self.sequences),
             settings: Arc::new(self.settings.clone()),
             parameters: parameters.into(),
+            parameter_types: Arc::default(),
             transaction_time_us: 1_700_000_000_000_000,
             allow_filtering: false,
             notices: Arc::clone(&self.notices),

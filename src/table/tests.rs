@@ -525,3 +525,20 @@ async fn rows_format_as_their_columns_encode() {
         assert_eq!(formatted, encoded, "{projection:?} {format:?}");
     }
 }
+
+/// A write of many rows gives its thread to others again and again, so that a cancel request is heard.
+#[tokio::test]
+async fn writes_of_many_rows_take_turns() {
+    let (table, store) = (table(), store().await);
+    let rows: Vec<_> = (0..2000).map(|n| (n, "b", Some(i64::from(n)))).collect();
+    let batch = batch(&rows);
+    let txn = Transaction::begin(store, 1 << 30).await.unwrap();
+    let mut work = std::pin::pin!(insert_rows(&txn, &table, &batch, Limits::default()));
+    let mut turns = 0;
+    let written = std::future::poll_fn(|context| {
+        turns += 1;
+        work.as_mut().poll(context)
+    });
+    written.await.unwrap();
+    assert!(turns >= 2000 / 256, "the thread was given away {turns} times");
+}

@@ -15,6 +15,10 @@ use crate::store::{Page, ScanRequest, Write};
 use crate::txn::{Transaction, prefix_range};
 use crate::{Error, Result};
 
+/// Rows after which a statement gives its thread to others for a moment: one that writes a million rows must hold up
+/// neither other clients nor the request that cancels it.
+const ROWS_PER_TURN: usize = 256;
+
 /// Which duplicates ON CONFLICT DO NOTHING passes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conflicts {
@@ -31,7 +35,7 @@ pub async fn insert_rows(
     batch: &RecordBatch,
     limits: Limits,
 ) -> Result<()> {
-    let rows = encode_rows(table, batch, limits)?;
+    let rows = encode_rows(table, batch, limits).await?;
     txn.guard(&record_key(table.id));
     let mut unique = UniqueKeys::load(txn, &rows, &HashSet::new()).await?;
     for (at, row) in rows.iter().enumerate() {
@@ -39,8 +43,9 @@ pub async fn insert_rows(
             return Err(unique_violation(table, index, batch, at));
         }
         unique.add(row);
+        take_turns(at).await;
     }
-    rows.into_iter().try_for_each(|row| write_row(txn, row, true))
+    write_rows(txn, rows).await
 }
 
 /// Inserts the rows whose unique keys are free and passes over the others; answers which were inserted.
@@ -52,7 +57,7 @@ pub async fn insert_missing_rows(
     conflicts: Conflicts,
     limits: Limits,
 ) -> Result<Vec<bool>> {
-    let rows = encode_rows(table, batch, limits)?;
+    let rows = encode_rows(table, batch, limits).await?;
     txn.guard(&record_key(table.id));
     let mut unique = UniqueKeys::load(txn, &rows, &HashSet::new()).await?;
     let mut inserted = Vec::with_capacity(rows.len());
@@ -66,8 +71,9 @@ pub async fn insert_missing_rows(
         inserted.push(free);
         if free {
             unique.add(&row);
-            write_row(txn, row, true)?;
+            write_row(txn, row)?;
         }
+        take_turns(at).await;
     }
     Ok(inserted)
 }
@@ -106,6 +112,7 @@ pub async fn upsert_rows(
         for (row, key) in keys.into_iter().enumerate() {
             let value = encoder.value(batch, row)?;
             txn.write(Write::Put { key, value }, false)?;
+            take_turns(row).await;
         }
         return Ok(());
     }
@@ -125,11 +132,13 @@ pub async fn upsert_rows(
         if changes.insert(key, ValueChange { old, new }).is_none() {
             order.push(key.as_slice());
         }
+        take_turns(row).await;
     }
     if table.kept_indexes().next().is_some() {
         replace_entries(txn, table, &order, &changes, limits).await?;
     }
-    for key in order {
+    for (at, key) in order.into_iter().enumerate() {
+        take_turns(at).await;
         if let Some(ValueChange { new: value, .. }) = changes.remove(key) {
             txn.write(
                 Write::Put {
@@ -153,9 +162,9 @@ pub async fn update_rows(
     limits: Limits,
 ) -> Result<()> {
     txn.guard(&record_key(table.id));
-    let old_keys = encode_keys(table, old, limits)?;
-    let rows = encode_rows(table, new, limits)?;
-    let vacated: HashSet<Vec<u8>> = old_keys.into_iter().flatten().collect();
+    let old_keys = encode_keys(table, old, limits).await?;
+    let rows = encode_rows(table, new, limits).await?;
+    let vacated: HashSet<Vec<u8>> = old_keys.into_iter().collect();
     let mut unique = UniqueKeys::load(txn, &rows, &vacated).await?;
     let mut kept = HashSet::new();
     for (at, row) in rows.iter().enumerate() {
@@ -165,11 +174,12 @@ pub async fn update_rows(
         unique.add(row);
         kept.insert(row.key.clone());
         kept.extend(row.entries.iter().map(|entry| entry.key.clone()));
+        take_turns(at).await;
     }
     for key in vacated.into_iter().filter(|key| !kept.contains(key)) {
         txn.write(Write::Delete { key }, true)?;
     }
-    rows.into_iter().try_for_each(|row| write_row(txn, row, true))
+    write_rows(txn, rows).await
 }
 
 /// Removes the rows with the keys of the batch's rows (only the columns of keys and kept indexes are read).
@@ -180,8 +190,9 @@ pub async fn delete_rows(
     limits: Limits,
 ) -> Result<()> {
     txn.guard(&record_key(table.id));
-    for key in encode_keys(table, batch, limits)?.into_iter().flatten() {
+    for (at, key) in encode_keys(table, batch, limits).await?.into_iter().enumerate() {
         txn.write(Write::Delete { key }, true)?;
+        take_turns(at).await;
     }
     Ok(())
 }
@@ -258,6 +269,13 @@ pub async fn build_index(
     }
 }
 
+/// Called after each row: lets other tasks run once in a while.
+async fn take_turns(row: usize) {
+    if row % ROWS_PER_TURN == ROWS_PER_TURN - 1 {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// What becomes of a row under its key.
 struct ValueChange<'a> {
     /// The value that stands there, if any.
@@ -330,33 +348,31 @@ impl EncodedRow {
     }
 }
 
-fn encode_rows(table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<Vec<EncodedRow>> {
+async fn encode_rows(table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<Vec<EncodedRow>> {
     let mut encoder = RowEncoder::new(table, limits);
-    (0..batch.num_rows())
-        .map(|row| {
-            Ok(EncodedRow {
-                key: encoder.key(batch, row)?,
-                value: encoder.value(batch, row)?,
-                entries: encode_entries(&mut encoder, table, batch, row)?,
-            })
-        })
-        .collect()
+    let mut rows = Vec::with_capacity(batch.num_rows());
+    for row in 0..batch.num_rows() {
+        rows.push(EncodedRow {
+            key: encoder.key(batch, row)?,
+            value: encoder.value(batch, row)?,
+            entries: encode_entries(&mut encoder, table, batch, row)?,
+        });
+        take_turns(row).await;
+    }
+    Ok(rows)
 }
 
 /// Every key under which the batch's rows stand: their own and those of their index entries.
-fn encode_keys(table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<Vec<Vec<Vec<u8>>>> {
+async fn encode_keys(table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<Vec<Vec<u8>>> {
     let mut encoder = RowEncoder::new(table, limits);
-    (0..batch.num_rows())
-        .map(|row| {
-            let mut keys = vec![encoder.key(batch, row)?];
-            keys.extend(
-                encode_entries(&mut encoder, table, batch, row)?
-                    .into_iter()
-                    .map(|entry| entry.key),
-            );
-            Ok(keys)
-        })
-        .collect()
+    let mut keys = Vec::with_capacity(batch.num_rows());
+    for row in 0..batch.num_rows() {
+        keys.push(encoder.key(batch, row)?);
+        let entries = encode_entries(&mut encoder, table, batch, row)?;
+        keys.extend(entries.into_iter().map(|entry| entry.key));
+        take_turns(row).await;
+    }
+    Ok(keys)
 }
 
 fn encode_entries(
@@ -371,14 +387,22 @@ fn encode_entries(
         .collect()
 }
 
-fn write_row(txn: &Transaction, row: EncodedRow, checked: bool) -> Result<()> {
+async fn write_rows(txn: &Transaction, rows: Vec<EncodedRow>) -> Result<()> {
+    for (at, row) in rows.into_iter().enumerate() {
+        write_row(txn, row)?;
+        take_turns(at).await;
+    }
+    Ok(())
+}
+
+fn write_row(txn: &Transaction, row: EncodedRow) -> Result<()> {
     for entry in row.entries {
         txn.write(
             Write::Put {
                 key: entry.key,
                 value: entry.value,
             },
-            checked,
+            true,
         )?;
     }
     txn.write(
@@ -386,7 +410,7 @@ fn write_row(txn: &Transaction, row: EncodedRow, checked: bool) -> Result<()> {
             key: row.key,
             value: row.value,
         },
-        checked,
+        true,
     )
 }
 
@@ -408,12 +432,12 @@ async fn replace_entries(
         }
         new_rows.push(key, new)?;
     }
-    let vacated: HashSet<Vec<u8>> = encode_keys(table, &old_rows.finish()?, limits)?
+    let vacated: HashSet<Vec<u8>> = encode_keys(table, &old_rows.finish()?, limits)
+        .await?
         .into_iter()
-        .flatten()
         .collect();
     let new_batch = new_rows.finish()?;
-    let rows = encode_rows(table, &new_batch, limits)?;
+    let rows = encode_rows(table, &new_batch, limits).await?;
     let mut unique = UniqueKeys::load(txn, &rows, &vacated).await?;
     let mut kept = HashSet::new();
     for (at, row) in rows.iter().enumerate() {
@@ -423,6 +447,7 @@ async fn replace_entries(
         unique.add(row);
         kept.insert(row.key.clone());
         kept.extend(row.entries.iter().map(|entry| entry.key.clone()));
+        take_turns(at).await;
     }
     for key in vacated.into_iter().filter(|key| !kept.contains(key)) {
         txn.write(Write::Delete { key }, true)?;

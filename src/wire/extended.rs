@@ -11,6 +11,7 @@ use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete
 use super::message::{Bind, Message, Target, utf8, violation};
 use super::responder::Responder;
 use super::rows::put_row_description;
+use crate::exec::Parameters;
 use crate::session::{PortalState, PreparedStatement, Reply};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
@@ -83,7 +84,8 @@ impl Responder {
 
     async fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<()> {
         // OID 0 leaves the type open, and so does a type we do not have: the statement may well tell.
-        let types: Vec<_> = types.iter().map(|oid| SqlType::from_oid(*oid, -1)).collect();
+        let known = |oid: &u32| SqlType::from_oid(*oid, -1).filter(|ty| *ty != SqlType::Unknown);
+        let types: Vec<_> = types.iter().map(known).collect();
         self.session.prepare(name, text, &types).await?;
         self.output
             .message(&PgWireBackendMessage::ParseComplete(ParseComplete::new()))
@@ -102,10 +104,13 @@ impl Responder {
     fn describe_statement(&mut self, name: &str) -> Result<()> {
         let statement = self.session.statement(name)?;
         let types = statement
-            .description
-            .parameters
+            .types
             .iter()
-            .map(SqlType::oid)
+            .map(|ty| match ty {
+                // What nothing decides reads as text, as in PostgreSQL.
+                SqlType::Unknown => SqlType::Text.oid(),
+                ty => ty.oid(),
+            })
             .collect();
         self.output.message(&PgWireBackendMessage::ParameterDescription(
             ParameterDescription::new(types),
@@ -182,11 +187,7 @@ impl Responder {
             .message(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))
     }
 
-    async fn start(
-        &mut self,
-        statement: Arc<PreparedStatement>,
-        parameters: Arc<[Value]>,
-    ) -> Result<Started> {
+    async fn start(&mut self, statement: Arc<PreparedStatement>, parameters: Parameters) -> Result<Started> {
         let Some(parsed) = &statement.parsed else {
             return Ok(Started::Empty);
         };
@@ -220,7 +221,7 @@ fn decode_parameters(
     statement: &PreparedStatement,
     format: &FormatSettings,
 ) -> Result<Vec<Value>> {
-    let types = &statement.description.parameters;
+    let types = &statement.types;
     let (given, formats) = (bind.parameters.len(), bind.formats.len());
     if formats > 1 && formats != given {
         return Err(violation(format!(
@@ -243,16 +244,14 @@ fn decode_parameters(
         let code = wire_format(code)?;
         match bytes {
             None => Ok(Value::Null),
+            Some(bytes) if *ty == SqlType::Unknown => Ok(Value::Unknown(utf8(bytes)?.to_string())),
             Some(bytes) if code == WireFormat::Binary => Value::from_binary(bytes, ty, index + 1),
-            Some(bytes) => match (utf8(bytes)?, ty) {
-                (text, SqlType::Unknown) => Ok(Value::Unknown(text.to_string())),
-                (text, ty) => Value::parse(text, ty, format),
-            },
+            Some(bytes) => Value::parse(utf8(bytes)?, ty, format),
         }
     };
     bind.parameters
         .iter()
-        .zip(types)
+        .zip(types.iter())
         .enumerate()
         .map(decode)
         .collect()

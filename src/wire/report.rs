@@ -22,6 +22,8 @@ pub(super) fn error_response(error: &Error, fatal: bool) -> PgWireBackendMessage
             fields.push((b't', table.clone()));
             fields.push((b'c', column.clone()));
         }
+        // pgjdbc and others know by the routine's name that preparing again heals it.
+        Error::PlanChanged { .. } => fields.push((b'R', "RevalidateCachedQuery".to_string())),
         _ => {}
     }
     PgWireBackendMessage::ErrorResponse(ErrorResponse::new(without_zero_bytes(fields)))

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::listener::Listening;
-use crate::exec::Settings;
+use crate::exec::{Parameters, Settings};
 use crate::session::{Identity, Instance, Reply, Session};
 use crate::store::{StoreKind, StoreOptions, open_store};
 use crate::{Error, Result};
@@ -72,7 +72,6 @@ impl Server {
                 ),
             });
         }
-        let settings = server_settings(&options)?;
         let action = || format!("could not listen on {}", options.listen);
         let io_error = |error: std::io::Error| Error::Io {
             action: action(),
@@ -80,6 +79,7 @@ impl Server {
         };
         let listener = TcpListener::bind(options.listen).await.map_err(io_error)?;
         let local_addr = listener.local_addr().map_err(io_error)?;
+        let settings = server_settings(&options, local_addr)?;
         let store_options = StoreOptions {
             cache_bytes: options.cache_bytes,
             undo_bytes_max: options.undo_bytes_max,
@@ -119,7 +119,7 @@ impl Server {
         }
         session.open_implicit();
         for statement in session.parse(script)? {
-            match session.run(&statement, Arc::new([]), None).await? {
+            match session.run(&statement, Parameters::default(), None).await? {
                 Reply::Done { .. } => {}
                 Reply::Rows(mut rows) => {
                     let interrupt = session.interrupt().clone();
@@ -144,13 +144,13 @@ impl Server {
 }
 
 /// The settings of the command line, for SHOW and for sessions.
-fn server_settings(options: &ServerOptions) -> Result<Settings> {
+fn server_settings(options: &ServerOptions, listen: SocketAddr) -> Result<Settings> {
     let mut values = vec![
         ("keyspan.cache_bytes", options.cache_bytes.to_string()),
         ("keyspan.undo_bytes_max", options.undo_bytes_max.to_string()),
         ("max_connections", options.connections_max.to_string()),
-        ("listen_addresses", options.listen.ip().to_string()),
-        ("port", options.listen.port().to_string()),
+        ("listen_addresses", listen.ip().to_string()),
+        ("port", listen.port().to_string()),
         ("data_directory", options.data_dir.display().to_string()),
     ];
     values.extend(

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::responder::Responder;
 use crate::Result;
+use crate::exec::Parameters;
 use crate::session::Reply;
 use crate::sql::Statement;
 
@@ -42,7 +43,7 @@ impl Responder {
 
     /// Runs a statement and sends its rows; answers its command tag.
     async fn run_statement(&mut self, statement: &Arc<Statement>) -> Result<String> {
-        let mut rows = match self.session.run(statement, Arc::new([]), None).await? {
+        let mut rows = match self.session.run(statement, Parameters::default(), None).await? {
             Reply::Done { tag } => return Ok(tag),
             Reply::Rows(rows) => rows,
         };

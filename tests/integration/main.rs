@@ -8,6 +8,8 @@
 mod agreement;
 mod client;
 mod clients;
+mod command_line;
+mod data_format;
 mod durability;
 mod predicates;
 mod protocol;

@@ -126,6 +126,7 @@ async fn statement() -> StatementContext {
         sequences: Arc::new(Sequences::new(store)),
         settings: Arc::new(Settings::default()),
         parameters: Arc::new([]),
+        parameter_types: Arc::default(),
         transaction_time_us: 1_800_000_000_000_000,
         allow_filtering: false,
         notices: Arc::new(Mutex::new(Vec::new())),

@@ -187,7 +187,12 @@ const fn number(min: i64, max: i64, unit: Unit) -> SettingKind {
 
 const INT_MAX: i64 = i32::MAX as i64;
 const MILLISECONDS: SettingKind = number(0, INT_MAX, Unit::Milliseconds);
-const BYTES: SettingKind = number(1, i64::MAX, Unit::Bytes);
+/// A limit on data: any size, but one that arithmetic on it cannot overflow.
+const BYTES: SettingKind = number(1, TEBIBYTE, Unit::Bytes);
+/// Memory or messages that less than this makes useless: the engine's cache asserts a floor of its own, and a message
+/// carries at least a short statement.
+const ROOMY_BYTES: SettingKind = number(64 << 10, TEBIBYTE, Unit::Bytes);
+const TEBIBYTE: i64 = 1 << 40;
 const KILOBYTES: SettingKind = number(64, INT_MAX, Unit::Kilobytes);
 const PAGES: SettingKind = number(1, INT_MAX, Unit::Pages);
 const COUNT: SettingKind = number(0, INT_MAX, Unit::None);
@@ -301,7 +306,7 @@ static DEFINITIONS: &[SettingDef] = &[
     server(
         "keyspan.cache_bytes",
         "268435456",
-        BYTES,
+        ROOMY_BYTES,
         "Memory for the storage engine's cache.",
     ),
     server("keyspan.key_bytes_max", "30720", BYTES, "Longest key of a row."),
@@ -314,13 +319,13 @@ static DEFINITIONS: &[SettingDef] = &[
     server(
         "keyspan.message_bytes_max",
         "67108864",
-        BYTES,
+        ROOMY_BYTES,
         "Longest message that a client may send.",
     ),
     server(
         "keyspan.query_memory_bytes_max",
         "536870912",
-        BYTES,
+        ROOMY_BYTES,
         "Memory for sorts, joins and groups before they spill.",
     ),
     server(

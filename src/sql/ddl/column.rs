@@ -171,7 +171,7 @@ pub(super) fn sql_type(data_type: &DataType) -> Result<SqlType> {
 }
 
 /// Whether rows store values of the type. Errors: 0A000, 42P16 for pseudo-types.
-pub(super) fn check_stored(ty: &SqlType) -> Result<()> {
+pub(in crate::sql) fn check_stored(ty: &SqlType) -> Result<()> {
     match ty {
         SqlType::Array(_) | SqlType::Int2Vector => Err(unsupported(
             format!("a column of type {ty}"),

@@ -24,6 +24,7 @@ use crate::catalog::{Catalog, Relation, TableDef, is_system_schema};
 use crate::exec::{Notice, StatementContext};
 use crate::{Error, Result};
 
+pub(super) use column::check_stored;
 pub(crate) use create_table::select_into;
 
 /// Runs a statement that changes the catalog inside the transaction; answers its command tag. On an error nothing of

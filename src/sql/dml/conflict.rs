@@ -11,7 +11,7 @@ use super::evaluate::{Rows, evaluate};
 use super::fold_rows::{Source, fold_rows};
 use super::returning::visible_rows;
 use super::target::Target;
-use super::update::{Assigned, Assignment, read_assignments};
+use super::update::{Assigned, Assignment, pairs, read_assignments, target_as};
 use super::{arrow_fault, unsupported};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::StatementFault;
@@ -64,6 +64,28 @@ pub(super) fn read<'a>(target: &Target, on: &'a OnInsert) -> Result<OnConflict<'
             selection: update.selection.as_ref(),
         })),
     }
+}
+
+/// Adds the columns that DO UPDATE SET names and a dynamic table does not have yet.
+pub(super) async fn add_dynamic_columns(
+    ctx: &StatementContext,
+    target: &mut Target,
+    on: &OnInsert,
+) -> Result<()> {
+    let OnInsert::OnConflict(clause) = on else {
+        return Ok(());
+    };
+    let OnConflictAction::DoUpdate(update) = &clause.action else {
+        return Ok(());
+    };
+    let named = pairs(&update.assignments, &target.table.name)?;
+    if named
+        .iter()
+        .all(|(name, _)| target.table.column_index(name).is_some())
+    {
+        return Ok(());
+    }
+    super::update::add_dynamic_columns(ctx, target, &update.assignments, &target_as(EXCLUDED)?).await
 }
 
 /// The unique key that the clause names.

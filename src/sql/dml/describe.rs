@@ -1,9 +1,9 @@
 //! Describe of writes: parameter types from the columns they are written to or compared with, RETURNING's columns.
 
-use sqlparser::ast::{self, Expr, OnConflictAction, OnInsert, SelectItem, SetExpr, Value as Literal};
+use sqlparser::ast::{self, Expr, OnConflictAction, OnInsert, SelectItem, SetExpr};
 
 use super::evaluate::select_of;
-use super::target::Target;
+use super::target::{Target, parameter_index};
 use super::update::{from_tables, pairs, target_query};
 use super::{delete, insert, is_default, returning};
 use crate::Result;
@@ -40,7 +40,11 @@ pub async fn describe(
             Some(columns)
         }
     };
-    let parameters = types.into_iter().map(|ty| ty.unwrap_or(SqlType::Text)).collect();
+    // A value for a column that does not exist yet stays open: whoever writes the column first decides.
+    let parameters = types
+        .into_iter()
+        .map(|ty| ty.unwrap_or(SqlType::Unknown))
+        .collect();
     Ok(Description {
         parameters,
         columns: columns.map(Into::into),
@@ -111,7 +115,10 @@ async fn describe_update(
         let expressions = pairs(&update.assignments, &target.table.name)?
             .into_iter()
             .map(|(_, expr)| expr);
-        let expressions = expressions.filter(|expr| !is_default(expr)).cloned().collect();
+        let expressions = expressions
+            .filter(|expr| !is_default(expr) && parameter_index(expr).is_none())
+            .cloned()
+            .collect();
         let (ctx, query) = target_query(
             ctx,
             &target,
@@ -156,7 +163,7 @@ fn describe_assignments(
 /// Gives a bare parameter the type of the column it is written to; inside an expression, what the expression decides.
 /// Answers whether the expression is a bare parameter.
 fn decide(expr: &Expr, target: &Target, column: &str, types: &mut [Option<SqlType>]) -> bool {
-    let Some(at) = parameter(expr) else {
+    let Some(at) = parameter_index(expr) else {
         predicate::infer_parameters(expr, &target.table, types);
         return false;
     };
@@ -177,20 +184,8 @@ fn adopt(types: &mut [Option<SqlType>], inferred: Vec<SqlType>) {
     }
 }
 
-/// The position of `$n` among the parameters.
-fn parameter(expr: &Expr) -> Option<usize> {
-    match expr {
-        Expr::Nested(inner) => parameter(inner),
-        Expr::Value(value) => match &value.value {
-            Literal::Placeholder(name) => name.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 fn has_parameter(expr: &Expr) -> bool {
-    ast::visit_expressions(expr, |expr| match parameter(expr) {
+    ast::visit_expressions(expr, |expr| match parameter_index(expr) {
         Some(_) => std::ops::ControlFlow::Break(()),
         None => std::ops::ControlFlow::Continue(()),
     })

@@ -34,6 +34,7 @@ pub(super) async fn execute(
         ctx,
         target,
         mode: Mode::Insert,
+        on: insert.on.as_ref(),
         returning: insert.returning.as_deref(),
         written: 0,
         rows: Vec::new(),
@@ -49,9 +50,9 @@ pub(super) async fn execute(
         None => writer.write_defaults().await?,
         Some(source) => match plain_values(source) {
             Some(rows) => {
-                let rows = rows.iter().map(|row| row.content.as_slice());
-                let cells = values::read(ctx, rows, names.len(), !listed).await?;
-                writer.write_cells(cells, &names).await?;
+                let contents = rows.iter().map(|row| row.content.as_slice());
+                let cells = values::read(ctx, contents, names.len(), !listed).await?;
+                writer.write_cells(rows, cells, &names).await?;
             }
             None => {
                 let planned = query::plan_query(ctx, source, &super::super::known_types(ctx)).await?;
@@ -77,6 +78,7 @@ pub(crate) async fn insert_query(
         ctx,
         target,
         mode: Mode::Insert,
+        on: None,
         returning: None,
         written: 0,
         rows: Vec::new(),
@@ -160,6 +162,8 @@ struct Writer<'a> {
     ctx: &'a StatementContext,
     target: Target,
     mode: Mode<'a>,
+    /// The clause that `mode` was read from.
+    on: Option<&'a OnInsert>,
     returning: Option<&'a [SelectItem]>,
     written: u64,
     /// Rows written, whole, when there is a RETURNING.
@@ -169,20 +173,39 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// DEFAULT VALUES.
     async fn write_defaults(&mut self) -> Result<()> {
+        self.add_columns(Vec::new()).await?;
         self.write(Vec::new(), 1).await
     }
 
+    /// Adds the columns that the rows bring, and those that ON CONFLICT … SET names beside them.
+    async fn add_columns(&mut self, new: Vec<NewDynamicColumn>) -> Result<()> {
+        let before = Arc::clone(&self.target.table);
+        self.target.add_columns(self.ctx, new)?;
+        if let Some(on) = self.on {
+            conflict::add_dynamic_columns(self.ctx, &mut self.target, on).await?;
+            if !Arc::ptr_eq(&before, &self.target.table) {
+                self.mode = Mode::OnConflict(conflict::read(&self.target, on)?);
+            }
+        }
+        Ok(())
+    }
+
     /// Rows of VALUES into the columns of these names.
-    async fn write_cells(&mut self, mut cells: Vec<Vec<Cell>>, names: &[String]) -> Result<()> {
+    async fn write_cells(
+        &mut self,
+        rows: &[ast::Parens<Vec<ast::Expr>>],
+        mut cells: Vec<Vec<Cell>>,
+        names: &[String],
+    ) -> Result<()> {
         let width = cells.first().map_or(0, Vec::len);
         let names = &names[..width];
         let new = names
             .iter()
             .enumerate()
             .filter(|(_, name)| self.target.table.column_index(name).is_none())
-            .filter_map(|(at, name)| values::dynamic_column(&cells, at, name));
+            .filter_map(|(at, name)| values::dynamic_column(self.ctx, rows, &cells, at, name));
         let new: Vec<_> = new.collect();
-        self.target.add_columns(self.ctx, new)?;
+        self.add_columns(new).await?;
         let mut given = Vec::with_capacity(width);
         for (at, name) in names.iter().enumerate() {
             // A dynamic column that is given nothing but NULL is not added.
@@ -214,7 +237,7 @@ impl Writer<'_> {
                 })
             })
             .collect();
-        self.target.add_columns(self.ctx, new)?;
+        self.add_columns(new).await?;
         let positions: Vec<usize> = names
             .iter()
             .map(|name| self.target.table.column_index(name).unwrap_or(usize::MAX))

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{Ident, ObjectName, TableFactor, TableWithJoins};
+use sqlparser::ast::{Expr, Ident, ObjectName, TableFactor, TableWithJoins, Value as Literal};
 
 use super::unsupported;
 use crate::catalog::{CatalogWriter, NewDynamicColumn, Relation, TableDef, is_system_schema, nearest_name};
 use crate::exec::StatementContext;
+use crate::sql::ddl::check_stored;
 use crate::sql::names;
+use crate::sql::type_name::sql_type;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -77,9 +79,10 @@ impl Target {
         }
     }
 
-    /// Adds columns to the table and finds their positions.
+    /// Adds columns to the table and finds their positions. Errors: 0A000 for a type that no row stores.
     pub(super) fn add_columns(&mut self, ctx: &StatementContext, new: Vec<NewDynamicColumn>) -> Result<()> {
         if !new.is_empty() {
+            new.iter().try_for_each(|column| check_stored(&column.ty))?;
             let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
             self.table = writer.add_dynamic_columns(&self.table, new)?;
         }
@@ -122,18 +125,52 @@ pub(super) fn column_name(name: &ObjectName, table: &str) -> Result<String> {
     }
 }
 
-/// The type that a dynamic column gets from the first value written to it; `None` for NULL, which decides nothing.
-pub(super) fn dynamic_type_of_value(value: &Value) -> Option<SqlType> {
+/// The type that a dynamic column gets from the constant that is first written to it: that of a typed parameter or of a
+/// cast, else what the value looks like. `None` for NULL, which decides nothing.
+pub(super) fn dynamic_type_of_constant(
+    ctx: &StatementContext,
+    expr: &Expr,
+    value: &Value,
+) -> Option<SqlType> {
     match value {
         Value::Null => None,
-        Value::Unknown(_) => Some(SqlType::Text),
-        Value::Int(_) => Some(SqlType::Int8),
-        Value::Numeric(_) => Some(SqlType::Float8),
-        value => Some(value.natural_type()),
+        value => match (declared_type(ctx, expr), value) {
+            (Some(SqlType::Numeric(size)), _) => Some(SqlType::Numeric(size)),
+            (Some(ty), _) => dynamic_type_of(&ty),
+            (None, Value::Unknown(_)) => Some(SqlType::Text),
+            (None, Value::Int(_)) => Some(SqlType::Int8),
+            (None, Value::Numeric(_)) => Some(SqlType::Float8),
+            (None, value) => dynamic_type_of(&value.natural_type()),
+        },
     }
 }
 
-/// The same for an expression of this type.
+/// The type that the statement itself gives a constant.
+fn declared_type(ctx: &StatementContext, expr: &Expr) -> Option<SqlType> {
+    match expr {
+        Expr::Nested(inner) => declared_type(ctx, inner),
+        Expr::Cast { data_type, .. } => sql_type(data_type).ok().flatten(),
+        Expr::TypedString(typed) => sql_type(&typed.data_type).ok().flatten(),
+        expr => {
+            let ty = ctx.parameter_types.get(parameter_index(expr)?)?;
+            (*ty != SqlType::Unknown).then(|| ty.clone())
+        }
+    }
+}
+
+/// The position of `$n` among the parameters.
+pub(super) fn parameter_index(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Nested(inner) => parameter_index(inner),
+        Expr::Value(value) => match &value.value {
+            Literal::Placeholder(name) => name.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The type of a dynamic column that an expression of this type is the first to write; `None` when it decides nothing.
 pub(super) fn dynamic_type_of(ty: &SqlType) -> Option<SqlType> {
     match ty {
         SqlType::Void => None,

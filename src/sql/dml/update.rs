@@ -14,7 +14,7 @@ use super::default::default_values;
 use super::evaluate::{Rows, column_of, evaluate, quoted, run, with_select};
 use super::fold_rows::{Source, fold_rows};
 use super::returning::{self, visible_rows};
-use super::target::{Target, column_name, dynamic_type_of, dynamic_type_of_value};
+use super::target::{Target, column_name, dynamic_type_of, dynamic_type_of_constant};
 use super::{WriteResult, arrow_fault, fold, is_default, unsupported};
 use crate::catalog::{Catalog, ColumnDef, ColumnDefault, NewDynamicColumn, Relation, TableDef};
 use crate::codec::row::ColumnBuilder;
@@ -56,7 +56,7 @@ pub(super) async fn execute(ctx: &StatementContext, update: &ast::Update) -> Res
         ));
     }
     let mut target = Target::of_factor(ctx, &update.table)?;
-    add_dynamic_columns(ctx, &mut target, update).await?;
+    add_dynamic_columns(ctx, &mut target, &update.assignments, from_tables(update)).await?;
     let assignments = read_assignments(&target, &update.assignments)?;
     check_not_generated(&target, &assignments)?;
     let returning = update.returning.as_deref();
@@ -314,6 +314,21 @@ async fn queried_rows(
     Ok((old, new))
 }
 
+/// `FROM target AS name`, for [`target_query`]: the target's columns once more.
+pub(super) fn target_as(name: &str) -> Result<Vec<TableWithJoins>> {
+    let (schema, table) = SHOWN_TARGET;
+    let text = format!(
+        "SELECT 1 FROM {}.{} AS {}",
+        quoted(schema),
+        quoted(table),
+        quoted(name)
+    );
+    match *with_select(&text, Vec::new(), None)?.body {
+        ast::SetExpr::Select(select) => Ok(select.from),
+        _ => Err(Error::internal("a SELECT is one")),
+    }
+}
+
 /// Runs `SELECT target.*, expressions FROM target, from WHERE selection`: whole rows of the target, then the types and
 /// arrays of the expressions.
 pub(super) async fn query_target(
@@ -445,20 +460,22 @@ pub(super) fn from_tables(update: &ast::Update) -> &[TableWithJoins] {
 }
 
 /// Adds the columns that SET names and a dynamic table does not have yet, with the types of their expressions.
-async fn add_dynamic_columns(
+/// `from`: the other tables that these may read.
+pub(super) async fn add_dynamic_columns(
     ctx: &StatementContext,
     target: &mut Target,
-    update: &ast::Update,
+    assignments: &[ast::Assignment],
+    from: &[TableWithJoins],
 ) -> Result<()> {
     let mut new = Vec::new();
-    for (name, expr) in pairs(&update.assignments, &target.table.name)? {
+    for (name, expr) in pairs(assignments, &target.table.name)? {
         if target.column(&name)?.is_some() || is_default(expr) {
             continue;
         }
         let ty = match fold(ctx, expr)? {
-            Some(value) => dynamic_type_of_value(&value),
+            Some(value) => dynamic_type_of_constant(ctx, expr, &value),
             None => {
-                let (ctx, query) = target_query(ctx, target, vec![expr.clone()], from_tables(update), None)?;
+                let (ctx, query) = target_query(ctx, target, vec![expr.clone()], from, None)?;
                 let planned = query::plan_query(&ctx, &query, &super::super::known_types(&ctx)).await?;
                 planned
                     .columns

@@ -2,12 +2,12 @@
 //! them by one query.
 
 use arrow::array::ArrayRef;
-use sqlparser::ast::{Expr, SelectItem};
+use sqlparser::ast::{Expr, Parens, SelectItem};
 
 use super::assign::assign_value;
 use super::default::default_values;
 use super::evaluate::{run, select_of};
-use super::target::{Target, dynamic_type_of, dynamic_type_of_value};
+use super::target::{Target, dynamic_type_of, dynamic_type_of_constant};
 use super::{fold, is_default};
 use crate::catalog::{ColumnDefault, NewDynamicColumn};
 use crate::codec::row::ColumnBuilder;
@@ -19,8 +19,10 @@ use crate::{Error, Result};
 
 /// One cell of VALUES.
 pub(super) enum Cell {
-    /// A constant, or an expression's value.
+    /// A constant.
     Value(Value),
+    /// An expression's value and type.
+    Computed(Value, SqlType),
     /// DEFAULT.
     Default,
     /// An expression that waits to be evaluated.
@@ -83,26 +85,32 @@ async fn evaluate_cells(
         .flatten()
         .filter(|cell| matches!(cell, Cell::Pending));
     for ((cell, array), column) in waiting.zip(batch.columns()).zip(&columns) {
-        let value = value_at(array, 0, &column.ty)?;
-        *cell = Cell::Value(match value {
-            Value::Text(text) if column.ty == SqlType::Unknown => Value::Unknown(text),
-            value => value,
-        });
+        *cell = match value_at(array, 0, &column.ty)? {
+            Value::Text(text) if column.ty == SqlType::Unknown => Cell::Value(Value::Unknown(text)),
+            value => Cell::Computed(value, column.ty.clone()),
+        };
     }
     Ok(())
 }
 
-/// The type of the dynamic column at place `at` of the rows, from its first value; `None` when all are NULL.
-pub(super) fn dynamic_column(cells: &[Vec<Cell>], at: usize, name: &str) -> Option<NewDynamicColumn> {
-    let ty = cells.iter().find_map(|row| match row.get(at) {
-        // A bare NULL has no type; what an expression gave has its natural one.
-        Some(Cell::Value(value)) => dynamic_type_of_value(value),
-        _ => None,
+/// The dynamic column at place `at` of the rows, with the type of its first value; `None` when all are NULL.
+pub(super) fn dynamic_column(
+    ctx: &StatementContext,
+    rows: &[Parens<Vec<Expr>>],
+    cells: &[Vec<Cell>],
+    at: usize,
+    name: &str,
+) -> Option<NewDynamicColumn> {
+    let ty = rows.iter().zip(cells).find_map(|(row, cells)| {
+        let expr = row.content.get(at)?;
+        match cells.get(at)? {
+            Cell::Value(value) => dynamic_type_of_constant(ctx, expr, value),
+            Cell::Computed(value, ty) => dynamic_type_of(ty).filter(|_| *value != Value::Null),
+            Cell::Default | Cell::Pending => None,
+        }
     })?;
-    Some(NewDynamicColumn {
-        name: name.to_string(),
-        ty: dynamic_type_of(&ty)?,
-    })
+    let name = name.to_string();
+    Some(NewDynamicColumn { name, ty })
 }
 
 /// The cells at place `at` as an array of the column at `position`. Errors: those of the assignment, 428C9.
@@ -128,7 +136,7 @@ pub(super) async fn column_array(
     let mut builder = ColumnBuilder::new(&column.ty, cells.len());
     for row in cells {
         let value = match std::mem::replace(&mut row[at], Cell::Default) {
-            Cell::Value(value) => assign_value(value, column, &settings)?,
+            Cell::Value(value) | Cell::Computed(value, _) => assign_value(value, column, &settings)?,
             Cell::Default => defaults.next().unwrap_or(Value::Null),
             Cell::Pending => return Err(Error::internal("an expression of VALUES was not evaluated")),
         };
