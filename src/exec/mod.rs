@@ -15,6 +15,7 @@ pub mod residual;
 pub mod scan;
 pub(crate) mod settings;
 pub mod table_provider;
+mod written_filters;
 
 pub use context::{Notice, OutputColumn, StatementContext};
 pub use settings::{

@@ -12,6 +12,7 @@ mod direct;
 mod distinct;
 pub mod dml;
 mod explain;
+mod grammar;
 mod infer;
 mod names;
 mod operand;
@@ -23,6 +24,7 @@ mod statement;
 mod symmetric;
 #[cfg(test)]
 mod testing;
+mod text_place;
 mod tokens;
 mod type_name;
 mod unwritten;
@@ -34,9 +36,9 @@ use arrow::array::RecordBatch;
 use futures::stream::BoxStream;
 use sqlparser::ast;
 
+use crate::Result;
 use crate::exec::{OutputColumn, StatementContext};
 use crate::types::{SqlType, Value};
-use crate::{Error, Result};
 use direct::DirectSelect;
 pub use statement::{Statement, parse};
 
@@ -67,15 +69,22 @@ pub struct Description {
 
 /// Runs any statement but transaction control, SET, SHOW, PREPARE and the like, which are the session's.
 pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
+    // Boxed: the future of a statement is large, and one inside another doubles the stack that it takes.
+    let done = Box::pin(run(ctx, statement)).await;
+    done.map_err(|error| statement.locate(error))
+}
+
+async fn run(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
     let ctx = &StatementContext {
         allow_filtering: ctx.allow_filtering || statement.allow_filtering,
         ..ctx.clone()
     };
     if let ast::Statement::Query(query) = &statement.ast {
         match direct_select(ctx, query) {
-            Ok(None) | Err(Error::UndefinedColumn { .. }) => {}
             Ok(Some(outcome)) => return Ok(outcome),
-            Err(error) => return Err(error),
+            // A column that nobody has written yet, perhaps.
+            Err(error) if error.sqlstate() != "42703" => return Err(error),
+            Ok(None) | Err(_) => {}
         }
     }
     let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement {
@@ -140,6 +149,15 @@ fn known_type(value: &Value) -> Option<SqlType> {
 
 /// Finds parameter types and result columns without running. `parameters`: the types the client gave (`None`: unsaid).
 pub async fn describe(
+    ctx: &StatementContext,
+    statement: &Statement,
+    parameters: &[Option<SqlType>],
+) -> Result<Description> {
+    let told = Box::pin(tell(ctx, statement, parameters)).await;
+    told.map_err(|error| statement.locate(error))
+}
+
+async fn tell(
     ctx: &StatementContext,
     statement: &Statement,
     parameters: &[Option<SqlType>],

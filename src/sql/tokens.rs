@@ -25,6 +25,8 @@ pub(crate) fn read(tokens: Vec<TokenWithSpan>) -> Read {
         .into_iter()
         .filter(|token| !matches!(token.token, Token::Whitespace(_)))
         .collect();
+    split_signs(&mut tokens);
+    give_trim_blanks(&mut tokens);
     let upsert = is_word(tokens.first(), "UPSERT");
     if upsert {
         tokens[0].token = Token::make_keyword("INSERT");
@@ -48,6 +50,49 @@ pub(crate) fn read(tokens: Vec<TokenWithSpan>) -> Read {
         tokens,
         upsert,
         allow_filtering: hinted || filtering,
+    }
+}
+
+/// PostgreSQL reads a row of signs as so many operators: `- -+1`, `-+-1`.
+fn split_signs(tokens: &mut Vec<TokenWithSpan>) {
+    let is_signs = |token: &Token| matches!(token, Token::CustomBinaryOperator(text) if text.chars().all(|c| matches!(c, '+' | '-')));
+    while let Some(at) = tokens.iter().position(|token| is_signs(&token.token)) {
+        let span = tokens[at].span;
+        let Token::CustomBinaryOperator(text) = &tokens[at].token else {
+            return;
+        };
+        let signs: Vec<TokenWithSpan> = text
+            .chars()
+            .map(|sign| TokenWithSpan {
+                token: if sign == '+' { Token::Plus } else { Token::Minus },
+                span,
+            })
+            .collect();
+        tokens.splice(at..=at, signs);
+    }
+}
+
+/// `trim(leading FROM x)` and `trim(FROM x)` trim what `trim(x)` does; `trim(both FROM x, y)` trims y.
+fn give_trim_blanks(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at + 2 < tokens.len() {
+        let open = tokens[at + 1].token == Token::LParen;
+        if !(open && is_word(tokens.get(at), "TRIM")) {
+            at += 1;
+            continue;
+        }
+        at += 2;
+        let side = ["BOTH", "LEADING", "TRAILING"]
+            .iter()
+            .position(|side| is_word(tokens.get(at), side));
+        let from = at + usize::from(side.is_some());
+        if !is_word(tokens.get(from), "FROM") {
+            continue;
+        }
+        // As the function of the same meaning: btrim(x), ltrim(x), rtrim(x).
+        let name = side.map_or("btrim", |side| ["btrim", "ltrim", "rtrim"][side]);
+        tokens[at - 2].token = Token::make_word(name, None);
+        tokens.drain(at..=from);
     }
 }
 

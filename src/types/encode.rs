@@ -285,7 +285,9 @@ impl Source {
             Source::Uuid(array) => put_uuid(out, array.value(row)),
             Source::List { array, element, .. } => {
                 out.push(b'{');
-                put_elements(out, array, element, row, b',', true);
+                // A list inside a list is another dimension, not a text.
+                let quoted = !matches!(element.source, Source::List { .. });
+                put_elements(out, array, element, row, b',', quoted);
                 out.push(b'}');
             }
             Source::Vector { array, element, .. } => put_elements(out, array, element, row, b' ', false),

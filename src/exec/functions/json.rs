@@ -173,8 +173,17 @@ fn json_of(value: &Value, ty: &SqlType, call: &Call) -> Result<Json> {
             )
         }
         Value::Text(_) if matches!(ty, SqlType::Json | SqlType::Jsonb) => read(value)?,
-        Value::Timestamp(_) | Value::TimestampTz(_) => {
-            Json::String(value.to_text(call.settings).replacen(' ', "T", 1))
+        Value::Timestamp(_) => Json::String(value.to_text(call.settings).replacen(' ', "T", 1)),
+        Value::TimestampTz(_) => {
+            let mut text = value.to_text(call.settings).replacen(' ', "T", 1);
+            // ISO 8601 writes the minutes of the zone too.
+            if text
+                .rfind(['+', '-'])
+                .is_some_and(|sign| sign > 10 && text.len() == sign + 3)
+            {
+                text.push_str(":00");
+            }
+            Json::String(text)
         }
         other => Json::String(super::cast::text_of(other, ty, call.settings)),
     })

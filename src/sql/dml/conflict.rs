@@ -108,7 +108,6 @@ fn column_id(table: &TableDef, name: &Ident) -> Result<u16> {
     let at = table.column_index(&name).ok_or_else(|| Error::UndefinedColumn {
         name: format!("\"{name}\""),
         hint: None,
-        position: 0,
     })?;
     Ok(table.columns[at].id)
 }

@@ -104,7 +104,7 @@ impl Binder<'_> {
         }
         if super::window::is_window_only(&name) {
             return Err(fault(
-                StatementFault::Windowing,
+                StatementFault::WrongObjectType,
                 format!("window function {name} requires an OVER clause"),
             ));
         }
@@ -335,7 +335,14 @@ impl Binder<'_> {
             });
         };
         let first = self.decided_beside(first, &second)?;
-        let equal = self.compare(Operator::Eq, first.clone(), second)?;
+        let equal = self.compare(Operator::Eq, first.clone(), second.clone())?;
+        // The result is the operand of `=`, which a number of another type widens.
+        let first = match coercion::common_type(&[first.ty.clone(), second.ty]) {
+            Some(wide) if first.ty.is_number() && wide.is_number() && base(&wide) != base(&first.ty) => {
+                self.convert(first, &wide, CastContext::Implicit)?
+            }
+            _ => first,
+        };
         let null = coercion::null_of(&first.ty)?;
         let case = Case::new(
             None,
