@@ -42,11 +42,13 @@ pub(super) fn fault(tokens: &[TokenWithSpan]) -> Option<Fault<'_>> {
     if is_word(tokens.first(), "CREATE") && is_word(tokens.get(1), "TABLE") && !has_definition(tokens) {
         return Some(Fault::End);
     }
+    let is_string = |token: &TokenWithSpan| matches!(token.token, Token::SingleQuotedString(_));
     tokens
         .windows(2)
         .find(|pair| {
-            ["FROM", "JOIN"].iter().any(|word| is_word(pair.first(), word))
-                && CLAUSE_WORDS.iter().any(|word| is_word(pair.get(1), word))
+            (is_string(&pair[0]) && is_string(&pair[1]))
+                || ["FROM", "JOIN"].iter().any(|word| is_word(pair.first(), word))
+                    && CLAUSE_WORDS.iter().any(|word| is_word(pair.get(1), word))
         })
         .map(|pair| Fault::Near(&pair[1]))
 }

@@ -20,6 +20,7 @@ mod parameters;
 mod pattern;
 mod predicate;
 pub mod query;
+mod row_assignment;
 mod statement;
 mod symmetric;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerE
 
 use super::command::{self, Command};
 use super::grammar::{self, Fault};
-use super::{comment, symmetric, text_place, tokens, with_write};
+use super::{comment, row_assignment, symmetric, text_place, tokens, with_write};
 use crate::error::Limit;
 use crate::{Error, Result};
 
@@ -92,7 +92,8 @@ fn parse_one(tokens: &[TokenWithSpan], source: &Arc<str>) -> Result<Statement> {
         ));
     }
     symmetric::expand(&mut ast);
-    let ast = with_write::unwrap(ast);
+    let mut ast = with_write::unwrap(ast);
+    row_assignment::expand(&mut ast);
     Ok(Statement {
         ast,
         command: None,

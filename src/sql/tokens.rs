@@ -31,15 +31,8 @@ pub(crate) fn read(tokens: Vec<TokenWithSpan>) -> Read {
     if upsert {
         tokens[0].token = Token::make_keyword("INSERT");
     }
-    if is_word(tokens.first(), "TABLE") {
-        let span = tokens[0].span;
-        let select = [
-            Token::make_keyword("SELECT"),
-            Token::Mul,
-            Token::make_keyword("FROM"),
-        ];
-        tokens.splice(0..1, select.map(|token| TokenWithSpan { token, span }));
-    }
+    join_literals(&mut tokens);
+    spell_out_tables(&mut tokens);
     let filtering = take_allow_filtering(&mut tokens);
     if is_word(tokens.first(), "CREATE") {
         give_options_values(&mut tokens);
@@ -50,6 +43,45 @@ pub(crate) fn read(tokens: Vec<TokenWithSpan>) -> Read {
         tokens,
         upsert,
         allow_filtering: hinted || filtering,
+    }
+}
+
+/// `TABLE t` where a query begins means `SELECT * FROM t`.
+fn spell_out_tables(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at < tokens.len() {
+        let begins = at == 0
+            || matches!(tokens[at - 1].token, Token::LParen | Token::RParen)
+            || ["UNION", "INTERSECT", "EXCEPT", "ALL", "AS"]
+                .iter()
+                .any(|word| is_word(tokens.get(at - 1), word));
+        let names = matches!(tokens.get(at + 1).map(|next| &next.token), Some(Token::Word(_)));
+        if begins && names && is_word(tokens.get(at), "TABLE") {
+            let span = tokens[at].span;
+            let select = [
+                Token::make_keyword("SELECT"),
+                Token::Mul,
+                Token::make_keyword("FROM"),
+            ];
+            tokens.splice(at..=at, select.map(|token| TokenWithSpan { token, span }));
+        }
+        at += 1;
+    }
+}
+
+/// Literals that a line break separates are one: `'a'` and `'b'` on the next line are `'ab'`.
+fn join_literals(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at + 1 < tokens.len() {
+        let apart = tokens[at].span.end.line < tokens[at + 1].span.start.line;
+        match (&tokens[at].token, &tokens[at + 1].token) {
+            (Token::SingleQuotedString(first), Token::SingleQuotedString(second)) if apart => {
+                tokens[at].token = Token::SingleQuotedString(format!("{first}{second}"));
+                tokens[at].span.end = tokens[at + 1].span.end;
+                tokens.remove(at + 1);
+            }
+            _ => at += 1,
+        }
     }
 }
 

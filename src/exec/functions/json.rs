@@ -56,6 +56,57 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("->>", &[T::Jsonb, T::Int4], T::Text, |a, call| {
         member(a, call, true)
     }),
+    FunctionDef::row("#>", &[T::Json, T::TextArray], T::Json, |a, call| {
+        at_path(a, call, false)
+    }),
+    FunctionDef::row("#>", &[T::Jsonb, T::TextArray], T::Jsonb, |a, call| {
+        at_path(a, call, false)
+    }),
+    FunctionDef::row("#>>", &[T::Json, T::TextArray], T::Text, |a, call| {
+        at_path(a, call, true)
+    }),
+    FunctionDef::row("#>>", &[T::Jsonb, T::TextArray], T::Text, |a, call| {
+        at_path(a, call, true)
+    }),
+    FunctionDef::row("json_extract_path", &[T::Json, T::Text], T::Json, |a, call| {
+        at_path(a, call, false)
+    })
+    .variadic(),
+    FunctionDef::row("jsonb_extract_path", &[T::Jsonb, T::Text], T::Jsonb, |a, call| {
+        at_path(a, call, false)
+    })
+    .variadic(),
+    FunctionDef::row(
+        "json_extract_path_text",
+        &[T::Json, T::Text],
+        T::Text,
+        |a, call| at_path(a, call, true),
+    )
+    .variadic(),
+    FunctionDef::row(
+        "jsonb_extract_path_text",
+        &[T::Jsonb, T::Text],
+        T::Text,
+        |a, call| at_path(a, call, true),
+    )
+    .variadic(),
+    FunctionDef::row("#-", &[T::Jsonb, T::TextArray], T::Jsonb, |a, call| {
+        let mut json = read(&a[0])?;
+        remove_at(&mut json, &path_of(&a[1..])?);
+        write(&json, call)
+    }),
+    FunctionDef::row("?|", &[T::Jsonb, T::TextArray], T::Bool, |a, _| {
+        let json = read(&a[0])?;
+        Ok(Value::Bool(
+            path_of(&a[1..])?.iter().any(|key| has_key(&json, key)),
+        ))
+    }),
+    FunctionDef::row("?&", &[T::Jsonb, T::TextArray], T::Bool, |a, _| {
+        let json = read(&a[0])?;
+        Ok(Value::Bool(
+            path_of(&a[1..])?.iter().all(|key| has_key(&json, key)),
+        ))
+    }),
     FunctionDef::row("json_typeof", &[T::Json], T::Text, type_of),
     FunctionDef::row("jsonb_typeof", &[T::Jsonb], T::Text, type_of),
     FunctionDef::row("json_array_length", &[T::Json], T::Int4, array_length),
@@ -81,13 +132,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         Ok(Value::Bool(contains(&read(&a[1])?, &read(&a[0])?)))
     }),
     FunctionDef::row("?", &[T::Jsonb, T::Text], T::Bool, |a, _| {
-        let key = text(&a[1])?;
-        Ok(Value::Bool(match read(&a[0])? {
-            Json::Object(members) => members.contains_key(key),
-            Json::Array(items) => items.iter().any(|item| item.as_str() == Some(key)),
-            Json::String(string) => string == key,
-            _ => false,
-        }))
+        Ok(Value::Bool(has_key(&read(&a[0])?, text(&a[1])?)))
     }),
     FunctionDef::row("||", &[T::Jsonb, T::Jsonb], T::Jsonb, |a, call| {
         let joined = match (read(&a[0])?, read(&a[1])?) {
@@ -131,6 +176,82 @@ fn text(value: &Value) -> Result<&str> {
     match value {
         Value::Text(text) => Ok(text),
         _ => Err(Error::internal("a json function of other types")),
+    }
+}
+
+/// Whether a text is a key of an object, an item of an array, or the string itself.
+fn has_key(json: &Json, key: &str) -> bool {
+    match json {
+        Json::Object(members) => members.contains_key(key),
+        Json::Array(items) => items.iter().any(|item| item.as_str() == Some(key)),
+        Json::String(string) => string == key,
+        _ => false,
+    }
+}
+
+/// The steps of a path: one array of texts, or texts. NULLs lead nowhere and are left out.
+fn path_of(arguments: &[Value]) -> Result<Vec<&str>> {
+    let steps = match arguments {
+        [Value::Array(steps)] => steps.as_slice(),
+        steps => steps,
+    };
+    steps
+        .iter()
+        .filter(|step| **step != Value::Null)
+        .map(text)
+        .collect()
+}
+
+/// The place in an array that a step names; negative ones count from the end.
+fn index_of(step: &str, length: usize) -> Option<usize> {
+    let index: i64 = step.trim().parse().ok()?;
+    match usize::try_from(index) {
+        Ok(at) => Some(at),
+        Err(_) => length.checked_sub(usize::try_from(index.unsigned_abs()).ok()?),
+    }
+}
+
+/// What a path leads to, as JSON or as text.
+fn at_path(arguments: &[Value], call: &Call, as_text: bool) -> Result<Value> {
+    let has_null = matches!(&arguments[1], Value::Array(steps) if steps.contains(&Value::Null));
+    let json = read(&arguments[0])?;
+    let mut found = (!has_null).then_some(&json);
+    for step in path_of(&arguments[1..])? {
+        found = match found {
+            Some(Json::Object(members)) => members.get(step),
+            Some(Json::Array(items)) => index_of(step, items.len()).and_then(|at| items.get(at)),
+            _ => None,
+        };
+    }
+    match found {
+        None => Ok(Value::Null),
+        Some(found) if as_text => Ok(as_plain_text(found)),
+        Some(found) => write(found, call),
+    }
+}
+
+fn remove_at(json: &mut Json, path: &[&str]) {
+    match (path, json) {
+        ([last], Json::Object(members)) => {
+            members.shift_remove(*last);
+        }
+        ([last], Json::Array(items)) => {
+            if let Some(at) = index_of(last, items.len()).filter(|at| *at < items.len()) {
+                items.remove(at);
+            }
+        }
+        ([step, rest @ ..], Json::Object(members)) => {
+            if let Some(inner) = members.get_mut(*step) {
+                remove_at(inner, rest);
+            }
+        }
+        ([step, rest @ ..], Json::Array(items)) => {
+            let at = index_of(step, items.len());
+            if let Some(inner) = at.and_then(|at| items.get_mut(at)) {
+                remove_at(inner, rest);
+            }
+        }
+        _ => {}
     }
 }
 

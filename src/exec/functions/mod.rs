@@ -87,6 +87,8 @@ pub enum T {
     Name,
     /// oid.
     Oid,
+    /// text[].
+    TextArray,
     /// Any type, each argument its own.
     Any,
     /// Any type, the same for all arguments marked so.

@@ -39,6 +39,7 @@ pub(super) fn sql_type(wanted: T) -> Option<SqlType> {
         T::Jsonb => SqlType::Jsonb,
         T::Name => SqlType::Name,
         T::Oid => SqlType::Oid,
+        T::TextArray => SqlType::Array(Box::new(SqlType::Text)),
         T::Any | T::AnyElement | T::AnyArray => return None,
     })
 }
@@ -338,6 +339,8 @@ impl Binder<'_> {
         let equal = self.compare(Operator::Eq, first.clone(), second.clone())?;
         // The result is the operand of `=`, which a number of another type widens.
         let first = match coercion::common_type(&[first.ty.clone(), second.ty]) {
+            // An integer keeps its digits as a numeric.
+            Some(SqlType::Numeric(_)) if first.ty.is_number() => self.as_numeric(first)?,
             Some(wide) if first.ty.is_number() && wide.is_number() && base(&wide) != base(&first.ty) => {
                 self.convert(first, &wide, CastContext::Implicit)?
             }

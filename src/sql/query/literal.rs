@@ -98,6 +98,12 @@ impl Binder<'_> {
         {
             return Ok(sized);
         }
+        if target == SqlType::Numeric(None)
+            && matches!(bound.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8)
+        {
+            // A whole number has no digits behind the point.
+            return self.as_numeric(bound);
+        }
         let bound = self.convert(bound, &target, CastContext::Explicit)?;
         self.rounded(bound, data_type)
     }
