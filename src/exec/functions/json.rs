@@ -24,6 +24,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("jsonb_build_object", &[T::Any], T::Jsonb, build_object)
         .variadic()
         .on_null(),
+    FunctionDef::row("json_object_of", &[T::Any, T::Any], T::Json, object_of),
+    FunctionDef::row("jsonb_object_of", &[T::Any, T::Any], T::Jsonb, object_of),
     FunctionDef::row("json_build_array", &[], T::Json, build_array),
     FunctionDef::row("json_build_array", &[T::Any], T::Json, build_array)
         .variadic()
@@ -334,6 +336,34 @@ fn build_object(arguments: &[Value], call: &Call) -> Result<Value> {
     }
     let json = format!("{{{}}}", members.join(", "));
     Value::parse(&json, call.returns, call.settings)
+}
+
+/// The object of an array of keys and one of their values.
+fn object_of(arguments: &[Value], call: &Call) -> Result<Value> {
+    let (Value::Array(keys), Value::Array(values)) = (&arguments[0], &arguments[1]) else {
+        return Err(Error::internal("a json object of no arrays"));
+    };
+    let [key_type, value_type] = [0, 1].map(|at| super::super::cell::element_type(&call.arguments[at]));
+    let mut members = Vec::with_capacity(keys.len());
+    for (key, value) in keys.iter().zip(values) {
+        if *key == Value::Null {
+            return Err(Error::InvalidParameter {
+                message: "field name must not be null".to_string(),
+                hint: None,
+            });
+        }
+        let key = super::cast::text_of(key, &key_type, call.settings);
+        members.push(format!(
+            "{} : {}",
+            Json::String(key),
+            json_of(value, &value_type, call)?
+        ));
+    }
+    Value::parse(
+        &format!("{{ {} }}", members.join(", ")),
+        call.returns,
+        call.settings,
+    )
 }
 
 fn build_array(arguments: &[Value], call: &Call) -> Result<Value> {
