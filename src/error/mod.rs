@@ -14,16 +14,15 @@ pub enum Error {
     /// The statement does not parse. `position` counts characters from 1, 0 when unknown.
     #[error("{message}")]
     Syntax { message: String, position: usize },
+    /// An error at a place of the statement's text; `sql` turns a place of its tree into a character of the text.
+    #[error("{error}")]
+    At { error: Box<Error>, place: TextPlace },
     /// A relation that does not exist; `nearest` is offered in the HINT.
     #[error("relation \"{name}\" does not exist")]
     UndefinedTable { name: String, nearest: Option<String> },
-    /// A column that does not exist; `hint` says what to write instead. `position` counts characters from 1, 0 unknown.
+    /// A column that does not exist; `hint` says what to write instead.
     #[error("column {name} does not exist")]
-    UndefinedColumn {
-        name: String,
-        hint: Option<String>,
-        position: usize,
-    },
+    UndefinedColumn { name: String, hint: Option<String> },
     /// A column name that two relations of the query have.
     #[error("column reference \"{name}\" is ambiguous")]
     AmbiguousColumn { name: String },
@@ -256,6 +255,17 @@ pub enum Error {
     Internal { message: String },
 }
 
+/// Where in a statement's text an error stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TextPlace {
+    /// A token of the statement's tree: line and column, in characters from 1.
+    Token { line: u64, column: u64 },
+    /// The operator of this name between two operands, of which the second begins here.
+    Operator { name: String, line: u64, column: u64 },
+    /// The character PostgreSQL reports, from 1.
+    Character(usize),
+}
+
 /// What a CREATE found already there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -302,6 +312,12 @@ pub enum StatementFault {
     InvalidRecursion,
     /// 428C9: a value for a column that only the system writes.
     GeneratedAlways,
+    /// 42809: a function of another kind than its place needs.
+    WrongObjectType,
+    /// 42P21: collations that contradict one another, or one for a type without collations.
+    Collation,
+    /// 0A000: a form that PostgreSQL's grammar takes and its analysis does not.
+    NotImplemented,
 }
 
 /// Which kind of limit was exceeded; names its SQLSTATE.
@@ -323,6 +339,17 @@ pub enum Limit {
 }
 
 impl Error {
+    /// The error at a place of the text, unless it has one already.
+    pub fn at(self, place: TextPlace) -> Error {
+        match self {
+            placed @ (Error::At { .. } | Error::Syntax { position: 1.., .. }) => placed,
+            error => Error::At {
+                error: Box::new(error),
+                place,
+            },
+        }
+    }
+
     /// A bug in us, with what was expected.
     pub fn internal(message: impl Into<String>) -> Error {
         Error::Internal {

@@ -1,12 +1,13 @@
 //! What a client is told of an error beside its message: SQLSTATE, DETAIL, HINT and position. Called by whoever writes an
 //! error or a notice out; it knows nothing of the wire. Every match is exhaustive, so that a new variant is thought about.
 
-use super::{DuplicateKind, Error, Limit, StatementFault};
+use super::{DuplicateKind, Error, Limit, StatementFault, TextPlace};
 
 impl Error {
     /// PostgreSQL's five-character SQLSTATE.
     pub fn sqlstate(&self) -> &'static str {
         match self {
+            Error::At { error, .. } => error.sqlstate(),
             Error::Syntax { .. } => "42601",
             Error::UndefinedTable { .. } => "42P01",
             Error::UndefinedColumn { .. } => "42703",
@@ -81,6 +82,7 @@ impl Error {
     /// The DETAIL line, when there is one.
     pub fn detail(&self) -> Option<String> {
         match self {
+            Error::At { error, .. } => error.detail(),
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
             Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
             Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
@@ -167,6 +169,7 @@ impl Error {
     )]
     pub fn hint(&self) -> Option<String> {
         match self {
+            Error::At { error, .. } => error.hint(),
             Error::UndefinedTable { nearest: Some(nearest), .. } => {
                 Some(format!("Perhaps you meant the table \"{nearest}\"."))
             }
@@ -261,9 +264,11 @@ impl Error {
     /// Where in the statement the error stands, in characters from 1.
     pub fn position(&self) -> Option<usize> {
         match self {
-            Error::Syntax { position, .. } | Error::UndefinedColumn { position, .. } => {
-                (*position > 0).then_some(*position)
-            }
+            Error::Syntax { position, .. } => (*position > 0).then_some(*position),
+            Error::At {
+                place: TextPlace::Character(position),
+                ..
+            } => Some(*position),
             _ => None,
         }
     }
@@ -297,6 +302,9 @@ impl StatementFault {
             StatementFault::MissingFrom => "42P01",
             StatementFault::InvalidRecursion => "42P19",
             StatementFault::GeneratedAlways => "428C9",
+            StatementFault::WrongObjectType => "42809",
+            StatementFault::Collation => "42P21",
+            StatementFault::NotImplemented => "0A000",
         }
     }
 }

@@ -18,8 +18,9 @@ use datafusion::prelude::SessionConfig;
 
 use super::datafusion_error::from_datafusion;
 use super::dependent_join_exec::DependentJoinPlanner;
-use super::{StatementContext, pg_catalog};
-use crate::Result;
+use super::table_provider::{judge_scan, statement_context};
+use super::{StatementContext, pg_catalog, written_filters};
+use crate::{Error, Result};
 
 /// Temporary files of all statements together; past it a statement fails with 53100.
 const TEMPORARY_BYTES_MAX: u64 = 16 << 30;
@@ -50,7 +51,25 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
 
 /// Optimizes a logical plan and makes it executable. Errors: those of planning the access to each table.
 pub async fn physical_plan(state: &SessionState, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
-    state.create_physical_plan(plan).await.map_err(from_datafusion)
+    let planned = state.create_physical_plan(plan).await.map_err(from_datafusion);
+    let Err(refusal @ Error::FullScan { .. }) = planned else {
+        return planned;
+    };
+    let ctx = statement_context(state.config()).map_err(from_datafusion)?;
+    written_filters::for_each_scan(state, plan, &mut |scan| judge_scan(&ctx, scan))
+        .map_err(from_datafusion)?;
+    if ctx.allow_filtering {
+        return Err(refusal);
+    }
+    // Only inferred filters were in the way.
+    let allowed = StatementContext {
+        allow_filtering: true,
+        ..ctx.as_ref().clone()
+    };
+    session_state(&allowed)?
+        .create_physical_plan(plan)
+        .await
+        .map_err(from_datafusion)
 }
 
 fn base() -> Result<&'static SessionState> {

@@ -16,6 +16,7 @@ mod rows;
 pub mod scan;
 pub(crate) mod settings;
 pub mod table_provider;
+mod written_filters;
 
 pub use context::{Notice, OutputColumn, Parameters, StatementContext};
 pub use rows::{Rows, RowsStream, StoredRows};

@@ -2,7 +2,7 @@
 //! expression over one table. A part that they do not understand becomes `Predicate::Opaque`, so the result is true for
 //! every row for which the filter is; it is the filter itself when `has_opaque` is false.
 
-use datafusion::logical_expr::expr::{Between, InList, Like, ScalarFunction};
+use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::scalar::ScalarValue;
 
@@ -72,7 +72,16 @@ impl Converter<'_> {
                 if *negated { between.negate() } else { between }
             }
             Expr::InList(list) => self.in_list(expr, list),
-            Expr::Like(like) => self.like(expr, like),
+            Expr::Like(like) => {
+                // DataFusion's LIKE escapes with a backslash when it is not told otherwise, as PostgreSQL's does.
+                let escape = Some(like.escape_char.unwrap_or('\\'));
+                let predicate = self.like(&like.expr, &like.pattern, escape, like.case_insensitive);
+                match predicate {
+                    Some(predicate) if like.negated => predicate.negate(),
+                    Some(predicate) => predicate,
+                    None => self.opaque(expr),
+                }
+            }
             Expr::ScalarFunction(call) => self.function(expr, call),
             _ => self.opaque(expr),
         }
@@ -174,37 +183,49 @@ impl Converter<'_> {
         if list.negated { within.negate() } else { within }
     }
 
-    fn like(&self, whole: &Expr, like: &Like) -> Predicate {
+    /// `value LIKE pattern`; `None`: it has no form of ours.
+    fn like(
+        &self,
+        value: &Expr,
+        pattern: &Expr,
+        escape: Option<char>,
+        case_insensitive: bool,
+    ) -> Option<Predicate> {
         // LIKE sees char(n) with its blanks.
-        let Some(operand) = self.operand(&like.expr).filter(|operand| !operand.trimmed) else {
-            return self.opaque(whole);
-        };
-        let pattern = match (operand.ty, literal(&like.pattern)) {
+        let operand = self.operand(value).filter(|operand| !operand.trimmed)?;
+        let pattern = match (operand.ty, literal(pattern)) {
             (_, Some(constant)) if constant.is_null() => Value::Null,
             (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), Some(constant)) => {
                 match constant.try_as_str() {
                     Some(Some(text)) => Value::Text(text.to_string()),
-                    _ => return self.opaque(whole),
+                    _ => return None,
                 }
             }
-            _ => return self.opaque(whole),
+            _ => return None,
         };
         let predicate = Predicate::Like {
             column: operand.column,
             pattern,
-            // DataFusion's LIKE escapes with a backslash when it is not told otherwise, as PostgreSQL's does.
-            escape: Some(like.escape_char.unwrap_or('\\')),
-            case_insensitive: like.case_insensitive,
+            escape,
+            case_insensitive,
         };
-        match has_sound_pattern(&predicate) {
-            true if like.negated => predicate.negate(),
-            true => predicate,
-            false => self.opaque(whole),
-        }
+        has_sound_pattern(&predicate).then_some(predicate)
     }
 
-    /// `starts_with(column, 'prefix')` is a LIKE.
+    /// `like_escape(column, 'pattern', 'escape')` and `starts_with(column, 'prefix')` are LIKEs.
     fn function(&self, whole: &Expr, call: &ScalarFunction) -> Predicate {
+        if let ("like_escape" | "ilike_escape", [value, pattern, escape]) =
+            (call.name(), call.args.as_slice())
+            && let Some(Some(Some(escape))) = literal(escape).map(ScalarValue::try_as_str)
+            && let Some(like) = self.like(
+                value,
+                pattern,
+                escape.chars().next(),
+                call.name() == "ilike_escape",
+            )
+        {
+            return like;
+        }
         if let ("starts_with", [value, prefix]) = (call.name(), call.args.as_slice())
             && let Some(operand) = self.operand(value)
             && matches!(operand.ty, SqlType::Text | SqlType::Varchar(_))

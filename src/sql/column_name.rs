@@ -4,7 +4,7 @@ use sqlparser::ast::{Expr, Ident};
 
 use super::operand::Operand;
 use super::predicate::Converter;
-use super::{names, type_name};
+use super::{names, text_place, type_name};
 use crate::catalog::nearest_name;
 use crate::{Error, Result};
 
@@ -68,20 +68,7 @@ impl Converter<'_> {
             }
             None => None,
         };
-        Error::UndefinedColumn {
-            name: shown,
-            hint,
-            position: position(table.unwrap_or(ident)),
-        }
-    }
-}
-
-/// Where an identifier stands in the statement; only told for the first line, where the column is the position.
-fn position(ident: &Ident) -> usize {
-    let start = ident.span.start;
-    if start.line == 1 {
-        usize::try_from(start.column).unwrap_or(0)
-    } else {
-        0
+        let error = Error::UndefinedColumn { name: shown, hint };
+        text_place::at_error(error, table.unwrap_or(ident).span)
     }
 }

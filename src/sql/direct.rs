@@ -327,8 +327,12 @@ impl Names {
                 },
                 Expr::Identifier(ident) => {
                     let name = names::fold(ident);
-                    match self.columns.iter().position(|column| column.name == name) {
-                        Some(output) => positions[output],
+                    let mut named = (0..positions.len())
+                        .filter(|output| self.columns[*output].name == name)
+                        .map(|output| positions[output]);
+                    match named.next() {
+                        Some(first) if named.any(|other| other != first) => return None,
+                        Some(first) => first,
                         None => self.column_of(expr)?,
                     }
                 }

@@ -12,6 +12,7 @@ mod direct;
 mod distinct;
 pub mod dml;
 mod explain;
+mod grammar;
 mod infer;
 mod names;
 mod nesting;
@@ -20,10 +21,12 @@ mod parameters;
 mod pattern;
 mod predicate;
 pub mod query;
+mod row_assignment;
 mod statement;
 mod symmetric;
 #[cfg(test)]
 mod testing;
+mod text_place;
 mod tokens;
 mod type_name;
 mod unwritten;
@@ -34,9 +37,9 @@ use std::sync::Arc;
 use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast;
 
+use crate::Result;
 use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext};
 use crate::types::{SqlType, Value};
-use crate::{Error, Result};
 use direct::{DirectSelect, ShapeCache};
 pub use statement::{Statement, parse};
 
@@ -64,15 +67,18 @@ pub struct Description {
 
 /// Runs any statement but transaction control, SET, SHOW, PREPARE and the like, which are the session's.
 pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
-    if let ast::Statement::Query(query) = &statement.ast {
-        match direct_select(ctx, query, Some(&statement.shape)) {
-            Ok(None) | Err(Error::UndefinedColumn { .. }) => {}
-            Ok(Some(outcome)) => return Ok(outcome),
-            Err(error) => return Err(error),
-        }
-    }
-    // On the heap, so that the future of a keyed read, which moves through every layer above, stays small.
-    Box::pin(execute_planned(ctx, statement)).await
+    let direct = match &statement.ast {
+        ast::Statement::Query(query) => direct_select(ctx, query, Some(&statement.shape)),
+        _ => Ok(None),
+    };
+    let executed = match direct {
+        Ok(Some(outcome)) => return Ok(outcome),
+        Err(error) if error.sqlstate() != "42703" => Err(error),
+        // Perhaps a column that nobody has written yet. On the heap, so that the future of a keyed read, which moves
+        // through every layer above, stays small.
+        Ok(None) | Err(_) => Box::pin(execute_planned(ctx, statement)).await,
+    };
+    executed.map_err(|error| statement.locate(error))
 }
 
 /// Runs what the direct path does not.
@@ -87,7 +93,7 @@ async fn execute_planned(ctx: &StatementContext, statement: &Statement) -> Resul
             if let Some(outcome) = direct_select(ctx, query, None)? {
                 return Ok(outcome);
             }
-            match ddl::select_into(ctx, query).await? {
+            match Box::pin(ddl::select_into(ctx, query)).await? {
                 Some(tag) => Ok(Outcome::Done { tag }),
                 None => general_select(ctx, query).await,
             }
@@ -95,7 +101,7 @@ async fn execute_planned(ctx: &StatementContext, statement: &Statement) -> Resul
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             Ok(Outcome::Written(dml::execute(ctx, statement).await?))
         }
-        ast::Statement::Explain { .. } => explain::execute(ctx, statement).await,
+        ast::Statement::Explain { .. } => Box::pin(explain::execute(ctx, statement)).await,
         _ => Ok(Outcome::Done {
             tag: ddl::execute(ctx, statement).await?,
         }),
@@ -147,6 +153,15 @@ fn known_type(value: &Value) -> Option<SqlType> {
 
 /// Finds parameter types and result columns without running. `parameters`: the types the client gave (`None`: unsaid).
 pub async fn describe(
+    ctx: &StatementContext,
+    statement: &Statement,
+    parameters: &[Option<SqlType>],
+) -> Result<Description> {
+    let told = Box::pin(tell(ctx, statement, parameters)).await;
+    told.map_err(|error| statement.locate(error))
+}
+
+async fn tell(
     ctx: &StatementContext,
     statement: &Statement,
     parameters: &[Option<SqlType>],

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use super::constant::ConstantContext;
 use super::operand::{Coerced, Operand};
-use super::{names, operand};
+use super::{names, operand, text_place};
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
@@ -47,6 +47,14 @@ pub(super) struct Converter<'a> {
 impl Converter<'_> {
     /// The predicate of a boolean expression.
     pub(super) fn condition(&self, expr: &Expr) -> Result<Predicate> {
+        self.condition_here(expr)
+            .map_err(|error| match text_place::of_expr(expr, &error) {
+                Some(place) => error.at(place),
+                None => error,
+            })
+    }
+
+    fn condition_here(&self, expr: &Expr) -> Result<Predicate> {
         match expr {
             Expr::Nested(inner) => self.condition(inner),
             Expr::UnaryOp {

@@ -10,7 +10,8 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerE
 
 use super::command::{self, Command};
 use super::direct::ShapeCache;
-use super::{comment, nesting, symmetric, tokens, with_write};
+use super::grammar::{self, Fault};
+use super::{comment, nesting, row_assignment, symmetric, text_place, tokens, with_write};
 use crate::error::Limit;
 use crate::{Error, Result};
 
@@ -26,6 +27,8 @@ pub struct Statement {
     pub command: Option<Command>,
     /// The statement's own text.
     pub text: Arc<str>,
+    /// The text of the whole message: the tree's places and the positions of errors count from its beginning.
+    pub source: Arc<str>,
     /// `UPSERT`.
     pub upsert: bool,
     /// `/*+ _l_allow_filtering_ */` or ALLOW FILTERING.
@@ -45,13 +48,22 @@ pub fn parse(text: &str) -> Result<Vec<Statement>> {
     let all = Tokenizer::new(&PostgreSqlDialect {}, &blanked)
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(error, text))?;
+    let source: Arc<str> = text.into();
     all.split(|token| token.token == Token::SemiColon)
         .filter(|tokens| tokens.iter().any(is_meaningful))
-        .map(|tokens| parse_one(tokens, text))
+        .map(|tokens| parse_one(tokens, &source))
         .collect()
 }
 
-fn parse_one(tokens: &[TokenWithSpan], text: &str) -> Result<Statement> {
+impl Statement {
+    /// An error of this statement with its position in the text.
+    pub fn locate(&self, error: Error) -> Error {
+        text_place::locate(error, &self.source)
+    }
+}
+
+fn parse_one(tokens: &[TokenWithSpan], source: &Arc<str>) -> Result<Statement> {
+    let text: &str = source;
     let own_text = slice_of(tokens, text);
     nesting::check(tokens)?;
     if let Some(command) = command::read(tokens, text)? {
@@ -59,6 +71,7 @@ fn parse_one(tokens: &[TokenWithSpan], text: &str) -> Result<Statement> {
             ast: ast::Statement::UnlockTables,
             command: Some(command),
             text: own_text.into(),
+            source: source.clone(),
             upsert: false,
             allow_filtering: false,
             write_name: None,
@@ -66,6 +79,14 @@ fn parse_one(tokens: &[TokenWithSpan], text: &str) -> Result<Statement> {
         });
     }
     let read = tokens::read(tokens.to_vec());
+    match grammar::fault(&read.tokens) {
+        Some(Fault::Near(token)) => {
+            let position = character_position(token.span.start, text);
+            return Err(syntax_error(&token.token.to_string(), position));
+        }
+        Some(Fault::End) => return Err(end_of_input(text)),
+        None => {}
+    }
     let mut parser = Parser::new(&PostgreSqlDialect {})
         .with_recursion_limit(NESTING_MAX)
         .with_tokens_with_locations(read.tokens);
@@ -79,11 +100,13 @@ fn parse_one(tokens: &[TokenWithSpan], text: &str) -> Result<Statement> {
         ));
     }
     symmetric::expand(&mut ast);
-    let ast = with_write::unwrap(ast);
+    let mut ast = with_write::unwrap(ast);
+    row_assignment::expand(&mut ast);
     Ok(Statement {
         ast,
         command: None,
         text: own_text.into(),
+        source: source.clone(),
         upsert: read.upsert,
         allow_filtering: read.allow_filtering,
         write_name: command::write_name(own_text),
@@ -140,9 +163,21 @@ fn syntax_error(near: &str, position: usize) -> Error {
     }
 }
 
+fn end_of_input(text: &str) -> Error {
+    Error::Syntax {
+        message: "syntax error at end of input".to_string(),
+        position: text.trim_end().chars().count() + 1,
+    }
+}
+
 fn tokenizer_error(error: TokenizerError, text: &str) -> Error {
     let position = character_position(error.location, text);
     let rest: String = text.chars().skip(position.saturating_sub(1)).collect();
+    if error.message == "Unterminated encoded string literal"
+        && let Some(fault) = grammar::escape_fault(&rest)
+    {
+        return fault;
+    }
     let message = match error.message.as_str() {
         "Unterminated string literal" => format!("unterminated quoted string at or near \"{rest}\""),
         "Unterminated encoded string literal" => format!("unterminated quoted string at or near \"{rest}\""),
@@ -181,10 +216,7 @@ fn parser_error(error: ParserError, text: &str) -> Error {
             None => rest,
         });
     match found {
-        Some("EOF") => Error::Syntax {
-            message: "syntax error at end of input".to_string(),
-            position: text.trim_end().chars().count() + 1,
-        },
+        Some("EOF") => end_of_input(text),
         Some(found) => syntax_error(found, position),
         None => {
             let end = message.rfind(" at Line: ").unwrap_or(message.len());

@@ -25,19 +25,14 @@ pub(crate) fn read(tokens: Vec<TokenWithSpan>) -> Read {
         .into_iter()
         .filter(|token| !matches!(token.token, Token::Whitespace(_)))
         .collect();
+    split_signs(&mut tokens);
+    give_trim_blanks(&mut tokens);
     let upsert = is_word(tokens.first(), "UPSERT");
     if upsert {
         tokens[0].token = Token::make_keyword("INSERT");
     }
-    if is_word(tokens.first(), "TABLE") {
-        let span = tokens[0].span;
-        let select = [
-            Token::make_keyword("SELECT"),
-            Token::Mul,
-            Token::make_keyword("FROM"),
-        ];
-        tokens.splice(0..1, select.map(|token| TokenWithSpan { token, span }));
-    }
+    join_literals(&mut tokens);
+    spell_out_tables(&mut tokens);
     let filtering = take_allow_filtering(&mut tokens);
     if is_word(tokens.first(), "CREATE") {
         give_options_values(&mut tokens);
@@ -48,6 +43,88 @@ pub(crate) fn read(tokens: Vec<TokenWithSpan>) -> Read {
         tokens,
         upsert,
         allow_filtering: hinted || filtering,
+    }
+}
+
+/// `TABLE t` where a query begins means `SELECT * FROM t`.
+fn spell_out_tables(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at < tokens.len() {
+        let begins = at == 0
+            || matches!(tokens[at - 1].token, Token::LParen | Token::RParen)
+            || ["UNION", "INTERSECT", "EXCEPT", "ALL", "AS"]
+                .iter()
+                .any(|word| is_word(tokens.get(at - 1), word));
+        let names = matches!(tokens.get(at + 1).map(|next| &next.token), Some(Token::Word(_)));
+        if begins && names && is_word(tokens.get(at), "TABLE") {
+            let span = tokens[at].span;
+            let select = [
+                Token::make_keyword("SELECT"),
+                Token::Mul,
+                Token::make_keyword("FROM"),
+            ];
+            tokens.splice(at..=at, select.map(|token| TokenWithSpan { token, span }));
+        }
+        at += 1;
+    }
+}
+
+/// Literals that a line break separates are one: `'a'` and `'b'` on the next line are `'ab'`.
+fn join_literals(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at + 1 < tokens.len() {
+        let apart = tokens[at].span.end.line < tokens[at + 1].span.start.line;
+        match (&tokens[at].token, &tokens[at + 1].token) {
+            (Token::SingleQuotedString(first), Token::SingleQuotedString(second)) if apart => {
+                tokens[at].token = Token::SingleQuotedString(format!("{first}{second}"));
+                tokens[at].span.end = tokens[at + 1].span.end;
+                tokens.remove(at + 1);
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// PostgreSQL reads a row of signs as so many operators: `- -+1`, `-+-1`.
+fn split_signs(tokens: &mut Vec<TokenWithSpan>) {
+    let is_signs = |token: &Token| matches!(token, Token::CustomBinaryOperator(text) if text.chars().all(|c| matches!(c, '+' | '-')));
+    while let Some(at) = tokens.iter().position(|token| is_signs(&token.token)) {
+        let span = tokens[at].span;
+        let Token::CustomBinaryOperator(text) = &tokens[at].token else {
+            return;
+        };
+        let signs: Vec<TokenWithSpan> = text
+            .chars()
+            .map(|sign| TokenWithSpan {
+                token: if sign == '+' { Token::Plus } else { Token::Minus },
+                span,
+            })
+            .collect();
+        tokens.splice(at..=at, signs);
+    }
+}
+
+/// `trim(leading FROM x)` and `trim(FROM x)` trim what `trim(x)` does; `trim(both FROM x, y)` trims y.
+fn give_trim_blanks(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at + 2 < tokens.len() {
+        let open = tokens[at + 1].token == Token::LParen;
+        if !(open && is_word(tokens.get(at), "TRIM")) {
+            at += 1;
+            continue;
+        }
+        at += 2;
+        let side = ["BOTH", "LEADING", "TRAILING"]
+            .iter()
+            .position(|side| is_word(tokens.get(at), side));
+        let from = at + usize::from(side.is_some());
+        if !is_word(tokens.get(from), "FROM") {
+            continue;
+        }
+        // As the function of the same meaning: btrim(x), ltrim(x), rtrim(x).
+        let name = side.map_or("btrim", |side| ["btrim", "ltrim", "rtrim"][side]);
+        tokens[at - 2].token = Token::make_word(name, None);
+        tokens.drain(at..=from);
     }
 }
 

@@ -292,7 +292,9 @@ impl Source {
         match (self, format) {
             (Source::List { array, element, .. }, WireFormat::Text) => {
                 out.push(b'{');
-                put_elements(out, array, element, row, b',', true);
+                // A list inside a list is another dimension, not a text.
+                let quoted = !matches!(element.source, Source::List { .. });
+                put_elements(out, array, element, row, b',', quoted);
                 out.push(b'}');
             }
             (Source::Vector { array, element, .. }, WireFormat::Text) => {

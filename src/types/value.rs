@@ -115,7 +115,7 @@ impl Value {
                     }
                     let start = out.len();
                     element.put_text(out, settings);
-                    if *element != Value::Null {
+                    if !matches!(element, Value::Null | Value::Array(_)) {
                         array::quote_element(out, start);
                     }
                 }

@@ -2,12 +2,39 @@
 
 use chrono::{Datelike, NaiveDate};
 
-use super::Call;
 use super::datetime::{
     DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, out_of_range, to_local, wrong,
 };
+use super::{Body, Call};
 use crate::types::{Interval, SqlType, Value};
 use crate::{Error, Result};
+
+/// A time rounded to so many digits behind the second, as `timestamp(3)` and its like do: half goes away from zero.
+pub const ROUND_FRACTION: Body = Body::Row(|arguments, _| round_fraction(&arguments[0], &arguments[1]));
+
+/// See [`ROUND_FRACTION`].
+pub fn round_fraction(value: &Value, digits: &Value) -> Result<Value> {
+    let digits = u32::try_from(whole(digits)?.clamp(0, 6)).unwrap_or(6);
+    let unit = 10_i64.pow(6 - digits);
+    let rounded = |micros: i64| {
+        if micros == i64::MIN || micros == i64::MAX {
+            return micros;
+        }
+        let up = micros.unsigned_abs().saturating_add(unit.unsigned_abs() / 2);
+        let whole = i64::try_from(up / unit.unsigned_abs() * unit.unsigned_abs()).unwrap_or(i64::MAX);
+        if micros < 0 { -whole } else { whole }
+    };
+    Ok(match value {
+        Value::Time(micros) => Value::Time(rounded(*micros)),
+        Value::Timestamp(micros) => Value::Timestamp(rounded(*micros)),
+        Value::TimestampTz(micros) => Value::TimestampTz(rounded(*micros)),
+        Value::Interval(interval) => Value::Interval(Interval {
+            microseconds: rounded(interval.microseconds),
+            ..*interval
+        }),
+        other => other.clone(),
+    })
+}
 
 pub(super) fn whole(value: &Value) -> Result<i64> {
     match value {

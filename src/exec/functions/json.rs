@@ -24,6 +24,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("jsonb_build_object", &[T::Any], T::Jsonb, build_object)
         .variadic()
         .on_null(),
+    FunctionDef::row("json_object_of", &[T::Any, T::Any], T::Json, object_of),
+    FunctionDef::row("jsonb_object_of", &[T::Any, T::Any], T::Jsonb, object_of),
     FunctionDef::row("json_build_array", &[], T::Json, build_array),
     FunctionDef::row("json_build_array", &[T::Any], T::Json, build_array)
         .variadic()
@@ -56,6 +58,57 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("->>", &[T::Jsonb, T::Int4], T::Text, |a, call| {
         member(a, call, true)
     }),
+    FunctionDef::row("#>", &[T::Json, T::TextArray], T::Json, |a, call| {
+        at_path(a, call, false)
+    }),
+    FunctionDef::row("#>", &[T::Jsonb, T::TextArray], T::Jsonb, |a, call| {
+        at_path(a, call, false)
+    }),
+    FunctionDef::row("#>>", &[T::Json, T::TextArray], T::Text, |a, call| {
+        at_path(a, call, true)
+    }),
+    FunctionDef::row("#>>", &[T::Jsonb, T::TextArray], T::Text, |a, call| {
+        at_path(a, call, true)
+    }),
+    FunctionDef::row("json_extract_path", &[T::Json, T::Text], T::Json, |a, call| {
+        at_path(a, call, false)
+    })
+    .variadic(),
+    FunctionDef::row("jsonb_extract_path", &[T::Jsonb, T::Text], T::Jsonb, |a, call| {
+        at_path(a, call, false)
+    })
+    .variadic(),
+    FunctionDef::row(
+        "json_extract_path_text",
+        &[T::Json, T::Text],
+        T::Text,
+        |a, call| at_path(a, call, true),
+    )
+    .variadic(),
+    FunctionDef::row(
+        "jsonb_extract_path_text",
+        &[T::Jsonb, T::Text],
+        T::Text,
+        |a, call| at_path(a, call, true),
+    )
+    .variadic(),
+    FunctionDef::row("#-", &[T::Jsonb, T::TextArray], T::Jsonb, |a, call| {
+        let mut json = read(&a[0])?;
+        remove_at(&mut json, &path_of(&a[1..])?);
+        write(&json, call)
+    }),
+    FunctionDef::row("?|", &[T::Jsonb, T::TextArray], T::Bool, |a, _| {
+        let json = read(&a[0])?;
+        Ok(Value::Bool(
+            path_of(&a[1..])?.iter().any(|key| has_key(&json, key)),
+        ))
+    }),
+    FunctionDef::row("?&", &[T::Jsonb, T::TextArray], T::Bool, |a, _| {
+        let json = read(&a[0])?;
+        Ok(Value::Bool(
+            path_of(&a[1..])?.iter().all(|key| has_key(&json, key)),
+        ))
+    }),
     FunctionDef::row("json_typeof", &[T::Json], T::Text, type_of),
     FunctionDef::row("jsonb_typeof", &[T::Jsonb], T::Text, type_of),
     FunctionDef::row("json_array_length", &[T::Json], T::Int4, array_length),
@@ -81,13 +134,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         Ok(Value::Bool(contains(&read(&a[1])?, &read(&a[0])?)))
     }),
     FunctionDef::row("?", &[T::Jsonb, T::Text], T::Bool, |a, _| {
-        let key = text(&a[1])?;
-        Ok(Value::Bool(match read(&a[0])? {
-            Json::Object(members) => members.contains_key(key),
-            Json::Array(items) => items.iter().any(|item| item.as_str() == Some(key)),
-            Json::String(string) => string == key,
-            _ => false,
-        }))
+        Ok(Value::Bool(has_key(&read(&a[0])?, text(&a[1])?)))
     }),
     FunctionDef::row("||", &[T::Jsonb, T::Jsonb], T::Jsonb, |a, call| {
         let joined = match (read(&a[0])?, read(&a[1])?) {
@@ -134,6 +181,82 @@ fn text(value: &Value) -> Result<&str> {
     }
 }
 
+/// Whether a text is a key of an object, an item of an array, or the string itself.
+fn has_key(json: &Json, key: &str) -> bool {
+    match json {
+        Json::Object(members) => members.contains_key(key),
+        Json::Array(items) => items.iter().any(|item| item.as_str() == Some(key)),
+        Json::String(string) => string == key,
+        _ => false,
+    }
+}
+
+/// The steps of a path: one array of texts, or texts. NULLs lead nowhere and are left out.
+fn path_of(arguments: &[Value]) -> Result<Vec<&str>> {
+    let steps = match arguments {
+        [Value::Array(steps)] => steps.as_slice(),
+        steps => steps,
+    };
+    steps
+        .iter()
+        .filter(|step| **step != Value::Null)
+        .map(text)
+        .collect()
+}
+
+/// The place in an array that a step names; negative ones count from the end.
+fn index_of(step: &str, length: usize) -> Option<usize> {
+    let index: i64 = step.trim().parse().ok()?;
+    match usize::try_from(index) {
+        Ok(at) => Some(at),
+        Err(_) => length.checked_sub(usize::try_from(index.unsigned_abs()).ok()?),
+    }
+}
+
+/// What a path leads to, as JSON or as text.
+fn at_path(arguments: &[Value], call: &Call, as_text: bool) -> Result<Value> {
+    let has_null = matches!(&arguments[1], Value::Array(steps) if steps.contains(&Value::Null));
+    let json = read(&arguments[0])?;
+    let mut found = (!has_null).then_some(&json);
+    for step in path_of(&arguments[1..])? {
+        found = match found {
+            Some(Json::Object(members)) => members.get(step),
+            Some(Json::Array(items)) => index_of(step, items.len()).and_then(|at| items.get(at)),
+            _ => None,
+        };
+    }
+    match found {
+        None => Ok(Value::Null),
+        Some(found) if as_text => Ok(as_plain_text(found)),
+        Some(found) => write(found, call),
+    }
+}
+
+fn remove_at(json: &mut Json, path: &[&str]) {
+    match (path, json) {
+        ([last], Json::Object(members)) => {
+            members.shift_remove(*last);
+        }
+        ([last], Json::Array(items)) => {
+            if let Some(at) = index_of(last, items.len()).filter(|at| *at < items.len()) {
+                items.remove(at);
+            }
+        }
+        ([step, rest @ ..], Json::Object(members)) => {
+            if let Some(inner) = members.get_mut(*step) {
+                remove_at(inner, rest);
+            }
+        }
+        ([step, rest @ ..], Json::Array(items)) => {
+            let at = index_of(step, items.len());
+            if let Some(inner) = at.and_then(|at| items.get_mut(at)) {
+                remove_at(inner, rest);
+            }
+        }
+        _ => {}
+    }
+}
+
 fn read(value: &Value) -> Result<Json> {
     let text = text(value)?;
     serde_json::from_str(text).map_err(|_| Error::InvalidText {
@@ -173,8 +296,17 @@ fn json_of(value: &Value, ty: &SqlType, call: &Call) -> Result<Json> {
             )
         }
         Value::Text(_) if matches!(ty, SqlType::Json | SqlType::Jsonb) => read(value)?,
-        Value::Timestamp(_) | Value::TimestampTz(_) => {
-            Json::String(value.to_text(call.settings).replacen(' ', "T", 1))
+        Value::Timestamp(_) => Json::String(value.to_text(call.settings).replacen(' ', "T", 1)),
+        Value::TimestampTz(_) => {
+            let mut text = value.to_text(call.settings).replacen(' ', "T", 1);
+            // ISO 8601 writes the minutes of the zone too.
+            if text
+                .rfind(['+', '-'])
+                .is_some_and(|sign| sign > 10 && text.len() == sign + 3)
+            {
+                text.push_str(":00");
+            }
+            Json::String(text)
         }
         other => Json::String(super::cast::text_of(other, ty, call.settings)),
     })
@@ -204,6 +336,34 @@ fn build_object(arguments: &[Value], call: &Call) -> Result<Value> {
     }
     let json = format!("{{{}}}", members.join(", "));
     Value::parse(&json, call.returns, call.settings)
+}
+
+/// The object of an array of keys and one of their values.
+fn object_of(arguments: &[Value], call: &Call) -> Result<Value> {
+    let (Value::Array(keys), Value::Array(values)) = (&arguments[0], &arguments[1]) else {
+        return Err(Error::internal("a json object of no arrays"));
+    };
+    let [key_type, value_type] = [0, 1].map(|at| super::super::cell::element_type(&call.arguments[at]));
+    let mut members = Vec::with_capacity(keys.len());
+    for (key, value) in keys.iter().zip(values) {
+        if *key == Value::Null {
+            return Err(Error::InvalidParameter {
+                message: "field name must not be null".to_string(),
+                hint: None,
+            });
+        }
+        let key = super::cast::text_of(key, &key_type, call.settings);
+        members.push(format!(
+            "{} : {}",
+            Json::String(key),
+            json_of(value, &value_type, call)?
+        ));
+    }
+    Value::parse(
+        &format!("{{ {} }}", members.join(", ")),
+        call.returns,
+        call.settings,
+    )
 }
 
 fn build_array(arguments: &[Value], call: &Call) -> Result<Value> {

@@ -404,7 +404,7 @@ fn power(arguments: &[Value], _: &Call) -> Result<Value> {
     if base == 0.0 && exponent < 0.0 {
         return Err(power_fault("zero raised to a negative power is undefined"));
     }
-    if base < 0.0 && base.is_finite() && exponent.fract() != 0.0 {
+    if base < 0.0 && exponent.is_finite() && exponent.fract() != 0.0 {
         return Err(power_fault(
             "a negative number raised to a non-integer power yields a complex result",
         ));
@@ -412,6 +412,9 @@ fn power(arguments: &[Value], _: &Call) -> Result<Value> {
     let result = base.powf(exponent);
     if result.is_infinite() && base.is_finite() && exponent.is_finite() {
         return Err(out_of_range("value out of range: overflow"));
+    }
+    if result == 0.0 && base != 0.0 && base.is_finite() && exponent.is_finite() {
+        return Err(out_of_range("value out of range: underflow"));
     }
     Ok(Value::Float8(result))
 }

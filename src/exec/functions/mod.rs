@@ -5,6 +5,7 @@
 
 pub mod arithmetic;
 mod array;
+mod bytea;
 pub mod cast;
 pub mod compare;
 mod datetime;
@@ -42,6 +43,7 @@ use crate::types::{FormatSettings, SqlType, Value};
 pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_result};
 pub use array::{ANY_EQUAL_NAME, JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
 pub use datetime::INTERVAL_ORDER;
+pub use datetime_make::{ROUND_FRACTION, round_fraction};
 pub use decimal::quotient_scale;
 
 /// The type of an argument or a result in a registration.
@@ -85,6 +87,8 @@ pub enum T {
     Name,
     /// oid.
     Oid,
+    /// text[].
+    TextArray,
     /// Any type, each argument its own.
     Any,
     /// Any type, the same for all arguments marked so.
@@ -241,6 +245,7 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
 
 static TABLES: &[&[FunctionDef]] = &[
     array::FUNCTIONS,
+    bytea::FUNCTIONS,
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
     json::FUNCTIONS,

@@ -140,22 +140,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             }),
         },
     ),
-    FunctionDef::row("get_byte", &[T::Bytea, T::Int4], T::Int4, |a, _| {
-        let (bytes, index) = (bytes(&a[0])?, integer(&a[1])?);
-        match usize::try_from(index).ok().and_then(|at| bytes.get(at)) {
-            Some(byte) => Ok(Value::Int(i64::from(*byte))),
-            None => Err(index_fault(index, bytes.len())),
-        }
-    }),
-    FunctionDef::row("set_byte", &[T::Bytea, T::Int4, T::Int4], T::Bytea, |a, _| {
-        let (mut bytes, index) = (bytes(&a[0])?.to_vec(), integer(&a[1])?);
-        let length = bytes.len();
-        match usize::try_from(index).ok().and_then(|at| bytes.get_mut(at)) {
-            Some(byte) => *byte = u8::try_from(integer(&a[2])? & 0xFF).unwrap_or(0),
-            None => return Err(index_fault(index, length)),
-        }
-        Ok(Value::Bytes(bytes))
-    }),
     FunctionDef::row("gen_random_uuid", &[], T::Uuid, |_, _| {
         let mut bytes: [u8; 16] = rand::random();
         bytes[6] = (bytes[6] & 0x0F) | 0x40;
@@ -194,29 +178,19 @@ pub(super) fn bytes(value: &Value) -> Result<&[u8]> {
     }
 }
 
-fn integer(value: &Value) -> Result<i64> {
+pub(super) fn integer(value: &Value) -> Result<i64> {
     match value {
         Value::Int(number) => Ok(*number),
         _ => Err(wrong()),
     }
 }
 
-fn count(length: usize) -> Result<Value> {
+pub(super) fn count(length: usize) -> Result<Value> {
     i64::try_from(length).map(Value::Int).map_err(|_| wrong())
 }
 
 fn narrow_bits(value: &Value) -> Result<i32> {
     i32::try_from(integer(value)?).map_err(|_| wrong())
-}
-
-fn index_fault(index: i64, length: usize) -> Error {
-    Error::DataException {
-        state: "2202E",
-        message: format!(
-            "index {index} out of valid range, 0..{}",
-            length.saturating_sub(1)
-        ),
-    }
 }
 
 /// A character in upper case; one that has no single such character stays, as in PostgreSQL.

@@ -276,7 +276,6 @@ fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new:
     let at = table.column_index(&old).ok_or_else(|| Error::UndefinedColumn {
         name: format!("\"{old}\""),
         hint: undefined_column(&old, table).hint(),
-        position: 0,
     })?;
     if table.column_index(&new).is_some() {
         return Err(duplicate_column(&new, table));
@@ -496,7 +495,6 @@ fn undefined_column(name: &str, table: &TableDef) -> Error {
     Error::UndefinedColumn {
         name: format!("\"{name}\" of relation \"{}\"", table.name),
         hint: nearest.map(|nearest| format!("Perhaps you meant the column \"{nearest}\".")),
-        position: 0,
     }
 }
 

@@ -114,6 +114,5 @@ fn undefined_column(column: &str, relation: &str) -> Error {
     Error::UndefinedColumn {
         name: format!("\"{column}\" of relation \"{relation}\""),
         hint: None,
-        position: 0,
     }
 }

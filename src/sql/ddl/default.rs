@@ -45,7 +45,7 @@ pub(super) async fn read(
         return Ok(Some(ColumnDefault::Constant { value, sql }));
     }
     match query::plan_query(ctx, &select(expr)?, &[]).await {
-        Err(Error::UndefinedColumn { .. }) => Err(unsupported(
+        Err(error) if error.sqlstate() == "42703" => Err(unsupported(
             "a column reference in a DEFAULT expression",
             Some("Give a constant or a function."),
         )),

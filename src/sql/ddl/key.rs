@@ -161,9 +161,5 @@ fn undefined_key_column(kind: KeyKind, name: &str) -> Error {
         KeyKind::Index => format!("\"{name}\""),
         KeyKind::PrimaryKey | KeyKind::Unique => format!("\"{name}\" named in key"),
     };
-    Error::UndefinedColumn {
-        name,
-        hint: None,
-        position: 0,
-    }
+    Error::UndefinedColumn { name, hint: None }
 }

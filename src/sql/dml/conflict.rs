@@ -81,7 +81,7 @@ pub(super) async fn add_dynamic_columns(
     let named = pairs(&update.assignments, &target.table.name)?;
     if named
         .iter()
-        .all(|(name, _)| target.table.column_index(name).is_some())
+        .all(|(name, _, _)| target.table.column_index(name).is_some())
     {
         return Ok(());
     }
@@ -130,7 +130,6 @@ fn column_id(table: &TableDef, name: &Ident) -> Result<u16> {
     let at = table.column_index(&name).ok_or_else(|| Error::UndefinedColumn {
         name: format!("\"{name}\""),
         hint: None,
-        position: 0,
     })?;
     Ok(table.columns[at].id)
 }

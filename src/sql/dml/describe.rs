@@ -8,7 +8,7 @@ use super::update::{from_tables, pairs, target_query};
 use super::{delete, insert, is_default, returning};
 use crate::Result;
 use crate::exec::StatementContext;
-use crate::sql::{Description, Statement, predicate, query};
+use crate::sql::{Description, Statement, predicate, query, text_place};
 use crate::types::SqlType;
 
 /// Parameter types and RETURNING columns of a write, without running it.
@@ -114,7 +114,7 @@ async fn describe_update(
     if types.iter().any(Option::is_none) {
         let expressions = pairs(&update.assignments, &target.table.name)?
             .into_iter()
-            .map(|(_, expr)| expr);
+            .map(|(_, _, expr)| expr);
         let expressions = expressions
             .filter(|expr| !is_default(expr) && parameter_index(expr).is_none())
             .cloned()
@@ -153,8 +153,8 @@ fn describe_assignments(
     assignments: &[ast::Assignment],
     types: &mut [Option<SqlType>],
 ) -> Result<()> {
-    for (name, expr) in pairs(assignments, &target.table.name)? {
-        target.column(&name)?;
+    for (name, span, expr) in pairs(assignments, &target.table.name)? {
+        text_place::at_span(target.column(&name), span)?;
         decide(expr, target, &name, types);
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::{concat_batches, filter_record_batch};
 use futures::TryStreamExt;
-use sqlparser::ast::{self, OnInsert, Query, SelectItem, SetExpr, TableObject, Visit, Visitor};
+use sqlparser::ast::{self, OnInsert, Query, SelectItem, SetExpr, Spanned, TableObject, Visit, Visitor};
 
 use super::assign::assign_array;
 use super::conflict::{self, OnConflict};
@@ -18,6 +18,7 @@ use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::sql::query::{self, PlannedQuery};
+use crate::sql::text_place;
 use crate::table::{get_rows, insert_missing_rows, insert_rows, upsert_rows, write_schema};
 
 use crate::{Error, Result};
@@ -55,7 +56,7 @@ pub(super) async fn execute(
                 writer.write_cells(rows, cells, &names).await?;
             }
             None => {
-                let planned = query::plan_query(ctx, source, &super::super::known_types(ctx)).await?;
+                let planned = query::plan_source(ctx, source, &super::super::known_types(ctx)).await?;
                 writer.write_query(source, &planned, &names, !listed).await?;
             }
         },
@@ -107,7 +108,7 @@ pub(super) fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<
     let mut names: Vec<String> = Vec::with_capacity(insert.columns.len());
     for column in &insert.columns {
         let name = column_name(column, &target.table.name)?;
-        target.column(&name)?;
+        text_place::at_span(target.column(&name), column.span())?;
         if names.contains(&name) {
             return Err(Error::DuplicateColumn { name });
         }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{Expr, Ident, ObjectName, TableFactor, TableWithJoins, Value as Literal};
+use sqlparser::ast::{Expr, Ident, ObjectName, Spanned, TableFactor, TableWithJoins, Value as Literal};
 
 use super::unsupported;
 use crate::catalog::{CatalogWriter, NewDynamicColumn, Relation, TableDef, is_system_schema, nearest_name};
 use crate::exec::StatementContext;
 use crate::sql::ddl::check_stored;
-use crate::sql::names;
 use crate::sql::type_name::sql_type;
+use crate::sql::{names, text_place};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -25,6 +25,7 @@ pub(super) struct Target {
 impl Target {
     /// The table of this name. Errors: 42P01, 42809 for a view.
     pub(super) fn find(ctx: &StatementContext, name: &ObjectName, alias: Option<&Ident>) -> Result<Target> {
+        let span = name.span();
         let (schema, name) = names::relation_name(name)?;
         if let Some(schema) = schema.as_deref().filter(|schema| is_system_schema(schema)) {
             return Err(Error::NotAllowed {
@@ -33,7 +34,8 @@ impl Target {
         }
         match ctx
             .catalog
-            .relation(schema.as_deref(), &name, &ctx.settings.search_path)?
+            .relation(schema.as_deref(), &name, &ctx.settings.search_path)
+            .map_err(|error| text_place::at_error(error, span))?
         {
             Relation::Table(table) => Ok(Target {
                 table: Arc::clone(table),
@@ -104,7 +106,6 @@ impl Target {
         Error::UndefinedColumn {
             name: format!("\"{name}\" of relation \"{}\"", self.table.name),
             hint: Some(hint),
-            position: 0,
         }
     }
 }
@@ -119,7 +120,6 @@ pub(super) fn column_name(name: &ObjectName, table: &str) -> Result<String> {
                 first.as_ident().map(names::fold).unwrap_or_default()
             ),
             hint: Some("SET target columns cannot be qualified with the relation name.".to_string()),
-            position: 0,
         }),
         [] => Err(Error::internal("an empty column name")),
     }

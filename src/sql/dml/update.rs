@@ -6,7 +6,10 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::{concat_batches, filter_record_batch};
 use futures::TryStreamExt;
-use sqlparser::ast::{self, AssignmentTarget, Expr, SelectItem, TableWithJoins, UpdateTableFromKind};
+use sqlparser::ast::{
+    self, AssignmentTarget, Expr, SelectItem, Spanned, TableWithJoins, UpdateTableFromKind,
+};
+use sqlparser::tokenizer::Span;
 
 use super::assign::{assign_array, assign_value};
 use super::conflict::replace;
@@ -23,7 +26,7 @@ use crate::exec::StatementContext;
 use crate::exec::scan::scan_batches;
 use crate::plan::{AccessPath, plan_access};
 use crate::sql::direct::plan_rules;
-use crate::sql::{predicate, query};
+use crate::sql::{predicate, query, text_place};
 use crate::table::{RowEncoder, update_rows, write_schema};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -139,8 +142,9 @@ pub(super) fn read_assignments<'a>(
     assignments: &'a [ast::Assignment],
 ) -> Result<Vec<Assignment<'a>>> {
     let mut read: Vec<Assignment<'a>> = Vec::with_capacity(assignments.len());
-    for (name, expr) in pairs(assignments, &target.table.name)? {
-        let Some(position) = target.column(&name)? else {
+    for (name, span, expr) in pairs(assignments, &target.table.name)? {
+        let column = text_place::at_span(target.column(&name), span);
+        let Some(position) = column? else {
             continue;
         };
         if read.iter().any(|known| known.position == position) {
@@ -160,19 +164,24 @@ pub(super) fn read_assignments<'a>(
     Ok(read)
 }
 
-/// Column names with their expressions; `(a, b) = (1, 2)` taken apart.
-pub(super) fn pairs<'a>(assignments: &'a [ast::Assignment], table: &str) -> Result<Vec<(String, &'a Expr)>> {
+/// Column names, where they stand, and their expressions; `(a, b) = (1, 2)` taken apart.
+pub(super) fn pairs<'a>(
+    assignments: &'a [ast::Assignment],
+    table: &str,
+) -> Result<Vec<(String, Span, &'a Expr)>> {
     let mut pairs = Vec::with_capacity(assignments.len());
     for assignment in assignments {
         match (&assignment.target, &assignment.value) {
-            (AssignmentTarget::ColumnName(name), expr) => pairs.push((column_name(name, table)?, expr)),
+            (AssignmentTarget::ColumnName(name), expr) => {
+                pairs.push((column_name(name, table)?, name.span(), expr))
+            }
             (AssignmentTarget::Tuple(names), Expr::Tuple(exprs)) if names.len() == exprs.len() => {
                 for (name, expr) in names.iter().zip(exprs) {
-                    pairs.push((column_name(name, table)?, expr));
+                    pairs.push((column_name(name, table)?, name.span(), expr));
                 }
             }
             (AssignmentTarget::Tuple(names), Expr::Nested(expr)) if names.len() == 1 => {
-                pairs.push((column_name(&names[0], table)?, expr));
+                pairs.push((column_name(&names[0], table)?, names[0].span(), expr));
             }
             (AssignmentTarget::Tuple(_), Expr::Tuple(_)) => {
                 return Err(Error::InvalidStatement {
@@ -246,7 +255,8 @@ async fn changed_rows(
         .filter_map(Assignment::expression)
         .map(SelectItem::UnnamedExpr)
         .collect();
-    let values = match items.is_empty() || old.num_rows() == 0 {
+    // Also for no rows at all: names and types are wrong whether or not a row is found.
+    let values = match items.is_empty() {
         true => Vec::new(),
         false => {
             let evaluated = evaluate(ctx, vec![rows], items, None).await?;
@@ -254,9 +264,6 @@ async fn changed_rows(
             types.zip(evaluated.batch.columns().to_vec()).collect()
         }
     };
-    if old.num_rows() == 0 {
-        return Ok(old.clone());
-    }
     assigned(ctx, target, old, assignments, values).await
 }
 
@@ -468,8 +475,8 @@ pub(super) async fn add_dynamic_columns(
     from: &[TableWithJoins],
 ) -> Result<()> {
     let mut new = Vec::new();
-    for (name, expr) in pairs(assignments, &target.table.name)? {
-        if target.column(&name)?.is_some() || is_default(expr) {
+    for (name, span, expr) in pairs(assignments, &target.table.name)? {
+        if text_place::at_span(target.column(&name), span)?.is_some() || is_default(expr) {
             continue;
         }
         let ty = match fold(ctx, expr)? {

@@ -49,6 +49,8 @@ const NAMES: &[&str] = &[
     "bit_xor",
     "json_agg",
     "jsonb_agg",
+    "json_object_agg",
+    "jsonb_object_agg",
     "percentile_cont",
     "any_value",
     "grouping",
@@ -76,6 +78,8 @@ pub(super) enum Finish {
     Quotient,
     /// An array as JSON.
     Json(SqlType),
+    /// An array of keys and one of values as a JSON object, by this function.
+    Object(&'static str),
     /// An array of texts as one text; NULLs are left out.
     Joined(Bound),
 }
@@ -266,6 +270,8 @@ impl Binder<'_> {
                 finish: Finish::Json(SqlType::Jsonb),
                 ..self.gathered(first)?
             }),
+            ("json_object_agg", Some(value)) => self.object("json_object_of", first, value),
+            ("jsonb_object_agg", Some(value)) => self.object("jsonb_object_of", first, value),
             ("bit_and" | "bit_or" | "bit_xor", None) => {
                 if !matches!(first.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
                     return Err(wrong());
@@ -286,6 +292,15 @@ impl Binder<'_> {
             (_, None) => self.deviation(name, first, &wrong),
             (_, Some(second)) => self.regression(name, first, second, &wrong),
         }
+    }
+
+    /// Keys and values, of which `function` makes a JSON object.
+    fn object(&mut self, function: &'static str, key: Bound, value: Bound) -> Result<Accumulation> {
+        let (keys, values) = (self.gathered(key)?, self.gathered(value)?);
+        Ok(Accumulation {
+            calls: keys.calls.into_iter().chain(values.calls).collect(),
+            finish: Finish::Object(function),
+        })
     }
 
     /// Every value, in an array.
@@ -463,6 +478,12 @@ impl Binder<'_> {
                     functions::call(definition, arguments, SqlType::Text, &self.settings),
                     SqlType::Text,
                 ))
+            }
+            Finish::Object(function) => {
+                let values = results
+                    .next()
+                    .ok_or_else(|| Error::internal("keys without values"))?;
+                self.resolve_function(function, vec![first, values])
             }
             Finish::Json(ty) => {
                 let json = self.resolve_function(

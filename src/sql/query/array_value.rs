@@ -59,7 +59,6 @@ impl Binder<'_> {
                 return Err(Error::UndefinedColumn {
                     name: format!("\"{field}\""),
                     hint: None,
-                    position: 0,
                 });
             };
             let array = self.resolve_function(column, arguments)?;

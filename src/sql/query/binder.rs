@@ -9,7 +9,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use sqlparser::ast;
 
 use super::scope::{Outer, Scope};
-use crate::error::{Limit, StatementFault};
+use crate::error::{Limit, StatementFault, TextPlace};
 use crate::exec::StatementContext;
 use crate::exec::cell::{scalar_of, value_of_scalar};
 pub(super) use crate::sql::names::fold;
@@ -173,6 +173,10 @@ pub(super) struct Binder<'c> {
     pub(super) search_path: Vec<String>,
     /// Nesting of expressions, queries and views.
     pub(super) depth: usize,
+    /// The first error that binding met and where in the statement it stands.
+    fault: Option<(Error, TextPlace)>,
+    /// How many views the binder is inside of: their text is not the statement's.
+    pub(super) views: usize,
     names: HashMap<String, usize>,
 }
 
@@ -188,6 +192,8 @@ impl<'c> Binder<'c> {
             common_tables: Vec::new(),
             search_path: ctx.settings.search_path.clone(),
             depth: 0,
+            fault: None,
+            views: 0,
             names: HashMap::new(),
         }
     }
@@ -221,6 +227,30 @@ impl<'c> Binder<'c> {
         let result = stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || work(self));
         self.depth -= 1;
         result
+    }
+
+    /// Notes where the error stands, unless something inside has: the innermost place says most.
+    pub(super) fn placed<R>(
+        &mut self,
+        result: Result<R>,
+        place: impl FnOnce(&Error) -> Option<TextPlace>,
+    ) -> Result<R> {
+        if let Err(error) = &result
+            && self.views == 0
+            && self.fault.as_ref().is_none_or(|(noted, _)| noted != error)
+            && let Some(place) = place(error)
+        {
+            self.fault = Some((error.clone(), place));
+        }
+        result
+    }
+
+    /// The error that ends the binding, at the place that was noted for it.
+    pub(super) fn at_its_place(&self, error: Error) -> Error {
+        match &self.fault {
+            Some((noted, place)) if *noted == error => error.at(place.clone()),
+            _ => error,
+        }
     }
 
     /// The parameter `$n` as an expression of undecided type, or of the type found before.

@@ -5,7 +5,7 @@ use datafusion::logical_expr::{Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, unsupported};
-use super::coercion::CastContext;
+use super::coercion::{CastContext, type_name};
 use super::expression::row_items;
 use super::operator::{binary, no_operator};
 use crate::error::StatementFault;
@@ -178,6 +178,24 @@ impl Binder<'_> {
         ))
     }
 
+    /// `(a, b) op x`: PostgreSQL has no operator that takes a row and a value.
+    fn row_with_value(
+        &mut self,
+        op: Operator,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        let mut type_of = |side: &ast::Expr| match row_items(side) {
+            Some(_) => Ok("record".to_string()),
+            None => self.expression(side, place).map(|bound| type_name(&bound.ty)),
+        };
+        Err(Error::UndefinedOperator {
+            signature: format!("{} {op} {}", type_of(left)?, type_of(right)?),
+            ambiguous: false,
+        })
+    }
+
     /// `(a, b) op (x, y)`, expanded into comparisons of the fields.
     pub(super) fn row_comparison(
         &mut self,
@@ -187,7 +205,7 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<Bound> {
         let (Some(left), Some(right)) = (row_items(left), row_items(right)) else {
-            return Err(unsupported("a comparison of a row with something that is no row"));
+            return self.row_with_value(op, left, right, place);
         };
         if left.len() != right.len() {
             return Err(fault(

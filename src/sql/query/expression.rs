@@ -2,22 +2,24 @@
 
 use datafusion::logical_expr::expr::Case;
 use datafusion::logical_expr::{Expr, Operator, Volatility};
-use sqlparser::ast;
+use sqlparser::ast::{self, Spanned};
 
-use super::binder::{Binder, Bound, Clause, Place, fold, name_parts, unsupported};
+use super::binder::{Binder, Bound, Clause, Place, fault, fold, name_parts, unsupported};
 use super::coercion::{CastContext, item_type, type_name};
+use super::literal::number_literal;
 use super::operator::{binary, no_operator};
 use super::scope::capture;
-use super::type_reference::sql_type;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, ArithmeticOp, pattern};
-use crate::types::{FormatSettings, Numeric, NumericSize, SqlType, Value};
+use crate::sql::text_place;
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 impl Binder<'_> {
     /// Binds any expression.
     pub(super) fn expression(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
-        self.deeper(|binder| binder.expression_here(expr, place))
+        let bound = self.deeper(|binder| binder.expression_here(expr, place));
+        self.placed(bound, |error| text_place::of_expr(expr, error))
     }
 
     pub(super) fn expression_here(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
@@ -98,13 +100,6 @@ impl Binder<'_> {
         }
     }
 
-    /// `DATE '2024-02-29'`: a constant whose type is written before it.
-    fn typed_string(&mut self, typed: &ast::TypedString) -> Result<Bound> {
-        let text = typed.value.value.clone().into_string().unwrap_or_default();
-        let ty = sql_type(&typed.data_type)?;
-        self.convert(Bound::unknown(Some(text)), &ty, CastContext::Explicit)
-    }
-
     /// Binds an expression that must be a condition.
     pub(super) fn condition(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Expr> {
         let bound = self.expression(expr, place)?;
@@ -112,7 +107,8 @@ impl Binder<'_> {
             Clause::JoinOn => "JOIN/ON",
             clause => clause.name(),
         };
-        self.coerce_boolean(bound, name)
+        let condition = self.coerce_boolean(bound, name);
+        self.placed(condition, |_| text_place::of_span(expr.span()))
     }
 
     pub(super) fn identifier(&mut self, ident: &ast::Ident, place: Place<'_>) -> Result<Bound> {
@@ -143,7 +139,6 @@ impl Binder<'_> {
         Err(Error::UndefinedColumn {
             name: format!("\"{name}\""),
             hint: place.scope.hint_for(&name, quoted),
-            position: 0,
         })
     }
 
@@ -176,7 +171,13 @@ impl Binder<'_> {
             [schema, relation, name] | [_, schema, relation, name] => {
                 (Some(schema.as_str()), relation.as_str(), name.as_str())
             }
-            _ => return Err(unsupported(format!("the name {}", parts.join(".")))),
+            _ => {
+                let message = format!(
+                    "improper qualified name (too many dotted names): {}",
+                    parts.join(".")
+                );
+                return Err(fault(StatementFault::Syntax, message));
+            }
         };
         if let Some(found) = place.scope.get_qualified(schema, relation, name)? {
             return Ok(found.clone());
@@ -206,67 +207,6 @@ impl Binder<'_> {
                     )
                 }),
         })
-    }
-
-    /// A literal of SQL text.
-    pub(super) fn literal(&mut self, value: &ast::Value) -> Result<Bound> {
-        use ast::Value as V;
-        match value {
-            V::Number(text, _) => number_literal(text),
-            V::SingleQuotedString(text)
-            | V::EscapedStringLiteral(text)
-            | V::UnicodeStringLiteral(text)
-            | V::NationalStringLiteral(text) => Ok(Bound::unknown(Some(text.clone()))),
-            V::DollarQuotedString(text) => Ok(Bound::unknown(Some(text.value.clone()))),
-            V::Boolean(flag) => Bound::constant(&Value::Bool(*flag), SqlType::Bool),
-            V::Null => Ok(Bound::unknown(None)),
-            V::Placeholder(id) => self.parameter(id),
-            V::HexStringLiteral(text) => {
-                let bound = Bound::unknown(Some(format!("\\x{text}")));
-                self.convert(bound, &SqlType::Bytea, CastContext::Explicit)
-            }
-            other => Err(unsupported(format!("the literal {other}"))),
-        }
-    }
-
-    pub(super) fn interval(&mut self, interval: &ast::Interval, place: Place<'_>) -> Result<Bound> {
-        let value = self.expression(&interval.value, place)?;
-        let Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) = &value.expr else {
-            return self.convert(value, &SqlType::Interval, CastContext::Explicit);
-        };
-        let text = match &interval.leading_field {
-            Some(field) if text.trim().parse::<f64>().is_ok() => {
-                format!("{text} {}", field.to_string().to_lowercase())
-            }
-            _ => text.clone(),
-        };
-        self.convert(
-            Bound::unknown(Some(text)),
-            &SqlType::Interval,
-            CastContext::Explicit,
-        )
-    }
-
-    pub(super) fn cast(
-        &mut self,
-        expr: &ast::Expr,
-        data_type: &ast::DataType,
-        place: Place<'_>,
-    ) -> Result<Bound> {
-        let target = sql_type(data_type)?;
-        if let (ast::Expr::Array(array), SqlType::Array(item)) = (expr, &target)
-            && array.elem.is_empty()
-        {
-            let empty = SqlType::Array(item.clone());
-            return Bound::constant(&Value::Array(Vec::new()), empty);
-        }
-        let bound = self.expression(expr, place)?;
-        if target == SqlType::Numeric(None)
-            && let Some(sized) = own_digits(&bound)?
-        {
-            return Ok(sized);
-        }
-        self.convert(bound, &target, CastContext::Explicit)
     }
 
     pub(super) fn binary_operator(
@@ -521,68 +461,4 @@ pub(super) fn row_items(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
 
 fn is_row(expr: &ast::Expr) -> bool {
     row_items(expr).is_some()
-}
-
-/// A value cast to a bare numeric shows the digits it had: constants and sized numerics keep their size. `None`: it has
-/// none of its own.
-fn own_digits(bound: &Bound) -> Result<Option<Bound>> {
-    if let SqlType::Numeric(Some(_)) = bound.ty {
-        return Ok(Some(Bound {
-            origin: None,
-            ..bound.clone()
-        }));
-    }
-    let Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) = &bound.expr else {
-        return Ok(None);
-    };
-    match Numeric::parse(text)? {
-        number @ Numeric::Finite { scale, .. } if scale <= 30 => {
-            let sized = SqlType::Numeric(Some(NumericSize { precision: 38, scale }));
-            Ok(Bound::constant(&Value::Numeric(number), sized).ok())
-        }
-        _ => Ok(None),
-    }
-}
-
-/// integer when it fits, else bigint, else numeric; numeric with a point or exponent.
-fn number_literal(text: &str) -> Result<Bound> {
-    let text = text.replace('_', "");
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(digits) => ("-", digits),
-        None => ("", text.as_str()),
-    };
-    let based = [("0x", 16), ("0X", 16), ("0o", 8), ("0O", 8), ("0b", 2), ("0B", 2)]
-        .iter()
-        .find_map(|(prefix, base)| digits.strip_prefix(prefix).map(|rest| (rest, *base)));
-    let whole = match based {
-        Some((rest, base)) => i64::from_str_radix(&format!("{sign}{rest}"), base).ok(),
-        None => text.parse::<i64>().ok(),
-    };
-    if let Some(number) = whole {
-        let ty = if i32::try_from(number).is_ok() {
-            SqlType::Int4
-        } else {
-            SqlType::Int8
-        };
-        return Bound::constant(&Value::Int(number), ty);
-    }
-    let Ok(number) = Numeric::parse(&text) else {
-        // Beyond the digits that a numeric has here; PostgreSQL's would hold it.
-        return Bound::constant(
-            &Value::parse(&text, &SqlType::Float8, &FormatSettings::default())?,
-            SqlType::Float8,
-        );
-    };
-    let Numeric::Finite { unscaled, scale } = number else {
-        return Err(Error::internal("a numeric literal that is no number"));
-    };
-    let digits = unscaled.to_string().trim_start_matches('-').len();
-    let precision = u8::try_from(digits)
-        .unwrap_or(u8::MAX)
-        .max(scale + u8::from(digits <= usize::from(scale)));
-    let size = (precision <= 38 && scale <= 38).then(|| NumericSize {
-        precision: precision.max(1),
-        scale,
-    });
-    Bound::constant(&Value::Numeric(number), SqlType::Numeric(size))
 }

@@ -8,7 +8,7 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, TableReference};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource, TableType};
-use sqlparser::ast;
+use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fault, fold, name_parts, unsupported};
 use super::join::cross_join;
@@ -20,6 +20,7 @@ use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
 use crate::exec::table_provider::table_source;
 use crate::exec::{catalog_table, pg_catalog};
+use crate::sql::text_place;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -161,7 +162,10 @@ impl Binder<'_> {
                 args: None,
                 with_ordinality: false,
                 ..
-            } => self.table(name, alias.as_ref(), outer),
+            } => {
+                let table = self.table(name, alias.as_ref(), outer);
+                self.placed(table, |_| text_place::of_span(name.span()))
+            }
             // The rows of a function without arguments that the catalogs keep as a relation.
             ast::TableFactor::Table {
                 name,
@@ -391,7 +395,9 @@ impl Binder<'_> {
         };
         let search_path = std::mem::replace(&mut self.search_path, view.search_path.clone());
         let common_tables = std::mem::take(&mut self.common_tables);
+        self.views += 1;
         let bound = self.deeper(|binder| binder.query(&query, None));
+        self.views -= 1;
         self.search_path = search_path;
         self.common_tables = common_tables;
         let mut bound = bound?;

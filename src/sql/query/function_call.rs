@@ -39,6 +39,7 @@ pub(super) fn sql_type(wanted: T) -> Option<SqlType> {
         T::Jsonb => SqlType::Jsonb,
         T::Name => SqlType::Name,
         T::Oid => SqlType::Oid,
+        T::TextArray => SqlType::Array(Box::new(SqlType::Text)),
         T::Any | T::AnyElement | T::AnyArray => return None,
     })
 }
@@ -104,7 +105,7 @@ impl Binder<'_> {
         }
         if super::window::is_window_only(&name) {
             return Err(fault(
-                StatementFault::Windowing,
+                StatementFault::WrongObjectType,
                 format!("window function {name} requires an OVER clause"),
             ));
         }
@@ -335,7 +336,16 @@ impl Binder<'_> {
             });
         };
         let first = self.decided_beside(first, &second)?;
-        let equal = self.compare(Operator::Eq, first.clone(), second)?;
+        let equal = self.compare(Operator::Eq, first.clone(), second.clone())?;
+        // The result is the operand of `=`, which a number of another type widens.
+        let first = match coercion::common_type(&[first.ty.clone(), second.ty]) {
+            // An integer keeps its digits as a numeric.
+            Some(SqlType::Numeric(_)) if first.ty.is_number() => self.as_numeric(first)?,
+            Some(wide) if first.ty.is_number() && wide.is_number() && base(&wide) != base(&first.ty) => {
+                self.convert(first, &wide, CastContext::Implicit)?
+            }
+            _ => first,
+        };
         let null = coercion::null_of(&first.ty)?;
         let case = Case::new(
             None,

@@ -8,11 +8,13 @@ use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::Alias;
 use datafusion::logical_expr::{Expr, GroupingSet, LogicalPlan, LogicalPlanBuilder, Subquery};
+use sqlparser::ast;
 
 use super::binder::{Binder, fault};
 use super::scope::Scope;
-use crate::error::StatementFault;
+use crate::error::{StatementFault, TextPlace};
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
+use crate::sql::text_place;
 use crate::{Error, Result};
 
 /// One item of GROUP BY.
@@ -345,4 +347,14 @@ impl Mapping<'_> {
             ),
         )
     }
+}
+
+/// Where the column stands that an error of grouping names.
+pub(super) fn ungrouped(select: &ast::Select, error: &Error) -> Option<TextPlace> {
+    let Error::InvalidStatement { message, .. } = error else {
+        return None;
+    };
+    let (_, rest) = message.split_once("column \"")?;
+    let (column, _) = rest.split_once('"')?;
+    text_place::of_column(select, column)
 }

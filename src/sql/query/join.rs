@@ -6,10 +6,10 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, name_parts, unsupported};
 use super::coercion::CastContext;
+use super::decorrelation::has_subquery;
 use super::from::Item;
 use super::operator::binary;
 use super::scope::{Outer, Scope, ScopeColumn};
-use super::subquery::has_subquery;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::{Error, Result};
 
@@ -147,7 +147,6 @@ impl Binder<'_> {
                 Ok(None) => Err(Error::UndefinedColumn {
                     name: format!("\"{name}\" specified in USING clause"),
                     hint: Some(format!("The {side} table of the join has no such column.")),
-                    position: 0,
                 }),
                 Err(_) => Err(Error::AmbiguousColumn { name: name.clone() }),
             };

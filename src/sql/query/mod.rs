@@ -10,6 +10,7 @@ mod coercion;
 mod column_name;
 mod condition;
 mod context_value;
+mod decorrelation;
 mod distinct_on;
 mod explain;
 mod expression;
@@ -18,6 +19,7 @@ mod function_call;
 mod grouping;
 mod join;
 mod limit;
+mod literal;
 mod operator;
 mod parameter;
 mod query_body;
@@ -68,17 +70,43 @@ pub async fn plan_query(
         .unwrap_or_else(|_| Err(panicked()))
 }
 
+/// Plans the query that an INSERT takes its rows from: string literals of its select list that have no type of their own
+/// are left to the columns.
+pub(crate) async fn plan_source(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    parameters: &[Option<SqlType>],
+) -> Result<PlannedQuery> {
+    std::panic::catch_unwind(AssertUnwindSafe(|| {
+        bind_as(ctx, query, parameters, SqlType::Unknown)
+    }))
+    .unwrap_or_else(|_| Err(panicked()))
+}
+
 fn bind(ctx: &StatementContext, query: &ast::Query, parameters: &[Option<SqlType>]) -> Result<PlannedQuery> {
+    bind_as(ctx, query, parameters, SqlType::Text)
+}
+
+/// Binds a query whose string literals of no type leave it as `untyped`.
+fn bind_as(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    parameters: &[Option<SqlType>],
+    untyped: SqlType,
+) -> Result<PlannedQuery> {
     let mut binder = Binder::new(ctx, parameters);
-    let bound = binder.query(query, None)?;
-    let bound = binder.leaving(bound)?;
+    let bound = binder
+        .query(query, None)
+        .and_then(|bound| binder.leaving(bound))
+        .map_err(|error| binder.at_its_place(error))?;
     let columns = bound
         .columns
         .into_iter()
         .map(|column| {
             let (table_oid, attribute) = column.origin.unwrap_or((0, 0));
             let ty = match column.ty {
-                SqlType::Unknown | SqlType::Void => SqlType::Text,
+                SqlType::Unknown => untyped.clone(),
+                SqlType::Void => SqlType::Text,
                 ty => ty,
             };
             OutputColumn {

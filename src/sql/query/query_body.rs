@@ -403,12 +403,11 @@ impl Binder<'_> {
                         .ok_or_else(|| Error::UndefinedColumn {
                             name: format!("\"{name}\""),
                             hint: None,
-                            position: 0,
                         })?
                 }
                 _ => {
                     return Err(Error::InvalidStatement {
-                        state: StatementFault::InvalidColumnReference,
+                        state: StatementFault::NotImplemented,
                         message: "invalid UNION/INTERSECT/EXCEPT ORDER BY clause".to_string(),
                         hint: Some(
                             "Add the expression/function to every SELECT, or move the UNION into a FROM clause.".to_string(),

@@ -133,7 +133,6 @@ impl Scope {
                         relation.name
                     )
                 }),
-                position: 0,
             }),
         }
     }

@@ -5,16 +5,17 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::{Sort, Unnest};
 use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
-use sqlparser::ast;
+use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, fold, unsupported};
 use super::column_name::column_name;
 use super::distinct_on::{first_of_each, refuse_other_order};
-use super::grouping::{Grouped, has_aggregate, windows_of};
+use super::grouping::{Grouped, has_aggregate, ungrouped, windows_of};
 use super::operator::binary;
 use super::scope::{Outer, ScopeColumn};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
+use crate::sql::text_place;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -69,7 +70,8 @@ impl Binder<'_> {
             let mut all = exprs;
             let wanted = all.len();
             all.extend(having.clone());
-            let (grouped, mapped) = self.group(plan, groups.unwrap_or_default(), all, &scope)?;
+            let grouped = self.group(plan, groups.unwrap_or_default(), all, &scope);
+            let (grouped, mapped) = self.placed(grouped, |error| ungrouped(select, error))?;
             plan = grouped;
             exprs = mapped;
             if let Some(having) = exprs.split_off(wanted).pop() {
@@ -86,7 +88,7 @@ impl Binder<'_> {
     pub(super) fn filter(&mut self, plan: LogicalPlan, condition: Expr) -> Result<LogicalPlan> {
         let (with, without): (Vec<Expr>, Vec<Expr>) = split_conjunction_owned(condition)
             .into_iter()
-            .partition(super::subquery::has_subquery);
+            .partition(super::decorrelation::has_subquery);
         let mut plan = plan;
         let joined = |exprs: Vec<Expr>| {
             exprs
@@ -297,7 +299,8 @@ impl Binder<'_> {
         let visible = items.len();
         let mut keys = Vec::with_capacity(order_by.len());
         for item in order_by {
-            let output = self.order_item(&item.expr, items, visible, projection, place)?;
+            let output = self.order_item(&item.expr, items, visible, projection, place);
+            let output = self.placed(output, |_| text_place::of_span(item.expr.span()))?;
             refuse_unsortable(&items[output].bound.ty)?;
             keys.push(SortKey::new(output, &item.options));
         }

@@ -7,20 +7,24 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Spans};
+use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::expr::{Alias, Exists, InSubquery};
-use datafusion::logical_expr::{Expr, LogicalPlan, Operator, Subquery, Volatility};
+use datafusion::logical_expr::{
+    Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Subquery, Volatility,
+};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Place, fault, unsupported};
 use super::coercion::CastContext;
+use super::decorrelation::{has_subquery, keep_as_join, sub_plan, sub_plan_of};
 use super::expression::{operator_name, row_items};
 use super::operator::binary;
 use super::scope::Outer;
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
-use crate::exec::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
+use crate::exec::dependent_join::{DependentJoin, SubPlan};
 use crate::exec::functions;
-use crate::types::SqlType;
+use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -53,12 +57,33 @@ impl Binder<'_> {
     /// `(SELECT …)` as a value.
     pub(super) fn scalar_subquery(&mut self, query: &ast::Query, place: Place<'_>) -> Result<Bound> {
         let (ty, marker) = self.one_column(query, place)?;
-        Ok(Bound::new(Expr::ScalarSubquery(marker), ty))
+        let always = !marker.subquery.schema().field(0).is_nullable();
+        let value = Expr::ScalarSubquery(marker);
+        if !always {
+            return Ok(Bound::new(value, ty));
+        }
+        // A column without NULLs gives one when there is no row: the call around it may be NULL.
+        let definition = ("scalar", functions::cast::CAST, false, Volatility::Immutable);
+        let arguments = vec![(value, ty.clone())];
+        let nullable = functions::call(definition, arguments, ty.clone(), &self.settings);
+        Ok(Bound::new(nullable, ty))
     }
 
     /// `EXISTS (SELECT …)`.
     pub(super) fn exists(&mut self, query: &ast::Query, negated: bool, place: Place<'_>) -> Result<Bound> {
-        let (_, marker) = self.subquery(query, place)?;
+        let (_, mut marker) = self.subquery(query, place)?;
+        if let LogicalPlan::Projection(projection) = marker.subquery.as_ref()
+            && !projection.expr.iter().any(has_rows)
+        {
+            // What is selected does not matter; as columns it could clash with those that decorrelation adds.
+            let one = Bound::constant(&Value::Int(1), SqlType::Int4)?.expr;
+            let one = one.alias(self.unique_name("exists"));
+            let plan = LogicalPlanBuilder::new(projection.input.as_ref().clone())
+                .project(vec![one])
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(from_datafusion)?;
+            marker.subquery = Arc::new(plan);
+        }
         Ok(Bound::new(
             Expr::Exists(Exists::new(marker, negated)),
             SqlType::Bool,
@@ -102,13 +127,22 @@ impl Binder<'_> {
 
     /// The subquery with its only column computed as `item`.
     fn projected(&mut self, marker: Subquery, item: Expr) -> Result<Subquery> {
-        if matches!(item, Expr::Column(_)) {
+        let correlated = !marker.outer_ref_columns.is_empty();
+        if matches!(item, Expr::Column(_)) && !correlated {
             return Ok(marker);
         }
         let name = self.unique_name("item");
-        let plan = datafusion::logical_expr::LogicalPlanBuilder::new(marker.subquery.as_ref().clone())
+        let (input, item) = match marker.subquery.as_ref() {
+            // Decorrelation adds columns to a projection: the name of a column of the table could clash with them.
+            LogicalPlan::Projection(projection) if correlated && !projection.expr.iter().any(has_rows) => (
+                projection.input.as_ref().clone(),
+                computed_below(item, projection)?,
+            ),
+            plan => (plan.clone(), item),
+        };
+        let plan = LogicalPlanBuilder::new(input)
             .project(vec![item.alias(name)])
-            .and_then(|builder| builder.build())
+            .and_then(LogicalPlanBuilder::build)
             .map_err(from_datafusion)?;
         Ok(Subquery {
             subquery: Arc::new(plan),
@@ -166,9 +200,9 @@ impl Binder<'_> {
                 marker.outer_ref_columns.push(reference);
             }
         }
-        let plan = datafusion::logical_expr::LogicalPlanBuilder::new(marker.subquery.as_ref().clone())
+        let plan = LogicalPlanBuilder::new(marker.subquery.as_ref().clone())
             .filter(test)
-            .and_then(|builder| builder.build())
+            .and_then(LogicalPlanBuilder::build)
             .map_err(from_datafusion)?;
         marker.subquery = Arc::new(plan);
         Ok(Bound::new(
@@ -294,17 +328,17 @@ impl Binder<'_> {
         };
         let ty = SqlType::Array(Box::new(column.ty.clone()));
         let udaf = datafusion::functions_aggregate::array_agg::array_agg_udaf();
-        let argument = Expr::Column(column.column.clone());
+        let (input, argument, order) = ordered(&bound.plan, Expr::Column(column.column.clone()))?;
         let call = datafusion::logical_expr::expr::AggregateFunction::new_udf(
             udaf,
             vec![argument],
             false,
             None,
-            vec![],
+            order,
             None,
         );
         let name = self.unique_name("array");
-        let plan = datafusion::logical_expr::LogicalPlanBuilder::new(bound.plan.clone())
+        let plan = LogicalPlanBuilder::new(input)
             .aggregate(Vec::<Expr>::new(), vec![Expr::AggregateFunction(call)])
             .and_then(|builder| {
                 let gathered = Expr::Column(Column::from(builder.schema().qualified_field(0)));
@@ -371,6 +405,41 @@ impl Binder<'_> {
     }
 }
 
+/// The plan below its ORDER BY, its column there, and the order: an aggregate takes no order from its input.
+fn ordered(plan: &LogicalPlan, column: Expr) -> Result<(LogicalPlan, Expr, Vec<Sort>)> {
+    match plan {
+        LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
+            Ok((sort.input.as_ref().clone(), column, sort.expr.clone()))
+        }
+        LogicalPlan::Projection(projection) => match projection.input.as_ref() {
+            LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
+                let column = computed_below(column, projection)?;
+                Ok((sort.input.as_ref().clone(), column, sort.expr.clone()))
+            }
+            _ => Ok((plan.clone(), column, Vec::new())),
+        },
+        _ => Ok((plan.clone(), column, Vec::new())),
+    }
+}
+
+/// The expression over a projection's columns as one over its input.
+fn computed_below(expr: Expr, projection: &Projection) -> Result<Expr> {
+    let replaced = expr.transform_up(|expr| match &expr {
+        Expr::Column(column) => {
+            let index = projection.schema.index_of_column(column)?;
+            Ok(Transformed::yes(projection.expr[index].clone().unalias()))
+        }
+        _ => Ok(Transformed::no(expr)),
+    });
+    replaced.map(|replaced| replaced.data).map_err(from_datafusion)
+}
+
+/// Whether the expression gives rows of its own.
+fn has_rows(expr: &Expr) -> bool {
+    expr.exists(|expr| Ok(matches!(expr, Expr::Unnest(_))))
+        .unwrap_or(true)
+}
+
 /// A captured column as a marker holds it.
 fn marked(column: Column) -> Expr {
     let Column { relation, name, .. } = column.clone();
@@ -392,178 +461,4 @@ fn to_outer(expr: Expr, used: &RefCell<Vec<Column>>) -> Result<Expr> {
         other => Ok(Transformed::no(other)),
     });
     replaced.map(|replaced| replaced.data).map_err(from_datafusion)
-}
-
-/// Whether a subquery stands anywhere in the expression.
-pub(super) fn has_subquery(expr: &Expr) -> bool {
-    let mut found = false;
-    let walked = expr.apply(|expr| {
-        if matches!(
-            expr,
-            Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_)
-        ) {
-            found = true;
-            return Ok(TreeNodeRecursion::Stop);
-        }
-        Ok(TreeNodeRecursion::Continue)
-    });
-    walked.is_ok() && found
-}
-
-/// A whole condition that DataFusion turns into a semi or anti join: `[NOT] EXISTS` correlated by equalities, `IN`
-/// uncorrelated or so.
-fn keep_as_join(expr: &Expr) -> Option<Expr> {
-    match expr {
-        Expr::Exists(exists) if !exists.subquery.outer_ref_columns.is_empty() => {
-            let subquery = as_decorrelatable(&exists.subquery, false)?;
-            Some(Expr::Exists(Exists::new(subquery, exists.negated)))
-        }
-        Expr::InSubquery(test) if !test.negated && !has_subquery(&test.expr) => {
-            let subquery = as_decorrelatable(&test.subquery, false)?;
-            Some(Expr::InSubquery(InSubquery::new(
-                test.expr.clone(),
-                subquery,
-                false,
-            )))
-        }
-        _ => None,
-    }
-}
-
-/// The marker as DataFusion's own subquery, when its decorrelation gives PostgreSQL's answer.
-fn as_decorrelatable(marker: &Subquery, scalar: bool) -> Option<Subquery> {
-    let mut references = Vec::with_capacity(marker.outer_ref_columns.len());
-    for reference in &marker.outer_ref_columns {
-        let Expr::Alias(alias) = reference else {
-            return None;
-        };
-        let Expr::Column(column) = alias.expr.as_ref() else {
-            return None;
-        };
-        if column.relation != alias.relation || column.name != alias.name {
-            return None;
-        }
-        let field = Arc::new(arrow::datatypes::Field::new(
-            &column.name,
-            arrow::datatypes::DataType::Null,
-            true,
-        ));
-        references.push(Expr::OuterReferenceColumn(field, column.clone()));
-    }
-    if !references.is_empty() && !equalities_only(&marker.subquery, scalar) {
-        return None;
-    }
-    Some(Subquery {
-        outer_ref_columns: references,
-        ..marker.clone()
-    })
-}
-
-/// Whether outer columns appear only in equalities with inner columns, in one filter near the top of a plain query
-/// (of an aggregate without groups when `scalar`).
-fn equalities_only(plan: &LogicalPlan, scalar: bool) -> bool {
-    let mut at = plan;
-    let mut aggregated = !scalar;
-    loop {
-        match at {
-            LogicalPlan::Projection(projection) if !projection.expr.iter().any(has_outer_reference) => {
-                at = &projection.input
-            }
-            LogicalPlan::SubqueryAlias(alias) => at = &alias.input,
-            LogicalPlan::Aggregate(aggregate)
-                if !aggregated
-                    && aggregate.group_expr.is_empty()
-                    && !aggregate.aggr_expr.iter().any(has_outer_reference) =>
-            {
-                aggregated = true;
-                at = &aggregate.input;
-            }
-            LogicalPlan::Filter(filter) if aggregated => {
-                let conditions = datafusion::logical_expr::utils::split_conjunction(&filter.predicate);
-                let simple = conditions
-                    .into_iter()
-                    .all(|condition| !has_outer_reference(condition) || is_equality(condition));
-                return simple && !plan_has_outer_reference(&filter.input);
-            }
-            _ => return false,
-        }
-    }
-}
-
-fn is_equality(condition: &Expr) -> bool {
-    let Expr::BinaryExpr(comparison) = condition else {
-        return false;
-    };
-    comparison.op == Operator::Eq
-        && matches!(
-            (comparison.left.as_ref(), comparison.right.as_ref()),
-            (Expr::Column(_), Expr::OuterReferenceColumn(..))
-                | (Expr::OuterReferenceColumn(..), Expr::Column(_))
-        )
-}
-
-fn has_outer_reference(expr: &Expr) -> bool {
-    expr.exists(|expr| {
-        let inside = match expr {
-            Expr::ScalarSubquery(subquery) => Some(subquery),
-            Expr::Exists(exists) => Some(&exists.subquery),
-            Expr::InSubquery(test) => Some(&test.subquery),
-            _ => None,
-        };
-        Ok(matches!(expr, Expr::OuterReferenceColumn(..)) || inside.is_some())
-    })
-    .unwrap_or(true)
-}
-
-fn plan_has_outer_reference(plan: &LogicalPlan) -> bool {
-    plan.exists(|node| {
-        Ok(matches!(node, LogicalPlan::Extension(_)) || node.expressions().iter().any(has_outer_reference))
-    })
-    .unwrap_or(true)
-}
-
-/// What a marker becomes of ours; `None`: it is no marker, or DataFusion computes it (an uncorrelated scalar, once; a
-/// scalar aggregate correlated by equalities).
-fn sub_plan_of(expr: &Expr, filter: bool) -> Option<(SubPlanKind, Subquery)> {
-    match expr {
-        Expr::ScalarSubquery(subquery) if subquery.outer_ref_columns.is_empty() => None,
-        Expr::ScalarSubquery(subquery) => {
-            // DataFusion would keep a reference of ours as it is; only whole conditions are known to come out right.
-            let _ = filter;
-            Some((SubPlanKind::Scalar, subquery.clone()))
-        }
-        Expr::Exists(exists) => Some((
-            SubPlanKind::Exists {
-                negated: exists.negated,
-            },
-            exists.subquery.clone(),
-        )),
-        Expr::InSubquery(test) => Some((
-            SubPlanKind::In {
-                operand: *test.expr.clone(),
-                negated: test.negated,
-            },
-            test.subquery.clone(),
-        )),
-        _ => None,
-    }
-}
-
-fn sub_plan(kind: SubPlanKind, subquery: Subquery, name: &str) -> Result<SubPlan> {
-    let mut bindings = Vec::with_capacity(subquery.outer_ref_columns.len());
-    for reference in subquery.outer_ref_columns {
-        let Expr::Alias(alias) = reference else {
-            return Err(Error::internal("an outer reference without its name"));
-        };
-        bindings.push((
-            Column::new(alias.relation.clone(), alias.name.clone()),
-            *alias.expr,
-        ));
-    }
-    Ok(SubPlan {
-        plan: subquery.subquery,
-        kind,
-        bindings,
-        name: name.to_string(),
-    })
 }

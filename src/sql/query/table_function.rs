@@ -117,6 +117,9 @@ impl Binder<'_> {
                     .columns
                     .get(columns.len())
                     .map_or_else(|| default.clone(), |(name, _)| name.to_string()),
+                None if one_column && call.alias.is_none() && default.contains("_array_elements") => {
+                    "value".to_string()
+                }
                 None if one_column => visible_name.clone(),
                 None => default.clone(),
             };

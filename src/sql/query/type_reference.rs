@@ -43,6 +43,19 @@ pub(super) fn sql_type(data_type: &DataType) -> Result<SqlType> {
     }
 }
 
+/// The digits behind the second that a type's name asks for: `timestamp(3)`.
+pub(super) fn fraction_digits(data_type: &DataType) -> Option<u64> {
+    match data_type {
+        DataType::Timestamp(digits, _) | DataType::Time(digits, _) => *digits,
+        DataType::Interval { precision, .. } => *precision,
+        DataType::Custom(_, modifiers) if matches!(sql_type(data_type), Ok(SqlType::TimestampTz)) => {
+            modifiers.first()?.trim().parse().ok()
+        }
+        _ => None,
+    }
+    .filter(|digits| *digits < 6)
+}
+
 fn undefined(name: &str) -> Error {
     Error::UndefinedObject {
         kind: "type",

@@ -7,8 +7,8 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, unsupported};
 use super::coercion::CastContext;
+use super::decorrelation::has_subquery;
 use super::scope::{Outer, Scope};
-use super::subquery::has_subquery;
 use crate::Result;
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;

@@ -109,11 +109,7 @@ fn record_field(call: &Call<'_>) -> Result<Value> {
         "n" => fields.nth(1),
         other => {
             let name = format!("\"{other}\"");
-            return Err(Error::UndefinedColumn {
-                name,
-                hint: None,
-                position: 0,
-            });
+            return Err(Error::UndefinedColumn { name, hint: None });
         }
     };
     Ok(field

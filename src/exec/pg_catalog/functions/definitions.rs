@@ -221,7 +221,6 @@ fn serial_sequence(call: &Call<'_>) -> Result<Value> {
         return Err(Error::UndefinedColumn {
             name: format!("{} of relation {}", quote_literal(column), relation.name),
             hint: None,
-            position: 0,
         });
     };
     let serial = !found.identity.is_empty()

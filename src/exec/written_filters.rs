@@ -1,0 +1,101 @@
+//! The full-scan rule judges what the user wrote. Optimizing a plan infers filters (`a.x = b.y AND a.x = 5` gives
+//! `b.y = 5`), and such a filter may narrow the scan of a table but must not get it refused. Called by `engine` when a
+//! scan was refused: here the same query is looked at without the conditions between relations, so that only conditions
+//! on one relation reach its scan.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{JoinType, TableReference};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
+use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan};
+use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
+use datafusion::optimizer::push_down_filter::PushDownFilter;
+use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
+use datafusion::optimizer::{Optimizer, OptimizerRule};
+
+/// Calls `judge` for every scan of the plan (also those of its subqueries) with the filters that the user wrote for its
+/// table in its `filters`.
+pub(crate) fn for_each_scan(
+    state: &SessionState,
+    plan: &LogicalPlan,
+    judge: &mut dyn FnMut(&datafusion::logical_expr::TableScan) -> DataFusionResult<()>,
+) -> DataFusionResult<()> {
+    let mut queries = vec![plan.clone()];
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::Subquery(subquery) = node {
+            queries.push(subquery.subquery.as_ref().clone());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    let rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![
+        Arc::new(SimplifyExpressions::new()),
+        Arc::new(EliminateOuterJoin::new()),
+        Arc::new(PushDownFilter::new()),
+    ];
+    let optimizer = Optimizer::with_rules(rules);
+    for query in queries {
+        let alone = query.transform_down(without_conditions_between)?.data;
+        let pushed = optimizer.optimize(alone, state, |_, _| {})?;
+        pushed.apply(|node| {
+            if let LogicalPlan::TableScan(scan) = node {
+                judge(scan)?;
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    Ok(())
+}
+
+/// The node without conditions that concern more than one relation.
+fn without_conditions_between(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {
+    Ok(match node {
+        LogicalPlan::Filter(filter) => match alone(filter.predicate) {
+            Some(predicate) => {
+                Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, filter.input)?))
+            }
+            // The input has not been looked at yet: this node takes its place.
+            None => without_conditions_between(filter.input.as_ref().clone())?,
+        },
+        LogicalPlan::Join(join) => {
+            let filter = join.filter.and_then(alone);
+            // Without a condition between its sides, only an inner join says what it said.
+            let outer_condition = filter.is_some() && join.join_type != JoinType::Inner;
+            Transformed::yes(LogicalPlan::Join(Join {
+                on: if outer_condition { join.on } else { Vec::new() },
+                filter,
+                ..join
+            }))
+        }
+        node => Transformed::no(node),
+    })
+}
+
+/// The conjuncts over one relation.
+fn alone(condition: Expr) -> Option<Expr> {
+    conjunction(
+        split_conjunction_owned(condition)
+            .into_iter()
+            .filter(concerns_one),
+    )
+}
+
+fn concerns_one(condition: &Expr) -> bool {
+    let mut relations: HashSet<Option<TableReference>> = HashSet::new();
+    let mut plain = true;
+    let walked = condition.apply(|expr| {
+        match expr {
+            Expr::Column(column) => {
+                relations.insert(column.relation.clone());
+            }
+            Expr::OuterReferenceColumn(..) | Expr::InSubquery(_) | Expr::Exists(_) => plain = false,
+            Expr::ScalarSubquery(subquery) if !subquery.outer_ref_columns.is_empty() => plain = false,
+            _ => {}
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    walked.is_ok() && plain && relations.len() <= 1
+}

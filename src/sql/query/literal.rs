@@ -1,0 +1,174 @@
+//! Constants and casts: literals of every form, typed literals, intervals, `CAST` with the modifiers of its type.
+
+use datafusion::logical_expr::{Expr, Volatility};
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, Place, unsupported};
+use super::coercion::CastContext;
+use super::type_reference::{fraction_digits, sql_type};
+use crate::exec::functions;
+use crate::types::{FormatSettings, Numeric, NumericSize, SqlType, Value};
+use crate::{Error, Result};
+
+impl Binder<'_> {
+    /// `DATE '2024-02-29'`: a constant whose type is written before it.
+    pub(super) fn typed_string(&mut self, typed: &ast::TypedString) -> Result<Bound> {
+        let text = typed.value.value.clone().into_string().unwrap_or_default();
+        let ty = sql_type(&typed.data_type)?;
+        let bound = self.convert(Bound::unknown(Some(text)), &ty, CastContext::Explicit)?;
+        self.rounded(bound, &typed.data_type)
+    }
+
+    /// The value rounded to the digits behind the second that the type's name gives.
+    fn rounded(&mut self, bound: Bound, data_type: &ast::DataType) -> Result<Bound> {
+        let Some(digits) = fraction_digits(data_type) else {
+            return Ok(bound);
+        };
+        let digits = Value::Int(i64::try_from(digits).unwrap_or(6));
+        if let Some(value) = bound.literal()? {
+            return Bound::constant(&functions::round_fraction(&value, &digits)?, bound.ty);
+        }
+        let digits = Bound::constant(&digits, SqlType::Int4)?;
+        let definition = (
+            "round_fraction",
+            functions::ROUND_FRACTION,
+            true,
+            Volatility::Immutable,
+        );
+        let arguments = vec![(bound.expr, bound.ty.clone()), (digits.expr, digits.ty)];
+        let rounded = functions::call(definition, arguments, bound.ty.clone(), &self.settings);
+        Ok(Bound::new(rounded, bound.ty))
+    }
+
+    /// A literal of SQL text.
+    pub(super) fn literal(&mut self, value: &ast::Value) -> Result<Bound> {
+        use ast::Value as V;
+        match value {
+            V::Number(text, _) => number_literal(text),
+            V::SingleQuotedString(text)
+            | V::EscapedStringLiteral(text)
+            | V::UnicodeStringLiteral(text)
+            | V::NationalStringLiteral(text) => Ok(Bound::unknown(Some(text.clone()))),
+            V::DollarQuotedString(text) => Ok(Bound::unknown(Some(text.value.clone()))),
+            V::Boolean(flag) => Bound::constant(&Value::Bool(*flag), SqlType::Bool),
+            V::Null => Ok(Bound::unknown(None)),
+            V::Placeholder(id) => self.parameter(id),
+            V::HexStringLiteral(text) => {
+                let bound = Bound::unknown(Some(format!("\\x{text}")));
+                self.convert(bound, &SqlType::Bytea, CastContext::Explicit)
+            }
+            other => Err(unsupported(format!("the literal {other}"))),
+        }
+    }
+
+    pub(super) fn interval(&mut self, interval: &ast::Interval, place: Place<'_>) -> Result<Bound> {
+        let value = self.expression(&interval.value, place)?;
+        let Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) = &value.expr else {
+            return self.convert(value, &SqlType::Interval, CastContext::Explicit);
+        };
+        let text = match &interval.leading_field {
+            Some(field) if text.trim().parse::<f64>().is_ok() => {
+                format!("{text} {}", field.to_string().to_lowercase())
+            }
+            _ => text.clone(),
+        };
+        self.convert(
+            Bound::unknown(Some(text)),
+            &SqlType::Interval,
+            CastContext::Explicit,
+        )
+    }
+
+    pub(super) fn cast(
+        &mut self,
+        expr: &ast::Expr,
+        data_type: &ast::DataType,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        let target = sql_type(data_type)?;
+        if let (ast::Expr::Array(array), SqlType::Array(item)) = (expr, &target)
+            && array.elem.is_empty()
+        {
+            let empty = SqlType::Array(item.clone());
+            return Bound::constant(&Value::Array(Vec::new()), empty);
+        }
+        let bound = self.expression(expr, place)?;
+        if target == SqlType::Numeric(None)
+            && let Some(sized) = own_digits(&bound)?
+        {
+            return Ok(sized);
+        }
+        if target == SqlType::Numeric(None)
+            && matches!(bound.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8)
+        {
+            // A whole number has no digits behind the point.
+            return self.as_numeric(bound);
+        }
+        let bound = self.convert(bound, &target, CastContext::Explicit)?;
+        self.rounded(bound, data_type)
+    }
+}
+
+/// A value cast to a bare numeric shows the digits it had: constants and sized numerics keep their size. `None`: it has
+/// none of its own.
+fn own_digits(bound: &Bound) -> Result<Option<Bound>> {
+    if let SqlType::Numeric(Some(_)) = bound.ty {
+        return Ok(Some(Bound {
+            origin: None,
+            ..bound.clone()
+        }));
+    }
+    let Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) = &bound.expr else {
+        return Ok(None);
+    };
+    match Numeric::parse(text)? {
+        number @ Numeric::Finite { scale, .. } if scale <= 30 => {
+            let sized = SqlType::Numeric(Some(NumericSize { precision: 38, scale }));
+            Ok(Bound::constant(&Value::Numeric(number), sized).ok())
+        }
+        _ => Ok(None),
+    }
+}
+
+/// integer when it fits, else bigint, else numeric; numeric with a point or exponent.
+pub(super) fn number_literal(text: &str) -> Result<Bound> {
+    let text = text.replace('_', "");
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.as_str()),
+    };
+    let based = [("0x", 16), ("0X", 16), ("0o", 8), ("0O", 8), ("0b", 2), ("0B", 2)]
+        .iter()
+        .find_map(|(prefix, base)| digits.strip_prefix(prefix).map(|rest| (rest, *base)));
+    let whole = match based {
+        Some((rest, base)) => i64::from_str_radix(&format!("{sign}{rest}"), base).ok(),
+        None => text.parse::<i64>().ok(),
+    };
+    if let Some(number) = whole {
+        let ty = if i32::try_from(number).is_ok() {
+            SqlType::Int4
+        } else {
+            SqlType::Int8
+        };
+        return Bound::constant(&Value::Int(number), ty);
+    }
+    let Ok(number) = Numeric::parse(&text) else {
+        // Beyond the digits that a numeric has here; PostgreSQL's would hold it.
+        return Bound::constant(
+            &Value::parse(&text, &SqlType::Float8, &FormatSettings::default())?,
+            SqlType::Float8,
+        );
+    };
+    let Numeric::Finite { unscaled, scale } = number else {
+        return Err(Error::internal("a numeric literal that is no number"));
+    };
+    let digits = unscaled.to_string().trim_start_matches('-').len();
+    let precision = u8::try_from(digits)
+        .unwrap_or(u8::MAX)
+        .max(scale + u8::from(digits <= usize::from(scale)));
+    let size = (precision <= 38 && scale <= 38).then(|| NumericSize {
+        precision: precision.max(1),
+        scale,
+    });
+    Bound::constant(&Value::Numeric(number), SqlType::Numeric(size))
+}
