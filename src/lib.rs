@@ -7,7 +7,8 @@
 //!
 //! `SELECT * FROM orders WHERE channel = 'alipay' AND id > 'a0089' LIMIT 10`, from socket to socket:
 //!
-//! 1. `wire` frames the bytes into a `PgWireFrontendMessage` and hands its text to the connection's [`session::Session`].
+//! 1. `wire` cuts the bytes into frames, decodes each into a `Message` and hands its text to the connection's
+//!    [`session::Session`].
 //! 2. [`sql::parse`] splits the text and makes each part a [`sql::Statement`]: PostgreSQL's tree, plus what is ours
 //!    (UPSERT, hints, ALLOW FILTERING).
 //! 3. The session opens or continues a [`txn::Transaction`]: one [`store::Snapshot`] and the writes buffered over it.
