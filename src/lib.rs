@@ -7,8 +7,7 @@
 //!
 //! `SELECT * FROM orders WHERE channel = 'alipay' AND id > 'a0089' LIMIT 10`, from socket to socket:
 //!
-//! 1. `wire` cuts the bytes into frames, decodes each into a `Message` and hands its text to the connection's
-//!    [`session::Session`].
+//! 1. `wire` cuts the bytes into a `Message` and hands its text to the connection's [`session::Session`].
 //! 2. [`sql::parse`] splits the text and makes each part a [`sql::Statement`]: PostgreSQL's tree, plus what is ours
 //!    (UPSERT, hints, ALLOW FILTERING).
 //! 3. The session opens or continues a [`txn::Transaction`]: one [`store::Snapshot`] and the writes buffered over it.
@@ -18,11 +17,12 @@
 //!    `LogicalPlan` ([`sql::query::PlannedQuery`]) whose table scans come back to step 6.
 //! 6. WHERE becomes a [`plan::Predicate`], then boxes, then a [`plan::AccessPath`]: points, ranges, or an error that
 //!    teaches ([`plan::plan_access`]).
-//! 7. [`exec::scan::scan_batches`] reads the path through the transaction: a [`store::Page`] at a time from
-//!    [`store::Scan`], or values by multi-get.
-//! 8. [`table::RowDecoder`] turns stored keys and values into Arrow `RecordBatch`es; a residual predicate filters them.
-//! 9. `wire` encodes each batch into DataRow messages as the socket takes them; nothing collects a result, and a client
-//!    that stops reading stops the scan.
+//! 7. [`exec::scan::scan_stored`] reads the path through the transaction: a [`store::Page`] at a time from
+//!    [`store::Scan`], or values by multi-get. What must be filtered or computed with becomes Arrow batches on the way
+//!    ([`table::RowDecoder`]).
+//! 8. The pieces leave as [`exec::Rows`], stored or in columns; a [`session::RowStream`] cuts them to the rows wanted.
+//! 9. `wire` writes them as DataRow messages as the socket takes them (stored rows by [`table::RowFormatter`]); nothing
+//!    collects a result, and a client that stops reading stops the scan.
 //! 10. A write instead buffers [`store::Write`]s in its transaction; COMMIT hands them as one [`store::Batch`] to the
 //!     committer, which answers once a group of them is durable.
 

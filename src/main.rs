@@ -12,6 +12,9 @@ use keyspan::{Server, ServerOptions, StoreKind};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The table that `--demo` loads, a thousand rows of it.
 const DEMO: &str = include_str!("../fixtures/orders.sql");
 

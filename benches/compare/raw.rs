@@ -27,6 +27,7 @@ async fn store(report: &mut Report, data_dir: &Path, sizes: &Sizes) -> Vec<Vec<u
     let mut sample = Vec::new();
     for round in 0..sizes.rounds {
         let mut scan = snapshot.scan(ScanRequest {
+            read_ahead: false,
             ranges: vec![KeyRange {
                 start: vec![0],
                 end: None,

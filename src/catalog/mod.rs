@@ -47,7 +47,9 @@ use crate::{Error, Result};
 pub use change::{CatalogWriter, NewDynamicColumn};
 pub use nearest::nearest_name;
 pub use reclaim::reclaim_dropped;
-pub use table_def::{COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, KeyColumn, TableDef, TableOptions};
+pub use table_def::{
+    COLUMNS_MAX, ColumnDef, ColumnDefault, FieldCache, IndexDef, KeyColumn, TableDef, TableOptions,
+};
 
 /// The oid of the object with number 0: PostgreSQL's FirstNormalObjectId.
 pub const FIRST_OID: u32 = 16384;
@@ -352,6 +354,7 @@ async fn load_all(txn: &Transaction, version: u64, cached: Option<&Catalog>) -> 
 /// All entries of a small range of the system's keys.
 async fn read_range(txn: &Transaction, range: KeyRange) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut scan = txn.scan(ScanRequest {
+        read_ahead: false,
         ranges: vec![range],
         reverse: false,
         keys_only: false,

@@ -56,6 +56,7 @@ fn dropped_range(value: &[u8]) -> Result<KeyRange> {
 async fn dropped_records(store: &Arc<dyn Store>) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let snapshot = store.snapshot().await?;
     let mut scan = snapshot.scan(ScanRequest {
+        read_ahead: false,
         ranges: vec![keyspace::dropped_range()],
         reverse: false,
         keys_only: false,

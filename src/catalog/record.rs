@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{ColumnDef, ColumnDefault, IndexDef, Relation, SchemaDef, TableDef, TableOptions, ViewDef};
+use super::{
+    ColumnDef, ColumnDefault, FieldCache, IndexDef, Relation, SchemaDef, TableDef, TableOptions, ViewDef,
+};
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
 use crate::types::{FormatSettings, SqlType, Value};
@@ -195,6 +197,7 @@ impl TableRecord {
             next_index_id: self.next_index_id,
             options: self.options,
             comment: self.comment,
+            fields: FieldCache::default(),
         })
     }
 }

@@ -1,5 +1,9 @@
 //! `TableDef`: one table's record: columns, primary key, options. Serialized as the value of `Keyspace::Relation`.
 
+use std::sync::OnceLock;
+
+use arrow::datatypes::FieldRef;
+
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -35,6 +39,25 @@ pub struct TableDef {
     pub options: TableOptions,
     /// COMMENT ON TABLE.
     pub comment: Option<String>,
+    /// See [`TableDef::fields`].
+    pub fields: FieldCache,
+}
+
+/// The Arrow fields of a table's columns, made when first asked for: every read needs them, and their metadata is dear.
+/// It is no part of the record: a clone, which is made to be changed, starts without, and all are equal.
+#[derive(Debug, Default)]
+pub struct FieldCache(OnceLock<Vec<FieldRef>>);
+
+impl Clone for FieldCache {
+    fn clone(&self) -> FieldCache {
+        FieldCache::default()
+    }
+}
+
+impl PartialEq for FieldCache {
+    fn eq(&self, _: &FieldCache) -> bool {
+        true
+    }
 }
 
 /// A column's record.
@@ -130,6 +153,24 @@ impl TableDef {
     /// Its oid in pg_class.
     pub fn oid(&self) -> u32 {
         self.oid
+    }
+    /// The Arrow field of each of `columns`, types in metadata; only columns that may hold NULL are nullable.
+    /// The definition must not be changed afterwards.
+    pub fn fields(&self) -> &[FieldRef] {
+        let field = |column: &ColumnDef| {
+            let nullable = !column.not_null && !self.is_key_column(column.id);
+            FieldRef::new(column.ty.field(&column.name, nullable))
+        };
+        let fields = self
+            .fields
+            .0
+            .get_or_init(|| self.columns.iter().map(field).collect());
+        debug_assert_eq!(
+            fields.len(),
+            self.columns.len(),
+            "changed after its fields were asked for"
+        );
+        fields
     }
     /// The visible columns, in the order of `SELECT *`.
     pub fn visible_columns(&self) -> impl Iterator<Item = &ColumnDef> {

@@ -58,6 +58,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         next_index_id: 1,
         options: TableOptions::default(),
         comment: None,
+        fields: FieldCache::default(),
     }
 }
 

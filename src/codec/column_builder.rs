@@ -17,12 +17,14 @@ use arrow::datatypes::{
 
 use super::key::{self, KeyField};
 use super::row::Stored;
-use super::stored_value::{NULL_ELEMENT, read_bare_numeric};
+use super::stored_value::{
+    NULL_ELEMENT, damaged, fixed, narrow, read_bare_numeric, read_integer, read_interval,
+};
+use crate::Result;
 use crate::types::{BARE_NUMERIC_SCALE, Interval, Numeric, NumericSize, SqlType, Value};
-use crate::{Error, Result};
 
-/// Guessed bytes of a text or bytea, to reserve room for.
-const STRING_BYTES_GUESS: usize = 16;
+/// Bytes of a text or bytea to reserve room for when nothing is known of a column.
+pub const STRING_BYTES_GUESS: usize = 16;
 const UUID_BYTES: usize = 16;
 
 /// Collects one column of many rows into an Arrow array of its SQL type, straight from stored bytes.
@@ -68,6 +70,11 @@ struct ListBuilder {
 impl ColumnBuilder {
     /// A builder for a column of this type with room for `rows`.
     pub fn new(ty: &SqlType, rows: usize) -> ColumnBuilder {
+        ColumnBuilder::with_string_bytes(ty, rows, STRING_BYTES_GUESS)
+    }
+
+    /// With room for `rows` of `string_bytes` each, should they be text or bytea.
+    pub fn with_string_bytes(ty: &SqlType, rows: usize, string_bytes: usize) -> ColumnBuilder {
         let kind = match ty {
             SqlType::Bool => Kind::Bool(BooleanBuilder::with_capacity(rows)),
             SqlType::Int2 => Kind::Int2(PrimitiveBuilder::with_capacity(rows)),
@@ -85,7 +92,7 @@ impl ColumnBuilder {
                 Kind::BareNumeric(PrimitiveBuilder::with_capacity(rows).with_data_type(ty.arrow_type()))
             }
             SqlType::Char(width) => Kind::Text(
-                StringBuilder::with_capacity(rows, rows * STRING_BYTES_GUESS),
+                StringBuilder::with_capacity(rows, rows * string_bytes),
                 Some(*width),
             ),
             SqlType::Text
@@ -94,11 +101,8 @@ impl ColumnBuilder {
             | SqlType::Jsonb
             | SqlType::Name
             | SqlType::InternalChar
-            | SqlType::Unknown => Kind::Text(
-                StringBuilder::with_capacity(rows, rows * STRING_BYTES_GUESS),
-                None,
-            ),
-            SqlType::Bytea => Kind::Bytea(BinaryBuilder::with_capacity(rows, rows * STRING_BYTES_GUESS)),
+            | SqlType::Unknown => Kind::Text(StringBuilder::with_capacity(rows, rows * string_bytes), None),
+            SqlType::Bytea => Kind::Bytea(BinaryBuilder::with_capacity(rows, rows * string_bytes)),
             SqlType::Date => Kind::Date(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Time => Kind::Time(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Timestamp | SqlType::TimestampTz => {
@@ -149,7 +153,7 @@ impl ColumnBuilder {
             Kind::Date(builder) => builder.append_value(i32::from_le_bytes(fixed(bytes)?)),
             Kind::Time(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
             Kind::Timestamp(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
-            Kind::Interval(builder) => builder.append_value(read_interval(bytes)?),
+            Kind::Interval(builder) => builder.append_value(arrow_interval(&read_interval(bytes)?)),
             Kind::Uuid(builder) => {
                 builder
                     .append_value(fixed::<UUID_BYTES>(bytes)?)
@@ -318,26 +322,35 @@ impl ColumnBuilder {
         self.len() == 0
     }
 
-    /// The array; the builder is empty again.
-    pub fn finish(&mut self) -> ArrayRef {
-        match &mut self.kind {
-            Kind::Bool(builder) => Arc::new(builder.finish()),
-            Kind::Int2(builder) => Arc::new(builder.finish()),
-            Kind::Int4(builder) => Arc::new(builder.finish()),
-            Kind::Int8(builder) => Arc::new(builder.finish()),
-            Kind::Float4(builder) => Arc::new(builder.finish()),
-            Kind::Float8(builder) => Arc::new(builder.finish()),
-            Kind::Decimal(builder, _) => Arc::new(builder.finish()),
-            Kind::BareNumeric(builder) => Arc::new(builder.finish()),
-            Kind::Text(builder, _) => Arc::new(builder.finish()),
-            Kind::Bytea(builder) => Arc::new(builder.finish()),
-            Kind::Date(builder) => Arc::new(builder.finish()),
-            Kind::Time(builder) => Arc::new(builder.finish()),
-            Kind::Timestamp(builder) => Arc::new(builder.finish()),
-            Kind::Interval(builder) => Arc::new(builder.finish()),
-            Kind::Uuid(builder) => Arc::new(builder.finish()),
+    /// Bytes of the texts or byteas appended so far; 0 for other types.
+    pub fn string_bytes(&self) -> usize {
+        match &self.kind {
+            Kind::Text(builder, _) => builder.values_slice().len(),
+            Kind::Bytea(builder) => builder.values_slice().len(),
+            _ => 0,
+        }
+    }
+
+    /// The array.
+    pub fn finish(self) -> ArrayRef {
+        match self.kind {
+            Kind::Bool(mut builder) => Arc::new(builder.finish()),
+            Kind::Int2(mut builder) => Arc::new(builder.finish()),
+            Kind::Int4(mut builder) => Arc::new(builder.finish()),
+            Kind::Int8(mut builder) => Arc::new(builder.finish()),
+            Kind::Float4(mut builder) => Arc::new(builder.finish()),
+            Kind::Float8(mut builder) => Arc::new(builder.finish()),
+            Kind::Decimal(mut builder, _) => Arc::new(builder.finish()),
+            Kind::BareNumeric(mut builder) => Arc::new(builder.finish()),
+            Kind::Text(mut builder, _) => Arc::new(builder.finish()),
+            Kind::Bytea(mut builder) => Arc::new(builder.finish()),
+            Kind::Date(mut builder) => Arc::new(builder.finish()),
+            Kind::Time(mut builder) => Arc::new(builder.finish()),
+            Kind::Timestamp(mut builder) => Arc::new(builder.finish()),
+            Kind::Interval(mut builder) => Arc::new(builder.finish()),
+            Kind::Uuid(mut builder) => Arc::new(builder.finish()),
             Kind::List(list) => list.finish(),
-            Kind::Void(rows) => Arc::new(NullArray::new(std::mem::take(rows))),
+            Kind::Void(rows) => Arc::new(NullArray::new(rows)),
         }
     }
 }
@@ -386,16 +399,10 @@ impl ListBuilder {
         self.nulls.append(valid);
     }
 
-    fn finish(&mut self) -> ArrayRef {
-        let ends = std::mem::replace(&mut self.ends, vec![0]);
-        let elements = self.elements.finish();
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
-        Arc::new(ListArray::new(
-            Arc::clone(&self.field),
-            offsets,
-            elements,
-            self.nulls.finish(),
-        ))
+    fn finish(mut self) -> ArrayRef {
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(self.ends));
+        let (elements, nulls) = (self.elements.finish(), self.nulls.finish());
+        Arc::new(ListArray::new(self.field, offsets, elements, nulls))
     }
 }
 
@@ -435,39 +442,6 @@ fn append_padded(builder: &mut StringBuilder, text: &str, width: usize) -> Resul
     Ok(())
 }
 
-/// Two, four or eight bytes: a column that was widened still holds what was written before.
-#[inline]
-fn read_integer(bytes: &[u8]) -> Result<i64> {
-    match bytes.len() {
-        8 => Ok(i64::from_le_bytes(fixed(bytes)?)),
-        4 => Ok(i64::from(i32::from_le_bytes(fixed(bytes)?))),
-        _ => Ok(i64::from(i16::from_le_bytes(fixed(bytes)?))),
-    }
-}
-
-#[inline]
-fn narrow<T: TryFrom<i64>>(value: i64) -> Result<T> {
-    T::try_from(value).map_err(|_| damaged("an integer beyond its type"))
-}
-
-#[inline]
-fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
-    bytes
-        .try_into()
-        .map_err(|_| damaged("a value of another length than its type's"))
-}
-
-fn read_interval(bytes: &[u8]) -> Result<IntervalMonthDayNano> {
-    let bytes: [u8; 16] = fixed(bytes)?;
-    let (months, rest) = bytes.split_at(4);
-    let (days, micros) = rest.split_at(4);
-    Ok(arrow_interval(&Interval {
-        months: i32::from_le_bytes(fixed(months)?),
-        days: i32::from_le_bytes(fixed(days)?),
-        microseconds: i64::from_le_bytes(fixed(micros)?),
-    }))
-}
-
 fn arrow_interval(interval: &Interval) -> IntervalMonthDayNano {
     IntervalMonthDayNano::new(
         interval.months,
@@ -480,12 +454,5 @@ fn unscaled(value: &Numeric, scale: u8) -> Option<i256> {
     match value.rescale(scale) {
         Ok(Numeric::Finite { unscaled, .. }) => Some(unscaled),
         _ => None,
-    }
-}
-
-fn damaged(reason: &str) -> Error {
-    Error::Corrupt {
-        what: "row".to_string(),
-        reason: reason.to_string(),
     }
 }

@@ -106,6 +106,7 @@ mod column_builder;
 pub mod key;
 pub mod keyspace;
 pub mod row;
+mod stored_scalar;
 mod stored_value;
 
 /// A sorted half-open range of keys: `start` inclusive, `end` exclusive; `None` is the end of the keyspace.

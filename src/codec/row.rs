@@ -10,7 +10,8 @@
 
 use arrow::array::ArrayRef;
 
-pub use super::column_builder::ColumnBuilder;
+pub use super::column_builder::{ColumnBuilder, STRING_BYTES_GUESS};
+pub use super::stored_scalar::{is_scalar, key_scalar, stored_scalar};
 use super::stored_value;
 use crate::types::SqlType;
 use crate::{Error, Result};

@@ -1,5 +1,5 @@
-//! The stored bytes of one column of a row, written from Arrow arrays; the table of forms is in the docs of
-//! [`crate::codec`]. Called by `RowWriter`; `column_builder` reads them.
+//! The stored bytes of one column of a row: written from Arrow arrays for `RowWriter`, and the readings that
+//! `column_builder` and `stored_scalar` share. The table of forms is in the docs of [`crate::codec`].
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
@@ -8,7 +8,8 @@ use arrow::datatypes::{
 };
 
 use super::key::is_decimal_8;
-use crate::types::{BARE_NUMERIC_SCALE, SqlType, power_of_ten};
+use crate::types::{BARE_NUMERIC_SCALE, Interval, SqlType, power_of_ten};
+use crate::{Error, Result};
 
 /// The length that stands for a NULL element of an array.
 pub(super) const NULL_ELEMENT: u32 = u32::MAX;
@@ -136,4 +137,51 @@ pub(super) fn read_bare_numeric(bytes: &[u8]) -> Option<i256> {
     wide.get_mut(..digits.len())?.copy_from_slice(digits);
     let missing = BARE_NUMERIC_SCALE.unsigned_abs().checked_sub(*scale)?;
     i256::from_le_bytes(wide).checked_mul(power_of_ten(missing)?)
+}
+
+/// Two, four or eight bytes: a column that was widened still holds what was written before.
+#[inline]
+pub(super) fn read_integer(bytes: &[u8]) -> Result<i64> {
+    match bytes.len() {
+        8 => Ok(i64::from_le_bytes(fixed(bytes)?)),
+        4 => Ok(i64::from(i32::from_le_bytes(fixed(bytes)?))),
+        _ => Ok(i64::from(i16::from_le_bytes(fixed(bytes)?))),
+    }
+}
+
+#[inline]
+pub(super) fn narrow<T: TryFrom<i64>>(value: i64) -> Result<T> {
+    T::try_from(value).map_err(|_| damaged("an integer beyond its type"))
+}
+
+#[inline]
+pub(super) fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
+    bytes
+        .try_into()
+        .map_err(|_| damaged("a value of another length than its type's"))
+}
+
+pub(super) fn fixed_slice<const N: usize>(bytes: &[u8]) -> Result<&[u8; N]> {
+    bytes
+        .try_into()
+        .map_err(|_| damaged("a value of another length than its type's"))
+}
+
+/// Months, days and microseconds.
+pub(super) fn read_interval(bytes: &[u8]) -> Result<Interval> {
+    let bytes: &[u8; 16] = fixed_slice(bytes)?;
+    let (months, rest) = bytes.split_at(4);
+    let (days, micros) = rest.split_at(4);
+    Ok(Interval {
+        months: i32::from_le_bytes(fixed(months)?),
+        days: i32::from_le_bytes(fixed(days)?),
+        microseconds: i64::from_le_bytes(fixed(micros)?),
+    })
+}
+
+pub(super) fn damaged(reason: &str) -> Error {
+    Error::Corrupt {
+        what: "row".to_string(),
+        reason: reason.to_string(),
+    }
 }

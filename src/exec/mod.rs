@@ -12,11 +12,13 @@ pub mod functions;
 pub mod pg_catalog;
 pub mod predicate;
 pub mod residual;
+mod rows;
 pub mod scan;
 pub(crate) mod settings;
 pub mod table_provider;
 
 pub use context::{Notice, OutputColumn, Parameters, StatementContext};
+pub use rows::{Rows, RowsStream, StoredRows};
 pub use settings::{
     SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, Settings, definitions, severity_rank,
 };

@@ -8,11 +8,11 @@ use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use futures::stream::{self, BoxStream, StreamExt};
 
-use super::residual;
+use super::{Rows, RowsStream, StoredRows, residual};
 use crate::Result;
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::store::{KeyRange, Page, ScanRequest};
-use crate::table::{RowDecoder, row_schema};
+use crate::table::{RowDecoder, RowLayout, row_schema};
 use crate::txn::{Transaction, TransactionScan};
 
 /// Rows of a page, and so of a batch, at most. Pages start smaller, so that the first row leaves at once.
@@ -37,6 +37,13 @@ pub struct ScanMetrics {
     pub bytes: AtomicU64,
 }
 
+impl ScanMetrics {
+    fn count_rows(&self, read: usize, left: usize) {
+        self.rows_read.fetch_add(read as u64, Ordering::Relaxed);
+        self.rows.fetch_add(left as u64, Ordering::Relaxed);
+    }
+}
+
 /// Streams the rows of an access path: columns at `projection` (positions in `TableDef::columns`; may be empty, then
 /// batches have only a row count), residual applied (it must hold no `Predicate::Opaque`), at most `limit` rows, in key
 /// order (reverse when the path says so). Nothing is read before the stream is polled; a batch a page; dropping the
@@ -48,25 +55,42 @@ pub fn scan_batches(
     limit: Option<usize>,
     metrics: Arc<ScanMetrics>,
 ) -> BoxStream<'static, Result<RecordBatch>> {
-    let scan = AccessScan::new(txn, path, projection, limit, metrics);
+    let scan = BatchScan::new(txn, path, projection, limit, metrics);
     stream::try_unfold(scan, |mut scan| async move {
         Ok(scan.next_batch().await?.map(|batch| (batch, scan)))
     })
     .boxed()
 }
 
-/// An access path that is being read.
-struct AccessScan {
+/// The same rows as they are stored, for a path that leaves nothing to check (`residual` is `None`); a piece a page.
+pub fn scan_stored(
+    txn: Arc<Transaction>,
+    path: Arc<AccessPath>,
+    layout: Arc<RowLayout>,
+    limit: Option<usize>,
+    metrics: Arc<ScanMetrics>,
+) -> RowsStream {
+    let keys_only = !layout.reads_values();
+    let scan = PageScan::new(txn, path, keys_only, limit, metrics);
+    stream::try_unfold((scan, layout, limit), |(mut scan, layout, wanted)| async move {
+        let mut page = Page::new();
+        if wanted == Some(0) || !scan.next_page(&mut page).await? {
+            return Ok(None);
+        }
+        page.truncate(wanted.unwrap_or(usize::MAX));
+        scan.metrics.count_rows(page.len(), page.len());
+        let left = wanted.map(|wanted| wanted - page.len());
+        let rows = Rows::Stored(StoredRows::new(page, Arc::clone(&layout)));
+        Ok(Some((rows, (scan, layout, left))))
+    })
+    .boxed()
+}
+
+/// The pages of an access path.
+struct PageScan {
     txn: Arc<Transaction>,
     path: Arc<AccessPath>,
     metrics: Arc<ScanMetrics>,
-    /// Columns decoded: the projection, then those that only the residual needs.
-    decoded: Vec<usize>,
-    decoder: RowDecoder,
-    /// The schema of the projection alone.
-    schema: SchemaRef,
-    /// Rows still wanted; `None`: all.
-    wanted: Option<usize>,
     source: Source,
 }
 
@@ -78,19 +102,130 @@ enum Source {
     Keys { next: usize },
     /// Ranges not yet opened.
     Ranges(ScanRequest),
-    /// An open scan and the page it fills again and again.
-    Scan(Box<TransactionScan>, Page),
+    /// An open scan.
+    Scan(Box<TransactionScan>),
 }
 
-impl AccessScan {
+impl PageScan {
+    /// `keys_only`: values are not wanted. `limit`: rows wanted of those that the residual leaves.
+    fn new(
+        txn: Arc<Transaction>,
+        path: Arc<AccessPath>,
+        keys_only: bool,
+        limit: Option<usize>,
+        metrics: Arc<ScanMetrics>,
+    ) -> PageScan {
+        let source = match &path.class {
+            AccessClass::Empty => Source::Done,
+            _ if limit == Some(0) => Source::Done,
+            AccessClass::MultiGet { .. } => Source::Keys { next: 0 },
+            AccessClass::RangeScan { ranges, .. } => Source::Ranges(request(&path, ranges, keys_only, limit)),
+            AccessClass::FullScan { range } => {
+                Source::Ranges(request(&path, std::slice::from_ref(range), keys_only, limit))
+            }
+        };
+        PageScan {
+            txn,
+            path,
+            metrics,
+            source,
+        }
+    }
+
+    /// Fills `page` with the next rows; `false` at the end.
+    async fn next_page(&mut self, page: &mut Page) -> Result<bool> {
+        match std::mem::replace(&mut self.source, Source::Done) {
+            Source::Done => Ok(false),
+            Source::Keys { next } => self.fetch_keys(next, page).await,
+            Source::Ranges(request) => {
+                let scan = Box::new(self.txn.scan(request));
+                self.read_page(scan, page).await
+            }
+            Source::Scan(scan) => {
+                // A long scan over data in memory would otherwise never let its task be cancelled.
+                tokio::task::yield_now().await;
+                self.read_page(scan, page).await
+            }
+        }
+    }
+
+    /// Fetches the next keys of a multi-get that have a row; `false` when there are none.
+    async fn fetch_keys(&mut self, mut next: usize, page: &mut Page) -> Result<bool> {
+        let AccessClass::MultiGet { keys } = &self.path.class else {
+            return Ok(false);
+        };
+        page.clear();
+        while page.is_empty() && next < keys.len() {
+            let end = keys.len().min(next + GET_KEYS_MAX);
+            // In reverse the window slides down from the last key.
+            let window = if self.path.reverse {
+                &keys[keys.len() - end..keys.len() - next]
+            } else {
+                &keys[next..end]
+            };
+            let values = self.txn.get_many(window).await?;
+            for at in 0..window.len() {
+                let at = if self.path.reverse {
+                    window.len() - 1 - at
+                } else {
+                    at
+                };
+                if let Some(value) = values.get(at) {
+                    page.push(&window[at], value);
+                }
+            }
+            self.metrics
+                .gets
+                .fetch_add(window.len() as u64, Ordering::Relaxed);
+            next = end;
+        }
+        self.metrics
+            .bytes
+            .fetch_add(page.size_bytes() as u64, Ordering::Relaxed);
+        if next < keys.len() {
+            self.source = Source::Keys { next };
+        }
+        Ok(!page.is_empty())
+    }
+
+    /// Reads the next page of a range scan; `false` at the end.
+    async fn read_page(&mut self, mut scan: Box<TransactionScan>, page: &mut Page) -> Result<bool> {
+        scan.next_page(page).await?;
+        if page.is_empty() {
+            return Ok(false);
+        }
+        self.metrics.pages.fetch_add(1, Ordering::Relaxed);
+        self.metrics
+            .bytes
+            .fetch_add(page.size_bytes() as u64, Ordering::Relaxed);
+        self.source = Source::Scan(scan);
+        Ok(true)
+    }
+}
+
+/// An access path that is being read into batches.
+struct BatchScan {
+    pages: PageScan,
+    /// Filled again and again.
+    page: Page,
+    /// Columns decoded: the projection, then those that only the residual needs.
+    decoded: Vec<usize>,
+    decoder: RowDecoder,
+    /// The schema of the projection alone.
+    schema: SchemaRef,
+    /// Rows still wanted; `None`: all.
+    wanted: Option<usize>,
+}
+
+impl BatchScan {
     fn new(
         txn: Arc<Transaction>,
         path: Arc<AccessPath>,
         projection: Vec<usize>,
         limit: Option<usize>,
         metrics: Arc<ScanMetrics>,
-    ) -> AccessScan {
-        let schema = row_schema(&path.table, &projection);
+    ) -> BatchScan {
+        let projected = projection.len();
         let mut decoded = projection;
         if let Some(residual) = &path.residual {
             residual.for_each_column(&mut |column| {
@@ -99,126 +234,51 @@ impl AccessScan {
                 }
             });
         }
-        let source = match &path.class {
-            AccessClass::Empty => Source::Done,
-            _ if limit == Some(0) => Source::Done,
-            AccessClass::MultiGet { .. } => Source::Keys { next: 0 },
-            AccessClass::RangeScan { ranges, .. } => Source::Ranges(request(&path, ranges, &decoded, limit)),
-            AccessClass::FullScan { range } => {
-                Source::Ranges(request(&path, std::slice::from_ref(range), &decoded, limit))
-            }
+        let layout = Arc::new(RowLayout::new(&path.table, &decoded));
+        let schema = match decoded.len() == projected {
+            true => Arc::clone(layout.schema()),
+            false => row_schema(&path.table, &decoded[..projected]),
         };
-        let decoder = RowDecoder::new(&path.table, &decoded);
-        AccessScan {
-            txn,
-            path,
-            metrics,
+        BatchScan {
+            pages: PageScan::new(txn, path, !layout.reads_values(), limit, metrics),
+            page: Page::new(),
             decoded,
-            decoder,
+            decoder: RowDecoder::with_layout(layout),
             schema,
             wanted: limit,
-            source,
         }
     }
 
     /// The next batch that holds a row, or `None` at the end.
     async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        loop {
-            let more = match std::mem::replace(&mut self.source, Source::Done) {
-                Source::Done => false,
-                Source::Keys { next } => self.fetch_keys(next).await?,
-                Source::Ranges(request) => {
-                    let scan = Box::new(self.txn.scan(request));
-                    self.read_page(scan, Page::new()).await?
-                }
-                Source::Scan(scan, page) => {
-                    // A long scan over data in memory would otherwise never let its task be cancelled.
-                    tokio::task::yield_now().await;
-                    self.read_page(scan, page).await?
-                }
-            };
-            if !more {
-                return Ok(None);
+        while self.wanted != Some(0) && self.pages.next_page(&mut self.page).await? {
+            self.decoder.reserve(self.page.len());
+            for (key, value) in self.page.iter() {
+                self.decoder.push(key, value)?;
             }
             let batch = self.finish_batch()?;
             if batch.num_rows() > 0 {
                 return Ok(Some(batch));
             }
         }
-    }
-
-    /// Fetches the next keys of a multi-get into the decoder; `false` when there are none.
-    async fn fetch_keys(&mut self, next: usize) -> Result<bool> {
-        let AccessClass::MultiGet { keys } = &self.path.class else {
-            return Ok(false);
-        };
-        let end = keys.len().min(next + GET_KEYS_MAX);
-        if next == end {
-            return Ok(false);
-        }
-        // In reverse the window slides down from the last key.
-        let window = if self.path.reverse {
-            &keys[keys.len() - end..keys.len() - next]
-        } else {
-            &keys[next..end]
-        };
-        let values = self.txn.get_many(window).await?;
-        let mut bytes = 0;
-        for at in 0..window.len() {
-            let at = if self.path.reverse {
-                window.len() - 1 - at
-            } else {
-                at
-            };
-            if let Some(value) = values.get(at) {
-                bytes += window[at].len() + value.len();
-                self.decoder.push(&window[at], value)?;
-            }
-        }
-        self.metrics
-            .gets
-            .fetch_add(window.len() as u64, Ordering::Relaxed);
-        self.metrics.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.source = Source::Keys { next: end };
-        Ok(true)
-    }
-
-    /// Reads the next page of a range scan into the decoder; `false` at the end.
-    async fn read_page(&mut self, mut scan: Box<TransactionScan>, mut page: Page) -> Result<bool> {
-        scan.next_page(&mut page).await?;
-        if page.is_empty() {
-            return Ok(false);
-        }
-        for (key, value) in page.iter() {
-            self.decoder.push(key, value)?;
-        }
-        self.metrics.pages.fetch_add(1, Ordering::Relaxed);
-        self.metrics
-            .bytes
-            .fetch_add(page.size_bytes() as u64, Ordering::Relaxed);
-        self.source = Source::Scan(scan, page);
-        Ok(true)
+        Ok(None)
     }
 
     /// The rows decoded so far: filtered, cut to the rows wanted, projected.
     fn finish_batch(&mut self) -> Result<RecordBatch> {
         let mut batch = self.decoder.finish()?;
-        self.metrics
-            .rows_read
-            .fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
-        if let Some(residual) = &self.path.residual {
+        let read = batch.num_rows();
+        if let Some(residual) = &self.pages.path.residual {
             batch = self.filter(&batch, residual)?;
         }
         if let Some(wanted) = &mut self.wanted {
             batch = batch.slice(0, batch.num_rows().min(*wanted));
             *wanted -= batch.num_rows();
-            if *wanted == 0 {
-                self.source = Source::Done;
-            }
         }
-        self.metrics
-            .rows
-            .fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
+        self.pages.metrics.count_rows(read, batch.num_rows());
+        if Arc::ptr_eq(&self.schema, self.decoder.schema()) {
+            return Ok(batch);
+        }
         let columns = batch.columns()[..self.schema.fields().len()].to_vec();
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         RecordBatch::try_new_with_options(self.schema.clone(), columns, &options).map_err(arrow_fault)
@@ -234,13 +294,13 @@ impl AccessScan {
 }
 
 /// The store request for ranges of one key.
-fn request(path: &AccessPath, ranges: &[KeyRange], decoded: &[usize], limit: Option<usize>) -> ScanRequest {
-    let key_columns = path.table.key_columns();
+fn request(path: &AccessPath, ranges: &[KeyRange], keys_only: bool, limit: Option<usize>) -> ScanRequest {
     let exact_limit = if path.residual.is_none() { limit } else { None };
     ScanRequest {
         ranges: ranges.to_vec(),
         reverse: path.reverse,
-        keys_only: decoded.iter().all(|column| key_columns.contains(column)),
+        keys_only,
+        read_ahead: limit.is_none(),
         page_rows_max: exact_limit.unwrap_or(PAGE_ROWS_MAX).min(PAGE_ROWS_MAX),
         page_bytes_max: PAGE_BYTES_MAX,
     }

@@ -13,6 +13,7 @@ use super::bounds::bounds_column;
 use super::boxes::{ConjunctCover, KeyBox, cover_all};
 use super::key_ranges::{self, Points, Ranges, point_count};
 use super::key_shape::KeyShape;
+use super::one_key::one_key;
 use super::readable;
 use crate::catalog::{IndexDef, TableDef};
 use crate::codec::keyspace::IndexId;
@@ -111,6 +112,13 @@ pub fn plan_access(
         .into_iter()
         .filter(|condition| **condition != Predicate::Constant(Some(true)))
         .collect();
+    if let Some(key) = one_key(table, index, &conditions) {
+        let class = AccessClass::MultiGet { keys: vec![key] };
+        return Ok(AccessPath {
+            pinned: table.key_columns(),
+            ..path(table, index, class, None)
+        });
+    }
     let Some(shape) = KeyShape::new(table, index) else {
         return Err(Error::internal(format!(
             "key \"{}\" holds a column that cannot stand in a key",

@@ -37,12 +37,11 @@ pub(crate) struct ConjunctCover {
     pub(crate) tight: Vec<bool>,
 }
 
-/// The values of one key column for which a condition is true, and for which it is false.
+/// The values of one key column for which a condition has the truth wanted.
 struct Leaf {
     position: usize,
-    when_true: ColumnSet,
-    when_false: ColumnSet,
-    /// Both sets are exact (else they may hold too much).
+    set: ColumnSet,
+    /// The set is exact (else it may hold too much).
     tight: bool,
 }
 
@@ -136,13 +135,8 @@ impl Builder<'_> {
             | Predicate::InList { .. }
             | Predicate::IsNull { .. }
             | Predicate::IsTrue { .. }
-            | Predicate::Like { .. } => match self.leaf(predicate) {
-                Some(Leaf {
-                    position,
-                    when_true,
-                    when_false,
-                    tight,
-                }) => self.bounded(position, if wanted { when_true } else { when_false }, tight),
+            | Predicate::Like { .. } => match self.leaf(predicate, wanted) {
+                Some(Leaf { position, set, tight }) => self.bounded(position, set, tight),
                 None if is_never(predicate, wanted) => self.constant(false),
                 None => self.loose(),
             },
@@ -161,22 +155,19 @@ impl Builder<'_> {
             return merge(vec![self.cover(child, true), self.cover(child, false)]);
         }
         // Only an exact set has a complement that covers what it should.
-        let Some(Leaf {
-            position,
-            when_true,
-            when_false,
-            tight: true,
-        }) = self.leaf(child)
-        else {
+        let exact = |wanted| self.leaf(child, wanted).filter(|leaf| leaf.tight);
+        let other = match truth {
+            Some(truth) => exact(truth),
+            None => exact(true).zip(exact(false)).map(|(when_true, when_false)| Leaf {
+                set: ColumnSet::union([&when_true.set, &when_false.set]),
+                ..when_true
+            }),
+        };
+        let Some(Leaf { position, set, .. }) = other else {
             return self.loose();
         };
         let column = &self.shape.columns[position];
-        let set = match truth {
-            Some(true) => column.complement(&when_true),
-            Some(false) => column.complement(&when_false),
-            None => column.complement(&ColumnSet::union([&when_true, &when_false])),
-        };
-        self.bounded(position, set, true)
+        self.bounded(position, column.complement(&set), true)
     }
 
     fn conjunction(&self, children: &[&Predicate], wanted: bool) -> ConjunctCover {
@@ -189,8 +180,12 @@ impl Builder<'_> {
         // Few boxes first: what they rule out need not be multiplied.
         covers.sort_by_key(|(_, cover)| cover.boxes.len());
         let mut boxes = vec![KeyBox::any(self.shape.columns.len())];
-        for (index, cover) in covers {
+        for (place, (index, cover)) in covers.into_iter().enumerate() {
             tight[index] = cover.tight;
+            if place == 0 {
+                boxes = cover.boxes;
+                continue;
+            }
             if boxes.len() * cover.boxes.len() > BOXES_MAX {
                 // Leaving a conjunct out only widens the cover.
                 tight[index] = false;
@@ -211,8 +206,9 @@ impl Builder<'_> {
         merge(children.iter().map(|child| self.cover(child, wanted)).collect())
     }
 
-    /// The sets of a condition on one key column; `None` when it is on another column or the planner cannot use it.
-    fn leaf(&self, predicate: &Predicate) -> Option<Leaf> {
+    /// The values for which a condition on one key column is `wanted`; `None` when it is on another column or the planner
+    /// cannot use it.
+    fn leaf(&self, predicate: &Predicate, wanted: bool) -> Option<Leaf> {
         let (Predicate::Compare { column, .. }
         | Predicate::InList { column, .. }
         | Predicate::IsNull { column }
@@ -223,33 +219,24 @@ impl Builder<'_> {
         };
         let position = self.shape.position(*column)?;
         let key = &self.shape.columns[position];
-        let (when_true, when_false, tight) = match predicate {
-            Predicate::Compare { op, value, .. } => (
-                key.compare_set(*op, value)?,
-                key.compare_set(op.negated(), value)?,
-                true,
-            ),
-            Predicate::InList { values, .. } => in_list_sets(key, values)?,
-            Predicate::IsNull { .. } => (key.null_set(), key.not_null_set(), true),
-            Predicate::IsTrue { .. } => (
-                key.compare_set(CompareOp::Eq, &Value::Bool(true))?,
-                key.compare_set(CompareOp::Eq, &Value::Bool(false))?,
-                true,
-            ),
+        let (set, tight) = match predicate {
+            Predicate::Compare { op, value, .. } => {
+                let op = if wanted { *op } else { op.negated() };
+                (key.compare_set(op, value)?, true)
+            }
+            Predicate::InList { values, .. } => (in_list_set(key, values, wanted)?, true),
+            Predicate::IsNull { .. } if wanted => (key.null_set(), true),
+            Predicate::IsNull { .. } => (key.not_null_set(), true),
+            Predicate::IsTrue { .. } => (key.compare_set(CompareOp::Eq, &Value::Bool(wanted))?, true),
             Predicate::Like {
+                case_insensitive: false,
                 pattern,
                 escape,
-                case_insensitive,
                 ..
-            } => like_sets(key, pattern, *escape, *case_insensitive)?,
+            } => like_set(key, pattern, *escape, wanted)?,
             _ => return None,
         };
-        Some(Leaf {
-            position,
-            when_true,
-            when_false,
-            tight,
-        })
+        Some(Leaf { position, set, tight })
     }
 
     fn constant(&self, truth: bool) -> Cover {
@@ -289,51 +276,50 @@ fn is_never(predicate: &Predicate, wanted: bool) -> bool {
     }
 }
 
-fn in_list_sets(key: &KeyColumnShape, values: &[Value]) -> Option<(ColumnSet, ColumnSet, bool)> {
+fn in_list_set(key: &KeyColumnShape, values: &[Value], wanted: bool) -> Option<ColumnSet> {
     let points: Option<Vec<_>> = values
         .iter()
         .map(|value| key.compare_set(CompareOp::Eq, value))
         .collect();
     let when_true = ColumnSet::union(&points?);
-    // `x IN ()`, which only an empty array gives, is false even of NULL.
-    let when_false = if values.is_empty() {
+    Some(if wanted {
+        when_true
+    } else if values.is_empty() {
+        // `x IN ()`, which only an empty array gives, is false even of NULL.
         key.complement(&when_true)
     } else if values.contains(&Value::Null) {
         ColumnSet::none()
     } else {
         key.complement(&when_true).with_null(false)
-    };
-    Some((when_true, when_false, true))
+    })
 }
 
-fn like_sets(
+/// The values that match a pattern, or do not, and whether the set is exact.
+fn like_set(
     key: &KeyColumnShape,
     pattern: &Value,
     escape: Option<char>,
-    case_insensitive: bool,
-) -> Option<(ColumnSet, ColumnSet, bool)> {
+    wanted: bool,
+) -> Option<(ColumnSet, bool)> {
     let bytes = match pattern {
-        Value::Null => return Some((ColumnSet::none(), ColumnSet::none(), true)),
+        Value::Null => return Some((ColumnSet::none(), true)),
         Value::Text(text) => text.as_bytes(),
         Value::Bytes(bytes) => bytes,
         _ => return None,
     };
     let shape = LikePattern::parse(bytes, escape).ok()?.shape();
-    if case_insensitive {
-        return None;
-    }
     if let LikeShape::Loose(prefix) = &shape
         && prefix.is_empty()
     {
         return None;
     }
     let (when_true, tight) = key.like_set(&shape);
-    let when_false = if tight {
-        key.complement(&when_true).with_null(false)
-    } else {
-        key.not_null_set()
+    let set = match (wanted, tight) {
+        (true, _) => when_true,
+        (false, true) => key.complement(&when_true).with_null(false),
+        (false, false) => key.not_null_set(),
     };
-    Some((when_true, when_false, tight))
+    Some((set, tight))
 }
 
 /// The boxes of any of several covers.

@@ -24,6 +24,7 @@ pub(crate) mod compare;
 mod key_ranges;
 mod key_shape;
 pub(crate) mod like;
+mod one_key;
 pub(crate) mod predicate;
 mod readable;
 #[cfg(test)]

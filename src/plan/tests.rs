@@ -12,7 +12,7 @@ use super::compare::compare;
 use super::like::LikePattern;
 use super::*;
 use crate::Error;
-use crate::catalog::{ColumnDef, IndexDef, KeyColumn, TableDef, TableOptions};
+use crate::catalog::{ColumnDef, FieldCache, IndexDef, KeyColumn, TableDef, TableOptions};
 use crate::codec::key;
 use crate::codec::keyspace::entry_prefix;
 use crate::types::{Numeric, NumericSize, SqlType, Value};
@@ -70,6 +70,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         indexes: Vec::new(),
         options: TableOptions::default(),
         comment: None,
+        fields: FieldCache::default(),
     })
 }
 

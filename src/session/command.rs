@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::datatypes::Schema;
+use futures::StreamExt;
 
 use super::rows::RowsTag;
 use super::run::Run;
@@ -66,10 +67,10 @@ impl Session {
     }
 
     /// The columns that one of the session's own statements gives; `None` when it gives none.
-    pub(super) fn command_columns(&self, command: &Command) -> Result<Option<Vec<OutputColumn>>> {
+    pub(super) fn command_columns(&self, command: &Command) -> Result<Option<Arc<[OutputColumn]>>> {
         match command {
-            Command::Show { name: Some(name) } => Ok(Some(vec![text_column(&self.setting_title(name)?)])),
-            Command::Show { name: None } => Ok(Some(show_all_columns())),
+            Command::Show { name: Some(name) } => Ok(Some([text_column(&self.setting_title(name)?)].into())),
+            Command::Show { name: None } => Ok(Some(show_all_columns().into())),
             Command::Execute { name, .. } => Ok(self.statement(name)?.description.columns.clone()),
             Command::Fetch {
                 name,
@@ -77,7 +78,7 @@ impl Session {
                 ..
             } => {
                 let portal = self.portals.get(name).ok_or_else(|| undefined_cursor(name))?;
-                Ok(self.portal_columns(portal).map(<[_]>::to_vec))
+                Ok(self.portal_columns(portal).cloned())
             }
             _ => Ok(None),
         }
@@ -318,7 +319,7 @@ impl Session {
         };
         let description = Description {
             parameters: Vec::new(),
-            columns: Some(rows.columns.to_vec()),
+            columns: Some(rows.columns.clone()),
         };
         let portal = Portal {
             statement: Arc::new(PreparedStatement::new(Some(parsed), description)),
@@ -343,9 +344,10 @@ impl Session {
             std::mem::replace(&mut portal.state, PortalState::Done { rows: true })
         else {
             let columns = portal.statement.description.columns.clone().unwrap_or_default();
-            return Ok(Reply::Rows(RowStream::of_batches(
+            let stream = futures::stream::empty().boxed();
+            return Ok(Reply::Rows(RowStream::new(
                 columns,
-                Vec::new(),
+                stream,
                 RowsTag::Counted("FETCH"),
             )));
         };

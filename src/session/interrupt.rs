@@ -5,6 +5,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Mutex;
+use std::task::Poll;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -78,19 +79,24 @@ impl Interrupt {
         deadline: Option<Instant>,
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        let mut raised = pin!(self.raised.notified());
-        raised.as_mut().enable();
         self.check()?;
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(Error::StatementTimeout);
         }
+        let mut work = pin!(work);
+        // Most work ends at once: then there is nothing to listen for.
+        if let Poll::Ready(result) = futures::poll!(&mut work) {
+            return result;
+        }
+        let mut raised = pin!(self.raised.notified());
+        raised.as_mut().enable();
+        self.check()?;
         let timeout = async {
             match deadline {
                 Some(deadline) => tokio::time::sleep_until(deadline).await,
                 None => std::future::pending().await,
             }
         };
-        let mut work = pin!(work);
         let mut timeout = pin!(timeout);
         loop {
             tokio::select! {

@@ -208,15 +208,15 @@ impl Session {
         let (txn, catalog) = interrupt.guard(deadline, snapshot).await?;
         let ctx = self.context(txn, catalog, parsed, Parameters::default());
         interrupt
-            .guard(deadline, sql::describe(&ctx, parsed, types))
+            .guard(deadline, Box::pin(sql::describe(&ctx, parsed, types)))
             .await
     }
 
     /// The columns of a portal's result; `None` when it has none.
-    pub fn portal_columns<'a>(&self, portal: &'a Portal) -> Option<&'a [OutputColumn]> {
+    pub fn portal_columns<'a>(&self, portal: &'a Portal) -> Option<&'a Arc<[OutputColumn]>> {
         match &portal.state {
             PortalState::Streaming(rows) => Some(&rows.columns),
-            _ => portal.statement.description.columns.as_deref(),
+            _ => portal.statement.description.columns.as_ref(),
         }
     }
 }

@@ -8,8 +8,7 @@ use futures::StreamExt;
 use tokio::time::Instant;
 
 use super::Interrupt;
-use crate::exec::OutputColumn;
-use crate::sql::BatchStream;
+use crate::exec::{OutputColumn, Rows, RowsStream};
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
@@ -17,11 +16,11 @@ use crate::{Error, Result};
 pub struct RowStream {
     /// The result's columns.
     pub columns: Arc<[OutputColumn]>,
-    stream: BatchStream,
+    stream: RowsStream,
     /// The stream has ended, and must not be asked again.
     ended: bool,
     /// What of the last batch was not wanted yet.
-    rest: Option<RecordBatch>,
+    rest: Option<Rows>,
     rows: u64,
     tag: RowsTag,
     /// Rows until it stops (FETCH).
@@ -46,9 +45,9 @@ pub(super) enum RowsTag {
 }
 
 impl RowStream {
-    pub(super) fn new(columns: Vec<OutputColumn>, stream: BatchStream, tag: RowsTag) -> RowStream {
+    pub(super) fn new(columns: Arc<[OutputColumn]>, stream: RowsStream, tag: RowsTag) -> RowStream {
         RowStream {
-            columns: columns.into(),
+            columns,
             stream,
             ended: false,
             rest: None,
@@ -67,8 +66,8 @@ impl RowStream {
         batches: Vec<RecordBatch>,
         tag: RowsTag,
     ) -> RowStream {
-        let stream = futures::stream::iter(batches.into_iter().map(Ok)).boxed();
-        RowStream::new(columns, stream, tag)
+        let stream = futures::stream::iter(batches.into_iter().map(|batch| Ok(Rows::Columns(batch)))).boxed();
+        RowStream::new(columns.into(), stream, tag)
     }
 
     /// Keeps only the columns at these places. Called before the first row is asked for.
@@ -78,13 +77,14 @@ impl RowStream {
         self.stream = stream
             .map(move |batch| {
                 let arrow_fault = |error| Error::internal(format!("arrow: {error}"));
-                batch?.project(&kept).map_err(arrow_fault)
+                let batch = batch?.into_batch()?;
+                batch.project(&kept).map(Rows::Columns).map_err(arrow_fault)
             })
             .boxed();
     }
 
     /// The next rows, at least one and at most `wanted`; `None` at the end. Errors: the statement's, or what was raised.
-    pub async fn next(&mut self, interrupt: &Interrupt, wanted: usize) -> Result<Option<RecordBatch>> {
+    pub async fn next(&mut self, interrupt: &Interrupt, wanted: usize) -> Result<Option<Rows>> {
         let wanted = wanted.min(
             self.left
                 .map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX)),
@@ -92,13 +92,13 @@ impl RowStream {
         if wanted == 0 {
             return Ok(None);
         }
-        let batch = match self.rest.take() {
-            Some(batch) => batch,
+        let rows = match self.rest.take() {
+            Some(rows) => rows,
             None if self.ended => return Ok(None),
             None => {
                 let next = async { self.stream.next().await.transpose() };
                 match interrupt.guard(self.deadline, next).await {
-                    Ok(Some(batch)) => batch,
+                    Ok(Some(rows)) => rows,
                     ended => {
                         self.ended = true;
                         return ended;
@@ -106,16 +106,16 @@ impl RowStream {
                 }
             }
         };
-        if batch.num_columns() != self.columns.len() {
-            return Err(Error::internal("a batch has other columns than its result"));
+        if rows.num_columns() != self.columns.len() {
+            return Err(Error::internal("a piece has other columns than its result"));
         }
-        let taken = batch.num_rows().min(wanted);
-        if taken < batch.num_rows() {
-            self.rest = Some(batch.slice(taken, batch.num_rows() - taken));
+        let taken = rows.num_rows().min(wanted);
+        if taken < rows.num_rows() {
+            self.rest = Some(rows.slice(taken, rows.num_rows() - taken));
         }
         self.rows += taken as u64;
         self.left = self.left.map(|left| left - taken as u64);
-        Ok(Some(batch.slice(0, taken)))
+        Ok(Some(rows.slice(0, taken)))
     }
 
     /// When the statement times out.

@@ -48,8 +48,7 @@ impl Session {
             self.transaction.ran(statement, &parameters, &reply);
             return Ok(reply);
         }
-        let write_name = sql::command::write_name(statement);
-        if let Some(name) = &write_name
+        if let Some(name) = &statement.write_name
             && self.settings().transaction_read_only
         {
             let message = format!("cannot execute {name} in a read-only transaction");
@@ -68,11 +67,12 @@ impl Session {
             Block::None => self.run_alone(&run).await?,
             Block::Implicit | Block::Explicit | Block::Failed => self.run_in_block(&run).await?,
         };
-        if write_name.is_some_and(|name| {
+        let drops = |name: &String| {
             ["DROP", "TRUNCATE", "ALTER"]
                 .iter()
                 .any(|word| name.starts_with(word))
-        }) {
+        };
+        if statement.write_name.as_ref().is_some_and(drops) {
             self.dropped();
         }
         self.transaction.ran(statement, &run.parameters, &reply);
@@ -238,7 +238,9 @@ impl Run<'_> {
             }
             Outcome::Rows { columns, stream } => RowStream::new(columns, stream, RowsTag::Counted("SELECT")),
         };
-        if let Some(described) = self.described {
+        if let Some(described) = self.described
+            && !std::ptr::eq(described, &*rows.columns)
+        {
             let kept = kept_columns(described, &rows.columns).ok_or_else(|| Error::PlanChanged {
                 hint: Some("Prepare the statement again.".to_string()),
             })?;

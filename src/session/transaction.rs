@@ -107,7 +107,7 @@ impl Session {
             Block::Implicit => {
                 let replay = std::mem::take(&mut self.transaction.replay);
                 match self.commit_transaction().await {
-                    Err(Error::Conflict { key }) => self.replay(replay, key).await,
+                    Err(Error::Conflict { key }) => Box::pin(self.replay(replay, key)).await,
                     ended => ended,
                 }
             }

@@ -4,7 +4,6 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::Statement;
 use super::command_reader::Reader;
 use crate::Result;
 use crate::types::{SqlType, Value};
@@ -134,9 +133,9 @@ pub(super) fn read(tokens: &[TokenWithSpan], text: &str) -> Result<Option<Comman
     Reader::new(tokens, text).statement().map(Some)
 }
 
-/// The name of a statement that writes, as 25006 gives it (`INSERT`, `CREATE TABLE`); `None` when it only reads.
-pub fn write_name(statement: &Statement) -> Option<String> {
-    let rest = skip_comments(&statement.text);
+/// The name of a statement that writes, from its text; `None` when it only reads.
+pub(super) fn write_name(text: &str) -> Option<String> {
+    let rest = skip_comments(text);
     let mut words = rest
         .split(|c: char| !c.is_ascii_alphabetic())
         .filter(|word| !word.is_empty());

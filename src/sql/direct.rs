@@ -1,7 +1,7 @@
 //! The direct path: a SELECT over one table with plain columns (or `count(*)`), a predicate that `plan` understands and
 //! an order that the key gives runs as access path → decode → wire, with no DataFusion planning.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -11,30 +11,76 @@ use sqlparser::ast::{
     TableFactor, Value as Literal, WildcardAdditionalOptions,
 };
 
-use super::{BatchStream, names, predicate};
-use crate::catalog::{ColumnDef, Relation, TableDef};
-use crate::exec::scan::{ScanMetrics, scan_batches};
-use crate::exec::{OutputColumn, StatementContext};
+use super::{names, predicate};
+use crate::catalog::{Catalog, ColumnDef, Relation, TableDef};
+use crate::exec::scan::{ScanMetrics, scan_batches, scan_stored};
+use crate::exec::{OutputColumn, Rows, RowsStream, Settings, StatementContext};
 use crate::plan::{AccessPath, FullScanPolicy, OrderColumn, PlanRules, plan_access};
+use crate::table::RowLayout;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
-/// A SELECT of the direct path's shape, its names resolved; parameters still in it.
+/// A SELECT of the direct path's shape; parameters still in it.
 pub(crate) struct DirectSelect<'a> {
-    /// The one table.
-    pub(crate) table: Arc<TableDef>,
-    alias: Option<String>,
-    output: Output,
-    /// The result's columns.
-    pub(crate) columns: Vec<OutputColumn>,
+    shape: Arc<Shape>,
     /// WHERE.
-    pub(crate) selection: Option<&'a Expr>,
-    order: Vec<OrderColumn>,
+    selection: Option<&'a Expr>,
     limit: Option<&'a Expr>,
     offset: Option<&'a Expr>,
 }
 
+/// What the names of a direct SELECT mean.
+#[derive(Debug)]
+struct Shape {
+    /// The one table.
+    table: Arc<TableDef>,
+    alias: Option<String>,
+    output: Output,
+    /// The result's columns.
+    columns: Arc<[OutputColumn]>,
+    /// Where the columns stand in stored rows.
+    layout: Arc<RowLayout>,
+    order: Vec<OrderColumn>,
+}
+
+/// The shape that a prepared statement's names had when it last ran, good for as long as catalog and settings are the
+/// same. A clone, which may become another statement, starts without.
+#[derive(Debug, Default)]
+pub(crate) struct ShapeCache(Mutex<Option<CachedShape>>);
+
+#[derive(Debug)]
+struct CachedShape {
+    catalog: Weak<Catalog>,
+    settings: Weak<Settings>,
+    shape: Arc<Shape>,
+}
+
+impl Clone for ShapeCache {
+    fn clone(&self) -> ShapeCache {
+        ShapeCache::default()
+    }
+}
+
+impl ShapeCache {
+    fn get(&self, ctx: &StatementContext) -> Option<Arc<Shape>> {
+        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = cached.as_ref()?;
+        let same = std::ptr::eq(cached.catalog.as_ptr(), &*ctx.catalog)
+            && std::ptr::eq(cached.settings.as_ptr(), &*ctx.settings);
+        same.then(|| Arc::clone(&cached.shape))
+    }
+
+    fn set(&self, ctx: &StatementContext, shape: &Arc<Shape>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(CachedShape {
+            catalog: Arc::downgrade(&ctx.catalog),
+            settings: Arc::downgrade(&ctx.settings),
+            shape: Arc::clone(shape),
+        });
+    }
+}
+
 /// What the SELECT list asks for.
+#[derive(Debug)]
 enum Output {
     /// Columns at these positions of `TableDef::columns`.
     Columns(Vec<usize>),
@@ -46,54 +92,62 @@ enum Output {
 pub(crate) struct DirectPlan {
     /// How rows are reached.
     pub(crate) path: Arc<AccessPath>,
-    output: Output,
+    shape: Arc<Shape>,
     limit: Option<usize>,
     offset: usize,
 }
 
 impl<'a> DirectSelect<'a> {
     /// The query as a direct SELECT, or `None` when it is none (or names what does not exist: the general path says so).
-    pub(crate) fn from_query(ctx: &StatementContext, query: &'a Query) -> Option<DirectSelect<'a>> {
+    pub(crate) fn from_query(
+        ctx: &StatementContext,
+        query: &'a Query,
+        cache: Option<&ShapeCache>,
+    ) -> Option<DirectSelect<'a>> {
         let select = plain_select(query)?;
-        let (table, alias) = only_table(ctx, select)?;
-        let mut shape = DirectSelect {
-            table,
-            alias,
-            output: Output::Count,
-            columns: Vec::new(),
-            selection: select.selection.as_ref(),
-            order: Vec::new(),
-            limit: None,
-            offset: None,
-        };
-        shape.read_projection(&select.projection)?;
-        shape.read_order(query)?;
-        match &query.limit_clause {
-            None => {}
+        let (limit, offset) = match &query.limit_clause {
+            None => (None, None),
             Some(LimitClause::LimitOffset {
                 limit,
                 offset,
                 limit_by,
-            }) if limit_by.is_empty() => {
-                shape.limit = limit.as_ref();
-                shape.offset = offset.as_ref().map(|offset| &offset.value);
-            }
+            }) if limit_by.is_empty() => (limit.as_ref(), offset.as_ref().map(|offset| &offset.value)),
             Some(_) => return None,
-        }
-        Some(shape)
+        };
+        let shape = match cache.and_then(|cache| cache.get(ctx)) {
+            Some(shape) => shape,
+            None => {
+                let shape = Arc::new(Shape::read(ctx, query, select)?);
+                if let Some(cache) = cache {
+                    cache.set(ctx, &shape);
+                }
+                shape
+            }
+        };
+        Some(DirectSelect {
+            shape,
+            selection: select.selection.as_ref(),
+            limit,
+            offset,
+        })
+    }
+
+    /// The result's columns.
+    pub(crate) fn columns(&self) -> Arc<[OutputColumn]> {
+        Arc::clone(&self.shape.columns)
     }
 
     /// Plans the access with the context's parameters; `None` when the general path must run it after all.
     /// Errors: unknown columns and bad constants in WHERE, 53400, 54000.
-    pub(crate) fn plan(self, ctx: &StatementContext) -> Result<Option<DirectPlan>> {
+    pub(crate) fn plan(&self, ctx: &StatementContext) -> Result<Option<DirectPlan>> {
         let (Some(limit), Some(offset)) = (row_count(ctx, self.limit)?, row_count(ctx, self.offset)?) else {
             return Ok(None);
         };
         let predicate = match self.selection {
             Some(selection) => Some(predicate::from_ast(
                 selection,
-                &self.table,
-                self.alias.as_deref(),
+                &self.shape.table,
+                self.shape.alias.as_deref(),
                 ctx,
             )?),
             None => None,
@@ -101,16 +155,20 @@ impl<'a> DirectSelect<'a> {
         if predicate.as_ref().is_some_and(|predicate| predicate.has_opaque()) {
             return Ok(None);
         }
-        let mut path = plan_access(&self.table, predicate.as_ref(), &plan_rules(ctx, &self.table))?;
-        if !self.order.is_empty() {
-            match path.order_direction(&self.order) {
+        let mut path = plan_access(
+            &self.shape.table,
+            predicate.as_ref(),
+            &plan_rules(ctx, &self.shape.table),
+        )?;
+        if !self.shape.order.is_empty() {
+            match path.order_direction(&self.shape.order) {
                 Some(reverse) => path.reverse = reverse,
                 None => return Ok(None),
             }
         }
         Ok(Some(DirectPlan {
             path: Arc::new(path),
-            output: self.output,
+            shape: Arc::clone(&self.shape),
             limit,
             offset: offset.unwrap_or(0),
         }))
@@ -119,7 +177,7 @@ impl<'a> DirectSelect<'a> {
     /// Fills in the types of the parameters that the shape decides: those compared with columns, LIMIT, OFFSET.
     pub(crate) fn infer_parameters(&self, types: &mut [Option<SqlType>]) {
         if let Some(selection) = self.selection {
-            predicate::infer_parameters(selection, &self.table, types);
+            predicate::infer_parameters(selection, &self.shape.table, types);
         }
         for count in [self.limit, self.offset].into_iter().flatten() {
             if let Expr::Value(literal) = count
@@ -130,8 +188,42 @@ impl<'a> DirectSelect<'a> {
             }
         }
     }
+}
 
-    fn read_projection(&mut self, items: &[SelectItem]) -> Option<()> {
+impl Shape {
+    fn read(ctx: &StatementContext, query: &Query, select: &Select) -> Option<Shape> {
+        let (table, alias) = only_table(ctx, select)?;
+        let mut names = Names {
+            table,
+            alias,
+            columns: Vec::new(),
+        };
+        let output = names.read_projection(&select.projection)?;
+        let order = names.read_order(query, &output)?;
+        let positions: &[usize] = match &output {
+            Output::Columns(positions) => positions,
+            Output::Count => &[],
+        };
+        Some(Shape {
+            layout: Arc::new(RowLayout::new(&names.table, positions)),
+            table: names.table,
+            alias: names.alias,
+            output,
+            columns: names.columns.into(),
+            order,
+        })
+    }
+}
+
+/// Resolves the names of a SELECT, and gathers the result's columns.
+struct Names {
+    table: Arc<TableDef>,
+    alias: Option<String>,
+    columns: Vec<OutputColumn>,
+}
+
+impl Names {
+    fn read_projection(&mut self, items: &[SelectItem]) -> Option<Output> {
         if let [SelectItem::UnnamedExpr(item) | SelectItem::ExprWithAlias { expr: item, .. }] = items
             && is_count_star(item)
         {
@@ -145,7 +237,7 @@ impl<'a> DirectSelect<'a> {
                 table_oid: 0,
                 attribute: 0,
             }];
-            return Some(());
+            return Some(Output::Count);
         }
         let mut positions = Vec::new();
         for item in items {
@@ -165,8 +257,7 @@ impl<'a> DirectSelect<'a> {
                 _ => return None,
             }
         }
-        self.output = Output::Columns(positions);
-        Some(())
+        Some(Output::Columns(positions))
     }
 
     fn push_all(&mut self, positions: &mut Vec<usize>) {
@@ -207,14 +298,14 @@ impl<'a> DirectSelect<'a> {
     }
 
     /// ORDER BY output names, ordinals and columns; `None` for anything else.
-    fn read_order(&mut self, query: &Query) -> Option<()> {
+    fn read_order(&self, query: &Query, output: &Output) -> Option<Vec<OrderColumn>> {
         let Some(order_by) = &query.order_by else {
-            return Some(());
+            return Some(Vec::new());
         };
         let OrderByKind::Expressions(items) = &order_by.kind else {
             return None;
         };
-        let Output::Columns(positions) = &self.output else {
+        let Output::Columns(positions) = output else {
             return None;
         };
         let mut order = Vec::with_capacity(items.len());
@@ -251,19 +342,25 @@ impl<'a> DirectSelect<'a> {
                 nulls_first,
             });
         }
-        self.order = order;
-        Some(())
+        Some(order)
     }
 }
 
 impl DirectPlan {
     /// Runs it in the context's transaction.
-    pub(crate) fn run(self, ctx: &StatementContext, metrics: Arc<ScanMetrics>) -> BatchStream {
+    pub(crate) fn run(self, ctx: &StatementContext, metrics: Arc<ScanMetrics>) -> RowsStream {
         let (txn, path) = (ctx.txn.clone(), self.path);
-        match self.output {
+        match &self.shape.output {
             Output::Columns(positions) => {
                 let limit = self.limit.map(|limit| limit.saturating_add(self.offset));
-                skip_rows(scan_batches(txn, path, positions, limit, metrics), self.offset)
+                let layout = &self.shape.layout;
+                let rows = if path.residual.is_none() && layout.is_formattable() {
+                    scan_stored(txn, path, Arc::clone(layout), limit, metrics)
+                } else {
+                    let batches = scan_batches(txn, path, positions.clone(), limit, metrics);
+                    batches.map_ok(Rows::Columns).boxed()
+                };
+                skip_rows(rows, self.offset)
             }
             Output::Count => {
                 let rows = scan_batches(txn, path, Vec::new(), None, metrics);
@@ -273,6 +370,7 @@ impl DirectPlan {
                         .await?;
                     let column: ArrayRef = Arc::new(Int64Array::from(vec![count]));
                     RecordBatch::try_from_iter([("count", column)])
+                        .map(Rows::Columns)
                         .map_err(|error| Error::internal(format!("arrow: {error}")))
                 });
                 let limit = self.limit.unwrap_or(1).min(1);
@@ -307,15 +405,15 @@ pub(crate) fn output_column(table: &TableDef, column: &ColumnDef, alias: Option<
 }
 
 /// Leaves out the first rows of a stream.
-fn skip_rows(stream: BatchStream, mut skip: usize) -> BatchStream {
+fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
     if skip == 0 {
         return stream;
     }
-    let rest = stream.try_filter_map(move |batch| {
-        let skipped = skip.min(batch.num_rows());
+    let rest = stream.try_filter_map(move |rows| {
+        let skipped = skip.min(rows.num_rows());
         skip -= skipped;
-        let batch = batch.slice(skipped, batch.num_rows() - skipped);
-        futures::future::ready(Ok((batch.num_rows() > 0).then_some(batch)))
+        let rows = rows.slice(skipped, rows.num_rows() - skipped);
+        futures::future::ready(Ok((rows.num_rows() > 0).then_some(rows)))
     });
     rest.boxed()
 }

@@ -25,7 +25,7 @@ use super::{Outcome, Statement, dml, names, predicate, query};
 use crate::catalog::{Relation, TableDef};
 use crate::error::StatementFault;
 use crate::exec::scan::ScanMetrics;
-use crate::exec::{OutputColumn, StatementContext};
+use crate::exec::{OutputColumn, Rows, StatementContext};
 use crate::plan::{AccessClass, AccessPath, plan_access};
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -74,8 +74,8 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     let batch = RecordBatch::try_new(Arc::new(schema), vec![array])
         .map_err(|error| Error::internal(format!("arrow: {error}")))?;
     Ok(Outcome::Rows {
-        columns,
-        stream: stream::once(async move { Ok(batch) }).boxed(),
+        columns: columns.into(),
+        stream: stream::once(async move { Ok(Rows::Columns(batch)) }).boxed(),
     })
 }
 
@@ -208,7 +208,7 @@ impl Explained {
 }
 
 async fn explain_query(ctx: &StatementContext, query: &ast::Query, options: Options) -> Result<Explained> {
-    if let Some(select) = DirectSelect::from_query(ctx, query)
+    if let Some(select) = DirectSelect::from_query(ctx, query, None)
         && let Some(plan) = select.plan(ctx)?
     {
         let mut explained = Explained::of_path(&plan.path);

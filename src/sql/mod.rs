@@ -31,25 +31,21 @@ mod with_write;
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast;
 
-use crate::exec::{OutputColumn, StatementContext};
+use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
-use direct::DirectSelect;
+use direct::{DirectSelect, ShapeCache};
 pub use statement::{Statement, parse};
-
-/// A stream of result batches; dropping it stops the work behind it.
-pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
 
 /// What executing a statement gives.
 pub enum Outcome {
     /// A result that streams; the command tag is `SELECT n` with the rows counted as they leave.
     Rows {
-        columns: Vec<OutputColumn>,
-        stream: BatchStream,
+        columns: Arc<[OutputColumn]>,
+        stream: RowsStream,
     },
     /// A write that is done (not yet committed): its tag (`INSERT 0 3`) and the rows of RETURNING, if it has one.
     Written(dml::WriteResult),
@@ -63,22 +59,24 @@ pub struct Description {
     /// The types of `$1` …
     pub parameters: Vec<SqlType>,
     /// The result's columns; `None` for a statement without rows.
-    pub columns: Option<Vec<OutputColumn>>,
+    pub columns: Option<Arc<[OutputColumn]>>,
 }
 
 /// Runs any statement but transaction control, SET, SHOW, PREPARE and the like, which are the session's.
 pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
-    let ctx = &StatementContext {
-        allow_filtering: ctx.allow_filtering || statement.allow_filtering,
-        ..ctx.clone()
-    };
     if let ast::Statement::Query(query) = &statement.ast {
-        match direct_select(ctx, query) {
+        match direct_select(ctx, query, Some(&statement.shape)) {
             Ok(None) | Err(Error::UndefinedColumn { .. }) => {}
             Ok(Some(outcome)) => return Ok(outcome),
             Err(error) => return Err(error),
         }
     }
+    // On the heap, so that the future of a keyed read, which moves through every layer above, stays small.
+    Box::pin(execute_planned(ctx, statement)).await
+}
+
+/// Runs what the direct path does not.
+async fn execute_planned(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
     let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement {
         ast,
         ..statement.clone()
@@ -86,7 +84,7 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Ou
     let statement = resolved.as_ref().unwrap_or(statement);
     match &statement.ast {
         ast::Statement::Query(query) => {
-            if let Some(outcome) = direct_select(ctx, query)? {
+            if let Some(outcome) = direct_select(ctx, query, None)? {
                 return Ok(outcome);
             }
             match ddl::select_into(ctx, query).await? {
@@ -104,15 +102,18 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Ou
     }
 }
 
-/// Runs a query by the direct path; `None` when it is none of its shape.
-fn direct_select(ctx: &StatementContext, query: &ast::Query) -> Result<Option<Outcome>> {
-    let Some(shape) = DirectSelect::from_query(ctx, query) else {
+/// Runs a query by the direct path; `None` when it is none of its shape. `cache`: what the query's statement keeps.
+fn direct_select(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    cache: Option<&ShapeCache>,
+) -> Result<Option<Outcome>> {
+    let Some(select) = DirectSelect::from_query(ctx, query, cache) else {
         return Ok(None);
     };
-    let columns = shape.columns.clone();
-    let plan = shape.plan(ctx)?;
+    let plan = select.plan(ctx)?;
     Ok(plan.map(|plan| Outcome::Rows {
-        columns,
+        columns: select.columns(),
         stream: plan.run(ctx, Arc::default()),
     }))
 }
@@ -121,8 +122,8 @@ async fn general_select(ctx: &StatementContext, query: &ast::Query) -> Result<Ou
     let planned = query::plan_query(ctx, query, &known_types(ctx)).await?;
     let stream = query::run_query(ctx, &planned).await?;
     Ok(Outcome::Rows {
-        columns: planned.columns,
-        stream,
+        columns: planned.columns.into(),
+        stream: stream.map_ok(Rows::Columns).boxed(),
     })
 }
 
@@ -158,7 +159,10 @@ pub async fn describe(
     let mut types = parameters.to_vec();
     types.resize(types.len().max(parameters::count(&statement.ast)?), None);
     match &statement.ast {
-        ast::Statement::Query(query) => describe_query(ctx, query, types).await,
+        ast::Statement::Query(query) => {
+            let cache = resolved.is_none().then_some(&statement.shape);
+            describe_query(ctx, query, cache, types).await
+        }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             dml::describe(ctx, statement, &types).await
         }
@@ -171,7 +175,7 @@ pub async fn describe(
             };
             let described = Box::pin(describe(ctx, &explained, &types)).await?;
             Ok(Description {
-                columns: Some(explain::columns(&statement.ast)),
+                columns: Some(explain::columns(&statement.ast).into()),
                 ..described
             })
         }
@@ -188,21 +192,22 @@ pub async fn describe(
 async fn describe_query(
     ctx: &StatementContext,
     query: &ast::Query,
+    cache: Option<&ShapeCache>,
     mut types: Vec<Option<SqlType>>,
 ) -> Result<Description> {
-    if let Some(shape) = DirectSelect::from_query(ctx, query) {
-        shape.infer_parameters(&mut types);
+    if let Some(select) = DirectSelect::from_query(ctx, query, cache) {
+        select.infer_parameters(&mut types);
         if types.iter().all(Option::is_some) {
             let parameters = types.into_iter().flatten().collect();
             return Ok(Description {
                 parameters,
-                columns: Some(shape.columns),
+                columns: Some(select.columns()),
             });
         }
     }
     let planned = query::plan_query(ctx, query, &types).await?;
     Ok(Description {
         parameters: planned.parameters,
-        columns: Some(planned.columns),
+        columns: Some(planned.columns.into()),
     })
 }

@@ -179,17 +179,20 @@ impl Converter<'_> {
             };
         }
         match (self.constants.fold(left)?, self.constants.fold(right)?) {
-            (Some(left), Some(right)) => Ok(operand::compare_constants(&left, op, &right)
-                .map_or(self.opaque(whole)?, Predicate::Constant)),
+            (Some(left), Some(right)) => match operand::compare_constants(&left, op, &right) {
+                Some(truth) => Ok(Predicate::Constant(truth)),
+                None => self.opaque(whole),
+            },
             _ => self.opaque(whole),
         }
     }
 
     fn compare(&self, whole: &Expr, operand: &Operand, op: CompareOp, constant: Value) -> Result<Predicate> {
         Ok(match operand.coerce(constant, &self.constants)? {
-            Coerced::Value(value) => operand
-                .compare(op, value, &self.constants)
-                .map_or(self.opaque(whole)?, |it| it),
+            Coerced::Value(value) => match operand.compare(op, value, &self.constants) {
+                Some(compared) => compared,
+                None => self.opaque(whole)?,
+            },
             Coerced::Between(low, high) => {
                 // A bound that every match meets; the condition itself is evaluated by whoever planned it.
                 Predicate::all(vec![operand.around(op, low, high), self.opaque(whole)?])

@@ -9,6 +9,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
 use super::command::{self, Command};
+use super::direct::ShapeCache;
 use super::{comment, nesting, symmetric, tokens, with_write};
 use crate::error::Limit;
 use crate::{Error, Result};
@@ -29,6 +30,10 @@ pub struct Statement {
     pub upsert: bool,
     /// `/*+ _l_allow_filtering_ */` or ALLOW FILTERING.
     pub allow_filtering: bool,
+    /// The statement's name as 25006 gives it (`INSERT`, `CREATE TABLE`); `None` when it only reads.
+    pub write_name: Option<String>,
+    /// What the direct path found out about it.
+    pub(super) shape: ShapeCache,
 }
 
 /// Splits and parses the text of a message. Errors: 42601 with a position.
@@ -62,6 +67,8 @@ fn parse_one(tokens: &[TokenWithSpan], text: &str) -> Result<Statement> {
             text: own_text.into(),
             upsert: false,
             allow_filtering: false,
+            write_name: None,
+            shape: ShapeCache::default(),
         });
     }
     let read = tokens::read(tokens.to_vec());
@@ -85,6 +92,8 @@ fn parse_one(tokens: &[TokenWithSpan], text: &str) -> Result<Statement> {
         text: own_text.into(),
         upsert: read.upsert,
         allow_filtering: read.allow_filtering,
+        write_name: command::write_name(own_text),
+        shape: ShapeCache::default(),
     })
 }
 

@@ -9,7 +9,7 @@ use futures::TryStreamExt;
 use super::{Outcome, execute, parse};
 use crate::Result;
 use crate::catalog::{Catalog, TableDef};
-use crate::exec::{Notice, Settings, StatementContext};
+use crate::exec::{Notice, Rows, Settings, StatementContext};
 use crate::store::Store;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
@@ -103,7 +103,10 @@ impl Client {
     pub(super) async fn run_with(&self, text: &str, parameters: &[Value]) -> Result<(String, Vec<String>)> {
         let mut last = (String::new(), Vec::new());
         for statement in parse(text)? {
-            let ctx = self.context(parameters).await;
+            let ctx = StatementContext {
+                allow_filtering: statement.allow_filtering,
+                ..self.context(parameters).await
+            };
             last = match execute(&ctx, &statement).await? {
                 Outcome::Done { tag } => (tag, Vec::new()),
                 Outcome::Written(result) => {
@@ -119,7 +122,9 @@ impl Client {
                 }
                 Outcome::Rows { columns, stream } => {
                     let types: Vec<_> = columns.iter().map(|column| column.ty.clone()).collect();
-                    let batches: Vec<RecordBatch> = stream.try_collect().await?;
+                    let pieces: Vec<Rows> = stream.try_collect().await?;
+                    let batches: Vec<RecordBatch> =
+                        pieces.into_iter().map(Rows::into_batch).collect::<Result<_>>()?;
                     let rows: Vec<_> = batches
                         .iter()
                         .flat_map(|batch| lines(&ctx, batch, &types))

@@ -236,6 +236,7 @@ async fn check(store: &dyn Store, acknowledged: &BTreeMap<u8, u64>, round: u64) 
         }
     }
     let mut scan = snapshot.scan(ScanRequest {
+        read_ahead: false,
         ranges: vec![KeyRange {
             start: b"p".to_vec(),
             end: Some(b"q".to_vec()),

@@ -173,6 +173,7 @@ impl Mirror<'_> {
             return;
         }
         let request = ScanRequest {
+            read_ahead: self.random.random(),
             ranges: self.ranges(),
             reverse: self.random.random(),
             keys_only: self.random.random_bool(0.2),
@@ -333,6 +334,7 @@ async fn balances(snapshot: &dyn Snapshot, way: u32) -> Vec<u64> {
         balances.extend((0..values.len()).map(|index| number(values.get(index).unwrap_or_default())));
     } else {
         let mut scan = snapshot.scan(ScanRequest {
+            read_ahead: false,
             ranges: vec![KeyRange {
                 start: vec![0],
                 end: Some(vec![ACCOUNTS]),

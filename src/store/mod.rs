@@ -38,6 +38,8 @@ pub struct ScanRequest {
     pub reverse: bool,
     /// Leave values out (pages then hold empty values).
     pub keys_only: bool,
+    /// Everything is wanted: the next page may be read while the last one is used.
+    pub read_ahead: bool,
     /// A page ends after this many rows …
     pub page_rows_max: usize,
     /// … or when keys and values reach this many bytes; a page holds at least one row, however large.

@@ -324,6 +324,7 @@ mod tests {
             end: None,
         };
         let mut scan = store.snapshot().await?.scan(ScanRequest {
+            read_ahead: false,
             ranges: vec![everything],
             reverse: false,
             keys_only: false,

@@ -10,6 +10,8 @@
 
 mod describe;
 mod encode;
+mod format;
+mod layout;
 mod limits;
 mod read;
 mod sequence;
@@ -17,8 +19,10 @@ mod write;
 
 pub use describe::{constraint_key, row_text, value_at};
 pub use encode::{IndexEntry, RowEncoder};
+pub use format::RowFormatter;
+pub use layout::{RowLayout, row_schema, write_schema};
 pub use limits::Limits;
-pub use read::{RowDecoder, row_schema, write_schema};
+pub use read::RowDecoder;
 pub use sequence::Sequences;
 pub use write::{
     Conflicts, build_index, delete_rows, get_rows, insert_missing_rows, insert_rows, put_rows, update_rows,

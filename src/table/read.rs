@@ -3,134 +3,83 @@
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::SchemaRef;
 
-use crate::catalog::{ColumnDef, TableDef};
-use crate::codec::key::{self, KeyField};
+use super::layout::{Place, RowLayout};
+use crate::catalog::TableDef;
+use crate::codec::key;
 use crate::codec::keyspace::ENTRY_PREFIX_BYTES;
-use crate::codec::row::{ColumnBuilder, ColumnId, RowReader};
-use crate::types::Value;
+use crate::codec::row::{ColumnBuilder, RowReader, STRING_BYTES_GUESS};
 use crate::{Error, Result};
 
-/// Rows a builder has room for at first.
-const BUILDER_ROWS: usize = 64;
-
-/// The Arrow schema of the columns of `table` at `projection` (positions in `TableDef::columns`), types in metadata.
-pub fn row_schema(table: &TableDef, projection: &[usize]) -> SchemaRef {
-    let field = |column: &ColumnDef| {
-        let nullable = !column.not_null && !table.is_key_column(column.id);
-        column.ty.field(&column.name, nullable)
-    };
-    Arc::new(Schema::new(
-        projection
-            .iter()
-            .map(|&at| field(&table.columns[at]))
-            .collect::<Vec<_>>(),
-    ))
-}
-
-/// The Arrow schema of batches to be written: every column, each nullable, for NULLs are refused by the writer.
-pub fn write_schema(table: &TableDef) -> SchemaRef {
-    Arc::new(Schema::new(
-        table
-            .columns
-            .iter()
-            .map(|column| column.ty.field(&column.name, true))
-            .collect::<Vec<_>>(),
-    ))
-}
+/// Rows to make room for when nobody says how many there are.
+const ROWS_GUESS: usize = 16;
 
 /// Decodes rows of one table into batches of a fixed projection. Reused from page to page.
 #[derive(Debug)]
 pub struct RowDecoder {
-    schema: SchemaRef,
-    /// One a distinct projected column.
+    layout: Arc<RowLayout>,
+    /// One a column of the layout, while a batch is being made.
     builders: Vec<ColumnBuilder>,
-    /// For each output column, its builder.
-    outputs: Vec<usize>,
-    /// The key's fields up to the last one projected, with the builders of those that are.
-    key_fields: Vec<(KeyField, Option<usize>)>,
-    /// Projected columns of the row value.
-    value_columns: Vec<ValueColumn>,
+    /// For each column of the layout: the bytes of a text or bytea as the last batch had them.
+    string_bytes: Vec<usize>,
     rows: usize,
-}
-
-/// A projected column that stands in the row value.
-#[derive(Debug)]
-struct ValueColumn {
-    id: ColumnId,
-    missing: Value,
-    builder: usize,
 }
 
 impl RowDecoder {
     /// For rows of the primary key (index 0).
     pub fn new(table: &TableDef, projection: &[usize]) -> RowDecoder {
-        let mut distinct: Vec<usize> = Vec::new();
-        let mut outputs = Vec::with_capacity(projection.len());
-        for &at in projection {
-            outputs.push(distinct.iter().position(|&known| known == at).unwrap_or_else(|| {
-                distinct.push(at);
-                distinct.len() - 1
-            }));
-        }
-        let builder_of = |at: usize| distinct.iter().position(|&known| known == at);
-        let key_columns = table.key_columns();
-        let mut key_fields: Vec<_> = table
-            .key_fields(&table.primary_key)
-            .into_iter()
-            .zip(&key_columns)
-            .map(|(field, &at)| (field, builder_of(at)))
-            .collect();
-        while key_fields.last().is_some_and(|(_, builder)| builder.is_none()) {
-            key_fields.pop();
-        }
-        let value_columns = distinct
-            .iter()
-            .enumerate()
-            .filter(|(_, at)| !key_columns.contains(at))
-            .map(|(builder, &at)| {
-                let column = &table.columns[at];
-                ValueColumn {
-                    id: column.id,
-                    missing: column.missing.clone(),
-                    builder,
-                }
-            })
-            .collect();
-        let builders = distinct
-            .iter()
-            .map(|&at| ColumnBuilder::new(&table.columns[at].ty, BUILDER_ROWS))
-            .collect();
+        RowDecoder::with_layout(Arc::new(RowLayout::new(table, projection)))
+    }
+
+    /// For the projection of a layout.
+    pub fn with_layout(layout: Arc<RowLayout>) -> RowDecoder {
         RowDecoder {
-            schema: row_schema(table, projection),
-            builders,
-            outputs,
-            key_fields,
-            value_columns,
+            builders: Vec::new(),
+            string_bytes: vec![STRING_BYTES_GUESS; layout.columns.len()],
             rows: 0,
+            layout,
         }
+    }
+
+    /// The schema of its batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.layout.schema
+    }
+
+    /// Makes room for the rows of the next batch, before the first of them is pushed. Without it there is room for few.
+    pub fn reserve(&mut self, rows: usize) {
+        let columns = self.layout.columns.iter().zip(&self.string_bytes);
+        self.builders.clear();
+        self.builders.extend(
+            columns.map(|(column, string_bytes)| {
+                ColumnBuilder::with_string_bytes(&column.ty, rows, *string_bytes)
+            }),
+        );
     }
 
     /// Adds one stored row. Errors: `Corrupt`.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let mut fields = key.get(ENTRY_PREFIX_BYTES..).ok_or_else(|| Error::Corrupt {
-            what: "row key".to_string(),
-            reason: format!("{} bytes are too few", key.len()),
-        })?;
-        for (field, builder) in &self.key_fields {
-            let length = match builder {
-                Some(builder) => self.builders[*builder].append_key_field(fields, field)?,
+        if self.builders.is_empty() {
+            self.reserve(ROWS_GUESS);
+        }
+        let mut fields = fields_of(key)?;
+        for (field, column) in &self.layout.key_fields {
+            let length = match column {
+                Some(column) => self.builders[*column].append_key_field(fields, field)?,
                 None => key::field_length(fields, field)?,
             };
             fields = &fields[length..];
         }
-        if !self.value_columns.is_empty() {
+        if self.layout.reads_values {
             let row = RowReader::new(value)?;
-            for column in &self.value_columns {
-                match row.get(column.id) {
-                    Some(stored) => self.builders[column.builder].append_stored(stored)?,
-                    None => self.builders[column.builder].append_value(&column.missing),
+            for (column, builder) in self.layout.columns.iter().zip(&mut self.builders) {
+                let Place::Value { id, missing } = &column.place else {
+                    continue;
+                };
+                match row.get(*id) {
+                    Some(stored) => builder.append_stored(stored)?,
+                    None => builder.append_value(missing),
                 }
             }
         }
@@ -140,14 +89,31 @@ impl RowDecoder {
 
     /// The batch of the rows pushed since the last call.
     pub fn finish(&mut self) -> Result<RecordBatch> {
-        let arrays: Vec<_> = self.builders.iter_mut().map(ColumnBuilder::finish).collect();
+        if self.builders.is_empty() {
+            self.reserve(0);
+        }
+        for (builder, string_bytes) in self.builders.iter().zip(&mut self.string_bytes) {
+            if let Some(bytes) = builder.string_bytes().checked_div(self.rows) {
+                *string_bytes = bytes + bytes / 8 + 1;
+            }
+        }
+        let arrays: Vec<_> = self.builders.drain(..).map(ColumnBuilder::finish).collect();
         let columns = self
+            .layout
             .outputs
             .iter()
-            .map(|&builder| Arc::clone(&arrays[builder]))
+            .map(|&column| Arc::clone(&arrays[column]))
             .collect();
         let options = RecordBatchOptions::new().with_row_count(Some(std::mem::take(&mut self.rows)));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+        RecordBatch::try_new_with_options(Arc::clone(&self.layout.schema), columns, &options)
             .map_err(|error| Error::internal(format!("decoded rows do not form a batch: {error}")))
     }
+}
+
+/// The fields of a row's key. Errors: `Corrupt`.
+pub(super) fn fields_of(key: &[u8]) -> Result<&[u8]> {
+    key.get(ENTRY_PREFIX_BYTES..).ok_or_else(|| Error::Corrupt {
+        what: "row key".to_string(),
+        reason: format!("{} bytes are too few", key.len()),
+    })
 }

@@ -6,14 +6,16 @@ use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, RecordBatch
 use arrow::datatypes::{Int32Type, Int64Type};
 
 use super::*;
-use crate::catalog::{ColumnDef, FIRST_OID, IndexDef, KeyColumn, TableDef, TableOptions, record_key};
+use crate::catalog::{
+    ColumnDef, FIRST_OID, FieldCache, IndexDef, KeyColumn, TableDef, TableOptions, record_key,
+};
 use crate::codec::keyspace::{Keyspace, entry_prefix};
 use crate::codec::row::RowReader;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Page, ScanRequest, Store, Write};
 use crate::txn::{Transaction, prefix_range};
-use crate::types::{SqlType, Value};
+use crate::types::{ColumnEncoder, FormatSettings, SqlType, Value, WireFormat};
 
 fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
     ColumnDef {
@@ -65,6 +67,7 @@ fn table() -> TableDef {
         next_index_id: 2,
         options: TableOptions::default(),
         comment: None,
+        fields: FieldCache::default(),
     }
 }
 
@@ -109,6 +112,7 @@ fn counted() -> TableDef {
 /// Everything stored under an index: keys without the prefix, values.
 async fn entries(txn: &Transaction, index: u16) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut scan = txn.scan(ScanRequest {
+        read_ahead: false,
         ranges: vec![prefix_range(&entry_prefix(5, index))],
         reverse: false,
         keys_only: false,
@@ -476,4 +480,65 @@ async fn writes_of_many_rows_take_turns() {
     });
     written.await.unwrap();
     assert!(turns >= 2000 / 256, "the thread was given away {turns} times");
+}
+
+/// What a `RowFormatter` appends for a row is what the encoders append for the row's columns, in any order and format.
+#[tokio::test]
+async fn rows_format_as_their_columns_encode() {
+    let store = store().await;
+    let txn = begin(&store).await;
+    let mut table = table();
+    let rows = batch(&[
+        (2, "y\0\u{e9}", Some(1)),
+        (1, "", None),
+        (-9, "x", Some(i64::MIN)),
+    ]);
+    insert_rows(&txn, &table, &rows, Limits::default()).await.unwrap();
+    let missing = [
+        (SqlType::Int4, Value::Int(7)),
+        (SqlType::Text, Value::Null),
+        (SqlType::Date, Value::Date(1)),
+    ];
+    for (at, (ty, missing)) in missing.into_iter().enumerate() {
+        let added = self::column(0, &format!("added{at}"), ty);
+        table.add_column(ColumnDef { missing, ..added }).unwrap();
+    }
+    let projections: [&[usize]; 5] = [&[0, 1, 2, 3, 4, 5], &[2, 0, 2, 1, 0], &[1], &[5, 2], &[]];
+    let settings = FormatSettings::default();
+    for (projection, format) in projections
+        .iter()
+        .flat_map(|projection| [(projection, WireFormat::Text), (projection, WireFormat::Binary)])
+    {
+        let layout = Arc::new(RowLayout::new(&table, projection));
+        assert!(layout.is_formattable());
+        let formats = vec![format; projection.len()];
+        let mut formatter = RowFormatter::new(Arc::clone(&layout), &formats, &settings).unwrap();
+        let mut decoder = RowDecoder::with_layout(layout);
+        let mut formatted = Vec::new();
+        for (key, value) in entries(&txn, 0).await {
+            let key = [&entry_prefix(5, 0)[..], &key].concat();
+            formatter.put_row(&key, &value, &mut formatted).unwrap();
+            decoder.push(&key, &value).unwrap();
+            assert_eq!(
+                formatter
+                    .put_row(&key[..4], &value, &mut Vec::new())
+                    .unwrap_err()
+                    .sqlstate(),
+                "XX001"
+            );
+        }
+        let batch = decoder.finish().unwrap();
+        let encoders: Vec<_> = projection
+            .iter()
+            .zip(batch.columns())
+            .map(|(&at, array)| ColumnEncoder::new(&table.columns[at].ty, array, format, &settings).unwrap())
+            .collect();
+        let mut encoded = Vec::new();
+        for row in 0..batch.num_rows() {
+            encoders
+                .iter()
+                .for_each(|encoder| encoder.encode_field(row, &mut encoded));
+        }
+        assert_eq!(formatted, encoded, "{projection:?} {format:?}");
+    }
 }

@@ -230,6 +230,7 @@ pub async fn build_index(
     limits: Limits,
 ) -> Result<()> {
     let mut scan = txn.scan(ScanRequest {
+        read_ahead: false,
         ranges: vec![prefix_range(&entry_prefix(table.id, table.primary_key.id))],
         reverse: false,
         keys_only: false,

@@ -49,6 +49,7 @@ fn everything() -> ScanRequest {
         end: None,
     }];
     ScanRequest {
+        read_ahead: false,
         ranges,
         reverse: false,
         keys_only: false,
@@ -159,6 +160,7 @@ impl Run {
 
     fn open_scan(&mut self) {
         let request = ScanRequest {
+            read_ahead: false,
             ranges: random_ranges(&mut self.random),
             reverse: self.random.random(),
             keys_only: self.random.random_bool(0.2),

@@ -14,7 +14,8 @@ use arrow::datatypes::{DataType, IntervalMonthDayNano};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use chrono_tz::Tz;
 
-use super::{CatalogType, FormatSettings, Interval, SqlType, array, datetime, digits, encode_binary, floats};
+use super::scalar::Scalar;
+use super::{CatalogType, FormatSettings, Interval, SqlType, array, encode_binary};
 use crate::{Error, Result};
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
@@ -102,9 +103,9 @@ impl ColumnEncoder {
         if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             return false;
         }
-        match self.format {
-            WireFormat::Text => self.source.put_text(row, out),
-            WireFormat::Binary => encode_binary::put(&self.source, row, out),
+        match self.source.scalar(row) {
+            Some(scalar) => scalar.put(self.format, out),
+            None => self.source.put_list(row, self.format, out),
         }
         true
     }
@@ -252,44 +253,68 @@ impl Source {
         }
     }
 
+    /// The value of a row, unless it is a list.
     #[inline]
-    fn put_text(&self, row: usize, out: &mut Vec<u8>) {
-        match self {
-            Source::Bool(array) => out.push(if array.value(row) { b't' } else { b'f' }),
-            Source::Int2(array) => digits::put_i64(out, i64::from(array.value(row))),
-            Source::Int4(array) => digits::put_i64(out, i64::from(array.value(row))),
-            Source::Int8(array) | Source::Oid(array) => digits::put_i64(out, array.value(row)),
-            Source::Float4(array) => floats::put_f32(out, array.value(row)),
-            Source::Float8(array) => floats::put_f64(out, array.value(row)),
-            Source::Decimal128 { array, scale, trim } => {
-                let start = out.len();
-                digits::put_decimal128(out, array.value(row), *scale);
-                if *trim {
-                    digits::trim_fraction(out, start);
-                }
-            }
-            Source::Decimal256 { array, scale, trim } => {
-                let start = out.len();
-                digits::put_decimal256(out, array.value(row), *scale);
-                if *trim {
-                    digits::trim_fraction(out, start);
-                }
-            }
-            Source::Text(array) | Source::Jsonb(array) => out.extend_from_slice(array.value(row).as_bytes()),
-            Source::Bytes(array) => put_hex(out, array.value(row)),
-            Source::Date(array) => datetime::put_date(out, array.value(row)),
-            Source::Time(array) => datetime::put_time(out, array.value(row)),
-            Source::Timestamp(array) => datetime::put_timestamp(out, array.value(row)),
-            Source::TimestampTz(array, zone) => datetime::put_timestamptz(out, array.value(row), *zone),
-            Source::Interval(array) => interval_of(array.value(row)).put(out),
-            Source::Uuid(array) => put_uuid(out, array.value(row)),
-            Source::List { array, element, .. } => {
+    fn scalar(&self, row: usize) -> Option<Scalar<'_>> {
+        Some(match self {
+            Source::Bool(array) => Scalar::Bool(array.value(row)),
+            Source::Int2(array) => Scalar::Int2(array.value(row)),
+            Source::Int4(array) => Scalar::Int4(array.value(row)),
+            Source::Int8(array) => Scalar::Int8(array.value(row)),
+            Source::Oid(array) => Scalar::Oid(array.value(row)),
+            Source::Float4(array) => Scalar::Float4(array.value(row)),
+            Source::Float8(array) => Scalar::Float8(array.value(row)),
+            Source::Decimal128 { array, scale, trim } => Scalar::Decimal128 {
+                unscaled: array.value(row),
+                scale: *scale,
+                trim: *trim,
+            },
+            Source::Decimal256 { array, scale, trim } => Scalar::Decimal256 {
+                unscaled: array.value(row),
+                scale: *scale,
+                trim: *trim,
+            },
+            Source::Text(array) => Scalar::Text(array.value(row)),
+            Source::Jsonb(array) => Scalar::Jsonb(array.value(row)),
+            Source::Bytes(array) => Scalar::Bytes(array.value(row)),
+            Source::Date(array) => Scalar::Date(array.value(row)),
+            Source::Time(array) => Scalar::Time(array.value(row)),
+            Source::Timestamp(array) => Scalar::Timestamp(array.value(row)),
+            Source::TimestampTz(array, zone) => Scalar::TimestampTz(array.value(row), *zone),
+            Source::Interval(array) => Scalar::Interval(interval_of(array.value(row))),
+            Source::Uuid(array) => Scalar::Uuid(array.value(row)),
+            Source::List { .. } | Source::Vector { .. } | Source::Null => return None,
+        })
+    }
+
+    /// Appends the list of a row.
+    fn put_list(&self, row: usize, format: WireFormat, out: &mut Vec<u8>) {
+        match (self, format) {
+            (Source::List { array, element, .. }, WireFormat::Text) => {
                 out.push(b'{');
                 put_elements(out, array, element, row, b',', true);
                 out.push(b'}');
             }
-            Source::Vector { array, element, .. } => put_elements(out, array, element, row, b' ', false),
-            Source::Null => {}
+            (Source::Vector { array, element, .. }, WireFormat::Text) => {
+                put_elements(out, array, element, row, b' ', false);
+            }
+            (
+                Source::List {
+                    array,
+                    element,
+                    element_oid,
+                },
+                WireFormat::Binary,
+            ) => encode_binary::put_array(out, array, element, *element_oid, 1, row),
+            (
+                Source::Vector {
+                    array,
+                    element,
+                    element_oid,
+                },
+                WireFormat::Binary,
+            ) => encode_binary::put_array(out, array, element, *element_oid, 0, row),
+            _ => {}
         }
     }
 }
@@ -330,34 +355,6 @@ pub(super) fn interval_of(value: IntervalMonthDayNano) -> Interval {
         days: value.days,
         microseconds: value.nanoseconds / 1_000,
     }
-}
-
-const HEX: &[u8; 16] = b"0123456789abcdef";
-
-/// Appends bytea: `\x0aff`.
-#[inline]
-pub(super) fn put_hex(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.reserve(bytes.len() * 2 + 2);
-    out.extend_from_slice(b"\\x");
-    for byte in bytes {
-        out.extend_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
-    }
-}
-
-/// Appends a uuid in its groups of 8-4-4-4-12 digits.
-#[inline]
-pub(super) fn put_uuid(out: &mut Vec<u8>, bytes: &[u8]) {
-    let mut text = [b'-'; 36];
-    let mut at = 0;
-    for (i, byte) in bytes.iter().take(16).enumerate() {
-        if matches!(i, 4 | 6 | 8 | 10) {
-            at += 1;
-        }
-        text[at] = HEX[usize::from(byte >> 4)];
-        text[at + 1] = HEX[usize::from(byte & 15)];
-        at += 2;
-    }
-    out.extend_from_slice(&text);
 }
 
 #[cfg(test)]

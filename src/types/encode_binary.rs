@@ -1,60 +1,54 @@
-//! Elements of Arrow arrays in PostgreSQL's binary form: what its send functions write. Called by `ColumnEncoder` alone;
-//! the reading side is `input_binary`.
+//! Values in PostgreSQL's binary form: what its send functions write. Called by `Scalar` and `ColumnEncoder` alone; the
+//! reading side is `input_binary`.
 
 use arrow::array::{Array, ListArray};
 use arrow::datatypes::i256;
 
 use super::digits;
-use super::encode::{ColumnEncoder, Source, element_rows, interval_of};
+use super::encode::{ColumnEncoder, element_rows};
 use super::input_binary::{EPOCH_DAYS, EPOCH_MICROS, NUMERIC_NEGATIVE};
+use super::scalar::Scalar;
 
 /// The version that every binary jsonb begins with.
 const JSONB_VERSION: u8 = 1;
 
-/// Appends the element; it is not NULL.
+/// Appends a value.
 #[inline]
-pub(super) fn put(source: &Source, row: usize, out: &mut Vec<u8>) {
-    match source {
-        Source::Bool(array) => out.push(u8::from(array.value(row))),
-        Source::Int2(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
-        Source::Int4(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
-        Source::Int8(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
-        Source::Oid(array) => out.extend_from_slice(&(array.value(row) as u32).to_be_bytes()),
-        Source::Float4(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
-        Source::Float8(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
-        Source::Decimal128 { array, scale, trim } => {
-            put_numeric(out, i256::from_i128(array.value(row)), *scale, *trim)
-        }
-        Source::Decimal256 { array, scale, trim } => put_numeric(out, array.value(row), *scale, *trim),
-        Source::Text(array) => out.extend_from_slice(array.value(row).as_bytes()),
-        Source::Jsonb(array) => {
+pub(super) fn put(value: Scalar<'_>, out: &mut Vec<u8>) {
+    match value {
+        Scalar::Bool(value) => out.push(u8::from(value)),
+        Scalar::Int2(value) => out.extend_from_slice(&value.to_be_bytes()),
+        Scalar::Int4(value) => out.extend_from_slice(&value.to_be_bytes()),
+        Scalar::Int8(value) => out.extend_from_slice(&value.to_be_bytes()),
+        Scalar::Oid(value) => out.extend_from_slice(&(value as u32).to_be_bytes()),
+        Scalar::Float4(value) => out.extend_from_slice(&value.to_be_bytes()),
+        Scalar::Float8(value) => out.extend_from_slice(&value.to_be_bytes()),
+        Scalar::Decimal128 {
+            unscaled,
+            scale,
+            trim,
+        } => put_numeric(out, i256::from_i128(unscaled), scale, trim),
+        Scalar::Decimal256 {
+            unscaled,
+            scale,
+            trim,
+        } => put_numeric(out, unscaled, scale, trim),
+        Scalar::Text(text) => out.extend_from_slice(text.as_bytes()),
+        Scalar::Jsonb(text) => {
             out.push(JSONB_VERSION);
-            out.extend_from_slice(array.value(row).as_bytes());
+            out.extend_from_slice(text.as_bytes());
         }
-        Source::Bytes(array) => out.extend_from_slice(array.value(row)),
-        Source::Date(array) => out.extend_from_slice(&date(array.value(row)).to_be_bytes()),
-        Source::Time(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
-        Source::Timestamp(array) | Source::TimestampTz(array, _) => {
-            out.extend_from_slice(&timestamp(array.value(row)).to_be_bytes());
+        Scalar::Bytes(bytes) | Scalar::Uuid(bytes) => out.extend_from_slice(bytes),
+        Scalar::Date(days) => out.extend_from_slice(&date(days).to_be_bytes()),
+        Scalar::Time(micros) => out.extend_from_slice(&micros.to_be_bytes()),
+        Scalar::Timestamp(micros) | Scalar::TimestampTz(micros, _) => {
+            out.extend_from_slice(&timestamp(micros).to_be_bytes());
         }
-        Source::Interval(array) => {
-            let interval = interval_of(array.value(row));
+        Scalar::Interval(interval) => {
             out.extend_from_slice(&interval.microseconds.to_be_bytes());
             out.extend_from_slice(&interval.days.to_be_bytes());
             out.extend_from_slice(&interval.months.to_be_bytes());
         }
-        Source::Uuid(array) => out.extend_from_slice(array.value(row)),
-        Source::List {
-            array,
-            element,
-            element_oid,
-        } => put_array(out, array, element, *element_oid, 1, row),
-        Source::Vector {
-            array,
-            element,
-            element_oid,
-        } => put_array(out, array, element, *element_oid, 0, row),
-        Source::Null => {}
     }
 }
 
@@ -123,7 +117,7 @@ fn put_numeric(out: &mut Vec<u8>, unscaled: i256, scale: u8, trim: bool) {
 }
 
 /// Dimensions, whether there are NULLs, the element's OID, length and lower bound, then each element behind its length.
-fn put_array(
+pub(super) fn put_array(
     out: &mut Vec<u8>,
     array: &ListArray,
     element: &ColumnEncoder,

@@ -100,13 +100,13 @@ impl Value {
             }
             Value::Numeric(special) => out.extend_from_slice(special.to_string().as_bytes()),
             Value::Text(value) | Value::Unknown(value) => out.extend_from_slice(value.as_bytes()),
-            Value::Bytes(value) => super::encode::put_hex(out, value),
+            Value::Bytes(value) => super::scalar::put_hex(out, value),
             Value::Date(days) => datetime::put_date(out, *days),
             Value::Time(micros) => datetime::put_time(out, *micros),
             Value::Timestamp(micros) => datetime::put_timestamp(out, *micros),
             Value::TimestampTz(micros) => datetime::put_timestamptz(out, *micros, settings.time_zone),
             Value::Interval(interval) => interval.put(out),
-            Value::Uuid(bytes) => super::encode::put_uuid(out, bytes),
+            Value::Uuid(bytes) => super::scalar::put_uuid(out, bytes),
             Value::Array(elements) => {
                 out.push(b'{');
                 for (i, element) in elements.iter().enumerate() {

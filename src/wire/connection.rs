@@ -1,8 +1,8 @@
 //! `Connection`: one client from its first byte to its last: start-up, then message after message, then goodbye.
 
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
-use std::pin::pin;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -189,14 +189,19 @@ impl Connection {
         let bytes_max = settings.message_bytes_max;
         tokio::select! {
             biased;
-            () = self.listening.ending.cancelled() => Err(Error::Shutdown),
+            // Often it has arrived already; a server that ends stops the statement instead.
             frame = self.input.frame(bytes_max) => frame,
+            () = self.listening.ending.cancelled() => Err(Error::Shutdown),
             () = sleep_unless_zero(limit_ms) => Err(Error::IdleTimeout { in_transaction }),
         }
     }
 
     /// Answers a message; cancel requests count from its beginning to its end.
     async fn answer(&mut self, kind: u8, message: Message) -> Result<()> {
+        if Responder::is_at_once(&message) {
+            let answered = catch_unwind(AssertUnwindSafe(|| self.responder.extended_at_once(message)));
+            return answered.unwrap_or_else(|_| Err(bug()));
+        }
         // An Execute that Sync follows is a transaction of its own, which can be run again when it loses a race. No
         // client waits for an answer before it has sent Sync or Flush, so that the next message is worth waiting for.
         let alone = match message {
@@ -205,36 +210,16 @@ impl Connection {
         };
         let interrupt = self.responder.session.interrupt().clone();
         interrupt.begin();
-        let responder = &mut self.responder;
         let ends_exchange = matches!(kind, b'Q' | b'S' | b'F');
-        let answered = async {
-            match message {
-                Message::Query { text } => responder.query(&text).await,
-                Message::FunctionCall => {
-                    responder.report(Error::FeatureNotSupported {
-                        feature: "the function call protocol".into(),
-                        hint: None,
-                    })?;
-                    responder.send_ready()
-                }
-                // As PostgreSQL does: a client may not have heard yet that its COPY has failed.
-                Message::Copy => Ok(()),
-                Message::Password | Message::Terminate => {
-                    Err(violation(format!("invalid frontend message type {kind}")))
-                }
-                message => responder.extended(message, alone).await,
-            }
+        let answered = {
+            let mut work = pin!(respond(&mut self.responder, kind, message, alone));
+            AssertUnwindSafe(while_connected(&mut self.input, &interrupt, work.as_mut()))
+                .catch_unwind()
+                .await
         };
-        let answered = AssertUnwindSafe(while_connected(&mut self.input, &interrupt, answered))
-            .catch_unwind()
-            .await;
         interrupt.end();
         // A bug in us: this client hears of it and loses its connection; the others go on.
-        answered.unwrap_or_else(|_| {
-            Err(Error::internal(
-                "the statement met a bug in the server; see its log",
-            ))
-        })?;
+        answered.unwrap_or_else(|_| Err(bug()))?;
         if ends_exchange {
             self.responder.drain().await
         } else {
@@ -245,6 +230,7 @@ impl Connection {
     /// Whether Sync follows, or nothing at all.
     async fn next_is_sync(&mut self) -> bool {
         tokio::select! {
+            biased;
             kind = self.input.peek_kind() => matches!(kind, Some(b'S') | None),
             () = self.listening.ending.cancelled() => true,
         }
@@ -265,6 +251,31 @@ impl Connection {
     }
 }
 
+/// Answers a message of `kind`. `alone`: as `Responder::extended`.
+async fn respond(responder: &mut Responder, kind: u8, message: Message, alone: bool) -> Result<()> {
+    match message {
+        Message::Query { text } => responder.query(&text).await,
+        Message::FunctionCall => {
+            responder.report(Error::FeatureNotSupported {
+                feature: "the function call protocol".into(),
+                hint: None,
+            })?;
+            responder.send_ready()
+        }
+        // As PostgreSQL does: a client may not have heard yet that its COPY has failed.
+        Message::Copy => Ok(()),
+        Message::Password | Message::Terminate => {
+            Err(violation(format!("invalid frontend message type {kind}")))
+        }
+        message => responder.extended(message, alone).await,
+    }
+}
+
+/// What a client is told of a panic, whose text the log has.
+fn bug() -> Error {
+    Error::internal("the statement met a bug in the server; see its log")
+}
+
 /// Waits this long; for ever when there is no limit.
 async fn sleep_unless_zero(limit_ms: u64) {
     match limit_ms {
@@ -277,9 +288,8 @@ async fn sleep_unless_zero(limit_ms: u64) {
 async fn while_connected<T>(
     input: &mut Input,
     interrupt: &crate::session::Interrupt,
-    work: impl Future<Output = T>,
+    mut work: Pin<&mut impl Future<Output = T>>,
 ) -> T {
-    let mut work = pin!(work);
     tokio::select! {
         biased;
         result = &mut work => return result,

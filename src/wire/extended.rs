@@ -10,6 +10,7 @@ use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete
 
 use super::message::{Bind, Message, Target, utf8, violation};
 use super::responder::Responder;
+use super::rows::put_row_description;
 use crate::exec::Parameters;
 use crate::session::{PortalState, PreparedStatement, Reply};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};
@@ -26,6 +27,27 @@ impl Responder {
         }
         let answered = match message {
             Message::Parse { name, text, types } => self.parse(&name, &text, &types).await,
+            Message::Execute { name, rows_max } => self.execute(&name, rows_max, alone).await,
+            Message::Flush => return self.drain().await,
+            message => return self.extended_at_once(message),
+        };
+        self.skip_if_failed(answered)
+    }
+
+    /// Whether `extended_at_once` answers the message: it is only about what the session holds.
+    pub(super) fn is_at_once(message: &Message) -> bool {
+        matches!(
+            message,
+            Message::Bind(_) | Message::Describe { .. } | Message::Close { .. }
+        )
+    }
+
+    /// Answers a message of the extended protocol that needs no waiting, and nothing that could be stopped.
+    pub(super) fn extended_at_once(&mut self, message: Message) -> Result<()> {
+        if self.skips_to_sync {
+            return Ok(());
+        }
+        let answered = match message {
             Message::Bind(bind) => self.bind(bind),
             Message::Describe {
                 target: Target::Statement,
@@ -35,11 +57,14 @@ impl Responder {
                 target: Target::Portal,
                 name,
             } => self.describe_portal(&name),
-            Message::Execute { name, rows_max } => self.execute(&name, rows_max, alone).await,
             Message::Close { target, name } => self.close(target, &name),
-            Message::Flush => return self.drain().await,
             _ => Err(violation("invalid message in the extended protocol")),
         };
+        self.skip_if_failed(answered)
+    }
+
+    /// Reports what failed; then everything up to Sync is skipped.
+    fn skip_if_failed(&mut self, answered: Result<()>) -> Result<()> {
         match answered {
             Ok(()) => Ok(()),
             Err(error) => {
@@ -92,17 +117,18 @@ impl Responder {
         ))?;
         match &statement.description.columns {
             Some(columns) => self.send_columns(columns, &[]),
-            None => self.send_no_data(),
+            None => self.send_no_data()?,
         }
+        Ok(())
     }
 
     fn describe_portal(&mut self, name: &str) -> Result<()> {
         let portal = self.session.portal(name)?;
-        let formats = portal.formats.clone();
-        match self.session.portal_columns(portal).map(<[_]>::to_vec) {
-            Some(columns) => self.send_columns(&columns, &formats),
-            None => self.send_no_data(),
+        match self.session.portal_columns(portal) {
+            Some(columns) => put_row_description(columns, &portal.formats, self.output.buffer()),
+            None => self.send_no_data()?,
         }
+        Ok(())
     }
 
     fn send_no_data(&mut self) -> Result<()> {
@@ -233,7 +259,11 @@ fn decode_parameters(
 
 /// The format of each column of the result. Errors: 08P01, 22023.
 fn result_formats(codes: &[i16], statement: &PreparedStatement) -> Result<Vec<WireFormat>> {
-    let columns = statement.description.columns.as_ref().map_or(0, Vec::len);
+    let columns = statement
+        .description
+        .columns
+        .as_ref()
+        .map_or(0, |columns| columns.len());
     match codes {
         [] => Ok(vec![WireFormat::Text; columns]),
         [code] => Ok(vec![wire_format(*code)?; columns]),

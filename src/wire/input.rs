@@ -8,6 +8,8 @@ use tokio::net::tcp::OwnedReadHalf;
 use super::message::{is_known, violation};
 use crate::{Error, Result};
 
+/// Bytes to have room for before each read.
+const READ_BYTES: usize = 8 << 10;
 /// Bytes that are read ahead while a statement runs.
 const READ_AHEAD_BYTES: usize = 64 << 10;
 /// Bytes and more that a buffer keeps no memory for once a message of that size is gone.
@@ -136,6 +138,8 @@ impl Input {
     /// Reads some bytes; `false` when there are no more to come. May be dropped.
     async fn read(&mut self) -> bool {
         if !self.ended {
+            // A read that fills the buffer would be followed by another one, which most often finds nothing.
+            self.buffer.reserve(READ_BYTES);
             self.ended = !matches!(self.reader.read_buf(&mut self.buffer).await, Ok(bytes) if bytes > 0);
         }
         !self.ended

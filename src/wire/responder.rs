@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use pgwire::messages::PgWireBackendMessage;
-use pgwire::messages::data::{FieldDescription, RowDescription};
 use pgwire::messages::response::{
     CommandComplete, EmptyQueryResponse, ReadyForQuery, TransactionStatus as Status,
 };
@@ -14,8 +13,8 @@ use pgwire::messages::startup::ParameterStatus;
 
 use super::output::Output;
 use super::report::{error_response, notice_response};
-use super::rows::BatchEncoder;
-use crate::exec::{OutputColumn, Settings};
+use super::rows::{RowsEncoder, put_row_description};
+use crate::exec::{OutputColumn, Rows, Settings};
 use crate::session::{Interrupt, RowStream, Session, TransactionStatus};
 use crate::types::WireFormat;
 use crate::{Error, Result};
@@ -102,25 +101,12 @@ impl Responder {
     }
 
     /// RowDescription. `formats`: that of each column; text where it says nothing.
-    pub(super) fn send_columns(&mut self, columns: &[OutputColumn], formats: &[WireFormat]) -> Result<()> {
-        let field = |(index, column): (usize, &OutputColumn)| {
-            FieldDescription::new(
-                column.name.replace('\0', ""),
-                column.table_oid as i32,
-                column.attribute,
-                column.ty.oid(),
-                column.ty.length(),
-                column.ty.modifier(),
-                i16::from(formats.get(index) == Some(&WireFormat::Binary)),
-            )
-        };
-        let fields = columns.iter().enumerate().map(field).collect();
-        self.output
-            .message(&PgWireBackendMessage::RowDescription(RowDescription::new(fields)))
+    pub(super) fn send_columns(&mut self, columns: &[OutputColumn], formats: &[WireFormat]) {
+        put_row_description(columns, formats, self.output.buffer());
     }
 
-    /// Sends rows, at most `rows_max`; whether the result is at its end. A batch is asked for only when the rows of the
-    /// last one have left; what is in the output goes while the next batch is waited for.
+    /// Sends rows, at most `rows_max`; whether the result is at its end. A piece is asked for only when the rows of the
+    /// last one have left; what is in the output goes while the next piece is waited for.
     pub(super) async fn send_rows(
         &mut self,
         rows: &mut RowStream,
@@ -130,14 +116,14 @@ impl Responder {
         let mut left = rows_max.unwrap_or(usize::MAX);
         let settings = self.session.settings().format();
         while left > 0 {
-            let Some(batch) = self.next_batch(rows, left).await? else {
+            let Some(piece) = self.next_piece(rows, left).await? else {
                 return Ok(true);
             };
-            left -= batch.num_rows();
+            left -= piece.num_rows();
             let columns = rows.columns.clone();
-            let mut encoder = BatchEncoder::new(&columns, &batch, formats, &settings)?;
+            let mut encoder = RowsEncoder::new(&columns, piece, formats, &settings)?;
             loop {
-                let more = encoder.encode(self.output.buffer());
+                let more = encoder.encode(self.output.buffer())?;
                 if self.output.is_full() {
                     self.interrupt.guard(rows.deadline(), self.output.drain()).await?;
                 }
@@ -149,18 +135,14 @@ impl Responder {
         Ok(false)
     }
 
-    async fn next_batch(
-        &mut self,
-        rows: &mut RowStream,
-        wanted: usize,
-    ) -> Result<Option<arrow::array::RecordBatch>> {
+    async fn next_piece(&mut self, rows: &mut RowStream, wanted: usize) -> Result<Option<Rows>> {
         let deadline = rows.deadline();
         let interrupt = self.interrupt.clone();
         let mut next = pin!(rows.next(&interrupt, wanted));
         // A scan yields between its pages: only one that still has nothing after a turn of the others really waits.
         for _ in 0..2 {
-            if let Poll::Ready(batch) = futures::poll!(&mut next) {
-                return batch;
+            if let Poll::Ready(piece) = futures::poll!(&mut next) {
+                return piece;
             }
             tokio::task::yield_now().await;
         }

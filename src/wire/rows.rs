@@ -1,73 +1,120 @@
-//! Rows as DataRow messages, written by hand into the output buffer: lengths are patched in place and nothing is
-//! allocated a row.
-
-use arrow::array::RecordBatch;
+//! Results as RowDescription and DataRow messages, written by hand into the output buffer: lengths are patched in place
+//! and nothing is allocated a row.
 
 use super::output::Output;
 use crate::Result;
-use crate::exec::OutputColumn;
+use crate::exec::{OutputColumn, Rows, StoredRows};
+use crate::table::RowFormatter;
 use crate::types::{ColumnEncoder, FormatSettings, WireFormat};
 
-/// Encodes the rows of one batch.
+/// Appends a RowDescription: `T`, the length of the message, the number of columns, then for each its name, table,
+/// attribute, type, size, modifier and format. `formats`: that of each column; text where it says nothing.
+pub(super) fn put_row_description(columns: &[OutputColumn], formats: &[WireFormat], buffer: &mut Vec<u8>) {
+    buffer.push(b'T');
+    let start = buffer.len();
+    buffer.extend_from_slice(&[0; 4]);
+    buffer.extend_from_slice(&(columns.len() as u16).to_be_bytes());
+    for (index, column) in columns.iter().enumerate() {
+        // A name ends with a zero byte, so that it can hold none.
+        buffer.extend(column.name.bytes().filter(|byte| *byte != 0));
+        buffer.push(0);
+        buffer.extend_from_slice(&column.table_oid.to_be_bytes());
+        buffer.extend_from_slice(&column.attribute.to_be_bytes());
+        buffer.extend_from_slice(&column.ty.oid().to_be_bytes());
+        buffer.extend_from_slice(&column.ty.length().to_be_bytes());
+        buffer.extend_from_slice(&column.ty.modifier().to_be_bytes());
+        let is_binary = formats.get(index) == Some(&WireFormat::Binary);
+        buffer.extend_from_slice(&u16::from(is_binary).to_be_bytes());
+    }
+    put_length(start, buffer);
+}
+
+/// Fills in the length of the message whose length stands at `start`.
+fn put_length(start: usize, buffer: &mut [u8]) {
+    let length = (buffer.len() - start) as i32; // a message of 2 GiB is above every limit
+    buffer[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// Encodes the rows of one piece of a result.
 #[derive(Debug)]
-pub(super) struct BatchEncoder {
-    columns: Vec<ColumnEncoder>,
+pub(super) struct RowsEncoder {
+    source: Source,
+    columns: usize,
     rows: usize,
     next: usize,
 }
 
-impl BatchEncoder {
-    /// For a batch of these columns. `formats`: that of each column; text where it says nothing.
+/// Where the rows come from.
+#[derive(Debug)]
+enum Source {
+    Columns(Vec<ColumnEncoder>),
+    Stored(StoredRows, Box<RowFormatter>),
+}
+
+impl RowsEncoder {
+    /// For a piece of these columns. `formats`: that of each column; text where it says nothing.
     pub(super) fn new(
         columns: &[OutputColumn],
-        batch: &RecordBatch,
+        piece: Rows,
         formats: &[WireFormat],
         settings: &FormatSettings,
-    ) -> Result<BatchEncoder> {
-        let encoder = |(index, (column, array))| {
-            let column: &OutputColumn = column;
-            let format = formats.get(index).copied().unwrap_or(WireFormat::Text);
-            ColumnEncoder::new(&column.ty, array, format, settings)
+    ) -> Result<RowsEncoder> {
+        let (rows, count) = (piece.num_rows(), columns.len());
+        let source = match piece {
+            Rows::Stored(stored) => {
+                let formatter = Box::new(stored.formatter(formats, settings)?);
+                Source::Stored(stored, formatter)
+            }
+            Rows::Columns(batch) => {
+                let encoder = |(index, (column, array))| {
+                    let column: &OutputColumn = column;
+                    let format = formats.get(index).copied().unwrap_or(WireFormat::Text);
+                    ColumnEncoder::new(&column.ty, array, format, settings)
+                };
+                let pairs = columns.iter().zip(batch.columns()).enumerate();
+                Source::Columns(pairs.map(encoder).collect::<Result<_>>()?)
+            }
         };
-        let columns = columns
-            .iter()
-            .zip(batch.columns())
-            .enumerate()
-            .map(encoder)
-            .collect::<Result<_>>()?;
-        Ok(BatchEncoder {
-            columns,
-            rows: batch.num_rows(),
+        Ok(RowsEncoder {
+            source,
+            columns: count,
+            rows,
             next: 0,
         })
     }
 
-    /// Appends rows until the buffer is full or the batch is at its end; whether rows are left.
-    pub(super) fn encode(&mut self, buffer: &mut Vec<u8>) -> bool {
+    /// Appends rows until the buffer is full or the piece is at its end; whether rows are left. Errors: `Corrupt`; then
+    /// the buffer holds whole messages.
+    pub(super) fn encode(&mut self, buffer: &mut Vec<u8>) -> Result<bool> {
         while self.next < self.rows && buffer.len() < Output::FULL_BYTES {
-            encode_row(&self.columns, self.next, buffer);
+            let start = buffer.len();
+            if let Err(error) = self.encode_row(buffer) {
+                buffer.truncate(start);
+                return Err(error);
+            }
             self.next += 1;
         }
-        self.next < self.rows
+        Ok(self.next < self.rows)
     }
-}
 
-/// `D`, the length of the message, the number of fields, then each field: its length (−1: NULL) and its bytes.
-fn encode_row(columns: &[ColumnEncoder], row: usize, buffer: &mut Vec<u8>) {
-    buffer.push(b'D');
-    let start = buffer.len();
-    buffer.extend_from_slice(&[0; 4]);
-    buffer.extend_from_slice(&(columns.len() as u16).to_be_bytes());
-    for column in columns {
-        let field = buffer.len();
-        buffer.extend_from_slice(&(-1i32).to_be_bytes());
-        if column.encode(row, buffer) {
-            let length = (buffer.len() - field - 4) as i32;
-            buffer[field..field + 4].copy_from_slice(&length.to_be_bytes());
-        } else {
-            buffer.truncate(field + 4);
+    /// `D`, the length of the message, the number of fields, then each field: its length (−1: NULL) and its bytes.
+    fn encode_row(&mut self, buffer: &mut Vec<u8>) -> Result<()> {
+        buffer.push(b'D');
+        let start = buffer.len();
+        buffer.extend_from_slice(&[0; 4]);
+        buffer.extend_from_slice(&(self.columns as u16).to_be_bytes());
+        match &mut self.source {
+            Source::Columns(columns) => {
+                for column in columns {
+                    column.encode_field(self.next, buffer);
+                }
+            }
+            Source::Stored(rows, formatter) => {
+                let (key, value) = rows.row(self.next);
+                formatter.put_row(key, value, buffer)?;
+            }
         }
+        put_length(start, buffer);
+        Ok(())
     }
-    let length = (buffer.len() - start) as i32;
-    buffer[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }

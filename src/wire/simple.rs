@@ -49,7 +49,7 @@ impl Responder {
         };
         self.send_notices()?;
         let columns = rows.columns.clone();
-        self.send_columns(&columns, &[])?;
+        self.send_columns(&columns, &[]);
         self.send_rows(&mut rows, &[], None).await?;
         self.session.complete(rows).await
     }

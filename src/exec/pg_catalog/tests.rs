@@ -9,7 +9,8 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 
 use super::{CatalogContext, definitions, functions};
 use crate::catalog::{
-    Catalog, ColumnDef, ColumnDefault, IndexDef, KeyColumn, Relation, TableDef, TableOptions, ViewDef,
+    Catalog, ColumnDef, ColumnDefault, FieldCache, IndexDef, KeyColumn, Relation, TableDef, TableOptions,
+    ViewDef,
 };
 use crate::exec::{Settings, StatementContext};
 use crate::store::{StoreKind, StoreOptions, open_store};
@@ -88,6 +89,7 @@ fn catalog() -> Catalog {
             ..TableOptions::default()
         },
         comment: Some("readings".to_string()),
+        fields: FieldCache::default(),
     };
     let mut catalog = Catalog::empty();
     catalog.insert_relation(Relation::Table(Arc::new(table)));

@@ -471,6 +471,7 @@ async fn has_null(ctx: &StatementContext, table: &TableDef, position: usize) -> 
 
 fn rows_request(table: &TableDef, keys_only: bool, page_rows_max: usize) -> ScanRequest {
     ScanRequest {
+        read_ahead: false,
         ranges: vec![prefix_range(&entry_prefix(table.id, table.primary_key.id))],
         reverse: false,
         keys_only,

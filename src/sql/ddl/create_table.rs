@@ -8,7 +8,8 @@ use super::column::{self, NewColumn};
 use super::key::{self, KeyKind, NewUnique};
 use super::{advice, creation_target, free_name, notice, options, unsupported};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, TableDef, TableOptions,
+    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, FieldCache, IndexDef, KeyColumn, TableDef,
+    TableOptions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
@@ -277,6 +278,7 @@ async fn create_described(
         indexes,
         options: description.options,
         comment: description.comment,
+        fields: FieldCache::default(),
     })?;
     Sequences::create(&ctx.txn, &table)?;
     Ok(table)

@@ -45,7 +45,10 @@ pub async fn describe(
         .into_iter()
         .map(|ty| ty.unwrap_or(SqlType::Unknown))
         .collect();
-    Ok(Description { parameters, columns })
+    Ok(Description {
+        parameters,
+        columns: columns.map(Into::into),
+    })
 }
 
 async fn describe_insert(

@@ -595,8 +595,8 @@ async fn describe_finds_types_of_parameters_and_results() {
         assert_eq!(found.join(", "), types, "{text}");
         let columns = description.columns.map(|columns| {
             columns
-                .into_iter()
-                .map(|column| column.name)
+                .iter()
+                .map(|column| column.name.clone())
                 .collect::<Vec<_>>()
                 .join(", ")
         });

@@ -31,12 +31,13 @@ mod window;
 
 use std::panic::AssertUnwindSafe;
 
+use arrow::array::RecordBatch;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::execute_stream;
+use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use sqlparser::ast;
 
-use super::BatchStream;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::{OutputColumn, StatementContext, engine};
 use crate::types::SqlType;
@@ -99,6 +100,9 @@ fn bind(ctx: &StatementContext, query: &ast::Query, parameters: &[Option<SqlType
         plan: bound.plan,
     })
 }
+
+/// A stream of result batches; dropping it stops the work behind it.
+pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
 
 /// Runs it with the context's parameters, in its transaction. The stream's batches have exactly `columns`' Arrow types.
 /// Rows are computed as they are polled for; dropping the stream stops the work.

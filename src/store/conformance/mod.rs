@@ -59,6 +59,8 @@ fn everything() -> ScanRequest {
 
 fn request(ranges: Vec<KeyRange>, reverse: bool) -> ScanRequest {
     ScanRequest {
+        // So that every check of both directions is one of both ways to read, too.
+        read_ahead: reverse,
         ranges,
         reverse,
         keys_only: false,

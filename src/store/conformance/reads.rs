@@ -101,6 +101,7 @@ pub(super) async fn pages_end_by_bytes(store: &dyn Store) {
     let snapshot = store.snapshot().await.unwrap();
     for reverse in [false, true] {
         let request = ScanRequest {
+            read_ahead: false,
             page_bytes_max: 25,
             reverse,
             ..everything()
@@ -277,6 +278,7 @@ pub(super) async fn a_scan_of_an_old_snapshot_keeps_limits(store: &dyn Store) {
     .await;
     for reverse in [false, true] {
         let scan = ScanRequest {
+            read_ahead: false,
             page_rows_max: 100,
             page_bytes_max: 1000,
             reverse,

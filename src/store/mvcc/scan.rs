@@ -32,13 +32,22 @@ const LEAST_KEY: &[u8] = &[0];
 /// A scan of a snapshot.
 pub(super) struct MvccScan {
     view: Arc<View>,
+    /// Behind the last page.
     cursor: Cursor,
     keys_only: bool,
+    read_ahead: bool,
+    /// The page that is being read on a blocking thread. When the scan is dropped it is read to its end and forgotten.
+    reading: Option<Reading>,
+    /// A page given back, to be filled again.
+    spare: Page,
     /// What the request allows.
     limits_max: Limits,
     /// What the next page may hold.
     limits: Limits,
 }
+
+/// A page on its way, and the cursor behind it.
+type Reading = BoxFuture<'static, Result<(Page, Cursor)>>;
 
 /// When a page ends.
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +83,9 @@ impl MvccScan {
             view,
             cursor,
             keys_only: request.keys_only,
+            read_ahead: request.read_ahead,
+            reading: None,
+            spare: Page::new(),
             limits_max,
             limits,
         }
@@ -84,32 +96,41 @@ impl MvccScan {
         page.clear();
         while page.is_empty() && !self.cursor.is_done() {
             let limits = self.limits;
-            if limits.rows_max <= INLINE_ROWS_MAX && limits.bytes_max <= INLINE_BYTES_MAX {
+            let is_small = limits.rows_max <= INLINE_ROWS_MAX && limits.bytes_max <= INLINE_BYTES_MAX;
+            if is_small && self.reading.is_none() {
                 let mut cursor = self.cursor.clone();
                 fill(&self.view, &mut cursor, self.keys_only, limits, page)?;
                 self.cursor = cursor;
             } else {
-                let (view, keys_only, mut cursor) =
-                    (Arc::clone(&self.view), self.keys_only, self.cursor.clone());
-                let mut filled = std::mem::take(page);
-                (*page, self.cursor) = run_blocking(move || {
-                    fill(&view, &mut cursor, keys_only, limits, &mut filled)?;
-                    Ok((filled, cursor))
-                })
-                .await?;
+                if self.reading.is_none() {
+                    self.reading = Some(self.read(std::mem::take(page)));
+                }
+                let reading = self.reading.as_mut().expect("it is being read");
+                let read = reading.await;
+                self.reading = None;
+                let (filled, cursor) = read?;
+                self.spare = std::mem::replace(page, filled);
+                self.cursor = cursor;
             }
-            self.limits = Limits {
-                rows_max: limits
-                    .rows_max
-                    .saturating_mul(PAGE_GROWTH)
-                    .min(self.limits_max.rows_max),
-                bytes_max: limits
-                    .bytes_max
-                    .saturating_mul(PAGE_GROWTH)
-                    .min(self.limits_max.bytes_max),
-            };
+            self.limits = limits.grown(self.limits_max);
+        }
+        if self.read_ahead && !self.cursor.is_done() {
+            let spare = std::mem::take(&mut self.spare);
+            self.reading = Some(self.read(spare));
         }
         Ok(())
+    }
+
+    /// Begins to read the page behind the cursor, on a blocking thread.
+    fn read(&self, mut page: Page) -> Reading {
+        let (view, keys_only, limits) = (Arc::clone(&self.view), self.keys_only, self.limits);
+        let mut cursor = self.cursor.clone();
+        page.clear();
+        run_blocking(move || {
+            fill(&view, &mut cursor, keys_only, limits, &mut page)?;
+            Ok((page, cursor))
+        })
+        .boxed()
     }
 }
 
@@ -119,7 +140,21 @@ impl Scan for MvccScan {
     }
 
     fn skip_to(&mut self, key: &[u8]) {
+        self.reading = None;
         self.cursor.skip_to(key);
+    }
+}
+
+impl Limits {
+    /// The limits of the next page.
+    fn grown(self, limits_max: Limits) -> Limits {
+        Limits {
+            rows_max: self.rows_max.saturating_mul(PAGE_GROWTH).min(limits_max.rows_max),
+            bytes_max: self
+                .bytes_max
+                .saturating_mul(PAGE_GROWTH)
+                .min(limits_max.bytes_max),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Snapshots: `View`, a registered timestamp that snapshot and scans hold together, and point reads through it.
 //! The store hands them out; readers of every layer use them as `dyn Snapshot`.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -113,17 +114,24 @@ impl Snapshot for MvccSnapshot {
     }
 }
 
-/// Runs `work` where it may block: on tokio's blocking threads, or right here outside a runtime.
-pub(super) async fn run_blocking<T: Send + 'static>(
+/// Begins `work` at once where it may block: on tokio's blocking threads, or right here outside a runtime. The future
+/// gives what came of it.
+pub(super) fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-        return work();
+) -> impl Future<Output = Result<T>> + Send + 'static {
+    let started = match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => Ok(runtime.spawn_blocking(work)),
+        Err(_) => Err(work()),
     };
-    match runtime.spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) if error.is_cancelled() => Err(Error::Shutdown),
-        Err(error) => Err(Error::internal(format!("a read of the store failed: {error}"))),
+    async {
+        match started {
+            Err(result) => result,
+            Ok(running) => match running.await {
+                Ok(result) => result,
+                Err(error) if error.is_cancelled() => Err(Error::Shutdown),
+                Err(error) => Err(Error::internal(format!("a read of the store failed: {error}"))),
+            },
+        }
     }
 }
 

@@ -148,6 +148,7 @@ async fn rows(snapshot: &dyn Snapshot) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
         end: None,
     };
     let mut scan = snapshot.scan(ScanRequest {
+        read_ahead: false,
         ranges: vec![everything],
         reverse: false,
         keys_only: false,
@@ -332,6 +333,7 @@ async fn above_the_undo_budget_old_snapshots_end_and_new_ones_work() {
     store.commit(blind(writes(0))).await.unwrap();
     let old = store.snapshot().await.unwrap();
     let mut scan = old.scan(ScanRequest {
+        read_ahead: false,
         ranges: vec![KeyRange {
             start: Vec::new(),
             end: None,

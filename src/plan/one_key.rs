@@ -1,0 +1,52 @@
+//! The commonest condition: every key column equals one constant, and that is all. It names one key, found here without
+//! sets and boxes; `plan_access` asks this first. What it does not understand the algebra does.
+
+use super::Predicate;
+use super::compare::{is_own_kind, reduce};
+use super::predicate::CompareOp;
+use crate::catalog::{IndexDef, TableDef};
+use crate::codec::key::{self, KeyField};
+use crate::codec::keyspace::entry_prefix;
+use crate::types::{SqlType, Value};
+
+/// The one key that can satisfy all of `conditions`, when they are `column = constant` for each column of the key.
+pub(crate) fn one_key(table: &TableDef, index: &IndexDef, conditions: &[&Predicate]) -> Option<Vec<u8>> {
+    if conditions.len() != index.columns.len() {
+        return None;
+    }
+    let mut bytes = entry_prefix(table.id, index.id).to_vec();
+    for key in &index.columns {
+        let position = table.column_index_by_id(key.column)?;
+        let constant = conditions.iter().find_map(|condition| match condition {
+            Predicate::Compare {
+                column,
+                op: CompareOp::Eq,
+                value,
+            } if *column == position => Some(value),
+            _ => None,
+        })?;
+        let ty = &table.columns[position].ty;
+        let constant = reduce(ty, constant);
+        if !is_value_of(ty, &constant) {
+            return None;
+        }
+        let field = KeyField {
+            ty: ty.clone(),
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+        };
+        key::encode_value(&mut bytes, &constant, &field);
+    }
+    Some(bytes)
+}
+
+/// Whether the constant is a value that a column of the type can hold: beyond it nothing matches, which is another class.
+fn is_value_of(ty: &SqlType, constant: &Value) -> bool {
+    is_own_kind(ty, constant)
+        && match (ty, constant) {
+            (SqlType::Int2, Value::Int(value)) => i16::try_from(*value).is_ok(),
+            (SqlType::Int4, Value::Int(value)) => i32::try_from(*value).is_ok(),
+            (SqlType::Time, _) => false,
+            _ => true,
+        }
+}

@@ -1,0 +1,121 @@
+//! `RowFormatter`: stored rows straight into the fields of a DataRow, without becoming columns first. For results whose
+//! rows leave as they are stored; `wire` calls it, and knows nothing of how rows are stored.
+
+use std::sync::Arc;
+
+use chrono_tz::Tz;
+
+use super::layout::{LayoutColumn, Place, RowLayout};
+use super::read::fields_of;
+use crate::Result;
+use crate::codec::key;
+use crate::codec::row::{ColumnBuilder, RowReader, Stored, is_scalar, key_scalar, stored_scalar};
+use crate::types::{ColumnEncoder, FormatSettings, Value, WireFormat};
+
+/// The length that stands for NULL.
+const NULL: [u8; 4] = (-1i32).to_be_bytes();
+
+/// Formats rows of one table.
+#[derive(Debug)]
+pub struct RowFormatter {
+    layout: Arc<RowLayout>,
+    /// For each column of the projection, its format and the field of a row written before there was the column (`None`:
+    /// NULL).
+    outputs: Vec<(WireFormat, Option<Vec<u8>>)>,
+    /// Where timestamps with time zone are shown.
+    zone: Tz,
+    /// Where each field of the key starts in the row at hand.
+    key_starts: Vec<usize>,
+    scratch: Vec<u8>,
+}
+
+impl RowLayout {
+    /// Whether a `RowFormatter` can format every column.
+    pub fn is_formattable(&self) -> bool {
+        self.columns.iter().all(|column| is_scalar(&column.ty))
+    }
+}
+
+impl RowFormatter {
+    /// For the projection of a layout that is formattable. `formats`: that of each column; text where it says nothing.
+    pub fn new(
+        layout: Arc<RowLayout>,
+        formats: &[WireFormat],
+        settings: &FormatSettings,
+    ) -> Result<RowFormatter> {
+        let output = |(at, &column): (usize, &usize)| {
+            let format = formats.get(at).copied().unwrap_or(WireFormat::Text);
+            Ok((format, missing_field(&layout.columns[column], format, settings)?))
+        };
+        Ok(RowFormatter {
+            outputs: layout
+                .outputs
+                .iter()
+                .enumerate()
+                .map(output)
+                .collect::<Result<_>>()?,
+            zone: settings.time_zone,
+            key_starts: Vec::with_capacity(layout.key_fields.len()),
+            scratch: Vec::new(),
+            layout,
+        })
+    }
+
+    /// Appends each column as DataRow holds it: its length as i32 BE, then the value; -1 for NULL. Errors: `Corrupt`;
+    /// then something may have been appended.
+    pub fn put_row(&mut self, key: &[u8], value: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let fields = fields_of(key)?;
+        let (mut at, zone) = (0, self.zone);
+        self.key_starts.clear();
+        for (field, _) in &self.layout.key_fields {
+            self.key_starts.push(at);
+            at += key::field_length(&fields[at..], field)?;
+        }
+        let row = match self.layout.reads_values {
+            true => Some(RowReader::new(value)?),
+            false => None,
+        };
+        for (&column, (format, missing)) in self.layout.outputs.iter().zip(&self.outputs) {
+            let column = &self.layout.columns[column];
+            let scalar = match &column.place {
+                Place::Key(at) => {
+                    let (field, _) = &self.layout.key_fields[*at];
+                    key_scalar(&fields[self.key_starts[*at]..], field, zone, &mut self.scratch)?
+                }
+                Place::Value { id, .. } => match row.as_ref().and_then(|row| row.get(*id)) {
+                    Some(Stored::Bytes(bytes)) => Some(stored_scalar(&column.ty, bytes, zone)?),
+                    Some(Stored::Null) => None,
+                    None => {
+                        out.extend_from_slice(missing.as_deref().unwrap_or(&NULL));
+                        continue;
+                    }
+                },
+            };
+            let start = out.len();
+            out.extend_from_slice(&NULL);
+            if let Some(scalar) = scalar {
+                scalar.put(*format, out);
+                let length = (out.len() - start - 4) as i32; // a value of 2 GiB is above every limit
+                out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The field of rows written before there was the column; `None`: NULL.
+fn missing_field(
+    column: &LayoutColumn,
+    format: WireFormat,
+    settings: &FormatSettings,
+) -> Result<Option<Vec<u8>>> {
+    let missing = match &column.place {
+        Place::Value { missing, .. } if *missing != Value::Null => missing,
+        _ => return Ok(None),
+    };
+    let mut builder = ColumnBuilder::new(&column.ty, 1);
+    builder.append_value(missing);
+    let mut field = Vec::new();
+    ColumnEncoder::new(&column.ty, &builder.finish(), format, settings)?.encode_field(0, &mut field);
+    Ok(Some(field))
+}
