@@ -48,6 +48,12 @@ pub fn parse(text: &str) -> Result<Vec<Statement>> {
     let all = Tokenizer::new(&PostgreSqlDialect {}, &blanked)
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(error, text))?;
+    if let Some(token) = all.iter().find(|token| is_empty_name(&token.token)) {
+        return Err(Error::Syntax {
+            message: "zero-length delimited identifier at or near \"\"\"\"".to_string(),
+            position: character_position(token.span.start, text),
+        });
+    }
     let source: Arc<str> = text.into();
     all.split(|token| token.token == Token::SemiColon)
         .filter(|tokens| tokens.iter().any(is_meaningful))
@@ -112,6 +118,11 @@ fn parse_one(tokens: &[TokenWithSpan], source: &Arc<str>) -> Result<Statement> {
         write_name: command::write_name(own_text),
         shape: ShapeCache::default(),
     })
+}
+
+/// Whether a token is `""`.
+fn is_empty_name(token: &Token) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_some() && word.value.is_empty())
 }
 
 /// Whether a token is more than blanks and comments.
