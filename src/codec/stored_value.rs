@@ -172,10 +172,15 @@ pub(super) fn read_interval(bytes: &[u8]) -> Result<Interval> {
     let bytes: &[u8; 16] = fixed_slice(bytes)?;
     let (months, rest) = bytes.split_at(4);
     let (days, micros) = rest.split_at(4);
+    let microseconds = i64::from_le_bytes(fixed(micros)?);
+    // Arrow counts nanoseconds, and no interval beyond them was ever written.
+    if microseconds.checked_mul(1_000).is_none() {
+        return Err(damaged("an interval beyond its type"));
+    }
     Ok(Interval {
         months: i32::from_le_bytes(fixed(months)?),
         days: i32::from_le_bytes(fixed(days)?),
-        microseconds: i64::from_le_bytes(fixed(micros)?),
+        microseconds,
     })
 }
 
