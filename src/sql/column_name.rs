@@ -35,7 +35,7 @@ impl Converter<'_> {
                 format: None,
                 ..
             } => match self.operand(expr)? {
-                Some(operand) => match type_name::sql_type(data_type)? {
+                Some(operand) => match type_name::get_sql_type(data_type)? {
                     Some(ty) => operand.cast(ty),
                     None => None,
                 },

@@ -46,13 +46,13 @@ impl ConstantContext<'_> {
                 array: false,
                 format: None,
                 ..
-            } => match (self.fold(expr)?, type_name::sql_type(data_type)?) {
+            } => match (self.fold(expr)?, type_name::get_sql_type(data_type)?) {
                 (Some(value), Some(ty)) => self.cast(value, &ty)?,
                 _ => None,
             },
             Expr::TypedString(typed) => match (
                 typed.value.clone().into_string(),
-                type_name::sql_type(&typed.data_type)?,
+                type_name::get_sql_type(&typed.data_type)?,
             ) {
                 (Some(text), Some(ty)) => Some(Value::parse(&text, &ty, &self.format_settings())?),
                 _ => None,

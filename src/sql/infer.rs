@@ -47,7 +47,7 @@ impl Visitor for Inference<'_> {
                 self.decide(right, || element.map(|element| SqlType::Array(Box::new(element))));
             }
             Expr::Cast { expr, data_type, .. } => {
-                self.decide(expr, || type_name::sql_type(data_type).ok().flatten())
+                self.decide(expr, || type_name::get_sql_type(data_type).ok().flatten())
             }
             _ => {}
         }
@@ -95,7 +95,7 @@ impl Inference<'_> {
             Expr::Nested(inner) => return self.column_type(inner),
             Expr::Cast { expr, data_type, .. } => {
                 self.column_type(expr)?;
-                return type_name::sql_type(data_type).ok().flatten();
+                return type_name::get_sql_type(data_type).ok().flatten();
             }
             Expr::Identifier(ident) => ident,
             Expr::CompoundIdentifier(parts) => parts.last()?,

@@ -15,6 +15,7 @@ use crate::catalog::{CatalogWriter, ColumnDefault, IndexDef, TableDef, nearest_n
 use crate::codec::keyspace::entry_prefix;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::StatementContext;
+use crate::sql::type_name;
 use crate::sql::{dml, names};
 use crate::store::{Page, ScanRequest};
 use crate::table::{RowDecoder, Sequences};
@@ -342,7 +343,7 @@ async fn alter_column(
             using: None,
             ..
         } => {
-            let ty = column::sql_type(data_type)?;
+            let ty = type_name::sql_type(data_type)?;
             if !is_wider(&column.ty, &ty) {
                 return Err(unsupported(
                     format!("changing column \"{name}\" from {} to {ty}", column.ty),

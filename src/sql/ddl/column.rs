@@ -157,17 +157,9 @@ fn stored_type(data_type: &DataType) -> Result<SqlType> {
             position: 0,
         });
     }
-    let ty = sql_type(data_type)?;
+    let ty = type_name::sql_type(data_type)?;
     check_stored(&ty)?;
     Ok(ty)
-}
-
-/// The type that SQL text means. Errors: 42704 for a name that is no type, 22023 for a modifier out of range.
-pub(super) fn sql_type(data_type: &DataType) -> Result<SqlType> {
-    type_name::sql_type(data_type)?.ok_or_else(|| Error::UndefinedObject {
-        kind: "type",
-        name: data_type.to_string().to_lowercase(),
-    })
 }
 
 /// Whether rows store values of the type. Errors: 0A000, 42P16 for pseudo-types.

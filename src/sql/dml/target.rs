@@ -8,7 +8,7 @@ use super::unsupported;
 use crate::catalog::{CatalogWriter, NewDynamicColumn, Relation, TableDef, is_system_schema, nearest_name};
 use crate::exec::StatementContext;
 use crate::sql::ddl::check_stored;
-use crate::sql::type_name::sql_type;
+use crate::sql::type_name::get_sql_type;
 use crate::sql::{names, text_place};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -149,8 +149,8 @@ pub(super) fn dynamic_type_of_constant(
 fn declared_type(ctx: &StatementContext, expr: &Expr) -> Option<SqlType> {
     match expr {
         Expr::Nested(inner) => declared_type(ctx, inner),
-        Expr::Cast { data_type, .. } => sql_type(data_type).ok().flatten(),
-        Expr::TypedString(typed) => sql_type(&typed.data_type).ok().flatten(),
+        Expr::Cast { data_type, .. } => get_sql_type(data_type).ok().flatten(),
+        Expr::TypedString(typed) => get_sql_type(&typed.data_type).ok().flatten(),
         expr => {
             let ty = ctx.parameter_types.get(parameter_index(expr)?)?;
             (*ty != SqlType::Unknown).then(|| ty.clone())

@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::binder::fold;
-use super::type_reference::sql_type;
+use crate::sql::type_name::sql_type;
 use crate::types::SqlType;
 
 /// The name of an expression's output column.

@@ -5,8 +5,8 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, unsupported};
 use super::coercion::CastContext;
-use super::type_reference::{fraction_digits, sql_type};
 use crate::exec::functions;
+use crate::sql::type_name::{fraction_digits, sql_type};
 use crate::types::{FormatSettings, Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 

@@ -27,7 +27,6 @@ mod scope;
 mod select;
 mod subquery;
 mod table_function;
-mod type_reference;
 mod values;
 mod window;
 
