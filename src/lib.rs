@@ -43,10 +43,6 @@ pub mod wire;
 mod tidy;
 
 pub use error::{Error, Result};
+pub use exec::query_threads::THREAD_STACK_BYTES;
 pub use store::StoreKind;
 pub use wire::{Server, ServerOptions};
-
-/// Stack of each thread that serves clients: planning and running a statement nests deeply, most of all in builds
-/// without optimization, where tokio's own 2 MiB do not hold it: a tree of the greatest depth that is read takes 24 MiB
-/// to be cloned there. Memory is used as far as the stack was ever deep.
-pub const THREAD_STACK_BYTES: usize = 64 << 20;

@@ -79,7 +79,7 @@ fn base() -> Result<&'static SessionState> {
 }
 
 fn build() -> DataFusionResult<SessionState> {
-    // One partition: a statement runs in its session's task, and others run beside it.
+    // One partition: a statement runs in one task, and others run beside it.
     let mut config = SessionConfig::new()
         .with_target_partitions(1)
         .with_batch_size(BATCH_ROWS)

@@ -11,6 +11,7 @@ pub mod engine;
 pub mod functions;
 pub mod pg_catalog;
 pub mod predicate;
+pub mod query_threads;
 pub mod residual;
 mod rows;
 pub mod scan;

@@ -40,6 +40,7 @@ use futures::{FutureExt, StreamExt};
 use sqlparser::ast;
 
 use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::query_threads::on_query_threads;
 use crate::exec::{OutputColumn, StatementContext, engine};
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -132,7 +133,7 @@ fn bind_as(
 pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
 
 /// Runs it with the context's parameters, in its transaction. The stream's batches have exactly `columns`' Arrow types.
-/// Rows are computed as they are polled for; dropping the stream stops the work.
+/// Nothing is computed before the first poll; dropping the stream stops the work.
 pub async fn run_query(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStream> {
     AssertUnwindSafe(start(ctx, query))
         .catch_unwind()
@@ -150,7 +151,7 @@ async fn start(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStre
         Ok(Err(error)) => Err(from_datafusion(error)),
         Err(_) => Err(panicked()),
     });
-    Ok(batches.boxed())
+    Ok(on_query_threads(batches.boxed()))
 }
 
 fn panicked() -> Error {
