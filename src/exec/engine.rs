@@ -18,6 +18,7 @@ use datafusion::prelude::SessionConfig;
 
 use super::datafusion_error::from_datafusion;
 use super::dependent_join_exec::DependentJoinPlanner;
+use super::pauses::PauseAboveJoins;
 use super::table_provider::{judge_scan, statement_context};
 use super::{StatementContext, pg_catalog, written_filters};
 use crate::{Error, Result};
@@ -104,6 +105,7 @@ fn build() -> DataFusionResult<SessionState> {
         .with_config(config)
         .with_runtime_env(runtime)
         .with_query_planner(Arc::new(KeyspanQueryPlanner))
+        .with_physical_optimizer_rule(Arc::new(PauseAboveJoins))
         .build())
 }
 

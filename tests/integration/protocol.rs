@@ -590,6 +590,25 @@ async fn statement_timeout_ends_a_statement_that_nobody_reads() {
     assert!(messages.len() < 1000, "the scan went on to its end");
 }
 
+/// A join of 10,000,000,000 pairs reads next to nothing and would go on for hours: it ends with its statement all the
+/// same, and more of them than there are threads leave room for the next query.
+#[tokio::test]
+async fn a_join_without_end_stops_with_its_statement() {
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
+    raw.run("SET statement_timeout = '50ms'").await;
+    let threads = std::thread::available_parallelism().map_or(8, usize::from);
+    for _ in 0..=threads {
+        let join =
+            "SELECT count(*) FROM generate_series(1, 100000) a JOIN generate_series(1, 100000) b ON a <> b";
+        assert_eq!(sqlstate(&raw.run(join).await), "57014");
+    }
+    raw.run("SET statement_timeout = 0").await;
+    let sum = "SELECT sum(a) FROM generate_series(1, 3) a JOIN generate_series(1, 3) b ON a <> b";
+    let answered = tokio::time::timeout(Duration::from_secs(60), raw.run(sum)).await;
+    assert_kinds(&answered.expect("the query has a thread"), "TDCZ");
+}
+
 #[tokio::test]
 async fn idle_sessions_end_when_they_may_not_idle() {
     let server = TestServer::start("memory").await;

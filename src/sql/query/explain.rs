@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use datafusion::physical_plan::{ExecutionPlan, displayable, execute_stream};
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 
 use super::super::explain::path_lines;
 use super::{PlannedQuery, parameter};
 use crate::Result;
 use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::pauses::is_pause;
+use crate::exec::query_threads::on_query_threads;
 use crate::exec::table_provider::KeyspanScanExec;
 use crate::exec::{StatementContext, engine};
 
@@ -23,10 +25,9 @@ pub(crate) async fn explain_query(
     let state = engine::session_state(ctx)?;
     let physical = engine::physical_plan(&state, &plan).await?;
     if analyze {
-        let mut batches = execute_stream(Arc::clone(&physical), state.task_ctx()).map_err(from_datafusion)?;
-        while let Some(batch) = batches.next().await {
-            batch.map_err(from_datafusion)?;
-        }
+        let batches = execute_stream(Arc::clone(&physical), state.task_ctx()).map_err(from_datafusion)?;
+        let mut batches = on_query_threads(batches.map_err(from_datafusion).boxed());
+        while batches.try_next().await?.is_some() {}
     }
     let mut lines = Vec::new();
     describe(&physical, 0, analyze, &mut lines);
@@ -35,6 +36,12 @@ pub(crate) async fn explain_query(
 
 fn describe(plan: &Arc<dyn ExecutionPlan>, level: usize, analyze: bool, lines: &mut Vec<String>) {
     let indent = "  ".repeat(level);
+    if is_pause(plan.as_ref()) {
+        return plan
+            .children()
+            .into_iter()
+            .for_each(|child| describe(child, level, analyze, lines));
+    }
     match plan.downcast_ref::<KeyspanScanExec>() {
         Some(scan) => describe_scan(scan, &indent, analyze, lines),
         None => lines.push(format!(
