@@ -18,7 +18,7 @@ use crate::txn::{Transaction, TransactionScan};
 /// Rows of a page, and so of a batch, at most. Pages start smaller, so that the first row leaves at once.
 const PAGE_ROWS_MAX: usize = 4096;
 /// Bytes of a page: a batch is about as large in memory.
-const PAGE_BYTES_MAX: usize = 1 << 20;
+const PAGE_BYTES_MAX: usize = 256 << 10;
 /// Keys fetched by one multi-get call.
 const GET_KEYS_MAX: usize = 512;
 
