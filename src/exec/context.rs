@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use arrow::array::RecordBatch;
 
 use super::Settings;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, TableDef};
+use crate::plan::{FullScanPolicy, PlanRules};
 use crate::table::Sequences;
 use crate::txn::Transaction;
 use crate::types::{FormatSettings, SqlType, Value};
@@ -50,6 +51,20 @@ impl StatementContext {
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
             .push(notice);
+    }
+
+    /// The rules that reads of `table` are planned under: settings, the statement's hint, the table's option.
+    pub fn plan_rules(&self, table: &TableDef) -> PlanRules {
+        let allowed = self.allow_filtering || table.options.full_scan_allowed;
+        PlanRules {
+            full_scan: if allowed {
+                FullScanPolicy::Allow
+            } else {
+                self.settings.full_scan
+            },
+            multi_get_keys_max: self.settings.multi_get_keys_max,
+            ranges_max: self.settings.ranges_max,
+        }
     }
 
     /// What reading and printing values depends on.

@@ -29,7 +29,7 @@ use super::predicate::from_expr;
 use super::scan::{ScanMetrics, scan_batches};
 use crate::Result;
 use crate::catalog::TableDef;
-use crate::plan::{AccessPath, FullScanPolicy, OrderColumn, PlanRules, Predicate, plan_access};
+use crate::plan::{AccessPath, OrderColumn, Predicate, plan_access};
 use crate::table::row_schema;
 
 /// A table for DataFusion's logical plans.
@@ -51,20 +51,6 @@ fn visible_positions(table: &TableDef) -> Vec<usize> {
         .filter(|(_, column)| !column.hidden)
         .map(|(at, _)| at)
         .collect()
-}
-
-/// What the statement and the table allow.
-pub fn plan_rules(ctx: &StatementContext, table: &TableDef) -> PlanRules {
-    let allowed = ctx.allow_filtering || table.options.full_scan_allowed;
-    PlanRules {
-        full_scan: if allowed {
-            FullScanPolicy::Allow
-        } else {
-            ctx.settings.full_scan
-        },
-        multi_get_keys_max: ctx.settings.multi_get_keys_max,
-        ranges_max: ctx.settings.ranges_max,
-    }
 }
 
 /// The statement's context, which every session of ours carries.
@@ -157,7 +143,7 @@ impl KeyspanTable {
             1 => predicates.pop(),
             _ => Some(Predicate::And(predicates)),
         };
-        let mut path = plan_access(&self.table, whole.as_ref(), &plan_rules(ctx, &self.table))?;
+        let mut path = plan_access(&self.table, whole.as_ref(), &ctx.plan_rules(&self.table))?;
         if path.residual.as_ref().is_some_and(has_opaque) {
             // What is opaque is evaluated above; what is not was promised to be exact.
             path.residual = match exact.len() {

@@ -15,7 +15,7 @@ use super::{names, predicate};
 use crate::catalog::{Catalog, ColumnDef, Relation, TableDef};
 use crate::exec::scan::{ScanMetrics, scan_batches, scan_stored};
 use crate::exec::{OutputColumn, Rows, RowsStream, Settings, StatementContext};
-use crate::plan::{AccessPath, FullScanPolicy, OrderColumn, PlanRules, plan_access};
+use crate::plan::{AccessPath, OrderColumn, plan_access};
 use crate::table::RowLayout;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -158,7 +158,7 @@ impl<'a> DirectSelect<'a> {
         let mut path = plan_access(
             &self.shape.table,
             predicate.as_ref(),
-            &plan_rules(ctx, &self.shape.table),
+            &ctx.plan_rules(&self.shape.table),
         )?;
         if !self.shape.order.is_empty() {
             match path.order_direction(&self.shape.order) {
@@ -381,20 +381,6 @@ impl DirectPlan {
                 skip_rows(count.boxed(), self.offset).take(limit).boxed()
             }
         }
-    }
-}
-
-/// The rules that a statement on `table` is planned under: settings, the statement's hint, the table's option.
-pub(crate) fn plan_rules(ctx: &StatementContext, table: &TableDef) -> PlanRules {
-    let allowed = ctx.allow_filtering || table.options.full_scan_allowed;
-    PlanRules {
-        full_scan: if allowed {
-            FullScanPolicy::Allow
-        } else {
-            ctx.settings.full_scan
-        },
-        multi_get_keys_max: ctx.settings.multi_get_keys_max,
-        ranges_max: ctx.settings.ranges_max,
     }
 }
 

@@ -20,7 +20,7 @@ use serde_json::{Map, Value as Json, json};
 use sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind, Expr, FromTable, TableFactor, UtilityOption};
 
 use super::condition_text::condition_text;
-use super::direct::{DirectSelect, plan_rules};
+use super::direct::DirectSelect;
 use super::{Outcome, Statement, dml, names, predicate, query};
 use crate::catalog::{Relation, TableDef};
 use crate::error::StatementFault;
@@ -285,7 +285,7 @@ fn find_rows(
     let predicate = selection
         .map(|selection| predicate::from_ast(selection, table, alias.as_deref(), ctx))
         .transpose()?;
-    let path = plan_access(table, predicate.as_ref(), &plan_rules(ctx, table))?;
+    let path = plan_access(table, predicate.as_ref(), &ctx.plan_rules(table))?;
     Ok(Some((table.clone(), path)))
 }
 

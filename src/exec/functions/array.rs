@@ -224,9 +224,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
 ];
 
-/// Rows that one call of a set-returning function gives at most: they are made in memory.
-const SET_ROWS_MAX: usize = 20_000_000;
-
 fn items(value: &Value) -> Result<&[Value]> {
     match value {
         Value::Array(items) => Ok(items),
@@ -281,8 +278,8 @@ fn series(arguments: &[Value], _: &Call) -> Result<Value> {
     let mut numbers = Vec::new();
     let mut at = *start;
     while (step > 0 && at <= *end) || (step < 0 && at >= *end) {
-        if numbers.len() >= SET_ROWS_MAX {
-            return Err(too_many_rows());
+        if numbers.len() >= super::SET_ROWS_MAX {
+            return Err(super::too_many_rows());
         }
         numbers.push(Value::Int(at));
         match at.checked_add(step) {
@@ -291,15 +288,6 @@ fn series(arguments: &[Value], _: &Call) -> Result<Value> {
         }
     }
     Ok(Value::Array(numbers))
-}
-
-/// 54000 for a set too large to be made in memory.
-pub(super) fn too_many_rows() -> Error {
-    Error::LimitExceeded {
-        state: crate::error::Limit::Program,
-        message: format!("a set-returning function gave more than {SET_ROWS_MAX} rows"),
-        hint: "Ask for a smaller series, or join several.".to_string(),
-    }
 }
 
 fn length(arguments: &[Value], _: &Call) -> Result<Value> {

@@ -1,18 +1,16 @@
 //! Dates, times and intervals: their operators, `extract`, `date_trunc`, `age`, `make_*`, time zones.
 
-use chrono::{DateTime, Datelike, Duration, NaiveDate, NaiveDateTime, TimeZone, Timelike};
-use chrono_tz::Tz;
+use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 
+use super::calendar::{
+    MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, micros_of, out_of_range, to_local, wrong,
+};
 use super::datetime_field::{date_part, extract, extract_type, truncate};
 use super::datetime_make::{at_time_zone, from_seconds, make_date, make_interval, make_time, make_timestamp};
 use super::{Batch, Body, Call, FunctionDef, T};
 use crate::exec::cell::{array_of, value_at};
 use crate::types::{Interval, Numeric, Value};
 use crate::{Error, Result};
-
-pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
-pub(super) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
-pub(super) const DAYS_TO_EPOCH_CE: i64 = 719_163;
 
 /// An interval as one number, for comparisons: a month counts 30 days, a day 24 hours.
 pub const INTERVAL_ORDER: Body = Body::Batch(interval_order);
@@ -194,16 +192,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     .volatile(),
 ];
 
-pub(super) fn wrong() -> Error {
-    Error::internal("a date function of other types")
-}
-
-pub(super) fn out_of_range(what: &str) -> Error {
-    Error::DatetimeOverflow {
-        message: format!("{what} out of range"),
-    }
-}
-
 fn interval(value: &Value) -> Result<Interval> {
     match value {
         Value::Interval(interval) => Ok(*interval),
@@ -369,40 +357,6 @@ fn days_in_month(year: i32, month: u32) -> u32 {
         .map_or(28, |last| last.day())
 }
 
-/// The calendar date and clock time of microseconds since 1970.
-pub(super) fn civil(micros: i64) -> Result<NaiveDateTime> {
-    DateTime::from_timestamp_micros(micros)
-        .map(|time| time.naive_utc())
-        .ok_or_else(|| out_of_range("timestamp"))
-}
-
-fn micros_of(time: NaiveDateTime) -> i64 {
-    time.and_utc().timestamp_micros()
-}
-
-/// What the zone's clocks show at an instant.
-pub(super) fn to_local(utc: i64, zone: Tz) -> Result<i64> {
-    let instant = civil(utc)?;
-    Ok(micros_of(zone.from_utc_datetime(&instant).naive_local()))
-}
-
-/// The instant at which the zone's clocks show this; a gap takes the offset before it, an overlap the later offset.
-pub(super) fn from_local(local: i64, zone: Tz) -> Result<i64> {
-    let clock = civil(local)?;
-    match zone.from_local_datetime(&clock) {
-        chrono::LocalResult::Single(time) => Ok(time.timestamp_micros()),
-        chrono::LocalResult::Ambiguous(_, later) => Ok(later.timestamp_micros()),
-        chrono::LocalResult::None => {
-            let before = zone.from_local_datetime(&(clock - Duration::hours(3)));
-            let offset = before.latest().map_or(0, |time| {
-                use chrono::Offset;
-                i64::from(time.offset().fix().local_minus_utc())
-            });
-            Ok(local - offset * MICROS_PER_SECOND)
-        }
-    }
-}
-
 /// `a - b` of two times or timestamps: days and time.
 fn difference(arguments: &[Value], _: &Call) -> Result<Value> {
     let micros = match (&arguments[0], &arguments[1]) {
@@ -505,7 +459,7 @@ pub(super) fn series(arguments: &[Value], call: &Call) -> Result<Value> {
     let mut items = Vec::new();
     while (forward && time(&at)? <= end) || (!forward && time(&at)? >= end) {
         if items.len() >= 1_000_000 {
-            return Err(super::array::too_many_rows());
+            return Err(super::too_many_rows());
         }
         items.push(at.clone());
         at = add(&[at, arguments[2].clone()], call, 1)?;

@@ -4,7 +4,7 @@ use chrono::{Datelike, NaiveDate, NaiveDateTime};
 use chrono_tz::Tz;
 
 use super::Call;
-use super::datetime::{
+use super::calendar::{
     DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, out_of_range, to_local, wrong,
 };
 use crate::types::{Interval, Numeric, NumericSize, SqlType, Value};

@@ -2,7 +2,7 @@
 
 use chrono::{Datelike, NaiveDate, Timelike};
 
-use super::datetime::{civil, to_local};
+use super::calendar::{civil, to_local};
 use super::{Call, FunctionDef, T};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};

@@ -6,6 +6,7 @@
 pub mod arithmetic;
 mod array;
 mod bytea;
+mod calendar;
 pub mod cast;
 pub mod compare;
 mod datetime;
@@ -39,6 +40,9 @@ use super::cell::{array_of, value_at};
 use super::datafusion_error::{from_datafusion, to_datafusion};
 use crate::Result;
 use crate::types::{FormatSettings, SqlType, Value};
+
+/// Rows that one call of a set-returning function gives at most: they are made in memory.
+const SET_ROWS_MAX: usize = 20_000_000;
 
 pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_result};
 pub use array::{ANY_EQUAL_NAME, JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
@@ -450,4 +454,13 @@ fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
     ScalarValue::try_from_array(&result, 0)
         .map(Some)
         .map_err(from_datafusion)
+}
+
+/// 54000 for a set too large to be made in memory.
+fn too_many_rows() -> crate::Error {
+    crate::Error::LimitExceeded {
+        state: crate::error::Limit::Program,
+        message: format!("a set-returning function gave more than {SET_ROWS_MAX} rows"),
+        hint: "Ask for a smaller series, or join several.".to_string(),
+    }
 }

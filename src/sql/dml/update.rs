@@ -25,7 +25,6 @@ use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::exec::scan::scan_batches;
 use crate::plan::{AccessPath, plan_access};
-use crate::sql::direct::plan_rules;
 use crate::sql::{predicate, query, text_place};
 use crate::table::{RowEncoder, update_rows, write_schema};
 use crate::types::{SqlType, Value};
@@ -215,7 +214,7 @@ pub(super) fn access_path(
     if condition.as_ref().is_some_and(|condition| condition.has_opaque()) {
         return Ok(None);
     }
-    plan_access(table, condition.as_ref(), &plan_rules(ctx, table)).map(Some)
+    plan_access(table, condition.as_ref(), &ctx.plan_rules(table)).map(Some)
 }
 
 /// All rows of an access path, whole.
