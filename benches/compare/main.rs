@@ -4,6 +4,7 @@
 //! median over several rounds in which the systems take turns. Beside them stand the store and the raw engine read in
 //! this process, over the very files that Keyspan wrote, so that the cost of each layer shows.
 //!
+//! `cargo bench --bench compare -- range stream` measures only what has one of these words in its name, after loading.
 //! Sizes: `KEYSPAN_BENCH_ROWS` (rows of the table, 1,000,000), `KEYSPAN_BENCH_ROUNDS` (5). PostgreSQL is left out where
 //! `initdb` is not installed.
 
@@ -24,12 +25,19 @@ async fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
+    let names: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    let is_wanted = |workload: &Workload| {
+        names.is_empty() || names.iter().any(|name| workload.name().contains(name.as_str()))
+    };
     let sizes = Sizes::from_environment();
     let mut systems = vec![System::keyspan().await];
     systems.extend(System::postgresql().await);
     let mut report = Report::new(&sizes, &systems);
     load(&mut report, &mut systems, &sizes).await;
-    for workload in Workload::ALL {
+    for workload in Workload::ALL.into_iter().filter(is_wanted) {
         for round in 0..sizes.rounds {
             for (at, system) in systems.iter_mut().enumerate() {
                 report.add(

@@ -175,8 +175,8 @@ pub enum Stored<'a> {
 pub struct RowReader<'a> {
     write_time: Option<i64>,
     expiry: Option<i64>,
-    /// Two bytes a column.
-    ids: &'a [u8],
+    /// One a column, little-endian.
+    ids: &'a [[u8; 2]],
     /// One bit a column, or empty.
     nulls: &'a [u8],
     /// Two or four bytes a column.
@@ -220,7 +220,7 @@ impl<'a> RowReader<'a> {
             Ok(Some(i64::from_le_bytes(bytes)))
         };
         let (write_time, expiry) = (time(FLAG_WRITE_TIME)?, time(FLAG_EXPIRY)?);
-        let ids = cut(columns * 2)?;
+        let (ids, _) = cut(columns * 2)?.as_chunks();
         let nulls = cut(if flags & FLAG_NULLS == 0 {
             0
         } else {
@@ -243,13 +243,13 @@ impl<'a> RowReader<'a> {
     /// Ids rise, offsets do not fall, and the last one is the end of the data.
     #[inline]
     fn check(&self) -> Result<()> {
-        let columns = self.len();
-        let ids_rise = (1..columns).all(|i| self.id(i - 1) < self.id(i));
+        let ids_rise = self
+            .ids
+            .is_sorted_by(|before, after| u16::from_le_bytes(*before) < u16::from_le_bytes(*after));
         let mut end = 0;
-        let ends_rise = (0..columns).all(|i| {
-            let rises = end <= self.end(i);
-            end = self.end(i);
-            rises
+        let ends_rise = (0..self.len()).all(|i| {
+            let before = std::mem::replace(&mut end, self.end(i));
+            before <= end
         });
         if ids_rise && ends_rise && end == self.data.len() {
             Ok(())
@@ -271,7 +271,7 @@ impl<'a> RowReader<'a> {
     /// How many columns are present.
     #[inline]
     pub fn len(&self) -> usize {
-        self.ids.len() / 2
+        self.ids.len()
     }
 
     /// Whether no column is present: a row of key columns alone.
@@ -311,7 +311,7 @@ impl<'a> RowReader<'a> {
 
     #[inline]
     fn id(&self, i: usize) -> ColumnId {
-        u16::from_le_bytes([self.ids[i * 2], self.ids[i * 2 + 1]])
+        u16::from_le_bytes(self.ids[i])
     }
 
     #[inline]

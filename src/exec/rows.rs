@@ -84,11 +84,11 @@ impl Rows {
 
 impl StoredRows {
     /// All rows of a page.
-    pub(super) fn new(page: Page, layout: Arc<RowLayout>) -> StoredRows {
+    pub(super) fn new(page: Arc<Page>, layout: Arc<RowLayout>) -> StoredRows {
         StoredRows {
             first: 0,
             len: page.len(),
-            page: Arc::new(page),
+            page,
             layout,
         }
     }

@@ -70,20 +70,42 @@ pub fn scan_stored(
     limit: Option<usize>,
     metrics: Arc<ScanMetrics>,
 ) -> RowsStream {
-    let keys_only = !layout.reads_values();
-    let scan = PageScan::new(txn, path, keys_only, limit, metrics);
-    stream::try_unfold((scan, layout, limit), |(mut scan, layout, wanted)| async move {
-        let mut page = Page::new();
-        if wanted == Some(0) || !scan.next_page(&mut page).await? {
-            return Ok(None);
-        }
-        page.truncate(wanted.unwrap_or(usize::MAX));
-        scan.metrics.count_rows(page.len(), page.len());
-        let left = wanted.map(|wanted| wanted - page.len());
-        let rows = Rows::Stored(StoredRows::new(page, Arc::clone(&layout)));
-        Ok(Some((rows, (scan, layout, left))))
+    let scan = StoredScan {
+        pages: PageScan::new(txn, path, !layout.reads_values(), limit, metrics),
+        page: Arc::default(),
+        layout,
+        wanted: limit,
+    };
+    stream::try_unfold(scan, |mut scan| async move {
+        Ok(scan.next_rows().await?.map(|rows| (rows, scan)))
     })
     .boxed()
+}
+
+/// An access path whose rows leave as they are stored.
+struct StoredScan {
+    pages: PageScan,
+    /// What the last piece came in: filled again unless somebody still holds that piece.
+    page: Arc<Page>,
+    layout: Arc<RowLayout>,
+    /// Rows still wanted; `None`: all.
+    wanted: Option<usize>,
+}
+
+impl StoredScan {
+    /// The next rows, or `None` at the end.
+    async fn next_rows(&mut self) -> Result<Option<Rows>> {
+        let mut page = Arc::try_unwrap(std::mem::take(&mut self.page)).unwrap_or_default();
+        if self.wanted == Some(0) || !self.pages.next_page(&mut page).await? {
+            return Ok(None);
+        }
+        page.truncate(self.wanted.unwrap_or(usize::MAX));
+        self.pages.metrics.count_rows(page.len(), page.len());
+        self.wanted = self.wanted.map(|wanted| wanted - page.len());
+        self.page = Arc::new(page);
+        let rows = StoredRows::new(Arc::clone(&self.page), Arc::clone(&self.layout));
+        Ok(Some(Rows::Stored(rows)))
+    }
 }
 
 /// The pages of an access path.

@@ -110,10 +110,16 @@ impl Engine for SledEngine {
         if end.is_some_and(|end| start >= end) {
             return Ok(());
         }
+        // sled compares every key with the far bound twice: it is not told of it.
         self.call(|| {
-            let mut entries = match end {
-                Some(end) => self.db.range(start..end),
-                None => self.db.range(start..),
+            let mut entries = match (reverse, end) {
+                (false, _) => self.db.range(start..),
+                (true, Some(end)) => self.db.range(..end),
+                (true, None) => self.db.iter(),
+            };
+            let is_beyond = |key: &[u8]| match reverse {
+                false => end.is_some_and(|end| key >= end),
+                true => key < start,
             };
             while let Some(entry) = if reverse {
                 entries.next_back()
@@ -121,7 +127,7 @@ impl Engine for SledEngine {
                 entries.next()
             } {
                 let (key, value) = entry?;
-                if visit(&key, &value) == ControlFlow::Break(()) {
+                if is_beyond(&key) || visit(&key, &value) == ControlFlow::Break(()) {
                     break;
                 }
             }

@@ -65,12 +65,8 @@ impl RowFormatter {
     /// then something may have been appended.
     pub fn put_row(&mut self, key: &[u8], value: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let fields = fields_of(key)?;
-        let (mut at, zone) = (0, self.zone);
-        self.key_starts.clear();
-        for (field, _) in &self.layout.key_fields {
-            self.key_starts.push(at);
-            at += key::field_length(&fields[at..], field)?;
-        }
+        let zone = self.zone;
+        self.find_key_fields(fields)?;
         let row = match self.layout.reads_values {
             true => Some(RowReader::new(value)?),
             false => None,
@@ -98,6 +94,21 @@ impl RowFormatter {
                 let length = (out.len() - start - 4) as i32; // a value of 2 GiB is above every limit
                 out[start..start + 4].copy_from_slice(&length.to_be_bytes());
             }
+        }
+        Ok(())
+    }
+
+    /// Finds where the fields of a key start.
+    fn find_key_fields(&mut self, fields: &[u8]) -> Result<()> {
+        self.key_starts.clear();
+        let Some((_, before_last)) = self.layout.key_fields.split_last() else {
+            return Ok(());
+        };
+        let mut at = 0;
+        self.key_starts.push(at);
+        for (field, _) in before_last {
+            at += key::field_length(&fields[at..], field)?;
+            self.key_starts.push(at);
         }
         Ok(())
     }

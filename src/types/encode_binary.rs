@@ -33,10 +33,10 @@ pub(super) fn put(value: Scalar<'_>, out: &mut Vec<u8>) {
             scale,
             trim,
         } => put_numeric(out, unscaled, scale, trim),
-        Scalar::Text(text) => out.extend_from_slice(text.as_bytes()),
+        Scalar::Text(text) => out.extend_from_slice(text),
         Scalar::Jsonb(text) => {
             out.push(JSONB_VERSION);
-            out.extend_from_slice(text.as_bytes());
+            out.extend_from_slice(text);
         }
         Scalar::Bytes(bytes) | Scalar::Uuid(bytes) => out.extend_from_slice(bytes),
         Scalar::Date(days) => out.extend_from_slice(&date(days).to_be_bytes()),

@@ -42,10 +42,10 @@ pub enum Scalar<'a> {
         /// Whether zeros at the end stay away.
         trim: bool,
     },
-    /// text and what prints as it is
-    Text(&'a str),
-    /// jsonb
-    Jsonb(&'a str),
+    /// text and what prints as it is: UTF-8
+    Text(&'a [u8]),
+    /// jsonb: UTF-8
+    Jsonb(&'a [u8]),
     /// bytea
     Bytes(&'a [u8]),
     /// date: days since 1970
@@ -103,7 +103,7 @@ impl Scalar<'_> {
                     digits::trim_fraction(out, start);
                 }
             }
-            Scalar::Text(text) | Scalar::Jsonb(text) => out.extend_from_slice(text.as_bytes()),
+            Scalar::Text(text) | Scalar::Jsonb(text) => out.extend_from_slice(text),
             Scalar::Bytes(bytes) => put_hex(out, bytes),
             Scalar::Date(days) => datetime::put_date(out, days),
             Scalar::Time(micros) => datetime::put_time(out, micros),

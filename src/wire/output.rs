@@ -23,7 +23,7 @@ pub(super) struct Output {
 
 impl Output {
     /// Bytes from which the buffer counts as full.
-    pub(super) const FULL_BYTES: usize = 32 << 10;
+    pub(super) const FULL_BYTES: usize = 16 << 10;
 
     pub(super) fn new(writer: OwnedWriteHalf) -> Output {
         Output {

@@ -13,14 +13,19 @@ use crate::Result;
 use crate::codec::successor;
 use crate::store::{KeyRange, Page, Scan, ScanRequest};
 
-/// The first page of a scan is small, so that the first row comes at once and a short scan needs no other thread …
-const FIRST_PAGE_ROWS: usize = 128;
+/// The first page of a scan is small, so that the first row comes at once …
+const FIRST_PAGE: Limits = Limits {
+    rows_max: 128,
+    bytes_max: 64 << 10,
+};
 /// … and each page after it is this many times larger, up to what the request allows.
-const PAGE_GROWTH: usize = 4;
-/// Pages of up to this many rows and bytes are read on the caller's thread, larger ones on a blocking thread.
-const INLINE_ROWS_MAX: usize = FIRST_PAGE_ROWS;
-/// See [`INLINE_ROWS_MAX`].
-const INLINE_BYTES_MAX: usize = 64 << 10;
+const PAGE_GROWTH: usize = 2;
+/// Pages of up to this size are read on the caller's thread when they are asked for: handing one to another thread
+/// costs more than it saves. Larger ones are read on a blocking thread, ahead if the request says so.
+const INLINE_PAGE_MAX: Limits = Limits {
+    rows_max: 1024,
+    bytes_max: 256 << 10,
+};
 /// For each row asked for a page looks at this many engine entries at most: the others are too new for the snapshot.
 const ENTRIES_PER_ROW_MAX: usize = 4;
 /// No page is larger (but for one large row): offsets in a page have 32 bits.
@@ -74,10 +79,7 @@ impl MvccScan {
             rows_max: request.page_rows_max.max(1),
             bytes_max: request.page_bytes_max.clamp(1, PAGE_BYTES_LIMIT),
         };
-        let limits = Limits {
-            rows_max: limits_max.rows_max.min(FIRST_PAGE_ROWS),
-            bytes_max: limits_max.bytes_max.min(INLINE_BYTES_MAX),
-        };
+        let limits = FIRST_PAGE.at_most(limits_max);
         let cursor = Cursor::new(request.ranges, request.reverse);
         MvccScan {
             view,
@@ -96,8 +98,7 @@ impl MvccScan {
         page.clear();
         while page.is_empty() && !self.cursor.is_done() {
             let limits = self.limits;
-            let is_small = limits.rows_max <= INLINE_ROWS_MAX && limits.bytes_max <= INLINE_BYTES_MAX;
-            if is_small && self.reading.is_none() {
+            if limits.is_inline() && self.reading.is_none() {
                 let mut cursor = self.cursor.clone();
                 fill(&self.view, &mut cursor, self.keys_only, limits, page)?;
                 self.cursor = cursor;
@@ -114,7 +115,7 @@ impl MvccScan {
             }
             self.limits = limits.grown(self.limits_max);
         }
-        if self.read_ahead && !self.cursor.is_done() {
+        if self.read_ahead && !self.cursor.is_done() && !self.limits.is_inline() {
             let spare = std::mem::take(&mut self.spare);
             self.reading = Some(self.read(spare));
         }
@@ -146,14 +147,24 @@ impl Scan for MvccScan {
 }
 
 impl Limits {
+    /// Whether a page of these limits is read on the caller's thread.
+    fn is_inline(self) -> bool {
+        self.rows_max <= INLINE_PAGE_MAX.rows_max && self.bytes_max <= INLINE_PAGE_MAX.bytes_max
+    }
+
     /// The limits of the next page.
     fn grown(self, limits_max: Limits) -> Limits {
         Limits {
-            rows_max: self.rows_max.saturating_mul(PAGE_GROWTH).min(limits_max.rows_max),
-            bytes_max: self
-                .bytes_max
-                .saturating_mul(PAGE_GROWTH)
-                .min(limits_max.bytes_max),
+            rows_max: self.rows_max.saturating_mul(PAGE_GROWTH),
+            bytes_max: self.bytes_max.saturating_mul(PAGE_GROWTH),
+        }
+        .at_most(limits_max)
+    }
+
+    fn at_most(self, limits_max: Limits) -> Limits {
+        Limits {
+            rows_max: self.rows_max.min(limits_max.rows_max),
+            bytes_max: self.bytes_max.min(limits_max.bytes_max),
         }
     }
 }
