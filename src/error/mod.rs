@@ -350,6 +350,19 @@ impl Error {
         }
     }
 
+    /// Something PostgreSQL has and Keyspan does not, and what to do instead.
+    pub fn unsupported(feature: impl Into<String>, hint: Option<&str>) -> Error {
+        Error::FeatureNotSupported {
+            feature: feature.into(),
+            hint: hint.map(str::to_string),
+        }
+    }
+
+    /// Arrow refused what we built ourselves: a bug in us.
+    pub fn arrow(error: impl std::fmt::Display) -> Error {
+        Error::internal(format!("arrow: {error}"))
+    }
+
     /// A bug in us, with what was expected.
     pub fn internal(message: impl Into<String>) -> Error {
         Error::Internal {

@@ -28,10 +28,7 @@ fn read_datafusion(error: &DataFusionError) -> Error {
         },
         DataFusionError::ArrowError(inner, _) => from_arrow(inner),
         DataFusionError::ResourcesExhausted(message) => out_of_memory(message),
-        DataFusionError::NotImplemented(message) => Error::FeatureNotSupported {
-            feature: first_line(message).to_string(),
-            hint: None,
-        },
+        DataFusionError::NotImplemented(message) => Error::unsupported(first_line(message), None),
         DataFusionError::IoError(inner) => Error::Io {
             action: "could not write a temporary file".to_string(),
             reason: inner.to_string(),

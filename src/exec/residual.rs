@@ -15,7 +15,6 @@ use arrow::datatypes::{
     Int64Type, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit,
     TimestampMicrosecondType,
 };
-use arrow::error::ArrowError;
 
 use crate::plan::compare::{comparable_text, compare, compare_floats, is_own_kind, reduce};
 use crate::plan::like::LikePattern;
@@ -54,7 +53,7 @@ impl Rows<'_> {
             Predicate::Constant(truth) => Ok(BooleanArray::from(vec![*truth; self.batch.num_rows()])),
             Predicate::Compare { column, op, value } => self.column(*column).compare(*op, value),
             Predicate::InList { column, values } => self.column(*column).in_list(values),
-            Predicate::IsNull { column } => is_null(self.column(*column).array).map_err(arrow_fault),
+            Predicate::IsNull { column } => is_null(self.column(*column).array).map_err(Error::arrow),
             Predicate::IsTrue { column } => self.column(*column).compare(CompareOp::Eq, &Value::Bool(true)),
             Predicate::Like {
                 column,
@@ -68,7 +67,7 @@ impl Rows<'_> {
             Predicate::RowIn { columns, rows } => self.evaluate(&lower_row_in(columns, rows)),
             Predicate::And(children) => self.combine(children, true),
             Predicate::Or(children) => self.combine(children, false),
-            Predicate::Not(child) => not(&self.evaluate(child)?).map_err(arrow_fault),
+            Predicate::Not(child) => not(&self.evaluate(child)?).map_err(Error::arrow),
             Predicate::Is {
                 child,
                 truth,
@@ -94,7 +93,7 @@ impl Rows<'_> {
             } else {
                 or_kleene(&result, &child)
             }
-            .map_err(arrow_fault)?;
+            .map_err(Error::arrow)?;
             let undecided = if all {
                 result.false_count()
             } else {
@@ -216,12 +215,12 @@ impl Column<'_> {
                 };
                 for constant in constants.iter().skip(1) {
                     found =
-                        or_kleene(&found, &self.compare(CompareOp::Eq, constant)?).map_err(arrow_fault)?;
+                        or_kleene(&found, &self.compare(CompareOp::Eq, constant)?).map_err(Error::arrow)?;
                 }
                 found
             }
         };
-        let known = is_not_null(self.array).map_err(arrow_fault)?;
+        let known = is_not_null(self.array).map_err(Error::arrow)?;
         let truth = |row: usize| match (known.value(row), found.is_valid(row) && found.value(row)) {
             (true, true) => Some(true),
             // `x IN ()` of nothing but NULLs is NULL as well; the empty list itself is false.
@@ -372,11 +371,6 @@ fn as_int(value: &Value) -> Option<i64> {
         Value::Int(value) => Some(*value),
         _ => None,
     }
-}
-
-/// Arrow refused arrays of one batch: a bug in us.
-fn arrow_fault(error: ArrowError) -> Error {
-    Error::internal(format!("arrow: {error}"))
 }
 
 #[cfg(test)]

@@ -68,9 +68,7 @@ impl Rows {
     /// The columns at these places alone. Errors: `Corrupt`.
     pub fn project(self, places: &[usize]) -> Result<Rows> {
         let projected = self.into_batch()?.project(places);
-        projected
-            .map(Rows::Columns)
-            .map_err(|error| Error::internal(format!("arrow: {error}")))
+        projected.map(Rows::Columns).map_err(Error::arrow)
     }
 
     /// As columns. Errors: `Corrupt`.

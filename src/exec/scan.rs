@@ -9,11 +9,11 @@ use arrow::datatypes::SchemaRef;
 use futures::stream::{self, BoxStream, StreamExt};
 
 use super::{Rows, RowsStream, StoredRows, residual};
-use crate::Result;
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::table::{RowDecoder, RowLayout, row_schema};
 use crate::txn::{Transaction, TransactionScan};
+use crate::{Error, Result};
 
 /// Rows of a page, and so of a batch, at most. Pages start smaller, so that the first row leaves at once.
 const PAGE_ROWS_MAX: usize = 4096;
@@ -303,7 +303,7 @@ impl BatchScan {
         }
         let columns = batch.columns()[..self.schema.fields().len()].to_vec();
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        RecordBatch::try_new_with_options(self.schema.clone(), columns, &options).map_err(arrow_fault)
+        RecordBatch::try_new_with_options(self.schema.clone(), columns, &options).map_err(Error::arrow)
     }
 
     fn filter(&self, batch: &RecordBatch, residual: &Predicate) -> Result<RecordBatch> {
@@ -311,7 +311,7 @@ impl BatchScan {
         let keep = residual::evaluate(residual, batch, &|column| {
             position(column).expect("every column of the residual is decoded")
         })?;
-        filter_record_batch(batch, &keep).map_err(arrow_fault)
+        filter_record_batch(batch, &keep).map_err(Error::arrow)
     }
 }
 
@@ -326,9 +326,4 @@ fn request(path: &AccessPath, ranges: &[KeyRange], keys_only: bool, limit: Optio
         page_rows_max: exact_limit.unwrap_or(PAGE_ROWS_MAX).min(PAGE_ROWS_MAX),
         page_bytes_max: PAGE_BYTES_MAX,
     }
-}
-
-/// Arrow refused a batch we built ourselves: a bug in us.
-fn arrow_fault(error: arrow::error::ArrowError) -> crate::Error {
-    crate::Error::internal(format!("arrow: {error}"))
 }

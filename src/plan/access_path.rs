@@ -356,8 +356,7 @@ fn spans_everything(shape: &KeyShape, one: &KeyBox, position: usize) -> bool {
 
 /// The error that refuses a full scan, and says what would serve.
 fn full_scan(table: &TableDef, index: &IndexDef) -> Error {
-    let override_hint =
-        "allow it with /*+ _l_allow_filtering_ */ after SELECT, or SET keyspan.full_scan = allow";
+    let override_hint = "allow it with /*+ _l_allow_filtering_ */ after SELECT, UPDATE or DELETE, or SET keyspan.full_scan = allow";
     if table.has_hidden_key() {
         return Error::FullScan {
             table: table.name.clone(),

@@ -3,7 +3,7 @@
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, Discard, Modes};
-use super::statement::{byte_offset, character_position};
+use super::position::{byte_offset, character_position};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
             "CLOSE" => Ok(Command::Close {
                 name: self.name_or_all()?,
             }),
-            _ => Err(unsupported(&word, None)),
+            _ => Err(Error::unsupported(&word, None)),
         }
     }
 
@@ -77,14 +77,14 @@ impl<'a> Reader<'a> {
 
     fn commit(&mut self) -> Result<Command> {
         if self.word("PREPARED") {
-            return Err(unsupported("COMMIT PREPARED", None));
+            return Err(Error::unsupported("COMMIT PREPARED", None));
         }
         Ok(Command::Commit { chain: self.chain()? })
     }
 
     fn rollback(&mut self) -> Result<Command> {
         if self.word("PREPARED") {
-            return Err(unsupported("ROLLBACK PREPARED", None));
+            return Err(Error::unsupported("ROLLBACK PREPARED", None));
         }
         self.transaction_or_work();
         if self.word("TO") {
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         let local = !session && self.word("LOCAL");
         if self.word("TRANSACTION") {
             if self.word("SNAPSHOT") {
-                return Err(unsupported("SET TRANSACTION SNAPSHOT", None));
+                return Err(Error::unsupported("SET TRANSACTION SNAPSHOT", None));
             }
             return Ok(Command::SetTransaction { modes: self.modes()? });
         }
@@ -323,7 +323,7 @@ impl<'a> Reader<'a> {
 
     fn prepare(&mut self) -> Result<Command> {
         if self.word("TRANSACTION") {
-            return Err(unsupported("PREPARE TRANSACTION", None));
+            return Err(Error::unsupported("PREPARE TRANSACTION", None));
         }
         let name = self.name()?;
         let mut types = Vec::new();
@@ -396,8 +396,10 @@ impl<'a> Reader<'a> {
                 Value::Unknown(string_of(&token).unwrap_or_default())
             }
             _ => {
-                let hint = Some("Give constants.".to_string());
-                return Err(unsupported("an expression as an argument of EXECUTE", hint));
+                return Err(Error::unsupported(
+                    "an expression as an argument of EXECUTE",
+                    Some("Give constants."),
+                ));
             }
         };
         self.at += 1;
@@ -425,11 +427,11 @@ impl<'a> Reader<'a> {
         let name = self.name()?;
         loop {
             if self.word("BINARY") {
-                return Err(unsupported("a binary cursor", None));
+                return Err(Error::unsupported("a binary cursor", None));
             } else if self.word("SCROLL") {
-                return Err(unsupported(
+                return Err(Error::unsupported(
                     "a scrolling cursor",
-                    Some("Leave SCROLL out.".to_string()),
+                    Some("Leave SCROLL out."),
                 ));
             } else if self.word("NO") {
                 self.expect("SCROLL")?;
@@ -440,9 +442,9 @@ impl<'a> Reader<'a> {
         self.expect("CURSOR")?;
         if self.word("WITH") {
             self.expect("HOLD")?;
-            return Err(unsupported(
+            return Err(Error::unsupported(
                 "a cursor WITH HOLD",
-                Some("Fetch inside one transaction.".to_string()),
+                Some("Fetch inside one transaction."),
             ));
         }
         if self.word("WITHOUT") {
@@ -572,12 +574,5 @@ fn string_of(token: &Token) -> Option<String> {
         | Token::NationalStringLiteral(text) => Some(text.clone()),
         Token::DollarQuotedString(text) => Some(text.value.clone()),
         _ => None,
-    }
-}
-
-fn unsupported(feature: &str, hint: Option<String>) -> Error {
-    Error::FeatureNotSupported {
-        feature: feature.to_string(),
-        hint,
     }
 }

@@ -351,12 +351,25 @@ impl Names {
 }
 
 impl DirectPlan {
+    /// Most rows that are taken from the path, those of OFFSET among them; `None`: all.
+    pub(crate) fn path_rows_max(&self) -> Option<usize> {
+        match self.shape.output {
+            Output::Columns(_) => self.limit.map(|limit| limit.saturating_add(self.offset)),
+            Output::Count => None,
+        }
+    }
+
+    /// Whether the rows are counted, not shown.
+    pub(crate) fn is_count(&self) -> bool {
+        matches!(self.shape.output, Output::Count)
+    }
+
     /// Runs it in the context's transaction.
     pub(crate) fn run(self, ctx: &StatementContext, metrics: Arc<ScanMetrics>) -> RowsStream {
+        let limit = self.path_rows_max();
         let (txn, path) = (ctx.txn.clone(), self.path);
         match &self.shape.output {
             Output::Columns(positions) => {
-                let limit = self.limit.map(|limit| limit.saturating_add(self.offset));
                 let layout = &self.shape.layout;
                 let rows = if path.residual.is_none() && layout.is_formattable() {
                     scan_stored(txn, path, Arc::clone(layout), limit, metrics)
@@ -375,7 +388,7 @@ impl DirectPlan {
                     let column: ArrayRef = Arc::new(Int64Array::from(vec![count]));
                     RecordBatch::try_from_iter([("count", column)])
                         .map(Rows::Columns)
-                        .map_err(|error| Error::internal(format!("arrow: {error}")))
+                        .map_err(Error::arrow)
                 });
                 let limit = self.limit.unwrap_or(1).min(1);
                 skip_rows(count.boxed(), self.offset).take(limit).boxed()

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! JSON has one object an access, its keys in PostgreSQL's spelling: `Node Type`, `Relation Name`, `Index Name`,
-//! `Scan Direction`, `Keys` or `Ranges` (counts), `Conditions` (readable, cut short when many), `Filter`, `Order`; with
-//! ANALYZE also `Actual Rows`, `Rows Read`, `Pages`, `Gets`, `Bytes`.
+//! `Scan Direction`, `Keys` or `Ranges` (counts), `Conditions` (readable, cut short when many), `Filter`, `Order`; where
+//! LIMIT ends it also `Limit` (rows, those of OFFSET among them); with ANALYZE also `Actual Rows`, `Rows Read`, `Pages`,
+//! `Gets`, `Bytes`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,10 +57,7 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             explain_write(ctx, &inner, options).await?
         }
         _ => {
-            return Err(Error::FeatureNotSupported {
-                feature: "EXPLAIN of this statement".to_string(),
-                hint: None,
-            });
+            return Err(Error::unsupported("EXPLAIN of this statement", None));
         }
     };
     let lines = if options.json {
@@ -71,8 +69,7 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     let columns = columns(&statement.ast);
     let array: ArrayRef = Arc::new(StringArray::from(lines));
     let schema = arrow::datatypes::Schema::new(vec![columns[0].ty.field(&columns[0].name, false)]);
-    let batch = RecordBatch::try_new(Arc::new(schema), vec![array])
-        .map_err(|error| Error::internal(format!("arrow: {error}")))?;
+    let batch = RecordBatch::try_new(Arc::new(schema), vec![array]).map_err(Error::arrow)?;
     Ok(Outcome::Rows {
         columns: columns.into(),
         stream: stream::once(async move { Ok(Rows::Columns(batch)) }).boxed(),
@@ -211,14 +208,21 @@ async fn explain_query(ctx: &StatementContext, query: &ast::Query, options: Opti
     if let Some(select) = DirectSelect::from_query(ctx, query, None)
         && let Some(plan) = select.plan(ctx)?
     {
+        let is_count = plan.is_count();
         let mut explained = Explained::of_path(&plan.path);
+        if let Some(limit) = plan.path_rows_max() {
+            explained.add("Limit", limit as u64);
+        }
         if options.analyze {
             let metrics = Arc::new(ScanMetrics::default());
             let mut rows = plan.run(ctx, metrics.clone());
             while rows.try_next().await?.is_some() {}
             explained.add_metrics(&metrics);
         }
-        return Ok(explained);
+        return Ok(match is_count {
+            true => explained.below("Aggregate".to_string()),
+            false => explained,
+        });
     }
     let planned = query::plan_query(ctx, query, &super::known_types(ctx)).await?;
     let lines = query::explain_query(ctx, &planned, options.analyze).await?;
@@ -365,10 +369,10 @@ fn read_option(option: &UtilityOption, options: &mut Options) -> Result<()> {
 }
 
 fn unsupported_format(format: &str) -> Error {
-    Error::FeatureNotSupported {
-        feature: format!("EXPLAIN format {}", format.to_uppercase()),
-        hint: Some("FORMAT is TEXT or JSON.".to_string()),
-    }
+    Error::unsupported(
+        format!("EXPLAIN format {}", format.to_uppercase()),
+        Some("FORMAT is TEXT or JSON."),
+    )
 }
 
 #[cfg(test)]

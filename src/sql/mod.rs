@@ -2,6 +2,7 @@
 //! DataFusion. Knows nothing of sockets.
 
 mod column_name;
+mod column_type;
 pub mod command;
 mod command_reader;
 mod comment;
@@ -19,6 +20,7 @@ mod nesting;
 mod operand;
 mod parameters;
 mod pattern;
+mod position;
 mod predicate;
 pub mod query;
 mod row_assignment;

@@ -25,9 +25,6 @@ pub(crate) fn relation_name(name: &ObjectName) -> Result<(Option<String>, String
         [schema, table] => Ok((Some(schema.clone()), table.clone())),
         // PostgreSQL accepts the own database's name before the schema; ours is whatever the client connected to.
         [_, schema, table] => Ok((Some(schema.clone()), table.clone())),
-        _ => Err(Error::FeatureNotSupported {
-            feature: format!("the relation name {name}"),
-            hint: None,
-        }),
+        _ => Err(Error::unsupported(format!("the relation name {name}"), None)),
     }
 }

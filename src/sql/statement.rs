@@ -11,6 +11,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerE
 use super::command::{self, Command};
 use super::direct::ShapeCache;
 use super::grammar::{self, Fault};
+use super::position::{byte_offset, character_position};
 use super::{comment, nesting, row_assignment, symmetric, text_place, tokens, with_write};
 use crate::error::Limit;
 use crate::{Error, Result};
@@ -141,30 +142,6 @@ fn slice_of<'a>(tokens: &[TokenWithSpan], text: &'a str) -> &'a str {
     let start = byte_offset(first.span.start, text);
     let end = byte_offset(last.span.end, text);
     text.get(start..end.max(start)).unwrap_or_default()
-}
-
-/// The byte offset of a location (line and column count characters from 1).
-pub(super) fn byte_offset(location: Location, text: &str) -> usize {
-    let line_start = match location.line {
-        0 | 1 => 0,
-        line => text
-            .match_indices('\n')
-            .nth(line as usize - 2)
-            .map_or(text.len(), |(at, _)| at + 1),
-    };
-    let column = (location.column as usize).saturating_sub(1);
-    text[line_start..]
-        .char_indices()
-        .nth(column)
-        .map_or(text.len(), |(at, _)| line_start + at)
-}
-
-/// The position PostgreSQL reports: characters from 1 over the whole message.
-pub(super) fn character_position(location: Location, text: &str) -> usize {
-    if location.line == 0 {
-        return 0;
-    }
-    text[..byte_offset(location, text)].chars().count() + 1
 }
 
 fn syntax_error(near: &str, position: usize) -> Error {

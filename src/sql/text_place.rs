@@ -7,7 +7,7 @@ use sqlparser::ast::{self, BinaryOperator, Expr, Spanned, Visit, Visitor};
 use sqlparser::tokenizer::{Location, Span};
 
 use super::names;
-use super::statement::{byte_offset, character_position};
+use super::position::{byte_offset, character_position};
 use crate::error::TextPlace;
 use crate::{Error, Result};
 

@@ -67,10 +67,7 @@ pub fn value_at(array: &ArrayRef, row: usize, ty: &SqlType) -> Result<Value> {
     if array.is_null(row) {
         return Ok(Value::Null);
     }
-    element(array, row, ty).ok_or_else(|| Error::FeatureNotSupported {
-        feature: format!("storing a value of type {ty}"),
-        hint: None,
-    })
+    element(array, row, ty).ok_or_else(|| Error::unsupported(format!("storing a value of type {ty}"), None))
 }
 
 /// One element that is not NULL; `None` when the array is of another Arrow type.

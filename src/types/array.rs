@@ -24,10 +24,7 @@ pub(super) fn parse(text: &str, element: &SqlType, settings: &FormatSettings) ->
     loop {
         let (word, quoted, after) = cut_element(rest).ok_or_else(malformed)?;
         if !quoted && word.starts_with('{') {
-            return Err(Error::FeatureNotSupported {
-                feature: "an array of more than one dimension".to_string(),
-                hint: None,
-            });
+            return Err(Error::unsupported("an array of more than one dimension", None));
         }
         elements.push(match (quoted, word.as_str()) {
             (false, "") => return Err(malformed()),

@@ -198,10 +198,7 @@ fn read_array(bytes: &[u8], element: &SqlType, parameter: usize) -> Result<Vec<V
         0 => return Ok(Vec::new()),
         1 => {}
         _ => {
-            return Err(Error::FeatureNotSupported {
-                feature: "an array of more than one dimension".to_string(),
-                hint: None,
-            });
+            return Err(Error::unsupported("an array of more than one dimension", None));
         }
     }
     let count = word()

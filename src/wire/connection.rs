@@ -256,10 +256,7 @@ async fn respond(responder: &mut Responder, kind: u8, message: Message, alone: b
     match message {
         Message::Query { text } => responder.query(&text).await,
         Message::FunctionCall => {
-            responder.report(Error::FeatureNotSupported {
-                feature: "the function call protocol".into(),
-                hint: None,
-            })?;
+            responder.report(Error::unsupported("the function call protocol", None))?;
             responder.send_ready()
         }
         // As PostgreSQL does: a client may not have heard yet that its COPY has failed.

@@ -82,10 +82,7 @@ fn decode_startup(version: u32, packet: &[u8]) -> Result<Startup> {
             "options" => options = value.to_string(),
             "replication" if matches!(value, "false" | "off" | "no" | "0") => {}
             "replication" => {
-                return Err(Error::FeatureNotSupported {
-                    feature: "replication".into(),
-                    hint: None,
-                });
+                return Err(Error::unsupported("replication", None));
             }
             name if name.starts_with("_pq_.") => {
                 startup.negotiate = true;

@@ -1,6 +1,6 @@
 //! Functions of single bytes and bits of a bytea, and the trimming of its ends.
 
-use super::string::{bytes, count, integer};
+use super::text_argument::{bytes, count, integer};
 use super::{FunctionDef, T};
 use crate::types::Value;
 use crate::{Error, Result};

@@ -21,6 +21,7 @@ mod number_format;
 pub mod pattern;
 mod string;
 mod system;
+mod text_argument;
 mod text_encoding;
 
 use std::fmt;

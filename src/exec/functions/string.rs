@@ -1,8 +1,10 @@
 //! Text and bytea: case, length, parts, padding, encoding, hashing, formatting.
 
+use super::text_argument::{TEXT_BYTES_MAX, bytes, count, integer, shown, text, too_long, wrong};
 use super::text_encoding::{decode, encode, format_text, hex};
 use super::{Call, FunctionDef, T};
-use crate::types::{SqlType, Value};
+use crate::exec::pg_catalog::quoting;
+use crate::types::Value;
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -97,11 +99,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         .on_null(),
     FunctionDef::row("quote_ident", &[T::Text], T::Text, quote_ident),
     FunctionDef::row("quote_literal", &[T::Text], T::Text, |a, _| {
-        Ok(Value::Text(quoted(text(&a[0])?)))
+        Ok(Value::Text(quoting::quote_literal(text(&a[0])?)))
     }),
     FunctionDef::row("quote_nullable", &[T::Text], T::Text, |a, _| match &a[0] {
         Value::Null => Ok(Value::Text("NULL".to_string())),
-        other => Ok(Value::Text(quoted(text(other)?))),
+        other => Ok(Value::Text(quoting::quote_literal(text(other)?))),
     })
     .on_null(),
     FunctionDef::row("format", &[T::Text], T::Text, format_text).on_null(),
@@ -148,46 +150,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .volatile(),
 ];
-
-/// Characters that a text function makes at most (PostgreSQL's limit is a gigabyte; ours keeps a batch small).
-pub(super) const TEXT_BYTES_MAX: usize = 64 << 20;
-
-fn wrong() -> Error {
-    Error::internal("a text function of other types")
-}
-
-pub(super) fn too_long() -> Error {
-    Error::LimitExceeded {
-        state: crate::error::Limit::Program,
-        message: "requested length too large".to_string(),
-        hint: "Ask for a shorter text.".to_string(),
-    }
-}
-
-pub(super) fn text(value: &Value) -> Result<&str> {
-    match value {
-        Value::Text(text) => Ok(text),
-        _ => Err(wrong()),
-    }
-}
-
-pub(super) fn bytes(value: &Value) -> Result<&[u8]> {
-    match value {
-        Value::Bytes(bytes) => Ok(bytes),
-        _ => Err(wrong()),
-    }
-}
-
-pub(super) fn integer(value: &Value) -> Result<i64> {
-    match value {
-        Value::Int(number) => Ok(*number),
-        _ => Err(wrong()),
-    }
-}
-
-pub(super) fn count(length: usize) -> Result<Value> {
-    i64::try_from(length).map(Value::Int).map_err(|_| wrong())
-}
 
 fn narrow_bits(value: &Value) -> Result<i32> {
     i32::try_from(integer(value)?).map_err(|_| wrong())
@@ -408,14 +370,6 @@ fn chr(arguments: &[Value], _: &Call) -> Result<Value> {
     }
 }
 
-/// The text that an output function gives (booleans as t and f).
-pub(super) fn shown(value: &Value, ty: &SqlType, call: &Call) -> String {
-    match value {
-        Value::Bool(_) => value.to_text(call.settings),
-        other => super::cast::text_of(other, ty, call.settings),
-    }
-}
-
 fn concat(arguments: &[Value], call: &Call) -> Result<Value> {
     let parts = arguments
         .iter()
@@ -439,29 +393,6 @@ fn concat_ws(arguments: &[Value], call: &Call) -> Result<Value> {
     Ok(Value::Text(parts.join(separator)))
 }
 
-/// An identifier in double quotes where it needs them.
-pub(super) fn quoted_identifier(name: &str) -> String {
-    let plain = name.chars().enumerate().all(|(at, character)| {
-        character == '_'
-            || character.is_ascii_lowercase()
-            || (at > 0 && (character.is_ascii_digit() || character == '$'))
-    });
-    if plain && !name.is_empty() {
-        name.to_string()
-    } else {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    }
-}
-
 fn quote_ident(arguments: &[Value], _: &Call) -> Result<Value> {
-    Ok(Value::Text(quoted_identifier(text(&arguments[0])?)))
-}
-
-pub(super) fn quoted(text: &str) -> String {
-    let escaped = text.replace('\'', "''");
-    if escaped.contains('\\') {
-        format!("E'{}'", escaped.replace('\\', "\\\\"))
-    } else {
-        format!("'{escaped}'")
-    }
+    Ok(Value::Text(quoting::quote_ident(text(&arguments[0])?)))
 }

@@ -1,7 +1,8 @@
 //! `format`, `encode` and `decode`: texts for other programs, and bytes as text.
 
 use super::Call;
-use super::string::{TEXT_BYTES_MAX, bytes, quoted, quoted_identifier, shown, text, too_long};
+use super::text_argument::{TEXT_BYTES_MAX, bytes, shown, text, too_long};
+use crate::exec::pg_catalog::quoting::{quote_ident, quote_literal};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -51,14 +52,14 @@ pub(super) fn format_text(arguments: &[Value], call: &Call) -> Result<Value> {
             ('s', Value::Null) => String::new(),
             ('s', value) => shown(value, ty, call),
             ('L', Value::Null) => "NULL".to_string(),
-            ('L', value) => quoted(&shown(value, ty, call)),
+            ('L', value) => quote_literal(&shown(value, ty, call)),
             ('I', Value::Null) => {
                 return Err(Error::DataException {
                     state: "22004",
                     message: "null values cannot be formatted as an SQL identifier".to_string(),
                 });
             }
-            ('I', value) => quoted_identifier(&shown(value, ty, call)),
+            ('I', value) => quote_ident(&shown(value, ty, call)),
             (other, _) => {
                 return Err(Error::InvalidParameter {
                     message: format!("unrecognized format() type specifier \"{other}\""),

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::cells::{Cell, elements};
-use super::naming::{qualified, quote_ident};
 use super::objects::{Found, Objects, SYSTEM, UserIndex, UserRelation, read};
+use super::quoting::{qualified, quote_ident};
 
 /// `CREATE INDEX …`; `with_schema` names the table's schema (the plain form), else only where it is not in the way.
 pub(crate) fn index_definition(relation: &UserRelation, index: &UserIndex, with_schema: bool) -> String {

@@ -6,8 +6,8 @@ use arrow::array::RecordBatch;
 use super::ddl_text::view_definition;
 use super::definitions::{Definition, definitions};
 use super::objects::{OWNER_NAME, UserColumn, UserRelation, type_facts};
-use super::relations::{SYSTEM_TABLES, Source, index_columns};
-use super::rows::{Constants, Rows, text, yes_or_no};
+use super::relations::{SYSTEM_TABLES, index_columns};
+use super::rows::{Constants, Rows, Source, text, yes_or_no};
 use super::session_rows::role_names;
 use crate::types::{NumericSize, SqlType};
 

@@ -23,6 +23,7 @@ mod functions;
 mod information_schema;
 mod naming;
 mod objects;
+pub(crate) mod quoting;
 mod relations;
 mod rows;
 mod session_rows;
@@ -66,7 +67,7 @@ impl CatalogContext {
     /// Schema and rows of a system relation, `None` when there is none of that name.
     pub fn table(&self, schema: &str, name: &str) -> Option<(SchemaRef, Vec<RecordBatch>)> {
         let definition = definitions::definition(schema, name)?;
-        let source = relations::Source {
+        let source = rows::Source {
             ctx: &self.statement,
             objects: self.objects(),
         };

@@ -1,42 +1,10 @@
-//! How PostgreSQL writes names: quoted where they must be, types as `format_type` prints them, sizes as
+//! How PostgreSQL reads and writes names: split at their dots, types as `format_type` prints them, sizes as
 //! `pg_size_pretty` does. Pure functions, called by rows and catalog functions.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
-
-use super::definitions::{PG_CATALOG_OID, static_cells};
+use super::definitions::PG_CATALOG_OID;
 use super::objects::{Objects, SYSTEM, path_with_catalog};
+use super::quoting::{qualified, quote_ident};
 use crate::types::TYPES;
-
-/// The name, quoted unless it is a plain lower-case word that the grammar does not reserve.
-pub(crate) fn quote_ident(name: &str) -> String {
-    let plain = name
-        .chars()
-        .next()
-        .is_some_and(|c| c.is_ascii_lowercase() || c == '_')
-        && name
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if plain && !RESERVED.contains(name) {
-        return name.to_string();
-    }
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// `schema.name`, each quoted where it must be.
-pub(crate) fn qualified(schema: &str, name: &str) -> String {
-    format!("{}.{}", quote_ident(schema), quote_ident(name))
-}
-
-/// A string literal; with backslashes it takes the `E''` form, as PostgreSQL's quote_literal gives it.
-pub(crate) fn quote_literal(text: &str) -> String {
-    let doubled = text.replace('\'', "''");
-    if doubled.contains('\\') {
-        format!("E'{}'", doubled.replace('\\', "\\\\"))
-    } else {
-        format!("'{doubled}'")
-    }
-}
 
 /// Splits a possibly quoted, possibly qualified name as `regclass` reads it; unquoted parts fold to lower case.
 /// `None` when it is no name.
@@ -79,19 +47,6 @@ fn quoted_part(text: &str) -> Option<(String, &str)> {
     }
     None
 }
-
-/// Words that cannot stand as a name unquoted: every keyword that is not unreserved.
-static RESERVED: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    static_cells("pg_catalog", "pg_get_keywords")
-        .into_iter()
-        .filter_map(|row| {
-            let mut cells = row.into_iter();
-            let word = cells.next()??;
-            let code = cells.next()??;
-            (code != "U").then_some(word)
-        })
-        .collect()
-});
 
 /// A type's name as `format_type` prints it; `modifier` is `None` when the caller gave NULL.
 pub(crate) fn format_type(
@@ -190,18 +145,6 @@ pub(crate) fn size_pretty(bytes: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_quoted_as_postgresql_does() {
-        assert_eq!(quote_ident("orders"), "orders");
-        assert_eq!(quote_ident("Orders"), "\"Orders\"");
-        assert_eq!(quote_ident("user"), "\"user\"");
-        assert_eq!(quote_ident("1a"), "\"1a\"");
-        assert_eq!(quote_ident("a\"b"), "\"a\"\"b\"");
-        assert_eq!(quote_ident("name"), "name");
-        assert_eq!(quote_literal("it's"), "'it''s'");
-        assert_eq!(quote_literal("a\\b"), "E'a\\\\b'");
-    }
 
     #[test]
     fn names_split_into_folded_parts() {

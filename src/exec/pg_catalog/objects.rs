@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::cells::Cell;
 use super::definitions::{PG_CATALOG_OID, definition, static_cells};
-use super::naming::{qualified, quote_ident};
+use super::quoting::{qualified, quote_ident};
 use crate::catalog::{Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, TableDef, ViewDef};
 use crate::types::{SqlType, Value};
 

@@ -5,17 +5,10 @@ use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
 use super::definitions::{definition, definitions};
-use super::objects::{OWNER_NAME, Objects, SYSTEM, UserColumn, UserIndex, UserRelation, type_facts};
-use super::rows::{Constants, Rows, array_or_null, boolean, text, vector};
+use super::objects::{OWNER_NAME, SYSTEM, UserColumn, UserIndex, UserRelation, type_facts};
+use super::rows::{Constants, Rows, Source, array_or_null, boolean, text, vector};
 use super::session_rows;
-use crate::exec::StatementContext;
 use crate::types::SqlType;
-
-/// What a relation is filled from.
-pub(crate) struct Source<'a> {
-    pub(crate) ctx: &'a StatementContext,
-    pub(crate) objects: &'a Objects,
-}
 
 /// Fills the rows that are ours, beside those that every database has.
 type Fill = fn(&Source<'_>, &mut Rows);

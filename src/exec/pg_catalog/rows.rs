@@ -1,4 +1,4 @@
-//! `Rows`: rows of one system relation under construction, column by name. Used by the files that fill relations.
+//! `Rows`: rows of one system relation under construction, column by name, and what they are made from. Used by the files that fill relations.
 
 use std::fmt::Display;
 
@@ -6,6 +6,14 @@ use arrow::array::RecordBatch;
 
 use super::cells::{self, Cell};
 use super::definitions::{Definition, definition};
+use super::objects::Objects;
+use crate::exec::StatementContext;
+
+/// What a relation is filled from.
+pub(crate) struct Source<'a> {
+    pub(crate) ctx: &'a StatementContext,
+    pub(crate) objects: &'a Objects,
+}
 
 /// Columns that are the same in every row a file writes: name and text.
 pub(crate) type Constants = &'static [(&'static str, &'static str)];

@@ -6,8 +6,7 @@ use chrono::TimeZone;
 use chrono_tz::{OffsetComponents, TZ_VARIANTS};
 
 use super::objects::{OWNER_NAME, OWNER_OID};
-use super::relations::Source;
-use super::rows::{Constants, Rows, array_or_null, boolean, text};
+use super::rows::{Constants, Rows, Source, array_or_null, boolean, text};
 use crate::exec::settings::{SettingKind, SettingScope, Unit};
 
 /// The oid of the session's user when it is not the owner of everything: no object has it.

@@ -212,10 +212,10 @@ fn encoding(def: &SettingDef, value: &str) -> Result<String> {
     match letters.as_str() {
         "utf8" | "unicode" => Ok("UTF8".to_string()),
         "sqlascii" | "latin1" | "latin9" | "iso88591" | "win1252" | "win1251" | "gbk" | "gb18030"
-        | "eucjp" => Err(Error::FeatureNotSupported {
-            feature: format!("client encoding \"{value}\""),
-            hint: Some("Use UTF8.".to_string()),
-        }),
+        | "eucjp" => Err(Error::unsupported(
+            format!("client encoding \"{value}\""),
+            Some("Use UTF8."),
+        )),
         _ => Err(invalid_value(def, value, None)),
     }
 }
@@ -233,10 +233,10 @@ fn date_style(def: &SettingDef, value: &str) -> Result<String> {
             "dmy" | "euro" | "european" => order = "DMY",
             "ymd" => order = "YMD",
             "sql" | "postgres" | "german" => {
-                return Err(Error::FeatureNotSupported {
-                    feature: format!("DateStyle \"{word}\""),
-                    hint: Some("Use ISO.".to_string()),
-                });
+                return Err(Error::unsupported(
+                    format!("DateStyle \"{word}\""),
+                    Some("Use ISO."),
+                ));
             }
             _ => return Err(invalid_value(def, value, None)),
         }

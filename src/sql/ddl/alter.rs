@@ -7,10 +7,9 @@ use sqlparser::ast::{
 };
 
 use super::column::{self, NewColumn};
-
 use super::index::{self, NewIndex};
 use super::key::{self, KeyKind};
-use super::{default, free_name, notice, options, table, unsupported};
+use super::{default, free_name, notice, options, table};
 use crate::catalog::{CatalogWriter, ColumnDefault, IndexDef, TableDef, nearest_name};
 use crate::codec::keyspace::entry_prefix;
 use crate::error::{DuplicateKind, StatementFault};
@@ -65,7 +64,7 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
             }
         }
         _ => {
-            return Err(unsupported(
+            return Err(Error::unsupported(
                 "ADD UNIQUE beside other changes in one ALTER TABLE",
                 Some("Add each unique constraint in a statement of its own."),
             ));
@@ -127,7 +126,7 @@ async fn apply(
         // Whoever connects owns everything: there are no roles to give a table to.
         AlterTableOperation::OwnerTo { .. } => Ok(()),
         AlterTableOperation::DropPrimaryKey { .. } => Err(changed_key(table)),
-        other => Err(unsupported(format!("ALTER TABLE ... {other}"), None)),
+        other => Err(Error::unsupported(format!("ALTER TABLE ... {other}"), None)),
     }
 }
 
@@ -158,7 +157,7 @@ async fn add_column(
         return Err(changed_key(table));
     }
     if unique.is_some() {
-        return Err(unsupported(
+        return Err(Error::unsupported(
             "ADD COLUMN ... UNIQUE",
             Some("Add the column first, then ADD UNIQUE (column)."),
         ));
@@ -204,7 +203,7 @@ async fn missing_value(
 }
 
 fn per_row_default(column: &str) -> Error {
-    unsupported(
+    Error::unsupported(
         format!(
             "ADD COLUMN with a default that differs from row to row (\"{column}\"), on a table that has rows"
         ),
@@ -345,14 +344,14 @@ async fn alter_column(
         } => {
             let ty = type_name::sql_type(data_type)?;
             if !is_wider(&column.ty, &ty) {
-                return Err(unsupported(
+                return Err(Error::unsupported(
                     format!("changing column \"{name}\" from {} to {ty}", column.ty),
                     Some("Add a column of the new type, UPDATE it from the old one, and drop that."),
                 ));
             }
             table.columns[at].ty = ty;
         }
-        other => return Err(unsupported(format!("ALTER COLUMN ... {other}"), None)),
+        other => return Err(Error::unsupported(format!("ALTER COLUMN ... {other}"), None)),
     }
     Ok(())
 }
@@ -396,7 +395,7 @@ fn add_constraint(
         TableConstraint::PrimaryKey(_) => Err(changed_key(table)),
         TableConstraint::Check(_) => Err(column::check_constraint()),
         TableConstraint::ForeignKey(_) => Err(column::foreign_key()),
-        other => Err(unsupported(format!("ADD {other}"), None)),
+        other => Err(Error::unsupported(format!("ADD {other}"), None)),
     }
 }
 
@@ -482,13 +481,12 @@ fn rows_request(table: &TableDef, keys_only: bool, page_rows_max: usize) -> Scan
 
 /// 0A000: the key is the order of the rows on disk.
 fn changed_key(table: &TableDef) -> Error {
-    Error::FeatureNotSupported {
-        feature: format!("changing the primary key of \"{}\"", table.name),
-        hint: Some(
-            "Create a table with the new key, INSERT INTO it SELECT from this one, then drop this one and rename."
-                .to_string(),
+    Error::unsupported(
+        format!("changing the primary key of \"{}\"", table.name),
+        Some(
+            "Create a table with the new key, INSERT INTO it SELECT from this one, then drop this one and rename.",
         ),
-    }
+    )
 }
 
 fn undefined_column(name: &str, table: &TableDef) -> Error {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CommentObject, ObjectName, Statement};
 
-use super::{relation, unsupported};
+use super::relation;
 use crate::catalog::{CatalogWriter, Relation, SchemaDef, TableDef, ViewDef, is_system_schema};
 use crate::exec::StatementContext;
 use crate::sql::names;
@@ -59,7 +59,7 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             };
             CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_schema(&changed)?;
         }
-        other => return Err(unsupported(format!("COMMENT ON {other}"), None)),
+        other => return Err(Error::unsupported(format!("COMMENT ON {other}"), None)),
     }
     Ok("COMMENT".to_string())
 }

@@ -6,7 +6,7 @@ use sqlparser::ast::{self, CreateTable, Ident, IndexColumn, Query, SetExpr, Tabl
 
 use super::column::{self, NewColumn};
 use super::key::{self, KeyKind, NewUnique};
-use super::{advice, creation_target, free_name, notice, options, unsupported};
+use super::{advice, creation_target, free_name, notice, options};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, FieldCache, IndexDef, KeyColumn, TableDef,
     TableOptions,
@@ -15,7 +15,7 @@ use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::StatementContext;
-use crate::sql::{dml, names, query};
+use crate::sql::{column_type, dml, names, query};
 use crate::table::Sequences;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -101,20 +101,20 @@ fn check_supported(create: &CreateTable) -> Result<()> {
         return Err(temporary_table());
     }
     if create.or_replace {
-        return Err(unsupported(
+        return Err(Error::unsupported(
             "CREATE OR REPLACE TABLE",
             Some("Use DROP TABLE IF EXISTS before CREATE TABLE."),
         ));
     }
     if create.like.is_some() {
-        return Err(unsupported(
+        return Err(Error::unsupported(
             "CREATE TABLE ... LIKE",
             Some("Use CREATE TABLE ... AS SELECT ... WHERE false."),
         ));
     }
     let partitioned = create.partition_by.is_some() || create.partition_of.is_some();
     if partitioned || create.inherits.is_some() {
-        return Err(unsupported(
+        return Err(Error::unsupported(
             "a partitioned or inherited table",
             Some("A table is one sorted key range: no partitions are needed."),
         ));
@@ -123,7 +123,7 @@ fn check_supported(create: &CreateTable) -> Result<()> {
 }
 
 fn temporary_table() -> Error {
-    unsupported(
+    Error::unsupported(
         "a temporary table",
         Some("Use CREATE TABLE, and DROP TABLE when done."),
     )
@@ -173,7 +173,7 @@ async fn describe(ctx: &StatementContext, table: &str, create: &CreateTable) -> 
             TableConstraint::Unique(constraint) => unique.push(key::read_unique(constraint)?),
             TableConstraint::Check(_) => return Err(column::check_constraint()),
             TableConstraint::ForeignKey(_) => return Err(column::foreign_key()),
-            other => return Err(unsupported(format!("the table constraint {other}"), None)),
+            other => return Err(Error::unsupported(format!("the table constraint {other}"), None)),
         }
     }
     if let Some((name, written)) = primary {
@@ -337,7 +337,7 @@ async fn create_as(
             SqlType::Oid | SqlType::Regclass => SqlType::Int8,
             ty => ty.clone(),
         };
-        column::check_stored(&ty)?;
+        column_type::check_stored(&ty)?;
         columns.push(plain_column(FIRST_COLUMN_ID + at as ColumnId, name, ty));
     }
     let description = Description {

@@ -3,7 +3,6 @@
 
 use sqlparser::ast::{self, Expr, SelectItem};
 
-use super::unsupported;
 use crate::catalog::ColumnDefault;
 use crate::exec::StatementContext;
 use crate::sql::{dml, query};
@@ -45,7 +44,7 @@ pub(super) async fn read(
         return Ok(Some(ColumnDefault::Constant { value, sql }));
     }
     match query::plan_query(ctx, &select(expr)?, &[]).await {
-        Err(error) if error.sqlstate() == "42703" => Err(unsupported(
+        Err(error) if error.sqlstate() == "42703" => Err(Error::unsupported(
             "a column reference in a DEFAULT expression",
             Some("Give a constant or a function."),
         )),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sqlparser::ast::{ObjectName, ObjectType, Statement};
 
-use super::{notice, unsupported};
+use super::notice;
 use crate::catalog::{BUILTIN_SCHEMAS, CatalogWriter, Relation, TableDef};
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
@@ -56,7 +56,7 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             }
             Ok(format!("DROP {other}"))
         }
-        other => Err(unsupported(format!("DROP {other}"), None)),
+        other => Err(Error::unsupported(format!("DROP {other}"), None)),
     }
 }
 

@@ -11,7 +11,7 @@ use sqlparser::ast::CreateIndex;
 
 use super::drop::remove_index;
 use super::key::{self, KeyKind};
-use super::{free_name, notice, table, unsupported};
+use super::{free_name, notice, table};
 use crate::catalog::{Catalog, CatalogWriter, IndexDef, KeyColumn, Relation, TableDef, record_key};
 use crate::error::DuplicateKind;
 use crate::exec::StatementContext;
@@ -198,13 +198,13 @@ async fn retried<F: Future<Output = Result<()>>>(run: impl Fn() -> F) -> Result<
 fn check_supported(create: &CreateIndex) -> Result<()> {
     key::check_index_type(create.using.as_ref())?;
     if create.predicate.is_some() {
-        return Err(unsupported("a partial index", None));
+        return Err(Error::unsupported("a partial index", None));
     }
     if !create.include.is_empty() {
-        return Err(unsupported("INCLUDE columns of an index", None));
+        return Err(Error::unsupported("INCLUDE columns of an index", None));
     }
     if create.nulls_distinct == Some(false) {
-        return Err(unsupported("NULLS NOT DISTINCT", None));
+        return Err(Error::unsupported("NULLS NOT DISTINCT", None));
     }
     Ok(())
 }

@@ -5,7 +5,6 @@ use sqlparser::ast::{
     UniqueConstraint,
 };
 
-use super::unsupported;
 use crate::catalog::{ColumnDef, KeyColumn};
 use crate::codec::key::check_key_type;
 use crate::exec::StatementContext;
@@ -63,7 +62,7 @@ pub(super) fn key_columns(
 /// A UNIQUE constraint of a table definition. Errors: 0A000 for NULLS NOT DISTINCT and DEFERRABLE.
 pub(super) fn read_unique(unique: &UniqueConstraint) -> Result<NewUnique> {
     if unique.nulls_distinct == NullsDistinctOption::NotDistinct {
-        return Err(unsupported("NULLS NOT DISTINCT", None));
+        return Err(Error::unsupported("NULLS NOT DISTINCT", None));
     }
     check_constraint_options(
         unique.index_type.as_ref(),
@@ -88,13 +87,13 @@ pub(super) fn check_constraint_options(
 ) -> Result<()> {
     check_index_type(index_type)?;
     if let Some(option) = options.first() {
-        return Err(unsupported(format!("the index option {option}"), None));
+        return Err(Error::unsupported(format!("the index option {option}"), None));
     }
     match characteristics {
         Some(characteristics)
             if characteristics.deferrable == Some(true) || characteristics.initially.is_some() =>
         {
-            Err(unsupported(
+            Err(Error::unsupported(
                 "a deferrable constraint",
                 Some("Constraints are checked at the end of each statement."),
             ))
@@ -107,7 +106,7 @@ pub(super) fn check_constraint_options(
 pub(super) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
     match index_type {
         None | Some(IndexType::BTree) => Ok(()),
-        Some(other) => Err(unsupported(
+        Some(other) => Err(Error::unsupported(
             format!("access method {}", other.to_string().to_lowercase()),
             Some("Use btree."),
         )),
@@ -145,11 +144,11 @@ impl KeyKind {
 
 fn column_name(part: &IndexColumn) -> Result<String> {
     if let Some(class) = &part.operator_class {
-        return Err(unsupported(format!("the operator class {class}"), None));
+        return Err(Error::unsupported(format!("the operator class {class}"), None));
     }
     match &part.column.expr {
         Expr::Identifier(ident) => Ok(names::fold(ident)),
-        other => Err(unsupported(
+        other => Err(Error::unsupported(
             format!("a key over the expression {other}"),
             Some("Store the value in a column of its own and name that."),
         )),

@@ -24,7 +24,6 @@ use crate::catalog::{Catalog, Relation, TableDef, is_system_schema};
 use crate::exec::{Notice, StatementContext};
 use crate::{Error, Result};
 
-pub(super) use column::check_stored;
 pub(crate) use create_table::select_into;
 
 /// Runs a statement that changes the catalog inside the transaction; answers its command tag. On an error nothing of
@@ -51,7 +50,7 @@ async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<Strin
         // There are no statistics to gather and no dead rows to remove: both are done as soon as they are asked for.
         ast::Statement::Analyze(_) => Ok("ANALYZE".to_string()),
         ast::Statement::Vacuum(_) => Ok("VACUUM".to_string()),
-        other => Err(unsupported(statement_kind(other), None)),
+        other => Err(Error::unsupported(statement_kind(other), None)),
     }
 }
 
@@ -63,14 +62,6 @@ fn statement_kind(statement: &ast::Statement) -> String {
         ["CREATE" | "ALTER" | "DROP", ..] => words.join(" "),
         [first, ..] => first.to_string(),
         [] => "this statement".to_string(),
-    }
-}
-
-/// 0A000.
-fn unsupported(feature: impl Into<String>, hint: Option<&str>) -> Error {
-    Error::FeatureNotSupported {
-        feature: feature.into(),
-        hint: hint.map(str::to_string),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use sqlparser::ast::{CreateTableOptions, Expr, SqlOption, Value as Literal};
 
-use super::unsupported;
 use crate::catalog::TableOptions;
 use crate::sql::names;
 use crate::{Error, Result};
@@ -48,7 +47,7 @@ pub(super) fn read(options: &CreateTableOptions) -> Result<TableOptions> {
         | CreateTableOptions::Plain(list)
         | CreateTableOptions::TableProperties(list) => {
             let first = list.first().map(ToString::to_string).unwrap_or_default();
-            return Err(unsupported(
+            return Err(Error::unsupported(
                 format!("the table option {first} outside WITH"),
                 Some("Write table options as WITH (name = 'value', ...)."),
             ));
@@ -62,7 +61,7 @@ pub(super) fn set_all(options: &mut TableOptions, list: &[SqlOption]) -> Result<
     list.iter().try_for_each(|option| match option {
         SqlOption::KeyValue { key, value } => set(options, &names::fold(key), &value_text(value)),
         SqlOption::Ident(key) => set(options, &names::fold(key), "true"),
-        other => Err(unsupported(format!("the table option {other}"), None)),
+        other => Err(Error::unsupported(format!("the table option {other}"), None)),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{SchemaName, Statement};
 
-use super::{notice, unsupported};
+use super::notice;
 use crate::catalog::{CatalogWriter, SchemaDef, is_system_schema};
 use crate::error::DuplicateKind;
 use crate::exec::StatementContext;
@@ -23,7 +23,7 @@ pub(super) async fn create(ctx: &StatementContext, statement: &Statement) -> Res
         SchemaName::Simple(name) | SchemaName::NamedAuthorization(name, _) => {
             match names::relation_name(name)? {
                 (None, name) => name,
-                (Some(_), _) => return Err(unsupported(format!("the schema name {name}"), None)),
+                (Some(_), _) => return Err(Error::unsupported(format!("the schema name {name}"), None)),
             }
         }
         SchemaName::UnnamedAuthorization(role) => names::fold(role),

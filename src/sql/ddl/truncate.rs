@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Truncate, TruncateIdentityOption};
 
-use super::{notice, table, unsupported};
-use crate::Result;
+use super::{notice, table};
 use crate::catalog::{CatalogWriter, TableDef};
 use crate::exec::StatementContext;
 use crate::sql::names;
+use crate::{Error, Result};
 
 /// Runs TRUNCATE.
 pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Result<String> {
     if truncate.partitions.is_some() {
-        return Err(unsupported("TRUNCATE of partitions", None));
+        return Err(Error::unsupported("TRUNCATE of partitions", None));
     }
     let mut tables: Vec<Arc<TableDef>> = Vec::with_capacity(truncate.table_names.len());
     for target in &truncate.table_names {

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visit, Visitor};
 
-use super::{creation_target, notice, unsupported};
+use super::{creation_target, notice};
 use crate::catalog::{CatalogWriter, Relation, ViewDef};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::{OutputColumn, StatementContext};
@@ -17,13 +17,13 @@ use crate::{Error, Result};
 /// Runs CREATE VIEW.
 pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Result<String> {
     if create.materialized {
-        return Err(unsupported(
+        return Err(Error::unsupported(
             "a materialized view",
             Some("Use CREATE TABLE ... AS, or a plain view."),
         ));
     }
     if create.temporary {
-        return Err(unsupported(
+        return Err(Error::unsupported(
             "a temporary view",
             Some("Use CREATE VIEW, and DROP VIEW when done."),
         ));

@@ -12,7 +12,6 @@ use super::fold_rows::{Source, fold_rows};
 use super::returning::visible_rows;
 use super::target::Target;
 use super::update::{Assigned, Assignment, pairs, read_assignments, target_as};
-use super::{arrow_fault, unsupported};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
@@ -40,7 +39,7 @@ pub(super) struct DoUpdate<'a> {
 /// Reads the clause. Errors: 42P10 when no unique key fits, 42703, 42601.
 pub(super) fn read<'a>(target: &Target, on: &'a OnInsert) -> Result<OnConflict<'a>> {
     let OnInsert::OnConflict(clause) = on else {
-        return Err(unsupported(format!("{on}"), Some("Use ON CONFLICT.")));
+        return Err(Error::unsupported(format!("{on}"), Some("Use ON CONFLICT.")));
     };
     let key = clause
         .conflict_target
@@ -55,7 +54,7 @@ pub(super) fn read<'a>(target: &Target, on: &'a OnInsert) -> Result<OnConflict<'
             message: "ON CONFLICT DO UPDATE requires inference specification or constraint name".to_string(),
             hint: Some("For example, ON CONFLICT (column_name).".to_string()),
         }),
-        (OnConflictAction::DoUpdate(_), Some(key)) if key.id != 0 => Err(unsupported(
+        (OnConflictAction::DoUpdate(_), Some(key)) if key.id != 0 => Err(Error::unsupported(
             format!("ON CONFLICT DO UPDATE on the unique key \"{}\"", key.name),
             Some("Name the primary key's columns, or use DO NOTHING."),
         )),
@@ -146,16 +145,16 @@ pub(super) async fn insert_or_update(
     check_distinct(table, batch, limits)?;
     let (found, existing) = get_rows(txn, table, batch, limits).await?;
     let found = BooleanArray::from(found);
-    let fresh = filter_record_batch(batch, &not(&found).map_err(arrow_fault)?).map_err(arrow_fault)?;
+    let fresh = filter_record_batch(batch, &not(&found).map_err(Error::arrow)?).map_err(Error::arrow)?;
     if fresh.num_rows() > 0 {
         insert_rows(txn, table, &fresh, limits).await?;
     }
     if existing.num_rows() == 0 {
         return Ok(fresh);
     }
-    let proposed = filter_record_batch(batch, &found).map_err(arrow_fault)?;
+    let proposed = filter_record_batch(batch, &found).map_err(Error::arrow)?;
     let (kept, changed) = updated_rows(ctx, target, &existing, &proposed, update).await?;
-    let old = take_record_batch(&existing, &kept).map_err(arrow_fault)?;
+    let old = take_record_batch(&existing, &kept).map_err(Error::arrow)?;
     update_rows(txn, table, &old, &changed, limits).await?;
     in_order(table, &found, &fresh, &kept, &changed)
 }
@@ -214,7 +213,7 @@ async fn updated_rows(
         .collect();
     let evaluated = evaluate(ctx, rows, items, update.selection).await?;
     let kept = UInt32Array::from_iter_values(evaluated.ordinals.iter().map(|at| *at as u32));
-    let old = take_record_batch(existing, &kept).map_err(arrow_fault)?;
+    let old = take_record_batch(existing, &kept).map_err(Error::arrow)?;
     let settings = ctx.format_settings();
     let mut columns = Vec::with_capacity(update.assignments.len());
     let mut arrays = evaluated.batch.columns().iter().zip(&evaluated.columns);
@@ -272,7 +271,7 @@ pub(super) fn replace(
     for (position, array) in columns {
         all[position] = array;
     }
-    RecordBatch::try_new(write_schema(table), all).map_err(arrow_fault)
+    RecordBatch::try_new(write_schema(table), all).map_err(Error::arrow)
 }
 
 /// Inserted and updated rows in the order in which the statement gave them.
@@ -283,7 +282,7 @@ fn in_order(
     kept: &UInt32Array,
     changed: &RecordBatch,
 ) -> Result<RecordBatch> {
-    let both = concat_batches(&write_schema(table), [fresh, changed]).map_err(arrow_fault)?;
+    let both = concat_batches(&write_schema(table), [fresh, changed]).map_err(Error::arrow)?;
     let mut order = Vec::with_capacity(both.num_rows());
     let (mut next_fresh, mut next_found) = (0u32, 0u32);
     for is_found in found.values() {
@@ -297,5 +296,5 @@ fn in_order(
             next_fresh += 1;
         }
     }
-    take_record_batch(&both, &UInt32Array::from(order)).map_err(arrow_fault)
+    take_record_batch(&both, &UInt32Array::from(order)).map_err(Error::arrow)
 }

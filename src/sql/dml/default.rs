@@ -8,13 +8,13 @@ use sqlparser::ast::{Expr, SelectItem};
 
 use super::assign::assign_value;
 use super::evaluate::{Rows, evaluate, parse_expression, run, select_of};
-use super::{arrow_fault, fold};
-use crate::Result;
+use super::fold;
 use crate::catalog::{ColumnDefault, TableDef};
 use crate::exec::StatementContext;
 use crate::sql::names;
 use crate::table::value_at;
 use crate::types::{SqlType, Value};
+use crate::{Error, Result};
 
 /// `count` values of the column at `position`, for rows that do not give one.
 pub(super) async fn default_values(
@@ -109,7 +109,7 @@ async fn evaluate_rows(
 ) -> Result<Vec<Value>> {
     let options = RecordBatchOptions::new().with_row_count(Some(count));
     let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
-        .map_err(arrow_fault)?;
+        .map_err(Error::arrow)?;
     let rows = vec![Rows {
         name: "row".to_string(),
         batch,

@@ -9,12 +9,12 @@ use sqlparser::ast::{self, FromTable, TableWithJoins};
 
 use super::target::Target;
 use super::update::{access_path, first_of_each_key, query_target};
-use super::{WriteResult, arrow_fault, returning, unsupported};
-use crate::Result;
+use super::{WriteResult, returning};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::exec::scan::scan_batches;
 use crate::table::{delete_rows, write_schema};
+use crate::{Error, Result};
 
 /// Runs DELETE.
 pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Result<WriteResult> {
@@ -46,7 +46,7 @@ pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Res
                 query_target(ctx, &target, Vec::new(), using, delete.selection.as_ref()).await?;
             if !using.is_empty() {
                 let first = first_of_each_key(ctx, &target.table, &found)?;
-                found = filter_record_batch(&found, &first).map_err(arrow_fault)?;
+                found = filter_record_batch(&found, &first).map_err(Error::arrow)?;
             }
             delete_rows(&ctx.txn, &target.table, &found, ctx.settings.limits).await?;
             deleted += found.num_rows();
@@ -63,7 +63,7 @@ pub(super) fn target_of(delete: &ast::Delete) -> Result<&TableWithJoins> {
         [table] if delete.tables.is_empty() && delete.order_by.is_empty() && delete.limit.is_none() => {
             Ok(table)
         }
-        _ => Err(unsupported(
+        _ => Err(Error::unsupported(
             "this form of DELETE",
             Some("Use DELETE FROM table [USING ...] WHERE ...."),
         )),
@@ -92,5 +92,5 @@ fn widen(table: &TableDef, projection: &[usize], batch: &RecordBatch) -> Result<
             None => new_null_array(&column.ty.arrow_type(), batch.num_rows()),
         }
     });
-    RecordBatch::try_new(write_schema(table), columns.collect()).map_err(arrow_fault)
+    RecordBatch::try_new(write_schema(table), columns.collect()).map_err(Error::arrow)
 }

@@ -14,7 +14,6 @@ use sqlparser::ast::{self, Expr, Ident, Query, SelectItem, SetExpr};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 
-use super::arrow_fault;
 use crate::exec::{OutputColumn, StatementContext};
 use crate::sql::query;
 use crate::types::SqlType;
@@ -50,8 +49,8 @@ pub(super) async fn evaluate(
 ) -> Result<Evaluated> {
     let (ctx, query) = over_rows(ctx, relations, items, selection)?;
     let (columns, batch) = run(&ctx, &query).await?;
-    let sorted = sort_to_indices(batch.column(0), None, None).map_err(arrow_fault)?;
-    let batch = take_record_batch(&batch, &sorted).map_err(arrow_fault)?;
+    let sorted = sort_to_indices(batch.column(0), None, None).map_err(Error::arrow)?;
+    let batch = take_record_batch(&batch, &sorted).map_err(Error::arrow)?;
     let ordinals = batch
         .column(0)
         .as_primitive::<Int64Type>()
@@ -63,7 +62,7 @@ pub(super) async fn evaluate(
     Ok(Evaluated {
         ordinals,
         columns: columns.into_iter().skip(1).collect(),
-        batch: batch.project(&output).map_err(arrow_fault)?,
+        batch: batch.project(&output).map_err(Error::arrow)?,
     })
 }
 
@@ -96,7 +95,7 @@ pub(super) async fn run(ctx: &StatementContext, query: &Query) -> Result<(Vec<Ou
     };
     Ok((
         planned.columns,
-        concat_batches(&schema, &batches).map_err(arrow_fault)?,
+        concat_batches(&schema, &batches).map_err(Error::arrow)?,
     ))
 }
 
@@ -186,5 +185,5 @@ fn counted(batch: &RecordBatch) -> Result<RecordBatch> {
     fields.push(Arc::new(SqlType::Int8.field(ORDINAL, false)));
     let counter: ArrayRef = Arc::new(Int64Array::from_iter_values(0..batch.num_rows() as i64));
     let columns = batch.columns().iter().cloned().chain([counter]).collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(arrow_fault)
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(Error::arrow)
 }

@@ -12,7 +12,7 @@ use super::conflict::{self, OnConflict};
 use super::default::default_values;
 use super::target::{Target, column_name, dynamic_type_of};
 use super::values::{self, Cell};
-use super::{WriteResult, arrow_fault, returning, unsupported};
+use super::{WriteResult, returning};
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
@@ -94,7 +94,7 @@ pub(crate) async fn insert_query(
 /// The table of an INSERT and the names of its columns: those listed, or all. Errors: 42P01, 42703, 42701.
 pub(super) fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<(Target, Vec<String>)> {
     let TableObject::TableName(name) = &insert.table else {
-        return Err(unsupported(format!("INSERT INTO {}", insert.table), None));
+        return Err(Error::unsupported(format!("INSERT INTO {}", insert.table), None));
     };
     let target = Target::find(ctx, name, insert.table_alias.as_ref().map(|alias| &alias.alias))?;
     if insert.columns.is_empty() {
@@ -134,13 +134,13 @@ pub(super) fn plain_values(source: &Query) -> Option<&[ast::Parens<Vec<ast::Expr
 
 fn check_supported(insert: &ast::Insert) -> Result<()> {
     if insert.or.is_some() || insert.ignore || insert.replace_into || !insert.assignments.is_empty() {
-        return Err(unsupported(
+        return Err(Error::unsupported(
             "this form of INSERT",
             Some("Use INSERT INTO ... VALUES, ON CONFLICT or UPSERT."),
         ));
     }
     if let Some(OnInsert::DuplicateKeyUpdate(_)) = &insert.on {
-        return Err(unsupported(
+        return Err(Error::unsupported(
             "ON DUPLICATE KEY UPDATE",
             Some("Use ON CONFLICT (...) DO UPDATE SET ...."),
         ));
@@ -252,7 +252,7 @@ impl Writer<'_> {
         if reads_table(self.ctx, source, &self.target.table) || matches!(&self.mode, Mode::OnConflict(_)) {
             let batches: Vec<RecordBatch> = stream.try_collect().await?;
             if let Some(first) = batches.first() {
-                let batch = concat_batches(&first.schema(), &batches).map_err(arrow_fault)?;
+                let batch = concat_batches(&first.schema(), &batches).map_err(Error::arrow)?;
                 self.write_query_batch(&batch, planned, &positions).await?;
             }
             return Ok(());
@@ -298,7 +298,7 @@ impl Writer<'_> {
                 None => default_array(self.ctx, &table, position, count).await?,
             });
         }
-        let batch = RecordBatch::try_new(write_schema(&table), filled).map_err(arrow_fault)?;
+        let batch = RecordBatch::try_new(write_schema(&table), filled).map_err(Error::arrow)?;
         self.write_batch(&table, batch, &named).await
     }
 
@@ -319,7 +319,7 @@ impl Writer<'_> {
             }
             Mode::OnConflict(OnConflict::DoNothing(conflicts)) => {
                 let inserted = insert_missing_rows(txn, table, &batch, *conflicts, limits).await?;
-                filter_record_batch(&batch, &BooleanArray::from(inserted)).map_err(arrow_fault)?
+                filter_record_batch(&batch, &BooleanArray::from(inserted)).map_err(Error::arrow)?
             }
             Mode::OnConflict(OnConflict::DoUpdate(update)) => {
                 conflict::insert_or_update(self.ctx, &self.target, &batch, update).await?

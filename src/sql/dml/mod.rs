@@ -73,18 +73,5 @@ fn is_default(expr: &ast::Expr) -> bool {
         if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
 }
 
-/// 0A000.
-fn unsupported(feature: impl Into<String>, hint: Option<&str>) -> Error {
-    Error::FeatureNotSupported {
-        feature: feature.into(),
-        hint: hint.map(str::to_string),
-    }
-}
-
-/// Arrow refused a batch we built ourselves: a bug in us.
-fn arrow_fault(error: arrow::error::ArrowError) -> Error {
-    Error::internal(format!("arrow: {error}"))
-}
-
 #[cfg(test)]
 mod tests;

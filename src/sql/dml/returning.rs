@@ -4,16 +4,16 @@ use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use sqlparser::ast::{Expr, SelectItem, SelectItemQualifiedWildcardKind};
 
+use super::WriteResult;
 use super::evaluate::{Rows, column_of, evaluate, plan};
 use super::insert::visible_positions;
 use super::target::Target;
-use super::{WriteResult, arrow_fault, unsupported};
-use crate::Result;
 use crate::exec::{OutputColumn, StatementContext};
 use crate::sql::direct::output_column;
 use crate::sql::names;
 use crate::table::{row_schema, write_schema};
 use crate::types::SqlType;
+use crate::{Error, Result};
 
 /// The result of a write whose rows (whole, of `target`'s columns) are `rows`.
 pub(super) async fn result(
@@ -35,7 +35,7 @@ pub(super) async fn result(
         let schema = row_schema(&target.table, &positions);
         let batches = rows.into_iter().map(|batch| {
             let columns = positions.iter().map(|&at| batch.column(at).clone()).collect();
-            RecordBatch::try_new(schema.clone(), columns).map_err(arrow_fault)
+            RecordBatch::try_new(schema.clone(), columns).map_err(Error::arrow)
         });
         return Ok(WriteResult {
             tag,
@@ -43,7 +43,7 @@ pub(super) async fn result(
             batches: batches.collect::<Result<_>>()?,
         });
     }
-    let batch = concat_batches(&write_schema(&target.table), &rows).map_err(arrow_fault)?;
+    let batch = concat_batches(&write_schema(&target.table), &rows).map_err(Error::arrow)?;
     let evaluated = evaluate(ctx, vec![visible_rows(target, &batch)?], items, None).await?;
     Ok(WriteResult {
         tag,
@@ -74,7 +74,7 @@ pub(super) async fn describe(
 pub(super) fn visible_rows(target: &Target, batch: &RecordBatch) -> Result<Rows> {
     let batch = batch
         .project(&visible_positions(&target.table))
-        .map_err(arrow_fault)?;
+        .map_err(Error::arrow)?;
     Ok(Rows {
         name: target.name().to_string(),
         batch,
@@ -90,7 +90,7 @@ fn expand(target: &Target, items: &[SelectItem]) -> Result<Vec<SelectItem>> {
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
                 let (_, relation) = names::relation_name(name)?;
                 if relation != target.name() {
-                    return Err(unsupported(format!("RETURNING {item}"), None));
+                    return Err(Error::unsupported(format!("RETURNING {item}"), None));
                 }
                 expanded.extend(all_columns(target));
             }

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Expr, Ident, ObjectName, Spanned, TableFactor, TableWithJoins, Value as Literal};
 
-use super::unsupported;
 use crate::catalog::{CatalogWriter, NewDynamicColumn, Relation, TableDef, is_system_schema, nearest_name};
 use crate::exec::StatementContext;
-use crate::sql::ddl::check_stored;
+use crate::sql::column_type::check_stored;
 use crate::sql::type_name::get_sql_type;
 use crate::sql::{names, text_place};
 use crate::types::{SqlType, Value};
@@ -41,7 +40,7 @@ impl Target {
                 table: Arc::clone(table),
                 alias: alias.map(names::fold),
             }),
-            Relation::View(view) => Err(unsupported(
+            Relation::View(view) => Err(Error::unsupported(
                 format!("a write to view \"{}\"", view.name),
                 Some("Write to the table that the view reads."),
             )),
@@ -51,7 +50,7 @@ impl Target {
     /// The table that UPDATE or DELETE FROM names. Errors: as `find`, 0A000 for anything but a table.
     pub(super) fn of_factor(ctx: &StatementContext, table: &TableWithJoins) -> Result<Target> {
         if !table.joins.is_empty() {
-            return Err(unsupported(
+            return Err(Error::unsupported(
                 "a join as the target of a write",
                 Some("Use FROM or USING."),
             ));
@@ -63,7 +62,10 @@ impl Target {
                 args: None,
                 ..
             } => Target::find(ctx, name, alias.as_ref().map(|alias| &alias.name)),
-            other => Err(unsupported(format!("{other} as the target of a write"), None)),
+            other => Err(Error::unsupported(
+                format!("{other} as the target of a write"),
+                None,
+            )),
         }
     }
 

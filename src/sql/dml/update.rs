@@ -18,7 +18,7 @@ use super::evaluate::{Rows, column_of, evaluate, quoted, run, with_select};
 use super::fold_rows::{Source, fold_rows};
 use super::returning::{self, visible_rows};
 use super::target::{Target, column_name, dynamic_type_of, dynamic_type_of_constant};
-use super::{WriteResult, arrow_fault, fold, is_default, unsupported};
+use super::{WriteResult, fold, is_default};
 use crate::catalog::{Catalog, ColumnDef, ColumnDefault, NewDynamicColumn, Relation, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
@@ -52,7 +52,7 @@ pub(super) enum Assigned<'a> {
 /// Runs UPDATE.
 pub(super) async fn execute(ctx: &StatementContext, update: &ast::Update) -> Result<WriteResult> {
     if update.or.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
-        return Err(unsupported(
+        return Err(Error::unsupported(
             "ORDER BY, LIMIT or OR in UPDATE",
             Some("Name the rows by a condition."),
         ));
@@ -190,7 +190,7 @@ pub(super) fn pairs<'a>(
                 });
             }
             (AssignmentTarget::Tuple(_), other) => {
-                return Err(unsupported(
+                return Err(Error::unsupported(
                     format!("SET (columns) = {other}"),
                     Some("Set each column by an expression of its own."),
                 ));
@@ -230,8 +230,8 @@ fn in_write_schema(table: &TableDef, batches: &[RecordBatch]) -> Result<RecordBa
     let batches = batches
         .iter()
         .map(|batch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec()));
-    let batches = batches.collect::<Result<Vec<_>, _>>().map_err(arrow_fault)?;
-    concat_batches(&schema, &batches).map_err(arrow_fault)
+    let batches = batches.collect::<Result<Vec<_>, _>>().map_err(Error::arrow)?;
+    concat_batches(&schema, &batches).map_err(Error::arrow)
 }
 
 /// What the assignments make of rows in memory.
@@ -310,9 +310,9 @@ async fn queried_rows(
     if !from.is_empty() {
         // A row that joins with several is updated once, by any of them.
         let first = first_of_each_key(ctx, &target.table, &old)?;
-        old = filter_record_batch(&old, &first).map_err(arrow_fault)?;
+        old = filter_record_batch(&old, &first).map_err(Error::arrow)?;
         for array in &mut arrays {
-            *array = arrow::compute::filter(array, &first).map_err(arrow_fault)?;
+            *array = arrow::compute::filter(array, &first).map_err(Error::arrow)?;
         }
     }
     let values = types.drain(..).zip(arrays).collect();
@@ -348,7 +348,7 @@ pub(super) async fn query_target(
     let (columns, batch) = run(&ctx, &query).await?;
     let width = target.table.columns.len();
     let (rows, values) = batch.columns().split_at(width);
-    let old = RecordBatch::try_new(write_schema(&target.table), rows.to_vec()).map_err(arrow_fault)?;
+    let old = RecordBatch::try_new(write_schema(&target.table), rows.to_vec()).map_err(Error::arrow)?;
     let types = columns.into_iter().skip(width).map(|column| column.ty).collect();
     Ok((old, types, values.to_vec()))
 }

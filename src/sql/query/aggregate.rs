@@ -7,7 +7,7 @@ use datafusion::logical_expr::expr::{AggregateFunction, Sort};
 use datafusion::logical_expr::{AggregateUDF, Expr, Volatility};
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Clause, Place, fault, unsupported};
+use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::CastContext;
 use super::function_call::{no_function, numeric_of_scale};
 use crate::error::StatementFault;
@@ -345,7 +345,7 @@ impl Binder<'_> {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
                 Ok(one(udaf, vec![argument.expr], SqlType::Float8))
             }
-            _ => Err(unsupported("sum")),
+            _ => Err(Error::unsupported("sum", None)),
         }
     }
 
@@ -379,7 +379,7 @@ impl Binder<'_> {
         let argument = self.decided(argument)?;
         let ty = match &argument.ty {
             S::Bool | S::Uuid | S::Bytea | S::Json | S::Jsonb | S::Array(_) => {
-                return Err(unsupported("an extremum"));
+                return Err(Error::unsupported("an extremum", None));
             }
             S::Varchar(_) | S::Name => S::Text,
             other => other.clone(),

@@ -4,7 +4,7 @@ use datafusion::logical_expr::expr::Unnest;
 use datafusion::logical_expr::{Expr, Volatility};
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Place, fault, fold, name_parts, unsupported};
+use super::binder::{Binder, Bound, Place, fault, fold, name_parts};
 use super::coercion::{CastContext, item_type, type_name};
 use crate::error::StatementFault;
 use crate::exec::{functions, pg_catalog};
@@ -85,7 +85,7 @@ impl Binder<'_> {
         };
         for access in chain {
             let ast::AccessExpr::Subscript(subscript) = access else {
-                return Err(unsupported("a field of a composite value"));
+                return Err(Error::unsupported("a field of a composite value", None));
             };
             if let (
                 ast::Subscript::Index { index },
@@ -140,7 +140,9 @@ impl Binder<'_> {
                         bound.ty,
                     )
                 }
-                ast::Subscript::Slice { .. } => return Err(unsupported("a slice with a stride")),
+                ast::Subscript::Slice { .. } => {
+                    return Err(Error::unsupported("a slice with a stride", None));
+                }
             };
         }
         Ok(bound)

@@ -308,20 +308,9 @@ pub(super) fn name_parts(name: &ast::ObjectName) -> Result<Vec<String>> {
         .iter()
         .map(|part| match part.as_ident() {
             Some(ident) => Ok(fold(ident)),
-            None => Err(Error::FeatureNotSupported {
-                feature: format!("the name {name}"),
-                hint: None,
-            }),
+            None => Err(Error::unsupported(format!("the name {name}"), None)),
         })
         .collect()
-}
-
-/// Something PostgreSQL has and Keyspan does not.
-pub(super) fn unsupported(feature: impl Into<String>) -> Error {
-    Error::FeatureNotSupported {
-        feature: feature.into(),
-        hint: None,
-    }
 }
 
 /// A statement refused on its structure.

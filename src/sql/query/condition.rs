@@ -4,7 +4,7 @@ use datafusion::logical_expr::expr::{InList, Like};
 use datafusion::logical_expr::{Expr, Operator};
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Place, fault, unsupported};
+use super::binder::{Binder, Bound, Place, fault};
 use super::coercion::{CastContext, type_name};
 use super::expression::row_items;
 use super::operator::{binary, no_operator};
@@ -30,7 +30,7 @@ impl Binder<'_> {
                     None => one,
                 });
             }
-            let test = test.ok_or_else(|| unsupported("an empty row"))?;
+            let test = test.ok_or_else(|| Error::unsupported("an empty row", None))?;
             return Ok(Bound::new(test, SqlType::Bool));
         }
         let operand = self.expression(operand, place)?;
@@ -77,7 +77,7 @@ impl Binder<'_> {
                 });
             }
             return Ok(Bound::new(
-                test.ok_or_else(|| unsupported("an empty row"))?,
+                test.ok_or_else(|| Error::unsupported("an empty row", None))?,
                 SqlType::Bool,
             ));
         }
@@ -122,7 +122,7 @@ impl Binder<'_> {
                     None => one,
                 });
             }
-            let test = test.ok_or_else(|| unsupported("an empty IN list"))?;
+            let test = test.ok_or_else(|| Error::unsupported("an empty IN list", None))?;
             return Ok(Bound::new(
                 if negated { Expr::Not(Box::new(test)) } else { test },
                 SqlType::Bool,
@@ -160,7 +160,7 @@ impl Binder<'_> {
                 Some(_) => tests.push(binary(left, Operator::Eq, right)),
             }
         }
-        let listed_operand = listed_operand.ok_or_else(|| unsupported("an empty IN list"))?;
+        let listed_operand = listed_operand.ok_or_else(|| Error::unsupported("an empty IN list", None))?;
         let mut test = Expr::InList(InList::new(
             Box::new(listed_operand),
             listed,
@@ -216,7 +216,7 @@ impl Binder<'_> {
         let mut pairs = Vec::with_capacity(left.len());
         for (left, right) in left.iter().zip(right) {
             if row_items(left).is_some() {
-                return Err(unsupported("a row inside a row"));
+                return Err(Error::unsupported("a row inside a row", None));
             }
             pairs.push((self.expression(left, place)?, self.expression(right, place)?));
         }
@@ -230,7 +230,7 @@ impl Binder<'_> {
             _ => None,
         };
         let Some((left, right)) = pairs.pop() else {
-            return Err(unsupported("an empty row"));
+            return Err(Error::unsupported("an empty row", None));
         };
         let mut test = self.compare(op, left, right)?.expr;
         while let Some((left, right)) = pairs.pop() {
@@ -276,7 +276,7 @@ impl Binder<'_> {
             _ => return Err(Error::internal("no pattern match")),
         };
         if any {
-            return Err(unsupported("LIKE ANY"));
+            return Err(Error::unsupported("LIKE ANY", None));
         }
         let escape = match escape_char {
             None => Some('\\'),

@@ -4,7 +4,7 @@ use datafusion::logical_expr::expr::Case;
 use datafusion::logical_expr::{Expr, Operator, Volatility};
 use sqlparser::ast::{self, Spanned};
 
-use super::binder::{Binder, Bound, Clause, Place, fault, fold, name_parts, unsupported};
+use super::binder::{Binder, Bound, Clause, Place, fault, fold, name_parts};
 use super::coercion::{CastContext, item_type, type_name};
 use super::literal::number_literal;
 use super::operator::{binary, no_operator};
@@ -91,12 +91,12 @@ impl Binder<'_> {
             | E::Trim { .. }
             | E::Overlay { .. }
             | E::AtTimeZone { .. } => self.function_syntax(expr, place),
-            E::Tuple(_) => Err(unsupported("a row value outside a comparison")),
+            E::Tuple(_) => Err(Error::unsupported("a row value outside a comparison", None)),
             E::Wildcard(_) | E::QualifiedWildcard(..) => Err(Error::Syntax {
                 message: "syntax error at or near \"*\"".to_string(),
                 position: 0,
             }),
-            other => Err(unsupported(format!("the expression {other}"))),
+            other => Err(Error::unsupported(format!("the expression {other}"), None)),
         }
     }
 
@@ -130,10 +130,10 @@ impl Binder<'_> {
             return Ok(found);
         }
         if let Some(row) = place.scope.get_relation(None, &name) {
-            return Err(unsupported(format!(
-                "the whole row of \"{}\" as a value",
-                row.name
-            )));
+            return Err(Error::unsupported(
+                format!("the whole row of \"{}\" as a value", row.name),
+                None,
+            ));
         }
         let quoted = ident.quote_style.is_some();
         Err(Error::UndefinedColumn {
@@ -350,7 +350,7 @@ impl Binder<'_> {
             U::PGAbs => self.unary_function("abs", operand),
             U::PGSquareRoot => self.unary_function("sqrt", operand),
             U::PGCubeRoot => self.unary_function("cbrt", operand),
-            other => Err(unsupported(format!("the operator {other}"))),
+            other => Err(Error::unsupported(format!("the operator {other}"), None)),
         }
     }
 

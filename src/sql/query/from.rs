@@ -10,7 +10,7 @@ use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource, TableType};
 use sqlparser::ast::{self, Spanned};
 
-use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fault, fold, name_parts, unsupported};
+use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fault, fold, name_parts};
 use super::join::cross_join;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::table_function::table_function;
@@ -201,7 +201,7 @@ impl Binder<'_> {
                     let one_row = LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?;
                     Ok(self.function_item(&call, sets, one_row, Scope::default())?.0)
                 }
-                None => Err(unsupported(format!("{other} in FROM"))),
+                None => Err(Error::unsupported(format!("{other} in FROM"), None)),
             },
         }
     }
@@ -218,7 +218,7 @@ impl Binder<'_> {
         let (schema, table) = match parts.as_slice() {
             [table] => (None, table.as_str()),
             [schema, table] | [_, schema, table] => (Some(schema.as_str()), table.as_str()),
-            _ => return Err(unsupported(format!("the relation name {name}"))),
+            _ => return Err(Error::unsupported(format!("the relation name {name}"), None)),
         };
         if schema.is_none()
             && let Some(common) = self

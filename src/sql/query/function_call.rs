@@ -5,7 +5,7 @@ use datafusion::logical_expr::expr::{ScalarFunction, Unnest};
 use datafusion::logical_expr::{Case, Expr, Operator};
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Clause, Place, fault, name_parts, unsupported};
+use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
 use super::coercion::{
     self, CastContext, Category, base, category, common_type, is_preferred, item_type, type_name,
 };
@@ -95,7 +95,10 @@ impl Binder<'_> {
             if name == "array" {
                 return self.array_subquery(query, place);
             }
-            return Err(unsupported(format!("a subquery as the argument of {name}")));
+            return Err(Error::unsupported(
+                format!("a subquery as the argument of {name}"),
+                None,
+            ));
         }
         if let Some(over) = &function.over {
             return self.window_function(&name, function, over, place);
@@ -150,7 +153,7 @@ impl Binder<'_> {
                     .collect();
                 self.resolve_function(name, padded)
             }
-            "row" => Err(unsupported("a row value outside a comparison")),
+            "row" => Err(Error::unsupported("a row value outside a comparison", None)),
             "pg_typeof" if matches!(arguments.as_slice(), [argument] if argument.ty == SqlType::Unknown) => {
                 Bound::constant(&Value::Text("unknown".to_string()), SqlType::Text)
             }
@@ -168,10 +171,10 @@ impl Binder<'_> {
                 if matches!(bound.expr, Expr::Unnest(_))
                     && !matches!(place.clause, Clause::Select | Clause::From)
                 {
-                    return Err(Error::FeatureNotSupported {
-                        feature: format!("a set-returning function in {}", place.clause.name()),
-                        hint: Some("Call it in FROM instead.".to_string()),
-                    });
+                    return Err(Error::unsupported(
+                        format!("a set-returning function in {}", place.clause.name()),
+                        Some("Call it in FROM instead."),
+                    ));
                 }
                 Ok(bound)
             }
@@ -189,7 +192,10 @@ impl Binder<'_> {
             ast::FunctionArguments::None => return Ok(Vec::new()),
             ast::FunctionArguments::List(list) => list,
             ast::FunctionArguments::Subquery(_) => {
-                return Err(unsupported(format!("a subquery as the argument of {name}")));
+                return Err(Error::unsupported(
+                    format!("a subquery as the argument of {name}"),
+                    None,
+                ));
             }
         };
         let mut bound = Vec::with_capacity(list.args.len());
@@ -204,7 +210,7 @@ impl Binder<'_> {
                         hint: None,
                     });
                 }
-                _ => return Err(unsupported("a named argument")),
+                _ => return Err(Error::unsupported("a named argument", None)),
             }
         }
         Ok(bound)
@@ -471,7 +477,7 @@ impl Binder<'_> {
                 let zone = self.expression(time_zone, place)?;
                 self.resolve_function("timezone", vec![zone, timestamp])
             }
-            other => Err(unsupported(format!("the expression {other}"))),
+            other => Err(Error::unsupported(format!("the expression {other}"), None)),
         }
     }
 }

@@ -4,7 +4,7 @@ use datafusion::common::JoinType;
 use datafusion::logical_expr::{Case, Expr, LogicalPlanBuilder, Operator};
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Clause, Place, name_parts, unsupported};
+use super::binder::{Binder, Bound, Clause, Place, name_parts};
 use super::coercion::CastContext;
 use super::decorrelation::has_subquery;
 use super::from::Item;
@@ -22,7 +22,7 @@ impl Binder<'_> {
             J::Right(constraint) | J::RightOuter(constraint) => (JoinType::Right, constraint),
             J::FullOuter(constraint) => (JoinType::Full, constraint),
             J::CrossJoin(_) => return self.cross(Some(left), &join.relation, outer),
-            other => return Err(unsupported(format!("the join {other:?}"))),
+            other => return Err(Error::unsupported(format!("the join {other:?}"), None)),
         };
         if matches!(kind, JoinType::Inner | JoinType::Left)
             && let Some(item) = self.lateral(&left, &join.relation, kind == JoinType::Left, outer)?
@@ -83,7 +83,10 @@ impl Binder<'_> {
             return Ok(item);
         }
         if kind != JoinType::Inner {
-            return Err(unsupported("LEFT JOIN LATERAL with a condition other than TRUE"));
+            return Err(Error::unsupported(
+                "LEFT JOIN LATERAL with a condition other than TRUE",
+                None,
+            ));
         }
         let plan = self.filter(item.plan, condition)?;
         Ok(Item {
@@ -112,7 +115,10 @@ impl Binder<'_> {
         let condition = self.condition(condition, place)?;
         if has_subquery(&condition) {
             if kind != JoinType::Inner {
-                return Err(unsupported("a subquery in the condition of an outer join"));
+                return Err(Error::unsupported(
+                    "a subquery in the condition of an outer join",
+                    None,
+                ));
             }
             let crossed = LogicalPlanBuilder::new(left.plan)
                 .cross_join(right.plan)

@@ -4,7 +4,7 @@ use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Clause, Place, unsupported};
+use super::binder::{Binder, Bound, Clause, Place};
 use super::coercion::CastContext;
 use super::scope::{Outer, Scope};
 use crate::exec::datafusion_error::from_datafusion;
@@ -27,7 +27,7 @@ impl Binder<'_> {
                 limit_by,
             }) => {
                 if !limit_by.is_empty() {
-                    return Err(unsupported("LIMIT BY"));
+                    return Err(Error::unsupported("LIMIT BY", None));
                 }
                 limit = rows.as_ref();
                 offset = skip.as_ref().map(|skip| &skip.value);
@@ -42,7 +42,7 @@ impl Binder<'_> {
         }
         if let Some(fetch) = &query.fetch {
             if fetch.with_ties || fetch.percent {
-                return Err(unsupported("FETCH FIRST WITH TIES or PERCENT"));
+                return Err(Error::unsupported("FETCH FIRST WITH TIES or PERCENT", None));
             }
             match &fetch.quantity {
                 Some(quantity) => limit = Some(quantity),

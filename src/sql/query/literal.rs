@@ -3,7 +3,7 @@
 use datafusion::logical_expr::{Expr, Volatility};
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Place, unsupported};
+use super::binder::{Binder, Bound, Place};
 use super::coercion::CastContext;
 use crate::exec::functions;
 use crate::sql::type_name::{fraction_digits, sql_type};
@@ -57,7 +57,7 @@ impl Binder<'_> {
                 let bound = Bound::unknown(Some(format!("\\x{text}")));
                 self.convert(bound, &SqlType::Bytea, CastContext::Explicit)
             }
-            other => Err(unsupported(format!("the literal {other}"))),
+            other => Err(Error::unsupported(format!("the literal {other}"), None)),
         }
     }
 

@@ -12,7 +12,7 @@ use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, WindowFrame};
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold, unsupported};
+use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold};
 use super::coercion::{CastContext, common_type, implicit, loosened, type_name};
 use super::scope::Outer;
 use super::select::{SortKey, ordinal, refuse_unsortable};
@@ -34,7 +34,7 @@ impl Binder<'_> {
 
     pub(super) fn query_here(&mut self, query: &ast::Query, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
         if !query.pipe_operators.is_empty() {
-            return Err(unsupported("the pipe operator"));
+            return Err(Error::unsupported("the pipe operator", None));
         }
         if let Some(with) = &query.with {
             self.with(with, outer)?;
@@ -43,7 +43,7 @@ impl Binder<'_> {
             None => &[],
             Some(order_by) => match &order_by.kind {
                 ast::OrderByKind::Expressions(items) => items,
-                ast::OrderByKind::All(_) => return Err(unsupported("ORDER BY ALL")),
+                ast::OrderByKind::All(_) => return Err(Error::unsupported("ORDER BY ALL", None)),
             },
         };
         let mut bound = match query.body.as_ref() {
@@ -141,7 +141,7 @@ impl Binder<'_> {
             return Err(wrong());
         };
         if cte.query.with.is_some() {
-            return Err(unsupported("WITH inside a recursive query"));
+            return Err(Error::unsupported("WITH inside a recursive query", None));
         }
         if set_mentions(left, name) {
             return Err(wrong());
@@ -244,7 +244,7 @@ impl Binder<'_> {
                     .collect::<Result<Vec<_>>>()?;
                 Ok(BoundQuery { plan, columns })
             }
-            _ => Err(unsupported("a write inside a query")),
+            _ => Err(Error::unsupported("a write inside a query", None)),
         }
     }
 

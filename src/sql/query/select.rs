@@ -7,7 +7,7 @@ use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use sqlparser::ast::{self, Spanned};
 
-use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, fold, unsupported};
+use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, fold};
 use super::column_name::column_name;
 use super::distinct_on::{first_of_each, refuse_other_order};
 use super::grouping::{Grouped, has_aggregate, ungrouped, windows_of};
@@ -171,7 +171,7 @@ impl Binder<'_> {
                     let (schema, relation) = match parts.as_slice() {
                         [relation] => (None, relation),
                         [schema, relation] | [_, schema, relation] => (Some(schema.as_str()), relation),
-                        _ => return Err(unsupported(format!("the name {name}"))),
+                        _ => return Err(Error::unsupported(format!("the name {name}"), None)),
                     };
                     let Some(relation) = place.scope.get_relation(schema, relation) else {
                         return Err(fault(
@@ -181,7 +181,7 @@ impl Binder<'_> {
                     };
                     items.extend(expand(&relation.columns));
                 }
-                other => return Err(unsupported(format!("the select item {other}"))),
+                other => return Err(Error::unsupported(format!("the select item {other}"), None)),
             }
         }
         for item in &mut items {
@@ -202,10 +202,10 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<Option<Vec<Grouped>>> {
         let ast::GroupByExpr::Expressions(exprs, modifiers) = group_by else {
-            return Err(unsupported("GROUP BY ALL"));
+            return Err(Error::unsupported("GROUP BY ALL", None));
         };
         if !modifiers.is_empty() {
-            return Err(unsupported("a GROUP BY modifier"));
+            return Err(Error::unsupported("a GROUP BY modifier", None));
         }
         if exprs.is_empty() {
             return Ok(None);
@@ -584,7 +584,7 @@ fn refuse_others(select: &ast::Select) -> Result<()> {
         (select.exclude.is_some(), "EXCLUDE"),
     ];
     match refused.iter().find(|(used, _)| *used) {
-        Some((_, what)) => Err(unsupported(*what)),
+        Some((_, what)) => Err(Error::unsupported(*what, None)),
         None => Ok(()),
     }
 }

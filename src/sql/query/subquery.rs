@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 };
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, BoundQuery, Place, fault, unsupported};
+use super::binder::{Binder, Bound, BoundQuery, Place, fault};
 use super::coercion::CastContext;
 use super::decorrelation::{has_subquery, keep_as_join, sub_plan, sub_plan_of};
 use super::expression::{operator_name, row_items};
@@ -160,7 +160,7 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<Bound> {
         if negated {
-            return Err(unsupported("a row NOT IN a subquery"));
+            return Err(Error::unsupported("a row NOT IN a subquery", None));
         }
         let mut operands = Vec::with_capacity(items.len());
         for item in items {
@@ -193,7 +193,7 @@ impl Binder<'_> {
                 None => equal,
             });
         }
-        let test = test.ok_or_else(|| unsupported("an empty row"))?;
+        let test = test.ok_or_else(|| Error::unsupported("an empty row", None))?;
         for column in used.into_inner() {
             let reference = marked(column);
             if !marker.outer_ref_columns.contains(&reference) {
@@ -279,7 +279,7 @@ impl Binder<'_> {
                         });
                     }
                     return Ok(Bound::new(
-                        test.ok_or_else(|| unsupported("an empty list"))?,
+                        test.ok_or_else(|| Error::unsupported("an empty list", None))?,
                         SqlType::Bool,
                     ));
                 }
@@ -290,7 +290,10 @@ impl Binder<'_> {
         let operand = self.convert(operand, &common, CastContext::Implicit)?;
         let array = self.convert(array, &SqlType::Array(Box::new(common)), CastContext::Implicit)?;
         let Some((name, body)) = functions::quantified(symbol, all) else {
-            return Err(unsupported(format!("{symbol} with ANY or ALL over an array")));
+            return Err(Error::unsupported(
+                format!("{symbol} with ANY or ALL over an array"),
+                None,
+            ));
         };
         let arguments = vec![(operand.expr, operand.ty), (array.expr, array.ty)];
         let definition = (name, body, false, Volatility::Immutable);

@@ -5,14 +5,14 @@ use datafusion::logical_expr::expr::Unnest;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Place, fold, name_parts, unsupported};
+use super::binder::{Binder, Bound, Place, fold, name_parts};
 use super::coercion::CastContext;
 use super::from::{Item, renamed};
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::select::unnest_columns;
-use crate::Result;
 use crate::exec::pg_catalog;
 use crate::types::SqlType;
+use crate::{Error, Result};
 
 impl Binder<'_> {
     /// The arrays that the calls of a FROM function give, one a column.
@@ -135,7 +135,7 @@ impl Binder<'_> {
             let first = arrays
                 .first()
                 .map(|(expr, _)| expr.clone())
-                .ok_or_else(|| unsupported("WITH ORDINALITY of nothing"))?;
+                .ok_or_else(|| Error::unsupported("WITH ORDINALITY of nothing", None))?;
             let ty = SqlType::Array(Box::new(SqlType::Int8));
             let array_type = SqlType::Array(Box::new(columns[0].bound.ty.clone()));
             let definition = (

@@ -5,13 +5,13 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, unsupported};
+use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault};
 use super::coercion::CastContext;
 use super::decorrelation::has_subquery;
 use super::scope::{Outer, Scope};
-use crate::Result;
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
+use crate::{Error, Result};
 
 impl Binder<'_> {
     /// VALUES: each column of the rows' common type.
@@ -115,6 +115,6 @@ impl Binder<'_> {
                     .map_err(from_datafusion)?,
             });
         }
-        union.ok_or_else(|| unsupported("VALUES without rows"))
+        union.ok_or_else(|| Error::unsupported("VALUES without rows", None))
     }
 }

@@ -9,7 +9,7 @@ use datafusion::logical_expr::{
 use sqlparser::ast;
 
 use super::aggregate::{bigint, is_aggregate};
-use super::binder::{Binder, Bound, Clause, Place, fault, fold, unsupported};
+use super::binder::{Binder, Bound, Clause, Place, fault, fold};
 use super::coercion::CastContext;
 use super::function_call::no_function;
 use crate::error::StatementFault;
@@ -86,7 +86,7 @@ impl Binder<'_> {
         if is_aggregate(name) {
             let (accumulation, distinct, _) = self.accumulation(name, function, inside)?;
             if distinct {
-                return Err(unsupported("DISTINCT in a window function"));
+                return Err(Error::unsupported("DISTINCT in a window function", None));
             }
             let results = accumulation
                 .calls
@@ -335,7 +335,10 @@ impl Binder<'_> {
                 };
                 let offset = self.convert(offset, &ty, CastContext::Explicit)?;
                 let Expr::Literal(scalar, _) = &offset.expr else {
-                    return Err(unsupported("a window frame offset that is no constant"));
+                    return Err(Error::unsupported(
+                        "a window frame offset that is no constant",
+                        None,
+                    ));
                 };
                 match (units, scalar) {
                     (WindowFrameUnits::Range, scalar) => scalar.clone(),

@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 
 use super::{Call, Function, Returns, lenient, strict, text_or_null};
 use crate::exec::pg_catalog::definitions::PG_CATALOG_OID;
-use crate::exec::pg_catalog::naming::{self, quote_ident, split_name};
+use crate::exec::pg_catalog::naming::{self, split_name};
 use crate::exec::pg_catalog::objects::{SYSTEM, SystemObject, is_in_catalog, path_with_catalog, read};
+use crate::exec::pg_catalog::quoting::{qualified, quote_ident};
 use crate::exec::pg_catalog::relations::CLASS_CLASS;
 use crate::exec::pg_catalog::session_rows::role_names;
 use crate::types::{SqlType, Value};
@@ -269,7 +270,7 @@ pub(super) fn object_name(call: &Call<'_>, kind: &str, oid: i64) -> String {
             if is_in_catalog(procedure) {
                 quote_ident(&procedure.name)
             } else {
-                naming::qualified(
+                qualified(
                     &objects.schema_name(procedure.namespace).unwrap_or_default(),
                     &procedure.name,
                 )

@@ -1,0 +1,54 @@
+//! What functions of text and bytes take: their arguments as Rust values, and the limit on what they make.
+
+use super::Call;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// Bytes that a text function makes at most (PostgreSQL's limit is a gigabyte; ours keeps a batch small).
+pub(super) const TEXT_BYTES_MAX: usize = 64 << 20;
+
+/// A function was called with other types than it was planned for: a bug in us.
+pub(super) fn wrong() -> Error {
+    Error::internal("a text function of other types")
+}
+
+pub(super) fn too_long() -> Error {
+    Error::LimitExceeded {
+        state: crate::error::Limit::Program,
+        message: "requested length too large".to_string(),
+        hint: "Ask for a shorter text.".to_string(),
+    }
+}
+
+pub(super) fn text(value: &Value) -> Result<&str> {
+    match value {
+        Value::Text(text) => Ok(text),
+        _ => Err(wrong()),
+    }
+}
+
+pub(super) fn bytes(value: &Value) -> Result<&[u8]> {
+    match value {
+        Value::Bytes(bytes) => Ok(bytes),
+        _ => Err(wrong()),
+    }
+}
+
+pub(super) fn integer(value: &Value) -> Result<i64> {
+    match value {
+        Value::Int(number) => Ok(*number),
+        _ => Err(wrong()),
+    }
+}
+
+pub(super) fn count(length: usize) -> Result<Value> {
+    i64::try_from(length).map(Value::Int).map_err(|_| wrong())
+}
+
+/// The text that an output function gives (booleans as t and f).
+pub(super) fn shown(value: &Value, ty: &SqlType, call: &Call) -> String {
+    match value {
+        Value::Bool(_) => value.to_text(call.settings),
+        other => super::cast::text_of(other, ty, call.settings),
+    }
+}
