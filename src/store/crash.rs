@@ -47,12 +47,12 @@ fn part_key(writer: u8, number: u64, part: u8) -> Vec<u8> {
 }
 
 /// Rows that a commit puts. The first writer's commits are often so large that they do not fit the rest of a log
-/// segment, and reach the disk in more than one piece.
+/// segment, or so large that they take the way through the journal.
 fn parts(writer: u8, number: u64) -> u8 {
-    if writer == 0 && number.is_multiple_of(3) {
-        250
-    } else {
-        6
+    match (writer, number % 3) {
+        (0, 0) => 250,
+        (0, 1) => 60,
+        _ => 6,
     }
 }
 
@@ -60,7 +60,7 @@ fn parts(writer: u8, number: u64) -> u8 {
 fn part_value(number: u64, part: u8) -> Vec<u8> {
     let length = match (number % 40, part) {
         (0, 0) => 200_000,
-        (_, 6..) => 1000,
+        (_, 6..) => 1500,
         _ => number * 37 % 500,
     };
     vec![number as u8 ^ part; length as usize]

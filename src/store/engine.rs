@@ -83,6 +83,11 @@ impl EngineBatch {
         self.writes.len()
     }
 
+    /// Bytes of its keys and values.
+    pub fn size_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Whether it holds no write.
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()

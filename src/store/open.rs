@@ -6,6 +6,7 @@
 //!   ├── LOCK        locked while a server has the directory open
 //!   ├── FORMAT      one line: `keyspan format 1 engine sled`
 //!   ├── WATERMARK   one line: the number of a commit known to be durable
+//!   ├── JOURNAL     only while a large commit is under way: what it writes
 //!   └── sled/       the engine's own files
 //! ```
 
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use super::Store;
 use super::memory::MemoryEngine;
-use super::mvcc::{MvccStore, Watermark};
+use super::mvcc::{Files, Journal, MvccStore, Watermark};
 use super::sled::SledEngine;
 use crate::{Error, Result};
 
@@ -104,11 +105,14 @@ pub fn open_store(kind: StoreKind, data_dir: &Path, options: &StoreOptions) -> R
             let lock = lock_directory(data_dir)?;
             check_format(data_dir, kind)?;
             let engine = SledEngine::open(&data_dir.join("sled"), options.cache_bytes, lock)?;
-            let watermark = Watermark::open(&data_dir.join("WATERMARK"))?;
+            let files = Files {
+                watermark: Watermark::open(&data_dir.join("WATERMARK"))?,
+                journal: Journal::new(data_dir.join("JOURNAL")),
+            };
             Ok(Arc::new(MvccStore::open(
                 Arc::new(engine),
                 options.undo_bytes_max,
-                Some(watermark),
+                Some(files),
             )?))
         }
     }

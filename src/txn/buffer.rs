@@ -207,18 +207,19 @@ impl Buffer {
         }
     }
 
-    /// Ends the transaction: its writes, and the keys that must not have changed.
+    /// Ends the transaction: its writes, which leave the buffer, and the keys that must not have changed.
     pub(super) fn finish(&mut self) -> Result<(Vec<Write>, Vec<Vec<u8>>)> {
         if std::mem::replace(&mut self.is_finished, true) {
             return Err(finished());
         }
         let mut writes = Vec::with_capacity(self.keys.len());
         let mut unchanged = std::mem::take(&mut self.guards);
-        for (key, versions) in &self.keys {
-            let Some(Version { value, checked, .. }) = versions.last() else {
+        self.journal = Vec::new();
+        for (key, mut versions) in std::mem::take(&mut self.keys) {
+            let Some(Version { value, checked, .. }) = versions.pop() else {
                 continue;
             };
-            if *checked {
+            if checked {
                 unchanged.insert(key.to_vec(), 0);
             }
             let key = key.to_vec();

@@ -330,9 +330,9 @@ static DEFINITIONS: &[SettingDef] = &[
     ),
     server(
         "keyspan.transaction_bytes_max",
-        "268435456",
+        "1073741824",
         BYTES,
-        "Most bytes that one transaction may write.",
+        "Most bytes that one transaction may write; they wait in memory for COMMIT.",
     ),
     server(
         "keyspan.undo_bytes_max",

@@ -1,7 +1,7 @@
 //! The committer: the one thread that writes to the engine, in groups (see the module above for the order of steps).
 //! `MvccStore` starts it and talks to it through a channel; it knows nothing of sessions.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -11,14 +11,17 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::snapshot::{MvccSnapshot, View};
 use super::undo::Replaced;
-use super::{CLOCK_KEY, MVCC_FORMAT, RELAXED_DURABLE_MS, Shared, Timestamp, Watermark, split_stored};
+use super::{
+    BATCH_BYTES_MAX, BATCH_WRITES_MAX, CLOCK_KEY, Files, MVCC_FORMAT, PIECE_BYTES_MAX, PIECE_WRITES_MAX,
+    RELAXED_DURABLE_MS, Shared, Timestamp, split_stored,
+};
 use crate::store::engine::EngineBatch;
 use crate::store::{Batch, Write};
 use crate::{Error, Result};
 
 /// A group ends at this many batches …
 const GROUP_BATCHES_MAX: usize = 256;
-/// … or when its writes reach this many bytes; it holds at least one batch, however large.
+/// … or when its writes reach this many bytes, or `BATCH_WRITES_MAX`; it holds at least one batch, however large.
 const GROUP_BYTES_MAX: usize = 8 << 20;
 
 /// What sessions ask of the committer.
@@ -48,7 +51,8 @@ pub(super) struct Committer {
     clock: Timestamp,
     /// When the oldest relaxed group not yet durable must be.
     durable_at: Option<Instant>,
-    watermark: Option<Watermark>,
+    /// `None` for an engine without a disk.
+    files: Option<Files>,
     /// Set when the engine failed: nothing is applied any more.
     failure: Option<Error>,
 }
@@ -69,14 +73,14 @@ impl Committer {
         shared: Arc<Shared>,
         requests: Receiver<Request>,
         clock: Timestamp,
-        watermark: Option<Watermark>,
+        files: Option<Files>,
     ) -> Committer {
         Committer {
             shared,
             requests,
             clock,
             durable_at: None,
-            watermark,
+            files,
             failure: None,
         }
     }
@@ -127,7 +131,7 @@ impl Committer {
             Ok(request) => request,
             Err(work) => return work,
         };
-        let (mut relaxed, mut durable, mut bytes) = (Vec::new(), Vec::new(), 0);
+        let (mut relaxed, mut durable, mut writes, mut bytes) = (Vec::new(), Vec::new(), 0, 0);
         loop {
             match next {
                 Request::Close { answer } => {
@@ -138,12 +142,14 @@ impl Committer {
                     };
                 }
                 Request::Commit { batch, answer, place } => {
+                    writes += batch.writes.len();
                     bytes += batch.writes.iter().map(write_bytes).sum::<usize>();
                     let group = if batch.relaxed { &mut relaxed } else { &mut durable };
                     group.push(Waiting { batch, answer, place });
                 }
             }
-            if bytes >= GROUP_BYTES_MAX || relaxed.len() + durable.len() >= GROUP_BATCHES_MAX {
+            let is_full = writes >= BATCH_WRITES_MAX || bytes >= GROUP_BYTES_MAX;
+            if is_full || relaxed.len() + durable.len() >= GROUP_BATCHES_MAX {
                 break;
             }
             next = match self.requests.try_recv() {
@@ -188,7 +194,7 @@ impl Committer {
 
     fn apply(
         &mut self,
-        writes: HashMap<&[u8], &Write>,
+        writes: BTreeMap<&[u8], &Write>,
         replaced: Vec<Replaced>,
         durable: bool,
     ) -> Result<()> {
@@ -199,20 +205,47 @@ impl Committer {
             return if durable { self.make_durable() } else { Ok(()) };
         }
         let timestamp = self.clock + 1;
-        let batch = engine_batch(timestamp, writes.into_values());
+        let is_large = self.files.is_some() && is_large(&writes);
+        if is_large {
+            self.write_journal(timestamp, &writes)?;
+        }
         self.shared.undo.record(timestamp, replaced);
-        if let Err(error) = self.shared.engine.apply(&batch) {
-            return Err(self.fail(error));
+        for batch in engine_batches(timestamp, &writes, is_large) {
+            if let Err(error) = self.shared.engine.apply(&batch) {
+                return Err(self.fail(error));
+            }
         }
         self.clock = timestamp;
         self.durable_at
             .get_or_insert_with(|| Instant::now() + Duration::from_millis(RELAXED_DURABLE_MS));
-        if durable {
+        if durable || is_large {
             self.make_durable()?;
+        }
+        if is_large {
+            self.remove_journal()?;
         }
         self.shared.undo.publish(timestamp);
         self.shared.commit_groups.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Makes a large commit sure to be finished. After an error nothing of it is left.
+    fn write_journal(&mut self, timestamp: Timestamp, writes: &BTreeMap<&[u8], &Write>) -> Result<()> {
+        self.make_durable()?;
+        let Some(files) = &self.files else { return Ok(()) };
+        let written = files
+            .journal
+            .write(timestamp, engine_batches(timestamp, writes, true));
+        if written.is_err() {
+            self.remove_journal()?;
+        }
+        written
+    }
+
+    fn remove_journal(&mut self) -> Result<()> {
+        let Some(files) = &self.files else { return Ok(()) };
+        let removed = files.journal.remove();
+        removed.map_err(|error| self.fail(error))
     }
 
     /// Makes everything applied durable, if anything is not.
@@ -221,9 +254,9 @@ impl Committer {
             return Ok(());
         }
         let clock = self.clock;
-        let watermark = self.watermark.as_mut();
+        let files = self.files.as_mut();
         let durable = self.shared.engine.make_durable();
-        let noted = durable.and_then(|()| watermark.map_or(Ok(()), |watermark| watermark.note(clock)));
+        let noted = durable.and_then(|()| files.map_or(Ok(()), |files| files.watermark.note(clock)));
         noted.map_err(|error| self.fail(error))
     }
 
@@ -244,9 +277,9 @@ impl Committer {
             return Err(failure.clone());
         }
         self.shared.engine.close()?;
-        self.watermark
+        self.files
             .as_mut()
-            .map_or(Ok(()), |watermark| watermark.write(self.clock))
+            .map_or(Ok(()), |files| files.watermark.write(self.clock))
     }
 }
 
@@ -254,7 +287,7 @@ impl Committer {
 struct Group<'a> {
     shared: &'a Arc<Shared>,
     /// The last write of each key.
-    writes: HashMap<&'a [u8], &'a Write>,
+    writes: BTreeMap<&'a [u8], &'a Write>,
     /// What the engine holds under those keys.
     replaced: Vec<Replaced>,
 }
@@ -263,7 +296,7 @@ impl<'a> Group<'a> {
     fn new(shared: &'a Arc<Shared>) -> Group<'a> {
         Group {
             shared,
-            writes: HashMap::new(),
+            writes: BTreeMap::new(),
             replaced: Vec::new(),
         }
     }
@@ -352,18 +385,36 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The writes behind their timestamp, and the clock.
-fn engine_batch<'a>(timestamp: Timestamp, writes: impl Iterator<Item = &'a Write>) -> EngineBatch {
+/// Whether the writes are too many for one batch of the engine's.
+fn is_large(writes: &BTreeMap<&[u8], &Write>) -> bool {
+    writes.len() > BATCH_WRITES_MAX
+        || writes.values().map(|write| write_bytes(write)).sum::<usize>() > BATCH_BYTES_MAX
+}
+
+/// The writes behind their timestamp, in key order, in pieces or all in one; the last also moves the clock.
+fn engine_batches<'a>(
+    timestamp: Timestamp,
+    writes: &'a BTreeMap<&[u8], &Write>,
+    in_pieces: bool,
+) -> impl Iterator<Item = EngineBatch> + 'a {
     let stamp = timestamp.to_be_bytes();
-    let mut batch = EngineBatch::default();
-    for write in writes {
-        match write {
-            Write::Put { key, value } => batch.put(key, &[&stamp, value]),
-            Write::Delete { key } => batch.delete(key),
+    let mut left = writes.values().peekable();
+    std::iter::from_fn(move || {
+        left.peek()?;
+        let mut batch = EngineBatch::default();
+        while let Some(write) = left
+            .next_if(|_| !in_pieces || batch.len() < PIECE_WRITES_MAX && batch.size_bytes() < PIECE_BYTES_MAX)
+        {
+            match write {
+                Write::Put { key, value } => batch.put(key, &[&stamp, value]),
+                Write::Delete { key } => batch.delete(key),
+            }
         }
-    }
-    batch.put(CLOCK_KEY, &[&stamp, &MVCC_FORMAT.to_be_bytes()]);
-    batch
+        if left.peek().is_none() {
+            batch.put(CLOCK_KEY, &[&stamp, &MVCC_FORMAT.to_be_bytes()]);
+        }
+        Some(batch)
+    })
 }
 
 fn write_key(write: &Write) -> &[u8] {

@@ -13,9 +13,10 @@
 //! ```
 //!
 //! Keys of the store are at least one byte long, so the empty key is free for the clock. After a restart no snapshot
-//! is left, so nothing but the clock is needed to go on, and there is no recovery beside the engine's own. A small file
-//! beside the engine, the [`Watermark`], names a clock that was durable: an engine that comes back with less has lost
-//! data, and is refused.
+//! is left, so nothing but the clock is needed to go on. Two files stand beside an engine on disk: the [`Watermark`] names
+//! a clock that was durable, and an engine that comes back with less has lost data and is refused; the [`Journal`] holds a
+//! commit too large for one of the engine's batches while it goes there, and is the only thing a restart may have to
+//! finish.
 //!
 //! # What a snapshot sees
 //!
@@ -45,11 +46,13 @@
 //! map and the batches before it in the group; records what they replace; applies all as one engine batch; makes that
 //! durable, once; lets new snapshots see it; answers all. A lone client never waits for company. Batches that asked
 //! for `relaxed` form a group of their own that skips the wait: visible and answered at once, durable with the next
-//! durable group or after [`RELAXED_DURABLE_MS`].
+//! durable group or after [`RELAXED_DURABLE_MS`]. A commit above [`BATCH_WRITES_MAX`] goes to the journal first and then to
+//! the engine in pieces, so that reads go on in between and the engine never holds more than a piece's worth of garbage.
 //!
 //! # Invariants
 //!
-//! 1. Timestamps in the engine never exceed the clock stored beside them, and the clock never falls.
+//! 1. Timestamps in the engine never exceed the clock stored beside them, but for those of a commit in the journal, which
+//!    are one above it; and the clock never falls.
 //! 2. Every commit with a timestamp up to `visible` is in the engine, whole; and durable, unless it was relaxed.
 //! 3. What a commit replaces is in the undo map before the engine changes, if a snapshot in its span of validity is
 //!    open, or can still open (it is not visible yet).
@@ -61,6 +64,7 @@
 //!    stays readable, because the undo map keeps what the failed group replaced.
 
 mod committer;
+mod journal;
 mod scan;
 mod snapshot;
 mod split;
@@ -70,6 +74,8 @@ mod watermark;
 #[cfg(test)]
 mod tests;
 
+use std::fs::File;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
@@ -82,6 +88,7 @@ use super::{Batch, KeyRange, Page, Snapshot, Store, StoreStats, Write};
 use crate::codec::successor;
 use crate::{Error, Result};
 use committer::{Committer, Request};
+pub use journal::Journal;
 use scan::{Cursor, Limits, fill};
 use snapshot::{MvccSnapshot, View, run_blocking};
 use split::split_points;
@@ -106,6 +113,16 @@ const WAITING_BATCHES_MAX: usize = 1024;
 /// A relaxed commit is durable after about this many milliseconds at the latest.
 pub const RELAXED_DURABLE_MS: u64 = 100;
 
+/// A commit of at most this many writes and [`BATCH_BYTES_MAX`] is one batch of the engine's; a group ends here. sled keeps
+/// what a batch replaces, some 6 kB a write, until the batch ends, and lets nobody read meanwhile.
+const BATCH_WRITES_MAX: usize = if cfg!(test) { 128 } else { 8192 };
+/// See [`BATCH_WRITES_MAX`]. Unit tests have lower limits, so that all suites use the journal.
+const BATCH_BYTES_MAX: usize = 16 << 20;
+/// A piece of a larger commit ends at this many writes or at [`PIECE_BYTES_MAX`].
+const PIECE_WRITES_MAX: usize = if cfg!(test) { 32 } else { 1024 };
+/// See [`PIECE_WRITES_MAX`].
+const PIECE_BYTES_MAX: usize = 1 << 20;
+
 /// Rows that `delete_range` removes in one commit.
 const DELETE_PAGE_ROWS: usize = 1000;
 
@@ -117,6 +134,15 @@ pub struct MvccStore {
     requests: Option<mpsc::Sender<Request>>,
     places: Arc<Semaphore>,
     committer: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+/// The files beside an engine on disk.
+#[derive(Debug)]
+pub struct Files {
+    /// What was durable.
+    pub watermark: Watermark,
+    /// What is under way.
+    pub journal: Journal,
 }
 
 /// What the committer, snapshots and scans share.
@@ -131,15 +157,13 @@ struct Shared {
 
 impl MvccStore {
     /// Opens the store in `engine`, empty or written by an earlier `MvccStore`. `undo_bytes_max` bounds the memory for
-    /// what open snapshots still need; an engine on disk brings a `watermark`. Errors: `Corrupt`, `Io`.
-    pub fn open(
-        engine: Arc<dyn Engine>,
-        undo_bytes_max: usize,
-        watermark: Option<Watermark>,
-    ) -> Result<MvccStore> {
-        let clock = read_clock(&*engine)?;
-        if let Some(watermark) = &watermark {
-            watermark.check(clock)?;
+    /// what open snapshots still need; an engine on disk brings its `files`. Errors: `Corrupt`, `Io`.
+    pub fn open(engine: Arc<dyn Engine>, undo_bytes_max: usize, files: Option<Files>) -> Result<MvccStore> {
+        let mut clock = read_clock(&*engine)?;
+        if let Some(files) = &files {
+            files.journal.replay(&*engine, clock)?;
+            clock = read_clock(&*engine)?;
+            files.watermark.check(clock)?;
         }
         let shared = Arc::new(Shared {
             engine,
@@ -149,7 +173,7 @@ impl MvccStore {
             commit_groups: AtomicU64::new(0),
         });
         let (requests, receiver) = mpsc::channel();
-        let committer = Committer::new(Arc::clone(&shared), receiver, clock, watermark);
+        let committer = Committer::new(Arc::clone(&shared), receiver, clock, files);
         let thread = std::thread::Builder::new()
             .name("keyspan-commit".to_string())
             .spawn(move || committer.run())
@@ -326,6 +350,12 @@ fn split_stored(stored: &[u8]) -> Result<(Timestamp, &[u8])> {
             format!("{} bytes are too few for a timestamp", stored.len()),
         )),
     }
+}
+
+/// Makes the name of a file that was made, renamed or removed durable.
+fn sync_directory(path: &Path) -> std::io::Result<()> {
+    path.parent()
+        .map_or(Ok(()), |directory| File::open(directory)?.sync_all())
 }
 
 fn corrupt(what: &str, reason: String) -> Error {

@@ -2,14 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-use super::{MvccStore, WAITING_BATCHES_MAX};
+use super::{BATCH_WRITES_MAX, Files, Journal, MvccStore, PIECE_WRITES_MAX, WAITING_BATCHES_MAX, Watermark};
 use crate::store::engine::{Engine, EngineBatch, Visit};
 use crate::store::memory::MemoryEngine;
 use crate::store::{Batch, KeyRange, Page, ScanRequest, Snapshot, Store, Write, conformance};
 use crate::{Error, Result};
+
+fn files_in(directory: &Path) -> Option<Files> {
+    Some(Files {
+        watermark: Watermark::open(&directory.join("WATERMARK")).unwrap(),
+        journal: Journal::new(directory.join("JOURNAL")),
+    })
+}
 
 fn memory_store() -> Arc<dyn Store> {
     Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 64 << 20, None).unwrap())
@@ -59,13 +67,32 @@ impl TestEngine {
 
     /// The engine as a power cut would leave it.
     fn after_power_cut(&self) -> TestEngine {
+        TestEngine::holding(&self.durable.lock().unwrap())
+    }
+
+    /// The engine as the end of the process would leave it: with everything that was applied.
+    fn after_crash(&self) -> TestEngine {
+        TestEngine::holding(&self.entries())
+    }
+
+    fn holding(entries: &BTreeMap<Vec<u8>, Vec<u8>>) -> TestEngine {
         let engine = TestEngine::default();
         let mut batch = EngineBatch::default();
-        for (key, value) in &*self.durable.lock().unwrap() {
+        for (key, value) in entries {
             batch.put(key, &[value]);
         }
         engine.map.apply(&batch).unwrap();
         engine
+    }
+
+    fn entries(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        let mut entries = BTreeMap::new();
+        let mut collect = |key: &[u8], value: &[u8]| {
+            entries.insert(key.to_vec(), value.to_vec());
+            ControlFlow::Continue(())
+        };
+        self.map.scan(b"", None, false, &mut collect).unwrap();
+        entries
     }
 }
 
@@ -110,12 +137,7 @@ impl Engine for TestEngine {
         if self.fails_now() {
             return Err(disk_full());
         }
-        let mut durable = BTreeMap::new();
-        self.map.scan(b"", None, false, &mut |key, value| {
-            durable.insert(key.to_vec(), value.to_vec());
-            ControlFlow::Continue(())
-        })?;
-        *self.durable.lock().unwrap() = durable;
+        *self.durable.lock().unwrap() = self.entries();
         Ok(())
     }
 
@@ -372,18 +394,129 @@ async fn above_the_undo_budget_old_snapshots_end_and_new_ones_work() {
 #[tokio::test]
 async fn an_engine_that_lost_commits_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let watermark = || Some(super::Watermark::open(&directory.path().join("WATERMARK")).unwrap());
+    let files = || files_in(directory.path());
     let engine = Arc::new(TestEngine::default());
-    let store = MvccStore::open(Arc::clone(&engine) as Arc<dyn Engine>, 1 << 20, watermark()).unwrap();
+    let store = MvccStore::open(Arc::clone(&engine) as Arc<dyn Engine>, 1 << 20, files()).unwrap();
     store.commit(blind(vec![put(b"a", b"1")])).await.unwrap();
     let early = engine.after_power_cut();
     store.commit(blind(vec![put(b"a", b"2")])).await.unwrap();
     store.close().await.unwrap();
     drop(store);
-    let error = MvccStore::open(Arc::new(early), 1 << 20, watermark()).unwrap_err();
+    let error = MvccStore::open(Arc::new(early), 1 << 20, files()).unwrap_err();
     assert_eq!(error.sqlstate(), "XX001");
-    let whole = MvccStore::open(Arc::new(engine.after_power_cut()), 1 << 20, watermark()).unwrap();
+    let whole = MvccStore::open(Arc::new(engine.after_power_cut()), 1 << 20, files()).unwrap();
     assert_eq!(rows_now(&whole).await.get(&b"a"[..]), Some(&b"2".to_vec()));
+}
+
+/// More writes than one batch of the engine's may hold: puts, and a delete of what was there.
+fn large_commit() -> Batch {
+    let puts = (0..=BATCH_WRITES_MAX as u16).map(|n| put(n.to_be_bytes(), n.to_le_bytes()));
+    blind(
+        puts.chain([Write::Delete {
+            key: b"small".to_vec(),
+        }])
+        .collect(),
+    )
+}
+
+#[tokio::test]
+async fn a_large_commit_is_finished_after_a_crash_at_any_moment() {
+    let pieces = (BATCH_WRITES_MAX + 2).div_ceil(PIECE_WRITES_MAX) as u64;
+    // The small commit is one batch and one sync, the large one its pieces and one sync; then nothing fails.
+    for fails_at in 1..=2 + pieces + 2 {
+        let directory = tempfile::tempdir().unwrap();
+        let engine = Arc::new(TestEngine::failing_at(fails_at));
+        let dyn_engine = Arc::clone(&engine) as Arc<dyn Engine>;
+        let store = MvccStore::open(dyn_engine, 1 << 20, files_in(directory.path())).unwrap();
+        let small = store.commit(blind(vec![put(b"small", b"1")])).await.is_ok();
+        let snapshot = store.snapshot().await.unwrap();
+        let before = rows(&*snapshot).await.unwrap();
+        let large = store.commit(large_commit()).await.is_ok();
+        assert_eq!((small, large), (fails_at > 2, fails_at > 2 + pieces + 1));
+        assert_eq!(rows(&*snapshot).await.unwrap(), before, "failure {fails_at}");
+        drop((snapshot, store));
+        let journal = std::fs::read(directory.path().join("JOURNAL")).ok();
+        assert_eq!(journal.is_some(), small && !large, "failure {fails_at}");
+        for left in [engine.after_power_cut(), engine.after_crash()] {
+            let directory = tempfile::tempdir().unwrap();
+            if let Some(journal) = &journal {
+                std::fs::write(directory.path().join("JOURNAL"), journal).unwrap();
+            }
+            let store = MvccStore::open(Arc::new(left), 1 << 20, files_in(directory.path())).unwrap();
+            let found = rows_now(&store).await;
+            if small {
+                assert_eq!(found.len(), BATCH_WRITES_MAX + 1, "failure {fails_at}");
+                assert_eq!(found.get(&[0, 77][..]), Some(&vec![77, 0]));
+            } else {
+                assert!(!found.contains_key(&[0, 77][..]), "failure {fails_at}");
+            }
+            assert!(!directory.path().join("JOURNAL").exists());
+            store.commit(blind(vec![put(b"later", b"")])).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_journal_without_its_end_was_never_begun() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("JOURNAL");
+    let engine = Arc::new(TestEngine::failing_at(3));
+    let store = MvccStore::open(
+        Arc::clone(&engine) as Arc<dyn Engine>,
+        1 << 20,
+        files_in(directory.path()),
+    )
+    .unwrap();
+    store.commit(blind(vec![put(b"small", b"1")])).await.unwrap();
+    store.commit(large_commit()).await.unwrap_err();
+    drop(store);
+    let whole = std::fs::read(&path).unwrap();
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 1;
+    let mut endless = whole.clone();
+    endless[8..16].fill(0xFF);
+    let cut = (0..whole.len())
+        .step_by(97)
+        .map(|length| whole[..length].to_vec());
+    for journal in cut.chain([whole[..whole.len() - 1].to_vec(), damaged, endless]) {
+        std::fs::write(&path, &journal).unwrap();
+        let left = Arc::new(engine.after_power_cut());
+        let store = MvccStore::open(left, 1 << 20, files_in(directory.path())).unwrap();
+        assert_eq!(rows_now(&store).await.len(), 1, "{} bytes", journal.len());
+        assert!(!path.exists());
+    }
+    // One of a commit that the engine has already is old; one that skips a commit tells of a loss.
+    let left = Arc::new(engine.after_power_cut());
+    let store = MvccStore::open(Arc::clone(&left) as Arc<dyn Engine>, 1 << 20, None).unwrap();
+    store.commit(blind(vec![put(b"other", b"1")])).await.unwrap();
+    drop(store);
+    std::fs::write(&path, &whole).unwrap();
+    let store = MvccStore::open(left, 1 << 20, files_in(directory.path())).unwrap();
+    assert_eq!(rows_now(&store).await.len(), 2);
+    drop(store);
+    std::fs::write(&path, &whole).unwrap();
+    let lost = MvccStore::open(
+        Arc::new(TestEngine::default()),
+        1 << 20,
+        files_in(directory.path()),
+    );
+    assert_eq!(lost.unwrap_err().sqlstate(), "XX001");
+    assert!(path.exists(), "what could be saved is left alone");
+}
+
+#[tokio::test]
+async fn a_large_commit_that_the_disk_has_no_room_for_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let nowhere = directory.path().join("gone");
+    std::fs::create_dir(&nowhere).unwrap();
+    let store = MvccStore::open(Arc::new(TestEngine::default()), 1 << 20, files_in(&nowhere)).unwrap();
+    std::fs::remove_dir(&nowhere).unwrap();
+    assert_eq!(
+        store.commit(large_commit()).await.unwrap_err().sqlstate(),
+        "58030"
+    );
+    store.commit(blind(vec![put(b"small", b"1")])).await.unwrap();
+    assert_eq!(rows_now(&store).await.len(), 1);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{Timestamp, corrupt};
+use super::{Timestamp, corrupt, sync_directory};
 use crate::{Error, Result};
 
 /// While commits go on, the file is written this often: what a loss of newer commits alone may go unnoticed.
@@ -80,8 +80,7 @@ fn replace_file(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     std::fs::rename(&unfinished, path)?;
-    path.parent()
-        .map_or(Ok(()), |directory| File::open(directory)?.sync_all())
+    sync_directory(path)
 }
 
 fn io_error(action: &str, path: &Path, error: &std::io::Error) -> Error {
