@@ -1,4 +1,5 @@
-//! Results stream: in bounded memory, from the first row on, and only as fast as the client reads.
+//! Results stream: in bounded memory, from the first row on, and only as fast as the client reads. Large writes take
+//! memory in proportion to what they write.
 
 use futures::TryStreamExt;
 use tempfile::TempDir;
@@ -14,6 +15,10 @@ const GROWTH_BYTES_MAX: u64 = 64 << 20;
 const COPIED_ROWS: usize = 2_000;
 /// Bytes of text in a row.
 const ROW_BYTES: usize = 2_000;
+/// Rows that one large INSERT makes …
+const INSERTED_ROWS: u64 = 120_000;
+/// … and how far each may grow the server. It was 7 kB when all went to the engine in one batch.
+const INSERTED_ROW_GROWTH_BYTES_MAX: u64 = 800;
 
 /// Rows of the table: by default more than twice as many bytes as the server may grow by.
 fn table_rows() -> usize {
@@ -87,6 +92,33 @@ async fn a_scan_streams_in_bounded_memory_and_stops_with_its_reader() {
         "the simple protocol grew the server by {} bytes",
         growth()
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_insert_takes_memory_for_what_it_writes_not_for_what_it_replaces() {
+    let data_dir = TempDir::new().unwrap();
+    let server = ServerProcess::start(data_dir.path(), &SMALL_CACHE);
+    let client = connect(server.addr()).await;
+    client
+        .batch_execute("CREATE TABLE big (id bigint PRIMARY KEY, pad text)")
+        .await
+        .unwrap();
+    let insert =
+        |from, to| format!("INSERT INTO big SELECT g, 'row ' || g FROM generate_series({from}, {to}) g");
+    // What the first statement of its kind takes once is not measured.
+    client.batch_execute(&insert(1 - 20_000, 0)).await.unwrap();
+    let before = server.resident_bytes_max();
+    client.batch_execute(&insert(1, INSERTED_ROWS)).await.unwrap();
+    let growth = server.resident_bytes_max() - before;
+    assert!(
+        growth < INSERTED_ROWS * INSERTED_ROW_GROWTH_BYTES_MAX,
+        "one INSERT of {INSERTED_ROWS} rows grew the server by {growth} bytes"
+    );
+    let row = client
+        .query_one("SELECT count(*) FROM big WHERE id > 0", &[])
+        .await
+        .unwrap();
+    assert_eq!(row.get::<_, i64>(0) as u64, INSERTED_ROWS);
 }
 
 /// Asks for everything, reads one row, and goes: the server serves others meanwhile, and the scan ends with the reader.
