@@ -214,7 +214,7 @@ impl ColumnBuilder {
             }
             Kind::Text(builder, width) => {
                 let (text, length) = key::read_text(bytes, field, &mut self.scratch)?;
-                append_text(builder, *width, text)?;
+                append_text(builder, *width, text).map_err(|_| key::not_utf8())?;
                 Ok(length)
             }
             Kind::Bytea(builder) => {

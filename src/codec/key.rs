@@ -269,7 +269,7 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
         ty => {
             let mut value = Vec::new();
             let length = read_escaped(bytes, field, &mut value)?;
-            let mut value = String::from_utf8(value).map_err(|_| damaged("text is not UTF-8"))?;
+            let mut value = String::from_utf8(value).map_err(|_| not_utf8())?;
             if let SqlType::Char(width) = ty {
                 pad_char(&mut value, *width);
             }
@@ -547,6 +547,11 @@ fn put_escaped(out: &mut Vec<u8>, tag: u8, value: &[u8]) {
     }
     out.extend_from_slice(rest);
     out.extend_from_slice(&TERMINATOR);
+}
+
+/// A text of a key that is none.
+pub(super) fn not_utf8() -> Error {
+    damaged("text is not UTF-8")
 }
 
 fn damaged(reason: &str) -> Error {

@@ -311,6 +311,24 @@ proptest! {
     }
 }
 
+/// Whoever reads a key says the same of it.
+#[test]
+fn text_that_is_no_text_is_damage_of_the_key() {
+    let field = KeyField {
+        ty: SqlType::Text,
+        descending: false,
+        nulls_first: false,
+    };
+    let bytes = [tag(&field.ty), b'a', 0xC3, 0, 1];
+    let expected = not_utf8();
+    assert_eq!(decode_value(&bytes, &field), Err(expected.clone()));
+    let built = ColumnBuilder::new(&field.ty, 1).append_key_field(&bytes, &field);
+    assert_eq!(built, Err(expected.clone()));
+    let mut scratch = Vec::new();
+    let scalar = crate::codec::stored_scalar::key_scalar(&bytes, &field, chrono_tz::UTC, &mut scratch);
+    assert_eq!(scalar.err(), Some(expected));
+}
+
 #[test]
 fn every_key_type_is_allowed_and_has_a_tag_within_the_bounds() {
     for ty in key_types() {

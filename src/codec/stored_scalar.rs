@@ -104,7 +104,10 @@ pub fn key_scalar<'a>(
             Scalar::Uuid(scratch)
         }
         SqlType::Bytea => Scalar::Bytes(key::read_text(bytes, field, scratch)?.0),
-        _ => Scalar::Text(text(key::read_text(bytes, field, scratch)?.0)?),
+        _ => {
+            let (bytes, _) = key::read_text(bytes, field, scratch)?;
+            Scalar::Text(text(bytes).map_err(|_| key::not_utf8())?)
+        }
     }))
 }
 
