@@ -26,17 +26,7 @@ impl Converter<'_> {
         let escape = match escape.map(|escape| escape.value.clone().into_string()) {
             None => Some('\\'),
             Some(None) => return self.opaque(whole),
-            Some(Some(text)) => match text.chars().count() {
-                0 => None,
-                1 => text.chars().next(),
-                _ => {
-                    let message = "invalid escape string".to_string();
-                    return Err(Error::DataException {
-                        state: "22019",
-                        message,
-                    });
-                }
-            },
+            Some(Some(text)) => escape_character(&text)?,
         };
         match operand.like(pattern, escape, case_insensitive, &self.constants)? {
             Some(like) => Ok(if negated { like.negate() } else { like }),
@@ -74,6 +64,18 @@ impl Converter<'_> {
             Some(like) => Predicate::all(vec![like, opaque]),
             None => opaque,
         })
+    }
+}
+
+/// What ESCAPE names; `None` when it names none. Errors: 22025.
+pub(super) fn escape_character(text: &str) -> Result<Option<char>> {
+    let mut characters = text.chars();
+    match (characters.next(), characters.next()) {
+        (first, None) => Ok(first),
+        _ => Err(Error::DataException {
+            state: "22025",
+            message: "invalid escape string".to_string(),
+        }),
     }
 }
 

@@ -197,6 +197,13 @@ impl Binder<'_> {
             let arguments = arguments.into_iter().map(|argument| argument.expr).collect();
             one(aggregates::grouping::grouping_udaf(), arguments, SqlType::Int4)
         } else {
+            let sorts_by_others = |sort: &Sort| arguments.iter().all(|argument| argument.expr != sort.expr);
+            if distinct && order_by.iter().any(sorts_by_others) {
+                return Err(fault(
+                    StatementFault::InvalidColumnReference,
+                    "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+                ));
+            }
             self.accumulators(name, arguments)?
         };
         Ok((accumulation, distinct, order_by))

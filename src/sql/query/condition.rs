@@ -5,10 +5,11 @@ use datafusion::logical_expr::{Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
-use super::coercion::{CastContext, type_name};
+use super::coercion::{CastContext, null_of, type_name};
 use super::expression::row_items;
 use super::operator::{binary, no_operator};
 use crate::error::StatementFault;
+use crate::sql::pattern::escape_character;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -283,6 +284,12 @@ impl Binder<'_> {
             Some(value) => escape_character(&value.value.clone().into_string().unwrap_or_default())?,
         };
         let (operand, pattern) = (self.expression(operand, place)?, self.expression(pattern, place)?);
+        if escape_char
+            .as_ref()
+            .is_some_and(|escape| escape.value == ast::Value::Null)
+        {
+            return Ok(Bound::new(null_of(&SqlType::Bool)?, SqlType::Bool));
+        }
         if let E::SimilarTo { .. } = expr {
             let operand = self.convert_text(operand)?;
             let pattern = self.convert_text(pattern)?;
@@ -380,16 +387,5 @@ pub(super) fn literal_contains(pattern: &Expr, escape: Option<char>) -> bool {
         }
         (_, None) => false,
         _ => true,
-    }
-}
-
-pub(super) fn escape_character(text: &str) -> Result<Option<char>> {
-    let mut characters = text.chars();
-    match (characters.next(), characters.next()) {
-        (first, None) => Ok(first),
-        _ => Err(Error::DataException {
-            state: "22025",
-            message: "invalid escape string".to_string(),
-        }),
     }
 }

@@ -135,6 +135,9 @@ impl Binder<'_> {
     )> {
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
         let wrong = || no_function(name, &types, false);
+        if arguments.len() > arguments_max(name) {
+            return Err(wrong());
+        }
         let mut arguments = arguments.into_iter();
         let (first, second, third) = (arguments.next(), arguments.next(), arguments.next());
         let counted = |udwf| Ok((udwf, Vec::new(), SqlType::Void, SqlType::Int8));
@@ -155,7 +158,7 @@ impl Binder<'_> {
                 SqlType::Float8,
             )),
             ("ntile", Some(buckets)) => {
-                let buckets = self.convert(buckets, &SqlType::Int8, CastContext::Implicit)?;
+                let buckets = self.constant_argument(name, buckets)?;
                 if matches!(buckets.literal()?, Some(Value::Int(number)) if number <= 0) {
                     return Err(Error::DataException {
                         state: "22014",
@@ -172,7 +175,7 @@ impl Binder<'_> {
             ("lag" | "lead", Some(value)) => {
                 let value = self.decided(value)?;
                 let offset = match second {
-                    Some(offset) => self.convert(offset, &SqlType::Int8, CastContext::Implicit)?,
+                    Some(offset) => self.constant_argument(name, offset)?,
                     None => bigint(1)?,
                 };
                 let mut list = vec![value.expr, offset.expr];
@@ -196,7 +199,7 @@ impl Binder<'_> {
             }
             ("nth_value", Some(value)) => {
                 let value = self.decided(value)?;
-                let place = self.convert(second.ok_or_else(wrong)?, &SqlType::Int8, CastContext::Implicit)?;
+                let place = self.constant_argument(name, second.ok_or_else(wrong)?)?;
                 Ok((
                     windows::nth_value::nth_value_udwf(),
                     vec![value.expr, place.expr],
@@ -206,6 +209,16 @@ impl Binder<'_> {
             }
             _ => Err(wrong()),
         }
+    }
+
+    /// A count that DataFusion reads once, before the first row. Errors: 0A000 for one that a row decides, and for NULL.
+    fn constant_argument(&mut self, function: &str, argument: Bound) -> Result<Bound> {
+        let argument = self.convert(argument, &SqlType::Int8, CastContext::Implicit)?;
+        if argument.is_null_literal() || !argument.expr.column_refs().is_empty() {
+            let feature = format!("{function} with a count that is no constant");
+            return Err(Error::unsupported(feature, Some("Give a number.")));
+        }
+        Ok(argument)
     }
 
     fn window(&mut self, over: &ast::WindowType, place: Place<'_>) -> Result<Window> {
@@ -365,6 +378,16 @@ impl Binder<'_> {
         } else {
             WindowFrameBound::Following(offset)
         })
+    }
+}
+
+/// How many arguments a function that only windows have takes at most.
+fn arguments_max(name: &str) -> usize {
+    match name {
+        "ntile" | "first_value" | "last_value" => 1,
+        "nth_value" => 2,
+        "lag" | "lead" => 3,
+        _ => 0,
     }
 }
 
