@@ -12,6 +12,7 @@ use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, DFSchemaRef, TableReference};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 
 use super::datafusion_error::from_datafusion;
@@ -170,13 +171,24 @@ impl UserDefinedLogicalNodeCore for DependentJoin {
     }
 }
 
-/// Rewrites every expression of a plan, in its subqueries and in those of dependent joins too.
+/// Rewrites every expression of a plan, in its subqueries and in those of dependent joins too. What an expression gives
+/// keeps its name, by which the nodes above know it.
 pub fn transform_expressions(
     plan: LogicalPlan,
     rewrite: &dyn Fn(Expr) -> DataFusionResult<Transformed<Expr>>,
 ) -> DataFusionResult<LogicalPlan> {
     let transformed = plan.transform_up_with_subqueries(|node| {
-        let node = node.map_expressions(rewrite)?;
+        let names_output = matches!(
+            node,
+            LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) | LogicalPlan::Window(_)
+        );
+        let node = node.map_expressions(|expr| {
+            if !names_output {
+                return rewrite(expr);
+            }
+            let name = NamePreserver::new_for_projection().save(&expr);
+            Ok(rewrite(expr)?.update_data(|expr| name.restore(expr)))
+        })?;
         node.transform_data(|node| {
             let LogicalPlan::Extension(extension) = &node else {
                 return Ok(Transformed::no(node));
