@@ -18,6 +18,7 @@ use super::scope::Outer;
 use super::select::{SortKey, ordinal, refuse_unsortable};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::nullable::nullable;
 use crate::types::{SqlType, TYPE_METADATA_KEY, Value};
 use crate::{Error, Result};
 
@@ -146,6 +147,7 @@ impl Binder<'_> {
         if set_mentions(left, name) {
             return Err(wrong());
         }
+        refuse_order_and_limit(&cte.query)?;
         let mut start = self.set_expr(left, outer)?;
         for column in &mut start.columns {
             if matches!(column.ty, SqlType::Unknown | SqlType::Void) {
@@ -159,7 +161,7 @@ impl Binder<'_> {
             .iter()
             .map(|column| column.column.name.clone())
             .collect();
-        start.plan = labelled(start.plan, &types, &names)?;
+        start.plan = labelled(start.plan, &types, &names, nullable)?;
         for column in &mut start.columns {
             column.column = Column::new_unqualified(&column.column.name);
         }
@@ -179,7 +181,9 @@ impl Binder<'_> {
             ));
         }
         check_step_types(name, &start.columns, &step.columns)?;
-        let step = labelled(self.conform(step, &types, &names)?, &types, &names)?;
+        let step = labelled(self.conform(step, &types, &names)?, &types, &names, |column| {
+            column
+        })?;
         let distinct = !matches!(set_quantifier, ast::SetQuantifier::All);
         let plan = LogicalPlanBuilder::new(start.plan)
             .to_recursive_query(internal, step, distinct)
@@ -448,6 +452,27 @@ fn work_table(internal: &str, start: &BoundQuery) -> Result<BoundQuery> {
     })
 }
 
+/// PostgreSQL's grammar takes them on the whole of a recursive query, and its analysis does not.
+fn refuse_order_and_limit(query: &ast::Query) -> Result<()> {
+    let (limit, offset) = match &query.limit_clause {
+        Some(ast::LimitClause::LimitOffset { limit, offset, .. }) => (limit.is_some(), offset.is_some()),
+        Some(ast::LimitClause::OffsetCommaLimit { .. }) => (true, true),
+        None => (query.fetch.is_some(), false),
+    };
+    let clauses = [
+        ("ORDER BY", query.order_by.is_some()),
+        ("OFFSET", offset),
+        ("LIMIT", limit),
+    ];
+    match clauses.into_iter().find(|(_, is_there)| *is_there) {
+        Some((clause, _)) => Err(fault(
+            StatementFault::NotImplemented,
+            format!("{clause} in a recursive query is not implemented"),
+        )),
+        None => Ok(()),
+    }
+}
+
 /// The step's columns must have the start's types.
 fn check_step_types(name: &str, start: &[QueryColumn], step: &[QueryColumn]) -> Result<()> {
     let types = start.iter().zip(step).map(|(a, b)| (&a.ty, &b.ty)).enumerate();
@@ -502,15 +527,20 @@ fn set_mentions(body: &ast::SetExpr, name: &str) -> bool {
 }
 
 /// The plan with each field labelled by its type, whatever its expression's own label: the terms of a recursive query
-/// must agree in that too.
-fn labelled(plan: LogicalPlan, types: &[SqlType], names: &[String]) -> Result<LogicalPlan> {
+/// must agree in that too. `wrap` goes around each column.
+fn labelled(
+    plan: LogicalPlan,
+    types: &[SqlType],
+    names: &[String],
+    wrap: impl Fn(Expr) -> Expr,
+) -> Result<LogicalPlan> {
     let exprs: Vec<Expr> = types
         .iter()
         .zip(names)
         .enumerate()
         .map(|(index, (ty, name))| {
             let label = HashMap::from([(TYPE_METADATA_KEY.to_string(), ty.name())]);
-            let column = Expr::Column(Column::from(plan.schema().qualified_field(index)));
+            let column = wrap(Expr::Column(Column::from(plan.schema().qualified_field(index))));
             column.alias_with_metadata(name, Some(FieldMetadata::from(label)))
         })
         .collect();

@@ -67,7 +67,7 @@ pub(crate) static SET_FUNCTIONS: &[SetFunction] = &[
 fn array<'a>(call: &'a Call<'_>) -> Result<&'a [Value]> {
     match call.arguments.first() {
         Some(Value::Array(items)) => Ok(items),
-        other => Err(call.wrong_argument(0, other)),
+        _ => Err(call.wrong_argument()),
     }
 }
 
@@ -96,7 +96,7 @@ fn subscript(call: &Call<'_>) -> Result<Value> {
             .chars()
             .nth(position)
             .map_or(Value::Null, |c| Value::Text(c.to_string())),
-        other => return Err(call.wrong_argument(0, Some(other))),
+        _ => return Err(call.wrong_argument()),
     })
 }
 

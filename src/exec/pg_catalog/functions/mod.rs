@@ -67,6 +67,7 @@ pub(crate) enum Returns {
 
 /// One call: the statement, the arguments as values, and what is known of them.
 pub(crate) struct Call<'a> {
+    pub(crate) function: &'static Function,
     pub(crate) catalog: &'a CatalogContext,
     pub(crate) arguments: &'a [Value],
     pub(crate) fields: &'a [FieldRef],
@@ -288,6 +289,7 @@ impl CatalogFunction {
                 Value::Null
             } else {
                 let call = Call {
+                    function: self.function,
                     catalog,
                     arguments: &arguments,
                     fields: &args.arg_fields,
@@ -310,7 +312,7 @@ impl Call<'_> {
                     value: text.clone(),
                 })
             }
-            other => Err(self.wrong_argument(position, other)),
+            _ => Err(self.wrong_argument()),
         }
     }
 
@@ -318,7 +320,7 @@ impl Call<'_> {
     fn text(&self, position: usize) -> Result<&str> {
         match self.arguments.get(position) {
             Some(Value::Text(text) | Value::Unknown(text)) => Ok(text),
-            other => Err(self.wrong_argument(position, other)),
+            _ => Err(self.wrong_argument()),
         }
     }
 
@@ -329,19 +331,18 @@ impl Call<'_> {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Text(text) | Value::Unknown(text)) if text == "t" || text == "true" => Ok(true),
             Some(Value::Text(text) | Value::Unknown(text)) if text == "f" || text == "false" => Ok(false),
-            other => Err(self.wrong_argument(position, other)),
+            _ => Err(self.wrong_argument()),
         }
     }
 
-    fn wrong_argument(&self, position: usize, value: Option<&Value>) -> Error {
-        let ty = self.fields.get(position).map_or_else(
-            || "nothing".to_string(),
-            |field| SqlType::from_field(field).name(),
-        );
-        Error::internal(format!(
-            "argument {} of a catalog function is {ty}: {value:?}",
-            position + 1
-        ))
+    /// The function does not take arguments of these types.
+    fn wrong_argument(&self) -> Error {
+        let types = self.fields.iter().map(|field| SqlType::from_field(field).name());
+        let types: Vec<String> = types.collect();
+        Error::UndefinedFunction {
+            signature: format!("{}({})", self.function.name, types.join(", ")),
+            hint: Some("No function matches the given name and argument types. You might need to add explicit type casts.".to_string()),
+        }
     }
 }
 
