@@ -34,6 +34,7 @@ fn read_datafusion(error: &DataFusionError) -> Error {
             reason: inner.to_string(),
         },
         DataFusionError::Execution(message) => read_execution(message),
+        DataFusionError::Plan(message) => read_plan(message),
         other => Error::internal(first_line(&other.to_string()).to_string()),
     }
 }
@@ -62,6 +63,21 @@ fn read_external(inner: &(dyn std::error::Error + Send + Sync + 'static)) -> Err
         return from_arrow(arrow);
     }
     Error::internal(first_line(&inner.to_string()).to_string())
+}
+
+/// Messages of planning that concern what a parameter was given.
+fn read_plan(message: &str) -> Error {
+    let negative = |state, clause| Error::DataException {
+        state,
+        message: format!("{clause} must not be negative"),
+    };
+    if message.starts_with("LIMIT must be >=") {
+        return negative("2201W", "LIMIT");
+    }
+    if message.starts_with("OFFSET must be >=") {
+        return negative("2201X", "OFFSET");
+    }
+    Error::internal(first_line(message).to_string())
 }
 
 /// Messages of operators that raise errors PostgreSQL has a state for.
