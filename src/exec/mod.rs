@@ -9,7 +9,6 @@ pub mod dependent_join;
 mod dependent_join_exec;
 pub mod engine;
 pub mod functions;
-pub mod nullable;
 pub mod pauses;
 pub mod pg_catalog;
 pub mod predicate;

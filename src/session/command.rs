@@ -227,6 +227,8 @@ impl Session {
             .enumerate()
             .map(|(index, (value, ty))| match (value, ty) {
                 (Value::Unknown(_), SqlType::Unknown) | (Value::Null, _) => Ok(value.clone()),
+                // The statement looks the name up.
+                (Value::Unknown(_), ty) if ty.object_kind().is_some() => Ok(value.clone()),
                 (Value::Unknown(text), ty) => Value::parse(text, ty, &format),
                 (value, ty) => value.clone().assign(ty, &format!("${}", index + 1), &format),
             })

@@ -246,6 +246,8 @@ fn decode_parameters(
             None => Ok(Value::Null),
             Some(bytes) if *ty == SqlType::Unknown => Ok(Value::Unknown(utf8(bytes)?.to_string())),
             Some(bytes) if code == WireFormat::Binary => Value::from_binary(bytes, ty, index + 1),
+            // The statement looks the name up.
+            Some(bytes) if ty.object_kind().is_some() => Ok(Value::Unknown(utf8(bytes)?.to_string())),
             Some(bytes) => Value::parse(utf8(bytes)?, ty, format),
         }
     };

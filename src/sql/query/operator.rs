@@ -65,6 +65,14 @@ impl Binder<'_> {
         if let Some(number) = promote(&left.ty, &right.ty) {
             return self.unify_numbers(left, right, &number);
         }
+        // "char" has no operators with other types; it becomes text beside any string.
+        let (left_char, right_char) = (left.ty == S::InternalChar, right.ty == S::InternalChar);
+        if left_char && right.ty.is_string() || right_char && left.ty.is_string() {
+            return Ok((
+                self.convert(left, &S::Text, CastContext::Implicit)?,
+                self.convert(right, &S::Text, CastContext::Implicit)?,
+            ));
+        }
         let pair_exists = (category(&left.ty) == category(&right.ty)
             && !matches!(category(&left.ty), Category::Other | Category::Array))
             || base(&left.ty) == base(&right.ty);

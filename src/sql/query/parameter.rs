@@ -17,6 +17,7 @@ use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
 use crate::exec::dependent_join;
 use crate::exec::functions::ANY_EQUAL_NAME;
 use crate::exec::functions::cast::cast_value;
+use crate::exec::pg_catalog;
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
@@ -46,7 +47,11 @@ pub(super) fn substitute(
         .iter()
         .enumerate()
         .map(|(index, ty)| match ctx.parameters.get(index) {
-            Some(value) => constant(value.clone(), ty, &settings).map(Some),
+            Some(Value::Unknown(name)) if let Some(kind) = ty.object_kind() => object(name, kind).map(Some),
+            Some(value) => {
+                let scalar = constant(value.clone(), ty, &settings)?;
+                Ok(Some(Expr::Literal(scalar, None)))
+            }
             None => Ok(None),
         })
         .collect::<Result<Vec<_>>>()?;
@@ -66,7 +71,7 @@ pub(super) fn substitute(
                     .parse::<usize>()
                     .unwrap_or(0);
                 match constants.get(number.wrapping_sub(1)) {
-                    Some(Some(scalar)) => Ok(Transformed::yes(Expr::Literal(scalar.clone(), None))),
+                    Some(Some(constant)) => Ok(Transformed::yes(constant.clone())),
                     _ => Err(to_datafusion(Error::InvalidStatement {
                         state: StatementFault::UndefinedParameter,
                         message: format!("there is no parameter {}", placeholder.id),
@@ -78,6 +83,14 @@ pub(super) fn substitute(
         }
     };
     dependent_join::transform_expressions(plan, &|expr| expr.transform_up(replace)).map_err(from_datafusion)
+}
+
+/// The oid of an object of this kind that has this name, found when the statement runs.
+fn object(name: &str, kind: &str) -> Result<Expr> {
+    let (look_up, _) = pg_catalog::function(kind, &[SqlType::Text])
+        .ok_or_else(|| Error::internal(format!("nothing looks up a {kind}")))?;
+    let name = scalar_of(&Value::Text(name.to_string()), &SqlType::Text)?;
+    Ok(look_up.call(vec![Expr::Literal(name, None)]))
 }
 
 fn constant(value: Value, ty: &SqlType, settings: &FormatSettings) -> Result<ScalarValue> {

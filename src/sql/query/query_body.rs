@@ -9,7 +9,9 @@ use datafusion::common::Column;
 use datafusion::common::metadata::FieldMetadata;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::expr::Sort;
-use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, WindowFrame};
+use datafusion::logical_expr::{
+    Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, Volatility, WindowFrame,
+};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold};
@@ -18,7 +20,6 @@ use super::scope::Outer;
 use super::select::{SortKey, ordinal, refuse_unsortable};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::nullable::nullable;
 use crate::types::{SqlType, TYPE_METADATA_KEY, Value};
 use crate::{Error, Result};
 
@@ -161,7 +162,10 @@ impl Binder<'_> {
             .iter()
             .map(|column| column.column.name.clone())
             .collect();
-        start.plan = labelled(start.plan, &types, &names, nullable)?;
+        // What the terms after the first give may be NULL, but DataFusion takes the columns of all from the first, and
+        // trusts them. Volatile, lest a constant be computed before: it would be known not to be NULL again.
+        let perhaps_null = |column, ty: &SqlType| self.perhaps_null(column, ty, Volatility::Volatile);
+        start.plan = labelled(start.plan, &types, &names, perhaps_null)?;
         for column in &mut start.columns {
             column.column = Column::new_unqualified(&column.column.name);
         }
@@ -181,9 +185,12 @@ impl Binder<'_> {
             ));
         }
         check_step_types(name, &start.columns, &step.columns)?;
-        let step = labelled(self.conform(step, &types, &names)?, &types, &names, |column| {
-            column
-        })?;
+        let step = labelled(
+            self.conform(step, &types, &names)?,
+            &types,
+            &names,
+            |column, _| column,
+        )?;
         let distinct = !matches!(set_quantifier, ast::SetQuantifier::All);
         let plan = LogicalPlanBuilder::new(start.plan)
             .to_recursive_query(internal, step, distinct)
@@ -532,7 +539,7 @@ fn labelled(
     plan: LogicalPlan,
     types: &[SqlType],
     names: &[String],
-    wrap: impl Fn(Expr) -> Expr,
+    wrap: impl Fn(Expr, &SqlType) -> Expr,
 ) -> Result<LogicalPlan> {
     let exprs: Vec<Expr> = types
         .iter()
@@ -540,7 +547,10 @@ fn labelled(
         .enumerate()
         .map(|(index, (ty, name))| {
             let label = HashMap::from([(TYPE_METADATA_KEY.to_string(), ty.name())]);
-            let column = wrap(Expr::Column(Column::from(plan.schema().qualified_field(index))));
+            let column = wrap(
+                Expr::Column(Column::from(plan.schema().qualified_field(index))),
+                ty,
+            );
             column.alias_with_metadata(name, Some(FieldMetadata::from(label)))
         })
         .collect();

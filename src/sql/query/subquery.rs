@@ -57,16 +57,22 @@ impl Binder<'_> {
     /// `(SELECT …)` as a value.
     pub(super) fn scalar_subquery(&mut self, query: &ast::Query, place: Place<'_>) -> Result<Bound> {
         let (ty, marker) = self.one_column(query, place)?;
-        let always = !marker.subquery.schema().field(0).is_nullable();
+        let plan = &marker.subquery;
+        let is_open = !plan.get_parameter_names().map_err(from_datafusion)?.is_empty();
+        let is_nullable = plan.schema().field(0).is_nullable() && !is_open;
         let value = Expr::ScalarSubquery(marker);
-        if !always {
+        if is_nullable {
             return Ok(Bound::new(value, ty));
         }
-        // A column without NULLs gives one when there is no row: the call around it may be NULL.
-        let definition = ("scalar", functions::cast::CAST, false, Volatility::Immutable);
-        let arguments = vec![(value, ty.clone())];
-        let nullable = functions::call(definition, arguments, ty.clone(), &self.settings);
-        Ok(Bound::new(nullable, ty))
+        // A column without NULLs (a parameter may become one) gives one when there is no row.
+        let value = self.perhaps_null(value, &ty, Volatility::Immutable);
+        Ok(Bound::new(value, ty))
+    }
+
+    /// The expression, as one that may be NULL.
+    pub(super) fn perhaps_null(&self, expr: Expr, ty: &SqlType, volatility: Volatility) -> Expr {
+        let definition = ("perhaps_null", functions::cast::CAST, false, volatility);
+        functions::call(definition, vec![(expr, ty.clone())], ty.clone(), &self.settings)
     }
 
     /// `EXISTS (SELECT …)`.
