@@ -266,9 +266,14 @@ impl Binder<'_> {
         Ok(window)
     }
 
+    /// What a name of the WINDOW clause stands for. A definition sees those before it, so that none is its own.
     fn named_window(&mut self, name: &str, place: Place<'_>) -> Result<ast::WindowSpec> {
-        for ast::NamedWindowDefinition(defined, window) in place.windows {
+        for (at, ast::NamedWindowDefinition(defined, window)) in place.windows.iter().enumerate() {
             if fold(defined) == name {
+                let place = Place {
+                    windows: &place.windows[..at],
+                    ..place
+                };
                 return match window {
                     ast::NamedWindowExpr::WindowSpec(spec) => match &spec.window_name {
                         Some(based) => {
