@@ -3,7 +3,7 @@
 use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 
 use super::calendar::{
-    MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, micros_of, out_of_range, to_local, wrong,
+    MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, micros_of, midnight, out_of_range, to_local, wrong,
 };
 use super::datetime_field::{date_part, extract, extract_type, truncate};
 use super::datetime_make::{at_time_zone, from_seconds, make_date, make_interval, make_time, make_timestamp};
@@ -42,9 +42,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::row("+", &[T::Date, T::Time], T::Timestamp, |arguments, _| {
         match (&arguments[0], &arguments[1]) {
-            (Value::Date(days), Value::Time(time)) => {
-                Ok(Value::Timestamp(i64::from(*days) * MICROS_PER_DAY + time))
-            }
+            (Value::Date(days), Value::Time(time)) => midnight(*days)?
+                .checked_add(*time)
+                .map(Value::Timestamp)
+                .ok_or_else(|| out_of_range("timestamp")),
             _ => Err(wrong()),
         }
     }),
@@ -299,7 +300,7 @@ fn add(arguments: &[Value], call: &Call, sign: i32) -> Result<Value> {
         Value::Time(time) => Ok(Value::Time(
             (time + step.microseconds % MICROS_PER_DAY).rem_euclid(MICROS_PER_DAY),
         )),
-        Value::Date(days) => Ok(Value::Timestamp(shift(i64::from(days) * MICROS_PER_DAY, step)?)),
+        Value::Date(days) => Ok(Value::Timestamp(shift(midnight(days)?, step)?)),
         Value::Timestamp(time) if matches!(time, i64::MIN | i64::MAX) => Ok(Value::Timestamp(time)),
         Value::Timestamp(time) => Ok(Value::Timestamp(shift(time, step)?)),
         Value::TimestampTz(time) if matches!(time, i64::MIN | i64::MAX) => Ok(Value::TimestampTz(time)),
@@ -341,8 +342,9 @@ fn shift(time: i64, step: Interval) -> Result<i64> {
         let date = NaiveDate::from_ymd_opt(year, month, day).ok_or_else(|| out_of_range("timestamp"))?;
         at = micros_of(date.and_time(local.time()));
     }
-    let days = i64::from(step.days) * MICROS_PER_DAY;
-    at.checked_add(days)
+    i64::from(step.days)
+        .checked_mul(MICROS_PER_DAY)
+        .and_then(|days| at.checked_add(days))
         .and_then(|at| at.checked_add(step.microseconds))
         .ok_or_else(|| out_of_range("timestamp"))
 }

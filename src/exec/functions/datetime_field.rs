@@ -5,7 +5,8 @@ use chrono_tz::Tz;
 
 use super::Call;
 use super::calendar::{
-    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, out_of_range, to_local, wrong,
+    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, midnight, out_of_range, to_local,
+    wrong,
 };
 use crate::types::{Interval, Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
@@ -118,7 +119,7 @@ pub(super) fn field_micros(unit: &str, value: &Value, ty: &SqlType, zone: Tz) ->
                 | "timezone_hour" | "timezone_minute" => Err(unsupported_unit(unit, ty)),
                 "epoch" => Ok(Field::Whole(i64::from(*days) * 86_400)),
                 "julian" => Ok(Field::Whole(i64::from(*days) + 2_440_588)),
-                _ => date_field(unit, civil(i64::from(*days) * MICROS_PER_DAY)?, ty),
+                _ => date_field(unit, civil(midnight(*days)?)?, ty),
             }
         }
         Value::Timestamp(time) => instant_field(unit, *time, *time, 0, ty),
