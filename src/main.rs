@@ -80,7 +80,7 @@ struct Limits {
     /// Memory for old values that open snapshots still need; above it the oldest snapshots end.
     #[arg(long, env = "KEYSPAN_UNDO_BYTES_MAX", value_name = "SIZE", default_value = "256MB", value_parser = parse_size)]
     undo_bytes_max: u64,
-    /// Most bytes that one transaction may write; they wait in memory for COMMIT
+    /// Most bytes that one transaction may write; they wait in memory for COMMIT.
     #[arg(
         long,
         env = "KEYSPAN_TRANSACTION_BYTES_MAX",

@@ -358,6 +358,15 @@ impl Error {
         }
     }
 
+    /// No function of this signature, although perhaps one of this name.
+    pub fn undefined_function(signature: String) -> Error {
+        let hint = "No function matches the given name and argument types. You might need to add explicit type casts.";
+        Error::UndefinedFunction {
+            signature,
+            hint: Some(hint.to_string()),
+        }
+    }
+
     /// Arrow refused what we built ourselves: a bug in us.
     pub fn arrow(error: impl std::fmt::Display) -> Error {
         Error::internal(format!("arrow: {error}"))

@@ -187,7 +187,11 @@ pub fn transform_expressions(
                 return rewrite(expr);
             }
             let name = NamePreserver::new_for_projection().save(&expr);
-            Ok(rewrite(expr)?.update_data(|expr| name.restore(expr)))
+            let rewritten = rewrite(expr)?;
+            Ok(match rewritten.transformed {
+                true => rewritten.update_data(|expr| name.restore(expr)),
+                false => rewritten,
+            })
         })?;
         node.transform_data(|node| {
             let LogicalPlan::Extension(extension) = &node else {

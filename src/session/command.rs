@@ -9,7 +9,7 @@ use futures::StreamExt;
 use super::rows::RowsTag;
 use super::run::Run;
 use super::transaction::Block;
-use super::{Portal, PortalState, PreparedStatement, Reply, RowStream, Session};
+use super::{Portal, PortalState, PreparedStatement, Reply, RowStream, Session, text_parameter};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::{OutputColumn, Parameters, Settings};
 use crate::sql::command::{Command, Discard, Modes};
@@ -227,9 +227,7 @@ impl Session {
             .enumerate()
             .map(|(index, (value, ty))| match (value, ty) {
                 (Value::Unknown(_), SqlType::Unknown) | (Value::Null, _) => Ok(value.clone()),
-                // The statement looks the name up.
-                (Value::Unknown(_), ty) if ty.object_kind().is_some() => Ok(value.clone()),
-                (Value::Unknown(text), ty) => Value::parse(text, ty, &format),
+                (Value::Unknown(text), ty) => text_parameter(text, ty, &format),
                 (value, ty) => value.clone().assign(ty, &format!("${}", index + 1), &format),
             })
             .collect::<Result<_>>()?;

@@ -22,7 +22,7 @@ use crate::Result;
 use crate::exec::{Notice, Settings, severity_rank};
 pub use instance::Instance;
 pub use interrupt::{Cause, Interrupt};
-pub use prepared::{Portal, PortalState, PreparedStatement};
+pub use prepared::{Portal, PortalState, PreparedStatement, text_parameter};
 pub use rows::RowStream;
 use settings::SessionSettings;
 use transaction::TransactionState;

@@ -9,7 +9,7 @@ use crate::error::DuplicateKind;
 use crate::exec::{OutputColumn, Parameters};
 use crate::sql::command::Command;
 use crate::sql::{self, Description, Statement};
-use crate::types::{SqlType, Value, WireFormat};
+use crate::types::{FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
 
 /// A parsed statement with the types of its parameters and the columns of its result.
@@ -31,6 +31,12 @@ impl PreparedStatement {
             description,
         }
     }
+}
+
+/// A parameter given as text. The name of an object stays text, which the statement looks up. Errors: as `Value::parse`.
+pub fn text_parameter(text: &str, ty: &SqlType, format: &FormatSettings) -> Result<Value> {
+    let is_name = ty.object_kind().is_some();
+    Value::parse(text, if is_name { &SqlType::Unknown } else { ty }, format)
 }
 
 /// A prepared statement with its parameters, before, in or after its execution.

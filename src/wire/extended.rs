@@ -12,7 +12,7 @@ use super::message::{Bind, Message, Target, utf8, violation};
 use super::responder::Responder;
 use super::rows::put_row_description;
 use crate::exec::Parameters;
-use crate::session::{PortalState, PreparedStatement, Reply};
+use crate::session::{PortalState, PreparedStatement, Reply, text_parameter};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
 
@@ -246,9 +246,7 @@ fn decode_parameters(
             None => Ok(Value::Null),
             Some(bytes) if *ty == SqlType::Unknown => Ok(Value::Unknown(utf8(bytes)?.to_string())),
             Some(bytes) if code == WireFormat::Binary => Value::from_binary(bytes, ty, index + 1),
-            // The statement looks the name up.
-            Some(bytes) if ty.object_kind().is_some() => Ok(Value::Unknown(utf8(bytes)?.to_string())),
-            Some(bytes) => Value::parse(utf8(bytes)?, ty, format),
+            Some(bytes) => text_parameter(utf8(bytes)?, ty, format),
         }
     };
     bind.parameters

@@ -29,16 +29,16 @@ pub(super) fn civil(micros: i64) -> Result<NaiveDateTime> {
         .ok_or_else(|| out_of_range("timestamp"))
 }
 
+/// The other way round.
+pub(super) fn micros_of(time: NaiveDateTime) -> i64 {
+    time.and_utc().timestamp_micros()
+}
+
 /// The beginning of a day as a timestamp. Errors: 22008 for days that timestamps do not reach.
 pub(super) fn midnight(days: i32) -> Result<i64> {
     i64::from(days)
         .checked_mul(MICROS_PER_DAY)
         .ok_or_else(|| out_of_range("date"))
-}
-
-/// The other way round.
-pub(super) fn micros_of(time: NaiveDateTime) -> i64 {
-    time.and_utc().timestamp_micros()
 }
 
 /// What the zone's clocks show at an instant.

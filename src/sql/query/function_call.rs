@@ -564,12 +564,13 @@ pub(super) fn no_function(name: &str, types: &[SqlType], unknown_name: bool) -> 
     } else {
         None
     };
-    Error::UndefinedFunction {
-        signature: format!("{name}({})", types.join(", ")),
-        hint: Some(match near {
-            Some(near) => format!("Perhaps you meant the function {near}()."),
-            None => "No function matches the given name and argument types. You might need to add explicit type casts.".to_string(),
-        }),
+    let signature = format!("{name}({})", types.join(", "));
+    match near {
+        Some(near) => Error::UndefinedFunction {
+            signature,
+            hint: Some(format!("Perhaps you meant the function {near}().")),
+        },
+        None => Error::undefined_function(signature),
     }
 }
 

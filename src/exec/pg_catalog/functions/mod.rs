@@ -339,10 +339,7 @@ impl Call<'_> {
     fn wrong_argument(&self) -> Error {
         let types = self.fields.iter().map(|field| SqlType::from_field(field).name());
         let types: Vec<String> = types.collect();
-        Error::UndefinedFunction {
-            signature: format!("{}({})", self.function.name, types.join(", ")),
-            hint: Some("No function matches the given name and argument types. You might need to add explicit type casts.".to_string()),
-        }
+        Error::undefined_function(format!("{}({})", self.function.name, types.join(", ")))
     }
 }
 
