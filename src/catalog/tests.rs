@@ -3,13 +3,13 @@
 use super::*;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
-use crate::store::{Store, Write};
+use crate::store::{Store, StoreOptions, Write};
 use crate::types::{FormatSettings, NumericSize, SqlType, Value};
 
 const TXN_BYTES_MAX: usize = 1 << 20;
 
 fn memory_store() -> Arc<dyn Store> {
-    Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20, None).unwrap())
+    Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None).unwrap())
 }
 
 async fn begin(store: &Arc<dyn Store>) -> Transaction {

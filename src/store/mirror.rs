@@ -120,6 +120,7 @@ impl Mirror<'_> {
                 .collect(),
             unchanged: unchanged.clone(),
             relaxed: self.random.random_bool(0.7),
+            reclaims: false,
         };
         match self.store.commit(batch).await {
             Ok(()) => {
@@ -389,6 +390,7 @@ async fn transfer(store: &dyn Store, random: &mut StdRng) -> bool {
         writes: vec![write(from, source - amount), write(to, target + amount)],
         unchanged: vec![vec![from], vec![to]],
         relaxed: random.random_bool(0.5),
+        reclaims: false,
     };
     match store.commit(batch).await {
         Ok(()) => true,

@@ -83,6 +83,7 @@ impl Server {
         let store_options = StoreOptions {
             cache_bytes: options.cache_bytes,
             undo_bytes_max: options.undo_bytes_max,
+            ..StoreOptions::default()
         };
         let (kind, data_dir) = (options.store, options.data_dir.clone());
         let opened = tokio::task::spawn_blocking(move || open_store(kind, &data_dir, &store_options));

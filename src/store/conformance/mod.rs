@@ -92,7 +92,7 @@ async fn write_checked(
             snapshot: Some(Arc::clone(snapshot)),
             writes,
             unchanged,
-            relaxed: false,
+            ..Batch::default()
         })
         .await
 }
