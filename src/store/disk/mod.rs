@@ -37,7 +37,7 @@ pub(crate) trait Disk: Debug + Send + Sync {
     /// Gives a file another name, which no file has; durable when it answers. After a crash it has one of the two.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
 
-    /// Removes a file. Its name may come back after a power cut.
+    /// Removes a file; durable when it answers.
     fn remove(&self, path: &Path) -> Result<()>;
 
     /// Bytes that may still be written to the file system that holds `directory`.

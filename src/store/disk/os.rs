@@ -121,7 +121,8 @@ impl Disk for OsDisk {
     }
 
     fn remove(&self, path: &Path) -> Result<()> {
-        std::fs::remove_file(path)
+        std::fs::remove_file(path)?;
+        self.sync_parent(path)
     }
 
     fn free_bytes(&self, directory: &Path) -> Result<u64> {

@@ -44,8 +44,6 @@ type Content = Arc<Mutex<Vec<u8>>>;
 #[derive(Debug)]
 struct State {
     files: BTreeMap<PathBuf, Content>,
-    /// Names that may come back after a power cut.
-    removed: Vec<(PathBuf, Content)>,
     operations: u64,
     fault: Option<(u64, Fault)>,
     has_power: bool,
@@ -68,7 +66,6 @@ impl SimulatedDisk {
     fn holding(files: BTreeMap<PathBuf, Content>, seed: u64) -> SimulatedDisk {
         let state = State {
             files,
-            removed: Vec::new(),
             operations: 0,
             fault: None,
             has_power: true,
@@ -108,23 +105,12 @@ impl SimulatedDisk {
         self.lock().has_power = false;
     }
 
-    /// Whether the power is gone.
-    pub(crate) fn is_cut(&self) -> bool {
-        !self.lock().has_power
-    }
-
     /// The disk as it is found when the power is back.
     pub(crate) fn after_power_cut(&self) -> SimulatedDisk {
         let mut state = self.lock();
         let mut files: BTreeMap<PathBuf, Content> = BTreeMap::new();
         for (path, content) in &state.files {
             files.insert(path.clone(), copy(content));
-        }
-        let removed = std::mem::take(&mut state.removed);
-        for (path, content) in removed {
-            if state.random.random() && !files.contains_key(&path) {
-                files.insert(path, copy(&content));
-            }
         }
         let seed = state.random.random();
         SimulatedDisk::holding(files, seed)
@@ -250,11 +236,9 @@ impl Disk for SimulatedDisk {
 
     fn remove(&self, path: &Path) -> Result<()> {
         let fails = self.begin()?;
-        let content = self.content(path)?;
+        self.content(path)?;
         if !fails || self.is_done_anyway() {
-            let mut state = self.lock();
-            state.files.remove(path);
-            state.removed.push((path.to_path_buf(), content));
+            self.lock().files.remove(path);
         }
         if fails { Err(failed()) } else { Ok(()) }
     }
