@@ -16,6 +16,8 @@ pub(crate) mod conformance;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod engine_tests;
+#[cfg(test)]
 mod mirror;
 
 use std::any::Any;
