@@ -104,6 +104,7 @@ pub fn open_store(kind: StoreKind, data_dir: &Path, options: &StoreOptions) -> R
         StoreKind::Sled => {
             let lock = lock_directory(data_dir)?;
             check_format(data_dir, kind)?;
+            SledEngine::upgrade(data_dir, &|_| Ok(()))?;
             let engine = SledEngine::open(data_dir, options.cache_bytes, lock)?;
             let files = Files {
                 watermark: Watermark::open(&data_dir.join("WATERMARK"))?,

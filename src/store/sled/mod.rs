@@ -40,6 +40,7 @@ mod stuffing;
 mod system_call;
 #[cfg(test)]
 mod tests;
+mod upgrade;
 mod write;
 
 use std::fs::File;
@@ -48,7 +49,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::engine::{Engine, EngineBatch, Visit};
 use crate::Result;
-use fault::{Failure, Watch, io_error};
+use fault::{Failure, Watch, corrupt, io_error};
 use write::Writer;
 
 /// An ordered map in a folder of sled's. Public, so that a benchmark can measure it without the layers above.
@@ -70,6 +71,10 @@ impl SledEngine {
         folder::remove(data_dir, folder::UNFINISHED)?;
         let path = data_dir.join(folder::CURRENT);
         let is_new = !path.exists();
+        if is_new && data_dir.join(folder::OLD).exists() {
+            let reason = "it was written by an earlier release, and was not taken along".to_string();
+            return Err(corrupt(data_dir, reason));
+        }
         let made = match is_new {
             true => data_dir.join(folder::UNFINISHED),
             false => path,

@@ -175,10 +175,10 @@ impl Draft<'_> {
             return Ok(());
         }
         let mut old = self.pieces.remove(place).into_iter().collect::<Vec<_>>();
-        if let Some(entry) = self.db.get(place)? {
-            if let Entry::Pieces(pieces) = parse(&entry)? {
-                old.push(pieces);
-            }
+        if let Some(entry) = self.db.get(place)?
+            && let Entry::Pieces(pieces) = parse(&entry)?
+        {
+            old.push(pieces);
         }
         for (key, _) in old.into_iter().flat_map(Pieces::keys) {
             self.writes.remove(&key);
