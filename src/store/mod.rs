@@ -18,6 +18,8 @@ pub(crate) mod conformance;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod engine_tests;
+#[cfg(test)]
 mod mirror;
 
 use std::any::Any;

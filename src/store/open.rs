@@ -129,7 +129,8 @@ pub fn open_store(kind: StoreKind, data_dir: &Path, options: &StoreOptions) -> R
                 .map_err(io_error("create", &directory))?;
             // Damage of the log is found before the engine's library writes anything.
             let survey = Survey::read(&*disk, &directory)?;
-            let engine = SledEngine::open(&data_dir.join("sled"), options.cache_bytes, lock)?;
+            SledEngine::upgrade(data_dir, &|_| Ok(()))?;
+            let engine = SledEngine::open(data_dir, options.cache_bytes, lock)?;
             let log = LogPlace {
                 disk,
                 directory,
