@@ -86,6 +86,8 @@ impl Client {
             catalog: Catalog::load(&txn, None).await.unwrap(),
             txn,
             transient: Arc::default(),
+            in_block: self.open.is_some(),
+            jobs: Arc::default(),
             sequences: Arc::clone(&self.sequences),
             settings: Arc::new(self.settings.clone()),
             parameters: parameters.into(),

@@ -23,6 +23,7 @@ fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
         name: name.to_string(),
         ty,
         not_null: false,
+        unverified: None,
         default: None,
         missing: Value::Null,
         hidden: false,
@@ -49,6 +50,7 @@ fn table() -> TableDef {
         unique: true,
         constraint: true,
         built: id == 0,
+        building: false,
     };
     TableDef {
         id: 5,

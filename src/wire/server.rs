@@ -91,6 +91,7 @@ impl Server {
             .await
             .map_err(|error| Error::internal(format!("opening the store failed: {error}")))??;
         let instance = Arc::new(Instance::new(store, settings));
+        instance.undo_unfinished().await;
         let reclaiming = tokio::spawn(instance.clone().reclaim());
         let listening = Arc::new(Listening::new(instance, options.connections_max));
         let accepting = tokio::spawn(listening.clone().accept(listener));
