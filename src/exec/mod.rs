@@ -17,6 +17,7 @@ pub mod residual;
 mod rows;
 pub mod scan;
 pub(crate) mod settings;
+mod spill;
 pub mod table_provider;
 mod written_filters;
 
@@ -25,3 +26,4 @@ pub use rows::{Rows, RowsStream, StoredRows};
 pub use settings::{
     SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, Settings, definitions, severity_rank,
 };
+pub use spill::SpillFiles;
