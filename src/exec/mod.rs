@@ -18,6 +18,7 @@ pub mod residual;
 mod rows;
 pub mod scan;
 pub(crate) mod settings;
+mod spill;
 pub mod table_provider;
 mod written_filters;
 
@@ -27,3 +28,4 @@ pub use rows::{Rows, RowsStream, StoredRows};
 pub use settings::{
     SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, Settings, definitions, severity_rank,
 };
+pub use spill::SpillFiles;

@@ -11,6 +11,7 @@ pub mod memory;
 pub mod mvcc;
 mod open;
 mod page;
+mod permissions;
 pub mod sled;
 
 #[cfg(test)]
@@ -28,10 +29,11 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use crate::Result;
+use crate::{Error, Result};
 pub use crate::codec::KeyRange;
 pub use open::{StoreKind, StoreOptions, open_store};
 pub use page::Page;
+pub use permissions::{create_data_dir, restrict};
 
 /// What a scan walks, and how.
 #[derive(Debug, Clone)]
@@ -142,6 +144,11 @@ pub trait Store: Debug + Send + Sync {
     fn stats(&self) -> StoreStats;
     /// Ends the store: commits in flight finish, later calls fail with `Shutdown`.
     fn close(&self) -> BoxFuture<'_, Result<()>>;
+    /// Resolves with the cause once the store has failed for good (its engine or its log could not be written): the
+    /// process is to end then. Never, for a store that cannot fail. May be called any number of times.
+    fn failed(&self) -> BoxFuture<'static, Error> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// A consistent view of a store. `Any`, so that a store knows its own snapshot again in a [`Batch`].

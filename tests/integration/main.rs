@@ -11,6 +11,7 @@ mod clients;
 mod command_line;
 mod data_format;
 mod durability;
+mod faults;
 mod limits;
 mod predicates;
 mod protocol;
