@@ -9,6 +9,7 @@ pub mod memory;
 pub mod mvcc;
 mod open;
 mod page;
+mod recorded;
 pub mod sled;
 
 #[cfg(test)]
@@ -28,6 +29,7 @@ use crate::Result;
 pub use crate::codec::KeyRange;
 pub use open::{StoreKind, StoreOptions, open_store};
 pub use page::Page;
+pub use recorded::recorded_kind;
 
 /// What a scan walks, and how.
 #[derive(Debug, Clone)]

@@ -8,6 +8,7 @@
 //! ([`crate::codec::row`]). In a unique index without a NULL among the indexed columns the primary-key columns leave
 //! the key and stand in the value: then two rows of equal columns have the same key, and the second is refused.
 
+pub mod check;
 mod describe;
 mod encode;
 mod format;
@@ -17,7 +18,7 @@ mod read;
 mod sequence;
 mod write;
 
-pub use describe::{constraint_key, row_text, value_at};
+pub use describe::{constraint_key, row_text, stored_key_text, value_at};
 pub use encode::{IndexEntry, RowEncoder};
 pub use format::RowFormatter;
 pub use layout::{RowLayout, row_schema, write_schema};
