@@ -37,6 +37,7 @@
 //! (they stand in different catalogs), a table's row type that of the table. Built-in schemas have fixed oids below it.
 
 mod change;
+pub mod check;
 mod nearest;
 mod reclaim;
 mod record;

@@ -121,6 +121,12 @@ pub(super) fn decode_schema(bytes: &[u8]) -> Result<SchemaDef> {
     }
 }
 
+/// The version and the id that stand before any record's JSON.
+pub(super) fn version_and_id(bytes: &[u8]) -> Result<(u64, TableId)> {
+    let head = open(bytes)?;
+    Ok((head.version, head.id))
+}
+
 impl ColumnRecord {
     fn from_def(column: &ColumnDef) -> ColumnRecord {
         ColumnRecord {

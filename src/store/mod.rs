@@ -12,6 +12,7 @@ pub mod mvcc;
 mod open;
 mod page;
 mod permissions;
+mod recorded;
 pub mod sled;
 
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use crate::codec::KeyRange;
 pub use open::{StoreKind, StoreOptions, open_store};
 pub use page::Page;
 pub use permissions::{create_data_dir, restrict};
+pub use recorded::recorded_kind;
 
 /// What a scan walks, and how.
 #[derive(Debug, Clone)]
@@ -135,11 +137,6 @@ pub trait Store: Debug + Send + Sync {
     fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>>;
     /// Up to `parts - 1` sorted keys inside the range that cut it into parts of about the same size.
     fn split_points(&self, range: KeyRange, parts: usize) -> BoxFuture<'_, Result<Vec<Vec<u8>>>>;
-    /// Ends, with the reason, when the store has failed: it takes no more commits, and the process should end and begin
-    /// again. What was visible can still be read.
-    fn failed(&self) -> BoxFuture<'static, crate::Error> {
-        Box::pin(std::future::pending())
-    }
     /// Figures for monitoring.
     fn stats(&self) -> StoreStats;
     /// Ends the store: commits in flight finish, later calls fail with `Shutdown`.

@@ -26,7 +26,7 @@ use crate::{Error, Result};
 
 /// The format that this release writes, and the greatest that it reads. It covers everything in the directory: the
 /// engine, the bytes of keys and rows, the catalog.
-const DATA_DIR_FORMAT: u32 = 1;
+pub(super) const DATA_DIR_FORMAT: u32 = 1;
 
 /// How long another holder of the lock may take to let go: a server that is just ending, or a process that this one is
 /// just starting, which holds copies of its files until it runs its own program.
@@ -202,7 +202,7 @@ fn check_format(data_dir: &Path, kind: StoreKind) -> Result<()> {
 }
 
 /// The format and the engine that a FORMAT file names.
-fn parse_format(line: &[u8]) -> Option<(u32, &str)> {
+pub(super) fn parse_format(line: &[u8]) -> Option<(u32, &str)> {
     let rest = str::from_utf8(line).ok()?.strip_prefix("keyspan format ")?;
     let (format, engine) = rest.trim_end().split_once(" engine ")?;
     Some((format.parse().ok()?, engine))

@@ -6,6 +6,7 @@
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
 mod agreement;
+mod check;
 mod client;
 mod clients;
 mod command_line;
