@@ -7,7 +7,7 @@
 //!   ├── FORMAT      one line: `keyspan format 1 engine sled`
 //!   ├── WATERMARK   one line: the number of a commit known to be durable
 //!   ├── JOURNAL     only while a large commit is under way: what it writes
-//!   └── sled/       the engine's own files
+//!   └── sled-2/     the engine's own files, or fjall/
 //! ```
 
 use std::fs::{File, TryLockError};
@@ -17,6 +17,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Store;
+use super::engine::Engine;
+use super::fjall::FjallEngine;
 use super::memory::MemoryEngine;
 use super::mvcc::{Files, Journal, MvccStore, Watermark};
 use super::sled::SledEngine;
@@ -33,8 +35,10 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 /// Which engine a store keeps its data in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreKind {
-    /// On disk, in a data directory.
+    /// On disk, in a data directory: sled, a tree in a log.
     Sled,
+    /// On disk, in a data directory: fjall, a log-structured merge tree.
+    Fjall,
     /// In memory, gone with the process.
     Memory,
 }
@@ -60,12 +64,13 @@ impl Default for StoreOptions {
 
 impl StoreKind {
     /// Every kind, in the order of the help text.
-    pub const ALL: [StoreKind; 2] = [StoreKind::Sled, StoreKind::Memory];
+    pub const ALL: [StoreKind; 3] = [StoreKind::Sled, StoreKind::Fjall, StoreKind::Memory];
 
     /// The name on the command line and in the FORMAT file.
     pub fn name(self) -> &'static str {
         match self {
             StoreKind::Sled => "sled",
+            StoreKind::Fjall => "fjall",
             StoreKind::Memory => "memory",
         }
     }
@@ -101,22 +106,33 @@ pub fn open_store(kind: StoreKind, data_dir: &Path, options: &StoreOptions) -> R
             options.undo_bytes_max,
             None,
         )?)),
-        StoreKind::Sled => {
+        StoreKind::Sled | StoreKind::Fjall => {
             let lock = lock_directory(data_dir)?;
             check_format(data_dir, kind)?;
-            SledEngine::upgrade(data_dir, &|_| Ok(()))?;
-            let engine = SledEngine::open(data_dir, options.cache_bytes, lock)?;
+            let engine = open_engine(kind, data_dir, options.cache_bytes, lock)?;
             let files = Files {
                 watermark: Watermark::open(&data_dir.join("WATERMARK"))?,
                 journal: Journal::new(data_dir.join("JOURNAL")),
             };
             Ok(Arc::new(MvccStore::open(
-                Arc::new(engine),
+                engine,
                 options.undo_bytes_max,
                 Some(files),
             )?))
         }
     }
+}
+
+/// Opens the engine of a kind; `lock` is held until it is closed.
+fn open_engine(kind: StoreKind, data_dir: &Path, cache_bytes: u64, lock: File) -> Result<Arc<dyn Engine>> {
+    Ok(match kind {
+        StoreKind::Memory => Arc::new(MemoryEngine::new()),
+        StoreKind::Fjall => Arc::new(FjallEngine::open(data_dir, cache_bytes, lock)?),
+        StoreKind::Sled => {
+            SledEngine::upgrade(data_dir, &|_| Ok(()))?;
+            Arc::new(SledEngine::open(data_dir, cache_bytes, lock)?)
+        }
+    })
 }
 
 /// Creates the directory and locks it until the file is closed.
