@@ -76,7 +76,7 @@ struct Serve {
         default_value = "./keyspan-data"
     )]
     data_dir: PathBuf,
-    /// Storage engine: sled keeps the data on disk, memory forgets it at the end.
+    /// Storage engine: sled and fjall keep the data on disk, memory forgets it at the end.
     #[arg(long, env = "KEYSPAN_STORE", value_name = "ENGINE", default_value = "sled", value_parser = parse_store)]
     store: StoreKind,
     /// Load the table `orders` with a thousand rows, unless it exists.

@@ -325,6 +325,13 @@ async fn the_sled_store_mirrors_a_plain_map() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_fjall_store_mirrors_a_plain_map() {
+    for seed in 0..5 {
+        mirror(StoreKind::Fjall, seed, 1000).await;
+    }
+}
+
 const ACCOUNTS: u8 = 40;
 const BALANCE: u64 = 100;
 
@@ -465,4 +472,10 @@ async fn transfers_keep_the_sum_in_memory() {
 async fn transfers_keep_the_sum_in_sled() {
     let directory = tempfile::tempdir().unwrap();
     transfers_keep_the_sum(open(StoreKind::Sled, directory.path()), 200).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn transfers_keep_the_sum_in_fjall() {
+    let directory = tempfile::tempdir().unwrap();
+    transfers_keep_the_sum(open(StoreKind::Fjall, directory.path()), 200).await;
 }

@@ -1,11 +1,14 @@
 //! The seam to the ordered key-value store: what the rest of Keyspan sees of any engine. Knows nothing of what a key
-//! means. `mvcc` makes a `Store` of any embedded `Engine`; `memory` and `sled` are engines; `conformance` is the one
+//! means. `mvcc` makes a `Store` of any embedded `Engine`; `memory`, `sled` and `fjall` are engines; `conformance` is the one
 //! suite every store passes.
 //!
 //! Keys are 1 or more bytes and compare as unsigned byte strings. Values are 0 or more bytes.
 
 mod disk;
 pub mod engine;
+pub mod fjall;
+mod format;
+mod format_1;
 mod log;
 pub mod memory;
 pub mod mvcc;

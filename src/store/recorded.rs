@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::StoreKind;
-use super::open::{DATA_DIR_FORMAT, parse_format};
+use super::format::{DATA_DIR_FORMAT, parse_format};
 use crate::{Error, Result};
 
 /// The engine that the directory's FORMAT file names. Errors: `InvalidParameter` when it is no data directory,

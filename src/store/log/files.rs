@@ -133,15 +133,6 @@ impl LogFiles {
         self.lock().spares.len() < SPARES_MIN
     }
 
-    /// Removes the spares, to give the engine room on a full disk. Error: `Io`.
-    pub(crate) fn remove_spares(&self) -> Result<usize> {
-        let spares = std::mem::take(&mut self.lock().spares);
-        for number in &spares {
-            remove(&*self.disk, &self.directory.join(spare_name(*number)))?;
-        }
-        Ok(spares.len())
-    }
-
     /// Recycles the segments whose commits the engine has for sure, being durable up to `clock`. Error: `Io`.
     pub(crate) fn recycle(&self, clock: Timestamp) -> Result<()> {
         while let Some(kept) = self.pop_recyclable(clock) {
@@ -239,6 +230,17 @@ impl LogFiles {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Removes the spares in a log's directory that nobody has open, to give room on a full disk. Error: `Io`.
+pub(crate) fn remove_spares(disk: &dyn Disk, directory: &Path) -> Result<()> {
+    let names = disk
+        .list(directory)
+        .map_err(|error| io_error("list", directory, &error))?;
+    names
+        .iter()
+        .filter(|name| matches!(file_kind(name), FileKind::Spare(_) | FileKind::Unfinished))
+        .try_for_each(|name| remove(disk, &directory.join(name)))
 }
 
 fn remove(disk: &dyn Disk, path: &Path) -> Result<()> {

@@ -76,7 +76,7 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) use files::LogFiles;
+pub(crate) use files::{LogFiles, remove_spares};
 pub(crate) use read::{ReadRecords, Survey};
 pub(crate) use record::{Body, Record, encoded_bytes};
 use segment::Segment;

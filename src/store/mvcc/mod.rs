@@ -454,7 +454,7 @@ fn start_thread(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinH
 }
 
 /// The timestamp of the newest commit in the engine; 0 when there is none.
-fn read_clock(engine: &dyn Engine) -> Result<Timestamp> {
+pub(super) fn read_clock(engine: &dyn Engine) -> Result<Timestamp> {
     let mut clock = Ok(0);
     engine.get(CLOCK_KEY, &mut |stored| {
         clock = split_stored(stored).and_then(|(timestamp, format)| match <[u8; 4]>::try_from(format) {
@@ -469,7 +469,7 @@ fn read_clock(engine: &dyn Engine) -> Result<Timestamp> {
 }
 
 /// An engine value apart: when it was committed, and the value.
-fn split_stored(stored: &[u8]) -> Result<(Timestamp, &[u8])> {
+pub(super) fn split_stored(stored: &[u8]) -> Result<(Timestamp, &[u8])> {
     match stored.split_first_chunk() {
         Some((timestamp, value)) => Ok((Timestamp::from_be_bytes(*timestamp), value)),
         None => Err(corrupt(
