@@ -10,6 +10,7 @@ mod client;
 mod clients;
 mod command_line;
 mod data_format;
+mod definitions;
 mod durability;
 mod limits;
 mod predicates;
