@@ -6,7 +6,9 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::reclaim::encode_dropped;
-use super::{COLUMNS_MAX, Catalog, ColumnDef, FIRST_OID, SchemaDef, TableDef, ViewDef, record, record_key, written_key};
+use super::{
+    COLUMNS_MAX, Catalog, ColumnDef, FIRST_OID, SchemaDef, TableDef, ViewDef, record, record_key, written_key,
+};
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::codec::row::ColumnId;
 use crate::error::Limit;

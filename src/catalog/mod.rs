@@ -54,7 +54,8 @@ pub use change::{CatalogWriter, NewDynamicColumn};
 pub use nearest::nearest_name;
 pub use reclaim::reclaim_dropped;
 pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, FieldCache, IndexDef, KeyColumn, TableDef, TableOptions, Unverified,
+    COLUMNS_MAX, ColumnDef, ColumnDefault, FieldCache, IndexDef, KeyColumn, TableDef, TableOptions,
+    Unverified,
 };
 
 /// The oid of the object with number 0: PostgreSQL's FirstNormalObjectId.

@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ColumnDef, ColumnDefault, FieldCache, IndexDef, Relation, SchemaDef, TableDef, TableOptions, Unverified, ViewDef,
+    ColumnDef, ColumnDefault, FieldCache, IndexDef, Relation, SchemaDef, TableDef, TableOptions, Unverified,
+    ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;

@@ -50,13 +50,15 @@ impl Jobs {
             .map_err(|_| Error::internal("a job of the server ended without an answer"))?
     }
 
-    /// Waits until every job has ended; they have been abandoned, so that is soon.
-    pub async fn ended(&self) {
+    /// Waits until every job has ended; they have been abandoned, so that is soon. Answers whether there were any.
+    pub async fn ended(&self) -> bool {
         let running = std::mem::take(&mut *self.lock());
+        let any = !running.is_empty();
         for job in running {
             // What it met is logged.
             let _ = job.await;
         }
+        any
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {

@@ -179,8 +179,9 @@ impl Session {
         let outcome = interrupt
             .guard(run.deadline, sql::execute(&ctx, run.statement))
             .await;
-        if outcome.is_err() {
-            ctx.jobs.ended().await;
+        // What a definition that failed or was cancelled had done is undone before the client hears of it.
+        if outcome.is_err() && ctx.jobs.ended().await {
+            self.instance.wake_reclaim();
         }
         let outcome = outcome?;
         let streams = matches!(outcome, Outcome::Rows { .. });

@@ -57,6 +57,12 @@ impl Client {
         self.open = Some(self.transaction().await);
     }
 
+    /// As `begin`, with another limit of what the transaction may write.
+    pub(super) async fn begin_with(&mut self, bytes_max: usize) {
+        let txn = Transaction::begin(Arc::clone(&self.store), bytes_max).await;
+        self.open = Some(Arc::new(txn.unwrap()));
+    }
+
     pub(super) async fn commit(&mut self) -> Result<()> {
         self.open
             .take()

@@ -294,7 +294,11 @@ impl EncodedRow {
     }
 }
 
-pub(super) async fn encode_rows(table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<Vec<EncodedRow>> {
+pub(super) async fn encode_rows(
+    table: &TableDef,
+    batch: &RecordBatch,
+    limits: Limits,
+) -> Result<Vec<EncodedRow>> {
     let mut encoder = RowEncoder::new(table, limits);
     let mut rows = Vec::with_capacity(batch.num_rows());
     for row in 0..batch.num_rows() {

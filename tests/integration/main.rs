@@ -11,6 +11,7 @@ mod client;
 mod clients;
 mod command_line;
 mod data_format;
+mod definitions;
 mod durability;
 mod faults;
 mod limits;

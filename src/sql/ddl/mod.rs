@@ -128,3 +128,5 @@ fn free_name(catalog: &Catalog, schema: &str, base: String, also_taken: &[String
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unverified_tests;

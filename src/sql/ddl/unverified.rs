@@ -66,8 +66,9 @@ pub(super) async fn publish(ctx: &StatementContext, table: &TableDef, checks: Ve
             match verified {
                 Ok(()) => change_table(&store, oid, |_, table| confirmed(table, &marked)).await,
                 Err(error) => {
-                    let undo =
-                        change_table(&store, oid, |writer, table| without(writer, table, is_marked, |_| false));
+                    let undo = change_table(&store, oid, |writer, table| {
+                        without(writer, table, is_marked, |_| false)
+                    });
                     after_undo(undo.await, error)
                 }
             }
@@ -102,7 +103,9 @@ pub(super) fn after_undo(undone: Result<()>, error: Error) -> Result<()> {
     match undone {
         // Dropped meanwhile: there is nothing to take back.
         Ok(()) | Err(Error::UndefinedObject { .. }) => {}
-        Err(undo) => tracing::warn!(error = %undo, "a failed definition is taken back at the next start only"),
+        Err(undo) => {
+            tracing::warn!(error = %undo, "a failed definition is taken back at the next start only")
+        }
     }
     Err(error)
 }
