@@ -11,6 +11,8 @@ use anyhow::Context;
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand};
 use keyspan::{CheckProgress, Server, ServerOptions, StoreKind, check_data_dir};
+use rustix::fs::Mode;
+use rustix::process::umask;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -95,6 +97,14 @@ struct Limits {
         default_value_t = 200
     )]
     max_connections: usize,
+    /// Seconds that an end may take; then the process ends with failure. The next start recovers what is committed.
+    #[arg(
+        long,
+        env = "KEYSPAN_SHUTDOWN_SECONDS_MAX",
+        value_name = "SECONDS",
+        default_value_t = 60
+    )]
+    shutdown_seconds_max: u64,
     /// Memory for the storage engine's cache.
     #[arg(long, env = "KEYSPAN_CACHE_BYTES", value_name = "SIZE", default_value = "256MB", value_parser = parse_size)]
     cache_bytes: u64,
@@ -134,6 +144,8 @@ struct Limits {
 }
 
 fn main() -> ExitCode {
+    // Whatever the server makes is for its owner alone.
+    umask(Mode::RWXG | Mode::RWXO);
     let line = CommandLine::parse();
     log_to_stderr();
     let serve = match line.command {
@@ -144,7 +156,7 @@ fn main() -> ExitCode {
     match serve_until_signal(serve) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&error);
+            complain(&error);
             ExitCode::FAILURE
         }
     }
@@ -161,18 +173,13 @@ fn log_to_stderr() {
         .init();
 }
 
-/// The message alone: where in our code it arose tells nobody what to do. There may be no one to tell.
-fn say(error: &anyhow::Error) {
-    let _ = writeln!(std::io::stderr(), "Error: {error:#}");
-}
-
 /// Runs `keyspan check`: the report to stdout, progress and errors to stderr.
 fn check_folder(data_dir: &Path) -> ExitCode {
     let mut progress = Progress::new();
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => {
-            say(&error);
+            complain(&error);
             return ExitCode::from(NOT_CHECKED);
         }
     };
@@ -185,7 +192,7 @@ fn check_folder(data_dir: &Path) -> ExitCode {
         }
         Err(error) => {
             let damaged = matches!(error, keyspan::Error::Corrupt { .. });
-            say(&explain(error));
+            complain(&explain(error));
             ExitCode::from(if damaged { DAMAGED } else { NOT_CHECKED })
         }
     }
@@ -250,12 +257,14 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
         .context("no runtime")
 }
 
-/// Serves until a signal comes.
+/// Serves until a signal comes, or the store fails.
 async fn run(serve: Serve) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT cannot be caught")?;
     let mut terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be caught")?;
     let demo = serve.demo;
+    let shutdown_time_max = Duration::from_secs(serve.limits.shutdown_seconds_max);
     let server = Server::start(serve.into_options()).await.map_err(explain)?;
+    let mut failed = server.failed();
     if demo {
         server.run_script_unless("orders", DEMO).await.map_err(explain)?;
     }
@@ -268,13 +277,34 @@ async fn run(serve: Serve) -> anyhow::Result<()> {
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+        error = &mut failed => end_at_once(&explain(error)),
     }
     tracing::info!("ending: statements in flight have a moment to finish; signal again to end at once");
+    let late = anyhow::anyhow!(
+        "the server did not end within {} seconds, and ends without waiting any longer; the next start recovers",
+        shutdown_time_max.as_secs()
+    );
+    // A task of its own: where it is not waited for, it is not dropped either, which would wait for the store.
+    let shutdown = tokio::spawn(server.shutdown());
     tokio::select! {
-        ended = server.shutdown() => ended.map_err(explain),
-        _ = interrupt.recv() => anyhow::bail!("ended at once"),
-        _ = terminate.recv() => anyhow::bail!("ended at once"),
+        ended = shutdown => ended.context("the end failed")?.map_err(explain),
+        error = &mut failed => end_at_once(&explain(error)),
+        () = tokio::time::sleep(shutdown_time_max) => end_at_once(&late),
+        _ = interrupt.recv() => end_at_once(&anyhow::anyhow!("ended at once")),
+        _ = terminate.recv() => end_at_once(&anyhow::anyhow!("ended at once")),
     }
+}
+
+/// Ends the process whatever its threads are doing, as a crash would: the next start recovers what is committed.
+fn end_at_once(error: &anyhow::Error) -> ! {
+    complain(error);
+    std::process::exit(1);
+}
+
+/// The message alone: where in our code it arose tells nobody what to do.
+fn complain(error: &anyhow::Error) {
+    // There may be no one to tell.
+    let _ = writeln!(std::io::stderr(), "Error: {error:#}");
 }
 
 impl Serve {

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ColumnDef, ColumnDefault, FieldCache, IndexDef, Relation, SchemaDef, TableDef, TableOptions, ViewDef,
+    ColumnDef, ColumnDefault, FieldCache, IndexDef, Relation, SchemaDef, TableDef, TableOptions, Unverified, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -45,6 +45,8 @@ struct ColumnRecord {
     #[serde(rename = "type")]
     ty: String,
     not_null: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unverified: Option<Unverified>,
     default: Option<DefaultRecord>,
     missing: Option<String>,
     hidden: bool,
@@ -132,6 +134,7 @@ impl ColumnRecord {
             name: column.name.clone(),
             ty: column.ty.name(),
             not_null: column.not_null,
+            unverified: column.unverified,
             default: column.default.as_ref().map(DefaultRecord::from_def),
             missing: constant_text(&column.missing),
             hidden: column.hidden,
@@ -146,6 +149,7 @@ impl ColumnRecord {
             id: self.id,
             name: self.name,
             not_null: self.not_null,
+            unverified: self.unverified,
             default: self.default.map(|default| default.into_def(&ty)).transpose()?,
             missing: constant_value(self.missing, &ty)?,
             ty,

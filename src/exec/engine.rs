@@ -1,4 +1,4 @@
-//! DataFusion, set up once: its configuration, optimizer, memory limit and temporary files. Every statement runs in a
+//! DataFusion, set up once: its configuration, optimizer and memory limit. Every statement runs in a
 //! cheap copy of the base state that carries its `StatementContext`.
 
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::context::QueryPlanner;
-use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
@@ -23,8 +22,6 @@ use super::table_provider::{judge_scan, statement_context};
 use super::{StatementContext, pg_catalog, written_filters};
 use crate::{Error, Result};
 
-/// Temporary files of all statements together; past it a statement fails with 53100.
-const TEMPORARY_BYTES_MAX: u64 = 16 << 30;
 /// Rows of a batch between operators.
 const BATCH_ROWS: usize = 8192;
 
@@ -38,6 +35,7 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
     // they cannot, fail with 53200).
     let runtime = RuntimeEnv {
         memory_pool: Arc::new(FairSpillPool::new(ctx.settings.query_memory_bytes_max)),
+        disk_manager: ctx.settings.spill.manager().map_err(from_datafusion)?,
         ..base.runtime_env().as_ref().clone()
     };
     let mut state = SessionStateBuilder::new_from_existing(base.clone())
@@ -94,13 +92,7 @@ fn build() -> DataFusionResult<SessionState> {
     options.optimizer.repartition_sorts = false;
     options.optimizer.repartition_windows = false;
     options.optimizer.enable_round_robin_repartition = false;
-    let runtime = RuntimeEnvBuilder::new()
-        .with_disk_manager_builder(
-            DiskManagerBuilder::default()
-                .with_mode(DiskManagerMode::OsTmpDirectory)
-                .with_max_temp_directory_size(TEMPORARY_BYTES_MAX),
-        )
-        .build_arc()?;
+    let runtime = RuntimeEnvBuilder::new().build_arc()?;
     Ok(SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(runtime)

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use chrono_tz::Tz;
 
+use super::SpillFiles;
 use crate::catalog::nearest_name;
 use crate::plan::FullScanPolicy;
 use crate::table::Limits;
@@ -49,6 +50,8 @@ pub struct Settings {
     pub query_memory_bytes_max: usize,
     /// keyspan.message_bytes_max.
     pub message_bytes_max: usize,
+    /// Where statements spill to: the server's folder for it.
+    pub spill: Arc<SpillFiles>,
     /// Text of each setting, in the order of `definitions`; numbers in their base unit.
     values: Vec<Arc<str>>,
     /// Settings of the client's own (`app.user`), which PostgreSQL allows under any prefix.
@@ -242,6 +245,7 @@ impl Settings {
             transaction_bytes_max: 0,
             query_memory_bytes_max: 0,
             message_bytes_max: 0,
+            spill: Arc::default(),
             values: definitions().iter().map(|def| Arc::from(def.default)).collect(),
             custom: BTreeMap::new(),
             requested: Arc::default(),

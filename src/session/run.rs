@@ -117,6 +117,8 @@ impl Session {
             txn,
             catalog,
             transient: Arc::default(),
+            in_block: in_transaction,
+            jobs: Arc::default(),
             sequences: self.instance.sequences().clone(),
             settings: self.settings().clone(),
             parameters: parameters.values,
@@ -176,7 +178,11 @@ impl Session {
         let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
         let outcome = interrupt
             .guard(run.deadline, sql::execute(&ctx, run.statement))
-            .await?;
+            .await;
+        if outcome.is_err() {
+            ctx.jobs.ended().await;
+        }
+        let outcome = outcome?;
         let streams = matches!(outcome, Outcome::Rows { .. });
         let mut reply = run.reply(outcome)?;
         match &mut reply {

@@ -10,7 +10,7 @@ use super::{Outcome, execute, parse};
 use crate::Result;
 use crate::catalog::{Catalog, TableDef};
 use crate::exec::{Notice, Rows, Settings, StatementContext};
-use crate::store::Store;
+use crate::store::{Store, StoreOptions};
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
 use crate::table::{Sequences, value_at};
@@ -32,7 +32,7 @@ pub(super) struct Client {
 impl Client {
     pub(super) fn new() -> Client {
         let engine = Arc::new(MemoryEngine::new());
-        let store: Arc<dyn Store> = Arc::new(MvccStore::open(engine, 64 << 20, None).unwrap());
+        let store: Arc<dyn Store> = Arc::new(MvccStore::open(engine, &StoreOptions::default(), None).unwrap());
         Client {
             sequences: Arc::new(Sequences::new(Arc::clone(&store))),
             store,
@@ -86,6 +86,8 @@ impl Client {
             catalog: Catalog::load(&txn, None).await.unwrap(),
             txn,
             transient: Arc::default(),
+            in_block: self.open.is_some(),
+            jobs: Arc::default(),
             sequences: Arc::clone(&self.sequences),
             settings: Arc::new(self.settings.clone()),
             parameters: parameters.into(),

@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 
 use super::Store;
 use super::memory::MemoryEngine;
-use super::mvcc::{Files, Journal, MvccStore, Watermark};
+use super::disk::{Disk, OsDisk};
+use super::log::Survey;
+use super::mvcc::{LogPlace, MvccStore};
 use super::sled::SledEngine;
 use crate::{Error, Result};
 
@@ -47,6 +49,17 @@ pub struct StoreOptions {
     pub cache_bytes: u64,
     /// Memory for values that open snapshots still need; above it the oldest end with `SnapshotTooOld`.
     pub undo_bytes_max: usize,
+    /// Memory for commits that are in the log but not in the engine yet; above it commits wait for the engine. One large
+    /// commit comes on top.
+    pub memtable_bytes_max: usize,
+    /// A checkpoint begins when the log has grown by so much since the last …
+    pub checkpoint_bytes: u64,
+    /// … or after this time, if it has grown at all.
+    pub checkpoint_interval: Duration,
+    /// Free space on the disk below which only what frees space is written.
+    pub disk_reserve_bytes: u64,
+    /// Length of a segment of the log.
+    pub segment_bytes: u64,
 }
 
 impl Default for StoreOptions {
@@ -54,6 +67,12 @@ impl Default for StoreOptions {
         StoreOptions {
             cache_bytes: 256 << 20,
             undo_bytes_max: 256 << 20,
+            memtable_bytes_max: 64 << 20,
+            checkpoint_bytes: 256 << 20,
+            checkpoint_interval: Duration::from_secs(300),
+            disk_reserve_bytes: 256 << 20,
+            // Unit tests make many stores, and go through many segments.
+            segment_bytes: if cfg!(test) { 64 << 10 } else { 16 << 20 },
         }
     }
 }
@@ -98,22 +117,26 @@ pub fn open_store(kind: StoreKind, data_dir: &Path, options: &StoreOptions) -> R
     match kind {
         StoreKind::Memory => Ok(Arc::new(MvccStore::open(
             Arc::new(MemoryEngine::new()),
-            options.undo_bytes_max,
+            options,
             None,
         )?)),
         StoreKind::Sled => {
             let lock = lock_directory(data_dir)?;
             check_format(data_dir, kind)?;
-            let engine = SledEngine::open(&data_dir.join("sled"), options.cache_bytes, lock)?;
-            let files = Files {
-                watermark: Watermark::open(&data_dir.join("WATERMARK"))?,
-                journal: Journal::new(data_dir.join("JOURNAL")),
+            let disk: Arc<dyn Disk> = Arc::new(OsDisk::default());
+            let directory = data_dir.join("log");
+            disk.create_directory(&directory)
+                .map_err(io_error("create", &directory))?;
+            // Damage of the log is found before the engine's library writes anything.
+            let survey = Survey::read(&*disk, &directory)?;
+            SledEngine::upgrade(data_dir, &|_| Ok(()))?;
+            let engine = SledEngine::open(data_dir, options.cache_bytes, lock)?;
+            let log = LogPlace {
+                disk,
+                directory,
+                survey,
             };
-            Ok(Arc::new(MvccStore::open(
-                Arc::new(engine),
-                options.undo_bytes_max,
-                Some(files),
-            )?))
+            Ok(Arc::new(MvccStore::open(Arc::new(engine), options, Some(log))?))
         }
     }
 }

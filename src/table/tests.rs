@@ -13,7 +13,7 @@ use crate::codec::keyspace::{Keyspace, entry_prefix};
 use crate::codec::row::RowReader;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
-use crate::store::{Page, ScanRequest, Store, Write};
+use crate::store::{Page, ScanRequest, Store, StoreOptions, Write};
 use crate::txn::{Transaction, prefix_range};
 use crate::types::{ColumnEncoder, FormatSettings, SqlType, Value, WireFormat};
 
@@ -23,6 +23,7 @@ fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
         name: name.to_string(),
         ty,
         not_null: false,
+        unverified: None,
         default: None,
         missing: Value::Null,
         hidden: false,
@@ -49,6 +50,7 @@ fn table() -> TableDef {
         unique: true,
         constraint: true,
         built: id == 0,
+        building: false,
     };
     TableDef {
         id: 5,
@@ -80,7 +82,7 @@ fn batch(rows: &[(i32, &str, Option<i64>)]) -> RecordBatch {
 
 async fn store() -> Arc<dyn Store> {
     let store: Arc<dyn Store> =
-        Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20, None).unwrap());
+        Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None).unwrap());
     let txn = begin(&store).await;
     txn.write(
         Write::Put {

@@ -11,6 +11,7 @@ use futures::FutureExt;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::{Authentication, BackendKeyData, NegotiateProtocolVersion, SecretKey};
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::input::{Frame, Input};
 use super::listener::Listening;
@@ -19,6 +20,7 @@ use super::output::Output;
 use super::report::error_response;
 use super::responder::Responder;
 use super::startup::{self, Request, Startup};
+use super::startups::Place;
 use crate::session::{Cause, Identity, Session, TransactionStatus};
 use crate::{Error, Result};
 
@@ -29,24 +31,56 @@ const FAREWELL_TIME_MAX: Duration = Duration::from_secs(2);
 /// Requests for encryption that a client may make before it takes no for an answer.
 const ENCRYPTION_REQUESTS_MAX: usize = 2;
 
-/// Serves a client until it goes, an error ends the connection, or the server ends.
-pub(super) async fn serve(stream: TcpStream, listening: Arc<Listening>) {
+/// Serves a client until it goes, an error ends the connection, or the server ends. `place`: where it stands in line
+/// until it has a session.
+pub(super) async fn serve(stream: TcpStream, listening: Arc<Listening>, place: Place) {
     // Answers are written whole: waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
     let (reader, writer) = stream.into_split();
-    let (mut input, mut output) = (Input::new(reader), Output::new(writer));
-    let started = tokio::time::timeout(STARTUP_TIME_MAX, start(&mut input, &mut output, &listening));
-    let startup = match started.await {
-        Ok(Ok(Some(startup))) => startup,
-        Ok(Ok(None)) | Err(_) => return,
-        Ok(Err(error)) => return say_farewell(input, output, &error).await,
+    let (input, output) = (Input::new(reader), Output::new(writer));
+    let begun = tokio::select! {
+        begun = begin(input, output, &listening) => begun,
+        () = place.lost() => None,
     };
-    let Ok(_place) = listening.places.clone().try_acquire_owned() else {
-        return say_farewell(input, output, &Error::TooManyClients).await;
+    drop(place);
+    if let Some(begun) = begun {
+        Connection::run(begun, listening).await;
+    }
+}
+
+/// A connection whose start-up is done.
+struct Begun {
+    input: Input,
+    output: Output,
+    startup: Startup,
+    session: Session,
+    /// Its place among the sessions.
+    _place: OwnedSemaphorePermit,
+}
+
+/// From the first byte to a session; `None` when there is none to serve, and the client has been told why.
+async fn begin(mut input: Input, mut output: Output, listening: &Listening) -> Option<Begun> {
+    let started = tokio::time::timeout(STARTUP_TIME_MAX, start(&mut input, &mut output, listening));
+    let opened = match started.await {
+        Ok(Ok(Some(startup))) => match listening.places.clone().try_acquire_owned() {
+            Ok(place) => open_session(&startup, listening).map(|session| (startup, session, place)),
+            Err(_) => Err(Error::TooManyClients),
+        },
+        Ok(Ok(None)) | Err(_) => return None,
+        Ok(Err(error)) => Err(error),
     };
-    match open_session(&startup, &listening) {
-        Err(error) => say_farewell(input, output, &error).await,
-        Ok(session) => Connection::run(input, output, session, &startup, listening).await,
+    match opened {
+        Ok((startup, session, place)) => Some(Begun {
+            input,
+            output,
+            startup,
+            session,
+            _place: place,
+        }),
+        Err(error) => {
+            say_farewell(input, output, &error).await;
+            None
+        }
     }
 }
 
@@ -107,13 +141,14 @@ struct Connection {
 }
 
 impl Connection {
-    async fn run(
-        input: Input,
-        output: Output,
-        session: Session,
-        startup: &Startup,
-        listening: Arc<Listening>,
-    ) {
+    async fn run(begun: Begun, listening: Arc<Listening>) {
+        let Begun {
+            input,
+            output,
+            startup,
+            session,
+            _place,
+        } = begun;
         // Protocol 3.0 has room for four bytes, 3.2 for more.
         let secret_bytes = if startup.minor >= 2 { 32 } else { 4 };
         let secret: Bytes = (0..secret_bytes).map(|_| rand::random::<u8>()).collect();
@@ -125,7 +160,7 @@ impl Connection {
             responder: Responder::new(session, output),
             listening,
         };
-        let ended = match connection.greet(startup, process_id, secret).await {
+        let ended = match connection.greet(&startup, process_id, secret).await {
             Ok(()) => connection.serve_messages().await,
             Err(error) => Err(error),
         };

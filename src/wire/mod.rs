@@ -11,6 +11,7 @@
 
 mod cancel;
 mod connection;
+mod descriptors;
 mod extended;
 mod input;
 mod listener;
@@ -22,5 +23,6 @@ mod rows;
 mod server;
 mod simple;
 mod startup;
+mod startups;
 
 pub use server::{Server, ServerOptions};

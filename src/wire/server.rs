@@ -4,11 +4,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+use super::descriptors::ConnectionLimits;
 use super::listener::Listening;
-use crate::exec::{Parameters, Settings};
+use crate::exec::{Parameters, Settings, SpillFiles};
 use crate::session::{Identity, Instance, Reply, Session};
 use crate::store::{StoreKind, StoreOptions, open_store};
 use crate::{Error, Result};
@@ -22,7 +24,7 @@ pub struct ServerOptions {
     pub data_dir: PathBuf,
     /// The storage engine.
     pub store: StoreKind,
-    /// Clients connected at once.
+    /// Clients connected at once; fewer when the system allows too few open files.
     pub connections_max: usize,
     /// Memory for the storage engine's cache, in bytes.
     pub cache_bytes: u64,
@@ -79,19 +81,26 @@ impl Server {
         };
         let listener = TcpListener::bind(options.listen).await.map_err(io_error)?;
         let local_addr = listener.local_addr().map_err(io_error)?;
-        let settings = server_settings(&options, local_addr)?;
+        let limits = ConnectionLimits::from_system(options.connections_max);
+        let mut settings = server_settings(&options, limits.sessions, local_addr)?;
         let store_options = StoreOptions {
             cache_bytes: options.cache_bytes,
             undo_bytes_max: options.undo_bytes_max,
+            ..StoreOptions::default()
         };
         let (kind, data_dir) = (options.store, options.data_dir.clone());
         let opened = tokio::task::spawn_blocking(move || open_store(kind, &data_dir, &store_options));
         let store = opened
             .await
             .map_err(|error| Error::internal(format!("opening the store failed: {error}")))??;
+        // The store holds the directory's lock by now: what lies there is no other server's.
+        if options.store != StoreKind::Memory {
+            settings.spill = Arc::new(SpillFiles::in_folder(options.data_dir.join("spill")));
+        }
         let instance = Arc::new(Instance::new(store, settings));
+        instance.undo_unfinished().await;
         let reclaiming = tokio::spawn(instance.clone().reclaim());
-        let listening = Arc::new(Listening::new(instance, options.connections_max));
+        let listening = Arc::new(Listening::new(instance, limits));
         let accepting = tokio::spawn(listening.clone().accept(listener));
         Ok(Server {
             local_addr,
@@ -104,6 +113,12 @@ impl Server {
     /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
+    }
+
+    /// Resolves when the store has failed: nothing can be committed any more, and what is in memory may be ahead of what
+    /// is on disk. The process is to end at once, without `shutdown`; the next start recovers.
+    pub fn failed(&self) -> BoxFuture<'static, Error> {
+        self.listening.instance.store().failed()
     }
 
     /// Runs a script when `table` does not exist, all of it in one transaction. Errors: the script's.
@@ -144,11 +159,11 @@ impl Server {
 }
 
 /// The settings of the command line, for SHOW and for sessions.
-fn server_settings(options: &ServerOptions, listen: SocketAddr) -> Result<Settings> {
+fn server_settings(options: &ServerOptions, sessions_max: usize, listen: SocketAddr) -> Result<Settings> {
     let mut values = vec![
         ("keyspan.cache_bytes", options.cache_bytes.to_string()),
         ("keyspan.undo_bytes_max", options.undo_bytes_max.to_string()),
-        ("max_connections", options.connections_max.to_string()),
+        ("max_connections", sessions_max.to_string()),
         ("listen_addresses", listen.ip().to_string()),
         ("port", listen.port().to_string()),
         ("data_directory", options.data_dir.display().to_string()),

@@ -12,6 +12,7 @@ mod clients;
 mod command_line;
 mod data_format;
 mod durability;
+mod faults;
 mod limits;
 mod predicates;
 mod protocol;
