@@ -10,6 +10,7 @@ use crate::catalog::{
 use crate::catalog::{CatalogWriter, record};
 use crate::codec::keyspace::Keyspace;
 use crate::store::memory::MemoryEngine;
+use crate::store::StoreOptions;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Batch, Store, Write};
 use crate::txn::Transaction;
@@ -21,6 +22,7 @@ fn column(id: u16, name: &str) -> ColumnDef {
         name: name.to_string(),
         ty: SqlType::Int8,
         not_null: false,
+        unverified: None,
         default: None,
         missing: Value::Null,
         hidden: false,
@@ -55,6 +57,7 @@ fn table() -> TableDef {
             unique: true,
             constraint: true,
             built: true,
+            building: false,
         },
         indexes: Vec::new(),
         next_index_id: 1,
@@ -92,7 +95,7 @@ fn put_table(id: TableId, table: &TableDef) -> Write {
 /// A store with the table, the view, a schema and the table's counter.
 async fn sound_store() -> Arc<dyn Store> {
     let store: Arc<dyn Store> =
-        Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20, None).unwrap());
+        Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None).unwrap());
     let txn = Transaction::begin(Arc::clone(&store), 1 << 20).await.unwrap();
     let writer = CatalogWriter::begin(&txn, &Catalog::empty()).unwrap();
     for wanted in 1..=4 {
