@@ -178,7 +178,10 @@ pub(super) async fn run_and_end(mut server: Running, workload: &Workload, termin
     }
     match server.ended() {
         Some(status) if status.success() || server.said().is_empty() => {
-            findings.push(format!("it ended by itself with {status} and said: {}", server.said()));
+            findings.push(format!(
+                "it ended by itself with {status} and said: {}",
+                server.said()
+            ));
         }
         Some(_) => {}
         None if terminate => {

@@ -52,10 +52,8 @@ enum Event {
 
 /// The binary to test.
 pub(super) fn binary() -> PathBuf {
-    std::env::var_os("KEYSPAN_FAULTS_BINARY").map_or_else(
-        || PathBuf::from(env!("CARGO_BIN_EXE_keyspan")),
-        PathBuf::from,
-    )
+    std::env::var_os("KEYSPAN_FAULTS_BINARY")
+        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_keyspan")), PathBuf::from)
 }
 
 impl Launch {
