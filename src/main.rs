@@ -155,7 +155,11 @@ fn serve_until_signal(serve: Serve) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("no runtime")?;
-    runtime.block_on(run(serve))
+    match runtime.block_on(run(serve)) {
+        Ok(()) => Ok(()),
+        // The runtime would wait for threads that may wait for a disk.
+        Err(error) => end_at_once(&error),
+    }
 }
 
 /// Serves until a signal comes, or the store fails.
@@ -164,7 +168,13 @@ async fn run(serve: Serve) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be caught")?;
     let demo = serve.demo;
     let shutdown_time_max = Duration::from_secs(serve.limits.shutdown_seconds_max);
-    let server = Server::start(serve.into_options()).await.map_err(explain)?;
+    // A start may take long, when there is much to recover; ended at once, the next one begins anew.
+    let starting = tokio::spawn(Server::start(serve.into_options()));
+    let server = tokio::select! {
+        started = starting => started.context("the start failed")?.map_err(explain)?,
+        _ = interrupt.recv() => end_at_once(&anyhow::anyhow!("ended before it had started")),
+        _ = terminate.recv() => end_at_once(&anyhow::anyhow!("ended before it had started")),
+    };
     let mut failed = server.failed();
     if demo {
         server.run_script_unless("orders", DEMO).await.map_err(explain)?;

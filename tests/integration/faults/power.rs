@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::index;
-use rand::{Rng, SeedableRng};
 use tempfile::TempDir;
 
 use super::disk::{Disk, Model};
@@ -32,7 +32,7 @@ async fn a_power_cut_of_a_running_server_loses_nothing() {
         };
         let operations = trace::read(&recording.trace);
         let mut random = StdRng::seed_from_u64(seed());
-        let cuts = choose_cuts(&operations, images, &mut random);
+        let cuts = choose_cuts(&operations, images, recording.workload.made_at(), &mut random);
         let mut disk = Disk::new(&recording.launch.data_dir);
         let (mut findings, mut done) = (Vec::new(), 0);
         for (round, cut) in cuts.into_iter().enumerate() {
@@ -65,7 +65,12 @@ async fn a_power_cut_of_a_starting_server_loses_nothing() {
         };
         let operations = trace::read(&recording.trace);
         let mut random = StdRng::seed_from_u64(seed());
-        let cuts = choose_cuts(&operations, images.div_ceil(IMAGES_A_START), &mut random);
+        let cuts = choose_cuts(
+            &operations,
+            images.div_ceil(IMAGES_A_START),
+            recording.workload.made_at(),
+            &mut random,
+        );
         let mut disk = Disk::new(&recording.launch.data_dir);
         let (mut findings, mut done) = (Vec::new(), 0);
         for (round, cut) in cuts.into_iter().enumerate() {
@@ -196,7 +201,7 @@ async fn cut_again(image: &Image, workload: &Workload, position: u64, random: &m
     let operations = trace::read(&trace);
     let mut disk = Disk::load(&image.cut, data_dir);
     let mut done = 0;
-    for (round, cut) in choose_cuts(&operations, IMAGES_A_START, random)
+    for (round, cut) in choose_cuts(&operations, IMAGES_A_START, 0, random)
         .into_iter()
         .enumerate()
     {
@@ -224,8 +229,9 @@ async fn cut_again(image: &Image, workload: &Workload, position: u64, random: &m
     findings
 }
 
-/// Moments of the cuts, ascending: by chance, those at which a file has most changes unsynced, or half of each.
-fn choose_cuts(operations: &[Operation<'_>], count: usize, random: &mut StdRng) -> Vec<usize> {
+/// Moments of the cuts, ascending: by chance, or those at which a file has most changes unsynced (after position `from` of
+/// the trace: before, there is nothing to lose), or half of each.
+fn choose_cuts(operations: &[Operation<'_>], count: usize, from: u64, random: &mut StdRng) -> Vec<usize> {
     let worst = match variable("KEYSPAN_POWER_CUTS", "both".to_string()).as_str() {
         "random" => 0,
         "worst" => count,
@@ -233,6 +239,7 @@ fn choose_cuts(operations: &[Operation<'_>], count: usize, random: &mut StdRng) 
         other => panic!("KEYSPAN_POWER_CUTS cannot be {other}"),
     };
     let mut heights = heights(operations);
+    heights.retain(|(_, at)| operations[*at].end > from);
     heights.sort_unstable_by_key(|(height, at)| (std::cmp::Reverse(*height), *at));
     let mut cuts: Vec<usize> = heights
         .iter()

@@ -42,7 +42,6 @@ pub(super) enum Mode {
 
 /// Kinds of calls, bits of a mask, as in `ioshim.c`.
 pub(super) const WRITE: u64 = 1;
-pub(super) const SYNC: u64 = 2;
 pub(super) const RESIZE: u64 = 4;
 pub(super) const OPEN: u64 = 8;
 pub(super) const MKDIR: u64 = 128;

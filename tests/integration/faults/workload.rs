@@ -379,6 +379,11 @@ impl Workload {
         Ok(())
     }
 
+    /// Where the trace stood when there were tables to commit to.
+    pub(super) fn made_at(&self) -> u64 {
+        self.with_ledger(|ledger| ledger.made_at.unwrap_or(0))
+    }
+
     /// How many commits were acknowledged as durable.
     pub(super) fn acknowledged(&self) -> usize {
         self.with_ledger(|ledger| ledger.acknowledged.len())
