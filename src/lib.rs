@@ -45,4 +45,5 @@ mod tidy;
 pub use error::{Error, Result};
 pub use exec::query_threads::THREAD_STACK_BYTES;
 pub use store::StoreKind;
+pub use table::check::{CheckProgress, CheckReport, check_data_dir};
 pub use wire::{Server, ServerOptions};

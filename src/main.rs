@@ -1,15 +1,16 @@
-//! The binary: a command line and its environment into `ServerOptions`, a server, and a clean end on SIGINT or SIGTERM.
+//! The binary: a command line and its environment into `ServerOptions`, a server, and a clean end on SIGINT or SIGTERM;
+//! or a check of a data directory and its report.
 
 use std::io::{IsTerminal, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand};
-use keyspan::{Server, ServerOptions, StoreKind};
+use keyspan::{CheckProgress, Server, ServerOptions, StoreKind, check_data_dir};
 use rustix::fs::Mode;
 use rustix::process::umask;
 use tokio::signal::unix::{SignalKind, signal};
@@ -20,6 +21,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The table that `--demo` loads, a thousand rows of it.
 const DEMO: &str = include_str!("../fixtures/orders.sql");
+
+/// What `keyspan check` ends with when it found damage.
+const DAMAGED: u8 = 1;
+/// What `keyspan check` ends with when it could not look.
+const NOT_CHECKED: u8 = 2;
+/// How often progress is shown on a terminal, and elsewhere.
+const TERMINAL_PAUSE: Duration = Duration::from_millis(200);
+const LINES_PAUSE: Duration = Duration::from_secs(5);
 
 /// A PostgreSQL-wire SQL engine for wide tables over an ordered key-value store.
 #[derive(Debug, Parser)]
@@ -35,6 +44,17 @@ struct CommandLine {
 enum Command {
     /// Serve clients (what `keyspan` does without a command).
     Serve(Serve),
+    /// Verify everything in a data directory that no server uses; changes nothing of it.
+    ///
+    /// Ends with 0 when all is sound, 1 when there is damage, 2 when it could not be checked.
+    Check(Check),
+}
+
+#[derive(Debug, Args)]
+struct Check {
+    /// The data directory.
+    #[arg(value_name = "FOLDER")]
+    data_dir: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -56,7 +76,7 @@ struct Serve {
         default_value = "./keyspan-data"
     )]
     data_dir: PathBuf,
-    /// Storage engine: sled keeps the data on disk, memory forgets it at the end.
+    /// Storage engine: sled and fjall keep the data on disk, memory forgets it at the end.
     #[arg(long, env = "KEYSPAN_STORE", value_name = "ENGINE", default_value = "sled", value_parser = parse_store)]
     store: StoreKind,
     /// Load the table `orders` with a thousand rows, unless it exists.
@@ -127,18 +147,12 @@ fn main() -> ExitCode {
     // Whatever the server makes is for its owner alone.
     umask(Mode::RWXG | Mode::RWXO);
     let line = CommandLine::parse();
+    log_to_stderr();
     let serve = match line.command {
+        Some(Command::Check(check)) => return check_folder(&check.data_dir),
         Some(Command::Serve(serve)) => serve,
         None => line.serve,
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,sled=warn"));
-    let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_target(false)
-        .with_ansi(colours)
-        .init();
     match serve_until_signal(serve) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -148,18 +162,104 @@ fn main() -> ExitCode {
     }
 }
 
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,sled=warn"));
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(colours)
+        .init();
+}
+
+/// Runs `keyspan check`: the report to stdout, progress and errors to stderr.
+fn check_folder(data_dir: &Path) -> ExitCode {
+    let mut progress = Progress::new();
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            complain(&error);
+            return ExitCode::from(NOT_CHECKED);
+        }
+    };
+    let checked = runtime.block_on(check_data_dir(data_dir, &mut |at| progress.show(at)));
+    progress.end();
+    match checked {
+        Ok(report) => {
+            let _ = write!(std::io::stdout(), "{report}");
+            ExitCode::from(if report.is_sound() { 0 } else { DAMAGED })
+        }
+        Err(error) => {
+            let damaged = matches!(error, keyspan::Error::Corrupt { .. });
+            complain(&explain(error));
+            ExitCode::from(if damaged { DAMAGED } else { NOT_CHECKED })
+        }
+    }
+}
+
+/// Shows how far a check is: one line that changes on a terminal, else a line now and then.
+struct Progress {
+    is_terminal: bool,
+    shown_at: Instant,
+    shown: bool,
+}
+
+impl Progress {
+    fn new() -> Progress {
+        Progress {
+            is_terminal: std::io::stderr().is_terminal(),
+            shown_at: Instant::now(),
+            shown: false,
+        }
+    }
+
+    fn show(&mut self, at: CheckProgress<'_>) {
+        let pause = if self.is_terminal {
+            TERMINAL_PAUSE
+        } else {
+            LINES_PAUSE
+        };
+        if self.shown_at.elapsed() < pause {
+            return;
+        }
+        (self.shown_at, self.shown) = (Instant::now(), true);
+        let CheckProgress {
+            relation,
+            rows,
+            entries,
+        } = at;
+        let text = format!("checking {relation}: {rows} rows, {entries} index entries");
+        let _ = match self.is_terminal {
+            true => write!(std::io::stderr(), "\r\x1b[K{text}"),
+            false => writeln!(std::io::stderr(), "{text}"),
+        };
+    }
+
+    /// Takes the line off the terminal.
+    fn end(&self) {
+        if self.is_terminal && self.shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
 /// Makes the runtime and serves in it.
 fn serve_until_signal(serve: Serve) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .thread_stack_size(keyspan::THREAD_STACK_BYTES)
-        .enable_all()
-        .build()
-        .context("no runtime")?;
+    let runtime = runtime()?;
     match runtime.block_on(run(serve)) {
         Ok(()) => Ok(()),
         // The runtime would wait for threads that may wait for a disk.
         Err(error) => end_at_once(&error),
     }
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(keyspan::THREAD_STACK_BYTES)
+        .enable_all()
+        .build()
+        .context("no runtime")
 }
 
 /// Serves until a signal comes, or the store fails.

@@ -7,14 +7,30 @@
 //! `cargo bench --bench compare -- range stream` measures only what has one of these words in its name, after loading.
 //! Sizes: `KEYSPAN_BENCH_ROWS` (rows of the table, 1,000,000), `KEYSPAN_BENCH_ROUNDS` (5). PostgreSQL is left out where
 //! `initdb` is not installed.
+//!
+//! `KEYSPAN_BENCH_PARTS` names other parts, each a table of its own, parted by commas, or `all`:
+//!
+//! | part | what it measures | sizes |
+//! |---|---|---|
+//! | `compare` | what stands above (the default) | |
+//! | `stores` | the same, with Keyspan on each of its stores | |
+//! | `cache` | reads when data outgrow the cache, and memory | `KEYSPAN_BENCH_CACHE_ROWS` (8,000,000) |
+//! | `large-commit` | small commits beside one of a million rows | `KEYSPAN_BENCH_LARGE_ROWS` (1,000,000) |
+//! | `checkpoints` | small commits with and without checkpoints | |
+//! | `recovery` | the start after a kill | `KEYSPAN_BENCH_LOG_BYTES` (1 GB) |
 
 #![allow(clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
+mod cache;
+mod commits;
+mod part;
 mod raw;
+mod recovery;
 mod report;
 mod system;
 mod workload;
 
+use part::Part;
 use report::Report;
 use system::System;
 use workload::{Sizes, Workload};
@@ -25,6 +41,22 @@ async fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
+    let sizes = Sizes::from_environment();
+    for part in Part::from_environment() {
+        let table = match part {
+            Part::Compare => compare(vec![System::keyspan().await], &sizes).await,
+            Part::Stores => compare(System::keyspan_on_each().await, &sizes).await,
+            Part::Cache => cache::measure(&sizes).await,
+            Part::LargeCommit => commits::beside_large(&sizes).await,
+            Part::Checkpoints => commits::with_checkpoints(&sizes).await,
+            Part::Recovery => recovery::measure(&sizes).await,
+        };
+        println!("{table}\n");
+    }
+}
+
+/// Measures every workload on Keyspan and PostgreSQL, and the layers below.
+async fn compare(mut systems: Vec<System>, sizes: &Sizes) -> String {
     let names: Vec<String> = std::env::args()
         .skip(1)
         .filter(|argument| !argument.starts_with('-'))
@@ -32,11 +64,9 @@ async fn main() {
     let is_wanted = |workload: &Workload| {
         names.is_empty() || names.iter().any(|name| workload.name().contains(name.as_str()))
     };
-    let sizes = Sizes::from_environment();
-    let mut systems = vec![System::keyspan().await];
     systems.extend(System::postgresql().await);
-    let mut report = Report::new(&sizes, &systems);
-    load(&mut report, &mut systems, &sizes).await;
+    let mut report = Report::new(sizes, &systems);
+    load(&mut report, &mut systems, sizes).await;
     for workload in Workload::ALL.into_iter().filter(is_wanted) {
         for round in 0..sizes.rounds {
             for (at, system) in systems.iter_mut().enumerate() {
@@ -44,7 +74,7 @@ async fn main() {
                     workload.name(),
                     workload.unit(),
                     at,
-                    workload.run(system, &sizes, round).await,
+                    workload.run(system, sizes, round).await,
                 );
                 system.sample_memory();
             }
@@ -59,14 +89,15 @@ async fn main() {
             system.memory_bytes_max() as f64 / f64::from(1 << 20),
         );
     }
+    // The first system is Keyspan on its default store, whose files the layers below read.
     let mut data_dir = None;
     for system in systems {
         data_dir = data_dir.or(system.stop());
     }
     if let Some(data_dir) = data_dir {
-        raw::measure(&mut report, data_dir.path(), &sizes).await;
+        raw::measure(&mut report, data_dir.path(), sizes).await;
     }
-    println!("{}", report.table());
+    report.table()
 }
 
 /// Fills both tables, a few statements of 1,000 rows at a time in turns; each statement's speed is a measurement.

@@ -21,22 +21,36 @@ struct Line {
 pub(crate) struct Report {
     heading: String,
     systems: Vec<String>,
+    /// Whether there are columns for `LAYERS`.
+    has_layers: bool,
     lines: Vec<Line>,
 }
 
 impl Report {
     /// An empty report that names the machine and the systems.
     pub(crate) fn new(sizes: &Sizes, systems: &[System]) -> Report {
+        let heading = format!("{} rows, medians of {} rounds", sizes.rows, sizes.rounds);
+        let names = systems.iter().map(|system| system.name().to_string()).collect();
         Report {
-            heading: format!(
-                "{} rows, medians of {} rounds; {}",
-                sizes.rows,
-                sizes.rounds,
-                machine()
-            ),
-            systems: systems.iter().map(|system| system.name().to_string()).collect(),
+            has_layers: true,
+            ..Report::of_part(&heading, names)
+        }
+    }
+
+    /// An empty report of another part, with a column for each name.
+    pub(crate) fn of_part(heading: &str, names: Vec<String>) -> Report {
+        Report {
+            heading: format!("{heading}; {}", machine()),
+            systems: names,
+            has_layers: false,
             lines: Vec::new(),
         }
+    }
+
+    /// Adds a column for a system.
+    pub(crate) fn add_system(&mut self, name: &str) -> usize {
+        self.systems.push(name.to_string());
+        self.systems.len() - 1
     }
 
     /// The column of a layer below SQL.
@@ -64,27 +78,33 @@ impl Report {
         line.columns.entry(column).or_default().push(value);
     }
 
-    /// The table in Markdown.
+    /// The table in Markdown. Behind the systems stands the ratio of the first and the last.
     pub(crate) fn table(&self) -> String {
+        let layers = if self.has_layers { LAYERS.as_slice() } else { &[] };
+        let mut names: Vec<&str> = self.systems.iter().map(String::as_str).collect();
+        let has_ratio = names.len() > 1 || self.has_layers;
+        if has_ratio {
+            names.push("ratio");
+        }
+        names.extend(layers);
         let mut table = format!("{}\n\n| measured | unit |", self.heading);
-        for name in &self.systems {
+        for name in &names {
             let _ = write!(table, " {name} |");
         }
-        table.push_str(" ratio | store | sled |\n|---|---|");
-        table.push_str(&"---:|".repeat(self.systems.len() + 1 + LAYERS.len()));
+        let _ = write!(table, "\n|---|---|{}", "---:|".repeat(names.len()));
         for line in &self.lines {
             let median = |column| line.columns.get(&column).map(|values| median(values));
             let _ = write!(table, "\n| {} | {} |", line.name, line.unit);
             for at in 0..self.systems.len() {
                 let _ = write!(table, " {} |", figure(median(at)));
             }
-            let ratio = median(0).zip(median(1)).map(|(keyspan, other)| keyspan / other);
-            let _ = write!(
-                table,
-                " {} |",
-                ratio.map_or("–".to_string(), |ratio| format!("{ratio:.2}"))
-            );
-            for layer in LAYERS {
+            if has_ratio {
+                let last = self.systems.len().max(2) - 1;
+                let ratio = median(0).zip(median(last)).map(|(first, other)| first / other);
+                let ratio = ratio.map_or("–".to_string(), |ratio| format!("{ratio:.2}"));
+                let _ = write!(table, " {ratio} |");
+            }
+            for layer in layers {
                 let _ = write!(table, " {} |", figure(median(Report::layer(layer))));
             }
         }
@@ -109,6 +129,9 @@ fn figure(value: Option<f64>) -> String {
     let Some(value) = value else {
         return "–".to_string();
     };
+    if value < 10.0 {
+        return format!("{value:.2}");
+    }
     let scale = 10f64.powi((value.abs().max(1.0).log10().floor() as i32 - 2).max(0));
     let digits = format!("{:.0}", (value / scale).round() * scale);
     let mut grouped = String::new();

@@ -3,16 +3,38 @@
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use keyspan::StoreKind;
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
 
+/// How often a server that starts is asked whether it answers, and for how long.
+const START_PAUSE: Duration = Duration::from_millis(5);
+const START_PATIENCE: Duration = Duration::from_secs(600);
+
+/// The stores that keep data on disk, the default first: each can be a column of its own.
+pub(crate) fn stores() -> Vec<StoreKind> {
+    let mut stores = StoreKind::ALL.to_vec();
+    stores.retain(|store| *store != StoreKind::Memory);
+    stores
+}
+
+/// Which program a system is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Program {
+    Keyspan,
+    PostgreSql,
+}
+
 /// A running server.
 pub(crate) struct System {
-    name: &'static str,
+    name: String,
+    program: Program,
     addr: SocketAddr,
     user: &'static str,
+    /// What starts it, again if need be.
+    command: Command,
     child: Child,
     data_dir: Option<TempDir>,
     memory_bytes_max: u64,
@@ -21,32 +43,29 @@ pub(crate) struct System {
 impl System {
     /// The binary of this build, with the defaults that users get.
     pub(crate) async fn keyspan() -> System {
+        System::keyspan_on(stores()[0], "Keyspan".to_string(), &[]).await
+    }
+
+    /// Keyspan on each store, each named after it.
+    pub(crate) async fn keyspan_on_each() -> Vec<System> {
+        let mut systems = Vec::new();
+        for store in stores() {
+            systems.push(System::keyspan_on(store, format!("Keyspan on {store}"), &[]).await);
+        }
+        systems
+    }
+
+    /// Keyspan on a store over an empty folder, with further arguments.
+    pub(crate) async fn keyspan_on(store: StoreKind, name: String, arguments: &[&str]) -> System {
         let data_dir = TempDir::new().expect("a temporary folder");
         let addr = free_address();
-        let child = Command::new(env!("CARGO_BIN_EXE_keyspan"))
-            .args([
-                "serve",
-                "--store",
-                "sled",
-                "--listen",
-                &addr.to_string(),
-                "--data-dir",
-            ])
+        let mut command = Command::new(env!("CARGO_BIN_EXE_keyspan"));
+        command
+            .args(["serve", "--store", store.name(), "--listen", &addr.to_string()])
+            .arg("--data-dir")
             .arg(data_dir.path().join("data"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the binary starts");
-        System {
-            name: "Keyspan",
-            addr,
-            user: "bench",
-            child,
-            data_dir: Some(data_dir),
-            memory_bytes_max: 0,
-        }
-        .ready()
-        .await
+            .args(arguments);
+        System::start(name, Program::Keyspan, addr, data_dir, command).await
     }
 
     /// PostgreSQL with `initdb`'s own settings, or `None` where it is not installed.
@@ -66,7 +85,8 @@ impl System {
             .expect("initdb runs");
         assert!(made.success(), "initdb failed");
         let addr = free_address();
-        let child = command(&programs.join("postgres"), run_as)
+        let mut command = command(&programs.join("postgres"), run_as);
+        command
             .args([
                 "-p",
                 &addr.port().to_string(),
@@ -76,39 +96,86 @@ impl System {
             ])
             .arg(data_dir.path())
             .arg("-D")
-            .arg(&cluster)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("postgres starts");
+            .arg(&cluster);
         Some(
-            System {
-                name: "PostgreSQL",
+            System::start(
+                "PostgreSQL".to_string(),
+                Program::PostgreSql,
                 addr,
-                user: "postgres",
-                child,
-                data_dir: Some(data_dir),
-                memory_bytes_max: 0,
-            }
-            .ready()
+                data_dir,
+                command,
+            )
             .await,
         )
     }
 
+    async fn start(
+        name: String,
+        program: Program,
+        addr: SocketAddr,
+        data_dir: TempDir,
+        mut command: Command,
+    ) -> System {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        System {
+            name,
+            program,
+            addr,
+            user: match program {
+                Program::Keyspan => "bench",
+                Program::PostgreSql => "postgres",
+            },
+            child: command.spawn().expect("the server starts"),
+            command,
+            data_dir: Some(data_dir),
+            memory_bytes_max: 0,
+        }
+        .ready()
+        .await
+    }
+
+    /// Ends it and starts it again over the same folder.
+    pub(crate) async fn restart(mut self) -> System {
+        self.end();
+        self.start_again().await
+    }
+
+    /// Ends it in an instant, as a crash would. PostgreSQL has processes of its own that this does not end.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Starts it over its folder, once it has ended.
+    pub(crate) async fn start_again(mut self) -> System {
+        self.child = self.command.spawn().expect("the server starts again");
+        self.ready().await
+    }
+
+    /// Where its data lies.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        let folder = self
+            .data_dir
+            .as_ref()
+            .expect("a system has its folder until it ends");
+        folder.path().join("data")
+    }
+
     /// Waits until it answers.
     async fn ready(self) -> System {
-        for _ in 0..300 {
+        let start = Instant::now();
+        while start.elapsed() < START_PATIENCE {
             if self.try_connect().await.is_ok() {
                 return self;
             }
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            tokio::time::sleep(START_PAUSE).await;
         }
         panic!("{} does not answer on {}", self.name, self.addr);
     }
 
     /// Its name in the table.
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// A new connection.
@@ -130,7 +197,7 @@ impl System {
 
     /// After loading: what PostgreSQL's autovacuum would do sooner or later in the middle of a measurement.
     pub(crate) async fn settle(&mut self) {
-        if self.name == "PostgreSQL" {
+        if self.program == Program::PostgreSql {
             let client = self.connect().await;
             for statement in ["VACUUM ANALYZE bench", "CHECKPOINT"] {
                 client.batch_execute(statement).await.expect("maintenance runs");
@@ -140,11 +207,25 @@ impl System {
 
     /// Looks at the memory of the server and all its processes; pages that they share count once.
     pub(crate) fn sample_memory(&mut self) {
-        let bytes = process_tree(self.child.id())
+        self.memory_bytes_max = self.memory_bytes_max.max(self.memory_bytes());
+    }
+
+    /// The memory that it and all its processes have now.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        process_tree(self.child.id())
             .into_iter()
             .map(proportional_bytes)
-            .sum();
-        self.memory_bytes_max = self.memory_bytes_max.max(bytes);
+            .sum()
+    }
+
+    /// What it says its cache may take, as SHOW prints it.
+    pub(crate) async fn cache_setting(&self) -> String {
+        let query = match self.program {
+            Program::Keyspan => "SHOW keyspan.cache_bytes",
+            Program::PostgreSql => "SHOW shared_buffers",
+        };
+        let row = self.connect().await.query_one(query, &[]).await;
+        row.expect("the setting is shown").get(0)
     }
 
     /// The most memory that any sample saw.
@@ -155,15 +236,15 @@ impl System {
     /// Ends the server; gives Keyspan's folder back.
     pub(crate) fn stop(mut self) -> Option<TempDir> {
         self.end();
-        self.data_dir.take().filter(|_| self.name == "Keyspan")
+        let program = self.program;
+        self.data_dir.take().filter(|_| program == Program::Keyspan)
     }
 
     /// Asks the server to end, and waits.
     fn end(&mut self) {
-        let signal = if self.name == "PostgreSQL" {
-            "-INT"
-        } else {
-            "-TERM"
+        let signal = match self.program {
+            Program::PostgreSql => "-INT",
+            Program::Keyspan => "-TERM",
         };
         let _ = Command::new("kill")
             .args([signal, &self.child.id().to_string()])

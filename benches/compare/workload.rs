@@ -28,16 +28,18 @@ pub(crate) struct Sizes {
 impl Sizes {
     /// The sizes that the environment names.
     pub(crate) fn from_environment() -> Sizes {
-        let number = |name, default| {
-            std::env::var(name).map_or(default, |text| {
-                text.parse().unwrap_or_else(|_| panic!("{name} is a number"))
-            })
-        };
         Sizes {
             rows: number("KEYSPAN_BENCH_ROWS", 1_000_000).max(20_000),
             rounds: number("KEYSPAN_BENCH_ROUNDS", 5).max(1),
         }
     }
+}
+
+/// A number that the environment may name.
+pub(crate) fn number(name: &str, default: usize) -> usize {
+    std::env::var(name).map_or(default, |text| {
+        text.parse().unwrap_or_else(|_| panic!("{name} is a number"))
+    })
 }
 
 /// The kinds of work.
@@ -130,6 +132,15 @@ impl Workload {
             }
         }
     }
+}
+
+/// Point reads by 8 connections, of other rows in every round; reads a second.
+pub(crate) async fn uniform_points(system: &System, each: usize, rows: usize, round: usize) -> f64 {
+    let first_seed = 1_000 * (round as u64 + 1);
+    on_connections(system, 8, each, |c, n, seed| {
+        points(c, n, first_seed + seed, rows)
+    })
+    .await
 }
 
 /// Makes the table.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use rand::Rng;
 
 use super::reclaim::encode_dropped;
-use super::{COLUMNS_MAX, Catalog, ColumnDef, FIRST_OID, SchemaDef, TableDef, ViewDef, record, record_key};
+use super::{
+    COLUMNS_MAX, Catalog, ColumnDef, FIRST_OID, SchemaDef, TableDef, ViewDef, record, record_key, written_key,
+};
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::codec::row::ColumnId;
 use crate::error::Limit;
@@ -48,6 +50,11 @@ impl<'a> CatalogWriter<'a> {
             true,
         )?;
         Ok(CatalogWriter { txn, version })
+    }
+
+    /// The transaction that the changes are part of.
+    pub fn txn(&self) -> &'a Transaction {
+        self.txn
     }
 
     /// The next number for a table, view, schema or index.
@@ -155,7 +162,7 @@ impl<'a> CatalogWriter<'a> {
             },
             true,
         )?;
-        for key in sequence_keys(table) {
+        for key in side_keys(table) {
             // Blind: a session that reserves a block of values meanwhile must not fail the drop.
             self.txn.write(Write::Delete { key }, false)?;
         }
@@ -183,6 +190,8 @@ impl<'a> CatalogWriter<'a> {
             },
             true,
         )?;
+        let key = written_key(table.id);
+        self.txn.write(Write::Delete { key }, false)?;
         self.drop_keys(table.id, IndexId::MAX)?;
         self.put_table(TableDef {
             id: self.next_id().await?,
@@ -199,6 +208,7 @@ impl<'a> CatalogWriter<'a> {
                 name,
                 ty,
                 not_null: false,
+                unverified: None,
                 default: None,
                 missing: Value::Null,
                 hidden: false,
@@ -210,10 +220,10 @@ impl<'a> CatalogWriter<'a> {
     }
 }
 
-/// The keys of every sequence that a table may have.
-fn sequence_keys(table: &TableDef) -> Vec<Vec<u8>> {
+/// The keys of every sequence that a table may have, and of the mark that its writers leave.
+fn side_keys(table: &TableDef) -> Vec<Vec<u8>> {
     let id = table.id;
-    let mut keys = vec![Keyspace::NextRowId { table: id }.encode()];
+    let mut keys = vec![Keyspace::NextRowId { table: id }.encode(), written_key(id)];
     keys.extend(
         table
             .columns

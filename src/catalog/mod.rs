@@ -10,6 +10,7 @@
 //! | `NextTableId` | u32 BE: the next number for a table, view, schema or index |
 //! | `Schema { name }` | a schema record |
 //! | `Relation { id }` | a table or view record |
+//! | `Written { table }` | empty: put by every transaction that writes rows of the table |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
 //! A record is `[format u8 = 1][kind u8: 'S', 'T' or 'V'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
@@ -23,7 +24,11 @@
 //! - A new version is the old one plus a random step, so that a transaction that was rolled back and a later one that
 //!   committed never share a number (a cache filled inside the first would pass for the second).
 //! - A table's `id` is the prefix of its keys and never used again; TRUNCATE gives a table a new id, under the same oid.
-//! - Every transaction that writes rows of a table guards the table's record key.
+//! - Every transaction that writes rows of a table guards the table's record key, and puts its `Written` key without a
+//!   check. So whoever changes a record knows that no row lands under the old one, and whoever's change rests on *all*
+//!   rows of a snapshot ("none is NULL", "no two are equal") can guard `Written`, and conflicts with any other writer.
+//! - A column or index whose record promises what is not verified yet says so ([`ColumnDef::unverified`],
+//!   [`IndexDef::building`]): writes obey the promise, reads do not rest on it. A start undoes those it finds.
 //!
 //! # Object ids
 //!
@@ -32,6 +37,7 @@
 //! (they stand in different catalogs), a table's row type that of the table. Built-in schemas have fixed oids below it.
 
 mod change;
+pub mod check;
 mod nearest;
 mod reclaim;
 mod record;
@@ -49,6 +55,7 @@ pub use nearest::nearest_name;
 pub use reclaim::reclaim_dropped;
 pub use table_def::{
     COLUMNS_MAX, ColumnDef, ColumnDefault, FieldCache, IndexDef, KeyColumn, TableDef, TableOptions,
+    Unverified,
 };
 
 /// The oid of the object with number 0: PostgreSQL's FirstNormalObjectId.
@@ -313,6 +320,11 @@ pub fn is_system_schema(name: &str) -> bool {
 /// The key under which a relation's record stands: what every write to a table guards.
 pub fn record_key(id: TableId) -> Vec<u8> {
     Keyspace::Relation { id }.encode()
+}
+
+/// The key that every transaction which writes rows of the table puts, blind: who guards it lets nobody else write rows.
+pub fn written_key(id: TableId) -> Vec<u8> {
+    Keyspace::Written { table: id }.encode()
 }
 
 /// The catalog's version as the transaction sees it; 0 before the first change.

@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ColumnDef, ColumnDefault, FieldCache, IndexDef, Relation, SchemaDef, TableDef, TableOptions, ViewDef,
+    ColumnDef, ColumnDefault, FieldCache, IndexDef, Relation, SchemaDef, TableDef, TableOptions, Unverified,
+    ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -45,6 +46,8 @@ struct ColumnRecord {
     #[serde(rename = "type")]
     ty: String,
     not_null: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unverified: Option<Unverified>,
     default: Option<DefaultRecord>,
     missing: Option<String>,
     hidden: bool,
@@ -119,6 +122,12 @@ pub(super) fn decode_schema(bytes: &[u8]) -> Result<SchemaDef> {
     }
 }
 
+/// The version and the id that stand before any record's JSON.
+pub(super) fn version_and_id(bytes: &[u8]) -> Result<(u64, TableId)> {
+    let head = open(bytes)?;
+    Ok((head.version, head.id))
+}
+
 impl ColumnRecord {
     fn from_def(column: &ColumnDef) -> ColumnRecord {
         ColumnRecord {
@@ -126,6 +135,7 @@ impl ColumnRecord {
             name: column.name.clone(),
             ty: column.ty.name(),
             not_null: column.not_null,
+            unverified: column.unverified,
             default: column.default.as_ref().map(DefaultRecord::from_def),
             missing: constant_text(&column.missing),
             hidden: column.hidden,
@@ -140,6 +150,7 @@ impl ColumnRecord {
             id: self.id,
             name: self.name,
             not_null: self.not_null,
+            unverified: self.unverified,
             default: self.default.map(|default| default.into_def(&ty)).transpose()?,
             missing: constant_value(self.missing, &ty)?,
             ty,

@@ -69,8 +69,10 @@ pub struct ColumnDef {
     pub name: String,
     /// Its type.
     pub ty: SqlType,
-    /// NOT NULL.
+    /// NOT NULL: no write leaves it NULL. Whether reads may rest on it: [`ColumnDef::is_never_null`].
     pub not_null: bool,
+    /// Set while ALTER TABLE verifies the rows that were there before: what is undone when it fails.
+    pub unverified: Option<Unverified>,
     /// DEFAULT for rows written without it.
     pub default: Option<ColumnDefault>,
     /// What rows written before the column was added read as (`Value::Null` for columns of CREATE TABLE).
@@ -81,6 +83,16 @@ pub struct ColumnDef {
     pub dynamic: bool,
     /// COMMENT ON COLUMN.
     pub comment: Option<String>,
+}
+
+/// What ALTER TABLE has published and not verified yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unverified {
+    /// SET NOT NULL of a column that was there.
+    NotNull,
+    /// ADD COLUMN: the column itself.
+    Column,
 }
 
 /// What a column takes when a write leaves it out.
@@ -117,6 +129,13 @@ pub struct IndexDef {
     pub constraint: bool,
     /// Whether plans may read it.
     pub built: bool,
+    /// Not all rows have their entries yet: writes keep it and obey it, but it proves nothing about older rows.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub building: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A column of a key.
@@ -140,6 +159,10 @@ pub struct TableOptions {
 }
 
 impl ColumnDef {
+    /// Whether no stored row is NULL in it.
+    pub fn is_never_null(&self) -> bool {
+        self.not_null && self.unverified.is_none()
+    }
     /// Whether its values come from a sequence of its own.
     pub fn is_serial(&self) -> bool {
         matches!(
@@ -158,7 +181,7 @@ impl TableDef {
     /// The definition must not be changed afterwards.
     pub fn fields(&self) -> &[FieldRef] {
         let field = |column: &ColumnDef| {
-            let nullable = !column.not_null && !self.is_key_column(column.id);
+            let nullable = !column.is_never_null() && !self.is_key_column(column.id);
             FieldRef::new(column.ty.field(&column.name, nullable))
         };
         let fields = self

@@ -3,13 +3,13 @@
 use super::*;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
-use crate::store::{Store, Write};
+use crate::store::{Store, StoreOptions, Write};
 use crate::types::{FormatSettings, NumericSize, SqlType, Value};
 
 const TXN_BYTES_MAX: usize = 1 << 20;
 
 fn memory_store() -> Arc<dyn Store> {
-    Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20, None).unwrap())
+    Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None).unwrap())
 }
 
 async fn begin(store: &Arc<dyn Store>) -> Transaction {
@@ -24,6 +24,7 @@ fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
         name: name.to_string(),
         ty,
         not_null: false,
+        unverified: None,
         default: None,
         missing: Value::Null,
         hidden: false,
@@ -52,6 +53,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             unique: true,
             constraint: true,
             built: true,
+            building: false,
         },
         columns,
         indexes: Vec::new(),
@@ -172,6 +174,7 @@ async fn every_kind_of_definition_reads_back() {
         id: 1,
         unique: false,
         built: false,
+        building: false,
         constraint: false,
         ..table.primary_key.clone()
     });

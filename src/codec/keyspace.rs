@@ -23,6 +23,7 @@ const RELATION: u16 = 4;
 const DROPPED: u16 = 5;
 const NEXT_ROW_ID: u16 = 6;
 const SEQUENCE: u16 = 7;
+const WRITTEN: u16 = 8;
 
 /// A kind of key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +63,12 @@ pub enum Keyspace<'a> {
         /// The id of the column.
         column: u16,
     },
+    /// Put, blind and empty, by every transaction that writes rows of a table: guarding it is to say that nobody else has
+    /// written any since the snapshot.
+    Written {
+        /// The table.
+        table: TableId,
+    },
     /// A row (index 0) or index entry: the encoded key fields follow.
     Entry {
         /// The table, from 1 up.
@@ -89,6 +96,7 @@ impl<'a> Keyspace<'a> {
             Keyspace::Sequence { table, column } => {
                 system_key(SEQUENCE, &[&table.to_be_bytes(), &column.to_be_bytes()])
             }
+            Keyspace::Written { table } => system_key(WRITTEN, &[&table.to_be_bytes()]),
             Keyspace::Entry { table, index, fields } => key_of(*table, *index, &[fields]),
         }
     }
@@ -127,6 +135,7 @@ impl<'a> Keyspace<'a> {
                 .zip(last_u16())
                 .map(|(table, index)| Keyspace::Dropped { table, index }),
             (NEXT_ROW_ID, 4) => id_and(rest).map(|table| Keyspace::NextRowId { table }),
+            (WRITTEN, 4) => id_and(rest).map(|table| Keyspace::Written { table }),
             (SEQUENCE, 6) => id_and(rest)
                 .zip(last_u16())
                 .map(|(table, column)| Keyspace::Sequence { table, column }),
@@ -209,6 +218,7 @@ mod tests {
             },
             Keyspace::NextRowId { table: 1 },
             Keyspace::Sequence { table: 1, column: 3 },
+            Keyspace::Written { table: 1 },
             Keyspace::Entry {
                 table: 1,
                 index: 0,

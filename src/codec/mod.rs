@@ -24,6 +24,7 @@
 //! 00 00 00 00 | 00 05 | table u32 BE | index u16 BE   Dropped        index FFFF: the whole table
 //! 00 00 00 00 | 00 06 | table u32 BE                  NextRowId
 //! 00 00 00 00 | 00 07 | table u32 BE | column u16 BE  Sequence
+//! 00 00 00 00 | 00 08 | table u32 BE                  Written        put by whoever writes rows of the table
 //! ```
 //!
 //! ## Key fields

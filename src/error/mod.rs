@@ -203,6 +203,9 @@ pub enum Error {
     /// Stored bytes that do not decode (XX001).
     #[error("{what} is damaged: {reason}")]
     Corrupt { what: String, reason: String },
+    /// Free space on the data directory's disk fell below the reserve (53100): only what frees space is still taken.
+    #[error("could not write: no space left on device above the reserve of {reserve_bytes} bytes")]
+    DiskFull { free_bytes: u64, reserve_bytes: u64 },
     /// The storage engine or the operating system failed (58030).
     #[error("{action}: {reason}")]
     Io { action: String, reason: String },

@@ -59,6 +59,7 @@ impl Error {
             Error::DataDirInUse { .. } => "55006",
             Error::DataDirFormat { .. } | Error::FeatureNotSupported { .. } => "0A000",
             Error::Corrupt { .. } => "XX001",
+            Error::DiskFull { .. } => "53100",
             Error::Io { .. } => "58030",
             Error::QueryCanceled | Error::StatementTimeout => "57014",
             Error::ReadOnlySetting { .. } => "55P02",
@@ -101,6 +102,7 @@ impl Error {
             }
             Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
             Error::InvalidJson { detail } => Some(detail.clone()),
+            Error::DiskFull { free_bytes, .. } => Some(format!("{free_bytes} bytes are free.")),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
             | Error::UndefinedColumn { .. }
@@ -209,6 +211,10 @@ impl Error {
             Error::DataDirInUse { .. } => {
                 Some("Stop the other server, or give another directory with --data-dir.".to_string())
             }
+            Error::DiskFull { .. } => Some(
+                "Free disk space: DELETE, TRUNCATE and DROP still work. The reserve is keyspan.disk_reserve_bytes."
+                    .to_string(),
+            ),
             Error::DataDirFormat { .. } => Some("Open it with the release that wrote it, or a newer one.".to_string()),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow::array::RecordBatch;
 
-use super::Settings;
+use super::{Jobs, Settings};
 use crate::catalog::{Catalog, TableDef};
 use crate::plan::{FullScanPolicy, PlanRules};
 use crate::table::Sequences;
@@ -21,6 +21,10 @@ pub struct StatementContext {
     pub catalog: Arc<Catalog>,
     /// Rows in memory that queries find under these names before the catalog's relations (`excluded` …).
     pub transient: Arc<BTreeMap<String, RecordBatch>>,
+    /// Whether other statements share the transaction: what this one does is committed, or undone, with theirs.
+    pub in_block: bool,
+    /// Work of the statement that outlives it.
+    pub jobs: Arc<Jobs>,
     /// Row ids and serial values of the server's store.
     pub sequences: Arc<Sequences>,
     /// The session's settings.

@@ -9,6 +9,7 @@ pub mod dependent_join;
 mod dependent_join_exec;
 pub mod engine;
 pub mod functions;
+mod jobs;
 pub mod pauses;
 pub mod pg_catalog;
 pub mod predicate;
@@ -22,6 +23,7 @@ pub mod table_provider;
 mod written_filters;
 
 pub use context::{Notice, OutputColumn, Parameters, StatementContext};
+pub use jobs::{Abandoned, Jobs};
 pub use rows::{Rows, RowsStream, StoredRows};
 pub use settings::{
     SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, Settings, definitions, severity_rank,

@@ -201,7 +201,7 @@ impl AccessPath {
                 return None;
             }
             let backward = wanted.descending != key.descending;
-            let not_null = index.id == 0 || self.table.columns[column].not_null;
+            let not_null = index.id == 0 || self.table.columns[column].is_never_null();
             let nulls_agree = not_null || (wanted.nulls_first != key.nulls_first) == backward;
             if *reverse.get_or_insert(backward) != backward || !nulls_agree {
                 return None;

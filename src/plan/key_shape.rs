@@ -57,7 +57,7 @@ impl KeyShape {
         let mut columns = Vec::with_capacity(fields.len());
         for (key, field) in index.columns.iter().zip(fields) {
             let column = table.column_index_by_id(key.column)?;
-            let not_null = index.id == 0 || table.columns[column].not_null;
+            let not_null = index.id == 0 || table.columns[column].is_never_null();
             columns.push(KeyColumnShape::new(column, field, not_null)?);
         }
         Some(KeyShape {

@@ -57,6 +57,17 @@ impl Instance {
         &self.settings
     }
 
+    /// Takes back the definitions that an earlier server was killed in the middle of. To be called before clients come.
+    pub async fn undo_unfinished(&self) {
+        match crate::sql::ddl::undo_unfinished(&self.store).await {
+            Ok(tables) => tables.iter().for_each(|table| {
+                tracing::info!("an unfinished definition on table \"{table}\" was taken back");
+            }),
+            // It stays marked: writes obey it, reads do not rest on it, and the next start tries again.
+            Err(error) => tracing::warn!(%error, "could not take unfinished definitions back"),
+        }
+    }
+
     /// Removes the keys of what is dropped, now and whenever something is, until the task is aborted.
     pub async fn reclaim(self: Arc<Instance>) {
         loop {

@@ -117,6 +117,8 @@ impl Session {
             txn,
             catalog,
             transient: Arc::default(),
+            in_block: in_transaction,
+            jobs: Arc::default(),
             sequences: self.instance.sequences().clone(),
             settings: self.settings().clone(),
             parameters: parameters.values,
@@ -176,7 +178,12 @@ impl Session {
         let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
         let outcome = interrupt
             .guard(run.deadline, sql::execute(&ctx, run.statement))
-            .await?;
+            .await;
+        // What a definition that failed or was cancelled had done is undone before the client hears of it.
+        if outcome.is_err() && ctx.jobs.ended().await {
+            self.instance.wake_reclaim();
+        }
+        let outcome = outcome?;
         let streams = matches!(outcome, Outcome::Rows { .. });
         let mut reply = run.reply(outcome)?;
         match &mut reply {

@@ -43,7 +43,7 @@ use crate::Result;
 use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext};
 use crate::types::{SqlType, Value};
 use direct::{DirectSelect, ShapeCache};
-pub use statement::{Statement, parse};
+pub use statement::{Statement, frees_space, parse};
 
 /// What executing a statement gives.
 pub enum Outcome {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast;
+use sqlparser::ast::{self, AlterTableOperation};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
@@ -66,6 +66,27 @@ impl Statement {
     /// An error of this statement with its position in the text.
     pub fn locate(&self, error: Error) -> Error {
         text_place::locate(error, &self.source)
+    }
+}
+
+/// Whether the statement only frees space: what is still taken when the disk is nearly full. (DELETE, TRUNCATE and DROP
+/// write little, and make room once what they remove is gone.)
+pub fn frees_space(statement: &Statement) -> bool {
+    match &statement.ast {
+        ast::Statement::Delete(_)
+        | ast::Statement::Truncate(_)
+        | ast::Statement::Drop { .. }
+        | ast::Statement::Vacuum(_) => true,
+        ast::Statement::AlterTable(alter) => {
+            let frees = |operation: &AlterTableOperation| {
+                matches!(
+                    operation,
+                    AlterTableOperation::DropColumn { .. } | AlterTableOperation::DropConstraint { .. }
+                )
+            };
+            alter.operations.iter().all(frees)
+        }
+        _ => false,
     }
 }
 
@@ -299,6 +320,31 @@ mod tests {
             create.ast.to_string(),
             "CREATE TABLE t (a INT, b INT) WITH (DYNAMIC_COLUMNS = 'true')"
         );
+    }
+
+    #[test]
+    fn statements_that_free_space_are_told() {
+        for text in [
+            "DELETE FROM t WHERE a = 1 RETURNING *",
+            "WITH x AS (DELETE FROM t RETURNING a) SELECT * FROM x",
+            "TRUNCATE t",
+            "DROP TABLE t",
+            "DROP INDEX i",
+            "DROP SCHEMA s CASCADE",
+            "VACUUM",
+            "ALTER TABLE t DROP COLUMN a, DROP CONSTRAINT c",
+        ] {
+            assert!(frees_space(&only(text)), "{text}");
+        }
+        for text in [
+            "INSERT INTO t VALUES (1)",
+            "UPDATE t SET a = 1",
+            "CREATE TABLE t (a int)",
+            "ALTER TABLE t DROP COLUMN a, ADD COLUMN b int",
+            "SELECT 1",
+        ] {
+            assert!(!frees_space(&only(text)), "{text}");
+        }
     }
 
     #[test]

@@ -10,9 +10,9 @@ use super::{Outcome, execute, parse};
 use crate::Result;
 use crate::catalog::{Catalog, TableDef};
 use crate::exec::{Notice, Rows, Settings, StatementContext};
-use crate::store::Store;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
+use crate::store::{Store, StoreOptions};
 use crate::table::{Sequences, value_at};
 use crate::txn::Transaction;
 use crate::types::{SqlType, Value};
@@ -32,7 +32,8 @@ pub(super) struct Client {
 impl Client {
     pub(super) fn new() -> Client {
         let engine = Arc::new(MemoryEngine::new());
-        let store: Arc<dyn Store> = Arc::new(MvccStore::open(engine, 64 << 20, None).unwrap());
+        let store: Arc<dyn Store> =
+            Arc::new(MvccStore::open(engine, &StoreOptions::default(), None).unwrap());
         Client {
             sequences: Arc::new(Sequences::new(Arc::clone(&store))),
             store,
@@ -55,6 +56,12 @@ impl Client {
 
     pub(super) async fn begin(&mut self) {
         self.open = Some(self.transaction().await);
+    }
+
+    /// As `begin`, with another limit of what the transaction may write.
+    pub(super) async fn begin_with(&mut self, bytes_max: usize) {
+        let txn = Transaction::begin(Arc::clone(&self.store), bytes_max).await;
+        self.open = Some(Arc::new(txn.unwrap()));
     }
 
     pub(super) async fn commit(&mut self) -> Result<()> {
@@ -86,6 +93,8 @@ impl Client {
             catalog: Catalog::load(&txn, None).await.unwrap(),
             txn,
             transient: Arc::default(),
+            in_block: self.open.is_some(),
+            jobs: Arc::default(),
             sequences: Arc::clone(&self.sequences),
             settings: Arc::new(self.settings.clone()),
             parameters: parameters.into(),

@@ -1,7 +1,7 @@
-//! The crash test: a child process commits to a sled store and prints what was acknowledged; the parent kills it with
+//! The crash test: a child process commits to a store on disk and prints what was acknowledged; the parent kills it with
 //! SIGKILL at a random moment, opens the directory, and finds every acknowledged commit and no half of any.
 //!
-//! The child is this test binary itself, asked for this one test, with the directory in an environment variable.
+//! The child is this test binary itself, asked for the same test, with the directory in an environment variable.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write as _};
@@ -29,12 +29,12 @@ const RELAXED_WRITER: u8 = WRITERS - 1;
 /// The commit `n` also deletes the rows of the commit `n - KEPT`.
 const KEPT: u64 = 30;
 
-fn open(directory: &Path) -> Arc<dyn Store> {
+fn open(kind: StoreKind, directory: &Path) -> Arc<dyn Store> {
     let options = StoreOptions {
         cache_bytes: 1 << 20,
         ..StoreOptions::default()
     };
-    open_store(StoreKind::Sled, directory, &options).expect("the store opens after a crash")
+    open_store(kind, directory, &options).expect("the store opens after a crash")
 }
 
 /// The key of the number of a writer's last commit.
@@ -56,7 +56,7 @@ fn parts(writer: u8, number: u64) -> u8 {
     }
 }
 
-/// Values of many sizes, now and then one that sled keeps in a file of its own.
+/// Values of many sizes, now and then one that sled keeps in pieces.
 fn part_value(number: u64, part: u8) -> Vec<u8> {
     let length = match (number % 40, part) {
         (0, 0) => 200_000,
@@ -74,15 +74,25 @@ async fn counter(snapshot: &dyn Snapshot, writer: u8) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn acknowledged_commits_survive_sigkill() {
+async fn acknowledged_commits_survive_sigkill_on_sled() {
+    survive_sigkill(StoreKind::Sled).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn acknowledged_commits_survive_sigkill_on_fjall() {
+    survive_sigkill(StoreKind::Fjall).await;
+}
+
+/// The parent, or the child of the same test.
+async fn survive_sigkill(kind: StoreKind) {
     match std::env::var_os(DIRECTORY) {
-        Some(directory) => write_until_killed(open(Path::new(&directory))).await,
+        Some(directory) => write_until_killed(open(kind, Path::new(&directory))).await,
         None => {
             let rounds = std::env::var(ROUNDS_VARIABLE)
                 .ok()
                 .and_then(|rounds| rounds.parse().ok())
                 .unwrap_or(ROUNDS);
-            kill_and_check(rounds).await;
+            kill_and_check(kind, rounds).await;
         }
     }
 }
@@ -146,19 +156,19 @@ fn report(writer: u8, number: u64) {
         .expect("the parent reads until the end");
 }
 
-async fn kill_and_check(rounds: u64) {
+async fn kill_and_check(kind: StoreKind, rounds: u64) {
     let directory = tempfile::tempdir().expect("a directory");
     let mut random = StdRng::seed_from_u64(rounds);
     let mut acknowledged = BTreeMap::new();
     for round in 0..rounds {
-        let child = start_child(directory.path());
+        let child = start_child(kind, directory.path());
         let patience = Duration::from_micros(random.random_range(0..60_000));
         let read = tokio::task::spawn_blocking(move || kill_after(child, patience));
         for (writer, number) in read.await.expect("the reader of the pipe") {
             let last = acknowledged.entry(writer).or_insert(0);
             *last = number.max(*last);
         }
-        let store = open(directory.path());
+        let store = open(kind, directory.path());
         check(&*store, &acknowledged, round).await;
         // Every other round the parent ends the store in order, so that both ends are followed by a child.
         if round % 2 == 0 {
@@ -172,11 +182,11 @@ async fn kill_and_check(rounds: u64) {
     );
 }
 
-fn start_child(directory: &Path) -> Child {
+fn start_child(kind: StoreKind, directory: &Path) -> Child {
     Command::new(std::env::current_exe().expect("the test binary"))
         .args([
             "--exact",
-            "store::crash::acknowledged_commits_survive_sigkill",
+            &format!("store::crash::acknowledged_commits_survive_sigkill_on_{kind}"),
             "--nocapture",
         ])
         .env(DIRECTORY, directory)

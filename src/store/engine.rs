@@ -17,6 +17,11 @@ pub type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
 ///
 /// Any number of threads read while one thread writes. A reader that sees a write of a batch also sees everything that
 /// the caller of `apply` did before the call. No method panics, whatever stands on the disk.
+///
+/// After a crash or a power cut the engine comes back holding *exactly the first N batches applied*, whole, for some N not
+/// smaller than those applied before the last `make_durable` that answered `Ok`: it may lag behind, but never has a later
+/// batch without an earlier one. The log replays the rest. After the first error of any method every later call answers
+/// an error, and none waits for ever.
 pub trait Engine: Debug + Send + Sync + 'static {
     /// Calls `visit` with the value of `key`, if there is one. Errors: `Io`, `Corrupt`.
     fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()>;
@@ -26,12 +31,13 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// throughout the call is visited exactly once. Errors: `Io`, `Corrupt`; entries may have been visited before.
     fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()>;
 
-    /// Applies a batch: after a crash all of it is there or nothing. After an error any part of it may be seen by
-    /// readers until the process ends; the caller must write no more. Called by one thread at a time.
+    /// Applies a batch, visible when it answers; it need not be on the disk. After an error any part of it may be seen by
+    /// readers until the process ends. Called by one thread at a time. A batch should not be larger than some megabytes
+    /// (readers may wait for it), nor many batches tiny (each may cost a write of its own).
     fn apply(&self, batch: &EngineBatch) -> Result<()>;
 
-    /// When it answers `Ok`, every batch applied before the call survives a power cut. After an error none since the
-    /// last `Ok` may be believed to.
+    /// When it answers `Ok`, every batch applied before the call survives a power cut. May be called while another thread
+    /// calls `apply`, which may wait for it; readers do not. Opens no file, so that it needs no descriptor.
     fn make_durable(&self) -> Result<()>;
 
     /// Bytes on disk, or in memory for an engine without a disk. May take as long as listing a directory.

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use super::engine_tests::random_key;
 use super::{
     Batch, KeyRange, Page, Scan, ScanRequest, Snapshot, Store, StoreKind, StoreOptions, Write, open_store,
 };
@@ -41,8 +42,11 @@ fn open(kind: StoreKind, directory: &Path) -> Arc<dyn Store> {
 }
 
 impl Mirror<'_> {
-    /// Few first bytes, so that keys repeat and extend one another; some end in FF.
+    /// Few first bytes, so that keys repeat and extend one another; some end in FF; many have long runs of 00 or FF.
     fn key(&mut self) -> Vec<u8> {
+        if self.random.random_bool(0.5) {
+            return random_key(&mut self.random);
+        }
         let length = self.random.random_range(1..4);
         (0..length)
             .map(|_| [0, 1, 2, 3, 4, 5, 6, 0xFE, 0xFF][self.random.random_range(0..9)])
@@ -120,6 +124,7 @@ impl Mirror<'_> {
                 .collect(),
             unchanged: unchanged.clone(),
             relaxed: self.random.random_bool(0.7),
+            reclaims: false,
         };
         match self.store.commit(batch).await {
             Ok(()) => {
@@ -320,6 +325,13 @@ async fn the_sled_store_mirrors_a_plain_map() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_fjall_store_mirrors_a_plain_map() {
+    for seed in 0..5 {
+        mirror(StoreKind::Fjall, seed, 1000).await;
+    }
+}
+
 const ACCOUNTS: u8 = 40;
 const BALANCE: u64 = 100;
 
@@ -389,6 +401,7 @@ async fn transfer(store: &dyn Store, random: &mut StdRng) -> bool {
         writes: vec![write(from, source - amount), write(to, target + amount)],
         unchanged: vec![vec![from], vec![to]],
         relaxed: random.random_bool(0.5),
+        reclaims: false,
     };
     match store.commit(batch).await {
         Ok(()) => true,
@@ -459,4 +472,10 @@ async fn transfers_keep_the_sum_in_memory() {
 async fn transfers_keep_the_sum_in_sled() {
     let directory = tempfile::tempdir().unwrap();
     transfers_keep_the_sum(open(StoreKind::Sled, directory.path()), 200).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn transfers_keep_the_sum_in_fjall() {
+    let directory = tempfile::tempdir().unwrap();
+    transfers_keep_the_sum(open(StoreKind::Fjall, directory.path()), 200).await;
 }

@@ -1,21 +1,29 @@
 //! The seam to the ordered key-value store: what the rest of Keyspan sees of any engine. Knows nothing of what a key
-//! means. `mvcc` makes a `Store` of any embedded `Engine`; `memory` and `sled` are engines; `conformance` is the one
+//! means. `mvcc` makes a `Store` of any embedded `Engine`; `memory`, `sled` and `fjall` are engines; `conformance` is the one
 //! suite every store passes.
 //!
 //! Keys are 1 or more bytes and compare as unsigned byte strings. Values are 0 or more bytes.
 
+mod disk;
 pub mod engine;
+pub mod fjall;
+mod format;
+mod format_1;
+mod log;
 pub mod memory;
 pub mod mvcc;
 mod open;
 mod page;
 mod permissions;
+mod recorded;
 pub mod sled;
 
 #[cfg(test)]
 pub(crate) mod conformance;
 #[cfg(test)]
 mod crash;
+#[cfg(test)]
+mod engine_tests;
 #[cfg(test)]
 mod mirror;
 
@@ -30,6 +38,7 @@ use crate::{Error, Result};
 pub use open::{StoreKind, StoreOptions, open_store};
 pub use page::Page;
 pub use permissions::{create_data_dir, restrict};
+pub use recorded::recorded_kind;
 
 /// What a scan walks, and how.
 #[derive(Debug, Clone)]
@@ -78,6 +87,30 @@ pub struct Batch {
     pub unchanged: Vec<Vec<u8>>,
     /// Durable when it answers (the default is `false` = durable); `true`: visible at once, durable soon.
     pub relaxed: bool,
+    /// It frees space, or will: taken even when the disk is nearly full. A batch that only deletes always is.
+    pub reclaims: bool,
+}
+
+impl Write {
+    /// The key it writes.
+    pub fn key(&self) -> &[u8] {
+        match self {
+            Write::Put { key, .. } | Write::Delete { key } => key,
+        }
+    }
+
+    /// The key's new value; `None`: removed.
+    pub fn value(&self) -> Option<&[u8]> {
+        match self {
+            Write::Put { value, .. } => Some(value),
+            Write::Delete { .. } => None,
+        }
+    }
+
+    /// Bytes of key and value.
+    pub fn bytes(&self) -> usize {
+        self.key().len() + self.value().map_or(0, <[u8]>::len)
+    }
 }
 
 /// Figures about a store.
@@ -100,7 +133,8 @@ pub trait Store: Debug + Send + Sync {
     /// A consistent view of everything committed before the call, for as long as it is held.
     fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>>;
     /// Applies a batch, all or nothing; when it answers, the batch is visible to new snapshots and durable.
-    /// Errors: `Conflict`, `SnapshotTooOld`, `Shutdown`, `Io`; after any error nothing of the batch is applied.
+    /// Errors: `Conflict`, `SnapshotTooOld`, `Shutdown`, 53100; after these nothing of the batch is applied. `Io`: the
+    /// store has failed (see [`Store::failed`]), and whether the batch is there shows when it is opened again: whole, or not.
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<()>>;
     /// Removes every key of the range by pages (each page one commit); for dropped tables. Safe to repeat.
     fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>>;
@@ -131,6 +165,17 @@ pub trait Scan: Debug + Send {
     fn next_page<'a>(&'a mut self, page: &'a mut Page) -> BoxFuture<'a, Result<()>>;
     /// Goes on at `key` (in the scan's direction), or where it is when it is already past it.
     fn skip_to(&mut self, key: &[u8]);
+}
+
+/// The disk has no room for what was asked (53100).
+fn disk_full() -> crate::Error {
+    crate::Error::LimitExceeded {
+        state: crate::error::Limit::Disk,
+        message: "the disk of the data directory is nearly full".to_string(),
+        hint: "Free space on the disk. DELETE, TRUNCATE and DROP still work; keyspan.disk_reserve_bytes says how much room \
+               other statements leave."
+            .to_string(),
+    }
 }
 
 /// The answer of `get_many`: one optional value a key asked.

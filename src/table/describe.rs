@@ -7,6 +7,8 @@ use arrow::datatypes::{
 };
 
 use crate::catalog::{IndexDef, TableDef};
+use crate::codec::key::{self, KeyField};
+use crate::codec::keyspace::ENTRY_PREFIX_BYTES;
 use crate::types::{FormatSettings, Interval, Numeric, SqlType, Value};
 use crate::{Error, Result};
 
@@ -44,16 +46,59 @@ pub fn constraint_key(table: &TableDef, index: &IndexDef, batch: &RecordBatch, r
     format!("({})=({})", names.join(", "), values.join(", "))
 }
 
+/// The columns of a stored key of an index and its values, as [`constraint_key`]; the primary key's columns follow where
+/// the key holds them. Errors: `Corrupt` when the key does not decode.
+pub fn stored_key_text(table: &TableDef, index: &IndexDef, stored: &[u8]) -> Result<String> {
+    let mut rest = stored.get(ENTRY_PREFIX_BYTES..).unwrap_or_default();
+    let (mut names, mut values) = (Vec::new(), Vec::new());
+    let others = named_fields(table, &table.primary_key, Some(index));
+    for (name, field) in named_fields(table, index, None).chain(others) {
+        match key::decode_value(rest, &field) {
+            Ok((value, length)) => {
+                rest = rest.get(length..).unwrap_or_default();
+                names.push(name);
+                values.push(value_text(&value));
+            }
+            // An entry that may stand only once has the rest of the primary key in its value.
+            Err(_) if values.len() >= index.columns.len() => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(format!("({})=({})", names.join(", "), values.join(", ")))
+}
+
+/// Names and fields of an index's columns, but for those that `skipped` has.
+fn named_fields<'a>(
+    table: &'a TableDef,
+    index: &'a IndexDef,
+    skipped: Option<&'a IndexDef>,
+) -> impl Iterator<Item = (&'a str, KeyField)> {
+    let is_skipped =
+        move |id| skipped.is_some_and(|skipped| skipped.columns.iter().any(|key| key.column == id));
+    let fields = index.columns.iter().zip(table.key_fields(index));
+    fields
+        .filter(move |(key, _)| !is_skipped(key.column))
+        .filter_map(|(key, field)| {
+            let at = table.column_index_by_id(key.column)?;
+            Some((table.columns[at].name.as_str(), field))
+        })
+}
+
 /// One element, cut when it is long.
 fn element_text(array: &ArrayRef, row: usize, ty: &SqlType) -> String {
-    if array.is_null(row) {
+    match value_at(array, row, ty) {
+        Ok(value) => value_text(&value),
+        Err(_) => "?".to_string(),
+    }
+}
+
+/// A value, cut when it is long.
+fn value_text(value: &Value) -> String {
+    if *value == Value::Null {
         return "null".to_string();
     }
     let settings = FormatSettings {
         time_zone: chrono_tz::UTC,
-    };
-    let Ok(value) = value_at(array, row, ty) else {
-        return "?".to_string();
     };
     let text = value.to_text(&settings);
     match text.char_indices().nth(VALUE_CHARS_MAX) {

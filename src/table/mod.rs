@@ -8,6 +8,8 @@
 //! ([`crate::codec::row`]). In a unique index without a NULL among the indexed columns the primary-key columns leave
 //! the key and stand in the value: then two rows of equal columns have the same key, and the second is refused.
 
+mod build;
+pub mod check;
 mod describe;
 mod encode;
 mod format;
@@ -15,19 +17,19 @@ mod layout;
 mod limits;
 mod read;
 mod sequence;
+mod update;
 mod write;
 
-pub use describe::{constraint_key, row_text, value_at};
+pub use build::{build_index, build_index_page, has_null, is_empty};
+pub use describe::{constraint_key, row_text, stored_key_text, value_at};
 pub use encode::{IndexEntry, RowEncoder};
 pub use format::RowFormatter;
 pub use layout::{RowLayout, row_schema, write_schema};
 pub use limits::Limits;
 pub use read::RowDecoder;
 pub use sequence::Sequences;
-pub use write::{
-    Conflicts, build_index, delete_rows, get_rows, insert_missing_rows, insert_rows, put_rows, update_rows,
-    upsert_rows,
-};
+pub use update::{RowUpdate, update_rows};
+pub use write::{Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, put_rows, upsert_rows};
 
 #[cfg(test)]
 mod tests;

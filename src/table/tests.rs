@@ -13,7 +13,7 @@ use crate::codec::keyspace::{Keyspace, entry_prefix};
 use crate::codec::row::RowReader;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
-use crate::store::{Page, ScanRequest, Store, Write};
+use crate::store::{Page, ScanRequest, Store, StoreOptions, Write};
 use crate::txn::{Transaction, prefix_range};
 use crate::types::{ColumnEncoder, FormatSettings, SqlType, Value, WireFormat};
 
@@ -23,6 +23,7 @@ fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
         name: name.to_string(),
         ty,
         not_null: false,
+        unverified: None,
         default: None,
         missing: Value::Null,
         hidden: false,
@@ -49,6 +50,7 @@ fn table() -> TableDef {
         unique: true,
         constraint: true,
         built: id == 0,
+        building: false,
     };
     TableDef {
         id: 5,
@@ -80,7 +82,7 @@ fn batch(rows: &[(i32, &str, Option<i64>)]) -> RecordBatch {
 
 async fn store() -> Arc<dyn Store> {
     let store: Arc<dyn Store> =
-        Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20, None).unwrap());
+        Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None).unwrap());
     let txn = begin(&store).await;
     txn.write(
         Write::Put {
@@ -324,6 +326,86 @@ async fn a_built_index_is_what_writes_would_have_kept() {
         .await
         .unwrap_err();
     assert_eq!(error.detail().as_deref(), Some("Key (c)=(8) is duplicated."));
+}
+
+/// Runs pages of (old, new) rows through one update.
+async fn update_in_pages(
+    txn: &Transaction,
+    pages: &[(Vec<(i32, &str, Option<i64>)>, Vec<(i32, &str, Option<i64>)>)],
+) -> crate::Result<()> {
+    let table = table();
+    let mut update = RowUpdate::new(txn, &table, Limits::default(), true);
+    for (old, new) in pages {
+        update.replace(&batch(old), &batch(new)).await?;
+    }
+    update.finish()
+}
+
+#[tokio::test]
+async fn keys_may_move_onto_rows_of_later_pages() {
+    let store = store().await;
+    let txn = begin(&store).await;
+    let all = [(1, "x", Some(1)), (2, "x", Some(2)), (3, "x", Some(3))];
+    insert_rows(&txn, &table(), &batch(&all), Limits::default())
+        .await
+        .unwrap();
+    let before = txn.savepoint();
+    let up = [
+        (vec![(1, "x", Some(1))], vec![(2, "x", Some(2))]),
+        (vec![(2, "x", Some(2))], vec![(3, "x", Some(3))]),
+        (vec![(3, "x", Some(3))], vec![(4, "x", Some(1))]),
+    ];
+    update_in_pages(&txn, &up).await.unwrap();
+    assert_eq!(rows(&txn).await, ["2 x 2", "3 x 3", "4 x 1"]);
+    assert_eq!(entries(&txn, 1).await.len(), 3);
+
+    txn.rollback_to(before);
+    // The row that holds the key 3 never comes.
+    let error = update_in_pages(&txn, &up[..2]).await.unwrap_err();
+    assert_eq!(error.detail().as_deref(), Some("Key (c)=(3) already exists."));
+    txn.rollback_to(before);
+    let twice = [
+        (vec![(1, "x", Some(1))], vec![(3, "x", Some(9))]),
+        (vec![(2, "x", Some(2))], vec![(3, "x", Some(8))]),
+    ];
+    let error = update_in_pages(&txn, &twice).await.unwrap_err();
+    assert_eq!(
+        error.detail().as_deref(),
+        Some("Key (b, a)=(x, 3) already exists.")
+    );
+}
+
+#[tokio::test]
+async fn while_an_index_is_built_nobody_takes_the_entry_of_another_row() {
+    let store = store().await;
+    let txn = begin(&store).await;
+    let (mut table, limits) = (table(), Limits::default());
+    table.indexes[0].building = true;
+    let mut without = table.clone();
+    without.indexes.clear();
+    // Two rows from before the index; the build has come by the first.
+    let (first, second) = (batch(&[(1, "x", Some(8))]), batch(&[(2, "x", Some(8))]));
+    insert_rows(&txn, &without, &first, limits).await.unwrap();
+    build_index(&txn, &table, &table.indexes[0], limits)
+        .await
+        .unwrap();
+    insert_rows(&txn, &without, &second, limits).await.unwrap();
+    let built = entries(&txn, 1).await;
+    let unchanged = txn.savepoint();
+
+    let error = update_rows(&txn, &table, &second, &batch(&[(2, "x", Some(8))]), limits).await;
+    assert_eq!(error.unwrap_err().sqlstate(), "23505");
+    txn.rollback_to(unchanged);
+    delete_rows(&txn, &table, &second, limits).await.unwrap();
+    assert_eq!(entries(&txn, 1).await, built);
+    txn.rollback_to(unchanged);
+    put_rows(&txn, &table, &batch(&[(2, "x", Some(9))]), limits)
+        .await
+        .unwrap();
+    assert_eq!(entries(&txn, 1).await.len(), 2);
+    assert!(entries(&txn, 1).await.contains(&built[0]));
+    delete_rows(&txn, &table, &first, limits).await.unwrap();
+    assert!(!entries(&txn, 1).await.contains(&built[0]));
 }
 
 #[tokio::test]

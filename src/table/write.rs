@@ -1,18 +1,19 @@
 //! Writes of whole rows and their index entries through a transaction. Batches hold every column of
 //! `TableDef::columns` in that order (hidden row id included), already of the columns' types.
 //!
-//! Every function guards the table's record, so that nothing lands under a stale schema; writes that rest on what was
-//! read are checked, so that a lost race is a `Conflict`, never a lost update.
+//! Every function guards the table's record, so that nothing lands under a stale schema, and puts its `Written` mark for
+//! those whose statement rests on all rows; writes that rest on what was read are checked, so that a lost race is a
+//! `Conflict`, never a lost update.
 
 use std::collections::{HashMap, HashSet};
 
 use arrow::array::RecordBatch;
 
 use super::{IndexEntry, Limits, RowDecoder, RowEncoder, constraint_key};
-use crate::catalog::{IndexDef, TableDef, record_key};
-use crate::codec::keyspace::{IndexId, entry_prefix};
-use crate::store::{Page, ScanRequest, Write};
-use crate::txn::{Transaction, prefix_range};
+use crate::catalog::{IndexDef, TableDef, record_key, written_key};
+use crate::codec::keyspace::IndexId;
+use crate::store::Write;
+use crate::txn::Transaction;
 use crate::{Error, Result};
 
 /// Rows after which a statement gives its thread to others for a moment: one that writes a million rows must hold up
@@ -36,7 +37,7 @@ pub async fn insert_rows(
     limits: Limits,
 ) -> Result<()> {
     let rows = encode_rows(table, batch, limits).await?;
-    txn.guard(&record_key(table.id));
+    begin_write(txn, table)?;
     let mut unique = UniqueKeys::load(txn, &rows, &HashSet::new()).await?;
     for (at, row) in rows.iter().enumerate() {
         if let Some(index) = unique.duplicate(table, row) {
@@ -58,7 +59,7 @@ pub async fn insert_missing_rows(
     limits: Limits,
 ) -> Result<Vec<bool>> {
     let rows = encode_rows(table, batch, limits).await?;
-    txn.guard(&record_key(table.id));
+    begin_write(txn, table)?;
     let mut unique = UniqueKeys::load(txn, &rows, &HashSet::new()).await?;
     let mut inserted = Vec::with_capacity(rows.len());
     for (at, row) in rows.into_iter().enumerate() {
@@ -98,7 +99,7 @@ pub async fn upsert_rows(
     named: &[bool],
     limits: Limits,
 ) -> Result<()> {
-    txn.guard(&record_key(table.id));
+    begin_write(txn, table)?;
     let mut encoder = RowEncoder::new(table, limits);
     let keys: Vec<_> = (0..batch.num_rows())
         .map(|row| encoder.key(batch, row))
@@ -152,36 +153,6 @@ pub async fn upsert_rows(
     Ok(())
 }
 
-/// Replaces rows: row by row, `old` as it was read by `new`. The key may change: then no other row may have the new
-/// one, once all are replaced (23505).
-pub async fn update_rows(
-    txn: &Transaction,
-    table: &TableDef,
-    old: &RecordBatch,
-    new: &RecordBatch,
-    limits: Limits,
-) -> Result<()> {
-    txn.guard(&record_key(table.id));
-    let old_keys = encode_keys(table, old, limits).await?;
-    let rows = encode_rows(table, new, limits).await?;
-    let vacated: HashSet<Vec<u8>> = old_keys.into_iter().collect();
-    let mut unique = UniqueKeys::load(txn, &rows, &vacated).await?;
-    let mut kept = HashSet::new();
-    for (at, row) in rows.iter().enumerate() {
-        if let Some(index) = unique.duplicate(table, row) {
-            return Err(unique_violation(table, index, new, at));
-        }
-        unique.add(row);
-        kept.insert(row.key.clone());
-        kept.extend(row.entries.iter().map(|entry| entry.key.clone()));
-        take_turns(at).await;
-    }
-    for key in vacated.into_iter().filter(|key| !kept.contains(key)) {
-        txn.write(Write::Delete { key }, true)?;
-    }
-    write_rows(txn, rows).await
-}
-
 /// Removes the rows with the keys of the batch's rows (only the columns of keys and kept indexes are read).
 pub async fn delete_rows(
     txn: &Transaction,
@@ -189,8 +160,9 @@ pub async fn delete_rows(
     batch: &RecordBatch,
     limits: Limits,
 ) -> Result<()> {
-    txn.guard(&record_key(table.id));
-    for (at, key) in encode_keys(table, batch, limits).await?.into_iter().enumerate() {
+    begin_write(txn, table)?;
+    let vacated = vacated_keys(txn, table, batch, limits).await?;
+    for (at, key) in vacated.into_iter().enumerate() {
         txn.write(Write::Delete { key }, true)?;
         take_turns(at).await;
     }
@@ -222,55 +194,16 @@ pub async fn get_rows(
     Ok((found, decoder.finish()?))
 }
 
-/// Writes the entries of a new index for every row that the transaction sees. A duplicate in a unique index is 23505.
-pub async fn build_index(
-    txn: &Transaction,
-    table: &TableDef,
-    index: &IndexDef,
-    limits: Limits,
-) -> Result<()> {
-    let mut scan = txn.scan(ScanRequest {
-        read_ahead: false,
-        ranges: vec![prefix_range(&entry_prefix(table.id, table.primary_key.id))],
-        reverse: false,
-        keys_only: false,
-        page_rows_max: 4096,
-        page_bytes_max: 1 << 20,
-    });
-    let mut encoder = RowEncoder::new(table, limits);
-    let mut decoder = whole_rows(table);
-    let mut page = Page::new();
-    let mut exclusive = HashSet::new();
-    loop {
-        scan.next_page(&mut page).await?;
-        if page.is_empty() {
-            return Ok(());
-        }
-        page.iter()
-            .try_for_each(|(key, value)| decoder.push(key, value))?;
-        let batch = decoder.finish()?;
-        for row in 0..batch.num_rows() {
-            let entry = encoder.index_entry(index, &batch, row)?;
-            if entry.exclusive && !exclusive.insert(entry.key.clone()) {
-                let key = constraint_key(table, index, &batch, row);
-                return Err(Error::DuplicateInIndex {
-                    index: index.name.clone(),
-                    key,
-                });
-            }
-            txn.write(
-                Write::Put {
-                    key: entry.key,
-                    value: entry.value,
-                },
-                true,
-            )?;
-        }
-    }
+/// What every write to a table does first: it lets no change of the table's record pass by, and leaves its mark.
+pub(super) fn begin_write(txn: &Transaction, table: &TableDef) -> Result<()> {
+    txn.guard(&record_key(table.id));
+    let key = written_key(table.id);
+    let value = Vec::new();
+    txn.write(Write::Put { key, value }, false)
 }
 
 /// Called after each row: lets other tasks run once in a while.
-async fn take_turns(row: usize) {
+pub(super) async fn take_turns(row: usize) {
     if row % ROWS_PER_TURN == ROWS_PER_TURN - 1 {
         tokio::task::yield_now().await;
     }
@@ -284,8 +217,8 @@ struct ValueChange<'a> {
 }
 
 /// A row as it will be stored.
-struct EncodedRow {
-    key: Vec<u8>,
+pub(super) struct EncodedRow {
+    pub(super) key: Vec<u8>,
     value: Vec<u8>,
     /// In the order of `TableDef::kept_indexes`.
     entries: Vec<IndexEntry>,
@@ -338,7 +271,20 @@ impl UniqueKeys {
 }
 
 impl EncodedRow {
-    fn unique_keys(&self) -> impl Iterator<Item = &Vec<u8>> {
+    /// Every key that it writes.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Vec<u8>> {
+        std::iter::once(&self.key).chain(self.entries.iter().map(|entry| &entry.key))
+    }
+
+    /// The index of the table whose key this is of the row's unique keys.
+    pub(super) fn index_of<'a>(&self, table: &'a TableDef, key: &[u8]) -> &'a IndexDef {
+        let mut entries = table.kept_indexes().zip(&self.entries);
+        let found = entries.find(|(_, entry)| entry.key == key);
+        found.map_or(&table.primary_key, |(index, _)| index)
+    }
+
+    /// Its own key and those of its entries that no other row may have.
+    pub(super) fn unique_keys(&self) -> impl Iterator<Item = &Vec<u8>> {
         let entries = self
             .entries
             .iter()
@@ -348,7 +294,11 @@ impl EncodedRow {
     }
 }
 
-async fn encode_rows(table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<Vec<EncodedRow>> {
+pub(super) async fn encode_rows(
+    table: &TableDef,
+    batch: &RecordBatch,
+    limits: Limits,
+) -> Result<Vec<EncodedRow>> {
     let mut encoder = RowEncoder::new(table, limits);
     let mut rows = Vec::with_capacity(batch.num_rows());
     for row in 0..batch.num_rows() {
@@ -362,17 +312,44 @@ async fn encode_rows(table: &TableDef, batch: &RecordBatch, limits: Limits) -> R
     Ok(rows)
 }
 
-/// Every key under which the batch's rows stand: their own and those of their index entries.
-async fn encode_keys(table: &TableDef, batch: &RecordBatch, limits: Limits) -> Result<Vec<Vec<u8>>> {
+/// The keys that rows give up: their own and those of their entries. Of an index that is being built only the entries that
+/// are theirs: a row may not have its entry yet, and another row with the same columns may (then the build is about to
+/// fail, but until it has, each row's entry is taken away by its own writer and nobody else).
+pub(super) async fn vacated_keys(
+    txn: &Transaction,
+    table: &TableDef,
+    batch: &RecordBatch,
+    limits: Limits,
+) -> Result<HashSet<Vec<u8>>> {
     let mut encoder = RowEncoder::new(table, limits);
-    let mut keys = Vec::with_capacity(batch.num_rows());
+    let mut vacated = HashSet::with_capacity(batch.num_rows());
+    let mut unsure = Vec::new();
     for row in 0..batch.num_rows() {
-        keys.push(encoder.key(batch, row)?);
-        let entries = encode_entries(&mut encoder, table, batch, row)?;
-        keys.extend(entries.into_iter().map(|entry| entry.key));
+        vacated.insert(encoder.key(batch, row)?);
+        for index in table.kept_indexes() {
+            let entry = encoder.index_entry(index, batch, row)?;
+            if index.building && entry.exclusive {
+                unsure.push(entry);
+            } else {
+                vacated.insert(entry.key);
+            }
+        }
         take_turns(row).await;
     }
-    Ok(keys)
+    if unsure.is_empty() {
+        return Ok(vacated);
+    }
+    let keys: Vec<_> = unsure.iter().map(|entry| entry.key.clone()).collect();
+    let values = txn.get_many(&keys).await?;
+    for (at, entry) in unsure.into_iter().enumerate() {
+        match values.get(at) {
+            Some(value) if value != entry.value => txn.guard(&entry.key),
+            _ => {
+                vacated.insert(entry.key);
+            }
+        }
+    }
+    Ok(vacated)
 }
 
 fn encode_entries(
@@ -387,7 +364,7 @@ fn encode_entries(
         .collect()
 }
 
-async fn write_rows(txn: &Transaction, rows: Vec<EncodedRow>) -> Result<()> {
+pub(super) async fn write_rows(txn: &Transaction, rows: Vec<EncodedRow>) -> Result<()> {
     for (at, row) in rows.into_iter().enumerate() {
         write_row(txn, row)?;
         take_turns(at).await;
@@ -432,10 +409,7 @@ async fn replace_entries(
         }
         new_rows.push(key, new)?;
     }
-    let vacated: HashSet<Vec<u8>> = encode_keys(table, &old_rows.finish()?, limits)
-        .await?
-        .into_iter()
-        .collect();
+    let vacated = vacated_keys(txn, table, &old_rows.finish()?, limits).await?;
     let new_batch = new_rows.finish()?;
     let rows = encode_rows(table, &new_batch, limits).await?;
     let mut unique = UniqueKeys::load(txn, &rows, &vacated).await?;
@@ -465,11 +439,11 @@ async fn replace_entries(
 }
 
 /// A decoder of every column of the table.
-fn whole_rows(table: &TableDef) -> RowDecoder {
+pub(super) fn whole_rows(table: &TableDef) -> RowDecoder {
     RowDecoder::new(table, &(0..table.columns.len()).collect::<Vec<_>>())
 }
 
-fn unique_violation(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize) -> Error {
+pub(super) fn unique_violation(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize) -> Error {
     Error::UniqueViolation {
         constraint: index.name.clone(),
         key: constraint_key(table, index, batch, row),

@@ -128,6 +128,7 @@ impl Transaction {
                 writes,
                 unchanged,
                 relaxed,
+                reclaims: false,
             })
             .await
     }

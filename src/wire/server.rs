@@ -86,6 +86,7 @@ impl Server {
         let store_options = StoreOptions {
             cache_bytes: options.cache_bytes,
             undo_bytes_max: options.undo_bytes_max,
+            ..StoreOptions::default()
         };
         let (kind, data_dir) = (options.store, options.data_dir.clone());
         let opened = tokio::task::spawn_blocking(move || open_store(kind, &data_dir, &store_options));
@@ -97,6 +98,7 @@ impl Server {
             settings.spill = Arc::new(SpillFiles::in_folder(options.data_dir.join("spill")));
         }
         let instance = Arc::new(Instance::new(store, settings));
+        instance.undo_unfinished().await;
         let reclaiming = tokio::spawn(instance.clone().reclaim());
         let listening = Arc::new(Listening::new(instance, limits));
         let accepting = tokio::spawn(listening.clone().accept(listener));

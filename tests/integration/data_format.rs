@@ -11,13 +11,14 @@ use crate::server::{TestServer, run};
 /// The newest format, and thus the number of directories that are kept.
 const NEWEST_FORMAT: u32 = 1;
 
-fn fixture(format: u32) -> PathBuf {
+/// The directory of a format.
+pub(crate) fn fixture(format: u32) -> PathBuf {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     fixtures.join(format!("data-format-{format}"))
 }
 
 /// Copies a folder and what is in it.
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

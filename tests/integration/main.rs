@@ -6,10 +6,12 @@
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
 mod agreement;
+mod check;
 mod client;
 mod clients;
 mod command_line;
 mod data_format;
+mod definitions;
 mod durability;
 mod faults;
 mod limits;

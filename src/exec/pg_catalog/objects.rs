@@ -60,6 +60,8 @@ pub(crate) struct UserIndex {
     pub(crate) primary: bool,
     /// Declared as PRIMARY KEY or UNIQUE of the table.
     pub(crate) constraint: bool,
+    /// Every row has its entry.
+    pub(crate) valid: bool,
 }
 
 /// A column of an index.
@@ -394,6 +396,7 @@ fn user_table(catalog: &Catalog, table: &TableDef) -> UserRelation {
         unique: index.unique,
         primary,
         constraint: primary || index.constraint,
+        valid: !index.building,
     };
     let mut indexes = Vec::new();
     if !table.has_hidden_key() {
@@ -439,7 +442,7 @@ fn user_column(table: &TableDef, column: &ColumnDef) -> UserColumn {
     UserColumn {
         name: column.name.clone(),
         ty: column.ty.clone(),
-        not_null: column.not_null,
+        not_null: column.is_never_null(),
         default,
         identity,
         comment: column.comment.clone(),

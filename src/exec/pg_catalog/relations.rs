@@ -253,7 +253,6 @@ const INDEX: Constants = &[
     ("indisexclusion", "f"),
     ("indimmediate", "t"),
     ("indisclustered", "f"),
-    ("indisvalid", "t"),
     ("indcheckxmin", "f"),
     ("indisready", "t"),
     ("indislive", "t"),
@@ -273,6 +272,7 @@ fn indexes(source: &Source<'_>, rows: &mut Rows) {
                 ("indnkeyatts", text(index.keys.len())),
                 ("indisunique", boolean(index.unique)),
                 ("indisprimary", boolean(index.primary)),
+                ("indisvalid", boolean(index.valid)),
                 ("indkey", vector(index.keys.iter().map(|key| key.attribute))),
                 (
                     "indcollation",

@@ -26,6 +26,7 @@ fn catalog() -> Catalog {
         name: name.to_string(),
         ty,
         not_null,
+        unverified: None,
         default: None,
         missing: Value::Null,
         hidden: false,
@@ -66,6 +67,7 @@ fn catalog() -> Catalog {
         unique,
         constraint: id == 0,
         built: true,
+        building: false,
     };
     let table = TableDef {
         id: 1,
@@ -121,6 +123,8 @@ async fn statement() -> StatementContext {
         .expect("a new store has a snapshot");
     StatementContext {
         transient: Arc::default(),
+        in_block: false,
+        jobs: Arc::default(),
         txn: Arc::new(txn),
         catalog: Arc::new(catalog()),
         sequences: Arc::new(Sequences::new(store)),

@@ -1,6 +1,5 @@
 //! ALTER TABLE: columns, names, defaults, NOT NULL, constraints, options. No operation rewrites rows.
 
-use arrow::array::Array;
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, Ident, RenameTableNameKind,
     TableConstraint,
@@ -9,16 +8,16 @@ use sqlparser::ast::{
 use super::column::{self, NewColumn};
 use super::index::{self, NewIndex};
 use super::key::{self, KeyKind};
+use super::unverified::{self, NoNulls};
 use super::{default, free_name, notice, options, table};
-use crate::catalog::{CatalogWriter, ColumnDefault, IndexDef, TableDef, nearest_name};
-use crate::codec::keyspace::entry_prefix;
+use crate::catalog::{
+    CatalogWriter, ColumnDefault, IndexDef, TableDef, Unverified, nearest_name, written_key,
+};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::StatementContext;
 use crate::sql::type_name;
 use crate::sql::{dml, names};
-use crate::store::{Page, ScanRequest};
-use crate::table::{RowDecoder, Sequences};
-use crate::txn::prefix_range;
+use crate::table::{Sequences, has_null, is_empty};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -41,11 +40,17 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
     }
     let old = table(ctx, &alter.name)?;
     let mut new = TableDef::clone(&old);
-    let mut indexes = Vec::new();
+    let (mut indexes, mut checks) = (Vec::new(), Vec::new());
     for operation in &alter.operations {
-        apply(ctx, &mut new, operation, &mut indexes).await?;
+        apply(ctx, &mut new, operation, &mut indexes, &mut checks).await?;
     }
-    if new != *old {
+    let in_phases = !checks.is_empty() && !ctx.in_block && alter.operations.iter().all(can_be_taken_back);
+    if in_phases {
+        unverified::mark(&old, &mut new, &checks);
+    } else if !checks.is_empty() {
+        ctx.txn.guard(&written_key(old.id));
+    }
+    if new != *old || in_phases {
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
         for index in old
             .indexes
@@ -55,6 +60,9 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
             writer.drop_keys(old.id, index.id)?;
         }
         new = TableDef::clone(&*writer.put_table(new)?);
+    }
+    if in_phases {
+        unverified::publish(ctx, &new, checks).await?;
     }
     match (indexes.len(), new == *old) {
         (0, _) => {}
@@ -73,11 +81,25 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
     Ok("ALTER TABLE".to_string())
 }
 
+/// Whether an operation can be published before the rows are verified.
+fn can_be_taken_back(operation: &AlterTableOperation) -> bool {
+    matches!(
+        operation,
+        AlterTableOperation::AddColumn { .. }
+            | AlterTableOperation::AlterColumn {
+                op: AlterColumnOperation::SetNotNull,
+                ..
+            }
+    )
+}
+
+/// `checks`: what must hold of all rows; it holds of those that the transaction sees.
 async fn apply(
     ctx: &StatementContext,
     table: &mut TableDef,
     operation: &AlterTableOperation,
     indexes: &mut Vec<NewIndex>,
+    checks: &mut Vec<NoNulls>,
 ) -> Result<()> {
     match operation {
         AlterTableOperation::AddColumn {
@@ -85,7 +107,7 @@ async fn apply(
             column_def,
             column_position: None,
             ..
-        } => add_column(ctx, table, column_def, *if_not_exists, indexes).await,
+        } => add_column(ctx, table, column_def, *if_not_exists, checks).await,
         AlterTableOperation::DropColumn {
             column_names,
             if_exists,
@@ -106,7 +128,7 @@ async fn apply(
             new_column_name,
         } => rename_column(ctx, table, old_column_name, new_column_name),
         AlterTableOperation::AlterColumn { column_name, op } => {
-            alter_column(ctx, table, column_name, op).await
+            alter_column(ctx, table, column_name, op, checks).await
         }
         AlterTableOperation::AddConstraint { constraint, .. } => {
             let unique = add_constraint(ctx, table, constraint)?;
@@ -135,7 +157,7 @@ async fn add_column(
     table: &mut TableDef,
     written: &sqlparser::ast::ColumnDef,
     if_not_exists: bool,
-    indexes: &mut Vec<NewIndex>,
+    checks: &mut Vec<NoNulls>,
 ) -> Result<()> {
     let NewColumn {
         mut def,
@@ -162,43 +184,49 @@ async fn add_column(
             Some("Add the column first, then ADD UNIQUE (column)."),
         ));
     }
-    let _ = indexes;
-    let is_empty = is_empty(ctx, table).await?;
-    def.missing = missing_value(ctx, &def, is_empty).await?;
-    if def.not_null && def.missing == Value::Null && !is_empty {
-        return Err(Error::ContainsNull {
-            table: table.name.clone(),
-            column: def.name,
-        });
+    let unfilled = match missing_value(ctx, &def).await? {
+        Some(missing) => {
+            def.missing = missing;
+            (def.not_null && def.missing == Value::Null).then(|| contains_null(table, &def.name))
+        }
+        None => Some(per_row_default(&def.name)),
+    };
+    if let Some(error) = &unfilled
+        && !is_empty(&ctx.txn, table).await?
+    {
+        return Err(error.clone());
     }
     let serial = def.is_serial();
     let id = table.add_column(def)?;
+    checks.extend(unfilled.map(|error| NoNulls { column: id, error }));
     if serial {
         Sequences::create_one(&ctx.txn, table, id)?;
     }
     Ok(())
 }
 
-/// What rows that are there already read the new column as: its default, evaluated once.
-async fn missing_value(
-    ctx: &StatementContext,
-    column: &crate::catalog::ColumnDef,
-    is_empty: bool,
-) -> Result<Value> {
+/// What rows that are there already read the new column as: its default, evaluated once; `None` for one that differs from
+/// row to row, which a table with rows cannot get.
+async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDef) -> Result<Option<Value>> {
     match &column.default {
-        None => Ok(Value::Null),
-        Some(ColumnDefault::Constant { value, .. }) => Ok(value.clone()),
-        Some(_) if is_empty => Ok(Value::Null),
+        None => Ok(Some(Value::Null)),
+        Some(ColumnDefault::Constant { value, .. }) => Ok(Some(value.clone())),
         Some(ColumnDefault::Expression { sql }) => {
             let expr = dml::parse_expression(sql)?;
             if default::is_volatile(&expr) {
-                return Err(per_row_default(&column.name));
+                return Ok(None);
             }
-            dml::evaluate_default(ctx, &expr, &column.ty, &column.name).await
+            let evaluated = dml::evaluate_default(ctx, &expr, &column.ty, &column.name);
+            evaluated.await.map(Some)
         }
-        Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. } | ColumnDefault::RowId) => {
-            Err(per_row_default(&column.name))
-        }
+        Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. } | ColumnDefault::RowId) => Ok(None),
+    }
+}
+
+fn contains_null(table: &TableDef, column: &str) -> Error {
+    Error::ContainsNull {
+        table: table.name.clone(),
+        column: column.to_string(),
     }
 }
 
@@ -307,6 +335,7 @@ async fn alter_column(
     table: &mut TableDef,
     name: &Ident,
     operation: &AlterColumnOperation,
+    checks: &mut Vec<NoNulls>,
 ) -> Result<()> {
     let name = names::fold(name);
     let at = table
@@ -319,11 +348,13 @@ async fn alter_column(
         }
         AlterColumnOperation::DropDefault => table.columns[at].default = None,
         AlterColumnOperation::SetNotNull => {
-            if !column.not_null && has_null(ctx, table, at).await? {
-                return Err(Error::ContainsNull {
-                    table: table.name.clone(),
-                    column: name,
-                });
+            if !column.is_never_null() {
+                let error = contains_null(table, &name);
+                if has_null(&ctx.txn, table, at, || Ok(())).await? {
+                    return Err(error);
+                }
+                let column = column.id;
+                checks.push(NoNulls { column, error });
             }
             table.columns[at].not_null = true;
         }
@@ -336,6 +367,9 @@ async fn alter_column(
                 });
             }
             table.columns[at].not_null = false;
+            table.columns[at]
+                .unverified
+                .take_if(|unverified| *unverified == Unverified::NotNull);
         }
         AlterColumnOperation::SetDataType {
             data_type,
@@ -439,43 +473,6 @@ fn rename_constraint(ctx: &StatementContext, table: &mut TableDef, old: &str, ne
             Ok(())
         }
         None => Err(undefined_constraint(old, table)),
-    }
-}
-
-/// Whether the table has no row.
-async fn is_empty(ctx: &StatementContext, table: &TableDef) -> Result<bool> {
-    let mut scan = ctx.txn.scan(rows_request(table, true, 1));
-    let mut page = Page::new();
-    scan.next_page(&mut page).await?;
-    Ok(page.is_empty())
-}
-
-/// Whether any row is NULL in the column at `position`.
-async fn has_null(ctx: &StatementContext, table: &TableDef, position: usize) -> Result<bool> {
-    let mut scan = ctx.txn.scan(rows_request(table, false, 4096));
-    let mut page = Page::new();
-    let mut decoder = RowDecoder::new(table, &[position]);
-    loop {
-        scan.next_page(&mut page).await?;
-        if page.is_empty() {
-            return Ok(false);
-        }
-        page.iter()
-            .try_for_each(|(key, value)| decoder.push(key, value))?;
-        if decoder.finish()?.column(0).null_count() > 0 {
-            return Ok(true);
-        }
-    }
-}
-
-fn rows_request(table: &TableDef, keys_only: bool, page_rows_max: usize) -> ScanRequest {
-    ScanRequest {
-        read_ahead: false,
-        ranges: vec![prefix_range(&entry_prefix(table.id, table.primary_key.id))],
-        reverse: false,
-        keys_only,
-        page_rows_max,
-        page_bytes_max: 1 << 20,
     }
 }
 

@@ -37,6 +37,7 @@ pub(super) async fn read(
         name,
         ty,
         not_null: serial.is_some(),
+        unverified: None,
         default: serial.map(|_| ColumnDefault::Sequence),
         missing: Value::Null,
         hidden: false,

@@ -251,6 +251,7 @@ async fn create_described(
         unique: true,
         constraint: has_primary,
         built: true,
+        building: false,
     };
     let mut indexes = Vec::with_capacity(description.unique.len());
     for (at, (constraint, columns)) in description.unique.into_iter().enumerate() {
@@ -263,6 +264,7 @@ async fn create_described(
             unique: true,
             constraint: true,
             built: false,
+            building: false,
         });
     }
     let table = writer.put_table(TableDef {
@@ -357,6 +359,7 @@ fn plain_column(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
         name,
         ty,
         not_null: false,
+        unverified: None,
         default: None,
         missing: Value::Null,
         hidden: false,
@@ -368,6 +371,7 @@ fn plain_column(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
 fn row_id_column(id: ColumnId) -> ColumnDef {
     ColumnDef {
         not_null: true,
+        unverified: None,
         default: Some(ColumnDefault::RowId),
         hidden: true,
         ..plain_column(id, ROW_ID_COLUMN.to_string(), SqlType::Int8)

@@ -1,29 +1,31 @@
 //! CREATE INDEX. A unique index is built: its entries enforce it. Any other is recorded, for plans do not use it yet.
 //!
-//! A unique index on a table that other sessions can see is built as PostgreSQL's CREATE INDEX CONCURRENTLY does it: the
-//! record is committed first, so that every write from then on keeps the index, then the entries of older rows are
-//! written in a transaction that conflicts with any such write, until it goes through. It is no part of the statement's
-//! own transaction.
+//! A unique index is built as PostgreSQL's CREATE INDEX CONCURRENTLY does it, in the two phases of [`super::unverified`]: the
+//! record is committed first, marked as being built, so that every write from then on keeps the index; then the entries
+//! of older rows are written page by page (`table::build_index_page`), then the mark goes. The build is a job of the server's:
+//! a duplicate, a cancelled statement or a client that has gone remove the index, and so does a start that finds one
+//! unfinished. Until it is complete `indisvalid` is false. In a transaction block it is built in the block's transaction.
 
 use std::sync::Arc;
 
 use sqlparser::ast::CreateIndex;
 
-use super::drop::remove_index;
 use super::key::{self, KeyKind};
+use super::unverified::{after_undo, begin, change_table, table_of, without};
 use super::{free_name, notice, table};
-use crate::catalog::{Catalog, CatalogWriter, IndexDef, KeyColumn, Relation, TableDef, record_key};
+use crate::catalog::{Catalog, CatalogWriter, IndexDef, KeyColumn, TableDef, written_key};
+use crate::codec::keyspace::TableId;
 use crate::error::DuplicateKind;
-use crate::exec::StatementContext;
+use crate::exec::{Abandoned, StatementContext};
 use crate::sql::names;
-use crate::table::build_index;
-use crate::txn::Transaction;
+use crate::store::Store;
+use crate::table::{Limits, build_index, build_index_page};
 use crate::{Error, Result};
 
-/// What building an index may buffer.
-const BUILD_BYTES_MAX: usize = 256 << 20;
-/// How often a build that loses races against writes is tried again.
-const BUILD_TRIES: usize = 20;
+/// Rows of one page of a build, at most.
+const PAGE_ROWS_MAX: usize = if cfg!(test) { 16 } else { 1024 };
+/// How often in a row a page may lose to writers of its rows.
+const LOST_MAX: usize = 1000;
 
 /// An index to be added to a table.
 pub(super) struct NewIndex {
@@ -88,34 +90,17 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateIndex) -> Resu
 
 /// Adds an index to a table; a unique one is built. Errors: 23505 when rows are equal in its columns.
 pub(super) async fn add(ctx: &StatementContext, table: &TableDef, new: NewIndex) -> Result<()> {
-    if new.unique && is_committed(ctx, table).await? {
-        if ctx.txn.has_writes() {
-            return Err(Error::TransactionState {
-                state: "25001",
-                message: format!(
-                    "a unique index on \"{}\", which other sessions can see, cannot be built in a transaction block that has written",
-                    table.name
-                ),
-            });
-        }
-        return build_online(ctx, table, new).await;
-    }
+    let online = new.unique && !ctx.in_block;
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    let (table, index) = record(&writer, table, &new).await?;
+    let (table, index) = record(&writer, table, &new, online).await?;
+    if online {
+        return build_online(ctx, &table, &index).await;
+    }
     if index.unique {
+        ctx.txn.guard(&written_key(table.id));
         build_index(&ctx.txn, &table, &index, ctx.settings.limits).await?;
     }
     Ok(())
-}
-
-/// Whether sessions other than this one can see the table.
-async fn is_committed(ctx: &StatementContext, table: &TableDef) -> Result<bool> {
-    let other = begin(ctx).await?;
-    Ok(other.get_many(&[record_key(table.id)]).await?.get(0).is_some())
-}
-
-async fn begin(ctx: &StatementContext) -> Result<Transaction> {
-    Transaction::begin(Arc::clone(ctx.sequences.store()), BUILD_BYTES_MAX).await
 }
 
 /// Writes the table's record with the index in it.
@@ -123,6 +108,7 @@ async fn record(
     writer: &CatalogWriter<'_>,
     table: &TableDef,
     new: &NewIndex,
+    building: bool,
 ) -> Result<(Arc<TableDef>, IndexDef)> {
     let mut changed = table.clone();
     let index = IndexDef {
@@ -133,65 +119,102 @@ async fn record(
         unique: new.unique,
         constraint: new.constraint,
         built: false,
+        building,
     };
     changed.next_index_id += 1;
     changed.indexes.push(index.clone());
     Ok((writer.put_table(changed)?, index))
 }
 
-/// Records the index and commits, then writes the entries of the rows that were there, and commits.
-async fn build_online(ctx: &StatementContext, table: &TableDef, new: NewIndex) -> Result<()> {
-    retried(|| async {
-        let txn = begin(ctx).await?;
-        let (catalog, table) = current(&txn, table).await?;
-        record(&CatalogWriter::begin(&txn, &catalog)?, &table, &new).await?;
-        txn.commit(false).await
-    })
-    .await?;
-    let built = retried(|| async {
-        let txn = begin(ctx).await?;
-        let (_, table) = current(&txn, table).await?;
-        let index = table.indexes.iter().find(|index| index.name == new.name);
-        let index = index.ok_or_else(|| Error::UndefinedObject {
-            kind: "index",
-            name: new.name.clone(),
-        })?;
-        txn.guard(&record_key(table.id));
-        build_index(&txn, &table, index, ctx.settings.limits).await?;
-        txn.commit(false).await
-    })
-    .await;
-    if built.is_err() {
-        retried(|| async {
-            let txn = begin(ctx).await?;
-            let (catalog, table) = current(&txn, table).await?;
-            remove_index(&CatalogWriter::begin(&txn, &catalog)?, &table, &new.name)?;
-            txn.commit(false).await
-        })
-        .await?;
-    }
-    built
-}
-
-/// The table as a new transaction sees it. Errors: 42P01 when it has been dropped.
-async fn current(txn: &Transaction, table: &TableDef) -> Result<(Arc<Catalog>, Arc<TableDef>)> {
-    let catalog = Catalog::load(txn, None).await?;
-    let found = match catalog.relation(Some(&table.schema), &table.name, &[])? {
-        Relation::Table(found) if found.oid == table.oid => Arc::clone(found),
-        _ => return Err(catalog.undefined_relation(Some(&table.schema), &table.name, &[])),
+/// Commits the statement's transaction, in which the index is recorded, writes the entries of the rows that were there, and
+/// declares the index valid or removes it.
+async fn build_online(ctx: &StatementContext, table: &TableDef, index: &IndexDef) -> Result<()> {
+    let (txn, store) = (Arc::clone(&ctx.txn), Arc::clone(ctx.sequences.store()));
+    let build = Build {
+        table: table.oid,
+        index: index.oid,
+        name: index.name.clone(),
+        limits: ctx.settings.limits,
     };
-    Ok((catalog, found))
+    ctx.jobs
+        .run(move |abandoned| async move {
+            txn.commit(false).await?;
+            match build.write_entries(&store, &abandoned).await {
+                Ok(()) => change_table(&store, build.table, |_, table| build.validated(table)).await,
+                Err(error) => {
+                    let undo = change_table(&store, build.table, |writer, table| {
+                        without(writer, table, |_| false, |oid| oid == build.index)
+                    });
+                    after_undo(undo.await, error)
+                }
+            }
+        })
+        .await
 }
 
-/// Runs a transaction again while it loses races.
-async fn retried<F: Future<Output = Result<()>>>(run: impl Fn() -> F) -> Result<()> {
-    for _ in 1..BUILD_TRIES {
-        match run().await {
-            Err(Error::Conflict { .. }) => {}
-            result => return result,
+/// An index that is being built.
+struct Build {
+    /// By oid, which stays the same whatever other sessions do to the table.
+    table: u32,
+    index: u32,
+    name: String,
+    limits: Limits,
+}
+
+impl Build {
+    /// Writes the entries of all rows, a page a commit. Errors: 23505, 42704 when the index was dropped meanwhile, 57014.
+    async fn write_entries(&self, store: &Arc<dyn Store>, abandoned: &Abandoned) -> Result<()> {
+        let mut catalog = None;
+        let mut place: (TableId, Option<Vec<u8>>) = (0, None);
+        let (mut rows_max, mut lost) = (PAGE_ROWS_MAX, 0);
+        loop {
+            abandoned.check()?;
+            let txn = begin(store).await?;
+            let current = Catalog::load(&txn, catalog.take()).await?;
+            let table = table_of(&current, self.table)?;
+            let index = self.find(table)?;
+            if place.0 != table.id {
+                // TRUNCATE gave the table new keys.
+                place = (table.id, None);
+            }
+            let from = place.1.as_deref();
+            let next = build_index_page(&txn, table, index, from, rows_max, false, self.limits).await?;
+            // Durable with the commit that makes the index valid, if that is ever reached.
+            match txn.commit(true).await {
+                Ok(()) => {
+                    if next.is_none() {
+                        return Ok(());
+                    }
+                    place.1 = next;
+                    (rows_max, lost) = ((rows_max * 2).min(PAGE_ROWS_MAX), 0);
+                }
+                // Somebody wrote one of the rows: fewer rows are lost to fewer writers.
+                Err(Error::Conflict { .. }) if lost < LOST_MAX => {
+                    (rows_max, lost) = ((rows_max / 2).max(1), lost + 1);
+                }
+                Err(error) => return Err(error),
+            }
+            catalog = Some(current);
+            tokio::task::yield_now().await;
         }
     }
-    run().await
+
+    /// The table with the index valid.
+    fn validated(&self, table: &TableDef) -> Result<Option<TableDef>> {
+        self.find(table)?;
+        let mut changed = table.clone();
+        let built = changed.indexes.iter_mut().filter(|index| index.oid == self.index);
+        built.for_each(|index| index.building = false);
+        Ok(Some(changed))
+    }
+
+    fn find<'a>(&self, table: &'a TableDef) -> Result<&'a IndexDef> {
+        let found = table.indexes.iter().find(|index| index.oid == self.index);
+        found.ok_or_else(|| Error::UndefinedObject {
+            kind: "index",
+            name: self.name.clone(),
+        })
+    }
 }
 
 /// Errors: 0A000 for what an index here cannot be.

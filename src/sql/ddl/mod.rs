@@ -13,6 +13,7 @@ mod key;
 mod options;
 mod schema;
 mod truncate;
+mod unverified;
 mod view;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use crate::exec::{Notice, StatementContext};
 use crate::{Error, Result};
 
 pub(crate) use create_table::select_into;
+pub use unverified::undo_unfinished;
 
 /// Runs a statement that changes the catalog inside the transaction; answers its command tag. On an error nothing of
 /// it stays in the transaction.
@@ -126,3 +128,5 @@ fn free_name(catalog: &Catalog, schema: &str, base: String, also_taken: &[String
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unverified_tests;

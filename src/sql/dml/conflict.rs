@@ -89,7 +89,8 @@ pub(super) async fn add_dynamic_columns(
 
 /// The unique key that the clause names.
 fn arbiter<'a>(table: &'a TableDef, named: &ConflictTarget) -> Result<&'a IndexDef> {
-    let fits = |index: &&IndexDef| index.unique && !(index.id == 0 && table.has_hidden_key());
+    let fits =
+        |index: &&IndexDef| index.unique && !index.building && !(index.id == 0 && table.has_hidden_key());
     match named {
         ConflictTarget::Columns(columns) => {
             let mut wanted = columns

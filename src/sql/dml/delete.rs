@@ -1,14 +1,18 @@
-//! DELETE: the rows that the condition finds are removed, a page at a time where `plan` understands the condition.
+//! DELETE: the rows that the condition finds are removed, a page at a time; only a query that reads the target more than
+//! once is read to its end first (see `update`).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use arrow::compute::filter_record_batch;
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt, stream};
 use sqlparser::ast::{self, FromTable, TableWithJoins};
 
+use super::insert::reads_table;
+use super::kept_rows::KeptRows;
 use super::target::Target;
-use super::update::{access_path, first_of_each_key, query_target};
+use super::update::{access_path, first_of_each_key, query_target, split_page};
 use super::{WriteResult, returning};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
@@ -25,8 +29,7 @@ pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Res
         [] => access_path(ctx, &target, delete.selection.as_ref())?,
         _ => None,
     };
-    let mut deleted = 0;
-    let mut rows = Vec::new();
+    let (mut deleted, mut returned) = (0, KeptRows::new(ctx));
     match path {
         Some(path) => {
             let projection = columns_needed(&target.table, items.is_some());
@@ -37,23 +40,38 @@ pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Res
                 delete_rows(&ctx.txn, &target.table, &whole, ctx.settings.limits).await?;
                 deleted += whole.num_rows();
                 if items.is_some() {
-                    rows.push(whole);
+                    returned.push(whole)?;
                 }
             }
         }
         None => {
-            let (mut found, ..) =
-                query_target(ctx, &target, Vec::new(), using, delete.selection.as_ref()).await?;
-            if !using.is_empty() {
-                let first = first_of_each_key(ctx, &target.table, &found)?;
-                found = filter_record_batch(&found, &first).map_err(Error::arrow)?;
+            let selection = delete.selection.as_ref();
+            let mut pages = query_target(ctx, &target, Vec::new(), using, selection)
+                .await?
+                .pages;
+            let reads_own_writes = reads_table(ctx, &selection.cloned(), &target.table)
+                || reads_table(ctx, &using.to_vec(), &target.table);
+            if reads_own_writes {
+                let kept = KeptRows::collect(ctx, pages).await?.into_batches();
+                pages = stream::iter(kept.into_iter().map(Ok)).boxed();
             }
-            delete_rows(&ctx.txn, &target.table, &found, ctx.settings.limits).await?;
-            deleted += found.num_rows();
-            rows.push(found);
+            let mut seen = HashSet::new();
+            while let Some(page) = pages.try_next().await? {
+                let (mut found, _) = split_page(&target.table, &page)?;
+                if !using.is_empty() {
+                    let first = first_of_each_key(ctx, &target.table, &found, &mut seen)?;
+                    found = filter_record_batch(&found, &first).map_err(Error::arrow)?;
+                }
+                delete_rows(&ctx.txn, &target.table, &found, ctx.settings.limits).await?;
+                deleted += found.num_rows();
+                if items.is_some() {
+                    returned.push(found)?;
+                }
+            }
         }
     }
-    returning::result(ctx, &target, items, rows, format!("DELETE {deleted}")).await
+    let tag = format!("DELETE {deleted}");
+    returning::result(ctx, &target, items, returned.into_batches(), tag).await
 }
 
 /// The table of DELETE FROM. Errors: 0A000 for MySQL's forms.

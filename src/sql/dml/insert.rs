@@ -10,6 +10,7 @@ use sqlparser::ast::{self, OnInsert, Query, SelectItem, SetExpr, Spanned, TableO
 use super::assign::assign_array;
 use super::conflict::{self, OnConflict};
 use super::default::default_values;
+use super::kept_rows::KeptRows;
 use super::target::{Target, column_name, dynamic_type_of};
 use super::values::{self, Cell};
 use super::{WriteResult, returning};
@@ -38,7 +39,7 @@ pub(super) async fn execute(
         on: insert.on.as_ref(),
         returning: insert.returning.as_deref(),
         written: 0,
-        rows: Vec::new(),
+        rows: KeptRows::new(ctx),
     };
     writer.mode = match (&insert.on, upsert) {
         (None, false) => Mode::Insert,
@@ -82,7 +83,7 @@ pub(crate) async fn insert_query(
         on: None,
         returning: None,
         written: 0,
-        rows: Vec::new(),
+        rows: KeptRows::new(ctx),
     };
     let mut stream = query::run_query(ctx, planned).await?;
     while let Some(batch) = stream.try_next().await? {
@@ -168,7 +169,7 @@ struct Writer<'a> {
     returning: Option<&'a [SelectItem]>,
     written: u64,
     /// Rows written, whole, when there is a RETURNING.
-    rows: Vec<RecordBatch>,
+    rows: KeptRows,
 }
 
 impl Writer<'_> {
@@ -250,7 +251,7 @@ impl Writer<'_> {
         // Rows must be read before the first is written when the query reads the table it writes to, and kept together
         // when a key that comes twice is an error of the statement.
         if reads_table(self.ctx, source, &self.target.table) || matches!(&self.mode, Mode::OnConflict(_)) {
-            let batches: Vec<RecordBatch> = stream.try_collect().await?;
+            let batches = KeptRows::collect(self.ctx, stream).await?.into_batches();
             if let Some(first) = batches.first() {
                 let batch = concat_batches(&first.schema(), &batches).map_err(Error::arrow)?;
                 self.write_query_batch(&batch, planned, &positions).await?;
@@ -327,14 +328,21 @@ impl Writer<'_> {
         };
         self.written += written.num_rows() as u64;
         if self.returning.is_some() {
-            self.rows.push(written);
+            self.rows.push(written)?;
         }
         Ok(())
     }
 
     async fn finish(self) -> Result<WriteResult> {
         let tag = format!("INSERT 0 {}", self.written);
-        returning::result(self.ctx, &self.target, self.returning, self.rows, tag).await
+        returning::result(
+            self.ctx,
+            &self.target,
+            self.returning,
+            self.rows.into_batches(),
+            tag,
+        )
+        .await
     }
 }
 
@@ -364,8 +372,8 @@ pub(super) fn visible_positions(table: &TableDef) -> Vec<usize> {
         .collect()
 }
 
-/// Whether a query names the table, or a view (which may read it).
-fn reads_table(ctx: &StatementContext, query: &Query, table: &TableDef) -> bool {
+/// Whether a query, or a part of one, names the table, or a view (which may read it).
+pub(super) fn reads_table(ctx: &StatementContext, query: &impl Visit, table: &TableDef) -> bool {
     struct Reads<'a>(&'a StatementContext, u32);
     impl Visitor for Reads<'_> {
         type Break = ();

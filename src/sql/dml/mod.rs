@@ -12,6 +12,7 @@ mod describe;
 mod evaluate;
 mod fold_rows;
 mod insert;
+mod kept_rows;
 mod returning;
 mod target;
 mod update;

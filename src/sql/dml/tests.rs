@@ -642,3 +642,95 @@ async fn arithmetic_over_few_rows_agrees_with_a_query() {
         assert_eq!(answers[0], answers[1], "{statement}");
     }
 }
+
+/// A table of `count` rows of 100 bytes, keys 1 and up.
+async fn wide_rows(count: usize) -> Client {
+    let client = client("CREATE TABLE w (k int PRIMARY KEY, u int, v text)").await;
+    let text = "x".repeat(100);
+    let insert = format!("INSERT INTO w SELECT g, g, '{text}' FROM generate_series(1, {count}) g");
+    client.ok(&insert).await;
+    client
+}
+
+#[tokio::test]
+async fn a_write_is_refused_when_it_passes_the_limit_and_not_after_it_has_read_all() {
+    let mut client = wide_rows(20_000).await;
+    client.settings.transaction_bytes_max = 1 << 20;
+    client.settings.full_scan = crate::plan::FullScanPolicy::Allow;
+    for text in [
+        "UPDATE w SET v = 'y'",
+        "UPDATE w SET v = v || 'y'",
+        "UPDATE w SET k = k + 1",
+        "UPDATE w SET v = 'y' WHERE length(v) > 1",
+        "UPDATE w SET k = k + 1 WHERE length(v) > 1",
+        "UPDATE w SET v = (SELECT max(v) FROM w)",
+        "UPDATE w SET v = o.v FROM w AS o WHERE o.k = w.k",
+        "DELETE FROM w",
+        "DELETE FROM w WHERE length(v) > 1",
+        "DELETE FROM w WHERE k IN (SELECT k FROM w)",
+        "INSERT INTO w SELECT k + 100000, u, v FROM w",
+    ] {
+        client.begin_with(1 << 20).await;
+        let error = client.fails(text).await;
+        assert!(error.starts_with("54000 "), "{text}: {error}");
+        client.rollback();
+    }
+    // What is returned counts as well, though a deleted row is small in the transaction.
+    client.begin_with(64 << 20).await;
+    let error = client.fails("DELETE FROM w RETURNING *").await;
+    assert!(
+        error.starts_with("54000 the rows that the statement must keep"),
+        "{error}"
+    );
+    client.rollback();
+    assert_eq!(
+        client.rows("SELECT count(*), sum(k) FROM w").await,
+        ["20000|200010000"]
+    );
+}
+
+#[tokio::test]
+async fn a_statement_in_pages_does_not_see_its_own_writes() {
+    let mut client = wide_rows(10_000).await;
+    client.settings.full_scan = crate::plan::FullScanPolicy::Allow;
+    // Each row moves into what is still to be read.
+    assert_eq!(client.ok("UPDATE w SET k = k + 5000").await, "UPDATE 10000");
+    assert_eq!(
+        client.rows("SELECT min(k), max(k), count(*) FROM w").await,
+        ["5001|15000|10000"]
+    );
+    assert_eq!(client.ok("UPDATE w SET k = k - 1").await, "UPDATE 10000");
+    assert_eq!(
+        client.rows("SELECT min(k), max(k), count(*) FROM w").await,
+        ["5000|14999|10000"]
+    );
+    assert_eq!(
+        client.ok("UPDATE w SET k = k + 1 WHERE length(v) = 100").await,
+        "UPDATE 10000"
+    );
+    let maximum = "UPDATE w SET u = u + (SELECT max(u) FROM w) WHERE length(v) = 100";
+    assert_eq!(client.ok(maximum).await, "UPDATE 10000");
+    assert_eq!(client.rows("SELECT min(u), max(u) FROM w").await, ["10001|20000"]);
+    let maximum = "UPDATE w SET u = u - (SELECT min(u) FROM w) + 1";
+    assert_eq!(client.ok(maximum).await, "UPDATE 10000");
+    assert_eq!(client.rows("SELECT min(u), max(u) FROM w").await, ["1|10000"]);
+    let doubled = "UPDATE w SET u = w.u + o.u FROM w AS o WHERE o.k = w.k";
+    assert_eq!(client.ok(doubled).await, "UPDATE 10000");
+    assert_eq!(client.rows("SELECT min(u), max(u) FROM w").await, ["2|20000"]);
+    let error = client.fails("UPDATE w SET k = 7 WHERE k < 5003").await;
+    assert_eq!(
+        error,
+        "23505 duplicate key value violates unique constraint \"w_pkey\""
+    );
+    let keys: Vec<_> = (5001..6501).map(|key| key.to_string()).collect();
+    let moved = format!("UPDATE w SET k = k - 1 WHERE k IN ({})", keys.join(", "));
+    assert_eq!(client.ok(&moved).await, "UPDATE 1500");
+    assert_eq!(
+        client.rows("SELECT min(k), max(k), count(*) FROM w").await,
+        ["5000|15000|10000"]
+    );
+    assert_eq!(
+        client.ok("DELETE FROM w WHERE u IN (SELECT u + 2 FROM w)").await,
+        "DELETE 9999"
+    );
+}

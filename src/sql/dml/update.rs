@@ -1,21 +1,31 @@
-//! UPDATE: the rows that the condition finds, what SET makes of them, both written in one go.
+//! UPDATE: the rows that the condition finds, what SET makes of them, a page at a time: memory holds a page and what the
+//! transaction has written, whose limit refuses more.
+//!
+//! A statement must not see its own writes. A range scan does not: it sees what was written before it was opened. Gets by
+//! key, queries that read the target more than once, and subqueries in SET, which run again for each page, might: their
+//! rows are all read before the first is written ([`KeptRows`], bounded by the same limit). A query that reads the
+//! target once and leaves keys alone is safe: it meets each row before the row is written, and never again.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
-use arrow::compute::{concat_batches, filter_record_batch};
-use futures::TryStreamExt;
+use arrow::compute::filter_record_batch;
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast::{
-    self, AssignmentTarget, Expr, SelectItem, Spanned, TableWithJoins, UpdateTableFromKind,
+    self, AssignmentTarget, Expr, SelectItem, Spanned, TableWithJoins, UpdateTableFromKind, Visit, Visitor,
 };
 use sqlparser::tokenizer::Span;
 
 use super::assign::{assign_array, assign_value};
 use super::conflict::replace;
 use super::default::default_values;
-use super::evaluate::{Rows, column_of, evaluate, quoted, run, with_select};
+use super::evaluate::{Rows, column_of, evaluate, quoted, with_select};
 use super::fold_rows::{Source, fold_rows};
+use super::insert::reads_table;
+use super::kept_rows::KeptRows;
 use super::returning::{self, visible_rows};
 use super::target::{Target, column_name, dynamic_type_of, dynamic_type_of_constant};
 use super::{WriteResult, fold, is_default};
@@ -24,9 +34,9 @@ use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::exec::scan::scan_batches;
-use crate::plan::{AccessPath, plan_access};
+use crate::plan::{AccessClass, AccessPath, plan_access};
 use crate::sql::{predicate, query, text_place};
-use crate::table::{RowEncoder, update_rows, write_schema};
+use crate::table::{RowEncoder, RowUpdate, write_schema};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -67,48 +77,130 @@ pub(super) async fn execute(ctx: &StatementContext, update: &ast::Update) -> Res
         [] => access_path(ctx, &target, update.selection.as_ref())?,
         _ => None,
     };
-    let constants = constant_values(ctx, &target, &assignments)?;
-    let keys_stay = !changes_keys(&target.table, &assignments);
-    let mut updated = 0;
-    let mut rows = Vec::new();
-    match (path, constants) {
-        // Nothing that is read depends on what is written: a page at a time.
-        (Some(path), Some(constants)) if keys_stay => {
-            let all = (0..target.table.columns.len()).collect();
-            let mut batches = scan_batches(Arc::clone(&ctx.txn), Arc::new(path), all, None, Arc::default());
-            while let Some(old) = batches.try_next().await? {
-                let columns = constant_columns(&target.table, &constants, old.num_rows());
-                let new = replace(&target.table, &old, columns)?;
-                update_rows(&ctx.txn, &target.table, &old, &new, ctx.settings.limits).await?;
-                updated += new.num_rows();
-                if returning.is_some() {
-                    rows.push(new);
-                }
-            }
+    let mut write = UpdateWrite {
+        ctx,
+        target: &target,
+        assignments: &assignments,
+        constants: constant_values(ctx, &target, &assignments)?,
+        keys_move: changes_keys(&target.table, &assignments),
+        updated: 0,
+        returned: returning.map(|_| KeptRows::new(ctx)),
+    };
+    match path {
+        Some(path) => write.write_path(path).await?,
+        None => write.write_query(from, update.selection.as_ref()).await?,
+    }
+    let tag = format!("UPDATE {}", write.updated);
+    let returned = write.returned.map_or_else(Vec::new, KeptRows::into_batches);
+    returning::result(ctx, &target, returning, returned, tag).await
+}
+
+/// An UPDATE on its way.
+struct UpdateWrite<'a> {
+    ctx: &'a StatementContext,
+    target: &'a Target,
+    assignments: &'a [Assignment<'a>],
+    /// The assigned values by position, when all are constants.
+    constants: Option<Vec<(usize, Value)>>,
+    /// A key whose uniqueness must be checked may change.
+    keys_move: bool,
+    updated: usize,
+    /// The new rows, when there is a RETURNING.
+    returned: Option<KeptRows>,
+}
+
+impl<'a> UpdateWrite<'a> {
+    /// Updates the rows of an access path.
+    async fn write_path(&mut self, path: AccessPath) -> Result<()> {
+        let (ctx, table) = (self.ctx, &*self.target.table);
+        let reads_own_writes = self.keys_move && matches!(path.class, AccessClass::MultiGet { .. })
+            || self.constants.is_none() && has_subquery(self.assignments);
+        let all = (0..table.columns.len()).collect();
+        let mut pages = scan_batches(Arc::clone(&ctx.txn), Arc::new(path), all, None, Arc::default());
+        let schema = write_schema(table);
+        if reads_own_writes {
+            let whole = KeptRows::collect(ctx, pages).await?.into_batch(&schema)?;
+            pages = stream::once(async { Ok(whole) }).boxed();
         }
-        (path, constants) => {
-            let (old, new) = match path {
-                Some(path) => {
-                    let old = all_rows(ctx, &target.table, path).await?;
-                    let new = match constants {
-                        Some(constants) => {
-                            let columns = constant_columns(&target.table, &constants, old.num_rows());
-                            replace(&target.table, &old, columns)?
-                        }
-                        None => changed_rows(ctx, &target, &old, &assignments).await?,
-                    };
-                    (old, new)
+        let mut update = RowUpdate::new(&ctx.txn, table, ctx.settings.limits, self.keys_move);
+        let mut found = false;
+        while let Some(page) = pages.try_next().await? {
+            found = true;
+            let old = RecordBatch::try_new(schema.clone(), page.columns().to_vec()).map_err(Error::arrow)?;
+            let new = self.changed(&old).await?;
+            self.replace(&mut update, &old, new).await?;
+        }
+        if !found {
+            // Names and types are wrong whether or not a row is found.
+            self.changed(&RecordBatch::new_empty(schema)).await?;
+        }
+        update.finish()
+    }
+
+    /// Updates the rows that a general query finds.
+    async fn write_query(&mut self, from: &[TableWithJoins], selection: Option<&Expr>) -> Result<()> {
+        let (ctx, target) = (self.ctx, self.target);
+        let expressions: Vec<Expr> = self
+            .assignments
+            .iter()
+            .filter_map(Assignment::expression)
+            .collect();
+        let reads_own_writes = self.keys_move
+            || reads_table(ctx, &expressions, &target.table)
+            || reads_table(ctx, &selection.cloned(), &target.table)
+            || reads_table(ctx, &from.to_vec(), &target.table);
+        let QueriedTarget { types, mut pages } =
+            query_target(ctx, target, expressions, from, selection).await?;
+        if reads_own_writes {
+            let kept = KeptRows::collect(ctx, pages).await?.into_batches();
+            pages = stream::iter(kept.into_iter().map(Ok)).boxed();
+        }
+        let mut update = RowUpdate::new(&ctx.txn, &target.table, ctx.settings.limits, self.keys_move);
+        let mut seen = HashSet::new();
+        while let Some(page) = pages.try_next().await? {
+            let (mut old, mut arrays) = split_page(&target.table, &page)?;
+            if !from.is_empty() {
+                // A row that joins with several is updated once, by any of them.
+                let first = first_of_each_key(ctx, &target.table, &old, &mut seen)?;
+                old = filter_record_batch(&old, &first).map_err(Error::arrow)?;
+                for array in &mut arrays {
+                    *array = arrow::compute::filter(array, &first).map_err(Error::arrow)?;
                 }
-                None => queried_rows(ctx, &target, &assignments, from, update.selection.as_ref()).await?,
-            };
-            if new.num_rows() > 0 {
-                update_rows(&ctx.txn, &target.table, &old, &new, ctx.settings.limits).await?;
             }
-            updated += new.num_rows();
-            rows.push(new);
+            let values = types.iter().cloned().zip(arrays).collect();
+            let new = assigned(ctx, target, &old, self.assignments, values).await?;
+            self.replace(&mut update, &old, new).await?;
+        }
+        update.finish()
+    }
+
+    /// What the assignments make of rows.
+    async fn changed(&self, old: &RecordBatch) -> Result<RecordBatch> {
+        match &self.constants {
+            Some(constants) => {
+                let columns = constant_columns(&self.target.table, constants, old.num_rows());
+                replace(&self.target.table, old, columns)
+            }
+            None => changed_rows(self.ctx, self.target, old, self.assignments).await,
         }
     }
-    returning::result(ctx, &target, returning, rows, format!("UPDATE {updated}")).await
+
+    async fn replace(
+        &mut self,
+        update: &mut RowUpdate<'_>,
+        old: &RecordBatch,
+        new: RecordBatch,
+    ) -> Result<()> {
+        if new.num_rows() == 0 {
+            return Ok(());
+        }
+        update.replace(old, &new).await?;
+        self.updated += new.num_rows();
+        match &mut self.returned {
+            Some(returned) => returned.push(new),
+            None => Ok(()),
+        }
+    }
 }
 
 impl<'a> Assignment<'a> {
@@ -217,21 +309,17 @@ pub(super) fn access_path(
     plan_access(table, condition.as_ref(), &ctx.plan_rules(table)).map(Some)
 }
 
-/// All rows of an access path, whole.
-async fn all_rows(ctx: &StatementContext, table: &TableDef, path: AccessPath) -> Result<RecordBatch> {
-    let all = (0..table.columns.len()).collect();
-    let batches = scan_batches(Arc::clone(&ctx.txn), Arc::new(path), all, None, Arc::default());
-    let batches: Vec<RecordBatch> = batches.try_collect().await?;
-    in_write_schema(table, &batches)
-}
-
-fn in_write_schema(table: &TableDef, batches: &[RecordBatch]) -> Result<RecordBatch> {
-    let schema = write_schema(table);
-    let batches = batches
-        .iter()
-        .map(|batch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec()));
-    let batches = batches.collect::<Result<Vec<_>, _>>().map_err(Error::arrow)?;
-    concat_batches(&schema, &batches).map_err(Error::arrow)
+/// Whether an assignment holds a query.
+fn has_subquery(assignments: &[Assignment<'_>]) -> bool {
+    struct Queries;
+    impl Visitor for Queries {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+    }
+    let mut expressions = assignments.iter().filter_map(Assignment::expression);
+    expressions.any(|expr| expr.visit(&mut Queries).is_break())
 }
 
 /// What the assignments make of rows in memory.
@@ -297,29 +385,6 @@ async fn assigned(
     replace(&target.table, old, columns)
 }
 
-/// The rows that a general query finds, and what the assignments make of them.
-async fn queried_rows(
-    ctx: &StatementContext,
-    target: &Target,
-    assignments: &[Assignment<'_>],
-    from: &[TableWithJoins],
-    selection: Option<&Expr>,
-) -> Result<(RecordBatch, RecordBatch)> {
-    let expressions = assignments.iter().filter_map(Assignment::expression).collect();
-    let (mut old, mut types, mut arrays) = query_target(ctx, target, expressions, from, selection).await?;
-    if !from.is_empty() {
-        // A row that joins with several is updated once, by any of them.
-        let first = first_of_each_key(ctx, &target.table, &old)?;
-        old = filter_record_batch(&old, &first).map_err(Error::arrow)?;
-        for array in &mut arrays {
-            *array = arrow::compute::filter(array, &first).map_err(Error::arrow)?;
-        }
-    }
-    let values = types.drain(..).zip(arrays).collect();
-    let new = assigned(ctx, target, &old, assignments, values).await?;
-    Ok((old, new))
-}
-
 /// `FROM target AS name`, for [`target_query`]: the target's columns once more.
 pub(super) fn target_as(name: &str) -> Result<Vec<TableWithJoins>> {
     let (schema, table) = SHOWN_TARGET;
@@ -335,22 +400,37 @@ pub(super) fn target_as(name: &str) -> Result<Vec<TableWithJoins>> {
     }
 }
 
-/// Runs `SELECT target.*, expressions FROM target, from WHERE selection`: whole rows of the target, then the types and
-/// arrays of the expressions.
+/// What [`query_target`] finds.
+pub(super) struct QueriedTarget {
+    /// The types of the expressions.
+    pub(super) types: Vec<SqlType>,
+    /// For [`split_page`].
+    pub(super) pages: BoxStream<'static, Result<RecordBatch>>,
+}
+
+/// Runs `SELECT target.*, expressions FROM target, from WHERE selection`.
 pub(super) async fn query_target(
     ctx: &StatementContext,
     target: &Target,
     expressions: Vec<Expr>,
     from: &[TableWithJoins],
     selection: Option<&Expr>,
-) -> Result<(RecordBatch, Vec<SqlType>, Vec<ArrayRef>)> {
+) -> Result<QueriedTarget> {
     let (ctx, query) = target_query(ctx, target, expressions, from, selection)?;
-    let (columns, batch) = run(&ctx, &query).await?;
-    let width = target.table.columns.len();
-    let (rows, values) = batch.columns().split_at(width);
-    let old = RecordBatch::try_new(write_schema(&target.table), rows.to_vec()).map_err(Error::arrow)?;
-    let types = columns.into_iter().skip(width).map(|column| column.ty).collect();
-    Ok((old, types, values.to_vec()))
+    let planned = query::plan_query(&ctx, &query, &super::super::known_types(&ctx)).await?;
+    let pages = query::run_query(&ctx, &planned).await?;
+    let columns = planned.columns.into_iter().skip(target.table.columns.len());
+    Ok(QueriedTarget {
+        types: columns.map(|column| column.ty).collect(),
+        pages: pages.boxed(),
+    })
+}
+
+/// Whole rows of the target, then the arrays of the expressions.
+pub(super) fn split_page(table: &TableDef, page: &RecordBatch) -> Result<(RecordBatch, Vec<ArrayRef>)> {
+    let (rows, values) = page.columns().split_at(table.columns.len());
+    let old = RecordBatch::try_new(write_schema(table), rows.to_vec()).map_err(Error::arrow)?;
+    Ok((old, values.to_vec()))
 }
 
 /// The query of [`query_target`], and the context in which it finds the target with its hidden columns shown.
@@ -393,15 +473,15 @@ pub(super) fn target_query(
     ))
 }
 
-/// Which rows are the first with their key.
+/// Which rows are the first with their key. `seen`: the keys so far; each is written, so the transaction's limit bounds them.
 pub(super) fn first_of_each_key(
     ctx: &StatementContext,
     table: &TableDef,
     rows: &RecordBatch,
+    seen: &mut HashSet<Vec<u8>>,
 ) -> Result<BooleanArray> {
     let mut encoder = RowEncoder::new(table, ctx.settings.limits);
-    let mut keys = HashSet::with_capacity(rows.num_rows());
-    let first = (0..rows.num_rows()).map(|row| Ok(keys.insert(encoder.key(rows, row)?)));
+    let first = (0..rows.num_rows()).map(|row| Ok(seen.insert(encoder.key(rows, row)?)));
     Ok(BooleanArray::from(first.collect::<Result<Vec<bool>>>()?))
 }
 

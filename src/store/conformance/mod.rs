@@ -16,6 +16,7 @@ pub(crate) async fn check_all(open: impl Fn() -> Arc<dyn Store>) {
     reads::pages_end_by_bytes(&*open()).await;
     reads::ranges_are_half_open(&*open()).await;
     reads::prefixes_ending_in_ff(&*open()).await;
+    reads::runs_of_00_and_ff_keep_their_order(&*open()).await;
     reads::skip_to_only_goes_on(&*open()).await;
     reads::keys_only_leaves_values_out(&*open()).await;
     reads::empty_and_large_values(&*open()).await;
@@ -92,7 +93,7 @@ async fn write_checked(
             snapshot: Some(Arc::clone(snapshot)),
             writes,
             unchanged,
-            relaxed: false,
+            ..Batch::default()
         })
         .await
 }

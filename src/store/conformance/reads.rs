@@ -181,6 +181,32 @@ pub(super) async fn prefixes_ending_in_ff(store: &dyn Store) {
     assert_eq!(keys(store, request(within(&[0xFF, 0xFF]), true)).await, all[5..]);
 }
 
+/// Small negative and positive numbers as keys hold them, rising and falling: up to seven bytes of FF or 00 in a row.
+pub(super) async fn runs_of_00_and_ff_keep_their_order(store: &dyn Store) {
+    let key = crate::store::engine_tests::number_key;
+    let falling = |n| key(n).iter().map(|byte| !byte).collect::<Vec<_>>();
+    let both = (-700..700).flat_map(|n| [put(key(n), b""), put(falling(n), b"")]);
+    write(store, both.collect()).await;
+    for (from, to) in [(-700, 700), (-700, 0), (-257, -1), (-255, 255), (0, 700), (-1, 1)] {
+        let mut expected: Vec<Vec<u8>> = (from..to).map(key).collect();
+        let ranges = vec![range(&key(from), Some(&key(to)))];
+        assert_eq!(keys(store, request(ranges.clone(), false)).await, expected);
+        expected.reverse();
+        assert_eq!(
+            keys(store, request(ranges, true)).await,
+            expected,
+            "{from} to {to}"
+        );
+        let expected: Vec<Vec<u8>> = (from + 1..=to.min(699)).map(falling).collect();
+        let ranges = vec![range(&falling(to), Some(&falling(from)))];
+        assert_eq!(
+            keys(store, request(ranges, true)).await,
+            expected,
+            "falling, {from} to {to}"
+        );
+    }
+}
+
 pub(super) async fn skip_to_only_goes_on(store: &dyn Store) {
     write(store, (0..200u8).map(|n| put([n], [n])).collect()).await;
     let snapshot = store.snapshot().await.unwrap();

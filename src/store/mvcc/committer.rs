@@ -1,7 +1,7 @@
-//! The committer: the one thread that writes to the engine, in groups (see the module above for the order of steps).
+//! The committer: the one thread that writes to the log, in groups (see the module above for the order of steps).
 //! `MvccStore` starts it and talks to it through a channel; it knows nothing of sessions.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -9,20 +9,24 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::snapshot::{MvccSnapshot, View};
-use super::undo::Replaced;
-use super::{
-    BATCH_BYTES_MAX, BATCH_WRITES_MAX, CLOCK_KEY, Files, MVCC_FORMAT, PIECE_BYTES_MAX, PIECE_WRITES_MAX,
-    RELAXED_DURABLE_MS, Shared, Timestamp, split_stored,
-};
-use crate::store::engine::EngineBatch;
+use super::applier::Applier;
+use super::checkpoint::Checkpointer;
+use super::commit::Commit;
+use super::group::{Group, merge};
+use super::large::{LargeCommit, Step};
+use super::{LARGE_BYTES, LARGE_WRITES, RELAXED_DURABLE_MS, Shared, Timestamp};
+use crate::store::log::{Body, Log};
 use crate::store::{Batch, Write};
 use crate::{Error, Result};
 
 /// A group ends at this many batches …
 const GROUP_BATCHES_MAX: usize = 256;
-/// … or when its writes reach this many bytes, or `BATCH_WRITES_MAX`; it holds at least one batch, however large.
-const GROUP_BYTES_MAX: usize = 8 << 20;
+/// … or when its writes reach this many bytes, or `LARGE_WRITES`; it holds at least one batch.
+const GROUP_BYTES_MAX: usize = 4 << 20;
+/// Relaxed commits are made durable before their time when they reach this many bytes.
+const UNSYNCED_BYTES_MAX: usize = 1 << 20;
+/// How long the committer waits at a time for the engine, before it looks what else there is to do.
+const PATIENCE: Duration = Duration::from_millis(5);
 
 /// What sessions ask of the committer.
 pub(super) enum Request {
@@ -47,25 +51,35 @@ struct Waiting {
 pub(super) struct Committer {
     shared: Arc<Shared>,
     requests: Receiver<Request>,
-    /// Timestamp of the newest group in the engine.
+    /// Timestamp of the newest commit.
     clock: Timestamp,
-    /// When the oldest relaxed group not yet durable must be.
-    durable_at: Option<Instant>,
     /// `None` for an engine without a disk.
-    files: Option<Files>,
-    /// Set when the engine failed: nothing is applied any more.
-    failure: Option<Error>,
+    log: Option<Log>,
+    /// The record under way; its memory is used again.
+    body: Body,
+    applier: Applier,
+    checkpointer: Checkpointer,
+    /// Visible commits that the log does not have for sure yet: the engine must not have them before it.
+    unsynced: Vec<Arc<Commit>>,
+    /// When the oldest of them must be durable.
+    sync_at: Option<Instant>,
+    large: Option<LargeCommit>,
+    /// Large commits that wait for their turn.
+    large_waiting: VecDeque<Waiting>,
 }
 
 /// What the committer found to do.
-enum Work {
-    Group {
-        relaxed: Vec<Waiting>,
-        durable: Vec<Waiting>,
-        close: Option<oneshot::Sender<Result<()>>>,
-    },
-    MakeDurable,
-    End,
+#[derive(Default)]
+struct Work {
+    relaxed: Vec<Waiting>,
+    durable: Vec<Waiting>,
+    end: Option<End>,
+}
+
+/// How the committer was told to end.
+enum End {
+    Asked(oneshot::Sender<Result<()>>),
+    Dropped,
 }
 
 impl Committer {
@@ -73,39 +87,43 @@ impl Committer {
         shared: Arc<Shared>,
         requests: Receiver<Request>,
         clock: Timestamp,
-        files: Option<Files>,
+        log: Option<Log>,
+        applier: Applier,
+        checkpointer: Checkpointer,
     ) -> Committer {
         Committer {
             shared,
             requests,
             clock,
-            durable_at: None,
-            files,
-            failure: None,
+            log,
+            body: Body::default(),
+            applier,
+            checkpointer,
+            unsynced: Vec::new(),
+            sync_at: None,
+            large: None,
+            large_waiting: VecDeque::new(),
         }
     }
 
     /// Runs until the store is closed or dropped. What arrives after that is answered `Shutdown` by the channel's end.
     pub(super) fn run(mut self) {
         loop {
-            match self.next_work() {
-                Work::Group {
-                    relaxed,
-                    durable,
-                    close,
-                } => {
-                    self.commit(relaxed, false);
-                    self.commit(durable, true);
-                    if let Some(answer) = close {
-                        let _ = answer.send(self.close());
-                        return;
-                    }
+            let work = self.next_work();
+            self.commit(work.relaxed, false);
+            self.commit(work.durable, true);
+            if self.sync_at.is_some_and(|at| at <= Instant::now()) {
+                // Nobody waits for it; a failure is kept and answers every later batch.
+                let _ = self.sync();
+            }
+            self.step_large();
+            match work.end {
+                None => {}
+                Some(End::Asked(answer)) => {
+                    let _ = answer.send(self.close());
+                    return;
                 }
-                Work::MakeDurable => {
-                    // Nobody waits for it; a failure is kept and answers every later batch.
-                    let _ = self.make_durable();
-                }
-                Work::End => {
+                Some(End::Dropped) => {
                     if let Err(error) = self.close() {
                         tracing::error!(%error, "the store did not close cleanly");
                     }
@@ -115,52 +133,72 @@ impl Committer {
         }
     }
 
-    /// Waits for a first request, then takes those that have come meanwhile, but never waits for more.
-    fn next_work(&self) -> Work {
-        let first = match self.durable_at {
-            None => self.requests.recv().map_err(|_| Work::End),
-            Some(at) => self
-                .requests
-                .recv_timeout(at.saturating_duration_since(Instant::now()))
-                .map_err(|error| match error {
-                    RecvTimeoutError::Timeout => Work::MakeDurable,
-                    RecvTimeoutError::Disconnected => Work::End,
-                }),
-        };
-        let mut next = match first {
+    /// Waits for a first request, unless there is something else to do, then takes those that have come meanwhile, but
+    /// never waits for more.
+    fn next_work(&mut self) -> Work {
+        let mut work = Work::default();
+        let memtable_bytes_max = self.shared.options.memtable_bytes_max;
+        if self.shared.memtable.bytes() > memtable_bytes_max && self.shared.failure().is_none() {
+            self.shared.memtable.wait_for_room(memtable_bytes_max, PATIENCE);
+            return work;
+        }
+        let mut next = match self.first_request() {
             Ok(request) => request,
-            Err(work) => return work,
+            Err(RecvTimeoutError::Timeout) => return work,
+            Err(RecvTimeoutError::Disconnected) => {
+                work.end = Some(End::Dropped);
+                return work;
+            }
         };
-        let (mut relaxed, mut durable, mut writes, mut bytes) = (Vec::new(), Vec::new(), 0, 0);
+        let (mut batches, mut writes, mut bytes) = (0, 0, 0);
         loop {
             match next {
                 Request::Close { answer } => {
-                    return Work::Group {
-                        relaxed,
-                        durable,
-                        close: Some(answer),
-                    };
+                    work.end = Some(End::Asked(answer));
+                    return work;
                 }
                 Request::Commit { batch, answer, place } => {
-                    writes += batch.writes.len();
-                    bytes += batch.writes.iter().map(write_bytes).sum::<usize>();
-                    let group = if batch.relaxed { &mut relaxed } else { &mut durable };
-                    group.push(Waiting { batch, answer, place });
+                    let (batch_writes, batch_bytes) = size(&batch);
+                    let is_large = batch_writes > LARGE_WRITES || batch_bytes > LARGE_BYTES;
+                    let waiting = Waiting { batch, answer, place };
+                    if is_large {
+                        self.large_waiting.push_back(waiting);
+                    } else if waiting.batch.relaxed {
+                        work.relaxed.push(waiting);
+                    } else {
+                        work.durable.push(waiting);
+                    }
+                    if !is_large {
+                        (batches, writes, bytes) = (batches + 1, writes + batch_writes, bytes + batch_bytes);
+                    }
                 }
             }
-            let is_full = writes >= BATCH_WRITES_MAX || bytes >= GROUP_BYTES_MAX;
-            if is_full || relaxed.len() + durable.len() >= GROUP_BATCHES_MAX {
-                break;
+            if writes >= LARGE_WRITES || bytes >= GROUP_BYTES_MAX || batches >= GROUP_BATCHES_MAX {
+                return work;
             }
             next = match self.requests.try_recv() {
                 Ok(request) => request,
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return work,
             };
         }
-        Work::Group {
-            relaxed,
-            durable,
-            close: None,
+    }
+
+    fn first_request(&self) -> Result<Request, RecvTimeoutError> {
+        let until_sync = self
+            .sync_at
+            .map(|at| at.saturating_duration_since(Instant::now()));
+        let patience = match &self.large {
+            // It can only close once the one before it is in the engine.
+            Some(large) if large.is_logged(self.log.is_some()) && self.shared.memtable.has_large() => {
+                Some(until_sync.map_or(PATIENCE, |until| until.min(PATIENCE)))
+            }
+            Some(_) => Some(Duration::ZERO),
+            None if !self.large_waiting.is_empty() => Some(Duration::ZERO),
+            None => until_sync,
+        };
+        match patience {
+            Some(patience) => self.requests.recv_timeout(patience),
+            None => self.requests.recv().map_err(|_| RecvTimeoutError::Disconnected),
         }
     }
 
@@ -170,266 +208,204 @@ impl Committer {
             return;
         }
         let shared = Arc::clone(&self.shared);
-        let mut group = Group::new(&shared);
-        let verdicts: Vec<Result<()>> = waiting
-            .iter()
-            .map(|waiting| group.admit(&waiting.batch))
-            .collect();
-        let admitted = verdicts.iter().filter(|verdict| verdict.is_ok()).count() as u64;
-        let Group { writes, replaced, .. } = group;
-        let applied = self.apply(writes, replaced, durable);
-        if applied.is_ok() {
-            self.shared.commits.fetch_add(admitted, Ordering::Relaxed);
-        }
+        let verdicts: Vec<Result<()>> = match shared.failure() {
+            Some(failure) => waiting.iter().map(|_| Err(failure.clone())).collect(),
+            None => {
+                let mut group = Group::new(&shared);
+                waiting
+                    .iter()
+                    .map(|waiting| group.admit(&waiting.batch))
+                    .collect()
+            }
+        };
+        let admitted = verdicts.iter().filter(|verdict| verdict.is_ok()).count();
         // The batches and their snapshots go before the answers, so that whoever has an answer finds what they held gone.
-        let answers: Vec<_> = waiting
-            .into_iter()
-            .map(|Waiting { answer, place, .. }| (answer, place))
-            .collect();
+        let (mut answers, mut batches) = (Vec::new(), Vec::new());
+        for (Waiting { batch, answer, place }, verdict) in waiting.into_iter().zip(&verdicts) {
+            answers.push((answer, place));
+            if verdict.is_ok() {
+                batches.push(batch.writes);
+            }
+        }
+        let committed = if admitted == 0 {
+            Ok(())
+        } else {
+            self.commit_writes(merge(batches.into_iter()), durable)
+        };
+        if committed.is_ok() {
+            shared.commits.fetch_add(admitted as u64, Ordering::Relaxed);
+        }
         for ((answer, _place), verdict) in answers.into_iter().zip(verdicts) {
             // A session that has gone does not want its answer.
-            let _ = answer.send(verdict.and_then(|()| applied.clone()));
+            let _ = answer.send(verdict.and_then(|()| committed.clone()));
         }
     }
 
-    fn apply(
-        &mut self,
-        writes: BTreeMap<&[u8], &Write>,
-        replaced: Vec<Replaced>,
-        durable: bool,
-    ) -> Result<()> {
-        if let Some(failure) = &self.failure {
-            return Err(failure.clone());
-        }
+    /// Appends the group's record, and makes it visible once it is as durable as it was asked to be.
+    fn commit_writes(&mut self, writes: Vec<Write>, durable: bool) -> Result<()> {
         if writes.is_empty() {
-            return if durable { self.make_durable() } else { Ok(()) };
+            return if durable { self.sync() } else { Ok(()) };
         }
         let timestamp = self.clock + 1;
-        let is_large = self.files.is_some() && is_large(&writes);
-        if is_large {
-            self.write_journal(timestamp, &writes)?;
-        }
-        self.shared.undo.record(timestamp, replaced);
-        for batch in engine_batches(timestamp, &writes, is_large) {
-            if let Err(error) = self.shared.engine.apply(&batch) {
-                return Err(self.fail(error));
+        if let Some(log) = &mut self.log {
+            self.body.commit(timestamp);
+            writes.iter().for_each(|write| self.body.push(write));
+            if let Err(error) = log.append(&self.body, timestamp) {
+                return Err(self.fail_unless_full(error));
             }
         }
-        self.clock = timestamp;
-        self.durable_at
-            .get_or_insert_with(|| Instant::now() + Duration::from_millis(RELAXED_DURABLE_MS));
-        if durable || is_large {
-            self.make_durable()?;
+        if let Some(large) = &mut self.large {
+            large.note_commit(writes.iter().map(Write::key));
         }
-        if is_large {
-            self.remove_journal()?;
+        self.enter(Commit::new(timestamp, writes, false), durable)
+    }
+
+    /// Makes a commit whose last record is appended durable, if it is to be, and visible.
+    fn enter(&mut self, commit: Commit, durable: bool) -> Result<()> {
+        let timestamp = commit.timestamp;
+        self.clock = timestamp;
+        let commit = Arc::new(commit);
+        self.shared.memtable.insert(&commit);
+        self.unsynced.push(commit);
+        self.sync_at
+            .get_or_insert_with(|| Instant::now() + Duration::from_millis(RELAXED_DURABLE_MS));
+        let unsynced_bytes = self.log.as_ref().map_or(0, Log::unsynced_bytes);
+        let is_synced = durable || self.log.is_none() || unsynced_bytes > UNSYNCED_BYTES_MAX;
+        if is_synced {
+            self.sync_log()?;
         }
         self.shared.undo.publish(timestamp);
         self.shared.commit_groups.fetch_add(1, Ordering::Relaxed);
+        if is_synced {
+            self.hand_over();
+        }
         Ok(())
     }
 
-    /// Makes a large commit sure to be finished. After an error nothing of it is left.
-    fn write_journal(&mut self, timestamp: Timestamp, writes: &BTreeMap<&[u8], &Write>) -> Result<()> {
-        self.make_durable()?;
-        let Some(files) = &self.files else { return Ok(()) };
-        let written = files
-            .journal
-            .write(timestamp, engine_batches(timestamp, writes, true));
-        if written.is_err() {
-            self.remove_journal()?;
+    /// Makes everything appended durable.
+    fn sync(&mut self) -> Result<()> {
+        self.sync_log()?;
+        self.hand_over();
+        Ok(())
+    }
+
+    fn sync_log(&mut self) -> Result<()> {
+        if let Some(failure) = self.shared.failure() {
+            return Err(failure);
         }
-        written
-    }
-
-    fn remove_journal(&mut self) -> Result<()> {
-        let Some(files) = &self.files else { return Ok(()) };
-        let removed = files.journal.remove();
-        removed.map_err(|error| self.fail(error))
-    }
-
-    /// Makes everything applied durable, if anything is not.
-    fn make_durable(&mut self) -> Result<()> {
-        if self.durable_at.take().is_none() {
-            return Ok(());
+        self.sync_at = None;
+        let Some(log) = &mut self.log else { return Ok(()) };
+        let synced = log.sync();
+        if let Err(error) = synced {
+            return Err(self.shared.fail(error));
         }
-        let clock = self.clock;
-        let files = self.files.as_mut();
-        let durable = self.shared.engine.make_durable();
-        let noted = durable.and_then(|()| files.map_or(Ok(()), |files| files.watermark.note(clock)));
-        noted.map_err(|error| self.fail(error))
+        self.shared.log_end.store(log.end(), Ordering::Relaxed);
+        self.checkpointer.wake_if_needed();
+        Ok(())
     }
 
-    /// Remembers that the engine failed; what it holds beyond the last visible commit is not known any more.
-    fn fail(&mut self, error: Error) -> Error {
-        tracing::error!(%error, "the storage engine failed; the store takes no more writes until a restart");
-        self.durable_at = None;
-        self.failure = Some(Error::Io {
-            action: "commit".to_string(),
-            reason: format!("the store takes no more writes until a restart, because of: {error}"),
-        });
-        error
+    /// Lets the applier have what is durable and visible: before, a snapshot might still open that needs what it replaces.
+    fn hand_over(&mut self) {
+        self.applier.send(self.unsynced.drain(..));
     }
 
+    /// Takes a step of the large commit, or begins the next.
+    fn step_large(&mut self) {
+        if self.large.is_none() {
+            self.large = self.large_waiting.pop_front().map(|waiting| {
+                let Waiting { batch, answer, place } = waiting;
+                LargeCommit::new(Arc::clone(&self.shared), batch, answer, place)
+            });
+        }
+        let Some(mut large) = self.large.take() else {
+            return;
+        };
+        let step = match self.shared.failure() {
+            Some(failure) => Err(failure),
+            None => large.step(self.log.as_mut(), self.clock, &mut self.body),
+        };
+        match step {
+            Ok(Step::Again) => self.large = Some(large),
+            Ok(Step::ReadyToClose) if self.shared.memtable.has_large() => self.large = Some(large),
+            Ok(Step::ReadyToClose) => {
+                let closed = self.close_large(&mut large);
+                self.end_large(large, closed);
+            }
+            Err(error) => {
+                let error = match error {
+                    error @ (Error::Io { .. } | Error::Corrupt { .. }) => self.shared.fail(error),
+                    error => error,
+                };
+                self.end_large(large, Err(error));
+            }
+        }
+    }
+
+    /// Makes a large commit, all of whose parts are in the log, a commit.
+    fn close_large(&mut self, large: &mut LargeCommit) -> Result<()> {
+        let timestamp = self.clock + 1;
+        if let Some(log) = &mut self.log {
+            large.close(timestamp, &mut self.body);
+            if let Err(error) = log.append(&self.body, timestamp) {
+                return Err(self.fail_unless_full(error));
+            }
+        }
+        let (writes, first) = large.take();
+        if let (Some(log), Some(first)) = (&self.log, first) {
+            log.files().end_large(first, Some(timestamp));
+        }
+        self.enter(Commit::new(timestamp, writes, true), true)?;
+        self.shared.commits.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn end_large(&mut self, large: LargeCommit, result: Result<()>) {
+        if let (Some(log), Some(first), Err(_)) = (&self.log, large.first_part(), &result) {
+            log.files().end_large(first, None);
+        }
+        let LargeCommit { answer, place, .. } = large;
+        let _ = answer.send(result);
+        drop(place);
+    }
+
+    /// A full disk refuses the commit, and no more; any other error ends writing.
+    fn fail_unless_full(&self, error: Error) -> Error {
+        if error.sqlstate() == crate::store::disk_full().sqlstate() {
+            self.shared.disk_is_low.store(true, Ordering::Relaxed);
+            return error;
+        }
+        self.shared.fail(error)
+    }
+
+    /// Ends what is under way, then everything below.
     fn close(&mut self) -> Result<()> {
+        while self.large.is_some() || !self.large_waiting.is_empty() {
+            self.step_large();
+            if self.shared.memtable.has_large() {
+                std::thread::yield_now();
+            }
+        }
+        let synced = self.sync();
         self.shared.closed.store(true, Ordering::Release);
-        if let Some(failure) = &self.failure {
-            return Err(failure.clone());
+        self.checkpointer.stop();
+        self.applier.stop();
+        synced?;
+        if let Some(failure) = self.shared.failure() {
+            return Err(failure);
         }
         self.shared.engine.close()?;
-        self.files
-            .as_mut()
-            .map_or(Ok(()), |files| files.watermark.write(self.clock))
-    }
-}
-
-/// Batches admitted to one engine batch.
-struct Group<'a> {
-    shared: &'a Arc<Shared>,
-    /// The last write of each key.
-    writes: BTreeMap<&'a [u8], &'a Write>,
-    /// What the engine holds under those keys.
-    replaced: Vec<Replaced>,
-}
-
-impl<'a> Group<'a> {
-    fn new(shared: &'a Arc<Shared>) -> Group<'a> {
-        Group {
-            shared,
-            writes: BTreeMap::new(),
-            replaced: Vec::new(),
+        if let Some(log) = &mut self.log {
+            self.body.mark();
+            log.append(&self.body, self.clock)?;
+            log.sync()?;
+            log.files().recycle(self.clock)?;
         }
-    }
-
-    /// Adds a batch, if none of its `unchanged` keys has changed; an error leaves the group as it was.
-    fn admit(&mut self, batch: &'a Batch) -> Result<()> {
-        let view = self.view(batch)?;
-        let mut unchanged: HashSet<&[u8]> = batch.unchanged.iter().map(Vec::as_slice).collect();
-        let mut replaced = Vec::new();
-        for write in &batch.writes {
-            let key = write_key(write);
-            if key.is_empty() {
-                return Err(Error::internal("a write of the empty key"));
-            }
-            let since = if unchanged.remove(key) { view } else { None };
-            self.check_group(key, since)?;
-            if !self.writes.contains_key(key) {
-                let current = self.current(key, true)?;
-                self.check_engine(key, current.as_ref().map(|current| current.from), since)?;
-                replaced.extend(current);
-            }
-        }
-        for key in unchanged {
-            self.check_group(key, view)?;
-            let current = self.current(key, false)?;
-            self.check_engine(key, current.map(|current| current.from), view)?;
-        }
-        self.writes
-            .extend(batch.writes.iter().map(|write| (write_key(write), write)));
-        self.replaced.extend(replaced);
         Ok(())
     }
-
-    /// The snapshot that `unchanged` counts from; `None` when there is nothing to check.
-    fn view(&self, batch: &'a Batch) -> Result<Option<&'a View>> {
-        if batch.unchanged.is_empty() {
-            return Ok(None);
-        }
-        let snapshot = batch
-            .snapshot
-            .as_deref()
-            .ok_or_else(|| Error::internal("unchanged keys without a snapshot"))?;
-        let snapshot: &dyn std::any::Any = snapshot;
-        let view = &*snapshot
-            .downcast_ref::<MvccSnapshot>()
-            .filter(|snapshot| Arc::ptr_eq(&snapshot.view.shared, self.shared))
-            .ok_or_else(|| Error::internal("a batch over a snapshot of another store"))?
-            .view;
-        // Only this thread gives snapshots up, so the answer stands until the group is applied.
-        view.check()?;
-        Ok(Some(view))
-    }
-
-    fn check_group(&self, key: &[u8], since: Option<&View>) -> Result<()> {
-        if since.is_some() && self.writes.contains_key(key) {
-            Err(conflict(key))
-        } else {
-            Ok(())
-        }
-    }
-
-    /// `committed` is when the engine's value of the key was committed, if it has one.
-    fn check_engine(&self, key: &[u8], committed: Option<Timestamp>, since: Option<&View>) -> Result<()> {
-        let Some(view) = since else { return Ok(()) };
-        let changed = match committed {
-            Some(committed) => committed > view.timestamp,
-            None => self.shared.undo.find(key, view.timestamp).is_some(),
-        };
-        if changed { Err(conflict(key)) } else { Ok(()) }
-    }
-
-    /// What the engine holds under a key; without its value if that is not wanted.
-    fn current(&self, key: &[u8], with_value: bool) -> Result<Option<Replaced>> {
-        let mut current = Ok(None);
-        self.shared.engine.get(key, &mut |stored| {
-            current = split_stored(stored).map(|(from, value)| {
-                let value = if with_value { value.to_vec() } else { Vec::new() };
-                Some(Replaced {
-                    key: key.to_vec(),
-                    from,
-                    value,
-                })
-            });
-        })?;
-        current
-    }
 }
 
-/// Whether the writes are too many for one batch of the engine's.
-fn is_large(writes: &BTreeMap<&[u8], &Write>) -> bool {
-    writes.len() > BATCH_WRITES_MAX
-        || writes.values().map(|write| write_bytes(write)).sum::<usize>() > BATCH_BYTES_MAX
-}
-
-/// The writes behind their timestamp, in key order, in pieces or all in one; the last also moves the clock.
-fn engine_batches<'a>(
-    timestamp: Timestamp,
-    writes: &'a BTreeMap<&[u8], &Write>,
-    in_pieces: bool,
-) -> impl Iterator<Item = EngineBatch> + 'a {
-    let stamp = timestamp.to_be_bytes();
-    let mut left = writes.values().peekable();
-    std::iter::from_fn(move || {
-        left.peek()?;
-        let mut batch = EngineBatch::default();
-        while let Some(write) = left
-            .next_if(|_| !in_pieces || batch.len() < PIECE_WRITES_MAX && batch.size_bytes() < PIECE_BYTES_MAX)
-        {
-            match write {
-                Write::Put { key, value } => batch.put(key, &[&stamp, value]),
-                Write::Delete { key } => batch.delete(key),
-            }
-        }
-        if left.peek().is_none() {
-            batch.put(CLOCK_KEY, &[&stamp, &MVCC_FORMAT.to_be_bytes()]);
-        }
-        Some(batch)
-    })
-}
-
-fn write_key(write: &Write) -> &[u8] {
-    match write {
-        Write::Put { key, .. } | Write::Delete { key } => key,
-    }
-}
-
-fn write_bytes(write: &Write) -> usize {
-    match write {
-        Write::Put { key, value } => key.len() + value.len(),
-        Write::Delete { key } => key.len(),
-    }
-}
-
-fn conflict(key: &[u8]) -> Error {
-    Error::Conflict { key: key.to_vec() }
+/// How many writes a batch has, and how many bytes.
+fn size(batch: &Batch) -> (usize, usize) {
+    let bytes = batch.writes.iter().map(Write::bytes).sum();
+    (batch.writes.len(), bytes)
 }

@@ -3,26 +3,47 @@
 //!
 //! # How a value is stored
 //!
-//! The newest committed value of a key stands under the key itself, behind the timestamp of its commit. So a point
-//! read is one engine get, a scan runs at the engine's own speed, and overwriting leaves nothing behind on disk:
+//! The newest committed value of a key stands in the engine under the key itself, behind the timestamp of its commit. So a
+//! point read is one engine get, a scan runs at the engine's own speed, and overwriting leaves nothing behind on disk:
 //!
 //! ```text
 //!   engine key        engine value
-//!   (empty)           [clock: u64 BE][format: u32 BE]      the newest commit, rewritten in each commit's batch
-//!   01 02 …           [timestamp: u64 BE][value …]         the newest committed value of the key
+//!   (empty)           [clock: u64 BE][format: u32 BE]      the newest commit in the engine, rewritten with each batch
+//!   01 02 …           [timestamp: u64 BE][value …]         the newest value of the key up to the clock
 //! ```
 //!
-//! Keys of the store are at least one byte long, so the empty key is free for the clock. After a restart no snapshot
-//! is left, so nothing but the clock is needed to go on. Two files stand beside an engine on disk: the [`Watermark`] names
-//! a clock that was durable, and an engine that comes back with less has lost data and is refused; the [`Journal`] holds a
-//! commit too large for one of the engine's batches while it goes there, and is the only thing a restart may have to
-//! finish.
+//! Keys of the store are at least one byte long, so the empty key is free for the clock.
+//!
+//! # How a commit goes
+//!
+//! The engine lags behind: what counts is the [log](super::log).
+//!
+//! ```text
+//!   session ─► committer ──────────────────────────────► answer
+//!              validate, append, sync once a group,
+//!              memtable, visible
+//!                  │
+//!                  ▼
+//!              applier: undo map, engine, out of the memtable
+//!                  │
+//!                  ▼
+//!              checkpoint, now and then: engine durable, old segments of the log recycled
+//! ```
+//!
+//! One thread, the [`committer`], takes whatever batches wait as a group: validates each against memtable, engine, undo map
+//! and the batches before it in the group; appends one record to the log and syncs it; puts the group into the
+//! [`memtable`], lets new snapshots see it, and answers all. A lone client never waits for company. A second thread, the
+//! [`applier`], brings it to the engine meanwhile. Batches that asked for `relaxed` form a group of their own that skips the
+//! sync: visible and answered at once, durable with the next sync or after [`RELAXED_DURABLE_MS`]; the engine has them only then.
+//! A [`large`] commit is written to the log in parts between the groups of others, and goes to the engine in pieces.
+//!
+//! A start opens the engine, reads its clock and [`replay`]s the commits of the log above it.
 //!
 //! # What a snapshot sees
 //!
-//! A snapshot is a timestamp `s`: it sees the commits up to `s`. What a later commit replaces or deletes moves to the
-//! **undo map** in memory ([`undo`]) *before* the engine changes, with the span of time it was valid for, and leaves it
-//! when the last snapshot in that span closes:
+//! A snapshot is a timestamp `s`: it sees the commits up to `s`. What the applier replaces or deletes in the engine moves to
+//! the **undo map** in memory ([`undo`]) *before* the engine changes, with the span of time it was valid for, if an open
+//! snapshot sees it; it leaves the map when the last such snapshot closes:
 //!
 //! ```text
 //!   time      1         2         3         4         5
@@ -33,70 +54,71 @@
 //!   snapshot 2 reads k: engine has no k; undo has a version with 2 in [1,3): a
 //! ```
 //!
-//! A reader asks **the engine first, then the undo map**. If the engine's entry is not newer than `s`, it is the
-//! answer: every commit up to `s` was applied before `s` was given out. If it is newer or missing, then the commit
-//! that made it so had recorded what it replaced before it touched the engine, so the undo map has the answer already;
-//! and if it has none, the key did not exist at `s`. Asking in the other order would lose a value that moves in
-//! between. This holds for each entry of a scan by itself, so the engine's iterator need not be a snapshot: a page of
-//! engine entries is merged with the undo map's entries of exactly the key interval that the page covers.
-//!
-//! # How a commit goes
-//!
-//! One thread, the [`committer`], takes whatever batches wait as a group: validates each against the engine, the undo
-//! map and the batches before it in the group; records what they replace; applies all as one engine batch; makes that
-//! durable, once; lets new snapshots see it; answers all. A lone client never waits for company. Batches that asked
-//! for `relaxed` form a group of their own that skips the wait: visible and answered at once, durable with the next
-//! durable group or after [`RELAXED_DURABLE_MS`]. A commit above [`BATCH_WRITES_MAX`] goes to the journal first and then to
-//! the engine in pieces, so that reads go on in between and the engine never holds more than a piece's worth of garbage.
+//! A reader asks **the memtable, then the engine, then the undo map**. A version up to `s` in the memtable is newer than
+//! the engine's, so it is the answer. If the engine's entry is not newer than `s`, it is: every commit up to `s` was in the memtable
+//! or the engine before `s` was given out. If it is newer or missing, then what it replaced was recorded before the engine
+//! changed, so the undo map has the answer already; and if it has none, the key did not exist at `s`. Any other order would
+//! lose a value that moves in between. This holds for each entry of a scan by itself, so the engine's iterator need not be a
+//! snapshot: a page of engine entries is merged with what the other two hold of exactly the key interval that it covers.
 //!
 //! # Invariants
 //!
-//! 1. Timestamps in the engine never exceed the clock stored beside them, but for those of a commit in the journal, which
-//!    are one above it; and the clock never falls.
-//! 2. Every commit with a timestamp up to `visible` is in the engine, whole; and durable, unless it was relaxed.
-//! 3. What a commit replaces is in the undo map before the engine changes, if a snapshot in its span of validity is
-//!    open, or can still open (it is not visible yet).
-//! 4. A version leaves the undo map when the last open snapshot that sees it has closed or was given up.
+//! 1. Timestamps in the engine never exceed the clock stored beside them, but for those of a large commit whose last piece
+//!    is missing, which are above it; the clock never falls, and never exceeds the newest commit that is durable in the log.
+//! 2. Every commit with a timestamp up to `visible` is in the log, and in the memtable or the engine, whole; and durable in
+//!    the log, unless it was relaxed.
+//! 3. What the applier replaces is in the undo map before the engine changes, if a snapshot that sees it is open. None can
+//!    open any more, for only visible commits are applied.
+//! 4. A version leaves the undo map when the last open snapshot that sees it has closed or was given up. A commit leaves
+//!    the memtable when the engine has all of it.
 //! 5. A snapshot that was given up answers `SnapshotTooOld` from then on, never a wrong row. The undo map exceeds its
-//!    budget by at most one group's replaced values.
-//! 6. A durable batch is acknowledged only after a `make_durable` that began after its `apply` has answered `Ok`.
-//! 7. After `apply` or `make_durable` failed nothing more is applied, made visible or acknowledged; what was visible
-//!    stays readable, because the undo map keeps what the failed group replaced.
+//!    budget by at most one piece's replaced values; the memtable its own by one group, and by one large commit.
+//! 6. A durable batch is acknowledged only after a sync of the log that began after its record was appended.
+//! 7. After an error of log or engine nothing more is appended, made visible or acknowledged: [`Store::failed`] says why, and
+//!    every later batch gets that error before anything else is judged. What was visible stays readable.
+//! 8. A segment of the log is recycled only when every commit in it is durable in the engine.
 
+mod applier;
+mod checkpoint;
+mod commit;
 mod committer;
-mod journal;
+mod group;
+mod large;
+mod memtable;
+mod replay;
 mod scan;
 mod snapshot;
 mod split;
 mod undo;
-mod watermark;
 
+#[cfg(test)]
+mod faults;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
 
+use super::disk::Disk;
 use super::engine::Engine;
-use super::{Batch, KeyRange, Page, Snapshot, Store, StoreStats, Write};
+use super::log::{Log, LogFiles, Survey, Timestamp};
+use super::{Batch, KeyRange, Page, Snapshot, Store, StoreOptions, StoreStats, Write, disk_full};
 use crate::codec::successor;
 use crate::{Error, Result};
+use applier::Applier;
+use checkpoint::Checkpointer;
 use committer::{Committer, Request};
-pub use journal::Journal;
+use memtable::Memtable;
 use scan::{Cursor, Limits, fill};
 use snapshot::{MvccSnapshot, View, run_blocking};
 use split::split_points;
 use undo::Undo;
-pub use watermark::Watermark;
-
-/// A commit's place in time: 1 for the first commit of a store.
-type Timestamp = u64;
 
 /// The engine key of the clock.
 const CLOCK_KEY: &[u8] = b"";
@@ -113,12 +135,15 @@ const WAITING_BATCHES_MAX: usize = 1024;
 /// A relaxed commit is durable after about this many milliseconds at the latest.
 pub const RELAXED_DURABLE_MS: u64 = 100;
 
-/// A commit of at most this many writes and [`BATCH_BYTES_MAX`] is one batch of the engine's; a group ends here. sled keeps
-/// what a batch replaces, some 6 kB a write, until the batch ends, and lets nobody read meanwhile.
-const BATCH_WRITES_MAX: usize = if cfg!(test) { 128 } else { 8192 };
-/// See [`BATCH_WRITES_MAX`]. Unit tests have lower limits, so that all suites use the journal.
-const BATCH_BYTES_MAX: usize = 16 << 20;
-/// A piece of a larger commit ends at this many writes or at [`PIECE_BYTES_MAX`].
+/// A commit of more writes, or of more than [`LARGE_BYTES`], takes the way of large commits. Unit tests have lower limits, so
+/// that all suites use it.
+const LARGE_WRITES: usize = if cfg!(test) { 128 } else { 8192 };
+/// See [`LARGE_WRITES`].
+const LARGE_BYTES: usize = 1 << 20;
+/// A part of a large commit in the log ends at this many bytes, unless one write is larger: writing it holds up others.
+const PART_BYTES_MAX: usize = if cfg!(test) { 4 << 10 } else { 1 << 20 };
+/// One batch of the engine's holds at most this many writes of a large commit, or about so many of small ones: sled keeps what
+/// a batch replaces, some 6 kB a write, until the batch ends, and lets nobody read meanwhile.
 const PIECE_WRITES_MAX: usize = if cfg!(test) { 32 } else { 1024 };
 /// See [`PIECE_WRITES_MAX`].
 const PIECE_BYTES_MAX: usize = 1 << 20;
@@ -133,54 +158,72 @@ pub struct MvccStore {
     /// `None` once the store is being dropped.
     requests: Option<mpsc::Sender<Request>>,
     places: Arc<Semaphore>,
-    committer: Mutex<Option<std::thread::JoinHandle<()>>>,
+    committer: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// The files beside an engine on disk.
+/// The log beside an engine on disk, as a start found it.
 #[derive(Debug)]
-pub struct Files {
-    /// What was durable.
-    pub watermark: Watermark,
-    /// What is under way.
-    pub journal: Journal,
+pub(crate) struct LogPlace {
+    pub(crate) disk: Arc<dyn Disk>,
+    /// Is there.
+    pub(crate) directory: PathBuf,
+    /// `None`: nothing was ever written to it.
+    pub(crate) survey: Option<Survey>,
 }
 
-/// What the committer, snapshots and scans share.
+/// What the store's threads, snapshots and scans share.
 #[derive(Debug)]
 struct Shared {
     engine: Arc<dyn Engine>,
+    memtable: Memtable,
     undo: Undo,
+    options: StoreOptions,
+    /// The newest commit in the engine.
+    applied: AtomicU64,
+    /// Where the log is durable.
+    log_end: AtomicU64,
+    /// There is less room on the disk than is to be left.
+    disk_is_low: AtomicBool,
     closed: AtomicBool,
+    /// Why nothing is written any more.
+    failure: watch::Sender<Option<Error>>,
     commits: AtomicU64,
     commit_groups: AtomicU64,
 }
 
 impl MvccStore {
-    /// Opens the store in `engine`, empty or written by an earlier `MvccStore`. `undo_bytes_max` bounds the memory for
-    /// what open snapshots still need; an engine on disk brings its `files`. Errors: `Corrupt`, `Io`.
-    pub fn open(engine: Arc<dyn Engine>, undo_bytes_max: usize, files: Option<Files>) -> Result<MvccStore> {
-        let mut clock = read_clock(&*engine)?;
-        if let Some(files) = &files {
-            files.journal.replay(&*engine, clock)?;
-            clock = read_clock(&*engine)?;
-            files.watermark.check(clock)?;
-        }
+    /// Opens the store in `engine`, empty or written by an earlier `MvccStore`; an engine on disk brings its log. Errors:
+    /// `Corrupt`, `Io`, 53100.
+    pub(crate) fn open(
+        engine: Arc<dyn Engine>,
+        options: &StoreOptions,
+        log: Option<LogPlace>,
+    ) -> Result<MvccStore> {
+        let engine_clock = read_clock(&*engine)?;
+        let log = log.map(|place| open_log(&*engine, engine_clock, options, place));
+        let (log, clock) = match log.transpose()? {
+            Some((log, clock)) => (Some(log), clock),
+            None => (None, engine_clock),
+        };
         let shared = Arc::new(Shared {
             engine,
-            undo: Undo::new(clock, undo_bytes_max),
+            memtable: Memtable::default(),
+            undo: Undo::new(clock, options.undo_bytes_max),
+            options: options.clone(),
+            applied: AtomicU64::new(clock),
+            log_end: AtomicU64::new(log.as_ref().map_or(0, Log::end)),
+            disk_is_low: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            failure: watch::Sender::new(None),
             commits: AtomicU64::new(0),
             commit_groups: AtomicU64::new(0),
         });
+        let applier = Applier::start(Arc::clone(&shared))?;
+        let files = log.as_ref().map(|log| Arc::clone(log.files()));
+        let checkpointer = Checkpointer::start(Arc::clone(&shared), files)?;
         let (requests, receiver) = mpsc::channel();
-        let committer = Committer::new(Arc::clone(&shared), receiver, clock, files);
-        let thread = std::thread::Builder::new()
-            .name("keyspan-commit".to_string())
-            .spawn(move || committer.run())
-            .map_err(|error| Error::Io {
-                action: "start the commit thread".into(),
-                reason: error.to_string(),
-            })?;
+        let committer = Committer::new(Arc::clone(&shared), receiver, clock, log, applier, checkpointer);
+        let thread = start_thread("keyspan-commit", move || committer.run())?;
         Ok(MvccStore {
             shared,
             requests: Some(requests),
@@ -284,6 +327,19 @@ impl Store for MvccStore {
         self.split(range, parts).boxed()
     }
 
+    fn failed(&self) -> BoxFuture<'static, Error> {
+        let mut failure = self.shared.failure.subscribe();
+        async move {
+            let found = failure.wait_for(Option::is_some).await;
+            match found.ok().and_then(|failure| failure.clone()) {
+                Some(failure) => failure,
+                // The store has gone without one.
+                None => std::future::pending().await,
+            }
+        }
+        .boxed()
+    }
+
     fn stats(&self) -> StoreStats {
         let (snapshots, undo_bytes) = self.shared.undo.figures();
         StoreStats {
@@ -324,10 +380,81 @@ impl Shared {
             Ok(())
         }
     }
+
+    /// Error 53100 when the disk is nearly full and the batch would take more of it.
+    fn check_room(&self, batch: &Batch) -> Result<()> {
+        let takes_room = !batch.reclaims && batch.writes.iter().any(|write| write.value().is_some());
+        if takes_room && self.disk_is_low.load(Ordering::Relaxed) {
+            Err(disk_full())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Ends all writing; the first reason is kept. Answers the error that later batches get.
+    fn fail(&self, error: Error) -> Error {
+        let failure = Error::Io {
+            action: "the store takes no more writes until a restart".to_string(),
+            reason: error.to_string(),
+        };
+        self.failure.send_if_modified(|kept| {
+            let is_first = kept.is_none();
+            if is_first {
+                tracing::error!(%error, "the store failed; it takes no more writes until a restart");
+                *kept = Some(failure.clone());
+            }
+            is_first
+        });
+        self.failure().unwrap_or(failure)
+    }
+
+    fn failure(&self) -> Option<Error> {
+        self.failure.borrow().clone()
+    }
+}
+
+/// Replays the log into the engine and begins to append behind it; answers the newest commit, too.
+fn open_log(
+    engine: &dyn Engine,
+    engine_clock: Timestamp,
+    options: &StoreOptions,
+    place: LogPlace,
+) -> Result<(Log, Timestamp)> {
+    let LogPlace {
+        disk,
+        directory,
+        survey,
+    } = place;
+    let mut clock = engine_clock;
+    if let Some(survey) = &survey {
+        replay::check_clocks(engine_clock, survey)?;
+        replay::replay(engine, engine_clock, &*disk, &directory, survey)?;
+        clock = survey.clock;
+    }
+    let files = LogFiles::open(
+        disk,
+        &directory,
+        options.segment_bytes,
+        options.checkpoint_bytes,
+        survey.as_ref(),
+    )?;
+    let log = Log::open(Arc::new(files), survey.as_ref(), clock)?;
+    Ok((log, clock))
+}
+
+/// Error: `Io`.
+fn start_thread(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name(name.to_string())
+        .spawn(run)
+        .map_err(|error| Error::Io {
+            action: format!("could not start the thread {name}"),
+            reason: error.to_string(),
+        })
 }
 
 /// The timestamp of the newest commit in the engine; 0 when there is none.
-fn read_clock(engine: &dyn Engine) -> Result<Timestamp> {
+pub(super) fn read_clock(engine: &dyn Engine) -> Result<Timestamp> {
     let mut clock = Ok(0);
     engine.get(CLOCK_KEY, &mut |stored| {
         clock = split_stored(stored).and_then(|(timestamp, format)| match <[u8; 4]>::try_from(format) {
@@ -342,7 +469,7 @@ fn read_clock(engine: &dyn Engine) -> Result<Timestamp> {
 }
 
 /// An engine value apart: when it was committed, and the value.
-fn split_stored(stored: &[u8]) -> Result<(Timestamp, &[u8])> {
+pub(super) fn split_stored(stored: &[u8]) -> Result<(Timestamp, &[u8])> {
     match stored.split_first_chunk() {
         Some((timestamp, value)) => Ok((Timestamp::from_be_bytes(*timestamp), value)),
         None => Err(corrupt(
@@ -350,12 +477,6 @@ fn split_stored(stored: &[u8]) -> Result<(Timestamp, &[u8])> {
             format!("{} bytes are too few for a timestamp", stored.len()),
         )),
     }
-}
-
-/// Makes the name of a file that was made, renamed or removed durable.
-fn sync_directory(path: &Path) -> std::io::Result<()> {
-    path.parent()
-        .map_or(Ok(()), |directory| File::open(directory)?.sync_all())
 }
 
 fn corrupt(what: &str, reason: String) -> Error {

@@ -1,4 +1,4 @@
-//! Scans: engine pages merged with the undo map, a page at a time. Opened by snapshots; `delete_range` and
+//! Scans: engine pages merged with the memtable and the undo map, a page at a time. Opened by snapshots; `delete_range` and
 //! `split_points` use the synchronous half, `fill`, themselves.
 
 use std::ops::{Bound, ControlFlow};
@@ -269,28 +269,15 @@ pub(super) fn fill(
         && entries_left > 0
         && let Some((start, end)) = cursor.bounds()
     {
-        let from = page.len();
-        let mut reached = read_engine(
+        let piece = Piece {
             view,
-            (start, end),
-            cursor.reverse,
+            start,
+            end,
+            reverse: cursor.reverse,
             keys_only,
             limits,
-            &mut entries_left,
-            page,
-        )?;
-        merge_undo(
-            view,
-            (start, end),
-            cursor.reverse,
-            keys_only,
-            limits,
-            from,
-            &mut reached,
-            page,
-        );
-        trim(page, limits, &mut reached);
-        match reached {
+        };
+        match piece.read(&mut entries_left, page)? {
             Some(key) => cursor.resume_after(&key),
             None => cursor.next_range(),
         }
@@ -298,103 +285,153 @@ pub(super) fn fill(
     view.check()
 }
 
+/// What is left of a range, read from the three places where rows stand.
+struct Piece<'a> {
+    view: &'a View,
+    start: &'a [u8],
+    end: Option<&'a [u8]>,
+    reverse: bool,
+    keys_only: bool,
+    limits: Limits,
+}
+
+impl Piece<'_> {
+    /// Appends rows from the beginning of the piece; answers the last key looked at when it stopped before the end.
+    ///
+    /// The memtable is asked first, so that a commit that moves to the engine meanwhile is seen in one of the two; the undo
+    /// map last, for whatever the engine's entries are too new to show is in there by then.
+    fn read(&self, entries_left: &mut usize, page: &mut Page) -> Result<Option<Vec<u8>>> {
+        let from = page.len();
+        let limits = self.limits;
+        let memtable = self.view.shared.memtable.collect(
+            self.interval(None),
+            self.reverse,
+            self.view.timestamp,
+            limits.rows_max,
+            limits.bytes_max,
+        );
+        let mut reached = self.read_engine(memtable.stopped_at.as_deref(), entries_left, page)?;
+        let undo = self.view.shared.undo.collect(
+            self.interval(reached.as_deref()),
+            self.reverse,
+            self.view.timestamp,
+            limits.rows_max,
+            limits.bytes_max,
+        );
+        if let Some(border) = undo.stopped_at {
+            while page.len() > from && page.last().is_some_and(|(key, _)| self.is_beyond(key, &border)) {
+                page.truncate(page.len() - 1);
+            }
+            reached = Some(border.to_vec());
+        }
+        let undo_rows = undo.rows.iter().map(|(key, value)| (&**key, Some(&**value)));
+        self.overlay(from, undo_rows, page);
+        let memtable_rows = memtable
+            .rows
+            .iter()
+            .take_while(|(key, _)| reached.as_ref().is_none_or(|border| !self.is_beyond(key, border)));
+        self.overlay(
+            from,
+            memtable_rows.map(|(key, value)| (&**key, value.as_deref())),
+            page,
+        );
+        trim(page, limits, &mut reached);
+        Ok(reached)
+    }
+
+    /// The keys of the piece, up to `reached` and with it.
+    fn interval<'b>(&'b self, reached: Option<&'b [u8]>) -> (Bound<&'b [u8]>, Bound<&'b [u8]>) {
+        let end = self.end.map_or(Bound::Unbounded, Bound::Excluded);
+        match (reached, self.reverse) {
+            (None, _) => (Bound::Included(self.start), end),
+            (Some(last), false) => (Bound::Included(self.start), Bound::Included(last)),
+            (Some(last), true) => (Bound::Included(last), end),
+        }
+    }
+
+    /// Appends the engine's entries that the snapshot sees, up to `border` and with it. Answers the last key looked at
+    /// when it stopped before the end of the piece.
+    fn read_engine(
+        &self,
+        border: Option<&[u8]>,
+        entries_left: &mut usize,
+        page: &mut Page,
+    ) -> Result<Option<Vec<u8>>> {
+        let behind_border = border.map(successor);
+        let (start, end) = match (border, self.reverse) {
+            (None, _) => (self.start, self.end),
+            (Some(_), false) => (self.start, behind_border.as_deref()),
+            (Some(border), true) => (border, self.end),
+        };
+        let mut stopped_at = None;
+        let mut damage = Ok(());
+        let view = self.view;
+        view.shared
+            .engine
+            .scan(start, end, self.reverse, &mut |key, stored| {
+                match split_stored(stored) {
+                    Ok((timestamp, value)) if timestamp <= view.timestamp => {
+                        page.push(key, if self.keys_only { &[] } else { value })
+                    }
+                    Ok(_) => {}
+                    Err(error) => {
+                        damage = Err(error);
+                        return ControlFlow::Break(());
+                    }
+                }
+                *entries_left -= 1;
+                if *entries_left == 0 || is_full(page, self.limits) {
+                    stopped_at = Some(key.to_vec());
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            })?;
+        damage.map(|()| stopped_at.or(border.map(<[u8]>::to_vec)))
+    }
+
+    /// Puts rows among those of the page from `from` on, in place of what stands there under their keys; those without a
+    /// value take it away.
+    fn overlay<'b>(
+        &self,
+        from: usize,
+        rows: impl Iterator<Item = (&'b [u8], Option<&'b [u8]>)>,
+        page: &mut Page,
+    ) {
+        let mut rows = rows.peekable();
+        if rows.peek().is_none() {
+            return;
+        }
+        let mut below = Page::new();
+        (from..page.len())
+            .map(|index| page.row(index))
+            .for_each(|(key, value)| below.push(key, value));
+        page.truncate(from);
+        let mut below = below.iter().peekable();
+        for (key, value) in rows {
+            while let Some((key_below, value_below)) =
+                below.next_if(|(key_below, _)| self.is_beyond(key, key_below))
+            {
+                page.push(key_below, value_below);
+            }
+            below.next_if(|(key_below, _)| *key_below == key);
+            if let Some(value) = value {
+                page.push(key, if self.keys_only { &[] } else { value });
+            }
+        }
+        below.for_each(|(key, value)| page.push(key, value));
+    }
+
+    /// Whether `key` comes after `border` in the scan's direction.
+    fn is_beyond(&self, key: &[u8], border: &[u8]) -> bool {
+        if self.reverse { key < border } else { key > border }
+    }
+}
+
 fn is_full(page: &Page, limits: Limits) -> bool {
     page.len() >= limits.rows_max || page.size_bytes() >= limits.bytes_max
 }
 
-/// Appends the engine's entries of the range that the snapshot sees. Answers the last key looked at when it stopped
-/// before the end of the range.
-fn read_engine(
-    view: &View,
-    (start, end): (&[u8], Option<&[u8]>),
-    reverse: bool,
-    keys_only: bool,
-    limits: Limits,
-    entries_left: &mut usize,
-    page: &mut Page,
-) -> Result<Option<Vec<u8>>> {
-    let mut stopped_at = None;
-    let mut damage = Ok(());
-    view.shared.engine.scan(start, end, reverse, &mut |key, stored| {
-        match split_stored(stored) {
-            Ok((timestamp, value)) if timestamp <= view.timestamp => {
-                page.push(key, if keys_only { &[] } else { value })
-            }
-            Ok(_) => {}
-            Err(error) => {
-                damage = Err(error);
-                return ControlFlow::Break(());
-            }
-        }
-        *entries_left -= 1;
-        if *entries_left == 0 || is_full(page, limits) {
-            stopped_at = Some(key.to_vec());
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    })?;
-    damage.map(|()| stopped_at)
-}
-
-/// Puts the undo map's rows of the interval just read among the page's rows from `from` on. `reached` is the last key
-/// of the interval (`None`: the whole range), and moves back when the undo map holds more than fits a page.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the leaf of one loop; a struct for it would be read once"
-)]
-fn merge_undo(
-    view: &View,
-    (start, end): (&[u8], Option<&[u8]>),
-    reverse: bool,
-    keys_only: bool,
-    limits: Limits,
-    from: usize,
-    reached: &mut Option<Vec<u8>>,
-    page: &mut Page,
-) {
-    let end = end.map_or(Bound::Unbounded, Bound::Excluded);
-    let interval = match (reached.as_deref(), reverse) {
-        (None, _) => (Bound::Included(start), end),
-        (Some(last), false) => (Bound::Included(start), Bound::Included(last)),
-        (Some(last), true) => (Bound::Included(last), end),
-    };
-    let undo = view.shared.undo.collect(
-        interval,
-        reverse,
-        view.timestamp,
-        limits.rows_max,
-        limits.bytes_max,
-    );
-    let is_beyond = |key: &[u8], border: &[u8]| if reverse { key < border } else { key > border };
-    if let Some(border) = undo.stopped_at {
-        *reached = Some(border.to_vec());
-        while page.len() > from && page.last().is_some_and(|(key, _)| is_beyond(key, &border)) {
-            page.truncate(page.len() - 1);
-        }
-    }
-    if undo.rows.is_empty() {
-        return;
-    }
-    let mut engine_rows = Page::new();
-    (from..page.len())
-        .map(|index| page.row(index))
-        .for_each(|(key, value)| engine_rows.push(key, value));
-    page.truncate(from);
-    let mut engine_rows = engine_rows.iter().peekable();
-    for (key, value) in &undo.rows {
-        while let Some((engine_key, engine_value)) =
-            engine_rows.next_if(|(engine_key, _)| is_beyond(key, engine_key))
-        {
-            page.push(engine_key, engine_value);
-        }
-        // The engine was read before the commit that moved this very value: both show the same.
-        engine_rows.next_if(|(engine_key, _)| *engine_key == &**key);
-        page.push(key, if keys_only { &[] } else { value });
-    }
-    engine_rows.for_each(|(key, value)| page.push(key, value));
-}
-
-/// Ends a page that the undo map made too large where its limits say.
+/// Ends a page that memtable and undo map made too large where its limits say.
 fn trim(page: &mut Page, limits: Limits, reached: &mut Option<Vec<u8>>) {
     if page.len() <= 1 {
         return;

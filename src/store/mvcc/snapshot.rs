@@ -51,9 +51,20 @@ impl View {
         Ok(values)
     }
 
+    /// Whether the snapshot sees a value of `key`. Check the view afterwards.
+    pub(super) fn sees(&self, key: &[u8]) -> Result<bool> {
+        let mut values = Values::with_capacity(1);
+        self.read_key(key, &mut values)?;
+        Ok(values.get(0).is_some())
+    }
+
     fn read_key(&self, key: &[u8], values: &mut Values) -> Result<()> {
         if key.is_empty() {
             values.push(None);
+            return Ok(());
+        }
+        let memtable = &self.shared.memtable;
+        if memtable.get(key, self.timestamp, |value| values.push(value)) {
             return Ok(());
         }
         let mut found = Ok(false);

@@ -1,6 +1,6 @@
-//! The undo map: values that commits replaced or deleted, kept in memory while an open snapshot may still need them;
-//! with it the register of open snapshots and the visible timestamp, because the three change together under one lock.
-//! Used by the committer (records, publishes) and by readers (find, collect); knows nothing of the engine.
+//! The undo map: values that were replaced or deleted in the engine, kept in memory while an open snapshot sees them; with
+//! it the register of open snapshots and the visible timestamp, because the three change together under one lock. The
+//! applier records, the committer publishes, readers find and collect; knows nothing of the engine.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -25,11 +25,13 @@ pub(super) struct Undo {
     bytes_max: usize,
 }
 
-/// A value that a commit is about to replace or delete.
+/// A value that is about to be replaced or deleted in the engine.
 pub(super) struct Replaced {
     pub(super) key: Vec<u8>,
     /// When the value was committed.
     pub(super) from: Timestamp,
+    /// The commit that replaces it.
+    pub(super) until: Timestamp,
     pub(super) value: Vec<u8>,
 }
 
@@ -65,7 +67,7 @@ struct Version {
 }
 
 impl Undo {
-    /// An empty map; `visible` is the newest commit in the engine.
+    /// An empty map; `visible` is the newest commit.
     pub(super) fn new(visible: Timestamp, bytes_max: usize) -> Undo {
         Undo {
             state: Mutex::new(State {
@@ -101,36 +103,26 @@ impl Undo {
         }
     }
 
-    /// Keeps the values that the commit `until` is about to replace. Must be called before the engine changes.
-    pub(super) fn record(&self, until: Timestamp, replaced: Vec<Replaced>) {
-        if replaced.is_empty() {
-            return;
-        }
-        let mut state = self.lock();
-        self.versions.fetch_add(replaced.len(), Ordering::Release);
-        let mut ended = Vec::with_capacity(replaced.len());
-        for Replaced { key, from, value } in replaced {
-            let key: Arc<[u8]> = key.into();
-            let version = Version {
-                from,
-                until,
-                value: value.into(),
-            };
-            state.bytes += version.bytes(&key);
-            state.keys.entry(Arc::clone(&key)).or_default().push(version);
-            ended.push(key);
-        }
-        state.ended.insert(until, ended);
+    /// Whether a snapshot older than the commit `timestamp`, which is visible, is open: none can open any more.
+    pub(super) fn has_snapshot_before(&self, timestamp: Timestamp) -> bool {
+        let state = self.lock();
+        state
+            .open
+            .first_key_value()
+            .is_some_and(|(oldest, _)| *oldest < timestamp)
     }
 
-    /// Makes the commit `timestamp` visible to new snapshots, drops the versions it ended that no snapshot needs, and
-    /// gives up the oldest snapshots while the map is above its budget.
-    pub(super) fn publish(&self, timestamp: Timestamp) {
+    /// Keeps those of the values that an open snapshot sees, and gives up the oldest snapshots while the map is above its
+    /// budget. The commits that replace them are visible; for each key the values come in the order of time. Must be
+    /// called before the engine changes.
+    pub(super) fn record(&self, replaced: Vec<Replaced>) {
         let mut state = self.lock();
-        state.visible = timestamp;
-        let mut dropped = state.drop_ended(timestamp, |open, version| {
-            open.range(version.from..version.until).next().is_some()
-        });
+        for value in replaced {
+            if state.keep(value) {
+                self.versions.fetch_add(1, Ordering::Release);
+            }
+        }
+        let mut dropped = 0;
         while state.bytes > self.bytes_max
             && let Some((oldest, _)) = state.open.pop_first()
         {
@@ -138,6 +130,11 @@ impl Undo {
             dropped += state.release(oldest);
         }
         self.versions.fetch_sub(dropped, Ordering::Release);
+    }
+
+    /// Makes the commit `timestamp` visible to new snapshots.
+    pub(super) fn publish(&self, timestamp: Timestamp) {
+        self.lock().visible = timestamp;
     }
 
     /// The replaced value of `key` that a snapshot at `timestamp` sees, if there is one. Ask the engine first.
@@ -214,11 +211,36 @@ impl std::fmt::Debug for Undo {
 }
 
 impl State {
+    /// Keeps a value if an open snapshot sees it; answers whether.
+    fn keep(&mut self, replaced: Replaced) -> bool {
+        let Replaced {
+            key,
+            from,
+            until,
+            value,
+        } = replaced;
+        if from >= until || self.open.range(from..until).next().is_none() {
+            return false;
+        }
+        let key = match self.keys.get_key_value(key.as_slice()) {
+            Some((key, _)) => Arc::clone(key),
+            None => key.into(),
+        };
+        let version = Version {
+            from,
+            until,
+            value: value.into(),
+        };
+        self.bytes += version.bytes(&key);
+        self.keys.entry(Arc::clone(&key)).or_default().push(version);
+        self.ended.entry(until).or_default().push(key);
+        true
+    }
+
     /// Drops the versions that only snapshots at `timestamp` could see, now that none is open there; answers how many.
     ///
     /// Such a version ended after `timestamp`, and not after the next snapshot above (or what new snapshots will see);
-    /// and it began after the next snapshot below. Versions of a commit that is not visible yet stay: a snapshot may
-    /// still open before it.
+    /// and it began after the next snapshot below.
     fn release(&mut self, timestamp: Timestamp) -> usize {
         let below = self.open.range(..timestamp).next_back().map(|(below, _)| *below);
         let above = self
@@ -234,17 +256,11 @@ impl State {
             .range(timestamp + 1..=above)
             .map(|(end, _)| *end)
             .collect();
-        ends.into_iter()
-            .map(|end| self.drop_ended(end, |_, version| below.is_some_and(|below| version.from <= below)))
-            .sum()
+        ends.into_iter().map(|end| self.drop_ended(end, below)).sum()
     }
 
-    /// Drops the versions that ended at `until`, but for those that are `needed`; answers how many.
-    fn drop_ended(
-        &mut self,
-        until: Timestamp,
-        needed: impl Fn(&BTreeMap<Timestamp, usize>, &Version) -> bool,
-    ) -> usize {
+    /// Drops the versions that ended at `until`, but for those that a snapshot at `below` sees; answers how many.
+    fn drop_ended(&mut self, until: Timestamp, below: Option<Timestamp>) -> usize {
         let Some(mut ended) = self.ended.remove(&until) else {
             return 0;
         };
@@ -256,7 +272,7 @@ impl State {
             let Ok(at) = versions.binary_search_by_key(&until, |version| version.until) else {
                 return false;
             };
-            if needed(&self.open, &versions[at]) {
+            if below.is_some_and(|below| versions[at].from <= below) {
                 return true;
             }
             self.bytes -= versions.remove(at).bytes(key);
@@ -289,7 +305,7 @@ fn visible_value(versions: &[Version], timestamp: Timestamp) -> Option<&Arc<[u8]
 }
 
 /// `BTreeMap::range` panics on such bounds instead of answering nothing.
-fn is_empty_interval(start: Bound<&[u8]>, end: Bound<&[u8]>) -> bool {
+pub(super) fn is_empty_interval(start: Bound<&[u8]>, end: Bound<&[u8]>) -> bool {
     match (start, end) {
         (Bound::Included(start), Bound::Included(end)) => start > end,
         (Bound::Included(start) | Bound::Excluded(start), Bound::Excluded(end))
@@ -302,12 +318,15 @@ fn is_empty_interval(start: Bound<&[u8]>, end: Bound<&[u8]>) -> bool {
 mod tests {
     use super::*;
 
-    fn replaced(key: &str, from: Timestamp, value: &str) -> Replaced {
-        Replaced {
+    /// The next commit replaces the value of `key`, which it had since `from`.
+    fn replace(undo: &Undo, key: &str, from: Timestamp, until: Timestamp, value: &str) {
+        undo.publish(until);
+        undo.record(vec![Replaced {
             key: key.into(),
             from,
+            until,
             value: value.into(),
-        }
+        }]);
     }
 
     fn value(undo: &Undo, key: &str, timestamp: Timestamp) -> Option<String> {
@@ -320,40 +339,33 @@ mod tests {
         let undo = Undo::new(1, usize::MAX);
         let old = undo.open_snapshot();
         for commit in 2..=9 {
-            undo.record(
-                commit,
-                vec![replaced("k", commit - 1, &format!("v{}", commit - 1))],
-            );
-            undo.publish(commit);
+            replace(&undo, "k", commit - 1, commit, &format!("v{}", commit - 1));
         }
-        // Only the version that the snapshot at 1 sees is left of eight.
+        // Only the version that the snapshot at 1 sees is kept of eight.
         assert_eq!(undo.versions.load(Ordering::Relaxed), 1);
         assert_eq!(value(&undo, "k", old).as_deref(), Some("v1"));
 
         let middle = undo.open_snapshot();
-        undo.record(10, vec![replaced("k", 9, "v9")]);
-        undo.publish(10);
+        assert!(undo.has_snapshot_before(2) && !undo.has_snapshot_before(1));
+        replace(&undo, "k", 9, 10, "v9");
         assert_eq!(value(&undo, "k", middle).as_deref(), Some("v9"));
         undo.close_snapshot(middle);
         assert_eq!(value(&undo, "k", 9), None);
         assert_eq!(value(&undo, "k", old).as_deref(), Some("v1"));
         undo.close_snapshot(old);
-        assert!(undo.is_empty());
+        assert!(undo.is_empty() && !undo.has_snapshot_before(99));
         assert_eq!(undo.figures(), (0, 0));
     }
 
     #[test]
-    fn versions_of_a_commit_in_flight_stay_for_snapshots_that_open_meanwhile() {
+    fn what_no_open_snapshot_sees_is_not_kept() {
         let undo = Undo::new(5, usize::MAX);
-        let before = undo.open_snapshot();
-        undo.record(6, vec![replaced("k", 3, "old")]);
-        undo.close_snapshot(before);
-        let during = undo.open_snapshot();
-        assert_eq!(during, 5);
-        undo.publish(6);
-        assert_eq!(value(&undo, "k", during).as_deref(), Some("old"));
-        undo.close_snapshot(during);
+        replace(&undo, "k", 3, 6, "old");
         assert!(undo.is_empty());
+        let after = undo.open_snapshot();
+        replace(&undo, "new", 7, 8, "nobody saw it");
+        assert!(undo.is_empty());
+        undo.close_snapshot(after);
     }
 
     #[test]
@@ -363,8 +375,7 @@ mod tests {
         let snapshots: Vec<Timestamp> = (2..6)
             .map(|commit| {
                 let snapshot = undo.open_snapshot();
-                undo.record(commit, vec![replaced("k", commit - 1, &value)]);
-                undo.publish(commit);
+                replace(&undo, "k", commit - 1, commit, &value);
                 snapshot
             })
             .collect();

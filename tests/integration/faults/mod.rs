@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// The stores that must survive, by their names on the command line.
-const STORES: [&str; 1] = ["sled"];
+const STORES: [&str; 2] = ["sled", "fjall"];
 
 /// The stores to test in this run.
 fn stores() -> Vec<&'static str> {

@@ -1,0 +1,104 @@
+//! How long a start takes after a kill: commits fill the log, the server is killed, and the time counts from the start of
+//! the next one to its first answer. Keyspan alone: how much log PostgreSQL would read depends on its checkpoints.
+
+use std::path::Path;
+use std::time::Instant;
+
+use keyspan::StoreKind;
+use tokio_postgres::Client;
+
+use crate::commits::{CHECKPOINT_FLAG, NO_CHECKPOINT};
+use crate::report::Report;
+use crate::system::{System, stores};
+use crate::workload::{Sizes, number};
+
+/// Rows of one commit while the log is filled, and the bytes of each.
+const COMMIT_ROWS: usize = 5_000;
+const ROW_BYTES: usize = 1_024;
+const GIGABYTE: f64 = 1e9;
+
+/// Measures every store.
+pub(crate) async fn measure(sizes: &Sizes) -> String {
+    let log_bytes = number("KEYSPAN_BENCH_LOG_BYTES", 1_000_000_000).max(COMMIT_ROWS * ROW_BYTES);
+    let heading = format!(
+        "the start after a kill behind {} MB of commits, medians of {} rounds",
+        log_bytes / 1_000_000,
+        sizes.rounds
+    );
+    let names = stores()
+        .iter()
+        .map(|store| format!("Keyspan on {store}"))
+        .collect();
+    let mut report = Report::of_part(&heading, names);
+    for (at, store) in stores().into_iter().enumerate() {
+        for round in 0..sizes.rounds {
+            measure_one(&mut report, at, store, log_bytes).await;
+            eprintln!("measured: recovery of {store}, round {round}");
+        }
+    }
+    report.table()
+}
+
+async fn measure_one(report: &mut Report, column: usize, store: StoreKind, log_bytes: usize) {
+    let arguments: Vec<&str> = CHECKPOINT_FLAG
+        .into_iter()
+        .flat_map(|flag| [flag, NO_CHECKPOINT])
+        .collect();
+    let mut system = System::keyspan_on(store, format!("Keyspan on {store}"), &arguments).await;
+    let rows = fill(&system.connect().await, log_bytes).await;
+    system.kill();
+    let log = folder_bytes(&system.data_dir().join("log"));
+    let start = Instant::now();
+    let mut system = system.start_again().await;
+    let found = last_row(&system.connect().await).await;
+    let seconds = start.elapsed().as_secs_f64();
+    assert_eq!(found, rows as i64, "the last acknowledged row is there");
+    report.add("start to first answer", "s", column, seconds);
+    report.add(
+        "the same for a GB of rows",
+        "s",
+        column,
+        seconds * GIGABYTE / log_bytes as f64,
+    );
+    report.add("log on disk", "MB", column, log as f64 / 1e6);
+    system.sample_memory();
+    let memory = system.memory_bytes_max() as f64 / f64::from(1 << 20);
+    report.add("memory after the start", "MiB", column, memory);
+    system.stop();
+}
+
+/// Commits rows until they hold so many bytes; how many rows.
+async fn fill(client: &Client, log_bytes: usize) -> usize {
+    let create = "CREATE TABLE filled (id bigint PRIMARY KEY, payload text)";
+    client.batch_execute(create).await.expect("the table is made");
+    let rows = log_bytes / ROW_BYTES;
+    for first in (0..rows).step_by(COMMIT_ROWS) {
+        let last = rows.min(first + COMMIT_ROWS);
+        let insert = format!(
+            "INSERT INTO filled SELECT n, repeat(md5(n::text), {}) FROM generate_series({}, {last}) n",
+            ROW_BYTES / 32,
+            first + 1
+        );
+        client
+            .batch_execute(&insert)
+            .await
+            .expect("the rows are inserted");
+    }
+    rows
+}
+
+/// The greatest key, which is the last row committed.
+async fn last_row(client: &Client) -> i64 {
+    let query = "SELECT id FROM filled ORDER BY id DESC LIMIT 1";
+    let row = client.query_one(query, &[]).await;
+    row.expect("a row is there").get(0)
+}
+
+/// Bytes of the files of a folder; 0 where there is none.
+fn folder_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
+    let lengths = entries.flatten().filter_map(|entry| entry.metadata().ok());
+    lengths.map(|metadata| metadata.len()).sum()
+}

@@ -1,0 +1,305 @@
+//! Compares the catalog's records with one another (the list in the docs of `catalog::check`). Pure: what was read goes
+//! in, faults come out.
+
+use std::collections::{HashMap, HashSet};
+
+use super::records::{Counter, Records, key_name};
+use super::{FaultKind, Faults};
+use crate::catalog::{BUILTIN_SCHEMAS, FIRST_OID, IndexDef, Relation, TableDef, ViewDef};
+use crate::codec::key::check_key_type;
+use crate::codec::keyspace::{IndexId, Keyspace, TableId};
+use crate::codec::row::ColumnId;
+
+/// Adds a fault for everything that contradicts something else.
+pub(super) fn compare(records: &Records, faults: &mut Faults) {
+    compare_numbers(records, faults);
+    compare_names(records, faults);
+    compare_oids(records, faults);
+    for stored in &records.relations {
+        match &stored.def {
+            Relation::Table(table) => compare_table(table, faults),
+            Relation::View(view) => compare_view(view, records, faults),
+        }
+    }
+    compare_counters(records, faults);
+    compare_dropped(records, faults);
+}
+
+/// The catalog's version and next number, and each record's own.
+fn compare_numbers(records: &Records, faults: &mut Faults) {
+    if records.schemas.is_empty() && records.relations.is_empty() {
+        return;
+    }
+    let mut missing = |name: &str| faults.add(FaultKind::Record, None, name, "it is missing");
+    if records.version.is_none() {
+        missing("catalog version");
+    }
+    if records.next_id.is_none() {
+        missing("next table id");
+    }
+    let next_id = records.next_id.unwrap_or(u32::MAX - FIRST_OID);
+    let schemas = records.schemas.iter();
+    let schemas = schemas.map(|stored| (None, &stored.key, stored.version, 0));
+    let relations = records.relations.iter().map(|stored| {
+        let name = relation_name(&stored.def);
+        (Some(name), &stored.key, stored.version, stored.key_id)
+    });
+    for (name, key, version, id) in schemas.chain(relations) {
+        let mut fault = |reason: String| faults.add(FaultKind::Record, name.as_deref(), key, reason);
+        if records.version.is_some_and(|newest| version > newest) {
+            fault(format!("its version {version} is later than the catalog's"));
+        }
+        if id >= next_id {
+            fault(format!(
+                "its number {id} has not been given out: the next is {next_id}"
+            ));
+        }
+    }
+}
+
+/// Records stand under their own names and ids; names are taken once, in schemas that exist.
+fn compare_names(records: &Records, faults: &mut Faults) {
+    for stored in &records.schemas {
+        if schema_key(&stored.def.name) != stored.key {
+            let reason = format!("its record is that of schema \"{}\"", stored.def.name);
+            faults.add(FaultKind::Record, None, &stored.key, reason);
+        }
+    }
+    let mut taken: HashMap<(&str, &str), String> = HashMap::new();
+    for stored in &records.relations {
+        let relation = relation_name(&stored.def);
+        let mut fault = |reason: String| faults.add(FaultKind::Record, Some(&relation), &stored.key, reason);
+        let id = stored.def.id();
+        if stored.key_id != id || stored.head_id != id {
+            fault(format!("its record is that of relation {id}"));
+        }
+        let schema = stored.def.schema();
+        let is_known = BUILTIN_SCHEMAS.iter().any(|(name, _)| *name == schema)
+            || records.schemas.iter().any(|known| known.def.name == schema);
+        if !is_known {
+            fault(format!("its schema \"{schema}\" does not exist"));
+        }
+        let indexes = stored
+            .def
+            .get_table()
+            .into_iter()
+            .flat_map(|table| table.all_indexes());
+        let names = std::iter::once(stored.def.name()).chain(indexes.map(|index| index.name.as_str()));
+        for name in names {
+            if let Some(other) = taken.insert((schema, name), relation.clone()) {
+                fault(format!("its name \"{name}\" is also one of \"{other}\""));
+            }
+        }
+    }
+}
+
+/// Oids are given once, and below the next number.
+fn compare_oids(records: &Records, faults: &mut Faults) {
+    let mut taken: HashMap<u32, String> = HashMap::new();
+    let mut take = |oid: u32, name: String, faults: &mut Faults| {
+        if records
+            .next_id
+            .is_some_and(|next| oid >= FIRST_OID.saturating_add(next))
+        {
+            let reason = format!("its oid {oid} has not been given out");
+            faults.add(FaultKind::Record, None, &name, reason);
+        }
+        if let Some(other) = taken.insert(oid, name.clone()) {
+            faults.add(
+                FaultKind::Record,
+                None,
+                name,
+                format!("its oid {oid} is also that of {other}"),
+            );
+        }
+    };
+    for stored in &records.schemas {
+        take(stored.def.oid, schema_key(&stored.def.name), faults);
+    }
+    for stored in &records.relations {
+        let name = relation_name(&stored.def);
+        take(stored.def.oid(), format!("relation \"{name}\""), faults);
+        for index in stored
+            .def
+            .get_table()
+            .into_iter()
+            .flat_map(|table| table.all_indexes())
+        {
+            take(
+                index.oid,
+                format!("index \"{}\" of \"{name}\"", index.name),
+                faults,
+            );
+        }
+    }
+}
+
+/// Whether keys of the table and its indexes can be read and written by its record.
+pub(super) fn has_readable_keys(table: &TableDef) -> bool {
+    let ids: HashSet<ColumnId> = table.columns.iter().map(|column| column.id).collect();
+    let mut is_readable = ids.len() == table.columns.len() && table.primary_key.id == 0;
+    for index in table.all_indexes() {
+        compare_index(table, index, &mut |_| is_readable = false);
+    }
+    is_readable
+}
+
+/// Columns and indexes of one table.
+fn compare_table(table: &TableDef, faults: &mut Faults) {
+    let name = table_name(table);
+    let mut fault = |reason: String| {
+        faults.add(FaultKind::Record, Some(&name), relation_key(table.id), reason);
+    };
+    for (at, column) in table.columns.iter().enumerate() {
+        let before = &table.columns[..at];
+        if before.iter().any(|other| other.id == column.id) || column.id >= table.next_column_id {
+            fault(format!(
+                "the id {} of column \"{}\" is not its own",
+                column.id, column.name
+            ));
+        }
+        if !column.hidden
+            && before
+                .iter()
+                .any(|other| !other.hidden && other.name == column.name)
+        {
+            fault(format!("two columns are named \"{}\"", column.name));
+        }
+    }
+    if table.columns.iter().filter(|column| column.hidden).count() > 1 {
+        fault("it has more than one hidden column".to_string());
+    }
+    if table.primary_key.id != 0 || !table.primary_key.unique {
+        fault("its primary key is not index 0".to_string());
+    }
+    for (at, index) in table.indexes.iter().enumerate() {
+        let is_taken = table.indexes[..at].iter().any(|other| other.id == index.id);
+        if is_taken || index.id == 0 || index.id >= table.next_index_id {
+            fault(format!(
+                "the id {} of index \"{}\" is not its own",
+                index.id, index.name
+            ));
+        }
+    }
+    for index in table.all_indexes() {
+        compare_index(table, index, &mut fault);
+    }
+}
+
+/// The columns of one index.
+fn compare_index(table: &TableDef, index: &IndexDef, fault: &mut impl FnMut(String)) {
+    if index.columns.is_empty() {
+        fault(format!("index \"{}\" has no columns", index.name));
+    }
+    for key in &index.columns {
+        match table.columns.iter().find(|column| column.id == key.column) {
+            None => fault(format!(
+                "index \"{}\" names column {}, which does not exist",
+                index.name, key.column
+            )),
+            Some(column) => {
+                if let Err(error) = check_key_type(&column.ty, &column.name) {
+                    fault(format!("index \"{}\": {error}", index.name));
+                }
+            }
+        }
+    }
+}
+
+/// What a view reads is there. Relations of the system have no records.
+fn compare_view(view: &ViewDef, records: &Records, faults: &mut Faults) {
+    let name = format!("{}.{}", view.schema, view.name);
+    for oid in view.depends_on.iter().filter(|oid| **oid >= FIRST_OID) {
+        let is_known = records.relations.iter().any(|stored| stored.def.oid() == *oid);
+        // What an unreadable record was called is not known.
+        if !is_known && records.unreadable.is_empty() {
+            let reason = format!("it reads the relation with oid {oid}, which does not exist");
+            faults.add(FaultKind::Record, Some(&name), relation_key(view.id), reason);
+        }
+    }
+}
+
+/// Each counter counts something, and whatever is counted has its counter.
+fn compare_counters(records: &Records, faults: &mut Faults) {
+    for counter in &records.counters {
+        let key = match counter.column {
+            None => Keyspace::NextRowId { table: counter.table },
+            Some(column) => Keyspace::Sequence {
+                table: counter.table,
+                column,
+            },
+        };
+        if records.unreadable.contains(&counter.table) {
+            continue;
+        }
+        let is_wanted = records
+            .tables()
+            .find(|table| table.id == counter.table)
+            .is_some_and(|table| match counter.column {
+                None => table.has_hidden_key(),
+                Some(id) => table
+                    .columns
+                    .iter()
+                    .any(|column| column.id == id && column.is_serial()),
+            });
+        if !is_wanted {
+            faults.add(
+                FaultKind::Record,
+                None,
+                key_name(&key),
+                "nothing is counted by it",
+            );
+        }
+    }
+    for table in records.tables() {
+        let row_id = table.has_hidden_key().then_some(None);
+        let serials = table.columns.iter().filter(|column| column.is_serial());
+        for wanted in row_id.into_iter().chain(serials.map(|column| Some(column.id))) {
+            let is_known = |counter: &Counter| counter.table == table.id && counter.column == wanted;
+            if !records.counters.iter().any(is_known) {
+                let what = match wanted {
+                    None => "its counter of row ids is missing".to_string(),
+                    Some(column) => format!("the counter of its column {column} is missing"),
+                };
+                let key = relation_key(table.id);
+                faults.add(FaultKind::Record, Some(&table_name(table)), key, what);
+            }
+        }
+    }
+}
+
+/// What is dropped is gone from the records.
+fn compare_dropped(records: &Records, faults: &mut Faults) {
+    for &(table, index) in &records.dropped {
+        let standing = records.tables().find(|standing| standing.id == table);
+        let is_standing = standing.is_some_and(|standing| {
+            index == IndexId::MAX || standing.all_indexes().any(|known| known.id == index)
+        });
+        if is_standing {
+            let key = key_name(&Keyspace::Dropped { table, index });
+            let name = standing.map(|standing| table_name(standing));
+            faults.add(
+                FaultKind::Record,
+                name.as_deref(),
+                key,
+                "it is still there, and would be removed",
+            );
+        }
+    }
+}
+
+fn table_name(table: &TableDef) -> String {
+    format!("{}.{}", table.schema, table.name)
+}
+
+fn relation_name(relation: &Relation) -> String {
+    format!("{}.{}", relation.schema(), relation.name())
+}
+
+fn relation_key(id: TableId) -> String {
+    key_name(&Keyspace::Relation { id })
+}
+
+fn schema_key(name: &str) -> String {
+    key_name(&Keyspace::Schema { name })
+}

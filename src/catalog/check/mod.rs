@@ -1,0 +1,83 @@
+//! Verification of the catalog's own records, for `keyspan check`: each decodes, and they agree with one another.
+//! `table::check` calls it first, and verifies rows and index entries by the tables it gives. Nothing is changed.
+//!
+//! What must hold of the system's records (key prefix `00 00 00 00`), beside that each decodes:
+//!
+//! 1. The catalog's version and the next number stand there once there is any relation or schema; no record is of a
+//!    later version, and every id and oid is below the next number.
+//! 2. A record stands under its own name or id. Names of relations and indexes are unique within their schema, which
+//!    exists; oids are unique.
+//! 3. A table's columns, indexes and their ids are unique and below the table's next ones; keys name columns that exist
+//!    and whose types may stand in keys; the primary key is index 0.
+//! 4. A view reads relations that exist.
+//! 5. Every table with a hidden row id and every serial column has its counter, and there is no other counter.
+//! 6. A range that is recorded as dropped belongs to no table or index that is still there.
+
+mod agreement;
+mod fault;
+mod records;
+mod walk;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Relation, TableDef};
+use crate::Result;
+use crate::codec::keyspace::{IndexId, TableId};
+use crate::store::Snapshot;
+pub use fault::{FAULTS_KEPT_MAX, Fault, FaultKind, Faults};
+pub use walk::{PAGE_ROWS, Walk, hex};
+
+use records::Records;
+
+/// What the catalog's records say, as far as they could be read.
+#[derive(Debug, Default)]
+pub struct CheckedCatalog {
+    /// The tables whose keys can be read by their records, by rising id.
+    pub tables: Vec<Arc<TableDef>>,
+    /// Relations of other records, or of records that do not decode: what belongs to them cannot be verified.
+    pub unreadable: Vec<TableId>,
+    /// Key ranges that are dropped and may still hold keys; index FFFF: all of the table's.
+    pub dropped: Vec<(TableId, IndexId)>,
+    /// The next hidden row id of each table that counts them.
+    pub next_row_ids: BTreeMap<TableId, i64>,
+    /// How many views there are.
+    pub views: usize,
+    /// How many schemas have a record.
+    pub schemas: usize,
+}
+
+/// Reads every record of the system in the snapshot and compares them. Errors: what ends the check, such as `Io`;
+/// damage goes to `faults`.
+pub async fn check_catalog(snapshot: &dyn Snapshot, faults: &mut Faults) -> Result<CheckedCatalog> {
+    let records = Records::read(snapshot, faults).await?;
+    agreement::compare(&records, faults);
+    let (mut tables, mut unreadable) = (Vec::new(), records.unreadable);
+    let mut views = 0;
+    for stored in &records.relations {
+        match &stored.def {
+            Relation::View(_) => views += 1,
+            Relation::Table(table) if stored.key_id == table.id && agreement::has_readable_keys(table) => {
+                tables.push(Arc::clone(table));
+            }
+            Relation::Table(_) => unreadable.push(stored.key_id),
+        }
+    }
+    tables.sort_by_key(|table| table.id);
+    Ok(CheckedCatalog {
+        views,
+        tables,
+        unreadable,
+        dropped: records.dropped,
+        next_row_ids: records
+            .counters
+            .iter()
+            .filter(|counter| counter.column.is_none())
+            .map(|counter| (counter.table, counter.next))
+            .collect(),
+        schemas: records.schemas.len(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! `Records`: every record of the system, read one by one, so that one that is damaged hides no other. Filled for
+//! `agreement`, which compares them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{FaultKind, Faults, Walk, hex};
+use crate::catalog::{Relation, SchemaDef, TableDef, record};
+use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, IndexId, Keyspace, TableId, table_range};
+use crate::codec::row::ColumnId;
+use crate::store::{Page, Snapshot};
+use crate::{Error, Result};
+
+/// The table id under which the system's records stand.
+const SYSTEM_TABLE: TableId = 0;
+
+/// Everything the system has written down.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    pub(super) version: Option<u64>,
+    pub(super) next_id: Option<TableId>,
+    pub(super) schemas: Vec<Stored<SchemaDef>>,
+    pub(super) relations: Vec<Stored<Relation>>,
+    pub(super) counters: Vec<Counter>,
+    pub(super) dropped: Vec<(TableId, IndexId)>,
+    /// Relations whose records do not decode.
+    pub(super) unreadable: Vec<TableId>,
+}
+
+/// A record with what stands around its definition.
+#[derive(Debug)]
+pub(super) struct Stored<T> {
+    pub(super) def: T,
+    /// The catalog version that wrote it.
+    pub(super) version: u64,
+    /// The id before the definition (0 for a schema).
+    pub(super) head_id: TableId,
+    /// The id in its key (0 for a schema).
+    pub(super) key_id: TableId,
+    /// What its key names, in words.
+    pub(super) key: String,
+}
+
+/// A counter of row ids or serial values.
+#[derive(Debug)]
+pub(super) struct Counter {
+    pub(super) table: TableId,
+    /// The serial column; `None`: the hidden row id.
+    pub(super) column: Option<ColumnId>,
+    /// What it gives next.
+    pub(super) next: i64,
+}
+
+impl Records {
+    /// Reads all of them. Errors: as [`Walk::next_page`].
+    pub(super) async fn read(snapshot: &dyn Snapshot, faults: &mut Faults) -> Result<Records> {
+        let mut records = Records::default();
+        let mut walk = Walk::new(snapshot, vec![table_range(SYSTEM_TABLE)], false);
+        let mut page = Page::new();
+        loop {
+            walk.next_page(&mut page, None, faults).await?;
+            if page.is_empty() {
+                return Ok(records);
+            }
+            for (key, value) in page.iter() {
+                records.take(key, value, faults);
+            }
+        }
+    }
+
+    /// The tables among the relations.
+    pub(super) fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+        self.relations.iter().filter_map(|stored| stored.def.get_table())
+    }
+
+    fn take(&mut self, key: &[u8], value: &[u8], faults: &mut Faults) {
+        match Keyspace::decode(key) {
+            Err(error) => faults.add(FaultKind::Key, None, hex(key), error.to_string()),
+            Ok(kind) => {
+                if let Err(error) = self.take_record(&kind, value) {
+                    faults.add(FaultKind::Record, None, key_name(&kind), error.to_string());
+                    if let Keyspace::Relation { id } = kind {
+                        self.unreadable.push(id);
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_record(&mut self, kind: &Keyspace<'_>, value: &[u8]) -> Result<()> {
+        match *kind {
+            Keyspace::Format => fixed::<4>(value).map(drop)?,
+            Keyspace::CatalogVersion => self.version = Some(u64::from_be_bytes(fixed(value)?)),
+            Keyspace::NextTableId => self.next_id = Some(TableId::from_be_bytes(fixed(value)?)),
+            Keyspace::Schema { .. } => {
+                let (version, head_id) = record::version_and_id(value)?;
+                self.schemas.push(Stored {
+                    def: record::decode_schema(value)?,
+                    version,
+                    head_id,
+                    key_id: 0,
+                    key: key_name(kind),
+                });
+            }
+            Keyspace::Relation { id } => {
+                let (version, head_id) = record::version_and_id(value)?;
+                self.relations.push(Stored {
+                    def: record::decode_relation(value, &HashMap::new())?,
+                    version,
+                    head_id,
+                    key_id: id,
+                    key: key_name(kind),
+                });
+            }
+            Keyspace::Dropped { table, index } => {
+                if kind.encode().get(ENTRY_PREFIX_BYTES..) != Some(value) {
+                    return Err(damaged(format!("it names {} instead", hex(value))));
+                }
+                self.dropped.push((table, index));
+            }
+            Keyspace::NextRowId { table } => self.counters.push(Counter {
+                table,
+                column: None,
+                next: i64::from_be_bytes(fixed(value)?),
+            }),
+            Keyspace::Sequence { table, column } => self.counters.push(Counter {
+                table,
+                column: Some(column),
+                next: i64::from_be_bytes(fixed(value)?),
+            }),
+            Keyspace::Entry { .. } => return Err(damaged("it stands among the system's".to_string())),
+        }
+        Ok(())
+    }
+}
+
+/// What a key of the system names, in words.
+pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
+    match kind {
+        Keyspace::Format => "format".to_string(),
+        Keyspace::CatalogVersion => "catalog version".to_string(),
+        Keyspace::NextTableId => "next table id".to_string(),
+        Keyspace::Schema { name } => format!("schema \"{name}\""),
+        Keyspace::Relation { id } => format!("relation {id}"),
+        Keyspace::Dropped { table, index } if *index == IndexId::MAX => format!("dropped table {table}"),
+        Keyspace::Dropped { table, index } => format!("dropped index {index} of table {table}"),
+        Keyspace::NextRowId { table } => format!("row id counter of table {table}"),
+        Keyspace::Sequence { table, column } => format!("counter of column {column} of table {table}"),
+        Keyspace::Entry { table, index, .. } => format!("entry of index {index} of table {table}"),
+    }
+}
+
+/// A value of a fixed length.
+fn fixed<const N: usize>(value: &[u8]) -> Result<[u8; N]> {
+    value
+        .try_into()
+        .map_err(|_| damaged(format!("{} bytes instead of {N}", value.len())))
+}
+
+fn damaged(reason: String) -> Error {
+    Error::Corrupt {
+        what: "record".to_string(),
+        reason,
+    }
+}

@@ -1,0 +1,276 @@
+//! Tests of the catalog's records against one another: each contradiction is planted and named.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::catalog::{
+    Catalog, ColumnDef, ColumnDefault, FIRST_OID, FieldCache, IndexDef, KeyColumn, SchemaDef, TableOptions,
+    ViewDef,
+};
+use crate::catalog::{CatalogWriter, record};
+use crate::codec::keyspace::Keyspace;
+use crate::store::memory::MemoryEngine;
+use crate::store::mvcc::MvccStore;
+use crate::store::{Batch, Store, Write};
+use crate::txn::Transaction;
+use crate::types::{SqlType, Value};
+
+fn column(id: u16, name: &str) -> ColumnDef {
+    ColumnDef {
+        id,
+        name: name.to_string(),
+        ty: SqlType::Int8,
+        not_null: false,
+        default: None,
+        missing: Value::Null,
+        hidden: false,
+        dynamic: false,
+        comment: None,
+    }
+}
+
+/// `public.t (a bigint PRIMARY KEY, b bigserial)`, relation 1, with index 2's number for its key.
+fn table() -> TableDef {
+    let serial = ColumnDef {
+        default: Some(ColumnDefault::Sequence),
+        ..column(2, "b")
+    };
+    TableDef {
+        id: 1,
+        oid: FIRST_OID + 1,
+        version: 0,
+        schema: "public".to_string(),
+        name: "t".to_string(),
+        columns: vec![column(1, "a"), serial],
+        next_column_id: 3,
+        primary_key: IndexDef {
+            id: 0,
+            oid: FIRST_OID + 2,
+            name: "t_pkey".to_string(),
+            columns: vec![KeyColumn {
+                column: 1,
+                descending: false,
+                nulls_first: false,
+            }],
+            unique: true,
+            constraint: true,
+            built: true,
+        },
+        indexes: Vec::new(),
+        next_index_id: 1,
+        options: TableOptions::default(),
+        comment: None,
+        fields: FieldCache::default(),
+    }
+}
+
+fn view() -> ViewDef {
+    ViewDef {
+        id: 3,
+        schema: "public".to_string(),
+        name: "v".to_string(),
+        columns: Vec::new(),
+        query: "SELECT a FROM t".to_string(),
+        search_path: Vec::new(),
+        comment: None,
+        column_comments: Default::default(),
+        depends_on: vec![FIRST_OID + 1],
+    }
+}
+
+fn put(key: Keyspace<'_>, value: impl Into<Vec<u8>>) -> Write {
+    Write::Put {
+        key: key.encode(),
+        value: value.into(),
+    }
+}
+
+fn put_table(id: TableId, table: &TableDef) -> Write {
+    put(Keyspace::Relation { id }, record::encode_table(table).unwrap())
+}
+
+/// A store with the table, the view, a schema and the table's counter.
+async fn sound_store() -> Arc<dyn Store> {
+    let store: Arc<dyn Store> =
+        Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20, None).unwrap());
+    let txn = Transaction::begin(Arc::clone(&store), 1 << 20).await.unwrap();
+    let writer = CatalogWriter::begin(&txn, &Catalog::empty()).unwrap();
+    for wanted in 1..=4 {
+        assert_eq!(writer.next_id().await.unwrap(), wanted);
+    }
+    writer.put_table(table()).unwrap();
+    writer.put_view(&view()).unwrap();
+    let schema = SchemaDef {
+        name: "s".to_string(),
+        oid: FIRST_OID + 4,
+        comment: None,
+    };
+    writer.put_schema(&schema).unwrap();
+    writer.drop_keys(9, IndexId::MAX).unwrap();
+    let counter = put(Keyspace::Sequence { table: 1, column: 2 }, 1i64.to_be_bytes());
+    txn.write(counter, true).unwrap();
+    txn.commit(false).await.unwrap();
+    store
+}
+
+/// What a check says after the writes.
+async fn faults_after(writes: Vec<Write>) -> Vec<String> {
+    let store = sound_store().await;
+    store
+        .commit(Batch {
+            writes,
+            ..Batch::default()
+        })
+        .await
+        .unwrap();
+    let mut faults = Faults::default();
+    let snapshot = store.snapshot().await.unwrap();
+    check_catalog(&*snapshot, &mut faults).await.unwrap();
+    let text = |fault: &Fault| {
+        let relation = fault.relation.as_deref().unwrap_or("-");
+        format!("{relation} {}: {}", fault.key, fault.reason)
+    };
+    faults
+        .by_kind()
+        .flat_map(|(_, _, kept)| kept.iter().map(text).collect::<Vec<_>>())
+        .collect()
+}
+
+#[tokio::test]
+async fn sound_records_have_no_faults() {
+    assert_eq!(faults_after(Vec::new()).await, Vec::<String>::new());
+}
+
+/// Plants each write alone, and expects a fault that contains the text.
+async fn assert_named(cases: Vec<(Write, &str)>) {
+    for (write, expected) in cases {
+        let found = faults_after(vec![write]).await;
+        let is_named = found.iter().any(|fault| fault.contains(expected));
+        assert!(is_named, "{expected}: {found:?}");
+    }
+}
+
+fn delete(key: Keyspace<'_>) -> Write {
+    Write::Delete { key: key.encode() }
+}
+
+fn changed(change: fn(&mut TableDef)) -> Write {
+    let mut table = table();
+    change(&mut table);
+    put_table(1, &table)
+}
+
+#[tokio::test]
+async fn records_that_do_not_decode_or_are_missing_are_named() {
+    let missing = "- next table id: it is missing";
+    let garbage = Write::Put {
+        key: vec![0, 0, 0, 0, 0, 99],
+        value: Vec::new(),
+    };
+    assert_named(vec![
+        (
+            delete(Keyspace::CatalogVersion),
+            "- catalog version: it is missing",
+        ),
+        (delete(Keyspace::NextTableId), missing),
+        (
+            put(Keyspace::NextTableId, [1, 2]),
+            "- next table id: record is damaged: 2 bytes instead of 4",
+        ),
+        (
+            put(Keyspace::Relation { id: 1 }, [7; 30]),
+            "- relation 1: catalog record is damaged: format 7",
+        ),
+        (garbage, "- \\x000000000063: key is damaged: no such kind of key"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn names_and_numbers_that_disagree_are_named() {
+    let renamed = SchemaDef {
+        name: "y".to_string(),
+        oid: 1,
+        comment: None,
+    };
+    let renamed = record::encode_schema(&renamed, 1).unwrap();
+    let next = put(Keyspace::NextTableId, 3u32.to_be_bytes());
+    assert_named(vec![
+        (next, "public.v relation 3: its number 3 has not been given out"),
+        (
+            put_table(4, &table()),
+            "public.t relation 4: its record is that of relation 1",
+        ),
+        (
+            changed(|table| table.schema = "gone".to_string()),
+            "its schema \"gone\" does not exist",
+        ),
+        (
+            changed(|table| table.name = "v".to_string()),
+            "its name \"v\" is also one of",
+        ),
+        (
+            changed(|table| table.primary_key.oid = FIRST_OID + 1),
+            "its oid 16385 is also that of",
+        ),
+        (
+            changed(|table| table.version = u64::MAX),
+            "is later than the catalog's",
+        ),
+        (
+            put(Keyspace::Schema { name: "z" }, renamed),
+            "- schema \"z\": its record is that of schema \"y\"",
+        ),
+        (
+            delete(Keyspace::Relation { id: 1 }),
+            "public.v relation 3: it reads the relation with oid 16385",
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn tables_that_contradict_themselves_are_named() {
+    let row_id = put(Keyspace::NextRowId { table: 1 }, 1i64.to_be_bytes());
+    let standing = Keyspace::Dropped {
+        table: 1,
+        index: IndexId::MAX,
+    };
+    let other = Keyspace::Dropped { table: 8, index: 1 };
+    assert_named(vec![
+        (
+            changed(|table| table.columns[1].id = 1),
+            "the id 1 of column \"b\" is not its own",
+        ),
+        (
+            changed(|table| table.columns[1].name = "a".to_string()),
+            "two columns are named \"a\"",
+        ),
+        (
+            changed(|table| table.primary_key.columns[0].column = 9),
+            "names column 9, which does not exist",
+        ),
+        (
+            changed(|table| table.columns[0].ty = SqlType::Jsonb),
+            "of type jsonb in a key is not supported",
+        ),
+        (
+            changed(|table| table.columns[1].default = None),
+            "column 2 of table 1: nothing is counted by it",
+        ),
+        (
+            delete(Keyspace::Sequence { table: 1, column: 2 }),
+            "the counter of its column 2 is missing",
+        ),
+        (row_id, "row id counter of table 1: nothing is counted by it"),
+        (
+            put(standing, [0, 0, 0, 1, 255, 255]),
+            "public.t dropped table 1: it is still there",
+        ),
+        (
+            put(other, [0, 0, 0, 1, 0, 1]),
+            "index 1 of table 8: record is damaged: it names \\x000000010001",
+        ),
+    ])
+    .await;
+}

@@ -1,0 +1,279 @@
+//! Tests of definitions that rest on all rows, interleaved by hand with writers, cancelled, and found half done at a start.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use crate::catalog::{Catalog, TableDef, Unverified};
+use crate::error::Error;
+use crate::exec::StatementContext;
+use crate::sql::testing::Client;
+use crate::sql::{Outcome, execute, parse};
+use crate::txn::Transaction;
+
+/// Runs one statement in a context whose snapshot was taken before.
+async fn run_in(ctx: &StatementContext, text: &str) -> crate::Result<String> {
+    let statement = parse(text)?.remove(0);
+    let Outcome::Done { tag } = execute(ctx, &statement).await? else {
+        panic!("{text} gives rows")
+    };
+    ctx.txn.commit(false).await.map(|()| tag)
+}
+
+fn failure(result: crate::Result<String>) -> String {
+    let error = result.expect_err("it fails");
+    format!("{} {error}", error.sqlstate())
+}
+
+/// The definitions, and the error that the row `(1, NULL)`, or any row, makes of them.
+const CHECKED: [(&str, &str); 5] = [
+    (
+        "ALTER TABLE t ALTER COLUMN b SET NOT NULL",
+        "23502 column \"b\" of relation \"t\" contains null values",
+    ),
+    (
+        "ALTER TABLE t ADD COLUMN c int NOT NULL",
+        "23502 column \"c\" of relation \"t\" contains null values",
+    ),
+    (
+        "ALTER TABLE t ADD COLUMN d text, ADD COLUMN c serial",
+        "0A000 ADD COLUMN with a default that differs from row to row (\"c\"), on a table that has rows is not supported",
+    ),
+    (
+        "ALTER TABLE t ADD COLUMN c double precision DEFAULT random()",
+        "0A000 ADD COLUMN with a default that differs from row to row (\"c\"), on a table that has rows is not supported",
+    ),
+    (
+        "ALTER TABLE t ALTER COLUMN b SET NOT NULL, ADD COLUMN c int DEFAULT 7",
+        "23502 column \"b\" of relation \"t\" contains null values",
+    ),
+];
+
+#[tokio::test]
+async fn a_row_that_commits_after_the_snapshot_is_found_in_the_second_phase() {
+    for (definition, error) in CHECKED {
+        let client = Client::new();
+        client.ok("CREATE TABLE t (a int PRIMARY KEY, b int)").await;
+        let before = client.table("t").await;
+        let ctx = client.context(&[]).await;
+        client.ok("INSERT INTO t VALUES (1, NULL)").await;
+        assert_eq!(failure(run_in(&ctx, definition).await), error, "{definition}");
+        let after = client.table("t").await;
+        assert_eq!(after.columns, before.columns, "{definition}");
+        client.ok("INSERT INTO t VALUES (2, NULL)").await;
+        assert_eq!(client.rows("SELECT * FROM t").await, ["1|", "2|"]);
+        client.ok("TRUNCATE t").await;
+        client.ok(definition).await;
+        let after = client.table("t").await;
+        assert!(after.columns.iter().all(|column| column.unverified.is_none()));
+        assert_eq!(client.rows("SELECT count(*) FROM t").await, ["0"]);
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_commits_during_a_block_makes_its_commit_conflict() {
+    let unique = ("CREATE UNIQUE INDEX i ON t (b)", "");
+    let dropping = ("ALTER TABLE t DROP COLUMN z, ALTER COLUMN b SET NOT NULL", "");
+    for (definition, _) in CHECKED.into_iter().chain([unique, dropping]) {
+        let mut client = Client::new();
+        let other = client.other();
+        client
+            .ok("CREATE TABLE t (a int PRIMARY KEY, b int, z int)")
+            .await;
+        client.begin().await;
+        other.ok("INSERT INTO t VALUES (1, NULL)").await;
+        client.ok(definition).await;
+        let lost = client.commit().await.expect_err(definition);
+        assert!(matches!(lost, Error::Conflict { .. }), "{definition}: {lost}");
+        assert_eq!(client.rows("SELECT * FROM t").await, ["1||"], "{definition}");
+    }
+    // What the block itself wrote is no conflict.
+    let mut client = Client::new();
+    client
+        .ok("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, NULL)")
+        .await;
+    client.begin().await;
+    client
+        .ok("UPDATE t SET b = 0 WHERE b IS NULL AND a > 0; ALTER TABLE t ALTER b SET NOT NULL; CREATE UNIQUE INDEX ON t (b)")
+        .await;
+    client.commit().await.unwrap();
+    assert_eq!(
+        client.fails("INSERT INTO t VALUES (2, 0)").await,
+        "23505 duplicate key value violates unique constraint \"t_b_idx\""
+    );
+}
+
+#[tokio::test]
+async fn a_write_begun_before_the_publication_conflicts_and_one_begun_after_obeys() {
+    let mut writer = Client::new();
+    let client = writer.other();
+    client.ok("CREATE TABLE t (a int PRIMARY KEY, b int)").await;
+    writer.begin().await;
+    writer.ok("INSERT INTO t VALUES (1, NULL)").await;
+    client.ok("ALTER TABLE t ALTER b SET NOT NULL").await;
+    assert!(matches!(writer.commit().await, Err(Error::Conflict { .. })));
+    assert!(
+        writer
+            .fails("INSERT INTO t VALUES (1, NULL)")
+            .await
+            .starts_with("23502")
+    );
+}
+
+/// The table as it stands, `None` when nothing of this name does.
+async fn committed(client: &Client, name: &str) -> Arc<TableDef> {
+    let txn = Transaction::begin(Arc::clone(&client.store), 0).await.unwrap();
+    let catalog = Catalog::load(&txn, None).await.unwrap();
+    Arc::clone(
+        catalog
+            .relation(Some("public"), name, &[])
+            .unwrap()
+            .get_table()
+            .unwrap(),
+    )
+}
+
+/// Rows of a table on which a build takes hundreds of pages.
+const MANY: &str = "CREATE TABLE t (a int PRIMARY KEY, b int);
+    INSERT INTO t SELECT g, g FROM generate_series(1, 8000) g";
+
+#[tokio::test]
+async fn while_it_is_built_an_index_is_kept_and_invalid() {
+    let client = Client::new();
+    client.ok(MANY).await;
+    let ctx = client.context(&[]).await;
+    let mut building = pin!(run_in(&ctx, "CREATE UNIQUE INDEX i ON t (b)"));
+    while committed(&client, "t").await.indexes.is_empty() {
+        assert!(futures::poll!(&mut building).is_pending());
+    }
+    let state = "SELECT indisvalid, indisready FROM pg_index WHERE indexrelid = 'i'::regclass";
+    assert_eq!(client.rows(state).await, ["f|t"]);
+    let twice = client.fails("INSERT INTO t VALUES (9001, 1), (9002, 1)").await;
+    assert_eq!(
+        twice,
+        "23505 duplicate key value violates unique constraint \"i\""
+    );
+    client
+        .ok("INSERT INTO t VALUES (9001, 9001); DELETE FROM t WHERE a = 8000")
+        .await;
+    assert!(futures::poll!(&mut building).is_pending());
+    assert_eq!(building.await.as_deref(), Ok("CREATE INDEX"));
+    assert_eq!(client.rows(state).await, ["t|t"]);
+    for duplicate in [1, 4000, 7999, 9001] {
+        let insert = format!("INSERT INTO t VALUES (10000, {duplicate})");
+        assert!(client.fails(&insert).await.starts_with("23505"), "{duplicate}");
+    }
+    client.ok("INSERT INTO t VALUES (10000, 8000)").await;
+}
+
+#[tokio::test]
+async fn duplicates_that_come_during_a_build_are_refused_or_end_it() {
+    let client = Client::new();
+    client.ok(MANY).await;
+    let ctx = client.context(&[]).await;
+    let mut building = pin!(run_in(&ctx, "ALTER TABLE t ADD CONSTRAINT i UNIQUE (b)"));
+    while committed(&client, "t").await.indexes.is_empty() {
+        assert!(futures::poll!(&mut building).is_pending());
+    }
+    // The row with 8000 has no entry yet: the new one takes its place, and the build finds it out.
+    client.ok("INSERT INTO t VALUES (-1, 8000)").await;
+    let error = building.await.unwrap_err();
+    assert_eq!(error.to_string(), "could not create unique index \"i\"");
+    assert_eq!(error.detail().as_deref(), Some("Key (b)=(8000) is duplicated."));
+    assert!(committed(&client, "t").await.indexes.is_empty());
+    client.ok("INSERT INTO t VALUES (-2, 8000)").await;
+}
+
+#[tokio::test]
+async fn a_dropped_statement_leaves_no_index() {
+    let client = Client::new();
+    client.ok(MANY).await;
+    let ctx = client.context(&[]).await;
+    {
+        let mut building = pin!(run_in(&ctx, "CREATE UNIQUE INDEX i ON t (b)"));
+        while committed(&client, "t").await.indexes.is_empty() {
+            assert!(futures::poll!(&mut building).is_pending());
+        }
+    }
+    assert!(ctx.jobs.ended().await);
+    assert!(committed(&client, "t").await.indexes.is_empty());
+    client.ok("INSERT INTO t VALUES (9000, 1)").await;
+    assert!(
+        client
+            .fails("CREATE UNIQUE INDEX i ON t (b)")
+            .await
+            .starts_with("23505 could not create unique index")
+    );
+}
+
+#[tokio::test]
+async fn a_build_survives_what_others_do_to_its_table() {
+    for (meanwhile, outcome) in [
+        (
+            "ALTER TABLE t ADD COLUMN c int DEFAULT 1; ALTER TABLE t RENAME TO tt",
+            Ok("CREATE INDEX"),
+        ),
+        ("TRUNCATE t; INSERT INTO t VALUES (1, 1)", Ok("CREATE INDEX")),
+        ("DROP INDEX i", Err("42704")),
+        ("ALTER TABLE t DROP COLUMN b", Err("42704")),
+        ("DROP TABLE t", Err("42P01")),
+    ] {
+        let client = Client::new();
+        client.ok(MANY).await;
+        let ctx = client.context(&[]).await;
+        let mut building = pin!(run_in(&ctx, "CREATE UNIQUE INDEX i ON t (b)"));
+        while committed(&client, "t").await.indexes.is_empty() {
+            assert!(futures::poll!(&mut building).is_pending());
+        }
+        let other = client.other();
+        // A page may commit between: the statement is run again, as a session would.
+        for text in meanwhile.split("; ") {
+            while let Err(error) = other.run_with(text, &[]).await {
+                assert!(matches!(error, Error::Conflict { .. }), "{text}: {error}");
+            }
+        }
+        let ended = building.await;
+        let ended = ended.as_deref().map_err(Error::sqlstate);
+        assert_eq!(ended, outcome, "{meanwhile}");
+        if outcome.is_ok() {
+            let name = if meanwhile.contains("RENAME") { "tt" } else { "t" };
+            let insert = format!("INSERT INTO {name} (a, b) VALUES (-5, 1)");
+            assert!(client.fails(&insert).await.starts_with("23505"), "{meanwhile}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_start_takes_back_what_a_killed_server_left() {
+    let client = Client::new();
+    client
+        .ok("CREATE TABLE t (a int PRIMARY KEY, b int); CREATE TABLE u (a int PRIMARY KEY)")
+        .await;
+    let txn = Transaction::begin(Arc::clone(&client.store), 1 << 20)
+        .await
+        .unwrap();
+    let catalog = Catalog::load(&txn, None).await.unwrap();
+    let clean = TableDef::clone(&*client.table("t").await);
+    let mut left = clean.clone();
+    left.columns[1].not_null = true;
+    left.columns[1].unverified = Some(Unverified::NotNull);
+    let mut added = left.columns[1].clone();
+    added.name = "c".to_string();
+    added.unverified = Some(Unverified::Column);
+    left.add_column(added).unwrap();
+    let mut index = left.primary_key.clone();
+    (index.id, index.name, index.building) = (1, "i".to_string(), true);
+    left.indexes.push(index);
+    crate::catalog::CatalogWriter::begin(&txn, &catalog)
+        .unwrap()
+        .put_table(left)
+        .unwrap();
+    txn.commit(false).await.unwrap();
+
+    let found = client
+        .rows("SELECT attname, attnotnull FROM pg_attribute WHERE attrelid = 't'::regclass ORDER BY attnum");
+    assert_eq!(found.await, ["a|t", "b|f", "c|f"]);
+    assert_eq!(super::undo_unfinished(&client.store).await.unwrap(), ["t"]);
+    assert_eq!(super::undo_unfinished(&client.store).await.unwrap(), [""; 0]);
+    let table = client.table("t").await;
+    assert_eq!((&table.columns, &table.indexes), (&clean.columns, &clean.indexes));
+}

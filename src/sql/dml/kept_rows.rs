@@ -1,0 +1,79 @@
+//! `KeptRows`: rows that a write must hold in memory, counted against `keyspan.transaction_bytes_max`: those of RETURNING, and
+//! those of statements that must be read to their end before the first row is written. Used by every write of this layer.
+
+use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
+use arrow::datatypes::SchemaRef;
+use futures::{Stream, TryStreamExt};
+
+use crate::error::Limit;
+use crate::exec::StatementContext;
+use crate::{Error, Result};
+
+/// Batches, up to a limit of bytes.
+#[derive(Debug)]
+pub(super) struct KeptRows {
+    batches: Vec<RecordBatch>,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl KeptRows {
+    /// None yet; as many may come as the transaction may write.
+    pub(super) fn new(ctx: &StatementContext) -> KeptRows {
+        KeptRows {
+            batches: Vec::new(),
+            bytes: 0,
+            bytes_max: ctx.settings.transaction_bytes_max,
+        }
+    }
+
+    /// All rows of a stream. Errors: the stream's, 54000.
+    pub(super) async fn collect(
+        ctx: &StatementContext,
+        mut rows: impl Stream<Item = Result<RecordBatch>> + Unpin,
+    ) -> Result<KeptRows> {
+        let mut kept = KeptRows::new(ctx);
+        while let Some(batch) = rows.try_next().await? {
+            kept.push(batch)?;
+        }
+        Ok(kept)
+    }
+
+    /// One batch more. Errors: 54000 when all together are too large.
+    pub(super) fn push(&mut self, batch: RecordBatch) -> Result<()> {
+        let columns = batch.columns().iter();
+        // A slice counts for what it shows, not for the buffer it shares.
+        let bytes: usize = columns
+            .map(|column| column.to_data().get_slice_memory_size().unwrap_or(0))
+            .sum();
+        self.bytes += bytes;
+        if self.bytes > self.bytes_max {
+            return Err(Error::LimitExceeded {
+                state: Limit::Program,
+                message: format!(
+                    "the rows that the statement must keep exceed the limit of {} bytes",
+                    self.bytes_max
+                ),
+                hint: "Write in smaller parts, or raise keyspan.transaction_bytes_max.".to_string(),
+            });
+        }
+        self.batches.push(batch);
+        Ok(())
+    }
+
+    /// The batches, in the order they came.
+    pub(super) fn into_batches(self) -> Vec<RecordBatch> {
+        self.batches
+    }
+
+    /// All rows as one batch of the schema.
+    pub(super) fn into_batch(self, schema: &SchemaRef) -> Result<RecordBatch> {
+        let batches = self
+            .batches
+            .iter()
+            .map(|batch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec()));
+        let batches = batches.collect::<Result<Vec<_>, _>>().map_err(Error::arrow)?;
+        concat_batches(schema, &batches).map_err(Error::arrow)
+    }
+}

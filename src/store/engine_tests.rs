@@ -1,0 +1,122 @@
+//! The suite that every engine passes beside the memory engine: what the doc comments of `Engine` promise. Engines call
+//! its functions from their tests.
+
+use std::ops::ControlFlow;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::engine::{Engine, EngineBatch};
+use super::memory::MemoryEngine;
+
+/// Entries of a scan.
+type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// A small number as an index holds it: up to seven bytes of FF or 00 in a row.
+pub(crate) fn number_key(number: i64) -> Vec<u8> {
+    [&[0x20][..], &(number ^ i64::MIN).to_be_bytes()].concat()
+}
+
+/// A key with runs of 00 and FF of any length and few other bytes, or a small number.
+pub(crate) fn random_key(random: &mut StdRng) -> Vec<u8> {
+    if random.random_bool(0.5) {
+        return number_key(random.random_range(-300..200));
+    }
+    let mut key = Vec::new();
+    for _ in 0..random.random_range(1..5) {
+        let byte = [0, 0xFF, 0xFF, 1, 0x7F, 0xFE][random.random_range(0..6)];
+        let length = match byte {
+            0 | 0xFF => random.random_range(1..10),
+            _ => 1,
+        };
+        key.extend(std::iter::repeat_n(byte, length));
+    }
+    key
+}
+
+pub(crate) fn entries(engine: &dyn Engine, start: &[u8], end: Option<&[u8]>, reverse: bool) -> Entries {
+    let mut found = Vec::new();
+    engine
+        .scan(start, end, reverse, &mut |key, value| {
+            found.push((key.to_vec(), value.to_vec()));
+            ControlFlow::Continue(())
+        })
+        .expect("a scan");
+    found
+}
+
+pub(crate) fn value(engine: &dyn Engine, key: &[u8]) -> Option<Vec<u8>> {
+    let mut found = None;
+    engine
+        .get(key, &mut |value| found = Some(value.to_vec()))
+        .expect("a get");
+    found
+}
+
+/// Compares everything that can be read, with scans between any two of these keys.
+pub(crate) fn compare(engine: &dyn Engine, model: &dyn Engine, bounds: &[Vec<u8>]) {
+    for reverse in [false, true] {
+        assert!(
+            entries(engine, b"", None, reverse) == entries(model, b"", None, reverse),
+            "everything, reverse {reverse}"
+        );
+        for start in bounds {
+            assert!(
+                entries(engine, start, None, reverse) == entries(model, start, None, reverse),
+                "from {start:X?}, reverse {reverse}"
+            );
+            for end in bounds {
+                assert!(
+                    entries(engine, start, Some(end), reverse) == entries(model, start, Some(end), reverse),
+                    "{start:X?} to {end:X?}, reverse {reverse}"
+                );
+            }
+        }
+    }
+    for key in bounds {
+        assert_eq!(value(engine, key), value(model, key), "{key:X?}");
+    }
+}
+
+/// Scans and gets over thousands of keys with runs of 00 and FF, between every pair of some bounds.
+pub(crate) fn scans_agree_with_memory(engine: &dyn Engine) {
+    let model = MemoryEngine::new();
+    let mut random = StdRng::seed_from_u64(1);
+    let mut keys = Vec::new();
+    for number in 0..30u8 {
+        let mut batch = EngineBatch::default();
+        for _ in 0..120 {
+            let key = random_key(&mut random);
+            match random.random_bool(0.9) {
+                true => batch.put(&key, &[&[number; 3], &key]),
+                false => batch.delete(&key),
+            }
+            keys.push(key);
+        }
+        engine.apply(&batch).expect("applies");
+        model.apply(&batch).expect("applies");
+    }
+    let bounds: Vec<Vec<u8>> = keys.into_iter().step_by(90).chain([Vec::new()]).collect();
+    compare(engine, &model, &bounds);
+}
+
+/// Every small negative number as an index holds it: between any two of them a scan in both directions.
+pub(crate) fn negative_numbers_are_scanned(engine: &dyn Engine) {
+    let model = MemoryEngine::new();
+    let mut batch = EngineBatch::default();
+    for n in -700..700 {
+        batch.put(&number_key(n), &[b"value"]);
+        batch.put(
+            &number_key(n).iter().map(|byte| !byte).collect::<Vec<_>>(),
+            &[b"value"],
+        );
+    }
+    engine.apply(&batch).expect("applies");
+    model.apply(&batch).expect("applies");
+    let bounds: Vec<Vec<u8>> = (-700..700)
+        .step_by(50)
+        .chain([-2, -1, 0, 1])
+        .map(number_key)
+        .collect();
+    compare(engine, &model, &bounds);
+}

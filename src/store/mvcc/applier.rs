@@ -1,0 +1,170 @@
+//! The applier: the one thread that writes to the engine. It takes commits that are durable in the log, in order, keeps
+//! what they replace for the snapshots that see it, and lets them leave the memtable. The committer feeds it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
+
+use super::commit::Commit;
+use super::undo::Replaced;
+use super::{
+    CLOCK_KEY, MVCC_FORMAT, PIECE_BYTES_MAX, PIECE_WRITES_MAX, Shared, Timestamp, split_stored, start_thread,
+};
+use crate::Result;
+use crate::store::Write;
+use crate::store::engine::EngineBatch;
+
+/// The way to the thread.
+#[derive(Debug)]
+pub(super) struct Applier {
+    /// `None` once it was told to end.
+    commits: Option<Sender<Arc<Commit>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Applier {
+    /// Starts the thread. Error: `Io`.
+    pub(super) fn start(shared: Arc<Shared>) -> Result<Applier> {
+        let (commits, receiver) = mpsc::channel();
+        let thread = start_thread("keyspan-apply", move || run(&shared, &receiver))?;
+        Ok(Applier {
+            commits: Some(commits),
+            thread: Some(thread),
+        })
+    }
+
+    /// Hands over durable commits, oldest first.
+    pub(super) fn send(&self, commits: impl Iterator<Item = Arc<Commit>>) {
+        for commit in commits {
+            // After a failure nobody takes them any more; they stay in the memtable, and in the log.
+            let _ = self.commits.as_ref().map(|way| way.send(commit));
+        }
+    }
+
+    /// Waits until everything handed over is in the engine, or has failed to get there.
+    pub(super) fn stop(&mut self) {
+        self.commits = None;
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the apply thread panicked");
+        }
+    }
+}
+
+fn run(shared: &Shared, commits: &Receiver<Arc<Commit>>) {
+    let mut next = commits.recv().ok();
+    while let Some(first) = next.take() {
+        let mut together = vec![first];
+        while !is_full(&together) {
+            match commits.try_recv() {
+                Ok(commit) if commit.is_large => {
+                    next = Some(commit);
+                    break;
+                }
+                Ok(commit) => together.push(commit),
+                Err(_) => break,
+            }
+        }
+        if let Err(error) = apply(shared, &together) {
+            shared.fail(error);
+            return;
+        }
+        if next.is_none() {
+            next = commits.recv().ok();
+        }
+    }
+}
+
+/// Whether no other commit goes into the engine's batch.
+fn is_full(commits: &[Arc<Commit>]) -> bool {
+    commits.iter().any(|commit| commit.is_large)
+        || commits.iter().map(|commit| commit.writes.len()).sum::<usize>() >= PIECE_WRITES_MAX
+        || commits.iter().map(|commit| commit.bytes).sum::<usize>() >= PIECE_BYTES_MAX
+}
+
+/// Applies commits, small ones together, and takes them from the memtable.
+fn apply(shared: &Shared, commits: &[Arc<Commit>]) -> Result<()> {
+    let Some(last) = commits.last() else { return Ok(()) };
+    let writes = commits
+        .iter()
+        .flat_map(|commit| commit.writes.iter().map(|write| (commit.timestamp, write)));
+    let mut left = writes.peekable();
+    while left.peek().is_some() {
+        let mut piece = Vec::new();
+        let mut bytes = 0;
+        while let Some((timestamp, write)) =
+            left.next_if(|_| !last.is_large || piece.len() < PIECE_WRITES_MAX && bytes < PIECE_BYTES_MAX)
+        {
+            bytes += write.bytes();
+            piece.push((timestamp, write));
+        }
+        let clock = left.peek().is_none().then_some(last.timestamp);
+        apply_piece(shared, &piece, clock)?;
+    }
+    shared.applied.store(last.timestamp, Ordering::Release);
+    for commit in commits {
+        shared.memtable.remove(commit);
+    }
+    Ok(())
+}
+
+/// One batch of the engine's; the last of its commit also moves the clock.
+fn apply_piece(shared: &Shared, piece: &[(Timestamp, &Write)], clock: Option<Timestamp>) -> Result<()> {
+    let newest = piece.last().map_or(0, |(timestamp, _)| *timestamp);
+    if shared.undo.has_snapshot_before(newest) {
+        shared.undo.record(replaced(shared, piece)?);
+    }
+    let mut batch = EngineBatch::default();
+    for (timestamp, write) in piece {
+        put_write(&mut batch, *timestamp, write.key(), write.value());
+    }
+    if let Some(clock) = clock {
+        put_clock(&mut batch, clock);
+    }
+    shared.engine.apply(&batch)
+}
+
+/// What the writes replace: in the engine, or one another.
+fn replaced(shared: &Shared, piece: &[(Timestamp, &Write)]) -> Result<Vec<Replaced>> {
+    let mut replaced = Vec::new();
+    let mut earlier: HashMap<&[u8], (Timestamp, &Write)> = HashMap::new();
+    for &(until, write) in piece {
+        let key = write.key();
+        match earlier.insert(key, (until, write)) {
+            Some((from, before)) => replaced.extend(before.value().map(|value| Replaced {
+                key: key.to_vec(),
+                from,
+                until,
+                value: value.to_vec(),
+            })),
+            None => {
+                let mut damage = Ok(());
+                shared.engine.get(key, &mut |stored| match split_stored(stored) {
+                    Ok((from, value)) => replaced.push(Replaced {
+                        key: key.to_vec(),
+                        from,
+                        until,
+                        value: value.to_vec(),
+                    }),
+                    Err(error) => damage = Err(error),
+                })?;
+                damage?;
+            }
+        }
+    }
+    Ok(replaced)
+}
+
+/// Adds a write as it stands in the engine: the value behind the timestamp of its commit.
+pub(super) fn put_write(batch: &mut EngineBatch, timestamp: Timestamp, key: &[u8], value: Option<&[u8]>) {
+    match value {
+        Some(value) => batch.put(key, &[&timestamp.to_be_bytes(), value]),
+        None => batch.delete(key),
+    }
+}
+
+/// Moves the engine's clock.
+pub(super) fn put_clock(batch: &mut EngineBatch, clock: Timestamp) {
+    batch.put(CLOCK_KEY, &[&clock.to_be_bytes(), &MVCC_FORMAT.to_be_bytes()]);
+}

@@ -1,0 +1,168 @@
+//! The checkpoint: a thread that makes the engine durable now and then and recycles the segments of the log whose commits
+//! the engine has for sure; it also makes spare segments ahead and watches the room on the disk. It stops no commit.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::{Shared, start_thread};
+use crate::Result;
+use crate::store::log::LogFiles;
+
+/// How often it looks what there is to do, unless it is woken.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// The way to the thread; without a log there is none.
+#[derive(Debug)]
+pub(super) struct Checkpointer {
+    state: Arc<State>,
+    files: Option<Arc<LogFiles>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    wanted: Mutex<Wanted>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Wanted {
+    look: bool,
+    stop: bool,
+}
+
+impl Checkpointer {
+    /// Starts the thread, if there is a log. Error: `Io`.
+    pub(super) fn start(shared: Arc<Shared>, files: Option<Arc<LogFiles>>) -> Result<Checkpointer> {
+        let state = Arc::new(State::default());
+        let thread = match &files {
+            Some(files) => {
+                let (state, files) = (Arc::clone(&state), Arc::clone(files));
+                let log_end = shared.log_end.load(Ordering::Relaxed);
+                let mut checkpoints = Checkpoints {
+                    shared,
+                    files,
+                    last: Instant::now(),
+                    last_end: log_end,
+                    last_clock: 0,
+                };
+                Some(start_thread("keyspan-checkpoint", move || {
+                    checkpoints.run(&state)
+                })?)
+            }
+            None => None,
+        };
+        Ok(Checkpointer { state, files, thread })
+    }
+
+    /// Has the thread look at once when a spare segment is missing. Called after each sync of the log.
+    pub(super) fn wake_if_needed(&self) {
+        if self.files.as_ref().is_some_and(|files| files.needs_spares()) {
+            self.state.set(|wanted| wanted.look = true);
+        }
+    }
+
+    /// Waits until the thread has ended.
+    pub(super) fn stop(&mut self) {
+        self.state.set(|wanted| wanted.stop = true);
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the checkpoint thread panicked");
+        }
+    }
+}
+
+impl State {
+    fn set(&self, change: impl FnOnce(&mut Wanted)) {
+        change(&mut self.wanted.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+
+    /// Waits until something is wanted, or the interval has passed.
+    fn wait(&self) -> Wanted {
+        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut wanted, _) = self
+            .changed
+            .wait_timeout_while(wanted, INTERVAL, |wanted| !wanted.look && !wanted.stop)
+            .unwrap_or_else(PoisonError::into_inner);
+        let found = *wanted;
+        wanted.look = false;
+        found
+    }
+}
+
+/// The thread's own state.
+struct Checkpoints {
+    shared: Arc<Shared>,
+    files: Arc<LogFiles>,
+    /// When the last checkpoint ended, where the log ended when it began, and the commit that it made durable.
+    last: Instant,
+    last_end: u64,
+    last_clock: u64,
+}
+
+impl Checkpoints {
+    fn run(&mut self, state: &State) {
+        loop {
+            if let Err(error) = self.look() {
+                self.shared.fail(error);
+                return;
+            }
+            if state.wait().stop || self.shared.failure().is_some() {
+                return;
+            }
+        }
+    }
+
+    fn look(&mut self) -> Result<()> {
+        self.watch_room()?;
+        let options = &self.shared.options;
+        let end = self.shared.log_end.load(Ordering::Relaxed);
+        let is_due = end - self.last_end >= options.checkpoint_bytes
+            || self.last.elapsed() >= options.checkpoint_interval && end > self.last_end;
+        if is_due {
+            self.checkpoint(end)?;
+        }
+        match self.files.make_spares() {
+            Err(error) if is_disk_full(&error) => {
+                self.shared.disk_is_low.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            made => made,
+        }
+    }
+
+    /// What the applier has handed over when it begins is durable when it ends.
+    fn checkpoint(&mut self, log_end: u64) -> Result<()> {
+        let clock = self.shared.applied.load(Ordering::Acquire);
+        if clock > self.last_clock {
+            self.shared.engine.make_durable()?;
+            self.files.recycle(clock)?;
+        }
+        self.last = Instant::now();
+        self.last_end = log_end;
+        self.last_clock = clock;
+        Ok(())
+    }
+
+    fn watch_room(&self) -> Result<()> {
+        let free = self.files.free_bytes()?;
+        let is_low = free < self.shared.options.disk_reserve_bytes;
+        if self.shared.disk_is_low.swap(is_low, Ordering::Relaxed) != is_low {
+            match is_low {
+                true => tracing::warn!(
+                    free_bytes = free,
+                    "the disk is nearly full: only what frees space is written until there is room"
+                ),
+                false => tracing::info!(free_bytes = free, "there is room on the disk again"),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an error says that the disk has no room.
+fn is_disk_full(error: &crate::Error) -> bool {
+    error.sqlstate() == crate::store::disk_full().sqlstate()
+}

@@ -1,0 +1,42 @@
+//! A commit on its way from the log to the engine: what the memtable shows to readers and the applier writes. Made by
+//! the committer; knows nothing of either.
+
+use super::Timestamp;
+use crate::store::Write;
+
+/// A committed batch, or group of batches.
+#[derive(Debug)]
+pub(super) struct Commit {
+    pub(super) timestamp: Timestamp,
+    /// At most one write a key, in the order of keys.
+    pub(super) writes: Vec<Write>,
+    /// Bytes that it takes in memory, about.
+    pub(super) bytes: usize,
+    /// Too large to be copied into the memtable's tree: it is searched where it stands.
+    pub(super) is_large: bool,
+}
+
+/// What a write costs beside its key and value: two allocations, the vector, the memtable's node.
+const WRITE_OVERHEAD_BYTES: usize = 160;
+
+impl Commit {
+    pub(super) fn new(timestamp: Timestamp, writes: Vec<Write>, is_large: bool) -> Commit {
+        let bytes = writes
+            .iter()
+            .map(|write| write.bytes() + WRITE_OVERHEAD_BYTES)
+            .sum();
+        debug_assert!(writes.is_sorted_by(|a, b| a.key() < b.key()));
+        Commit {
+            timestamp,
+            writes,
+            bytes,
+            is_large,
+        }
+    }
+
+    /// What it writes to a key, if it does.
+    pub(super) fn find(&self, key: &[u8]) -> Option<&Write> {
+        let at = self.writes.binary_search_by(|write| write.key().cmp(key)).ok()?;
+        Some(&self.writes[at])
+    }
+}

@@ -1,0 +1,363 @@
+//! The memtable: commits that are in the log and visible, but not in the engine yet. The committer adds them, the applier
+//! takes them away once the engine has them, readers ask here first; knows nothing of the log or the engine.
+//!
+//! For each key it holds *every* version of the commits in it, so that a reader finds the newest one that its snapshot
+//! sees. Commits reach the engine in order, so a version here is never older than the engine's of the same key: what is
+//! found here is the answer, and only what is not is asked of the engine, and then of the undo map.
+//!
+//! A large commit is not copied key by key: it is searched as the sorted list that it came as. There is at most one.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use super::Timestamp;
+use super::commit::Commit;
+use super::undo::is_empty_interval;
+use crate::store::Write;
+
+/// One lock's hold of `collect` looks at this many keys at most.
+const COLLECT_KEYS_MAX: usize = 4096;
+
+/// Commits not in the engine yet.
+#[derive(Debug, Default)]
+pub(super) struct Memtable {
+    state: RwLock<State>,
+    /// Commits held: lets readers skip the lock in the common case of none. Raised before a commit is visible.
+    commits: AtomicUsize,
+    /// Bytes of the commits that are not large.
+    bytes: Mutex<usize>,
+    shrunk: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// For each key its versions, oldest first; never empty.
+    rows: BTreeMap<Vec<u8>, Vec<Version>>,
+    large: Option<Arc<Commit>>,
+}
+
+/// What a commit made of a key: the place of the write in its commit.
+#[derive(Debug, Clone)]
+struct Version {
+    commit: Arc<Commit>,
+    at: usize,
+}
+
+/// A key, and the value that a snapshot sees of it here; `None`: deleted.
+pub(super) type MemtableRow = (Vec<u8>, Option<Vec<u8>>);
+
+/// What `collect` found in an interval of keys.
+#[derive(Default)]
+pub(super) struct Collected {
+    /// In scan order.
+    pub(super) rows: Vec<MemtableRow>,
+    /// The last key looked at, when the interval was not walked to its end.
+    pub(super) stopped_at: Option<Vec<u8>>,
+}
+
+impl Memtable {
+    /// Adds a commit. It must not be visible yet, and be newer than all before it.
+    pub(super) fn insert(&self, commit: &Arc<Commit>) {
+        self.commits.fetch_add(1, Ordering::Release);
+        if commit.is_large {
+            self.write().large = Some(Arc::clone(commit));
+            return;
+        }
+        *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) += commit.bytes;
+        let mut state = self.write();
+        for (at, write) in commit.writes.iter().enumerate() {
+            let version = Version {
+                commit: Arc::clone(commit),
+                at,
+            };
+            match state.rows.get_mut(write.key()) {
+                Some(versions) => versions.push(version),
+                None => drop(state.rows.insert(write.key().to_vec(), vec![version])),
+            }
+        }
+    }
+
+    /// Takes a commit away that the engine has. It must be the oldest.
+    pub(super) fn remove(&self, commit: &Commit) {
+        if commit.is_large {
+            self.write().large = None;
+        } else {
+            let mut state = self.write();
+            for write in &commit.writes {
+                let Some(versions) = state.rows.get_mut(write.key()) else {
+                    continue;
+                };
+                versions.retain(|version| version.commit.timestamp != commit.timestamp);
+                if versions.is_empty() {
+                    state.rows.remove(write.key());
+                }
+            }
+            drop(state);
+            *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) -= commit.bytes;
+        }
+        self.commits.fetch_sub(1, Ordering::Release);
+        self.shrunk.notify_all();
+    }
+
+    /// What a snapshot at `timestamp` sees of `key` here: calls `visit` with the value, or `None` when it is deleted.
+    /// Answers whether there is anything.
+    pub(super) fn get(&self, key: &[u8], timestamp: Timestamp, visit: impl FnOnce(Option<&[u8]>)) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let state = self.read();
+        match state.newest(key, timestamp) {
+            Some((_, write)) => {
+                visit(write.value());
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// When `key` was last written by a commit in here, and whether it was deleted then.
+    pub(super) fn last_write(&self, key: &[u8]) -> Option<(Timestamp, bool)> {
+        if self.is_empty() {
+            return None;
+        }
+        let state = self.read();
+        let (timestamp, write) = state.newest(key, Timestamp::MAX)?;
+        Some((timestamp, write.value().is_none()))
+    }
+
+    /// What a snapshot at `timestamp` sees here of the keys in the interval, in scan order: at most about `rows_max` rows
+    /// or `bytes_max` bytes. Ask the engine afterwards.
+    pub(super) fn collect(
+        &self,
+        (start, end): (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
+        timestamp: Timestamp,
+        rows_max: usize,
+        bytes_max: usize,
+    ) -> Collected {
+        let mut collected = Collected::default();
+        if self.is_empty() || is_empty_interval(start, end) {
+            return collected;
+        }
+        let state = self.read();
+        let mut keys = state.keys((start, end), reverse);
+        let (mut walked, mut bytes) = (0, 0);
+        while let Some(key) = keys.next() {
+            if let Some((_, write)) = state.newest(key, timestamp) {
+                bytes += write.bytes();
+                collected
+                    .rows
+                    .push((key.to_vec(), write.value().map(<[u8]>::to_vec)));
+            }
+            walked += 1;
+            if collected.rows.len() >= rows_max || bytes >= bytes_max || walked >= COLLECT_KEYS_MAX {
+                collected.stopped_at = Some(key.to_vec());
+                break;
+            }
+        }
+        collected
+    }
+
+    /// Whether a large commit is on its way to the engine.
+    pub(super) fn has_large(&self) -> bool {
+        !self.is_empty() && self.read().large.is_some()
+    }
+
+    /// Bytes of the commits that are not large.
+    pub(super) fn bytes(&self) -> usize {
+        *self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a commit has left, or `patience` has passed.
+    pub(super) fn wait_for_room(&self, bytes_max: usize, patience: Duration) {
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        if *bytes > bytes_max {
+            drop(self.shrunk.wait_timeout(bytes, patience));
+        }
+    }
+
+    /// Whether it holds nothing; takes no lock.
+    pub(super) fn is_empty(&self) -> bool {
+        self.commits.load(Ordering::Acquire) == 0
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The newest write of `key` up to `timestamp`.
+    fn newest(&self, key: &[u8], timestamp: Timestamp) -> Option<(Timestamp, &Write)> {
+        let version = self.rows.get(key).and_then(|versions| {
+            versions
+                .iter()
+                .rfind(|version| version.commit.timestamp <= timestamp)
+        });
+        let small = version.map(|version| (version.commit.timestamp, &version.commit.writes[version.at]));
+        let large = self
+            .large
+            .as_ref()
+            .filter(|large| large.timestamp <= timestamp)
+            .and_then(|large| Some((large.timestamp, large.find(key)?)));
+        match (small, large) {
+            (Some(small), Some(large)) => Some(if small.0 > large.0 { small } else { large }),
+            (small, large) => small.or(large),
+        }
+    }
+
+    /// The keys of the interval in scan order, those of the large commit among the others.
+    fn keys<'a>(&'a self, bounds: (Bound<&[u8]>, Bound<&[u8]>), reverse: bool) -> Keys<'a> {
+        let large = self
+            .large
+            .as_ref()
+            .map_or(&[][..], |large| within(&large.writes, bounds));
+        let rows = self.rows.range::<[u8], _>(bounds).map(|(key, _)| key.as_slice());
+        let large = large.iter().map(Write::key);
+        match reverse {
+            false => Keys::new(rows, large, false),
+            true => Keys::new(rows.rev(), large.rev(), true),
+        }
+    }
+}
+
+/// Two sorted walks over keys as one; a key that both have comes once.
+struct Keys<'a> {
+    rows: std::iter::Peekable<Box<dyn Iterator<Item = &'a [u8]> + 'a>>,
+    large: std::iter::Peekable<Box<dyn Iterator<Item = &'a [u8]> + 'a>>,
+    reverse: bool,
+}
+
+impl<'a> Keys<'a> {
+    fn new(
+        rows: impl Iterator<Item = &'a [u8]> + 'a,
+        large: impl Iterator<Item = &'a [u8]> + 'a,
+        reverse: bool,
+    ) -> Keys<'a> {
+        let boxed = |walk| -> Box<dyn Iterator<Item = &'a [u8]> + 'a> { walk };
+        Keys {
+            rows: boxed(Box::new(rows)).peekable(),
+            large: boxed(Box::new(large)).peekable(),
+            reverse,
+        }
+    }
+}
+
+impl<'a> Iterator for Keys<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let order = match (self.rows.peek(), self.large.peek()) {
+            (Some(row), Some(large)) if self.reverse => large.cmp(row),
+            (Some(row), Some(large)) => row.cmp(large),
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, _) => std::cmp::Ordering::Greater,
+        };
+        if order.is_ge() {
+            let large = self.large.next();
+            if order.is_eq() {
+                self.rows.next();
+            }
+            return large;
+        }
+        self.rows.next()
+    }
+}
+
+/// The writes, sorted by key, whose keys lie in the interval.
+fn within<'a>(writes: &'a [Write], (start, end): (Bound<&[u8]>, Bound<&[u8]>)) -> &'a [Write] {
+    let from = match start {
+        Bound::Included(start) => writes.partition_point(|write| write.key() < start),
+        Bound::Excluded(start) => writes.partition_point(|write| write.key() <= start),
+        Bound::Unbounded => 0,
+    };
+    let until = match end {
+        Bound::Included(end) => writes.partition_point(|write| write.key() <= end),
+        Bound::Excluded(end) => writes.partition_point(|write| write.key() < end),
+        Bound::Unbounded => writes.len(),
+    };
+    &writes[from..until]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commit(timestamp: Timestamp, is_large: bool, writes: &[(&str, Option<&str>)]) -> Arc<Commit> {
+        let writes = writes
+            .iter()
+            .map(|(key, value)| match value {
+                Some(value) => Write::Put {
+                    key: key.as_bytes().to_vec(),
+                    value: value.as_bytes().to_vec(),
+                },
+                None => Write::Delete {
+                    key: key.as_bytes().to_vec(),
+                },
+            })
+            .collect();
+        Arc::new(Commit::new(timestamp, writes, is_large))
+    }
+
+    fn get(memtable: &Memtable, key: &str, timestamp: Timestamp) -> Option<Option<String>> {
+        let mut found = None;
+        memtable.get(key.as_bytes(), timestamp, |value| {
+            found = Some(value.map(|value| String::from_utf8_lossy(value).into_owned()));
+        });
+        found
+    }
+
+    fn keys(memtable: &Memtable, reverse: bool, timestamp: Timestamp) -> String {
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let rows = memtable.collect(all, reverse, timestamp, 100, 1000).rows;
+        let shown = rows.iter().map(|(key, value)| {
+            let value = value.as_deref().unwrap_or(b"-");
+            format!(
+                "{}{}",
+                String::from_utf8_lossy(key),
+                String::from_utf8_lossy(value)
+            )
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn each_snapshot_sees_its_versions_and_commits_leave_oldest_first() {
+        let memtable = Memtable::default();
+        let commits = [
+            commit(1, false, &[("a", Some("1")), ("c", Some("1"))]),
+            commit(2, true, &[("a", Some("2")), ("b", Some("2")), ("c", None)]),
+            commit(3, false, &[("b", None), ("d", Some("3"))]),
+        ];
+        commits.iter().for_each(|commit| memtable.insert(commit));
+        assert_eq!(get(&memtable, "a", 0), None);
+        assert_eq!(get(&memtable, "a", 1), Some(Some("1".to_string())));
+        assert_eq!(get(&memtable, "a", 9), Some(Some("2".to_string())));
+        assert_eq!(get(&memtable, "c", 2), Some(None));
+        assert_eq!(keys(&memtable, false, 1), "a1 c1");
+        assert_eq!(keys(&memtable, false, 2), "a2 b2 c-");
+        assert_eq!(keys(&memtable, true, 3), "d3 c- b- a2");
+        assert_eq!(memtable.last_write(b"b"), Some((3, true)));
+        assert_eq!(memtable.last_write(b"a"), Some((2, false)));
+        let between = (Bound::Excluded(&b"a"[..]), Bound::Included(&b"c"[..]));
+        let some = memtable.collect(between, true, 3, 1, 1000);
+        assert_eq!((some.rows.len(), some.stopped_at), (1, Some(b"c".to_vec())));
+
+        memtable.remove(&commits[0]);
+        assert_eq!(
+            (get(&memtable, "a", 1), keys(&memtable, false, 3)),
+            (None, "a2 b- c- d3".to_string())
+        );
+        memtable.remove(&commits[1]);
+        assert_eq!(keys(&memtable, false, 3), "b- d3");
+        memtable.remove(&commits[2]);
+        assert!(memtable.is_empty() && memtable.bytes() == 0);
+    }
+}

@@ -1,0 +1,147 @@
+//! Replay: what the log has and the engine lacks goes to the engine before the store opens. Called by `MvccStore::open`.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::applier::{put_clock, put_write};
+use super::{PIECE_BYTES_MAX, PIECE_WRITES_MAX, Timestamp, corrupt};
+use crate::Result;
+use crate::store::disk::Disk;
+use crate::store::engine::{Engine, EngineBatch};
+use crate::store::log::{Position, ReadRecords, Record, Survey};
+
+/// Progress is reported this often.
+const REPORT_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Error `Corrupt` when engine and log do not belong together: the engine must know every commit from before the oldest
+/// segment, and none that the log does not have.
+pub(super) fn check_clocks(engine_clock: Timestamp, survey: &Survey) -> Result<()> {
+    let (begins_after, ends_at) = (survey.begins_after, survey.clock);
+    if engine_clock < begins_after {
+        return Err(corrupt(
+            "the storage engine",
+            format!("it ends at commit {engine_clock}, but commit {begins_after} was durable in it"),
+        ));
+    }
+    if engine_clock > ends_at {
+        return Err(corrupt(
+            "the commit log",
+            format!("it ends at commit {ends_at}, but the storage engine has commit {engine_clock}"),
+        ));
+    }
+    Ok(())
+}
+
+/// Applies every commit above `clock`, the engine's. May be interrupted at any moment and begun again.
+pub(super) fn replay(
+    engine: &dyn Engine,
+    clock: Timestamp,
+    disk: &dyn Disk,
+    directory: &Path,
+    survey: &Survey,
+) -> Result<()> {
+    if clock == survey.clock {
+        return Ok(());
+    }
+    let records = ReadRecords::new(disk, directory, survey);
+    let mut replay = Replay {
+        engine,
+        batch: EngineBatch::default(),
+        clock,
+        begin: survey.end - survey.bytes,
+        bytes: survey.bytes,
+        reported: Instant::now(),
+    };
+    records.for_each(|position, record| replay.record(&records, survey, position, record))?;
+    replay.flush()?;
+    tracing::info!(commits = survey.clock - clock, "commits of the log were replayed");
+    Ok(())
+}
+
+struct Replay<'a> {
+    engine: &'a dyn Engine,
+    /// Whole commits, not applied yet.
+    batch: EngineBatch,
+    /// The newest commit in the engine or the batch.
+    clock: Timestamp,
+    begin: Position,
+    bytes: u64,
+    reported: Instant,
+}
+
+impl Replay<'_> {
+    fn record(
+        &mut self,
+        records: &ReadRecords<'_>,
+        survey: &Survey,
+        position: Position,
+        record: Record<'_>,
+    ) -> Result<()> {
+        match record {
+            Record::Commit {
+                timestamp, writes, ..
+            } if timestamp > self.clock => {
+                writes.for_each(|key, value| {
+                    put_write(&mut self.batch, timestamp, key, value);
+                    Ok(())
+                })?;
+                self.clock = timestamp;
+                self.flush_if_full()?;
+            }
+            Record::Close { large, timestamp, .. } if timestamp > self.clock => {
+                if !survey.has_parts(large) {
+                    let reason = format!("commit {timestamp} lacks some of its parts");
+                    return Err(corrupt("the commit log", reason));
+                }
+                self.flush()?;
+                self.large(records, large, timestamp)?;
+            }
+            Record::Commit { .. } | Record::Part { .. } | Record::Close { .. } | Record::Mark => {}
+        }
+        self.report(position);
+        Ok(())
+    }
+
+    /// A large commit goes in pieces; the last one moves the clock.
+    fn large(&mut self, records: &ReadRecords<'_>, large: Position, timestamp: Timestamp) -> Result<()> {
+        records.for_each_part(large, |writes| {
+            writes.for_each(|key, value| {
+                put_write(&mut self.batch, timestamp, key, value);
+                if is_full(&self.batch) {
+                    let batch = std::mem::take(&mut self.batch);
+                    self.engine.apply(&batch)?;
+                }
+                Ok(())
+            })
+        })?;
+        self.clock = timestamp;
+        self.flush()
+    }
+
+    fn flush_if_full(&mut self) -> Result<()> {
+        if is_full(&self.batch) {
+            self.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Applies the whole commits of the batch, and moves the clock.
+    fn flush(&mut self) -> Result<()> {
+        let mut batch = std::mem::take(&mut self.batch);
+        put_clock(&mut batch, self.clock);
+        self.engine.apply(&batch)
+    }
+
+    fn report(&mut self, position: Position) {
+        if self.reported.elapsed() >= REPORT_INTERVAL {
+            self.reported = Instant::now();
+            let percent = (position - self.begin) * 100 / self.bytes.max(1);
+            tracing::info!("replaying the log: {percent} % of {} MB", self.bytes >> 20);
+        }
+    }
+}
+
+fn is_full(batch: &EngineBatch) -> bool {
+    batch.len() >= PIECE_WRITES_MAX || batch.size_bytes() >= PIECE_BYTES_MAX
+}

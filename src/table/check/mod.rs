@@ -1,0 +1,180 @@
+//! `keyspan check`: verifies everything that a data directory holds and says what is wrong, without changing anything of
+//! it. The binary calls [`check_data_dir`] over a directory that no server uses; tests call [`check_store`].
+//!
+//! What is read, in one snapshot:
+//!
+//! ```text
+//!   log and engine ──► the system's records ──► each table: rows ──► each index: entries ──► what lies between
+//!   (open_store)       (catalog::check)         (rows)               (entries)               (ownerless)
+//! ```
+//!
+//! Opening the store is what a server's start does: the last commits are recovered as they would be. Nothing else is
+//! written; dropped ranges stay as they are, and what is damaged stays damaged.
+//!
+//! # How rows and entries are compared
+//!
+//! Rows are read in the order of their key, a page at a time; the entries that each row must have are computed and looked
+//! up, a page's in one call. Rows and entries sort differently, so that merging them would need a sort of everything;
+//! lookups take constant memory. An entry that was found as it must be belongs to one row only, for its key and value
+//! hold the row's whole primary key. So an index has no entry too many if it has as many as were found: they are
+//! counted, and only if the number differs each entry's row is looked up, to say which entries have none.
+//!
+//! What is held in memory: a page, the catalog, a number a table and index, and the first faults of each kind.
+
+mod entries;
+mod ownerless;
+mod report;
+mod rows;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::catalog::TableDef;
+use crate::catalog::check::{CheckedCatalog, FaultKind, Faults, check_catalog, hex};
+use crate::store::{Snapshot, Store, StoreOptions, Values, open_store, recorded_kind};
+use crate::{Error, Result};
+pub use report::{CheckReport, RelationFigures};
+
+/// How far a check is: told after every page.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckProgress<'a> {
+    /// The relation being read.
+    pub relation: &'a str,
+    /// Its rows so far.
+    pub rows: u64,
+    /// Entries of its indexes so far.
+    pub entries: u64,
+}
+
+/// A check under way.
+struct Check<'a> {
+    snapshot: Arc<dyn Snapshot>,
+    faults: Faults,
+    observe: &'a mut dyn FnMut(CheckProgress<'_>),
+}
+
+/// Values looked up, some of which the store may not have been able to read.
+struct Found {
+    values: Values,
+    /// Positions of keys whose values could not be read; they are faults already.
+    unreadable: Vec<usize>,
+}
+
+/// Checks a data directory that no server uses. `observe` is told how far it is. Errors: what keeps it from being checked
+/// (`DataDirInUse`, `DataDirFormat`, `InvalidParameter` for a folder that is none, `Io`), and `Corrupt` when it is too
+/// damaged to be opened.
+pub async fn check_data_dir(
+    data_dir: &Path,
+    observe: &mut dyn FnMut(CheckProgress<'_>),
+) -> Result<CheckReport> {
+    let kind = recorded_kind(data_dir)?;
+    let folder = data_dir.to_path_buf();
+    let opened = tokio::task::spawn_blocking(move || open_store(kind, &folder, &StoreOptions::default()));
+    let store = opened
+        .await
+        .map_err(|error| Error::internal(format!("opening the store failed: {error}")))??;
+    // Where log and engine are compared belongs here: what disagrees is a `FaultKind::Log`, and the rest goes on.
+    let faults = Faults::default();
+    let report = check_contents(&*store, faults, observe).await;
+    store.close().await?;
+    report
+}
+
+/// Checks what a store holds. Errors: what ends the check, such as `Io`; damage is in the report.
+pub async fn check_store(
+    store: &dyn Store,
+    observe: &mut dyn FnMut(CheckProgress<'_>),
+) -> Result<CheckReport> {
+    check_contents(store, Faults::default(), observe).await
+}
+
+/// Checks everything in the store, and adds what is wrong to `faults`.
+async fn check_contents(
+    store: &dyn Store,
+    faults: Faults,
+    observe: &mut dyn FnMut(CheckProgress<'_>),
+) -> Result<CheckReport> {
+    let mut check = Check {
+        snapshot: store.snapshot().await?,
+        faults,
+        observe,
+    };
+    let snapshot = Arc::clone(&check.snapshot);
+    let catalog = check_catalog(&*snapshot, &mut check.faults).await?;
+    let mut relations = Vec::with_capacity(catalog.tables.len());
+    for table in &catalog.tables {
+        relations.push(check_table(&mut check, table, &catalog).await?);
+    }
+    let dropped_keys = ownerless::check(&mut check, &catalog).await?;
+    Ok(CheckReport {
+        relations,
+        views: catalog.views,
+        schemas: catalog.schemas,
+        dropped_ranges: catalog.dropped.len(),
+        dropped_keys,
+        faults: check.faults,
+    })
+}
+
+/// Checks one table's rows and index entries.
+async fn check_table(
+    check: &mut Check<'_>,
+    table: &TableDef,
+    catalog: &CheckedCatalog,
+) -> Result<RelationFigures> {
+    let before = check.faults.count();
+    let mut figures = RelationFigures::new(table);
+    let next_row_id = catalog.next_row_ids.get(&table.id).copied();
+    let matched = rows::check(check, table, next_row_id, &mut figures).await?;
+    for (index, matched) in table.kept_indexes().zip(matched) {
+        entries::check(check, table, index, matched, &mut figures).await?;
+    }
+    figures.faults = check.faults.count() - before;
+    Ok(figures)
+}
+
+impl Check<'_> {
+    /// Tells how far the check is.
+    fn tell(&mut self, figures: &RelationFigures) {
+        (self.observe)(CheckProgress {
+            relation: &figures.name,
+            rows: figures.rows,
+            entries: figures.entries,
+        });
+    }
+
+    /// Looks keys up. Where the store finds damage, each key is asked for by itself, so that only those fail that must.
+    async fn get_many(&mut self, relation: &str, keys: &[Vec<u8>]) -> Result<Found> {
+        let damage = match self.snapshot.get_many(keys).await {
+            Ok(values) => {
+                return Ok(Found {
+                    values,
+                    unreadable: Vec::new(),
+                });
+            }
+            Err(error @ Error::Corrupt { .. }) => error,
+            Err(error) => return Err(error),
+        };
+        let mut found = Found {
+            values: Values::with_capacity(keys.len()),
+            unreadable: Vec::new(),
+        };
+        for (at, key) in keys.iter().enumerate() {
+            match self.snapshot.get_many(std::slice::from_ref(key)).await {
+                Ok(one) => found.values.push(one.get(0)),
+                Err(Error::Corrupt { .. }) => {
+                    let key = hex(key);
+                    self.faults
+                        .add(FaultKind::Unreadable, Some(relation), key, damage.to_string());
+                    found.values.push(None);
+                    found.unreadable.push(at);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests;

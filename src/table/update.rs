@@ -1,0 +1,146 @@
+//! `RowUpdate`: rows of an UPDATE replaced a page at a time, in memory that does not grow with the table. Called by
+//! `sql::dml`; what the rows are set to, and where they come from, it does not know.
+//!
+//! # Keys that move
+//!
+//! `SET k = k + 1` is legal as long as no two rows have one key *once all are replaced*, but the pages come one by one.
+//! A new key that a row still holds which has not come by is *awaited*: the write goes over that row (whoever reads the
+//! pages still sees it as it was), and when the row comes its key is not deleted. What is still awaited at the end was
+//! not given up, and is the duplicate. The sets hold keys that stand in the transaction's buffer as well, so its limit
+//! bounds them.
+
+use std::collections::{HashMap, HashSet};
+
+use arrow::array::RecordBatch;
+
+use super::write::{
+    EncodedRow, begin_write, encode_rows, take_turns, unique_violation, vacated_keys, write_rows,
+};
+use super::{Limits, RowEncoder};
+use crate::catalog::TableDef;
+use crate::store::Write;
+use crate::txn::Transaction;
+use crate::{Error, Result};
+
+/// An UPDATE on its way.
+#[derive(Debug)]
+pub struct RowUpdate<'a> {
+    txn: &'a Transaction,
+    table: &'a TableDef,
+    limits: Limits,
+    /// `None` when no column of a key changes.
+    moves: Option<Moves>,
+}
+
+/// What became of keys so far.
+#[derive(Debug, Default)]
+struct Moves {
+    /// Unique keys that new rows took.
+    taken: HashSet<Vec<u8>>,
+    /// Those of them that another row still held, and the error when it never gives it up.
+    awaited: HashMap<Vec<u8>, Error>,
+}
+
+impl<'a> RowUpdate<'a> {
+    /// `keys_move`: whether a column of the primary key or of an index that writes keep may change.
+    pub fn new(txn: &'a Transaction, table: &'a TableDef, limits: Limits, keys_move: bool) -> RowUpdate<'a> {
+        RowUpdate {
+            txn,
+            table,
+            limits,
+            moves: keys_move.then(Moves::default),
+        }
+    }
+
+    /// Replaces rows: `old` as it was read by `new`, row by row. No row may come twice. Errors: 23505, 23502, 54000.
+    pub async fn replace(&mut self, old: &RecordBatch, new: &RecordBatch) -> Result<()> {
+        begin_write(self.txn, self.table)?;
+        match self.moves.take() {
+            None => self.replace_values(new).await,
+            Some(mut moves) => {
+                let moved = self.move_rows(&mut moves, old, new).await;
+                self.moves = Some(moves);
+                moved
+            }
+        }
+    }
+
+    /// All rows have come. Errors: 23505 when a key was taken that another row keeps.
+    pub fn finish(self) -> Result<()> {
+        let awaited = self.moves.map(|moves| moves.awaited).unwrap_or_default();
+        match awaited.into_iter().min_by(|(a, _), (b, _)| a.cmp(b)) {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// Rows whose keys and entries stay as they are.
+    async fn replace_values(&self, new: &RecordBatch) -> Result<()> {
+        let mut encoder = RowEncoder::new(self.table, self.limits);
+        for row in 0..new.num_rows() {
+            let (key, value) = (encoder.key(new, row)?, encoder.value(new, row)?);
+            self.txn.write(Write::Put { key, value }, true)?;
+            take_turns(row).await;
+        }
+        Ok(())
+    }
+
+    async fn move_rows(&self, moves: &mut Moves, old: &RecordBatch, new: &RecordBatch) -> Result<()> {
+        let vacated = vacated_keys(self.txn, self.table, old, self.limits).await?;
+        let rows = encode_rows(self.table, new, self.limits).await?;
+        let held = self.held_keys(&rows, &vacated).await?;
+        let mut kept = HashSet::new();
+        for (at, row) in rows.iter().enumerate() {
+            for key in row.unique_keys() {
+                let violation = || unique_violation(self.table, row.index_of(self.table, key), new, at);
+                if !moves.taken.insert(key.clone()) {
+                    return Err(violation());
+                }
+                if held.contains(key) {
+                    moves.awaited.insert(key.clone(), violation());
+                }
+            }
+            kept.extend(row.keys().cloned());
+            take_turns(at).await;
+        }
+        for key in vacated {
+            let is_awaited = moves.awaited.remove(&key).is_some();
+            if !is_awaited && !kept.contains(&key) && !moves.taken.contains(&key) {
+                self.txn.write(Write::Delete { key }, true)?;
+            }
+        }
+        write_rows(self.txn, rows).await
+    }
+
+    /// The rows' unique keys that stand in the table now, but for those given up.
+    async fn held_keys(&self, rows: &[EncodedRow], vacated: &HashSet<Vec<u8>>) -> Result<HashSet<Vec<u8>>> {
+        let keys: Vec<_> = rows
+            .iter()
+            .flat_map(EncodedRow::unique_keys)
+            .filter(|key| !vacated.contains(*key))
+            .cloned()
+            .collect();
+        if keys.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let values = self.txn.get_many(&keys).await?;
+        let held = keys.into_iter().enumerate();
+        Ok(held
+            .filter(|(at, _)| values.get(*at).is_some())
+            .map(|(_, key)| key)
+            .collect())
+    }
+}
+
+/// Replaces rows that have all come.
+pub async fn update_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    old: &RecordBatch,
+    new: &RecordBatch,
+    limits: Limits,
+) -> Result<()> {
+    let mut update = RowUpdate::new(txn, table, limits, true);
+    update.replace(old, new).await?;
+    update.finish()
+}

@@ -1,0 +1,216 @@
+//! `keyspan check` over data directories made by SQL: what is sound passes, each kind of damage planted on disk is named,
+//! and the exit code tells a script which it was.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use keyspan::store::{Batch, StoreKind, StoreOptions, Write, open_store};
+use keyspan::table::check::check_data_dir;
+use tempfile::TempDir;
+
+use crate::data_format::{copy, fixture};
+use crate::server::{ServerProcess, TestServer, run};
+
+const SOUND: i32 = 0;
+const DAMAGED: i32 = 1;
+const NOT_CHECKED: i32 = 2;
+
+fn check(data_dir: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_keyspan"))
+        .arg("check")
+        .arg(data_dir)
+        .output()
+        .expect("the binary starts")
+}
+
+/// Runs the binary; it must end with the code, and say the texts.
+#[track_caller]
+fn assert_checked(data_dir: &Path, code: i32, expected: &[&str]) {
+    let output = check(data_dir);
+    let said = [&output.stdout[..], &output.stderr[..]].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    for text in expected {
+        assert!(said.contains(text), "{text} is not in:\n{said}");
+    }
+}
+
+/// A copy of the directory of the first release: every type, hidden keys, counters, views, comments, dynamic columns.
+fn everything() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    copy(&fixture(1).join("data"), &folder.path().join("data"));
+    folder
+}
+
+/// Writes blindly into a data directory, as no session would.
+async fn plant(data_dir: &Path, writes: Vec<Write>) {
+    let store = open_store(StoreKind::Sled, data_dir, &StoreOptions::default()).unwrap();
+    let batch = Batch {
+        writes,
+        ..Batch::default()
+    };
+    store.commit(batch).await.unwrap();
+    store.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_with_everything_in_it_is_sound() {
+    let folder = everything();
+    let report = check_data_dir(&folder.path().join("data"), &mut |_| {})
+        .await
+        .unwrap();
+    assert!(report.is_sound(), "{report}");
+    let figures: Vec<_> = report
+        .relations
+        .iter()
+        .map(|relation| (relation.name.as_str(), relation.rows, relation.entries))
+        .collect();
+    assert_eq!(
+        figures,
+        [
+            ("public.every_type", 4, 0),
+            ("public.every_key", 3, 0),
+            ("public.orders", 2, 0),
+            ("public.no_key", 2, 0),
+            ("public.counted", 2, 2),
+            ("public.altered", 2, 0),
+            ("other.t", 1, 0),
+        ]
+    );
+    assert_eq!((report.views, report.schemas), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_statements_leave_behind_is_sound() {
+    let server = TestServer::start("sled").await;
+    let mut client = server.connect_text().await;
+    for statement in [
+        "CREATE TABLE t (a int, b text, c int UNIQUE, PRIMARY KEY (b DESC, a)) WITH (DYNAMIC_COLUMNS)",
+        "INSERT INTO t SELECT n, 'b' || n % 7, nullif(n, 5) FROM generate_series(1, 3000) n",
+        "CREATE UNIQUE INDEX ON t (a, b)",
+        "CREATE INDEX plain ON t (c)",
+        "UPDATE t SET c = c + 10000 WHERE b = 'b3'",
+        "DELETE FROM t WHERE b = 'b4'",
+        "UPSERT INTO t (a, b, later) VALUES (1, 'b1', 'x')",
+        "ALTER TABLE t ADD COLUMN d int NOT NULL DEFAULT 3",
+        "ALTER TABLE t DROP COLUMN c",
+        "CREATE TABLE counted (v text)",
+        "INSERT INTO counted VALUES ('x'), ('y')",
+        "CREATE TABLE emptied (id bigserial, v text)",
+        "INSERT INTO emptied (v) VALUES ('x')",
+        "TRUNCATE emptied",
+        "CREATE VIEW v AS SELECT * FROM emptied",
+        "COMMENT ON SCHEMA public IS 'ours'",
+        "CREATE TABLE gone (a int PRIMARY KEY)",
+        "INSERT INTO gone VALUES (1)",
+        "DROP TABLE gone",
+    ] {
+        run(&mut client, statement)
+            .await
+            .unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+    client.close().await;
+    let folder = server.stop().await;
+    assert_checked(
+        &folder.path().join("data"),
+        SOUND,
+        &["public.t", "no damage found"],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_is_sound_and_not_checked_while_it_is_served() {
+    let folder = TempDir::new().unwrap();
+    let server = ServerProcess::start(folder.path(), &["--demo"]);
+    let data_dir = folder.path().to_path_buf();
+    let said = tokio::task::spawn_blocking(move || {
+        assert_checked(&data_dir, NOT_CHECKED, &["is in use by another process", "HINT"]);
+        server.terminate()
+    });
+    assert!(said.await.unwrap());
+    assert_checked(
+        folder.path(),
+        SOUND,
+        &[" public.orders |         1000 |            0 |"],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_kind_of_damage_is_named_and_ends_with_1() {
+    let key = |bytes: &[u8]| bytes.to_vec();
+    let put = |key: Vec<u8>, value: &[u8]| Write::Put {
+        key,
+        value: value.to_vec(),
+    };
+    let cases: [(Vec<Write>, &[&str]); 3] = [
+        (
+            vec![put(key(&[9, 9]), b"")],
+            &["keys that do not decode: 1", "\\x0909", "damage found: 1 faults"],
+        ),
+        (
+            vec![put(key(&[0, 1, 0, 0, 0, 0, 0x20]), b"row")],
+            &["keys that belong to nothing: 1", "there is no table 65536"],
+        ),
+        (
+            vec![
+                put(key(&[0, 0, 0, 0, 0, 4, 0, 1, 0, 0]), b"record"),
+                Write::Delete {
+                    key: key(&[0, 0, 0, 0, 0, 2]),
+                },
+            ],
+            &[
+                "faults of catalog records: 2",
+                "relation 65536",
+                "next table id: it is missing",
+            ],
+        ),
+    ];
+    for (writes, expected) in cases {
+        let folder = everything();
+        let data_dir = folder.path().join("data");
+        plant(&data_dir, writes).await;
+        assert_checked(&data_dir, DAMAGED, expected);
+        // It stays as it was: nothing is repaired.
+        assert_checked(&data_dir, DAMAGED, expected);
+    }
+}
+
+#[test]
+fn what_is_no_data_directory_is_left_alone() {
+    let folder = TempDir::new().unwrap();
+    let missing = folder.path().join("missing");
+    assert_checked(&missing, NOT_CHECKED, &["is not a data directory", "HINT"]);
+    assert!(!missing.exists());
+    assert_checked(folder.path(), NOT_CHECKED, &["is not a data directory"]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    let newer = everything();
+    let format = newer.path().join("data/FORMAT");
+    std::fs::write(&format, "keyspan format 999 engine other\n").unwrap();
+    assert_checked(&newer.path().join("data"), NOT_CHECKED, &["has format 999"]);
+    std::fs::write(&format, "nonsense").unwrap();
+    assert_checked(
+        &newer.path().join("data"),
+        DAMAGED,
+        &["its FORMAT file is unreadable"],
+    );
+    std::fs::remove_file(&format).unwrap();
+    assert_checked(&newer.path().join("data"), DAMAGED, &["it has no FORMAT file"]);
+}
+
+#[test]
+fn a_directory_too_damaged_to_be_opened_ends_with_1() {
+    let folder = everything();
+    let data_dir = folder.path().join("data");
+    std::fs::write(data_dir.join("WATERMARK"), "nonsense").unwrap();
+    assert_checked(&data_dir, DAMAGED, &["is damaged"]);
+}
+
+#[test]
+fn a_folder_must_be_named() {
+    let output = Command::new(env!("CARGO_BIN_EXE_keyspan"))
+        .arg("check")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(NOT_CHECKED));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("<FOLDER>"));
+}
