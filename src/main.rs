@@ -111,6 +111,15 @@ struct Limits {
     /// Memory for old values that open snapshots still need; above it the oldest snapshots end.
     #[arg(long, env = "KEYSPAN_UNDO_BYTES_MAX", value_name = "SIZE", default_value = "256MB", value_parser = parse_size)]
     undo_bytes_max: u64,
+    /// Growth of the log after which the storage engine is made durable; a start after a crash reads so much again.
+    #[arg(long, env = "KEYSPAN_CHECKPOINT_BYTES", value_name = "SIZE", default_value = "256MB", value_parser = parse_size)]
+    checkpoint_bytes: u64,
+    /// Free disk space below which only what frees space is written.
+    #[arg(long, env = "KEYSPAN_DISK_RESERVE_BYTES", value_name = "SIZE", default_value = "256MB", value_parser = parse_size)]
+    disk_reserve_bytes: u64,
+    /// Length of a segment of the log.
+    #[arg(long, env = "KEYSPAN_LOG_SEGMENT_BYTES", value_name = "SIZE", default_value = "16MB", value_parser = parse_size)]
+    log_segment_bytes: u64,
     /// Most bytes that one transaction may write; they wait in memory for COMMIT.
     #[arg(
         long,
@@ -336,6 +345,9 @@ impl Serve {
             connections_max: limits.max_connections,
             cache_bytes: limits.cache_bytes,
             undo_bytes_max: usize::try_from(limits.undo_bytes_max).unwrap_or(usize::MAX),
+            checkpoint_bytes: limits.checkpoint_bytes,
+            disk_reserve_bytes: limits.disk_reserve_bytes,
+            log_segment_bytes: limits.log_segment_bytes,
             settings: settings
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .to_vec(),

@@ -67,7 +67,16 @@ impl Launch {
         let mut child = Command::new(binary())
             .args(["serve", "--listen", "127.0.0.1:0", "--store", self.store])
             .args(["--shutdown-seconds-max", SHUTDOWN_SECONDS_MAX])
-            .args(["--cache-bytes", "16MB", "--data-dir"])
+            // Small, so that a short run goes through checkpoints and uses segments again.
+            .args([
+                "--cache-bytes",
+                "16MB",
+                "--checkpoint-bytes",
+                "2MB",
+                "--log-segment-bytes",
+                "512kB",
+            ])
+            .arg("--data-dir")
             .arg(&self.data_dir)
             .envs(shim.map(Shim::environment).unwrap_or_default())
             .env("RUST_LOG", "info")
