@@ -111,6 +111,15 @@ struct Limits {
     /// Memory for old values that open snapshots still need; above it the oldest snapshots end.
     #[arg(long, env = "KEYSPAN_UNDO_BYTES_MAX", value_name = "SIZE", default_value = "256MB", value_parser = parse_size)]
     undo_bytes_max: u64,
+    /// Growth of the log after which the storage engine is made durable; a start after a crash reads so much again.
+    #[arg(long, env = "KEYSPAN_CHECKPOINT_BYTES", value_name = "SIZE", default_value = "256MB", value_parser = parse_size)]
+    checkpoint_bytes: u64,
+    /// Free disk space below which only what frees space is written.
+    #[arg(long, env = "KEYSPAN_DISK_RESERVE_BYTES", value_name = "SIZE", default_value = "256MB", value_parser = parse_size)]
+    disk_reserve_bytes: u64,
+    /// Length of a segment of the log.
+    #[arg(long, env = "KEYSPAN_LOG_SEGMENT_BYTES", value_name = "SIZE", default_value = "16MB", value_parser = parse_size)]
+    log_segment_bytes: u64,
     /// Most bytes that one transaction may write; they wait in memory for COMMIT.
     #[arg(
         long,
@@ -246,7 +255,12 @@ impl Progress {
 
 /// Makes the runtime and serves in it.
 fn serve_until_signal(serve: Serve) -> anyhow::Result<()> {
-    runtime()?.block_on(run(serve))
+    let runtime = runtime()?;
+    match runtime.block_on(run(serve)) {
+        Ok(()) => Ok(()),
+        // The runtime would wait for threads that may wait for a disk.
+        Err(error) => end_at_once(&error),
+    }
 }
 
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
@@ -263,7 +277,13 @@ async fn run(serve: Serve) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be caught")?;
     let demo = serve.demo;
     let shutdown_time_max = Duration::from_secs(serve.limits.shutdown_seconds_max);
-    let server = Server::start(serve.into_options()).await.map_err(explain)?;
+    // A start may take long, when there is much to recover; ended at once, the next one begins anew.
+    let starting = tokio::spawn(Server::start(serve.into_options()));
+    let server = tokio::select! {
+        started = starting => started.context("the start failed")?.map_err(explain)?,
+        _ = interrupt.recv() => end_at_once(&anyhow::anyhow!("ended before it had started")),
+        _ = terminate.recv() => end_at_once(&anyhow::anyhow!("ended before it had started")),
+    };
     let mut failed = server.failed();
     if demo {
         server.run_script_unless("orders", DEMO).await.map_err(explain)?;
@@ -325,6 +345,9 @@ impl Serve {
             connections_max: limits.max_connections,
             cache_bytes: limits.cache_bytes,
             undo_bytes_max: usize::try_from(limits.undo_bytes_max).unwrap_or(usize::MAX),
+            checkpoint_bytes: limits.checkpoint_bytes,
+            disk_reserve_bytes: limits.disk_reserve_bytes,
+            log_segment_bytes: limits.log_segment_bytes,
             settings: settings
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .to_vec(),

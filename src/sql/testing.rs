@@ -10,9 +10,9 @@ use super::{Outcome, execute, parse};
 use crate::Result;
 use crate::catalog::{Catalog, TableDef};
 use crate::exec::{Notice, Rows, Settings, StatementContext};
-use crate::store::{Store, StoreOptions};
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
+use crate::store::{Store, StoreOptions};
 use crate::table::{Sequences, value_at};
 use crate::txn::Transaction;
 use crate::types::{SqlType, Value};
@@ -32,7 +32,8 @@ pub(super) struct Client {
 impl Client {
     pub(super) fn new() -> Client {
         let engine = Arc::new(MemoryEngine::new());
-        let store: Arc<dyn Store> = Arc::new(MvccStore::open(engine, &StoreOptions::default(), None).unwrap());
+        let store: Arc<dyn Store> =
+            Arc::new(MvccStore::open(engine, &StoreOptions::default(), None).unwrap());
         Client {
             sequences: Arc::new(Sequences::new(Arc::clone(&store))),
             store,

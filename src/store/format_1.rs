@@ -51,7 +51,9 @@ pub(super) fn forget(data_dir: &Path) -> Result<()> {
     for name in [WATERMARK, JOURNAL] {
         let path = data_dir.join(name);
         match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(io_error("remove", &path)(error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(io_error("remove", &path)(error));
+            }
             _ => {}
         }
     }
@@ -205,8 +207,15 @@ mod tests {
         })
         .unwrap();
         assert_eq!(keys, [b"".to_vec(), b"b".to_vec()]);
-        assert_eq!(finished(Some(&journal()), "8\n", &engine(9, &[(b"a", 9)])), Ok(9), "an old journal");
-        assert!(is_corrupt(finished(Some(&journal()), "0\n", &engine(6, &[]))), "a commit was lost");
+        assert_eq!(
+            finished(Some(&journal()), "8\n", &engine(9, &[(b"a", 9)])),
+            Ok(9),
+            "an old journal"
+        );
+        assert!(
+            is_corrupt(finished(Some(&journal()), "0\n", &engine(6, &[]))),
+            "a commit was lost"
+        );
     }
 
     #[test]
@@ -214,8 +223,15 @@ mod tests {
         let whole = journal();
         for cut in 0..whole.len() {
             let (begun, not_begun) = (engine(7, &[(b"b", 8)]), engine(7, &[(b"b", 7)]));
-            assert!(is_corrupt(finished(Some(&whole[..cut]), "7\n", &begun)), "{cut} bytes");
-            assert_eq!(finished(Some(&whole[..cut]), "7\n", &not_begun), Ok(7), "{cut} bytes");
+            assert!(
+                is_corrupt(finished(Some(&whole[..cut]), "7\n", &begun)),
+                "{cut} bytes"
+            );
+            assert_eq!(
+                finished(Some(&whole[..cut]), "7\n", &not_begun),
+                Ok(7),
+                "{cut} bytes"
+            );
             let mut flipped = whole.clone();
             flipped[cut] ^= 1;
             assert!(is_corrupt(finished(Some(&flipped), "7\n", &begun)), "byte {cut}");

@@ -33,8 +33,8 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use crate::{Error, Result};
 pub use crate::codec::KeyRange;
+use crate::{Error, Result};
 pub use open::{StoreKind, StoreOptions, open_store};
 pub use page::Page;
 pub use permissions::{create_data_dir, restrict};

@@ -19,12 +19,12 @@ use super::disk::{Disk, OsDisk};
 use super::engine::Engine;
 use super::fjall::FjallEngine;
 use super::format::{DATA_DIR_FORMAT, check_format, corrupt, io_error, lock_directory, write_format};
+use super::format_1;
 use super::log::{Survey, remove_spares};
 use super::memory::MemoryEngine;
 use super::mvcc::{LogPlace, MvccStore, read_clock};
 use super::permissions::{create_data_dir, restrict};
 use super::sled::SledEngine;
-use super::format_1;
 use crate::{Error, Result};
 
 /// Which engine a store keeps its data in.
@@ -127,7 +127,11 @@ pub fn open_store(kind: StoreKind, data_dir: &Path, options: &StoreOptions) -> R
     // Damage of the log is found before the engine's library writes anything.
     let survey = Survey::read(&*disk, &directory)?;
     let engine = match open_engine(kind, data_dir, options.cache_bytes, &lock) {
-        Err(error) if disk.free_bytes(&directory).is_ok_and(|free| free < FULL_DISK_BYTES) => {
+        Err(error)
+            if disk
+                .free_bytes(&directory)
+                .is_ok_and(|free| free < FULL_DISK_BYTES) =>
+        {
             // The engine's recovery needs some room: the log's spare segments give theirs.
             tracing::warn!(%error, "the disk is full: giving up the spare segments of the log");
             remove_spares(&*disk, &directory)?;

@@ -7,6 +7,8 @@
 //!
 //! - Nothing collects a result: a batch is asked for only when the last one has left for the socket.
 //! - Every wait for the socket or for rows ends on cancel, timeout, shutdown or when the client goes.
+//! - Silent connections keep nobody out (`startups`), and clients, however many, leave the store its file descriptors
+//!   (`descriptors`).
 //! - Bytes in the output buffer are whole messages, so that an error may follow them at any time.
 
 mod cancel;

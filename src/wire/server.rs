@@ -15,6 +15,9 @@ use crate::session::{Identity, Instance, Reply, Session};
 use crate::store::{StoreKind, StoreOptions, open_store};
 use crate::{Error, Result};
 
+/// What disks write as one.
+const DISK_BLOCK_BYTES: u64 = 4096;
+
 /// How to start a server.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
@@ -30,6 +33,12 @@ pub struct ServerOptions {
     pub cache_bytes: u64,
     /// Memory for old values that open snapshots still need, in bytes.
     pub undo_bytes_max: usize,
+    /// Growth of the log after which the engine is made durable, in bytes.
+    pub checkpoint_bytes: u64,
+    /// Free disk space below which only what frees space is written, in bytes.
+    pub disk_reserve_bytes: u64,
+    /// Length of a segment of the log, in bytes; rounded up to whole blocks of the disk.
+    pub log_segment_bytes: u64,
     /// Other server-wide settings, by name, as text.
     pub settings: Vec<(String, String)>,
 }
@@ -44,6 +53,9 @@ impl Default for ServerOptions {
             connections_max: 200,
             cache_bytes: store.cache_bytes,
             undo_bytes_max: store.undo_bytes_max,
+            checkpoint_bytes: store.checkpoint_bytes,
+            disk_reserve_bytes: store.disk_reserve_bytes,
+            log_segment_bytes: store.segment_bytes,
             settings: Vec::new(),
         }
     }
@@ -86,6 +98,9 @@ impl Server {
         let store_options = StoreOptions {
             cache_bytes: options.cache_bytes,
             undo_bytes_max: options.undo_bytes_max,
+            checkpoint_bytes: options.checkpoint_bytes,
+            disk_reserve_bytes: options.disk_reserve_bytes,
+            segment_bytes: options.log_segment_bytes.next_multiple_of(DISK_BLOCK_BYTES),
             ..StoreOptions::default()
         };
         let (kind, data_dir) = (options.store, options.data_dir.clone());
@@ -163,6 +178,12 @@ fn server_settings(options: &ServerOptions, sessions_max: usize, listen: SocketA
     let mut values = vec![
         ("keyspan.cache_bytes", options.cache_bytes.to_string()),
         ("keyspan.undo_bytes_max", options.undo_bytes_max.to_string()),
+        ("keyspan.checkpoint_bytes", options.checkpoint_bytes.to_string()),
+        (
+            "keyspan.disk_reserve_bytes",
+            options.disk_reserve_bytes.to_string(),
+        ),
+        ("keyspan.log_segment_bytes", options.log_segment_bytes.to_string()),
         ("max_connections", sessions_max.to_string()),
         ("listen_addresses", listen.ip().to_string()),
         ("port", listen.port().to_string()),

@@ -81,6 +81,9 @@ fn the_environment_sets_each_flag() {
         ("KEYSPAN_MAX_CONNECTIONS", "0", "max_connections"),
         ("KEYSPAN_CACHE_BYTES", "1", "keyspan.cache_bytes"),
         ("KEYSPAN_UNDO_BYTES_MAX", "0", "--undo-bytes-max"),
+        ("KEYSPAN_CHECKPOINT_BYTES", "1", "keyspan.checkpoint_bytes"),
+        ("KEYSPAN_DISK_RESERVE_BYTES", "0", "--disk-reserve-bytes"),
+        ("KEYSPAN_LOG_SEGMENT_BYTES", "1", "keyspan.log_segment_bytes"),
         ("KEYSPAN_TRANSACTION_BYTES_MAX", "0", "--transaction-bytes-max"),
         (
             "KEYSPAN_QUERY_MEMORY_BYTES_MAX",

@@ -17,6 +17,7 @@ mod faults;
 mod limits;
 mod predicates;
 mod protocol;
+mod resources;
 mod server;
 mod slt;
 mod streaming;

@@ -113,7 +113,12 @@ pub(crate) struct ServerProcess {
 impl ServerProcess {
     /// Starts `keyspan serve` on sled over the folder and waits for the line that says where it listens.
     pub(crate) fn start(data_dir: &Path, arguments: &[&str]) -> ServerProcess {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_keyspan"))
+        ServerProcess::start_as(Command::new(env!("CARGO_BIN_EXE_keyspan")), data_dir, arguments)
+    }
+
+    /// As `start`, by a command that runs the binary with the arguments it is given.
+    pub(crate) fn start_as(mut command: Command, data_dir: &Path, arguments: &[&str]) -> ServerProcess {
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(data_dir)
             .args(arguments)

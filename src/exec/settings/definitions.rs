@@ -335,6 +335,24 @@ static DEFINITIONS: &[SettingDef] = &[
         "Most bytes that one transaction may write; they wait in memory for COMMIT.",
     ),
     server(
+        "keyspan.checkpoint_bytes",
+        "268435456",
+        ROOMY_BYTES,
+        "Growth of the log after which the storage engine is made durable.",
+    ),
+    server(
+        "keyspan.disk_reserve_bytes",
+        "268435456",
+        BYTES,
+        "Free disk space below which only what frees space is written.",
+    ),
+    server(
+        "keyspan.log_segment_bytes",
+        "16777216",
+        ROOMY_BYTES,
+        "Length of a segment of the log.",
+    ),
+    server(
         "keyspan.undo_bytes_max",
         "268435456",
         BYTES,

@@ -42,10 +42,7 @@ enum Writes {
 
 impl OsDisk {
     fn sync_directory(&self, directory: &Path) -> Result<()> {
-        let mut known = self
-            .directories
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, open)) = known.iter().find(|(path, _)| path == directory) {
             return open.sync_all();
         }
@@ -179,7 +176,10 @@ mod tests {
         let disk = OsDisk::default();
         let path = directory.path().join("file");
         disk.create(&path, 3 << 20).unwrap();
-        assert_eq!(disk.create(&path, 1).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(
+            disk.create(&path, 1).unwrap_err().kind(),
+            ErrorKind::AlreadyExists
+        );
         let file = disk.open(&path).unwrap();
         assert_eq!(file.length().unwrap(), 3 << 20);
         let bytes: Vec<u8> = (0..DIRECT_BYTES_MAX + BLOCK_BYTES)
@@ -189,7 +189,12 @@ mod tests {
         let mut read = vec![0; bytes.len() + 2 * BLOCK_BYTES];
         file.read_at(&mut read, 0).unwrap();
         assert!(read[BLOCK_BYTES..BLOCK_BYTES + bytes.len()] == bytes[..]);
-        assert!(read[..BLOCK_BYTES].iter().chain(&read[BLOCK_BYTES + bytes.len()..]).all(|byte| *byte == 0));
+        assert!(
+            read[..BLOCK_BYTES]
+                .iter()
+                .chain(&read[BLOCK_BYTES + bytes.len()..])
+                .all(|byte| *byte == 0)
+        );
         assert!(file.read_at(&mut read, 3 << 20).is_err());
         assert!(file.write_at(&bytes[..100], 0).is_err(), "not a whole block");
     }
@@ -206,7 +211,10 @@ mod tests {
         disk.rename(&inner.join("a"), &inner.join("b")).unwrap();
         assert_eq!(disk.list(&inner).unwrap(), ["b"]);
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&inner), mode(&inner.join("b"))), (DIRECTORY_MODE, FILE_MODE));
+        assert_eq!(
+            (mode(&inner), mode(&inner.join("b"))),
+            (DIRECTORY_MODE, FILE_MODE)
+        );
         assert!(disk.free_bytes(&inner).unwrap() > 0);
         disk.remove(&inner.join("b")).unwrap();
         assert!(disk.open(&inner.join("b")).is_err());

@@ -90,7 +90,11 @@ impl SimulatedDisk {
         let mut is_closed = self.1.is_closed.lock().unwrap_or_else(PoisonError::into_inner);
         while *is_closed {
             self.1.is_waiting.store(true, Ordering::SeqCst);
-            is_closed = self.1.opened.wait(is_closed).unwrap_or_else(PoisonError::into_inner);
+            is_closed = self
+                .1
+                .opened
+                .wait(is_closed)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -278,7 +282,9 @@ impl DiskFile for SimulatedFile {
         let random = &mut self.disk.lock().random;
         let sectors = bytes.len() / SECTOR_BYTES;
         let border = random.random_range(0..=sectors);
-        let way = *["none", "all", "first", "any", "last"].choose(random).expect("ways");
+        let way = *["none", "all", "first", "any", "last"]
+            .choose(random)
+            .expect("ways");
         for sector in 0..sectors {
             let is_written = match way {
                 "none" => false,

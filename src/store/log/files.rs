@@ -192,7 +192,11 @@ impl LogFiles {
             .retain(|(_, timestamp)| timestamp.is_none_or(|timestamp| timestamp > clock));
         let next = state.segments.get(1)?.segment;
         let is_needed = next.clock > clock || state.large.iter().any(|(first, _)| *first < next.start);
-        if is_needed { None } else { state.segments.pop_front() }
+        if is_needed {
+            None
+        } else {
+            state.segments.pop_front()
+        }
     }
 
     /// The number of a spare with room for a record of `needed` bytes.

@@ -93,7 +93,8 @@ impl Survey {
 
     fn read_segment(&mut self, disk: &dyn Disk, directory: &Path, at: usize) -> Result<()> {
         let (segment, next) = (self.segments[at].segment, self.segments.get(at + 1));
-        let is_continued = (segment.log_id, segment.start, segment.clock) == (self.last.log_id, self.end, self.clock);
+        let is_continued =
+            (segment.log_id, segment.start, segment.clock) == (self.last.log_id, self.end, self.clock);
         if !is_continued {
             return Err(corrupt(format!(
                 "segment {:x} does not go on where the one before it ends",

@@ -205,7 +205,10 @@ fn decode_body<'a>(header: &Header, body: &'a [u8]) -> Option<Record<'a>> {
 impl<'a> Writes<'a> {
     /// Calls `visit` with key and new value (`None`: deleted) of each write, in the order written. Errors: `visit`'s;
     /// `Corrupt` when the bytes are no writes, which behind a right checksum only a bug can be.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(&'a [u8], Option<&'a [u8]>) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each(
+        &self,
+        mut visit: impl FnMut(&'a [u8], Option<&'a [u8]>) -> Result<()>,
+    ) -> Result<()> {
         let mut rest = self.0;
         while !rest.is_empty() {
             let (key, value, behind) = split_write(rest)
@@ -329,12 +332,25 @@ mod tests {
         let mut bytes = Vec::new();
         body.part(None);
         encode(&body, 640, 0, &mut bytes);
-        let Some((_, Record::Part { large, .. })) = decode(&bytes, 640) else { panic!() };
+        let Some((_, Record::Part { large, .. })) = decode(&bytes, 640) else {
+            panic!()
+        };
         assert_eq!(large, 640);
         bytes.clear();
         body.close(640, 9, 3);
         encode(&body, 720, 0, &mut bytes);
-        let Some((_, Record::Close { large, timestamp, parts, .. })) = decode(&bytes, 720) else { panic!() };
+        let Some((
+            _,
+            Record::Close {
+                large,
+                timestamp,
+                parts,
+                ..
+            },
+        )) = decode(&bytes, 720)
+        else {
+            panic!()
+        };
         assert_eq!((large, timestamp, parts), (640, 9, 3));
     }
 }

@@ -54,8 +54,8 @@ impl Segment {
         let (checksum, fields) = header.split_first_chunk()?;
         let (format, rest) = fields.split_first_chunk()?;
         let (log_id, rest) = rest.split_first_chunk()?;
-        let is_ours = u32::from_be_bytes(*checksum) == crc32c::crc32c(fields)
-            && u32::from_be_bytes(*format) == FORMAT;
+        let is_ours =
+            u32::from_be_bytes(*checksum) == crc32c::crc32c(fields) && u32::from_be_bytes(*format) == FORMAT;
         is_ours.then_some(Segment {
             log_id: u128::from_be_bytes(*log_id),
             sequence: u64_at(rest, 0)?,
@@ -99,7 +99,10 @@ pub(super) fn unfinished_name(number: u64) -> String {
 
 pub(super) fn file_kind(name: &str) -> FileKind {
     let number = |digits: &str| {
-        let is_ours = digits.len() == 16 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let is_ours = digits.len() == 16
+            && digits
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         is_ours.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
     };
     let Some((digits, extension)) = name.split_once('.') else {

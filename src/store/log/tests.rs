@@ -24,7 +24,13 @@ fn put(key: u64, length: usize) -> Write {
 /// Opens the log that is there, or a new one.
 fn open(disk: &Arc<dyn Disk>, directory: &Path) -> Result<(Log, Option<Survey>)> {
     let survey = Survey::read(&**disk, directory)?;
-    let files = LogFiles::open(Arc::clone(disk), directory, SEGMENT_BYTES, LOG_BYTES, survey.as_ref())?;
+    let files = LogFiles::open(
+        Arc::clone(disk),
+        directory,
+        SEGMENT_BYTES,
+        LOG_BYTES,
+        survey.as_ref(),
+    )?;
     let clock = survey.as_ref().map_or(0, |survey| survey.clock);
     let log = Log::open(Arc::new(files), survey.as_ref(), clock)?;
     Ok((log, survey))
@@ -44,7 +50,10 @@ fn commits(disk: &dyn Disk, directory: &Path) -> Result<Vec<(Timestamp, usize)>>
     };
     let mut found = Vec::new();
     ReadRecords::new(disk, directory, &survey).for_each(|_, record| {
-        if let Record::Commit { timestamp, writes, .. } = record {
+        if let Record::Commit {
+            timestamp, writes, ..
+        } = record
+        {
             writes.for_each(|key, value| {
                 assert_eq!(key, timestamp.to_be_bytes());
                 found.push((timestamp, value.map_or(0, <[u8]>::len)));
@@ -107,13 +116,24 @@ fn segments_are_recycled_once_the_engine_has_their_commits() {
     let full = log.files().bytes();
     assert!(full > 10 * SEGMENT_BYTES);
     log.files().recycle(150).unwrap();
-    assert_eq!(log.files().bytes(), full, "the part of a large commit is still needed");
+    assert_eq!(
+        log.files().bytes(),
+        full,
+        "the part of a large commit is still needed"
+    );
     log.files().end_large(part, Some(100));
     log.files().recycle(99).unwrap();
-    assert_eq!(log.files().bytes(), full, "the large commit is not in the engine yet");
+    assert_eq!(
+        log.files().bytes(),
+        full,
+        "the large commit is not in the engine yet"
+    );
     log.files().recycle(150).unwrap();
     let left = commits(&*disk, directory.path()).unwrap();
-    assert!(left[0].0 > 100 && left[0].0 <= 151 && left.last().unwrap().0 == 199, "{left:?}");
+    assert!(
+        left[0].0 > 100 && left[0].0 <= 151 && left.last().unwrap().0 == 199,
+        "{left:?}"
+    );
     // The spares are used again, and what stands in them from before is not taken for records.
     let files = std::fs::read_dir(directory.path()).unwrap().count();
     for timestamp in 200..300 {
@@ -159,7 +179,11 @@ fn after_a_fault_anywhere_the_log_ends_between_what_was_synced_and_what_was_appe
         let (mut synced, mut end) = (0, 0);
         for _ in 0..4 {
             let as_disk: Arc<dyn Disk> = Arc::new(disk.clone());
-            let fault = if random.random() { Fault::PowerCut } else { Fault::Error };
+            let fault = if random.random() {
+                Fault::PowerCut
+            } else {
+                Fault::Error
+            };
             disk.fail_in(random.random_range(1..120), fault);
             match open(&as_disk, directory) {
                 Ok((mut log, survey)) => {
@@ -215,7 +239,11 @@ fn damage_before_something_durable_is_never_taken_for_the_end() {
         log.sync().unwrap();
         let files = disk.files();
         let (path, length) = &files[random.random_range(0..files.len())];
-        disk.damage(path, random.random_range(0..*length), 1 << random.random_range(0..8));
+        disk.damage(
+            path,
+            random.random_range(0..*length),
+            1 << random.random_range(0..8),
+        );
         match commits(&disk, Path::new("log")) {
             Ok(found) => assert_eq!(found.len(), 59, "seed {seed}: {} is damaged", path.display()),
             Err(Error::Corrupt { .. }) => refused += 1,
@@ -237,6 +265,9 @@ fn a_missing_segment_is_damage() {
         log.sync().unwrap();
         let path = directory.path().join(format!("{:016x}.log", 2 + missing));
         std::fs::remove_file(path).unwrap();
-        assert!(matches!(commits(&*disk, directory.path()), Err(Error::Corrupt { .. })));
+        assert!(matches!(
+            commits(&*disk, directory.path()),
+            Err(Error::Corrupt { .. })
+        ));
     }
 }

@@ -9,7 +9,9 @@ use std::thread::JoinHandle;
 
 use super::commit::Commit;
 use super::undo::Replaced;
-use super::{CLOCK_KEY, MVCC_FORMAT, PIECE_BYTES_MAX, PIECE_WRITES_MAX, Shared, Timestamp, split_stored, start_thread};
+use super::{
+    CLOCK_KEY, MVCC_FORMAT, PIECE_BYTES_MAX, PIECE_WRITES_MAX, Shared, Timestamp, split_stored, start_thread,
+};
 use crate::Result;
 use crate::store::Write;
 use crate::store::engine::EngineBatch;

@@ -36,10 +36,7 @@ impl Commit {
 
     /// What it writes to a key, if it does.
     pub(super) fn find(&self, key: &[u8]) -> Option<&Write> {
-        let at = self
-            .writes
-            .binary_search_by(|write| write.key().cmp(key))
-            .ok()?;
+        let at = self.writes.binary_search_by(|write| write.key().cmp(key)).ok()?;
         Some(&self.writes[at])
     }
 }

@@ -317,7 +317,9 @@ impl Committer {
                 LargeCommit::new(Arc::clone(&self.shared), batch, answer, place)
             });
         }
-        let Some(mut large) = self.large.take() else { return };
+        let Some(mut large) = self.large.take() else {
+            return;
+        };
         let step = match self.shared.failure() {
             Some(failure) => Err(failure),
             None => large.step(self.log.as_mut(), self.clock, &mut self.body),

@@ -107,7 +107,9 @@ impl Engine for SimulatedEngine {
             self.map.apply(&part)?;
             return Err(error);
         }
-        let writes = batch.iter().map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)));
+        let writes = batch
+            .iter()
+            .map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)));
         self.state.lock().unwrap().batches.push(writes.collect());
         self.map.apply(batch)
     }
@@ -202,7 +204,12 @@ impl Run {
                 self.durable = self.history.len() - 1;
             }
             if self.random.random_range(0..20) == 0 {
-                assert_eq!(rows_now(store).await, *self.history.last().unwrap(), "seed {}", self.seed);
+                assert_eq!(
+                    rows_now(store).await,
+                    *self.history.last().unwrap(),
+                    "seed {}",
+                    self.seed
+                );
             }
         }
     }
@@ -235,7 +242,9 @@ impl Run {
 
     fn plant_fault(&mut self) {
         match self.random.random_range(0..4) {
-            0 => self.disk.fail_in(self.random.random_range(1..100), Fault::PowerCut),
+            0 => self
+                .disk
+                .fail_in(self.random.random_range(1..100), Fault::PowerCut),
             1 => self.disk.fail_in(self.random.random_range(1..100), Fault::Error),
             2 => self.engine.fail_in(self.random.random_range(1..60)),
             _ => {}

@@ -85,7 +85,11 @@ impl LargeCommit {
     pub(super) fn note_commit<'a>(&mut self, mut written: impl Iterator<Item = &'a [u8]>) {
         if self.conflict.is_none() {
             self.conflict = written
-                .find(|key| self.unchanged.binary_search_by(|own| own.as_slice().cmp(key)).is_ok())
+                .find(|key| {
+                    self.unchanged
+                        .binary_search_by(|own| own.as_slice().cmp(key))
+                        .is_ok()
+                })
                 .map(conflict);
         }
     }

@@ -319,7 +319,11 @@ mod tests {
         let rows = memtable.collect(all, reverse, timestamp, 100, 1000).rows;
         let shown = rows.iter().map(|(key, value)| {
             let value = value.as_deref().unwrap_or(b"-");
-            format!("{}{}", String::from_utf8_lossy(key), String::from_utf8_lossy(value))
+            format!(
+                "{}{}",
+                String::from_utf8_lossy(key),
+                String::from_utf8_lossy(value)
+            )
         });
         shown.collect::<Vec<_>>().join(" ")
     }
@@ -347,7 +351,10 @@ mod tests {
         assert_eq!((some.rows.len(), some.stopped_at), (1, Some(b"c".to_vec())));
 
         memtable.remove(&commits[0]);
-        assert_eq!((get(&memtable, "a", 1), keys(&memtable, false, 3)), (None, "a2 b- c- d3".to_string()));
+        assert_eq!(
+            (get(&memtable, "a", 1), keys(&memtable, false, 3)),
+            (None, "a2 b- c- d3".to_string())
+        );
         memtable.remove(&commits[1]);
         assert_eq!(keys(&memtable, false, 3), "b- d3");
         memtable.remove(&commits[2]);

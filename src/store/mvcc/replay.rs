@@ -78,7 +78,9 @@ impl Replay<'_> {
         record: Record<'_>,
     ) -> Result<()> {
         match record {
-            Record::Commit { timestamp, writes, .. } if timestamp > self.clock => {
+            Record::Commit {
+                timestamp, writes, ..
+            } if timestamp > self.clock => {
                 writes.for_each(|key, value| {
                     put_write(&mut self.batch, timestamp, key, value);
                     Ok(())
@@ -117,7 +119,11 @@ impl Replay<'_> {
     }
 
     fn flush_if_full(&mut self) -> Result<()> {
-        if is_full(&self.batch) { self.flush() } else { Ok(()) }
+        if is_full(&self.batch) {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     /// Applies the whole commits of the batch, and moves the clock.

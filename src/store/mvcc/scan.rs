@@ -326,10 +326,15 @@ impl Piece<'_> {
         }
         let undo_rows = undo.rows.iter().map(|(key, value)| (&**key, Some(&**value)));
         self.overlay(from, undo_rows, page);
-        let memtable_rows = memtable.rows.iter().take_while(|(key, _)| {
-            reached.as_ref().is_none_or(|border| !self.is_beyond(key, border))
-        });
-        self.overlay(from, memtable_rows.map(|(key, value)| (&**key, value.as_deref())), page);
+        let memtable_rows = memtable
+            .rows
+            .iter()
+            .take_while(|(key, _)| reached.as_ref().is_none_or(|border| !self.is_beyond(key, border)));
+        self.overlay(
+            from,
+            memtable_rows.map(|(key, value)| (&**key, value.as_deref())),
+            page,
+        );
         trim(page, limits, &mut reached);
         Ok(reached)
     }

@@ -102,7 +102,13 @@ async fn applied(store: &MvccStore) {
 }
 
 /// A store whose log waits for its disk, with one batch in it and `waiting` behind that.
-async fn held_store(waiting: u8) -> (SimulatedDisk, Arc<MvccStore>, Vec<tokio::task::JoinHandle<Result<()>>>) {
+async fn held_store(
+    waiting: u8,
+) -> (
+    SimulatedDisk,
+    Arc<MvccStore>,
+    Vec<tokio::task::JoinHandle<Result<()>>>,
+) {
     let disk = SimulatedDisk::new(0);
     let store = open(Arc::new(MemoryEngine::new()), Some(&disk)).unwrap();
     store.commit(blind(vec![put(b"before", b"1")])).await.unwrap();
@@ -170,7 +176,11 @@ async fn a_relaxed_commit_does_not_wait_for_the_disk_but_reaches_it() {
     };
     store.commit(relaxed).await.unwrap();
     assert_eq!(rows_now(&*store).await.len(), 1);
-    assert_eq!(engine.size_bytes().unwrap(), 0, "the engine must not be ahead of the log");
+    assert_eq!(
+        engine.size_bytes().unwrap(),
+        0,
+        "the engine must not be ahead of the log"
+    );
     // No further commit comes: the committer goes to the disk by itself, and a durable commit goes behind it.
     while !disk.is_waiting() {
         tokio::task::yield_now().await;
@@ -253,12 +263,22 @@ async fn a_large_commit_lets_others_through_and_appears_at_once() {
             });
             let mut others = 0u8;
             while !large.is_finished() {
-                store.commit(blind(vec![put([b'o', others], [round])])).await.unwrap();
+                store
+                    .commit(blind(vec![put([b'o', others], [round])]))
+                    .await
+                    .unwrap();
                 others = others.wrapping_add(1) % 100;
                 let found = rows_now(&*store).await;
                 let large_rows = found.keys().filter(|key| key.len() == 2 && key[0] < 9).count();
                 let is_there = !found.contains_key(&b"small"[..]);
-                assert_eq!(large_rows, if is_there || round > 0 { LARGE_WRITES + 1 } else { 0 });
+                assert_eq!(
+                    large_rows,
+                    if is_there || round > 0 {
+                        LARGE_WRITES + 1
+                    } else {
+                        0
+                    }
+                );
             }
             large.await.unwrap().unwrap();
             let seen = rows(&*before).await.unwrap();
@@ -314,10 +334,18 @@ async fn an_engine_that_lost_commits_is_refused_and_so_is_a_log() {
         ..StoreOptions::default()
     };
     let engine = Arc::new(MemoryEngine::new());
-    let store = MvccStore::open(Arc::clone(&engine) as Arc<dyn Engine>, &options, Some(log_on(&disk).unwrap())).unwrap();
+    let store = MvccStore::open(
+        Arc::clone(&engine) as Arc<dyn Engine>,
+        &options,
+        Some(log_on(&disk).unwrap()),
+    )
+    .unwrap();
     let early = disk.after_power_cut();
     for value in 0..50u8 {
-        store.commit(blind(vec![put(b"a", vec![value; 900])])).await.unwrap();
+        store
+            .commit(blind(vec![put(b"a", vec![value; 900])]))
+            .await
+            .unwrap();
     }
     store.close().await.unwrap();
     // Closing recycled the segments whose commits the engine has.
@@ -336,8 +364,17 @@ async fn below_the_reserve_only_what_frees_space_is_taken() {
         ..StoreOptions::default()
     };
     let disk = SimulatedDisk::new(0);
-    let store = MvccStore::open(Arc::new(MemoryEngine::new()), &options, Some(log_on(&disk).unwrap())).unwrap();
-    while !store.shared.disk_is_low.load(std::sync::atomic::Ordering::Relaxed) {
+    let store = MvccStore::open(
+        Arc::new(MemoryEngine::new()),
+        &options,
+        Some(log_on(&disk).unwrap()),
+    )
+    .unwrap();
+    while !store
+        .shared
+        .disk_is_low
+        .load(std::sync::atomic::Ordering::Relaxed)
+    {
         tokio::task::yield_now().await;
     }
     for batch in [blind(vec![put(b"a", b"1")]), large_commit()] {

@@ -256,9 +256,7 @@ impl State {
             .range(timestamp + 1..=above)
             .map(|(end, _)| *end)
             .collect();
-        ends.into_iter()
-            .map(|end| self.drop_ended(end, below))
-            .sum()
+        ends.into_iter().map(|end| self.drop_ended(end, below)).sum()
     }
 
     /// Drops the versions that ended at `until`, but for those that a snapshot at `below` sees; answers how many.

@@ -158,7 +158,14 @@ impl<'a> Disk<'a> {
                 durable,
             } => {
                 let offset = offset as usize;
-                self.change(path, Change::Write { offset, data, durable });
+                self.change(
+                    path,
+                    Change::Write {
+                        offset,
+                        data,
+                        durable,
+                    },
+                );
             }
             What::Resize { size } => self.change(path, Change::Resize(size as usize)),
             What::SyncRange { offset, length } => {

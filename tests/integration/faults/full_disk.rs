@@ -59,7 +59,12 @@ async fn fill(launch: &Launch, workload: &Workload, mode: Mode, at: u64) -> Vec<
     shim.arm(fault(1));
     match launch.start(Some(&shim)) {
         Ok(server) => {
-            findings.extend(workload.check(server.addr(), u64::MAX, false).await);
+            let found = workload.check(server.addr(), u64::MAX, false).await;
+            findings.extend(
+                found
+                    .into_iter()
+                    .map(|finding| format!("started on the full disk: {finding}")),
+            );
         }
         Err(Refusal::Ended(said)) if said.contains("No space left on device") => {}
         Err(refusal) => findings.push(format!("the start on the full disk: {refusal:?}")),

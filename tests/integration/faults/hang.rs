@@ -7,8 +7,8 @@ use tempfile::TempDir;
 
 use super::process::Launch;
 use super::shim::{ALL, Fault, Mode, Shim};
-use super::workload::{Stop, Workload};
 use super::stores;
+use super::workload::{Stop, Workload};
 
 /// For the first commits to reach the disk.
 const STUCK_TIME_MAX: Duration = Duration::from_secs(20);

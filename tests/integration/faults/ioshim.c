@@ -159,6 +159,15 @@ static int control_file(int file, int command, void *argument) {
 #define POINTER_ARGUMENT void *argument; { va_list rest; va_start(rest, command); argument = va_arg(rest, void *); va_end(rest); }
 EXPORT int fcntl(int file, int command, ...) { POINTER_ARGUMENT return control_file(file, command, argument); }
 EXPORT int fcntl64(int file, int command, ...) { POINTER_ARGUMENT return control_file(file, command, argument); }
+static int copy_descriptor(int file, int copy, int flags) {
+    if (!path_of(file) && !path_of(copy)) return syscall(SYS_dup3, file, copy, flags);
+    lock();
+    int result = syscall(SYS_dup3, file, copy, flags);
+    if (result >= 0) name_descriptor(result, path_of(file));
+    return unlock(result);
+}
+EXPORT int dup2(int file, int copy) { return file == copy ? file : copy_descriptor(file, copy, 0); }
+EXPORT int dup3(int file, int copy, int flags) { return copy_descriptor(file, copy, flags); }
 
 // ---- writing ----
 // `offset` below zero: at the file's own position.

@@ -21,8 +21,8 @@
 //! | `KEYSPAN_KILL_ROUNDS` | 3 | kills under load |
 //! | `KEYSPAN_ERROR_ROUNDS` | 5 | failing file operations, of a start and of a running server each |
 //! | `KEYSPAN_FULL_DISK_ROUNDS` | 2 | disks that are full |
-//! | `KEYSPAN_POWER_IMAGES` | 12 | images of a disk after a power cut, of a running server and of a starting one each |
-//! | `KEYSPAN_POWER_COMMITS` | 250 | commits before the cuts |
+//! | `KEYSPAN_POWER_IMAGES` | 8 | images of a disk after a power cut, of a running server and of a starting one each |
+//! | `KEYSPAN_POWER_COMMITS` | 150 | commits before the cuts |
 //! | `KEYSPAN_POWER_CUTS` | `both` | `random` moments, the `worst` (most is unsynced), or both in turn |
 //! | `KEYSPAN_POWER_MODELS` | all | models of a disk: `none,some,prefix,ext4` (see `disk`) |
 //! | `KEYSPAN_FAULTS_KEEP` | – | a folder for the disks that a failure was found on |
@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// The stores that must survive, by their names on the command line.
-const STORES: [&str; 1] = ["sled"];
+const STORES: [&str; 2] = ["sled", "fjall"];
 
 /// The stores to test in this run.
 fn stores() -> Vec<&'static str> {

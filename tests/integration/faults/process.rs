@@ -52,10 +52,8 @@ enum Event {
 
 /// The binary to test.
 pub(super) fn binary() -> PathBuf {
-    std::env::var_os("KEYSPAN_FAULTS_BINARY").map_or_else(
-        || PathBuf::from(env!("CARGO_BIN_EXE_keyspan")),
-        PathBuf::from,
-    )
+    std::env::var_os("KEYSPAN_FAULTS_BINARY")
+        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_keyspan")), PathBuf::from)
 }
 
 impl Launch {
@@ -69,7 +67,16 @@ impl Launch {
         let mut child = Command::new(binary())
             .args(["serve", "--listen", "127.0.0.1:0", "--store", self.store])
             .args(["--shutdown-seconds-max", SHUTDOWN_SECONDS_MAX])
-            .args(["--cache-bytes", "16MB", "--data-dir"])
+            // Small, so that a short run goes through checkpoints and uses segments again.
+            .args([
+                "--cache-bytes",
+                "16MB",
+                "--checkpoint-bytes",
+                "2MB",
+                "--log-segment-bytes",
+                "512kB",
+            ])
+            .arg("--data-dir")
             .arg(&self.data_dir)
             .envs(shim.map(Shim::environment).unwrap_or_default())
             .env("RUST_LOG", "info")

@@ -42,7 +42,6 @@ pub(super) enum Mode {
 
 /// Kinds of calls, bits of a mask, as in `ioshim.c`.
 pub(super) const WRITE: u64 = 1;
-pub(super) const SYNC: u64 = 2;
 pub(super) const RESIZE: u64 = 4;
 pub(super) const OPEN: u64 = 8;
 pub(super) const MKDIR: u64 = 128;
@@ -194,4 +193,100 @@ fn library() -> Option<&'static Path> {
         }
     });
     library.as_ref().map(|(_, library)| library.as_path())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use tempfile::TempDir;
+
+    use super::{ENOSPC, Fault, Mode, Shim, WRITE};
+    use crate::faults::trace::{self, What};
+
+    /// Runs a script under a shim over the folder that it finds as `$0`; what it did there.
+    fn recorded(script: &str, fault: Option<Fault>) -> Option<Vec<String>> {
+        let folder = TempDir::new().expect("a temporary folder");
+        let data = folder.path().join("data");
+        let shim = Shim::new(&data, true)?;
+        fault.inspect(|fault| shim.arm(*fault));
+        Command::new("sh")
+            .args(["-c", script])
+            .arg(&data)
+            .envs(shim.environment())
+            .stderr(Stdio::null())
+            .status()
+            .expect("a shell runs");
+        let trace = shim.read_trace();
+        assert_eq!(
+            shim.traced(),
+            trace.len() as u64,
+            "tests know where the trace stands"
+        );
+        let operations = trace::read(&trace);
+        let described = operations.iter().map(|operation| {
+            let name = operation
+                .path
+                .strip_prefix(data.to_str().expect("UTF-8"))
+                .expect("below");
+            match &operation.what {
+                What::Write {
+                    offset,
+                    data,
+                    durable,
+                } => format!("{name} {offset}+{} {durable}", data.len()),
+                what => format!("{name} {what:?}"),
+            }
+        });
+        Some(described.collect())
+    }
+
+    #[test]
+    fn every_operation_is_recorded() {
+        let script = "mkdir $0 $0/spill
+            dd if=/dev/zero of=$0/a bs=100 count=2 conv=fsync
+            dd if=/dev/zero of=$0/a bs=100 count=1 seek=3 conv=notrunc oflag=dsync
+            dd if=/dev/zero of=$0/spill/b bs=100 count=1
+            rm $0/a";
+        let Some(found) = recorded(script, None) else {
+            return;
+        };
+        let expected = [
+            " MakeFolder",
+            "/a Create",
+            "/a 0+100 false",
+            "/a 100+100 false",
+            "/a Sync",
+            "/a 300+100 true",
+            "/a Unlink",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn faults_come_when_they_are_asked_for() {
+        let script =
+            "mkdir $0; dd if=/dev/zero of=$0/a bs=100 count=4; dd if=/dev/zero of=$0/b bs=100 count=1";
+        let fault = |mode| Fault {
+            at: 2,
+            errno: ENOSPC,
+            mode,
+            mask: WRITE,
+        };
+        for (mode, expected) in [
+            (Mode::Once, vec!["/a 0+100 false", "/b 0+100 false"]),
+            (Mode::Always, vec!["/a 0+100 false"]),
+            (Mode::Full, vec!["/a 0+100 false"]),
+            (
+                Mode::ShortThenFail,
+                vec!["/a 0+100 false", "/a 100+50 false", "/b 0+100 false"],
+            ),
+        ] {
+            let Some(found) = recorded(script, Some(fault(mode))) else {
+                return;
+            };
+            let writes: Vec<_> = found.iter().filter(|operation| operation.contains('+')).collect();
+            assert_eq!(writes, expected.iter().collect::<Vec<_>>(), "{mode:?}");
+        }
+    }
 }

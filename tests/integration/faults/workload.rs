@@ -51,8 +51,13 @@ const SESSIONS: [Kind; 6] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Op {
     /// A row with a filler of this length.
-    Put { slot: i32, length: usize },
-    Delete { slot: i32 },
+    Put {
+        slot: i32,
+        length: usize,
+    },
+    Delete {
+        slot: i32,
+    },
 }
 
 /// A commit that was acknowledged as durable.
@@ -142,7 +147,12 @@ impl Workload {
     }
 
     /// Runs every session until `stop` says so or the server fails it; how each ended.
-    pub(super) async fn run(&self, addr: SocketAddr, stop: &Arc<Stop>, shim: Option<&Arc<Shim>>) -> Vec<Ending> {
+    pub(super) async fn run(
+        &self,
+        addr: SocketAddr,
+        stop: &Arc<Stop>,
+        shim: Option<&Arc<Shim>>,
+    ) -> Vec<Ending> {
         let sessions = SESSIONS.iter().enumerate();
         let running: Vec<_> = sessions
             .filter(|(_, kind)| self.large || **kind != Kind::Large)
@@ -160,7 +170,13 @@ impl Workload {
         endings
     }
 
-    async fn run_session(&self, session: usize, addr: SocketAddr, stop: &Stop, shim: Option<&Shim>) -> Ending {
+    async fn run_session(
+        &self,
+        session: usize,
+        addr: SocketAddr,
+        stop: &Stop,
+        shim: Option<&Shim>,
+    ) -> Ending {
         match self.commit_until(session, addr, stop, shim).await {
             Ok(()) => Ending::Stopped,
             Err(ending) => ending,
@@ -198,7 +214,9 @@ impl Workload {
     /// The transaction as SQL.
     fn statements(&self, session: usize, number: i64, durable: bool) -> String {
         let mode = if durable { "on" } else { "off" };
-        let mut sql = format!("SET synchronous_commit = {mode}; BEGIN; UPSERT INTO counters VALUES ({session}, {number});");
+        let mut sql = format!(
+            "SET synchronous_commit = {mode}; BEGIN; UPSERT INTO counters VALUES ({session}, {number});"
+        );
         if SESSIONS[session] == Kind::Large {
             sql.push_str(&format!("UPDATE large SET number = {number};"));
         }
@@ -282,7 +300,10 @@ impl Workload {
             self.check_counter(session, number, cut, &mut findings);
             self.check_rows(&client, session, number, &mut findings).await?;
         }
-        let large = SESSIONS.iter().position(|kind| *kind == Kind::Large).expect("one is");
+        let large = SESSIONS
+            .iter()
+            .position(|kind| *kind == Kind::Large)
+            .expect("one is");
         let number = counters.get(&(large as i32)).copied().unwrap_or(0);
         let groups = answer(client.query("SELECT number, count(*) FROM large GROUP BY number", &[])).await?;
         let groups: Vec<(i64, i64)> = groups.iter().map(|row| (row.get(0), row.get(1))).collect();
@@ -300,7 +321,10 @@ impl Workload {
         let (acknowledged, begun) = self.with_ledger(|ledger| {
             let numbers = ledger.acknowledged.iter();
             let numbers = numbers.filter(|commit| commit.session == session && commit.at <= cut);
-            (numbers.map(|commit| commit.number).max().unwrap_or(0), ledger.begun[session])
+            (
+                numbers.map(|commit| commit.number).max().unwrap_or(0),
+                ledger.begun[session],
+            )
         });
         let kind = SESSIONS[session];
         if number < acknowledged {
@@ -336,7 +360,9 @@ impl Workload {
             .collect();
         let expected = self.expected(session, number);
         let wrong = |slot: &&i32| {
-            let expected = expected.get(slot).map(|(number, length)| (*number, *length, true));
+            let expected = expected
+                .get(slot)
+                .map(|(number, length)| (*number, *length, true));
             found.get(slot).copied() != expected
         };
         let slots: std::collections::BTreeSet<&i32> = expected.keys().chain(found.keys()).collect();
@@ -351,6 +377,11 @@ impl Workload {
             ));
         }
         Ok(())
+    }
+
+    /// Where the trace stood when there were tables to commit to.
+    pub(super) fn made_at(&self) -> u64 {
+        self.with_ledger(|ledger| ledger.made_at.unwrap_or(0))
     }
 
     /// How many commits were acknowledged as durable.
@@ -398,9 +429,15 @@ async fn answer<T>(request: impl Future<Output = Result<T, tokio_postgres::Error
     match tokio::time::timeout(ANSWER_TIME_MAX, request).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => {
-            let sqlstate = error.code().map(|code| code.code().to_string()).unwrap_or_default();
+            let sqlstate = error
+                .code()
+                .map(|code| code.code().to_string())
+                .unwrap_or_default();
             let message = error.as_db_error().map(|error| error.message().to_string());
-            Err(Ending::Failed(sqlstate, message.unwrap_or_else(|| error.to_string())))
+            Err(Ending::Failed(
+                sqlstate,
+                message.unwrap_or_else(|| error.to_string()),
+            ))
         }
         Err(_) => Err(Ending::Hung(format!("no answer within {ANSWER_TIME_MAX:?}"))),
     }
