@@ -7,7 +7,7 @@ use crate::system::System;
 use crate::workload::Sizes;
 
 /// Columns after those of the systems: the layers below SQL, read in process.
-const LAYERS: [&str; 2] = ["store", "sled"];
+const LAYERS: [&str; 3] = ["store", "sled", "fjall"];
 
 /// One row of the table.
 struct Line {
@@ -70,7 +70,7 @@ impl Report {
         for name in &self.systems {
             let _ = write!(table, " {name} |");
         }
-        table.push_str(" ratio | store | sled |\n|---|---|");
+        table.push_str(" ratio | store | sled | fjall |\n|---|---|");
         table.push_str(&"---:|".repeat(self.systems.len() + 1 + LAYERS.len()));
         for line in &self.lines {
             let median = |column| line.columns.get(&column).map(|values| median(values));

@@ -6,6 +6,7 @@
 
 pub mod engine;
 pub mod fjall;
+mod machine;
 pub mod memory;
 pub mod mvcc;
 mod open;

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use super::Store;
 use super::engine::Engine;
 use super::fjall::FjallEngine;
+use super::machine::default_cache_bytes;
 use super::memory::MemoryEngine;
 use super::mvcc::{Files, Journal, MvccStore, Watermark};
 use super::sled::SledEngine;
@@ -46,8 +47,7 @@ pub enum StoreKind {
 /// Sizes of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// The engine's page cache, in bytes of stored data; the process takes about two and a half times as much for it
-    /// (see `sled` for what comes on top).
+    /// Memory that the engine takes, by which the process grows: each engine makes of it what it counts by itself.
     pub cache_bytes: u64,
     /// Memory for values that open snapshots still need; above it the oldest end with `SnapshotTooOld`.
     pub undo_bytes_max: usize,
@@ -56,7 +56,7 @@ pub struct StoreOptions {
 impl Default for StoreOptions {
     fn default() -> StoreOptions {
         StoreOptions {
-            cache_bytes: 256 << 20,
+            cache_bytes: default_cache_bytes(),
             undo_bytes_max: 256 << 20,
         }
     }
