@@ -105,9 +105,9 @@ struct Limits {
         default_value_t = 60
     )]
     shutdown_seconds_max: u64,
-    /// Memory for the storage engine's cache.
-    #[arg(long, env = "KEYSPAN_CACHE_BYTES", value_name = "SIZE", default_value = "256MB", value_parser = parse_size)]
-    cache_bytes: u64,
+    /// Memory that the storage engine takes [default: a quarter of the machine's].
+    #[arg(long, env = "KEYSPAN_CACHE_BYTES", value_name = "SIZE", value_parser = parse_size)]
+    cache_bytes: Option<u64>,
     /// Memory for old values that open snapshots still need; above it the oldest snapshots end.
     #[arg(long, env = "KEYSPAN_UNDO_BYTES_MAX", value_name = "SIZE", default_value = "256MB", value_parser = parse_size)]
     undo_bytes_max: u64,
@@ -343,7 +343,9 @@ impl Serve {
             data_dir: self.data_dir,
             store: self.store,
             connections_max: limits.max_connections,
-            cache_bytes: limits.cache_bytes,
+            cache_bytes: limits
+                .cache_bytes
+                .unwrap_or_else(|| ServerOptions::default().cache_bytes),
             undo_bytes_max: usize::try_from(limits.undo_bytes_max).unwrap_or(usize::MAX),
             checkpoint_bytes: limits.checkpoint_bytes,
             disk_reserve_bytes: limits.disk_reserve_bytes,

@@ -1,8 +1,13 @@
-//! The layers below SQL over the files that Keyspan left: its store (snapshots, pages), and the engine alone.
+//! The layers below SQL over the files that Keyspan left: its store (snapshots, pages), and each engine alone.
 
+use std::fs::File;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
+use keyspan::store::engine::{Engine, EngineBatch};
+use keyspan::store::fjall::FjallEngine;
+use keyspan::store::sled::SledEngine;
 use keyspan::store::{KeyRange, Page, ScanRequest, StoreKind, StoreOptions, open_store};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -13,10 +18,13 @@ use crate::workload::{Sizes, Workload};
 /// Keys read one by one in a round.
 const POINTS: usize = 50_000;
 
-/// Measures both layers.
+/// The copy for fjall is written in batches of this size.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Measures all layers.
 pub(crate) async fn measure(report: &mut Report, data_dir: &Path, sizes: &Sizes) {
     let keys = store(report, &data_dir.join("data"), sizes).await;
-    engine(report, &data_dir.join("data/sled"), &keys, sizes);
+    engines(report, &data_dir.join("data"), &keys, sizes);
 }
 
 /// Reads through the store; gives a sample of its keys.
@@ -80,21 +88,47 @@ async fn store(report: &mut Report, data_dir: &Path, sizes: &Sizes) -> Vec<Vec<u
     sample
 }
 
-/// Reads through sled alone.
-fn engine(report: &mut Report, folder: &Path, keys: &[Vec<u8>], sizes: &Sizes) {
-    let column = Report::layer("sled");
-    let db = sled::Config::new()
-        .path(folder)
-        .cache_capacity(256 << 20)
-        .open()
-        .expect("sled opens");
+/// Reads through each engine alone: sled has the server's own data, fjall a copy.
+fn engines(report: &mut Report, data_dir: &Path, keys: &[Vec<u8>], sizes: &Sizes) {
+    let cache_bytes = StoreOptions::default().cache_bytes;
+    let lock = File::open(data_dir.join("LOCK")).expect("the data directory has its lock file");
+    let sled = SledEngine::open(data_dir, cache_bytes, lock).expect("sled opens");
+    engine(report, "sled", &sled, keys, sizes);
+    let copy = tempfile::tempdir().expect("a temporary folder");
+    let lock = File::create(copy.path().join("LOCK")).expect("a lock file");
+    let fjall = FjallEngine::open(copy.path(), cache_bytes, lock).expect("fjall opens");
+    let mut batch = EngineBatch::default();
+    sled.scan(&[], None, false, &mut |key, value| {
+        batch.put(key, &[value]);
+        if batch.size_bytes() > BATCH_BYTES {
+            let full = std::mem::take(&mut batch);
+            fjall.apply(&full).expect("fjall writes");
+        }
+        ControlFlow::Continue(())
+    })
+    .expect("sled reads");
+    fjall.apply(&batch).expect("fjall writes");
+    fjall.make_durable().expect("fjall syncs");
+    engine(report, "fjall", &fjall, keys, sizes);
+}
+
+/// Scans and gets of one engine.
+fn engine(report: &mut Report, name: &str, engine: &dyn Engine, keys: &[Vec<u8>], sizes: &Sizes) {
+    let column = Report::layer(name);
     for _ in 0..sizes.rounds {
-        let start = Instant::now();
-        let rows = db
-            .iter()
-            .fold(0usize, |rows, entry| rows + usize::from(entry.is_ok()));
+        let (mut rows, start) = (0, Instant::now());
+        let count = &mut |_: &[u8], _: &[u8]| {
+            rows += 1;
+            ControlFlow::Continue(())
+        };
+        engine.scan(&[], None, false, count).expect("the engine reads");
         let (name, unit) = (Workload::Stream.name(), Workload::Stream.unit());
-        report.add(name, unit, column, rows as f64 / start.elapsed().as_secs_f64());
+        report.add(
+            name,
+            unit,
+            column,
+            f64::from(rows) / start.elapsed().as_secs_f64(),
+        );
     }
     let mut random = StdRng::seed_from_u64(2);
     for workload in [
@@ -103,14 +137,11 @@ fn engine(report: &mut Report, folder: &Path, keys: &[Vec<u8>], sizes: &Sizes) {
         Workload::MultiGet2000,
     ] {
         for _ in 0..sizes.rounds {
-            let wanted: Vec<_> = (0..POINTS)
-                .map(|_| &keys[random.random_range(0..keys.len())])
-                .collect();
-            let start = Instant::now();
-            let found = wanted
-                .iter()
-                .filter(|key| db.get(key).expect("sled reads").is_some())
-                .count();
+            let (mut found, start) = (0, Instant::now());
+            for _ in 0..POINTS {
+                let key = &keys[random.random_range(0..keys.len())];
+                engine.get(key, &mut |_| found += 1).expect("the engine reads");
+            }
             let speed = POINTS as f64 / start.elapsed().as_secs_f64();
             assert_eq!(found, POINTS);
             report.add(workload.name(), workload.unit(), column, speed);

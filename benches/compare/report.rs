@@ -7,7 +7,7 @@ use crate::system::System;
 use crate::workload::Sizes;
 
 /// Columns after those of the systems: the layers below SQL, read in process.
-const LAYERS: [&str; 2] = ["store", "sled"];
+const LAYERS: [&str; 3] = ["store", "sled", "fjall"];
 
 /// One row of the table.
 struct Line {

@@ -10,6 +10,7 @@ pub mod fjall;
 mod format;
 mod format_1;
 mod log;
+mod machine;
 pub mod memory;
 pub mod mvcc;
 mod open;

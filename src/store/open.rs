@@ -6,7 +6,8 @@
 //!   ├── LOCK        locked while a server has the directory open
 //!   ├── FORMAT      one line: `keyspan format 2 engine sled`
 //!   ├── log/        the commit log: the truth since the last checkpoint
-//!   └── sled-2/     the engine's own files
+//!   ├── sled-2/     the engine's own files, or fjall/
+//!   └── spill/      what statements write that do not fit memory; emptied at a start
 //! ```
 
 use std::fs::File;
@@ -21,6 +22,7 @@ use super::fjall::FjallEngine;
 use super::format::{DATA_DIR_FORMAT, check_format, corrupt, io_error, lock_directory, write_format};
 use super::format_1;
 use super::log::{Survey, remove_spares};
+use super::machine::default_cache_bytes;
 use super::memory::MemoryEngine;
 use super::mvcc::{LogPlace, MvccStore, read_clock};
 use super::permissions::{create_data_dir, restrict};
@@ -41,8 +43,7 @@ pub enum StoreKind {
 /// Sizes of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// The engine's page cache, in bytes of stored data; the process takes about two and a half times as much for it
-    /// (see `sled` for what comes on top).
+    /// Memory that the engine takes, by which the process grows: each engine makes of it what it counts by itself.
     pub cache_bytes: u64,
     /// Memory for values that open snapshots still need; above it the oldest end with `SnapshotTooOld`.
     pub undo_bytes_max: usize,
@@ -62,7 +63,7 @@ pub struct StoreOptions {
 impl Default for StoreOptions {
     fn default() -> StoreOptions {
         StoreOptions {
-            cache_bytes: 256 << 20,
+            cache_bytes: default_cache_bytes(),
             undo_bytes_max: 256 << 20,
             memtable_bytes_max: 64 << 20,
             checkpoint_bytes: 256 << 20,

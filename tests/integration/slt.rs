@@ -1,4 +1,4 @@
-//! Runs `sql-tests/**/*.slt` over the wire: on both stores, in both protocols, and on PostgreSQL when `PG_URI` is set.
+//! Runs `sql-tests/**/*.slt` over the wire: on every store, in both protocols, and on PostgreSQL when `PG_URI` is set.
 //!
 //! A script is in sqllogictest's form. Beyond it:
 //! - line 1 is a comment that says what the script proves; `# keyspan only: why` keeps it from PostgreSQL;
@@ -6,7 +6,7 @@
 //!   `DETAIL:`, `HINT:` and `POSITION:` lines (start the regex with `(?s)` to match over lines);
 //! - a `query` over a statement without a result shows the notices that it raised, one a row;
 //! - `skipif keyspan` under a comment `# gap in Keyspan: …` keeps PostgreSQL's answer to what Keyspan does not do yet;
-//! - labels for `onlyif` and `skipif`: `keyspan`, `postgres`, `simple`, `extended`, `memory`, `sled`.
+//! - labels for `onlyif` and `skipif`: `keyspan`, `postgres`, `simple`, `extended`, `memory`, `sled`, `fjall`.
 //!
 //! `SLT=part-of-a-path` runs some scripts only. Every script has a server (on PostgreSQL: a database) of its own.
 
@@ -252,6 +252,11 @@ async fn scripts_on_sled_simple() {
 #[tokio::test(flavor = "multi_thread")]
 async fn scripts_on_sled_extended() {
     run_on_keyspan(own_scripts(), "sled", Protocol::Extended, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_on_fjall_extended() {
+    run_on_keyspan(own_scripts(), "fjall", Protocol::Extended, &[]).await;
 }
 
 /// What the scripts expect is PostgreSQL's answer: `PG_URI=postgresql://user@host:port/database cargo test slt`.

@@ -5,8 +5,8 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::server::{TestServer, run};
 
-/// Both stores: the rules do not depend on the engine.
-const STORES: [&str; 2] = ["memory", "sled"];
+/// Every store: the rules do not depend on the engine.
+const STORES: [&str; 3] = ["memory", "sled", "fjall"];
 
 /// The first column of the first row, as text.
 async fn value(client: &Client, sql: &str) -> Option<String> {

@@ -15,6 +15,9 @@ const SEALED_MAX: usize = 2;
 /// … or while this many runs of tables wait to be merged: each is one more place to look for a key.
 const UNMERGED_RUNS_MAX: usize = 20;
 
+/// What a thread does.
+type Work = fn(&Tree);
+
 /// The threads of an engine; dropping it waits until they have ended, and so for a merge that is under way.
 pub(super) struct Background {
     tree: Arc<Tree>,
@@ -27,7 +30,7 @@ impl Background {
             tree: Arc::clone(tree),
             threads: Vec::new(),
         };
-        let works: [(&str, fn(&Tree)); 2] = [
+        let works: [(&str, Work); 2] = [
             ("fjall-write", Tree::keep_writing),
             ("fjall-merge", Tree::keep_merging),
         ];

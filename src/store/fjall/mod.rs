@@ -20,8 +20,9 @@
 //! - Keys have 1 to 65,535 bytes: `key` makes room for the empty one; longer ones are refused.
 //! - At most 100 table files stay open for reads. Making memtables durable opens new ones, and so does merging: someone
 //!   must see to it that descriptors are left.
-//! - Memory: the block cache, two memtables (an entry takes some 100 bytes more than key and value), and the index and
-//!   filter blocks of the upper levels, about 2 bytes a key.
+//! - Memory: the block cache, up to three memtables (one is filled, two are written), which are taken off the cache, and
+//!   the index and filter blocks of the upper levels. Measured: a cache of 64 MiB let the process grow by 75 to 81 MiB
+//!   while 200 MB were read.
 //! - Damaged tables are found out by checksums, block by block; assertions are caught. A missing `current` would be
 //!   taken for an empty tree: the folder gets its name only when it is whole, and is then never taken for a new one.
 
@@ -182,9 +183,12 @@ impl Tree {
     fn open(path: &Path, cache_bytes: u64) -> Result<Tree> {
         let sequence = SequenceNumberCounter::default();
         let memtable_bytes = (cache_bytes / 8).clamp(1 << 20, 64 << 20);
+        let block_bytes = cache_bytes
+            .saturating_sub(3 * memtable_bytes)
+            .max(cache_bytes / 2);
         let lsm = caught(path, || {
             lsm_tree::Config::new(path, sequence.clone(), SequenceNumberCounter::default())
-                .use_cache(Arc::new(Cache::with_capacity_bytes(cache_bytes)))
+                .use_cache(Arc::new(Cache::with_capacity_bytes(block_bytes)))
                 .use_descriptor_table(Some(Arc::new(DescriptorTable::new(OPEN_FILES_MAX))))
                 .open()
         })?;

@@ -61,11 +61,6 @@ impl Failure {
         result
     }
 
-    /// The error of an earlier call, if one failed.
-    pub(super) fn first(&self) -> Option<&Error> {
-        self.first.get()
-    }
-
     fn explain(&self, fault: Fault) -> Error {
         match fault {
             Fault::Sled(error) => sled_error(&self.path, error),
