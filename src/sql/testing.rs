@@ -140,7 +140,7 @@ impl Client {
                     (format!("SELECT {}", rows.len()), rows)
                 }
             };
-            if self.open.is_none() {
+            if self.open.is_none() && ctx.txn.has_writes() {
                 ctx.txn.commit(false).await?;
             }
         }
