@@ -144,10 +144,9 @@ const MANY: &str = "CREATE TABLE t (a int PRIMARY KEY, b int);
 /// A context whose jobs take as many steps as the semaphore permits.
 async fn held_context(client: &Client, steps: usize) -> (StatementContext, Arc<Semaphore>) {
     let semaphore = Arc::new(Semaphore::new(steps));
-    let jobs = Arc::new(Jobs {
-        steps: Some(Arc::clone(&semaphore)),
-        ..Jobs::default()
-    });
+    let mut jobs = Jobs::default();
+    jobs.steps = Some(Arc::clone(&semaphore));
+    let jobs = Arc::new(jobs);
     let ctx = StatementContext {
         jobs,
         ..client.context(&[]).await
