@@ -167,35 +167,6 @@ async fn begin_build(
 }
 
 #[tokio::test]
-async fn while_it_is_built_an_index_is_kept_and_invalid() {
-    let client = Client::new();
-    client.ok(MANY).await;
-    let (ctx, steps) = held_context(&client, 2).await;
-    let mut building = pin!(run_in(&ctx, "CREATE UNIQUE INDEX i ON t (b)"));
-    begin_build(&client, &mut building, &steps).await;
-    let state = "SELECT indisvalid, indisready FROM pg_index WHERE indexrelid = 'i'::regclass";
-    assert_eq!(client.rows(state).await, ["f|t"]);
-    let twice = client.fails("INSERT INTO t VALUES (9001, 1), (9002, 1)").await;
-    assert_eq!(
-        twice,
-        "23505 duplicate key value violates unique constraint \"i\""
-    );
-    client
-        .ok("INSERT INTO t VALUES (9001, 9001); DELETE FROM t WHERE a = 8000")
-        .await;
-    assert!(futures::poll!(&mut building).is_pending());
-    assert_eq!(building.await.as_deref(), Ok("CREATE INDEX"));
-    assert_eq!(client.rows(state).await, ["t|t"]);
-    for duplicate in [-1, 100, -199, 9001] {
-        let insert = format!("INSERT INTO t VALUES (10000, {duplicate})");
-        assert!(client.fails(&insert).await.starts_with("23505"), "{duplicate}");
-    }
-    client
-        .ok("INSERT INTO t VALUES (10000, 200), (10001, 1), (10002, 199)")
-        .await;
-}
-
-#[tokio::test]
 async fn duplicates_that_come_during_a_build_are_refused_or_end_it() {
     let client = Client::new();
     client.ok(MANY).await;
