@@ -15,11 +15,18 @@ use crate::{Error, Result};
 #[derive(Debug, Default)]
 pub struct Jobs {
     running: Mutex<Vec<JoinHandle<()>>>,
+    /// Tests stop a job between two steps: each takes a permit.
+    #[cfg(test)]
+    pub(crate) steps: Option<Arc<tokio::sync::Semaphore>>,
 }
 
 /// How a job learns that nobody waits for it any more.
 #[derive(Debug, Clone, Default)]
-pub struct Abandoned(Arc<AtomicBool>);
+pub struct Abandoned {
+    flag: Arc<AtomicBool>,
+    #[cfg(test)]
+    steps: Option<Arc<tokio::sync::Semaphore>>,
+}
 
 /// Dropped with the statement that waits.
 struct Waiter(Abandoned);
@@ -32,7 +39,11 @@ impl Jobs {
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send + 'static,
     {
-        let abandoned = Abandoned::default();
+        let abandoned = Abandoned {
+            flag: Arc::default(),
+            #[cfg(test)]
+            steps: self.steps.clone(),
+        };
         let work = job(abandoned.clone());
         let (answer, answered) = oneshot::channel();
         let running = tokio::spawn(async move {
@@ -67,9 +78,19 @@ impl Jobs {
 }
 
 impl Abandoned {
+    /// Before each step of a long job: 57014 once nobody waits any more.
+    pub async fn next_step(&self) -> Result<()> {
+        #[cfg(test)]
+        if let Some(steps) = &self.steps {
+            let permit = steps.acquire().await;
+            permit.map_err(|_| Error::QueryCanceled)?.forget();
+        }
+        self.check()
+    }
+
     /// 57014 once nobody waits any more.
     pub fn check(&self) -> Result<()> {
-        match self.0.load(Ordering::Acquire) {
+        match self.flag.load(Ordering::Acquire) {
             true => Err(Error::QueryCanceled),
             false => Ok(()),
         }
@@ -78,7 +99,7 @@ impl Abandoned {
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        self.0.0.store(true, Ordering::Release);
+        self.0.flag.store(true, Ordering::Release);
     }
 }
 

@@ -141,7 +141,7 @@ impl Client {
                     (format!("SELECT {}", rows.len()), rows)
                 }
             };
-            if self.open.is_none() {
+            if self.open.is_none() && ctx.txn.has_writes() {
                 ctx.txn.commit(false).await?;
             }
         }

@@ -362,7 +362,10 @@ async fn keys_may_move_onto_rows_of_later_pages() {
     txn.rollback_to(before);
     // The row that holds the key 3 never comes.
     let error = update_in_pages(&txn, &up[..2]).await.unwrap_err();
-    assert_eq!(error.detail().as_deref(), Some("Key (c)=(3) already exists."));
+    assert_eq!(
+        error.detail().as_deref(),
+        Some("Key (b, a)=(x, 3) already exists.")
+    );
     txn.rollback_to(before);
     let twice = [
         (vec![(1, "x", Some(1))], vec![(3, "x", Some(9))]),

@@ -59,9 +59,9 @@ pub async fn insert_missing_rows(
     limits: Limits,
 ) -> Result<Vec<bool>> {
     let rows = encode_rows(table, batch, limits).await?;
-    begin_write(txn, table)?;
+    txn.guard(&record_key(table.id));
     let mut unique = UniqueKeys::load(txn, &rows, &HashSet::new()).await?;
-    let mut inserted = Vec::with_capacity(rows.len());
+    let (mut inserted, mut any) = (Vec::with_capacity(rows.len()), false);
     for (at, row) in rows.into_iter().enumerate() {
         let free = match (unique.duplicate(table, &row), conflicts) {
             (None, _) => true,
@@ -69,11 +69,16 @@ pub async fn insert_missing_rows(
             (Some(index), Conflicts::On(arbiter)) if index.id == arbiter => false,
             (Some(index), Conflicts::On(_)) => return Err(unique_violation(table, index, batch, at)),
         };
-        inserted.push(free);
         if free {
+            // Not before: where every row is there already nothing is written, and there is nothing to commit.
+            if !any {
+                begin_write(txn, table)?;
+                any = true;
+            }
             unique.add(&row);
             write_row(txn, row)?;
         }
+        inserted.push(free);
         take_turns(at).await;
     }
     Ok(inserted)

@@ -168,7 +168,7 @@ impl Build {
         let mut place: (TableId, Option<Vec<u8>>) = (0, None);
         let (mut rows_max, mut lost) = (PAGE_ROWS_MAX, 0);
         loop {
-            abandoned.check()?;
+            abandoned.next_step().await?;
             let txn = begin(store).await?;
             let current = Catalog::load(&txn, catalog.take()).await?;
             let table = table_of(&current, self.table)?;

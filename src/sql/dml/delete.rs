@@ -62,6 +62,9 @@ pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Res
                     let first = first_of_each_key(ctx, &target.table, &found, &mut seen)?;
                     found = filter_record_batch(&found, &first).map_err(Error::arrow)?;
                 }
+                if found.num_rows() == 0 {
+                    continue;
+                }
                 delete_rows(&ctx.txn, &target.table, &found, ctx.settings.limits).await?;
                 deleted += found.num_rows();
                 if items.is_some() {
