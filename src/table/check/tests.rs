@@ -25,6 +25,7 @@ fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
         name: name.to_string(),
         ty,
         not_null: false,
+        unverified: None,
         default: None,
         missing: Value::Null,
         hidden: false,
@@ -46,6 +47,7 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         unique,
         constraint: false,
         built: !unique || id == 0,
+        building: false,
     }
 }
 
@@ -347,6 +349,35 @@ async fn rows_that_their_table_cannot_hold_are_named() {
         assert_eq!((faults.len(), faults[0].0), (1, FaultKind::Row), "{faults:?}");
         assert!(faults[0].1.starts_with(expected), "{faults:?}");
     }
+}
+
+/// What a kill leaves of CREATE UNIQUE INDEX or SET NOT NULL is undone by the next start, and is no damage.
+#[tokio::test]
+async fn unfinished_changes_may_lack_entries_and_hold_nulls() {
+    let store = sound_store().await;
+    let mut table = table();
+    table.version = 1;
+    table.indexes[0].building = true;
+    table.columns[1].not_null = true;
+    table.columns[1].unverified = Some(crate::catalog::Unverified::NotNull);
+    let txn = Transaction::begin(Arc::clone(&store), 1 << 20).await.unwrap();
+    let catalog = Catalog::load(&txn, None).await.unwrap();
+    CatalogWriter::begin(&txn, &catalog)
+        .unwrap()
+        .put_table(table)
+        .unwrap();
+    txn.commit(false).await.unwrap();
+    let entries = stored(&store, 1).await;
+    plant(&store, vec![delete(&entries[0].0)]).await;
+    let (report, faults) = checked(&store).await;
+    assert_faults(&faults, &[]);
+    assert_eq!(report.unfinished, 2);
+    // An entry without a row is one too many all the same.
+    let row = stored(&store, 0).await.swap_remove(2).0;
+    plant(&store, vec![delete(&row)]).await;
+    let (_, faults) = checked(&store).await;
+    let kinds: Vec<_> = faults.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, [FaultKind::StrayEntry; 2]);
 }
 
 #[tokio::test]
