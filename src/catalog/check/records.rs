@@ -128,6 +128,7 @@ impl Records {
                 column: Some(column),
                 next: i64::from_be_bytes(fixed(value)?),
             }),
+            Keyspace::Written { .. } => fixed::<0>(value).map(drop)?,
             Keyspace::Entry { .. } => return Err(damaged("it stands among the system's".to_string())),
         }
         Ok(())
@@ -146,6 +147,7 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::Dropped { table, index } => format!("dropped index {index} of table {table}"),
         Keyspace::NextRowId { table } => format!("row id counter of table {table}"),
         Keyspace::Sequence { table, column } => format!("counter of column {column} of table {table}"),
+        Keyspace::Written { table } => format!("mark of writes to table {table}"),
         Keyspace::Entry { table, index, .. } => format!("entry of index {index} of table {table}"),
     }
 }

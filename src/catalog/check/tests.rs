@@ -10,6 +10,7 @@ use crate::catalog::{
 use crate::catalog::{CatalogWriter, record};
 use crate::codec::keyspace::Keyspace;
 use crate::store::memory::MemoryEngine;
+use crate::store::StoreOptions;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Batch, Store, Write};
 use crate::txn::Transaction;
@@ -94,7 +95,7 @@ fn put_table(id: TableId, table: &TableDef) -> Write {
 /// A store with the table, the view, a schema and the table's counter.
 async fn sound_store() -> Arc<dyn Store> {
     let store: Arc<dyn Store> =
-        Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20, None).unwrap());
+        Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None).unwrap());
     let txn = Transaction::begin(Arc::clone(&store), 1 << 20).await.unwrap();
     let writer = CatalogWriter::begin(&txn, &Catalog::empty()).unwrap();
     for wanted in 1..=4 {

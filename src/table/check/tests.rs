@@ -11,6 +11,7 @@ use crate::catalog::{
 };
 use crate::codec::keyspace::{IndexId, Keyspace, entry_prefix};
 use crate::store::memory::MemoryEngine;
+use crate::store::StoreOptions;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Batch, Page, ScanRequest, Write};
 use crate::table::{Limits, insert_rows, write_schema};
@@ -90,7 +91,7 @@ fn batch(rows: std::ops::Range<i32>) -> RecordBatch {
 
 async fn sound_store() -> Arc<dyn Store> {
     let store: Arc<dyn Store> =
-        Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), 1 << 20, None).unwrap());
+        Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None).unwrap());
     let txn = Transaction::begin(Arc::clone(&store), 1 << 20).await.unwrap();
     let writer = CatalogWriter::begin(&txn, &Catalog::empty()).unwrap();
     for _ in 0..5 {
