@@ -47,6 +47,7 @@ async fn find_strays(
     figures: &RelationFigures,
 ) -> Result<()> {
     let mut rows = RowCheck::new(table);
+    let no_row = entry_prefix(table.id, table.primary_key.id);
     let mut walk = Walk::new(&*check.snapshot, vec![index_range(table.id, index.id)], false);
     let mut page = Page::new();
     loop {
@@ -59,10 +60,10 @@ async fn find_strays(
             .iter()
             .map(|(key, value)| row_key(table, index, key, value))
             .collect();
-        // An entry without a readable row key asks for a key that no row has.
+        // An entry without a readable row key asks for a key that no row has: one without fields.
         let asked: Vec<Vec<u8>> = row_keys
             .iter()
-            .map(|row_key| row_key.clone().unwrap_or_default())
+            .map(|row_key| row_key.clone().unwrap_or_else(|_| no_row.to_vec()))
             .collect();
         let found = check.get_many(&figures.name, &asked).await?;
         for (at, (key, _)) in page.iter().enumerate() {

@@ -112,8 +112,15 @@ async fn check_contents(
         schemas: catalog.schemas,
         dropped_ranges: catalog.dropped.len(),
         dropped_keys,
+        unfinished: catalog.tables.iter().map(|table| unfinished(table)).sum(),
         faults: check.faults,
     })
+}
+
+/// Columns and indexes of the table that are published and not verified.
+fn unfinished(table: &TableDef) -> usize {
+    let columns = table.columns.iter().filter(|column| column.unverified.is_some());
+    columns.count() + table.all_indexes().filter(|index| index.building).count()
 }
 
 /// Checks one table's rows and index entries.

@@ -18,6 +18,8 @@ pub struct CheckReport {
     pub dropped_ranges: usize,
     /// … and the keys in them.
     pub dropped_keys: u64,
+    /// Schema changes that had not ended: columns and indexes whose older rows are not verified. The next start undoes them.
+    pub unfinished: usize,
     /// Everything found wrong.
     pub faults: Faults,
 }
@@ -71,6 +73,13 @@ impl fmt::Display for CheckReport {
                 f,
                 "dropped and still to be removed: {} ranges with {} keys",
                 self.dropped_ranges, self.dropped_keys
+            )?;
+        }
+        if self.unfinished > 0 {
+            writeln!(
+                f,
+                "schema changes that had not ended, and that the next start undoes: {}",
+                self.unfinished
             )?;
         }
         for (kind, count, kept) in self.faults.by_kind() {

@@ -352,6 +352,35 @@ async fn rows_that_their_table_cannot_hold_are_named() {
     }
 }
 
+/// What a kill leaves of CREATE UNIQUE INDEX or SET NOT NULL is undone by the next start, and is no damage.
+#[tokio::test]
+async fn unfinished_changes_may_lack_entries_and_hold_nulls() {
+    let store = sound_store().await;
+    let mut table = table();
+    table.version = 1;
+    table.indexes[0].building = true;
+    table.columns[1].not_null = true;
+    table.columns[1].unverified = Some(crate::catalog::Unverified::NotNull);
+    let txn = Transaction::begin(Arc::clone(&store), 1 << 20).await.unwrap();
+    let catalog = Catalog::load(&txn, None).await.unwrap();
+    CatalogWriter::begin(&txn, &catalog)
+        .unwrap()
+        .put_table(table)
+        .unwrap();
+    txn.commit(false).await.unwrap();
+    let entries = stored(&store, 1).await;
+    plant(&store, vec![delete(&entries[0].0)]).await;
+    let (report, faults) = checked(&store).await;
+    assert_faults(&faults, &[]);
+    assert_eq!(report.unfinished, 2);
+    // An entry without a row is one too many all the same.
+    let row = stored(&store, 0).await.swap_remove(2).0;
+    plant(&store, vec![delete(&row)]).await;
+    let (_, faults) = checked(&store).await;
+    let kinds: Vec<_> = faults.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, [FaultKind::StrayEntry; 2]);
+}
+
 #[tokio::test]
 async fn keys_of_nothing_are_named() {
     let store = sound_store().await;
