@@ -189,7 +189,10 @@ impl Session {
         match &mut reply {
             Reply::Rows(rows) if streams => rows.txn = Some(txn),
             // Not under the guard: once it is on its way a commit ends as it ends.
-            _ if txn.has_writes() => txn.commit(!self.settings().synchronous_commit).await?,
+            _ if txn.has_writes() => {
+                txn.note_statement(sql::frees_space(run.statement));
+                txn.commit(!self.settings().synchronous_commit).await?;
+            }
             _ => {}
         }
         Ok(reply)
@@ -199,13 +202,18 @@ impl Session {
     pub(super) async fn run_in_block(&mut self, run: &Run<'_>) -> Result<Reply> {
         let interrupt = self.interrupt.clone();
         let (txn, catalog) = interrupt.guard(run.deadline, self.block_transaction()).await?;
-        let before = txn.savepoint();
+        let (before, progress) = (txn.savepoint(), txn.progress());
         let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
         let executed = interrupt
             .guard(run.deadline, sql::execute(&ctx, run.statement))
             .await;
         match executed.and_then(|outcome| run.reply(outcome)) {
-            Ok(reply) => Ok(reply),
+            Ok(reply) => {
+                if txn.progress() > progress {
+                    txn.note_statement(sql::frees_space(run.statement));
+                }
+                Ok(reply)
+            }
             Err(error) => {
                 txn.rollback_to(before);
                 Err(error)

@@ -168,17 +168,6 @@ pub trait Scan: Debug + Send {
     fn skip_to(&mut self, key: &[u8]);
 }
 
-/// The disk has no room for what was asked (53100).
-fn disk_full() -> crate::Error {
-    crate::Error::LimitExceeded {
-        state: crate::error::Limit::Disk,
-        message: "the disk of the data directory is nearly full".to_string(),
-        hint: "Free space on the disk. DELETE, TRUNCATE and DROP still work; keyspan.disk_reserve_bytes says how much room \
-               other statements leave."
-            .to_string(),
-    }
-}
-
 /// The answer of `get_many`: one optional value a key asked.
 #[derive(Debug, Clone, Default)]
 pub struct Values {

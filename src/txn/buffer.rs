@@ -141,6 +141,10 @@ impl Buffer {
         }
     }
 
+    pub(super) fn progress(&self) -> usize {
+        self.now
+    }
+
     pub(super) fn has_writes(&self) -> bool {
         !self.keys.is_empty()
     }

@@ -34,6 +34,8 @@ pub struct Transaction {
     store: Arc<dyn Store>,
     snapshot: Arc<dyn Snapshot>,
     buffer: Arc<Mutex<Buffer>>,
+    /// Whether every statement that wrote only frees space; `None`: none has written.
+    frees_space: Mutex<Option<bool>>,
 }
 
 /// Marks a place in a transaction's writes to roll back to.
@@ -48,6 +50,7 @@ impl Transaction {
             store,
             snapshot,
             buffer: Arc::new(Mutex::new(Buffer::new(bytes_max))),
+            frees_space: Mutex::new(None),
         })
     }
 
@@ -104,6 +107,18 @@ impl Transaction {
         self.lock().has_writes()
     }
 
+    /// How much was written: a number that rises with each write and guard.
+    pub fn progress(&self) -> usize {
+        self.lock().progress()
+    }
+
+    /// A statement has written, and only `frees` space or not: a transaction all of whose statements do commits even when
+    /// the disk is nearly full.
+    pub fn note_statement(&self, frees: bool) {
+        let mut frees_space = self.frees_space.lock().unwrap_or_else(PoisonError::into_inner);
+        *frees_space = Some(frees && frees_space.unwrap_or(true));
+    }
+
     /// A mark to roll back to.
     pub fn savepoint(&self) -> Savepoint {
         Savepoint(self.lock().savepoint())
@@ -122,13 +137,15 @@ impl Transaction {
             return Ok(());
         }
         let snapshot = Some(Arc::clone(&self.snapshot));
+        let frees_space = *self.frees_space.lock().unwrap_or_else(PoisonError::into_inner);
+        let reclaims = frees_space == Some(true);
         self.store
             .commit(Batch {
                 snapshot,
                 writes,
                 unchanged,
                 relaxed,
-                reclaims: false,
+                reclaims,
             })
             .await
     }

@@ -9,8 +9,8 @@ use crate::catalog::{
 };
 use crate::catalog::{CatalogWriter, record};
 use crate::codec::keyspace::Keyspace;
-use crate::store::memory::MemoryEngine;
 use crate::store::StoreOptions;
+use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Batch, Store, Write};
 use crate::txn::Transaction;

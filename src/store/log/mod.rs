@@ -224,7 +224,10 @@ pub(super) fn corrupt(reason: String) -> Error {
 
 fn io_error(action: &str, path: &Path, error: &std::io::Error) -> Error {
     if error.kind() == std::io::ErrorKind::StorageFull {
-        return crate::store::disk_full();
+        return Error::DiskFull {
+            free_bytes: 0,
+            reserve_bytes: 0,
+        };
     }
     Error::Io {
         action: format!("could not {action} \"{}\"", path.display()),

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use super::commit::Commit;
 use super::undo::Replaced;
 use super::{
-    CLOCK_KEY, MVCC_FORMAT, PIECE_BYTES_MAX, PIECE_WRITES_MAX, Shared, Timestamp, split_stored, start_thread,
+    APPLY_LINGER, CLOCK_KEY, MVCC_FORMAT, PIECE_BYTES_MAX, PIECE_WRITES_MAX, Shared, Timestamp, split_stored,
+    start_thread,
 };
 use crate::Result;
 use crate::store::Write;
@@ -56,8 +58,9 @@ fn run(shared: &Shared, commits: &Receiver<Arc<Commit>>) {
     let mut next = commits.recv().ok();
     while let Some(first) = next.take() {
         let mut together = vec![first];
+        let begins_at = Instant::now() + APPLY_LINGER;
         while !is_full(&together) {
-            match commits.try_recv() {
+            match commits.recv_timeout(begins_at.saturating_duration_since(Instant::now())) {
                 Ok(commit) if commit.is_large => {
                     next = Some(commit);
                     break;

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::{Shared, start_thread};
-use crate::Result;
 use crate::store::log::LogFiles;
+use crate::{Error, Result};
 
 /// How often it looks what there is to do, unless it is woken.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -125,7 +125,7 @@ impl Checkpoints {
             self.checkpoint(end)?;
         }
         match self.files.make_spares() {
-            Err(error) if is_disk_full(&error) => {
+            Err(Error::DiskFull { .. }) => {
                 self.shared.disk_is_low.store(true, Ordering::Relaxed);
                 Ok(())
             }
@@ -148,6 +148,7 @@ impl Checkpoints {
 
     fn watch_room(&self) -> Result<()> {
         let free = self.files.free_bytes()?;
+        self.shared.free_bytes.store(free, Ordering::Relaxed);
         let is_low = free < self.shared.options.disk_reserve_bytes;
         if self.shared.disk_is_low.swap(is_low, Ordering::Relaxed) != is_low {
             match is_low {
@@ -160,9 +161,4 @@ impl Checkpoints {
         }
         Ok(())
     }
-}
-
-/// Whether an error says that the disk has no room.
-fn is_disk_full(error: &crate::Error) -> bool {
-    error.sqlstate() == crate::store::disk_full().sqlstate()
 }

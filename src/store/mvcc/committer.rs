@@ -370,7 +370,7 @@ impl Committer {
 
     /// A full disk refuses the commit, and no more; any other error ends writing.
     fn fail_unless_full(&self, error: Error) -> Error {
-        if error.sqlstate() == crate::store::disk_full().sqlstate() {
+        if matches!(error, Error::DiskFull { .. }) {
             self.shared.disk_is_low.store(true, Ordering::Relaxed);
             return error;
         }

@@ -100,6 +100,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -108,7 +109,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use super::disk::Disk;
 use super::engine::Engine;
 use super::log::{Log, LogFiles, Survey, Timestamp};
-use super::{Batch, KeyRange, Page, Snapshot, Store, StoreOptions, StoreStats, Write, disk_full};
+use super::{Batch, KeyRange, Page, Snapshot, Store, StoreOptions, StoreStats, Write};
 use crate::codec::successor;
 use crate::{Error, Result};
 use applier::Applier;
@@ -143,10 +144,13 @@ const LARGE_BYTES: usize = 1 << 20;
 /// A part of a large commit in the log ends at this many bytes, unless one write is larger: writing it holds up others.
 const PART_BYTES_MAX: usize = if cfg!(test) { 4 << 10 } else { 1 << 20 };
 /// One batch of the engine's holds at most this many writes of a large commit, or about so many of small ones: sled keeps what
-/// a batch replaces, some 6 kB a write, until the batch ends, and lets nobody read meanwhile.
-const PIECE_WRITES_MAX: usize = if cfg!(test) { 32 } else { 1024 };
+/// a batch replaces, some 6 kB a write, until the batch ends, and lets nobody read meanwhile; but each batch also makes it
+/// sync two of its buffers.
+const PIECE_WRITES_MAX: usize = if cfg!(test) { 32 } else { 4096 };
 /// See [`PIECE_WRITES_MAX`].
-const PIECE_BYTES_MAX: usize = 1 << 20;
+const PIECE_BYTES_MAX: usize = 2 << 20;
+/// How long the applier waits for more commits before it brings a few to the engine: readers find them in the memtable.
+const APPLY_LINGER: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 50 });
 
 /// Rows that `delete_range` removes in one commit.
 const DELETE_PAGE_ROWS: usize = 1000;
@@ -182,7 +186,9 @@ struct Shared {
     applied: AtomicU64,
     /// Where the log is durable.
     log_end: AtomicU64,
-    /// There is less room on the disk than is to be left.
+    /// Room on the disk, when it was last measured.
+    free_bytes: AtomicU64,
+    /// There is less of it than is to be left.
     disk_is_low: AtomicBool,
     closed: AtomicBool,
     /// Why nothing is written any more.
@@ -212,6 +218,7 @@ impl MvccStore {
             options: options.clone(),
             applied: AtomicU64::new(clock),
             log_end: AtomicU64::new(log.as_ref().map_or(0, Log::end)),
+            free_bytes: AtomicU64::new(u64::MAX),
             disk_is_low: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             failure: watch::Sender::new(None),
@@ -385,7 +392,10 @@ impl Shared {
     fn check_room(&self, batch: &Batch) -> Result<()> {
         let takes_room = !batch.reclaims && batch.writes.iter().any(|write| write.value().is_some());
         if takes_room && self.disk_is_low.load(Ordering::Relaxed) {
-            Err(disk_full())
+            Err(Error::DiskFull {
+                free_bytes: self.free_bytes.load(Ordering::Relaxed),
+                reserve_bytes: self.options.disk_reserve_bytes,
+            })
         } else {
             Ok(())
         }

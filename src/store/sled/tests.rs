@@ -136,9 +136,17 @@ async fn a_damaged_log_is_refused_or_still_whole() {
     let mut refused = 0;
     for round in 0..16 {
         let directory = tempfile::tempdir().unwrap();
-        for file in ["FORMAT", "WATERMARK", "sled-2/conf"] {
-            std::fs::create_dir_all(directory.path().join("sled-2")).unwrap();
-            std::fs::copy(whole.path().join(file), directory.path().join(file)).unwrap();
+        for folder in ["sled-2", "log"] {
+            std::fs::create_dir_all(directory.path().join(folder)).unwrap();
+        }
+        let segments = std::fs::read_dir(whole.path().join("log")).unwrap();
+        let segments = segments.map(|entry| format!("log/{}", entry.unwrap().file_name().display()));
+        for file in ["FORMAT", "sled-2/conf"]
+            .map(str::to_string)
+            .into_iter()
+            .chain(segments)
+        {
+            std::fs::copy(whole.path().join(&file), directory.path().join(&file)).unwrap();
         }
         let mut damaged = log.clone();
         let at = random.random_range(0..log.len());
@@ -169,11 +177,10 @@ async fn a_damaged_log_is_refused_or_still_whole() {
 
 #[tokio::test]
 async fn other_damaged_files_are_refused() {
-    let damages: [(&str, Option<&[u8]>); 7] = [
+    let damages: [(&str, Option<&[u8]>); 6] = [
         ("FORMAT", Some(b"keyspan format one engine sled")),
         ("FORMAT", Some(b"")),
         ("FORMAT", None),
-        ("WATERMARK", Some(b"many")),
         (
             "sled-2/conf",
             Some(b"segment_size: 1\nuse_compression: false\nversion: 0.34\n...."),
@@ -201,14 +208,14 @@ async fn other_damaged_files_are_refused() {
 async fn a_newer_format_or_another_engine_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()).unwrap());
-    std::fs::write(directory.path().join("FORMAT"), "keyspan format 2 engine sled\n").unwrap();
+    std::fs::write(directory.path().join("FORMAT"), "keyspan format 3 engine sled\n").unwrap();
     let path = directory.path().display().to_string();
     assert_eq!(
         open(directory.path()).err(),
         Some(Error::DataDirFormat {
             path,
-            found: 2,
-            supported: 1
+            found: 3,
+            supported: 2
         })
     );
     std::fs::write(directory.path().join("FORMAT"), "keyspan format 1 engine other\n").unwrap();

@@ -10,8 +10,8 @@ use crate::catalog::{
     Catalog, CatalogWriter, ColumnDef, FIRST_OID, FieldCache, IndexDef, KeyColumn, TableOptions,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, entry_prefix};
-use crate::store::memory::MemoryEngine;
 use crate::store::StoreOptions;
+use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Batch, Page, ScanRequest, Write};
 use crate::table::{Limits, insert_rows, write_schema};
