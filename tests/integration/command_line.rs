@@ -47,7 +47,7 @@ fn what_cannot_be_served_is_refused_in_a_few_words() {
         (listen(&taken), "Address already in use"),
         (listen("5433"), "expected an address and a port"),
         (listen("127.0.0.1:99999"), "expected an address and a port"),
-        (vec!["--store", "rocks"], "Available stores: sled, memory."),
+        (vec!["--store", "rocks"], "Available stores: sled, fjall, memory."),
         (
             vec!["--cache-bytes", "1"],
             "outside the valid range for parameter \"keyspan.cache_bytes\"",
@@ -77,7 +77,7 @@ fn the_environment_sets_each_flag() {
             "0.0.0.0:5433",
             "refusing to listen on 0.0.0.0:5433",
         ),
-        ("KEYSPAN_STORE", "rocks", "Available stores: sled, memory."),
+        ("KEYSPAN_STORE", "rocks", "Available stores: sled, fjall, memory."),
         ("KEYSPAN_MAX_CONNECTIONS", "0", "max_connections"),
         ("KEYSPAN_CACHE_BYTES", "1", "keyspan.cache_bytes"),
         ("KEYSPAN_UNDO_BYTES_MAX", "0", "--undo-bytes-max"),

@@ -143,9 +143,20 @@ EXPORT int open(const char *path, int flags, ...) { MODE_ARGUMENT return open_fi
 EXPORT int open64(const char *path, int flags, ...) { MODE_ARGUMENT return open_file(AT_FDCWD, path, flags, mode); }
 EXPORT int openat(int folder, const char *path, int flags, ...) { MODE_ARGUMENT return open_file(folder, path, flags, mode); }
 EXPORT int openat64(int folder, const char *path, int flags, ...) { MODE_ARGUMENT return open_file(folder, path, flags, mode); }
+// A library that renames by a system call of its own (tempfile does) escapes us; its descriptor tells the new name.
+static void notice_rename(int file) {
+    char link[64], now[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, now, sizeof now - 1);
+    if (length <= 0) return;
+    now[length] = 0;
+    if (strcmp(now, paths[file]) && is_ours(now) && !strstr(now, " (deleted)"))
+        record(DID_RENAME, paths[file], 0, length, now, length);
+}
 EXPORT int close(int file) {
     if (!path_of(file)) return syscall(SYS_close, file);
     lock();
+    notice_rename(file);
     name_descriptor(file, 0);
     return unlock(syscall(SYS_close, file));
 }
