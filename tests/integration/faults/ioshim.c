@@ -275,6 +275,14 @@ EXPORT int posix_fallocate(int file, off_t offset, off_t bytes) { return falloca
 EXPORT int posix_fallocate64(int file, off64_t offset, off64_t bytes) { return fallocate(file, 0, offset, bytes) ? errno : 0; }
 
 // ---- names ----
+// A descriptor of what was renamed, or of what lies below it.
+static void rename_descriptor(int file, const char *from, const char *to) {
+    size_t length = strlen(from);
+    char path[8192];
+    if (!paths[file] || strncmp(paths[file], from, length) || (paths[file][length] && paths[file][length] != '/')) return;
+    snprintf(path, sizeof path, "%s%s", to, paths[file] + length);
+    name_descriptor(file, path);
+}
 static int rename_file(int old_folder, const char *old_given, int new_folder, const char *new_given, unsigned flags) {
     char old_buffer[4096], new_buffer[4096];
     const char *from = resolve(old_folder, old_given, old_buffer, sizeof old_buffer);
@@ -285,7 +293,7 @@ static int rename_file(int old_folder, const char *old_given, int new_folder, co
     int result = syscall(SYS_renameat2, old_folder, old_given, new_folder, new_given, flags);
     if (!result) {
         record(DID_RENAME, from, 0, strlen(to), to, strlen(to));
-        for (int file = 0; file < DESCRIPTORS; file++) if (paths[file] && !strcmp(paths[file], from)) name_descriptor(file, to);
+        for (int file = 0; file < DESCRIPTORS; file++) rename_descriptor(file, from, to);
     }
     return unlock(result);
 }
