@@ -143,9 +143,20 @@ EXPORT int open(const char *path, int flags, ...) { MODE_ARGUMENT return open_fi
 EXPORT int open64(const char *path, int flags, ...) { MODE_ARGUMENT return open_file(AT_FDCWD, path, flags, mode); }
 EXPORT int openat(int folder, const char *path, int flags, ...) { MODE_ARGUMENT return open_file(folder, path, flags, mode); }
 EXPORT int openat64(int folder, const char *path, int flags, ...) { MODE_ARGUMENT return open_file(folder, path, flags, mode); }
+// A library that renames by a system call of its own (tempfile does) escapes us; its descriptor tells the new name.
+static void notice_rename(int file) {
+    char link[64], now[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, now, sizeof now - 1);
+    if (length <= 0) return;
+    now[length] = 0;
+    if (strcmp(now, paths[file]) && is_ours(now) && !strstr(now, " (deleted)"))
+        record(DID_RENAME, paths[file], 0, length, now, length);
+}
 EXPORT int close(int file) {
     if (!path_of(file)) return syscall(SYS_close, file);
     lock();
+    notice_rename(file);
     name_descriptor(file, 0);
     return unlock(syscall(SYS_close, file));
 }
@@ -264,6 +275,14 @@ EXPORT int posix_fallocate(int file, off_t offset, off_t bytes) { return falloca
 EXPORT int posix_fallocate64(int file, off64_t offset, off64_t bytes) { return fallocate(file, 0, offset, bytes) ? errno : 0; }
 
 // ---- names ----
+// A descriptor of what was renamed, or of what lies below it.
+static void rename_descriptor(int file, const char *from, const char *to) {
+    size_t length = strlen(from);
+    char path[8192];
+    if (!paths[file] || strncmp(paths[file], from, length) || (paths[file][length] && paths[file][length] != '/')) return;
+    snprintf(path, sizeof path, "%s%s", to, paths[file] + length);
+    name_descriptor(file, path);
+}
 static int rename_file(int old_folder, const char *old_given, int new_folder, const char *new_given, unsigned flags) {
     char old_buffer[4096], new_buffer[4096];
     const char *from = resolve(old_folder, old_given, old_buffer, sizeof old_buffer);
@@ -274,7 +293,7 @@ static int rename_file(int old_folder, const char *old_given, int new_folder, co
     int result = syscall(SYS_renameat2, old_folder, old_given, new_folder, new_given, flags);
     if (!result) {
         record(DID_RENAME, from, 0, strlen(to), to, strlen(to));
-        for (int file = 0; file < DESCRIPTORS; file++) if (paths[file] && !strcmp(paths[file], from)) name_descriptor(file, to);
+        for (int file = 0; file < DESCRIPTORS; file++) rename_descriptor(file, from, to);
     }
     return unlock(result);
 }
