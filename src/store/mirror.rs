@@ -123,6 +123,7 @@ impl Mirror<'_> {
                 })
                 .collect(),
             unchanged: unchanged.clone(),
+            checked: Vec::new(),
             relaxed: self.random.random_bool(0.7),
             reclaims: false,
         };
@@ -399,7 +400,8 @@ async fn transfer(store: &dyn Store, random: &mut StdRng) -> bool {
     let batch = Batch {
         snapshot: Some(snapshot),
         writes: vec![write(from, source - amount), write(to, target + amount)],
-        unchanged: vec![vec![from], vec![to]],
+        checked: vec![0, 1],
+        unchanged: Vec::new(),
         relaxed: random.random_bool(0.5),
         reclaims: false,
     };

@@ -78,10 +78,12 @@ pub enum Write {
 /// What a commit applies, all or nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// The snapshot the writes were computed from; needed when `unchanged` is not empty.
+    /// The snapshot the writes were computed from; needed when `unchanged` or `checked` is not empty.
     pub snapshot: Option<Arc<dyn Snapshot>>,
     /// At most one write a key; any order.
     pub writes: Vec<Write>,
+    /// The writes, by their places in `writes`, rising, whose keys count as `unchanged`, too.
+    pub checked: Vec<usize>,
     /// Keys that must not have changed (been put or deleted) since `snapshot`: otherwise `Error::Conflict`, naming one.
     /// A key that was absent then and is absent again counts as unchanged.
     /// A written key that is not listed here is written blind: last one wins.
@@ -90,6 +92,17 @@ pub struct Batch {
     pub relaxed: bool,
     /// It frees space, or will: taken even when the disk is nearly full. A batch that only deletes always is.
     pub reclaims: bool,
+}
+
+impl Batch {
+    /// The keys that must not have changed.
+    pub fn guarded(&self) -> impl Iterator<Item = &[u8]> {
+        let checked = self.checked.iter().filter_map(|at| self.writes.get(*at));
+        self.unchanged
+            .iter()
+            .map(Vec::as_slice)
+            .chain(checked.map(Write::key))
+    }
 }
 
 impl Write {

@@ -211,23 +211,21 @@ impl Buffer {
         }
     }
 
-    /// Ends the transaction: its writes, which leave the buffer, and the keys that must not have changed.
-    pub(super) fn finish(&mut self) -> Result<(Vec<Write>, Vec<Vec<u8>>)> {
+    /// Ends the transaction: its writes, which leave the buffer, in the order of keys; which of them must not have changed;
+    /// and the other keys that must not.
+    pub(super) fn finish(&mut self) -> Result<(Vec<Write>, Vec<usize>, Vec<Vec<u8>>)> {
         if std::mem::replace(&mut self.is_finished, true) {
             return Err(finished());
         }
-        let mut writes = Vec::with_capacity(self.keys.len());
-        let mut unchanged = std::mem::take(&mut self.guards);
+        let (mut writes, mut checked) = (Vec::with_capacity(self.keys.len()), Vec::new());
         self.journal = Vec::new();
         for (key, mut versions) in std::mem::take(&mut self.keys) {
-            let Some(Version { value, checked, .. }) = versions.pop() else {
-                continue;
-            };
-            if checked {
-                unchanged.insert(key.to_vec(), 0);
+            let Some(version) = versions.pop() else { continue };
+            if version.checked {
+                checked.push(writes.len());
             }
             let key = key.to_vec();
-            writes.push(match value {
+            writes.push(match version.value {
                 Some(value) => Write::Put {
                     key,
                     value: value.to_vec(),
@@ -235,7 +233,8 @@ impl Buffer {
                 None => Write::Delete { key },
             });
         }
-        Ok((writes, unchanged.into_keys().collect()))
+        let unchanged = std::mem::take(&mut self.guards).into_keys().collect();
+        Ok((writes, checked, unchanged))
     }
 
     fn newest_mark(&self) -> Option<usize> {

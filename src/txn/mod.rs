@@ -132,7 +132,7 @@ impl Transaction {
     /// Commits the writes atomically and durably (`relaxed`: durable soon). The transaction is over either way: later
     /// writes fail. Errors: as [`Store::commit`].
     pub async fn commit(&self, relaxed: bool) -> Result<()> {
-        let (writes, unchanged) = self.lock().finish()?;
+        let (writes, checked, unchanged) = self.lock().finish()?;
         if writes.is_empty() {
             return Ok(());
         }
@@ -143,6 +143,7 @@ impl Transaction {
             .commit(Batch {
                 snapshot,
                 writes,
+                checked,
                 unchanged,
                 relaxed,
                 reclaims,

@@ -173,6 +173,7 @@ impl LogFiles {
     }
 
     /// Bytes of the segments that hold records.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> u64 {
         self.lock().segments.iter().map(|kept| kept.length).sum()
     }

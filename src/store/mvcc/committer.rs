@@ -220,17 +220,17 @@ impl Committer {
         };
         let admitted = verdicts.iter().filter(|verdict| verdict.is_ok()).count();
         // The batches and their snapshots go before the answers, so that whoever has an answer finds what they held gone.
-        let (mut answers, mut batches) = (Vec::new(), Vec::new());
+        let (mut answers, mut writes) = (Vec::new(), Vec::new());
         for (Waiting { batch, answer, place }, verdict) in waiting.into_iter().zip(&verdicts) {
             answers.push((answer, place));
             if verdict.is_ok() {
-                batches.push(batch.writes);
+                writes.extend(batch.writes);
             }
         }
         let committed = if admitted == 0 {
             Ok(())
         } else {
-            self.commit_writes(merge(batches.into_iter()), durable)
+            self.commit_writes(merge(writes), durable)
         };
         if committed.is_ok() {
             shared.commits.fetch_add(admitted as u64, Ordering::Relaxed);

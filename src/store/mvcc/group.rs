@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::snapshot::{MvccSnapshot, View};
 use super::{Shared, Timestamp, split_stored};
-use crate::store::{Batch, Snapshot, Write};
+use crate::store::{Batch, Write};
 use crate::{Error, Result};
 
 /// Batches admitted to one group.
@@ -28,8 +28,8 @@ impl<'a> Group<'a> {
     pub(super) fn admit(&mut self, batch: &'a Batch) -> Result<()> {
         self.shared.check_room(batch)?;
         if let Some(view) = view(self.shared, batch)? {
-            for key in &batch.unchanged {
-                if self.written.contains(key.as_slice()) {
+            for key in batch.guarded() {
+                if self.written.contains(key) {
                     return Err(conflict(key));
                 }
                 check_unchanged(view, key)?;
@@ -47,23 +47,18 @@ impl<'a> Group<'a> {
 
 /// The snapshot that `unchanged` counts from; `None` when there is nothing to check.
 pub(super) fn view<'a>(shared: &Arc<Shared>, batch: &'a Batch) -> Result<Option<&'a View>> {
-    if batch.unchanged.is_empty() {
+    if batch.guarded().next().is_none() {
         return Ok(None);
     }
     let snapshot = batch
         .snapshot
         .as_deref()
         .ok_or_else(|| Error::internal("unchanged keys without a snapshot"))?;
-    view_of(shared, snapshot).map(Some)
-}
-
-/// The view of a snapshot that is this store's.
-pub(super) fn view_of<'a>(shared: &Arc<Shared>, snapshot: &'a dyn Snapshot) -> Result<&'a View> {
     let snapshot: &dyn std::any::Any = snapshot;
     snapshot
         .downcast_ref::<MvccSnapshot>()
         .filter(|snapshot| Arc::ptr_eq(&snapshot.view.shared, shared))
-        .map(|snapshot| &*snapshot.view)
+        .map(|snapshot| Some(&*snapshot.view))
         .ok_or_else(|| Error::internal("a batch over a snapshot of another store"))
 }
 
@@ -88,9 +83,8 @@ fn last_put(view: &View, key: &[u8]) -> Result<Option<Timestamp>> {
     found
 }
 
-/// The writes of batches in the order of keys; of several writes of a key the last.
-pub(super) fn merge(batches: impl Iterator<Item = Vec<Write>>) -> Vec<Write> {
-    let mut writes: Vec<Write> = batches.flatten().collect();
+/// The writes, which come in the order of their batches, in the order of keys; of several writes of a key the last.
+pub(super) fn merge(mut writes: Vec<Write>) -> Vec<Write> {
     if !writes.is_sorted_by(|a, b| a.key() < b.key()) {
         // The sort is stable: writes of a key stay in the order of their batches.
         writes.sort_by(|a, b| a.key().cmp(b.key()));

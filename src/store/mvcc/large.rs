@@ -13,10 +13,11 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::group::{check_unchanged, conflict, merge, view_of};
+use super::group::{check_unchanged, conflict, merge, view};
+use super::snapshot::View;
 use super::{PART_BYTES_MAX, Shared};
 use crate::store::log::{Body, Log, Position, Timestamp, encoded_bytes};
-use crate::store::{Batch, Snapshot, Write};
+use crate::store::{Batch, Write};
 use crate::{Error, Result};
 
 /// Keys that one step validates.
@@ -25,14 +26,12 @@ const VALIDATED_KEYS_MAX: usize = 512;
 /// A commit too large for one step.
 pub(super) struct LargeCommit {
     shared: Arc<Shared>,
-    /// In the order of keys.
-    writes: Vec<Write>,
-    /// Sorted.
-    unchanged: Vec<Vec<u8>>,
-    snapshot: Option<Arc<dyn Snapshot>>,
-    /// So many of `unchanged` are validated.
+    /// The batch; its writes in the order of keys, `unchanged` sorted.
+    batch: Batch,
+    /// So many of its guarded keys are validated.
     validated: usize,
-    /// So many of `writes` are in the log.
+    guarded: usize,
+    /// So many of its writes are in the log.
     logged: usize,
     /// Where its first part stands.
     first: Option<Position>,
@@ -54,18 +53,25 @@ pub(super) enum Step {
 impl LargeCommit {
     pub(super) fn new(
         shared: Arc<Shared>,
-        batch: Batch,
+        mut batch: Batch,
         answer: oneshot::Sender<Result<()>>,
         place: OwnedSemaphorePermit,
     ) -> LargeCommit {
         let refused = shared.check_room(&batch).err();
-        let mut unchanged = batch.unchanged;
-        unchanged.sort_unstable();
+        batch.unchanged.sort_unstable();
+        if !batch.writes.is_sorted_by(|a, b| a.key() < b.key()) {
+            // The places of the checked writes change with the order: their keys go among the others.
+            let checked = batch.checked.iter().filter_map(|at| batch.writes.get(*at));
+            let keys: Vec<Vec<u8>> = checked.map(|write| write.key().to_vec()).collect();
+            batch.unchanged.extend(keys);
+            batch.unchanged.sort_unstable();
+            batch.checked = Vec::new();
+            batch.writes = merge(batch.writes);
+        }
         LargeCommit {
             shared,
-            writes: merge(std::iter::once(batch.writes)),
-            unchanged,
-            snapshot: batch.snapshot,
+            guarded: batch.guarded().count(),
+            batch,
             validated: 0,
             logged: 0,
             first: None,
@@ -78,20 +84,26 @@ impl LargeCommit {
 
     /// Whether nothing is left but the close record.
     pub(super) fn is_logged(&self, has_log: bool) -> bool {
-        self.validated == self.unchanged.len() && (!has_log || self.logged == self.writes.len())
+        self.validated == self.guarded && (!has_log || self.logged == self.batch.writes.len())
     }
 
     /// Another commit has written these keys.
     pub(super) fn note_commit<'a>(&mut self, mut written: impl Iterator<Item = &'a [u8]>) {
         if self.conflict.is_none() {
-            self.conflict = written
-                .find(|key| {
-                    self.unchanged
-                        .binary_search_by(|own| own.as_slice().cmp(key))
-                        .is_ok()
-                })
-                .map(conflict);
+            self.conflict = written.find(|key| self.guards(key)).map(conflict);
         }
+    }
+
+    /// Whether a key must not change.
+    fn guards(&self, key: &[u8]) -> bool {
+        let Batch {
+            writes,
+            unchanged,
+            checked,
+            ..
+        } = &self.batch;
+        let written = || checked.binary_search_by(|at| writes[*at].key().cmp(key));
+        unchanged.binary_search_by(|own| own.as_slice().cmp(key)).is_ok() || written().is_ok()
     }
 
     /// Takes the next step. Errors: why it cannot commit; `Io`, after which nothing can.
@@ -99,10 +111,10 @@ impl LargeCommit {
         if let Some(error) = self.conflict.take() {
             return Err(error);
         }
-        if self.validated < self.unchanged.len() {
+        if self.validated < self.guarded {
             self.validate()?;
         } else if let Some(log) = log
-            && self.logged < self.writes.len()
+            && self.logged < self.batch.writes.len()
         {
             self.write_part(log, clock, body)?;
         } else {
@@ -120,7 +132,7 @@ impl LargeCommit {
 
     /// Its writes, which leave it; and where its first part stands.
     pub(super) fn take(&mut self) -> (Vec<Write>, Option<Position>) {
-        (std::mem::take(&mut self.writes), self.first)
+        (std::mem::take(&mut self.batch.writes), self.first)
     }
 
     /// Where its first part stands.
@@ -129,13 +141,16 @@ impl LargeCommit {
     }
 
     fn validate(&mut self) -> Result<()> {
-        let until = self.unchanged.len().min(self.validated + VALIDATED_KEYS_MAX);
-        let snapshot = self
-            .snapshot
-            .as_deref()
-            .ok_or_else(|| Error::internal("unchanged keys without a snapshot"))?;
-        let view = view_of(&self.shared, snapshot)?;
-        for key in &self.unchanged[self.validated..until] {
+        let until = self.guarded.min(self.validated + VALIDATED_KEYS_MAX);
+        let Some(view) = view(&self.shared, &self.batch)? else {
+            return Ok(());
+        };
+        let unchanged = self.batch.unchanged.len();
+        for at in self.validated..until {
+            let key = match at.checked_sub(unchanged) {
+                None => self.batch.unchanged[at].as_slice(),
+                Some(at) => self.batch.writes[self.batch.checked[at]].key(),
+            };
             check_unchanged(view, key)?;
         }
         self.validated = until;
@@ -143,20 +158,17 @@ impl LargeCommit {
     }
 
     fn check_view(&self) -> Result<()> {
-        if self.writes.iter().any(|write| write.key().is_empty()) {
+        if self.batch.writes.iter().any(|write| write.key().is_empty()) {
             return Err(Error::internal("a write of the empty key"));
         }
-        match self.snapshot.as_deref() {
-            Some(snapshot) if !self.unchanged.is_empty() => view_of(&self.shared, snapshot)?.check(),
-            _ => Ok(()),
-        }
+        view(&self.shared, &self.batch)?.map_or(Ok(()), View::check)
     }
 
     /// A part is durable at once, so that the log's buffer stays small.
     fn write_part(&mut self, log: &mut Log, clock: Timestamp, body: &mut Body) -> Result<()> {
         body.part(self.first);
         let mut until = self.logged;
-        while let Some(write) = self.writes.get(until)
+        while let Some(write) = self.batch.writes.get(until)
             && (until == self.logged || body.len() + encoded_bytes(write) <= PART_BYTES_MAX)
         {
             body.push(write);
