@@ -117,6 +117,15 @@ struct Limits {
     /// Free disk space below which only what frees space is written.
     #[arg(long, env = "KEYSPAN_DISK_RESERVE_BYTES", value_name = "SIZE", default_value = "256MB", value_parser = parse_size)]
     disk_reserve_bytes: u64,
+    /// Memory for commits that the storage engine does not have yet; above it commits wait for the engine.
+    #[arg(
+        long,
+        env = "KEYSPAN_MEMTABLE_BYTES_MAX",
+        value_name = "SIZE",
+        default_value = "64MB",
+        value_parser = parse_size
+    )]
+    memtable_bytes_max: u64,
     /// Length of a segment of the log.
     #[arg(long, env = "KEYSPAN_LOG_SEGMENT_BYTES", value_name = "SIZE", default_value = "16MB", value_parser = parse_size)]
     log_segment_bytes: u64,
@@ -349,6 +358,7 @@ impl Serve {
             undo_bytes_max: usize::try_from(limits.undo_bytes_max).unwrap_or(usize::MAX),
             checkpoint_bytes: limits.checkpoint_bytes,
             disk_reserve_bytes: limits.disk_reserve_bytes,
+            memtable_bytes_max: usize::try_from(limits.memtable_bytes_max).unwrap_or(usize::MAX),
             log_segment_bytes: limits.log_segment_bytes,
             settings: settings
                 .map(|(name, value)| (name.to_string(), value.to_string()))

@@ -4,6 +4,7 @@
 //!
 //! Keys are 1 or more bytes and compare as unsigned byte strings. Values are 0 or more bytes.
 
+mod check_log;
 mod disk;
 pub mod engine;
 pub mod fjall;
@@ -36,6 +37,7 @@ use futures::future::BoxFuture;
 
 pub use crate::codec::KeyRange;
 use crate::{Error, Result};
+pub use check_log::check_log;
 pub use open::{StoreKind, StoreOptions, open_store};
 pub use page::Page;
 pub use permissions::{create_data_dir, restrict};

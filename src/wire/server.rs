@@ -37,6 +37,8 @@ pub struct ServerOptions {
     pub checkpoint_bytes: u64,
     /// Free disk space below which only what frees space is written, in bytes.
     pub disk_reserve_bytes: u64,
+    /// Memory for commits that the storage engine does not have yet, in bytes.
+    pub memtable_bytes_max: usize,
     /// Length of a segment of the log, in bytes; rounded up to whole blocks of the disk.
     pub log_segment_bytes: u64,
     /// Other server-wide settings, by name, as text.
@@ -55,6 +57,7 @@ impl Default for ServerOptions {
             undo_bytes_max: store.undo_bytes_max,
             checkpoint_bytes: store.checkpoint_bytes,
             disk_reserve_bytes: store.disk_reserve_bytes,
+            memtable_bytes_max: store.memtable_bytes_max,
             log_segment_bytes: store.segment_bytes,
             settings: Vec::new(),
         }
@@ -100,6 +103,7 @@ impl Server {
             undo_bytes_max: options.undo_bytes_max,
             checkpoint_bytes: options.checkpoint_bytes,
             disk_reserve_bytes: options.disk_reserve_bytes,
+            memtable_bytes_max: options.memtable_bytes_max,
             segment_bytes: options.log_segment_bytes.next_multiple_of(DISK_BLOCK_BYTES),
             ..StoreOptions::default()
         };
@@ -178,6 +182,10 @@ fn server_settings(options: &ServerOptions, sessions_max: usize, listen: SocketA
     let mut values = vec![
         ("keyspan.cache_bytes", options.cache_bytes.to_string()),
         ("keyspan.undo_bytes_max", options.undo_bytes_max.to_string()),
+        (
+            "keyspan.memtable_bytes_max",
+            options.memtable_bytes_max.to_string(),
+        ),
         ("keyspan.checkpoint_bytes", options.checkpoint_bytes.to_string()),
         (
             "keyspan.disk_reserve_bytes",

@@ -32,6 +32,8 @@ impl TestServer {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             data_dir: data_dir.path().join("data"),
             store: store.parse::<StoreKind>().expect("a store's name"),
+            // Small, for many servers are started.
+            log_segment_bytes: 1 << 20,
             ..ServerOptions::default()
         };
         let started = runtime().spawn(Server::start(options)).await;

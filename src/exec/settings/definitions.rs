@@ -353,6 +353,12 @@ static DEFINITIONS: &[SettingDef] = &[
         "Length of a segment of the log.",
     ),
     server(
+        "keyspan.memtable_bytes_max",
+        "67108864",
+        ROOMY_BYTES,
+        "Memory for commits that the storage engine does not have yet.",
+    ),
+    server(
         "keyspan.undo_bytes_max",
         "268435456",
         BYTES,

@@ -78,7 +78,7 @@ use std::sync::Arc;
 
 pub(crate) use files::{LogFiles, remove_spares};
 pub(crate) use read::{ReadRecords, Survey};
-pub(crate) use record::{Body, Record, encoded_bytes};
+pub(crate) use record::{Body, Record, Writes, encoded_bytes};
 use segment::Segment;
 
 use super::disk::{BLOCK_BYTES, DiskFile};

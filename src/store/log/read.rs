@@ -40,8 +40,8 @@ pub(super) struct SurveyedSegment {
 #[derive(Debug, Default)]
 struct Closed {
     parts: Vec<Position>,
-    /// How many there were, once the close is found.
-    expected: Option<u32>,
+    /// How many there were and which commit they are, once the close is found.
+    close: Option<(u32, Timestamp)>,
 }
 
 /// The records of a surveyed log.
@@ -80,15 +80,28 @@ impl Survey {
             survey.read_segment(disk, directory, at)?;
         }
         survey.bytes = survey.end - oldest.start;
-        survey.closed.retain(|_, closed| closed.expected.is_some());
+        survey.closed.retain(|_, closed| closed.close.is_some());
         Ok(Some(survey))
     }
 
     /// Whether the closed large commit has all its parts in the log still.
     pub(crate) fn has_parts(&self, large: Position) -> bool {
-        self.closed
-            .get(&large)
-            .is_some_and(|closed| closed.expected == Some(closed.parts.len() as u32))
+        self.closed.get(&large).is_some_and(|closed| {
+            closed
+                .close
+                .is_some_and(|(parts, _)| parts as usize == closed.parts.len())
+        })
+    }
+
+    /// Which commit the large commit became, if it was closed.
+    pub(crate) fn closed_as(&self, large: Position) -> Option<Timestamp> {
+        let (_, timestamp) = self.closed.get(&large)?.close?;
+        Some(timestamp)
+    }
+
+    /// How many segments there are.
+    pub(crate) fn segments(&self) -> usize {
+        self.segments.len()
     }
 
     fn read_segment(&mut self, disk: &dyn Disk, directory: &Path, at: usize) -> Result<()> {
@@ -139,7 +152,7 @@ impl Survey {
                 parts,
                 ..
             } => {
-                self.closed.entry(*large).or_default().expected = Some(*parts);
+                self.closed.entry(*large).or_default().close = Some((*parts, *timestamp));
                 Some(*timestamp)
             }
             Record::Mark => None,
@@ -170,18 +183,28 @@ impl<'a> ReadRecords<'a> {
 
     /// Calls `visit` with each record, in the order of the log. Errors: `visit`'s, `Corrupt`, `Io`.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(Position, Record<'_>) -> Result<()>) -> Result<()> {
-        for surveyed in &self.survey.segments {
-            let segment = surveyed.segment;
-            let bytes = read_file(self.disk, self.directory, &segment)?;
-            let mut position = segment.start;
-            while position < surveyed.end {
-                let (header, record) = bytes
-                    .get(segment.offset(position) as usize..)
-                    .and_then(|rest| record::decode(rest, position))
-                    .ok_or_else(|| damaged(&segment, position))?;
-                visit(position, record)?;
-                position += record::record_bytes(header.length) as u64;
-            }
+        (0..self.survey.segments()).try_for_each(|at| self.for_each_in(at, &mut visit))
+    }
+
+    /// The same for the segment at `at` only, counted from the oldest.
+    pub(crate) fn for_each_in(
+        &self,
+        at: usize,
+        mut visit: impl FnMut(Position, Record<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Some(surveyed) = self.survey.segments.get(at) else {
+            return Ok(());
+        };
+        let segment = surveyed.segment;
+        let bytes = read_file(self.disk, self.directory, &segment)?;
+        let mut position = segment.start;
+        while position < surveyed.end {
+            let (header, record) = bytes
+                .get(segment.offset(position) as usize..)
+                .and_then(|rest| record::decode(rest, position))
+                .ok_or_else(|| damaged(&segment, position))?;
+            visit(position, record)?;
+            position += record::record_bytes(header.length) as u64;
         }
         Ok(())
     }

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use crate::catalog::TableDef;
 use crate::catalog::check::{CheckedCatalog, FaultKind, Faults, check_catalog, hex};
-use crate::store::{Snapshot, Store, StoreOptions, Values, open_store, recorded_kind};
+use crate::store::{Snapshot, Store, StoreOptions, Values, check_log, open_store, recorded_kind};
 use crate::{Error, Result};
 pub use report::{CheckReport, RelationFigures};
 
@@ -73,8 +73,12 @@ pub async fn check_data_dir(
     let store = opened
         .await
         .map_err(|error| Error::internal(format!("opening the store failed: {error}")))??;
-    // Where log and engine are compared belongs here: what disagrees is a `FaultKind::Log`, and the rest goes on.
-    let faults = Faults::default();
+    let mut faults = Faults::default();
+    let snapshot = store.snapshot().await?;
+    check_log(data_dir, &*snapshot, &mut |key, reason| {
+        faults.add(FaultKind::Log, None, hex(key), reason);
+    })
+    .await?;
     let report = check_contents(&*store, faults, observe).await;
     store.close().await?;
     report
