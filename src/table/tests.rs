@@ -328,11 +328,11 @@ async fn a_built_index_is_what_writes_would_have_kept() {
     assert_eq!(error.detail().as_deref(), Some("Key (c)=(8) is duplicated."));
 }
 
+/// Rows of the table.
+type Rows = Vec<(i32, &'static str, Option<i64>)>;
+
 /// Runs pages of (old, new) rows through one update.
-async fn update_in_pages(
-    txn: &Transaction,
-    pages: &[(Vec<(i32, &str, Option<i64>)>, Vec<(i32, &str, Option<i64>)>)],
-) -> crate::Result<()> {
+async fn update_in_pages(txn: &Transaction, pages: &[(Rows, Rows)]) -> crate::Result<()> {
     let table = table();
     let mut update = RowUpdate::new(txn, &table, Limits::default(), true);
     for (old, new) in pages {

@@ -167,6 +167,41 @@ async fn begin_build(
 }
 
 #[tokio::test]
+async fn while_it_is_built_an_index_is_kept_and_invalid() {
+    let client = Client::new();
+    client.ok(MANY).await;
+    let (ctx, steps) = held_context(&client, 2).await;
+    let mut building = pin!(run_in(&ctx, "CREATE UNIQUE INDEX i ON t (b)"));
+    begin_build(&client, &mut building, &steps).await;
+    let state = "SELECT indisvalid, indisready FROM pg_index WHERE indexrelid = 'i'::regclass";
+    assert_eq!(client.rows(state).await, ["f|t"]);
+    let twice = client.fails("INSERT INTO t VALUES (9001, 1), (9002, 1)").await;
+    assert_eq!(
+        twice,
+        "23505 duplicate key value violates unique constraint \"i\""
+    );
+    // Rows 1 and 2 have their entries, 150 and those after it have none yet: a row that the build does not come by any more
+    // takes the entry of 150, and must keep it when 150 changes.
+    client
+        .ok(
+            "INSERT INTO t VALUES (9001, 9001), (-1, 150); DELETE FROM t WHERE a IN (2, 200);
+            UPDATE t SET b = -b WHERE a IN (1, 150, 199)",
+        )
+        .await;
+    assert!(futures::poll!(&mut building).is_pending());
+    steps.add_permits(1000);
+    assert_eq!(building.await.as_deref(), Ok("CREATE INDEX"));
+    assert_eq!(client.rows(state).await, ["t|t"]);
+    for duplicate in [-1, 3, 100, 150, -150, -199, 9001] {
+        let insert = format!("INSERT INTO t VALUES (10000, {duplicate})");
+        assert!(client.fails(&insert).await.starts_with("23505"), "{duplicate}");
+    }
+    client
+        .ok("INSERT INTO t VALUES (10000, 200), (10001, 1), (10002, 199), (10003, 2)")
+        .await;
+}
+
+#[tokio::test]
 async fn duplicates_that_come_during_a_build_are_refused_or_end_it() {
     let client = Client::new();
     client.ok(MANY).await;
