@@ -204,7 +204,7 @@ pub enum Error {
     #[error("{what} is damaged: {reason}")]
     Corrupt { what: String, reason: String },
     /// Free space on the data directory's disk fell below the reserve (53100): only what frees space is still taken.
-    #[error("could not write: no space left on device above the reserve")]
+    #[error("could not write: no space left on device above the reserve of {reserve_bytes} bytes")]
     DiskFull { free_bytes: u64, reserve_bytes: u64 },
     /// The storage engine or the operating system failed (58030).
     #[error("{action}: {reason}")]

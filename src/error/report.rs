@@ -102,12 +102,7 @@ impl Error {
             }
             Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
             Error::InvalidJson { detail } => Some(detail.clone()),
-            Error::DiskFull {
-                free_bytes,
-                reserve_bytes,
-            } => Some(format!(
-                "{free_bytes} bytes are free, {reserve_bytes} are kept in reserve."
-            )),
+            Error::DiskFull { free_bytes, .. } => Some(format!("{free_bytes} bytes are free.")),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
             | Error::UndefinedColumn { .. }

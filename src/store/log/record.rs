@@ -220,8 +220,10 @@ impl<'a> Writes<'a> {
     }
 }
 
-/// The first write: its key, its value, and the bytes behind it.
-fn split_write(bytes: &[u8]) -> Option<(&[u8], Option<&[u8]>, &[u8])> {
+/// A key, its value (`None`: deleted), and the bytes behind them.
+type FirstWrite<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
+
+fn split_write(bytes: &[u8]) -> Option<FirstWrite<'_>> {
     let key_bytes = u32_at(bytes, 0)? as usize;
     let stored = u32_at(bytes, 4)?;
     let (key, rest) = bytes[WRITE_HEADER_BYTES..].split_at_checked(key_bytes)?;

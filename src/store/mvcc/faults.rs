@@ -21,6 +21,8 @@ const SEEDS: u64 = 150;
 const GENERATIONS: usize = 4;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+/// Keys and their new values; `None`: deleted.
+type Writes = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 
 /// An engine that comes back with the first so many of its batches, as `Engine` allows, and fails when told to.
 #[derive(Debug, Default)]
@@ -33,7 +35,7 @@ struct SimulatedEngine {
 struct EngineState {
     durable: Rows,
     /// Applied since, in order.
-    batches: Vec<Vec<(Vec<u8>, Option<Vec<u8>>)>>,
+    batches: Vec<Writes>,
     /// Calls of `apply` and `make_durable` until one fails.
     fails_in: Option<u64>,
     has_failed: bool,

@@ -143,9 +143,8 @@ impl Memtable {
             return collected;
         }
         let state = self.read();
-        let mut keys = state.keys((start, end), reverse);
         let (mut walked, mut bytes) = (0, 0);
-        while let Some(key) = keys.next() {
+        for key in state.keys((start, end), reverse) {
             if let Some((_, write)) = state.newest(key, timestamp) {
                 bytes += write.bytes();
                 collected
