@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::finished;
 use crate::error::Limit;
-use crate::store::Write;
+use crate::store::{Batch, Write};
 use crate::{Error, Result};
 
 /// What a version costs beside key and value: map nodes, reference counts, the journal.
@@ -213,7 +213,7 @@ impl Buffer {
 
     /// Ends the transaction: its writes, which leave the buffer, in the order of keys; which of them must not have changed;
     /// and the other keys that must not.
-    pub(super) fn finish(&mut self) -> Result<(Vec<Write>, Vec<usize>, Vec<Vec<u8>>)> {
+    pub(super) fn finish(&mut self) -> Result<Batch> {
         if std::mem::replace(&mut self.is_finished, true) {
             return Err(finished());
         }
@@ -234,7 +234,12 @@ impl Buffer {
             });
         }
         let unchanged = std::mem::take(&mut self.guards).into_keys().collect();
-        Ok((writes, checked, unchanged))
+        Ok(Batch {
+            writes,
+            checked,
+            unchanged,
+            ..Batch::default()
+        })
     }
 
     fn newest_mark(&self) -> Option<usize> {

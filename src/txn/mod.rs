@@ -132,21 +132,17 @@ impl Transaction {
     /// Commits the writes atomically and durably (`relaxed`: durable soon). The transaction is over either way: later
     /// writes fail. Errors: as [`Store::commit`].
     pub async fn commit(&self, relaxed: bool) -> Result<()> {
-        let (writes, checked, unchanged) = self.lock().finish()?;
-        if writes.is_empty() {
+        let batch = self.lock().finish()?;
+        if batch.writes.is_empty() {
             return Ok(());
         }
-        let snapshot = Some(Arc::clone(&self.snapshot));
         let frees_space = *self.frees_space.lock().unwrap_or_else(PoisonError::into_inner);
-        let reclaims = frees_space == Some(true);
         self.store
             .commit(Batch {
-                snapshot,
-                writes,
-                checked,
-                unchanged,
+                snapshot: Some(Arc::clone(&self.snapshot)),
                 relaxed,
-                reclaims,
+                reclaims: frees_space == Some(true),
+                ..batch
             })
             .await
     }
