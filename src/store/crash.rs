@@ -47,7 +47,7 @@ fn part_key(writer: u8, number: u64, part: u8) -> Vec<u8> {
 }
 
 /// Rows that a commit puts. The first writer's commits are often so large that they do not fit the rest of a log
-/// segment, or so large that they take the way through the journal.
+/// segment, or so large that they are written to the log in parts.
 fn parts(writer: u8, number: u64) -> u8 {
     match (writer, number % 3) {
         (0, 0) => 250,
