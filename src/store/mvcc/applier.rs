@@ -1,12 +1,10 @@
 //! The applier: the one thread that writes to the engine. It takes commits that are durable in the log, in order, keeps
 //! what they replace for the snapshots that see it, and lets them leave the memtable. The committer feeds it.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 use super::commit::Commit;
 use super::undo::Replaced;
@@ -21,60 +19,110 @@ use crate::store::engine::EngineBatch;
 /// The way to the thread.
 #[derive(Debug)]
 pub(super) struct Applier {
-    /// `None` once it was told to end.
-    commits: Option<Sender<Arc<Commit>>>,
+    queue: Arc<Queue>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// Commits on their way to the engine. The thread is woken for the first and when there are enough, not for each.
+#[derive(Debug, Default)]
+struct Queue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct QueueState {
+    commits: VecDeque<Arc<Commit>>,
+    /// Their writes and bytes; a large commit counts as enough.
+    writes: usize,
+    bytes: usize,
+    is_ended: bool,
 }
 
 impl Applier {
     /// Starts the thread. Error: `Io`.
     pub(super) fn start(shared: Arc<Shared>) -> Result<Applier> {
-        let (commits, receiver) = mpsc::channel();
-        let thread = start_thread("keyspan-apply", move || run(&shared, &receiver))?;
+        let queue = Arc::new(Queue::default());
+        let commits = Arc::clone(&queue);
+        let thread = start_thread("keyspan-apply", move || run(&shared, &commits))?;
         Ok(Applier {
-            commits: Some(commits),
+            queue,
             thread: Some(thread),
         })
     }
 
-    /// Hands over durable commits, oldest first.
+    /// Hands over durable commits, oldest first. After a failure nobody takes them any more; they stay in the memtable, and in
+    /// the log.
     pub(super) fn send(&self, commits: impl Iterator<Item = Arc<Commit>>) {
+        let mut state = self.queue.lock();
+        let (was_empty, was_enough) = (state.commits.is_empty(), state.is_enough());
         for commit in commits {
-            // After a failure nobody takes them any more; they stay in the memtable, and in the log.
-            let _ = self.commits.as_ref().map(|way| way.send(commit));
+            state.writes += commit.writes.len();
+            state.bytes += commit.bytes;
+            state.commits.push_back(commit);
+        }
+        let wakes = was_empty && !state.commits.is_empty() || !was_enough && state.is_enough();
+        drop(state);
+        if wakes {
+            self.queue.changed.notify_one();
         }
     }
 
     /// Waits until everything handed over is in the engine, or has failed to get there.
     pub(super) fn stop(&mut self) {
-        self.commits = None;
+        self.queue.lock().is_ended = true;
+        self.queue.changed.notify_one();
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the apply thread panicked");
         }
     }
 }
 
-fn run(shared: &Shared, commits: &Receiver<Arc<Commit>>) {
-    let mut next = commits.recv().ok();
-    while let Some(first) = next.take() {
-        let mut together = vec![first];
-        let begins_at = Instant::now() + APPLY_LINGER;
-        while !is_full(&together) {
-            match commits.recv_timeout(begins_at.saturating_duration_since(Instant::now())) {
-                Ok(commit) if commit.is_large => {
-                    next = Some(commit);
-                    break;
-                }
-                Ok(commit) => together.push(commit),
-                Err(_) => break,
-            }
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The oldest commits, as many as go into one batch of the engine's: waits for the first, and then for more, but not
+    /// for long. Empty at the end.
+    fn next(&self) -> Vec<Arc<Commit>> {
+        let state = self.lock();
+        let state = self
+            .changed
+            .wait_while(state, |state| state.commits.is_empty() && !state.is_ended)
+            .unwrap_or_else(PoisonError::into_inner);
+        let (mut state, _) = self
+            .changed
+            .wait_timeout_while(state, APPLY_LINGER, |state| !state.is_enough() && !state.is_ended)
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut together: Vec<Arc<Commit>> = Vec::new();
+        while let Some(commit) = state.commits.front().map(Arc::clone)
+            && (together.is_empty() || !commit.is_large && !is_full(&together))
+        {
+            state.commits.pop_front();
+            state.writes -= commit.writes.len();
+            state.bytes -= commit.bytes;
+            together.push(commit);
         }
-        if let Err(error) = apply(shared, &together) {
-            shared.fail(error);
+        together
+    }
+}
+
+impl QueueState {
+    fn is_enough(&self) -> bool {
+        self.writes >= PIECE_WRITES_MAX || self.bytes >= PIECE_BYTES_MAX
+    }
+}
+
+fn run(shared: &Shared, queue: &Queue) {
+    loop {
+        let commits = queue.next();
+        if commits.is_empty() {
             return;
         }
-        if next.is_none() {
-            next = commits.recv().ok();
+        if let Err(error) = apply(shared, &commits) {
+            shared.fail(error);
+            return;
         }
     }
 }

@@ -61,6 +61,8 @@ pub(super) struct Committer {
     checkpointer: Checkpointer,
     /// Visible commits that the log does not have for sure yet: the engine must not have them before it.
     unsynced: Vec<Arc<Commit>>,
+    /// The log has them all by now, and they are visible.
+    are_synced: bool,
     /// When the oldest of them must be durable.
     sync_at: Option<Instant>,
     large: Option<LargeCommit>,
@@ -100,6 +102,7 @@ impl Committer {
             applier,
             checkpointer,
             unsynced: Vec::new(),
+            are_synced: false,
             sync_at: None,
             large: None,
             large_waiting: VecDeque::new(),
@@ -239,6 +242,7 @@ impl Committer {
             // A session that has gone does not want its answer.
             let _ = answer.send(verdict.and_then(|()| committed.clone()));
         }
+        self.hand_over();
     }
 
     /// Appends the group's record, and makes it visible once it is as durable as it was asked to be.
@@ -276,15 +280,14 @@ impl Committer {
         }
         self.shared.undo.publish(timestamp);
         self.shared.commit_groups.fetch_add(1, Ordering::Relaxed);
-        if is_synced {
-            self.hand_over();
-        }
+        self.are_synced = is_synced;
         Ok(())
     }
 
     /// Makes everything appended durable.
     fn sync(&mut self) -> Result<()> {
         self.sync_log()?;
+        self.are_synced = true;
         self.hand_over();
         Ok(())
     }
@@ -305,8 +308,11 @@ impl Committer {
     }
 
     /// Lets the applier have what is durable and visible: before, a snapshot might still open that needs what it replaces.
+    /// Whoever waits for an answer has it first.
     fn hand_over(&mut self) {
-        self.applier.send(self.unsynced.drain(..));
+        if std::mem::take(&mut self.are_synced) {
+            self.applier.send(self.unsynced.drain(..));
+        }
     }
 
     /// Takes a step of the large commit, or begins the next.
@@ -366,6 +372,7 @@ impl Committer {
         let LargeCommit { answer, place, .. } = large;
         let _ = answer.send(result);
         drop(place);
+        self.hand_over();
     }
 
     /// A full disk refuses the commit, and no more; any other error ends writing.
