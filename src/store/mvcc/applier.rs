@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 use super::commit::Commit;
 use super::undo::Replaced;
 use super::{
-    APPLY_LINGER, CLOCK_KEY, MVCC_FORMAT, PIECE_BYTES_MAX, PIECE_WRITES_MAX, Shared, Timestamp, split_stored,
-    start_thread,
+    APPLY_LINGER, CLOCK_KEY, GATHERED_WRITES_MAX, MVCC_FORMAT, PIECE_BYTES_MAX, PIECE_WRITES_MAX, Shared,
+    Timestamp, split_stored, start_thread,
 };
 use crate::Result;
 use crate::store::Write;
@@ -110,7 +110,7 @@ impl Queue {
 
 impl QueueState {
     fn is_enough(&self) -> bool {
-        self.writes >= PIECE_WRITES_MAX || self.bytes >= PIECE_BYTES_MAX
+        self.writes >= GATHERED_WRITES_MAX || self.bytes >= PIECE_BYTES_MAX
     }
 }
 
@@ -130,7 +130,7 @@ fn run(shared: &Shared, queue: &Queue) {
 /// Whether no other commit goes into the engine's batch.
 fn is_full(commits: &[Arc<Commit>]) -> bool {
     commits.iter().any(|commit| commit.is_large)
-        || commits.iter().map(|commit| commit.writes.len()).sum::<usize>() >= PIECE_WRITES_MAX
+        || commits.iter().map(|commit| commit.writes.len()).sum::<usize>() >= GATHERED_WRITES_MAX
         || commits.iter().map(|commit| commit.bytes).sum::<usize>() >= PIECE_BYTES_MAX
 }
 

@@ -143,10 +143,11 @@ const LARGE_WRITES: usize = if cfg!(test) { 128 } else { 8192 };
 const LARGE_BYTES: usize = 1 << 20;
 /// A part of a large commit in the log ends at this many bytes, unless one write is larger: writing it holds up others.
 const PART_BYTES_MAX: usize = if cfg!(test) { 4 << 10 } else { 1 << 20 };
-/// One batch of the engine's holds at most this many writes of a large commit, or about so many of small ones: sled keeps what
-/// a batch replaces, some 6 kB a write, until the batch ends, and lets nobody read meanwhile; but each batch also makes it
-/// sync two of its buffers.
-const PIECE_WRITES_MAX: usize = if cfg!(test) { 32 } else { 4096 };
+/// One batch of the engine's holds at most this many writes of a large commit: sled keeps what a batch replaces, some 6 kB
+/// a write, until the batch ends, and lets nobody read meanwhile.
+const PIECE_WRITES_MAX: usize = if cfg!(test) { 32 } else { 1024 };
+/// Small commits go together until they are about so many writes: each batch makes sled sync two of its buffers.
+const GATHERED_WRITES_MAX: usize = if cfg!(test) { 32 } else { 4096 };
 /// See [`PIECE_WRITES_MAX`].
 const PIECE_BYTES_MAX: usize = 2 << 20;
 /// How long the applier waits for more commits before it brings a few to the engine: readers find them in the memtable.
