@@ -33,7 +33,7 @@ struct Queue {
 #[derive(Debug, Default)]
 struct QueueState {
     commits: VecDeque<Arc<Commit>>,
-    /// Their writes and bytes; a large commit counts as enough.
+    /// Their writes and bytes.
     writes: usize,
     bytes: usize,
     is_ended: bool,
