@@ -14,8 +14,8 @@ use crate::workload::{Sizes, number};
 const CONNECTIONS: usize = 4;
 /// How long they do so where nothing else ends it.
 const SPAN: Duration = Duration::from_secs(5);
-/// The command line's flag for how many bytes of log make a checkpoint; `None`: there is none.
-pub(crate) const CHECKPOINT_FLAG: Option<&str> = None;
+/// The command line's flag for how many bytes of log make a checkpoint.
+pub(crate) const CHECKPOINT_FLAG: &str = "--checkpoint-bytes";
 /// A size that one round of commits reaches many times, and one that it never reaches.
 const TINY_CHECKPOINT: &str = "1MB";
 pub(crate) const NO_CHECKPOINT: &str = "1TB";
@@ -62,14 +62,11 @@ pub(crate) async fn beside_large(sizes: &Sizes) -> String {
 
 /// Commits with hardly a pause between checkpoints, and without any.
 pub(crate) async fn with_checkpoints(sizes: &Sizes) -> String {
-    let Some(flag) = CHECKPOINT_FLAG else {
-        return "checkpoints: this release has no setting for them".to_string();
-    };
     let mut systems = Vec::new();
     for store in stores() {
         for size in [TINY_CHECKPOINT, NO_CHECKPOINT] {
             let name = format!("{store}, checkpoint at {size}");
-            systems.push(System::keyspan_on(store, name, &[flag, size]).await);
+            systems.push(System::keyspan_on(store, name, &[CHECKPOINT_FLAG, size]).await);
         }
     }
     let heading = format!(

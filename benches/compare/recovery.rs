@@ -40,10 +40,7 @@ pub(crate) async fn measure(sizes: &Sizes) -> String {
 }
 
 async fn measure_one(report: &mut Report, column: usize, store: StoreKind, log_bytes: usize) {
-    let arguments: Vec<&str> = CHECKPOINT_FLAG
-        .into_iter()
-        .flat_map(|flag| [flag, NO_CHECKPOINT])
-        .collect();
+    let arguments = [CHECKPOINT_FLAG, NO_CHECKPOINT];
     let mut system = System::keyspan_on(store, format!("Keyspan on {store}"), &arguments).await;
     let rows = fill(&system.connect().await, log_bytes).await;
     system.kill();

@@ -53,8 +53,9 @@
 //! After a power cut the log ends with the last record that is whole, and what a write under way left behind it is
 //! dropped: nobody was told that it is there. A record that does not decode although the log had once been durable
 //! beyond it is **damage**, and refused: a later segment begins behind it, or a later record says that all was durable.
-//! Never is damage taken for an end. (What stood in the very last write and rots while nothing is written after it looks
-//! like its torn end; the engine then knows a newer commit than the log, which `mvcc` refuses.)
+//! So that there is a later record, [`Log::mark`] writes one when nothing else comes for a second. Never is damage taken
+//! for an end. (What rots before it was marked looks like its torn end; if the engine has it already, it then knows a newer
+//! commit than the log, which `mvcc` refuses.)
 //!
 //! # Invariants
 //!
@@ -94,9 +95,11 @@ pub(crate) type Position = u64;
 #[derive(Debug)]
 pub(crate) struct Log {
     files: Arc<LogFiles>,
+    /// `None`: a segment begins with the next record, so that a start writes nothing, and succeeds on a full disk.
+    file: Option<Box<dyn DiskFile>>,
+    /// What `file` holds; without one, what stands before the next segment.
     segment: Segment,
-    file: Box<dyn DiskFile>,
-    /// Of the segment's file.
+    /// Of the segment's file; 0 without one.
     length: u64,
     /// What stands, or is to stand, in the file from `buffer_offset` on, which is the beginning of a block.
     buffer: Vec<u8>,
@@ -105,37 +108,36 @@ pub(crate) struct Log {
     synced: usize,
     /// The newest commit appended.
     clock: Timestamp,
+    /// Where the log ended when it was last marked.
+    marked: Position,
 }
 
 impl Log {
     /// Begins a log in an empty directory, or goes on behind what `survey` found. `clock`: the newest commit so far.
-    /// Errors: `Io`, and 53100 when there is no room for a segment.
-    pub(crate) fn open(files: Arc<LogFiles>, survey: Option<&Survey>, clock: Timestamp) -> Result<Log> {
+    pub(crate) fn open(files: Arc<LogFiles>, survey: Option<&Survey>, clock: Timestamp) -> Log {
         let segment = match survey {
             Some(survey) => Segment {
-                sequence: survey.last.sequence + 1,
                 start: survey.end,
-                clock,
                 ..survey.last
             },
             None => Segment {
-                sequence: 1,
+                sequence: 0,
                 log_id: rand::random(),
                 start: segment::FIRST_POSITION,
                 clock,
             },
         };
-        let (file, length) = files.begin(segment, 0)?;
-        Ok(Log {
+        Log {
             files,
+            file: None,
             segment,
-            file,
-            length,
+            length: 0,
             buffer: Vec::new(),
             buffer_offset: BLOCK_BYTES as u64,
             synced: 0,
             clock,
-        })
+            marked: segment.start,
+        }
     }
 
     /// Appends a record; it is durable after the next `sync`. `clock`: the newest commit of the log with it. Answers where
@@ -154,12 +156,11 @@ impl Log {
     /// Makes everything appended durable. Error: `Io`; what became of it nobody knows then.
     pub(crate) fn sync(&mut self) -> Result<()> {
         let filled = self.buffer.len();
-        if filled == self.synced {
+        let Some(file) = self.file.as_ref().filter(|_| filled > self.synced) else {
             return Ok(());
-        }
+        };
         self.buffer.resize(filled.next_multiple_of(BLOCK_BYTES), 0);
-        self.file
-            .write_at(&self.buffer, self.buffer_offset)
+        file.write_at(&self.buffer, self.buffer_offset)
             .map_err(|error| io_error("write", &self.files.path(&self.segment), &error))?;
         self.buffer.truncate(filled);
         // Only the last block will be written again.
@@ -167,6 +168,21 @@ impl Log {
         self.buffer.drain(..whole_blocks);
         self.buffer_offset += whole_blocks as u64;
         self.synced = self.buffer.len();
+        Ok(())
+    }
+
+    /// Says behind the last record that it is durable: if it rots later, it is not taken for a torn end. Does nothing when
+    /// nothing was appended since the last mark. Errors: as `append` and `sync`.
+    pub(crate) fn mark(&mut self) -> Result<()> {
+        if self.end() == self.marked {
+            return Ok(());
+        }
+        self.sync()?;
+        let mut body = Body::default();
+        body.mark();
+        self.append(&body, self.clock)?;
+        self.sync()?;
+        self.marked = self.end();
         Ok(())
     }
 
@@ -194,8 +210,8 @@ impl Log {
         self.buffer_offset + self.buffer.len() as u64
     }
 
-    /// Goes on in a new segment with room for `needed` bytes.
-    fn begin_segment(&mut self, needed: u64) -> Result<()> {
+    /// Goes on in a new segment with room for `needed` bytes. Errors: `Io`; 53100, and then the log is as it was.
+    pub(crate) fn begin_segment(&mut self, needed: u64) -> Result<()> {
         self.sync()?;
         let segment = Segment {
             sequence: self.segment.sequence + 1,
@@ -205,7 +221,7 @@ impl Log {
         };
         let (file, length) = self.files.begin(segment, needed)?;
         self.segment = segment;
-        self.file = file;
+        self.file = Some(file);
         self.length = length;
         self.buffer.clear();
         self.buffer_offset = BLOCK_BYTES as u64;

@@ -101,7 +101,7 @@ impl Body {
     }
 
     /// The whole record that says what is durable.
-    pub(crate) fn mark(&mut self) {
+    pub(super) fn mark(&mut self) {
         self.begin(MARK);
     }
 

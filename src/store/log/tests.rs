@@ -32,7 +32,7 @@ fn open(disk: &Arc<dyn Disk>, directory: &Path) -> Result<(Log, Option<Survey>)>
         survey.as_ref(),
     )?;
     let clock = survey.as_ref().map_or(0, |survey| survey.clock);
-    let log = Log::open(Arc::new(files), survey.as_ref(), clock)?;
+    let log = Log::open(Arc::new(files), survey.as_ref(), clock);
     Ok((log, survey))
 }
 

@@ -1,56 +1,32 @@
-//! The committer: the one thread that writes to the log, in groups (see the module above for the order of steps).
-//! `MvccStore` starts it and talks to it through a channel; it knows nothing of sessions.
+//! The committer: writes to the log, in groups, and makes commits visible (see the module above for the order of steps).
+//! One thread at a time has it: the [commit thread](super::commit_thread), or a session that commits by itself. It knows
+//! nothing of sessions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
-
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::applier::Applier;
 use super::checkpoint::Checkpointer;
 use super::commit::Commit;
+use super::commit_thread::Waiting;
 use super::group::{Group, merge};
 use super::large::{LargeCommit, Step};
-use super::{LARGE_BYTES, LARGE_WRITES, RELAXED_DURABLE_MS, Shared, Timestamp};
+use super::{MARK_AFTER, RELAXED_DURABLE_MS, Shared, Timestamp};
 use crate::store::log::{Body, Log};
 use crate::store::{Batch, Write};
 use crate::{Error, Result};
 
-/// A group ends at this many batches …
-const GROUP_BATCHES_MAX: usize = 256;
-/// … or when its writes reach this many bytes, or `LARGE_WRITES`; it holds at least one batch.
-const GROUP_BYTES_MAX: usize = 4 << 20;
 /// Relaxed commits are made durable before their time when they reach this many bytes.
 const UNSYNCED_BYTES_MAX: usize = 1 << 20;
-/// How long the committer waits at a time for the engine, before it looks what else there is to do.
-const PATIENCE: Duration = Duration::from_millis(5);
+/// How long the commit thread waits at a time for the engine, before it looks what else there is to do.
+pub(super) const PATIENCE: Duration = Duration::from_millis(5);
 
-/// What sessions ask of the committer.
-pub(super) enum Request {
-    /// Apply a batch. The place among the waiting is given back when the committer has answered.
-    Commit {
-        batch: Batch,
-        answer: oneshot::Sender<Result<()>>,
-        place: OwnedSemaphorePermit,
-    },
-    /// Finish what waits, close the engine, end.
-    Close { answer: oneshot::Sender<Result<()>> },
-}
-
-/// A batch that waits for its group.
-struct Waiting {
-    batch: Batch,
-    answer: oneshot::Sender<Result<()>>,
-    place: OwnedSemaphorePermit,
-}
-
-/// The state of the commit thread.
+/// The end of the log, and what is under way there.
+#[derive(Debug)]
 pub(super) struct Committer {
     shared: Arc<Shared>,
-    requests: Receiver<Request>,
     /// Timestamp of the newest commit.
     clock: Timestamp,
     /// `None` for an engine without a disk.
@@ -65,29 +41,18 @@ pub(super) struct Committer {
     are_synced: bool,
     /// When the oldest of them must be durable.
     sync_at: Option<Instant>,
+    /// When the end of the log is to be marked.
+    mark_at: Option<Instant>,
+    /// Batches of the last group.
+    last_batches: usize,
     large: Option<LargeCommit>,
     /// Large commits that wait for their turn.
     large_waiting: VecDeque<Waiting>,
 }
 
-/// What the committer found to do.
-#[derive(Default)]
-struct Work {
-    relaxed: Vec<Waiting>,
-    durable: Vec<Waiting>,
-    end: Option<End>,
-}
-
-/// How the committer was told to end.
-enum End {
-    Asked(oneshot::Sender<Result<()>>),
-    Dropped,
-}
-
 impl Committer {
     pub(super) fn new(
         shared: Arc<Shared>,
-        requests: Receiver<Request>,
         clock: Timestamp,
         log: Option<Log>,
         applier: Applier,
@@ -95,7 +60,6 @@ impl Committer {
     ) -> Committer {
         Committer {
             shared,
-            requests,
             clock,
             log,
             body: Body::default(),
@@ -104,112 +68,80 @@ impl Committer {
             unsynced: Vec::new(),
             are_synced: false,
             sync_at: None,
+            mark_at: None,
+            last_batches: 0,
             large: None,
             large_waiting: VecDeque::new(),
         }
     }
 
-    /// Runs until the store is closed or dropped. What arrives after that is answered `Shutdown` by the channel's end.
-    pub(super) fn run(mut self) {
-        loop {
-            let work = self.next_work();
-            self.commit(work.relaxed, false);
-            self.commit(work.durable, true);
-            if self.sync_at.is_some_and(|at| at <= Instant::now()) {
-                // Nobody waits for it; a failure is kept and answers every later batch.
-                let _ = self.sync();
-            }
-            self.step_large();
-            match work.end {
-                None => {}
-                Some(End::Asked(answer)) => {
-                    let _ = answer.send(self.close());
-                    return;
-                }
-                Some(End::Dropped) => {
-                    if let Err(error) = self.close() {
-                        tracing::error!(%error, "the store did not close cleanly");
-                    }
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Waits for a first request, unless there is something else to do, then takes those that have come meanwhile, but
-    /// never waits for more.
-    fn next_work(&mut self) -> Work {
-        let mut work = Work::default();
-        let memtable_bytes_max = self.shared.options.memtable_bytes_max;
-        if self.shared.memtable.bytes() > memtable_bytes_max && self.shared.failure().is_none() {
-            self.shared.memtable.wait_for_room(memtable_bytes_max, PATIENCE);
-            return work;
-        }
-        let mut next = match self.first_request() {
-            Ok(request) => request,
-            Err(RecvTimeoutError::Timeout) => return work,
-            Err(RecvTimeoutError::Disconnected) => {
-                work.end = Some(End::Dropped);
-                return work;
-            }
-        };
-        let (mut batches, mut writes, mut bytes) = (0, 0, 0);
-        loop {
-            match next {
-                Request::Close { answer } => {
-                    work.end = Some(End::Asked(answer));
-                    return work;
-                }
-                Request::Commit { batch, answer, place } => {
-                    let (batch_writes, batch_bytes) = size(&batch);
-                    let is_large = batch_writes > LARGE_WRITES || batch_bytes > LARGE_BYTES;
-                    let waiting = Waiting { batch, answer, place };
-                    if is_large {
-                        self.large_waiting.push_back(waiting);
-                    } else if waiting.batch.relaxed {
-                        work.relaxed.push(waiting);
-                    } else {
-                        work.durable.push(waiting);
-                    }
-                    if !is_large {
-                        (batches, writes, bytes) = (batches + 1, writes + batch_writes, bytes + batch_bytes);
-                    }
-                }
-            }
-            if writes >= LARGE_WRITES || bytes >= GROUP_BYTES_MAX || batches >= GROUP_BATCHES_MAX {
-                return work;
-            }
-            next = match self.requests.try_recv() {
-                Ok(request) => request,
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return work,
-            };
-        }
-    }
-
-    fn first_request(&self) -> Result<Request, RecvTimeoutError> {
-        let until_sync = self
-            .sync_at
+    /// How long the commit thread may wait for requests before something else is due; `None`: for ever.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        let until_due = self
+            .due_at()
             .map(|at| at.saturating_duration_since(Instant::now()));
-        let patience = match &self.large {
+        match &self.large {
             // It can only close once the one before it is in the engine.
             Some(large) if large.is_logged(self.log.is_some()) && self.shared.memtable.has_large() => {
-                Some(until_sync.map_or(PATIENCE, |until| until.min(PATIENCE)))
+                Some(until_due.map_or(PATIENCE, |until| until.min(PATIENCE)))
             }
             Some(_) => Some(Duration::ZERO),
             None if !self.large_waiting.is_empty() => Some(Duration::ZERO),
-            None => until_sync,
-        };
-        match patience {
-            Some(patience) => self.requests.recv_timeout(patience),
-            None => self.requests.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            None => until_due,
         }
     }
 
+    /// When something is to be done that no request asks for.
+    pub(super) fn due_at(&self) -> Option<Instant> {
+        self.sync_at.into_iter().chain(self.mark_at).min()
+    }
+
+    /// Whether it looks as if sessions came one at a time: then there is nobody to share a sync with.
+    pub(super) fn expects_one(&self) -> bool {
+        self.last_batches <= 1
+    }
+
+    /// Takes the next step of what goes on beside the groups.
+    pub(super) fn do_what_is_due(&mut self) {
+        // Nobody waits for these; a failure is kept and answers every later batch.
+        if self.sync_at.is_some_and(|at| at <= Instant::now()) {
+            let _ = self.sync();
+        }
+        if self.mark_at.is_some_and(|at| at <= Instant::now()) {
+            let _ = self.mark();
+        }
+        self.step_large();
+    }
+
+    /// Puts large commits behind those that wait for their turn.
+    pub(super) fn queue_large(&mut self, waiting: Vec<Waiting>) {
+        self.large_waiting.extend(waiting);
+    }
+
+    /// Commits one batch, which is not large.
+    pub(super) fn commit_one(&mut self, batch: Batch) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        // Whoever had the committer before may have closed it.
+        shared.check_open()?;
+        if let Some(failure) = shared.failure() {
+            return Err(failure);
+        }
+        Group::new(&shared).admit(&batch)?;
+        let Batch { writes, relaxed, .. } = batch;
+        let committed = self.commit_writes(merge(writes), !relaxed);
+        if committed.is_ok() {
+            shared.commits.fetch_add(1, Ordering::Relaxed);
+        }
+        self.hand_over();
+        committed
+    }
+
     /// Commits one group and answers every batch of it.
-    fn commit(&mut self, waiting: Vec<Waiting>, durable: bool) {
+    pub(super) fn commit(&mut self, waiting: Vec<Waiting>, durable: bool) {
         if waiting.is_empty() {
             return;
         }
+        self.last_batches = waiting.len();
         let shared = Arc::clone(&self.shared);
         let verdicts: Vec<Result<()>> = match shared.failure() {
             Some(failure) => waiting.iter().map(|_| Err(failure.clone())).collect(),
@@ -292,6 +224,16 @@ impl Committer {
         Ok(())
     }
 
+    /// Makes everything appended durable, and has the log say so if there is room for that.
+    fn mark(&mut self) -> Result<()> {
+        self.sync()?;
+        self.mark_at = None;
+        match self.log.as_mut().map_or(Ok(()), Log::mark) {
+            Err(error) if !matches!(error, Error::DiskFull { .. }) => Err(self.shared.fail(error)),
+            _ => Ok(()),
+        }
+    }
+
     fn sync_log(&mut self) -> Result<()> {
         if let Some(failure) = self.shared.failure() {
             return Err(failure);
@@ -302,6 +244,7 @@ impl Committer {
         if let Err(error) = synced {
             return Err(self.shared.fail(error));
         }
+        self.mark_at = Some(Instant::now() + MARK_AFTER);
         self.shared.log_end.store(log.end(), Ordering::Relaxed);
         self.checkpointer.wake_if_needed();
         Ok(())
@@ -385,7 +328,7 @@ impl Committer {
     }
 
     /// Ends what is under way, then everything below.
-    fn close(&mut self) -> Result<()> {
+    pub(super) fn close(&mut self) -> Result<()> {
         while self.large.is_some() || !self.large_waiting.is_empty() {
             self.step_large();
             if self.shared.memtable.has_large() {
@@ -401,18 +344,10 @@ impl Committer {
             return Err(failure);
         }
         self.shared.engine.close()?;
-        if let Some(log) = &mut self.log {
-            self.body.mark();
-            log.append(&self.body, self.clock)?;
-            log.sync()?;
+        self.mark()?;
+        if let Some(log) = &self.log {
             log.files().recycle(self.clock)?;
         }
         Ok(())
     }
-}
-
-/// How many writes a batch has, and how many bytes.
-fn size(batch: &Batch) -> (usize, usize) {
-    let bytes = batch.writes.iter().map(Write::bytes).sum();
-    (batch.writes.len(), bytes)
 }

@@ -24,6 +24,7 @@ use crate::{Error, Result};
 const VALIDATED_KEYS_MAX: usize = 512;
 
 /// A commit too large for one step.
+#[derive(Debug)]
 pub(super) struct LargeCommit {
     shared: Arc<Shared>,
     /// The batch; its writes in the order of keys, `unchanged` sorted.

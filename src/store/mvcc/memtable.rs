@@ -7,7 +7,7 @@
 //!
 //! A large commit is not copied key by key: it is searched as the sorted list that it came as. There is at most one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -35,7 +35,7 @@ pub(super) struct Memtable {
 #[derive(Debug, Default)]
 struct State {
     /// For each key its versions, oldest first; never empty.
-    rows: BTreeMap<Vec<u8>, Vec<Version>>,
+    rows: BTreeMap<Vec<u8>, VecDeque<Version>>,
     large: Option<Arc<Commit>>,
 }
 
@@ -74,8 +74,8 @@ impl Memtable {
                 at,
             };
             match state.rows.get_mut(write.key()) {
-                Some(versions) => versions.push(version),
-                None => drop(state.rows.insert(write.key().to_vec(), vec![version])),
+                Some(versions) => versions.push_back(version),
+                None => drop(state.rows.insert(write.key().to_vec(), VecDeque::from([version]))),
             }
         }
     }
@@ -90,7 +90,7 @@ impl Memtable {
                 let Some(versions) = state.rows.get_mut(write.key()) else {
                     continue;
                 };
-                versions.retain(|version| version.commit.timestamp != commit.timestamp);
+                versions.pop_front();
                 if versions.is_empty() {
                     state.rows.remove(write.key());
                 }

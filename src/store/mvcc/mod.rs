@@ -30,10 +30,10 @@
 //!              checkpoint, now and then: engine durable, old segments of the log recycled
 //! ```
 //!
-//! One thread, the [`committer`], takes whatever batches wait as a group: validates each against memtable, engine, undo map
+//! The [`committer`] takes whatever batches wait as a group: validates each against memtable, engine, undo map
 //! and the batches before it in the group; appends one record to the log and syncs it; puts the group into the
-//! [`memtable`], lets new snapshots see it, and answers all. A lone client never waits for company. A second thread, the
-//! [`applier`], brings it to the engine meanwhile. Batches that asked for `relaxed` form a group of their own that skips the
+//! [`memtable`], lets new snapshots see it, and answers all. The [`commit_thread`] does so for those who wait; a lone client
+//! never waits for company, but commits on its own thread. Another thread, the [`applier`], brings it to the engine meanwhile. Batches that asked for `relaxed` form a group of their own that skips the
 //! sync: visible and answered at once, durable with the next sync or after [`RELAXED_DURABLE_MS`]; the engine has them only then.
 //! A [`large`] commit is written to the log in parts between the groups of others, and goes to the engine in pieces.
 //!
@@ -81,6 +81,7 @@
 mod applier;
 mod checkpoint;
 mod commit;
+mod commit_thread;
 mod committer;
 mod group;
 mod large;
@@ -114,7 +115,8 @@ use crate::codec::successor;
 use crate::{Error, Result};
 use applier::Applier;
 use checkpoint::Checkpointer;
-use committer::{Committer, Request};
+use commit_thread::{Request, Waiting};
+use committer::Committer;
 use memtable::Memtable;
 use scan::{Cursor, Limits, fill};
 use snapshot::{MvccSnapshot, View, run_blocking};
@@ -136,6 +138,9 @@ const WAITING_BATCHES_MAX: usize = 1024;
 /// A relaxed commit is durable after about this many milliseconds at the latest.
 pub const RELAXED_DURABLE_MS: u64 = 100;
 
+/// When no commit comes for so long, the log is marked as durable to its end.
+const MARK_AFTER: Duration = Duration::from_secs(1);
+
 /// A commit of more writes, or of more than [`LARGE_BYTES`], takes the way of large commits. Unit tests have lower limits, so
 /// that all suites use it.
 const LARGE_WRITES: usize = if cfg!(test) { 128 } else { 8192 };
@@ -151,7 +156,7 @@ const GATHERED_WRITES_MAX: usize = if cfg!(test) { 32 } else { 4096 };
 /// See [`PIECE_WRITES_MAX`].
 const PIECE_BYTES_MAX: usize = 2 << 20;
 /// How long the applier waits for more commits before it brings a few to the engine: readers find them in the memtable.
-const APPLY_LINGER: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 50 });
+const APPLY_LINGER: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1000 });
 
 /// Rows that `delete_range` removes in one commit.
 const DELETE_PAGE_ROWS: usize = 1000;
@@ -163,7 +168,8 @@ pub struct MvccStore {
     /// `None` once the store is being dropped.
     requests: Option<mpsc::Sender<Request>>,
     places: Arc<Semaphore>,
-    committer: Mutex<Option<JoinHandle<()>>>,
+    committer: Arc<Mutex<Committer>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// The log beside an engine on disk, as a start found it.
@@ -229,14 +235,19 @@ impl MvccStore {
         let applier = Applier::start(Arc::clone(&shared))?;
         let files = log.as_ref().map(|log| Arc::clone(log.files()));
         let checkpointer = Checkpointer::start(Arc::clone(&shared), files)?;
+        let committer = Committer::new(Arc::clone(&shared), clock, log, applier, checkpointer);
+        let committer = Arc::new(Mutex::new(committer));
         let (requests, receiver) = mpsc::channel();
-        let committer = Committer::new(Arc::clone(&shared), receiver, clock, log, applier, checkpointer);
-        let thread = start_thread("keyspan-commit", move || committer.run())?;
+        let thread = start_thread("keyspan-commit", {
+            let (shared, committer) = (Arc::clone(&shared), Arc::clone(&committer));
+            move || commit_thread::run(&shared, &committer, &receiver)
+        })?;
         Ok(MvccStore {
             shared,
             requests: Some(requests),
             places: Arc::new(Semaphore::new(WAITING_BATCHES_MAX)),
-            committer: Mutex::new(Some(thread)),
+            committer,
+            thread: Mutex::new(Some(thread)),
         })
     }
 
@@ -252,13 +263,48 @@ impl MvccStore {
 
     async fn commit_and_wait(&self, batch: Batch) -> Result<()> {
         self.shared.check_open()?;
+        let batch = match self.commit_here(batch).await {
+            Ok(committed) => return committed,
+            Err(batch) => batch,
+        };
         let place = Arc::clone(&self.places)
             .acquire_owned()
             .await
             .map_err(|_| Error::Shutdown)?;
         let (answer, answered) = oneshot::channel();
-        self.send(Request::Commit { batch, answer, place })?;
+        self.send(Request::Commit(Waiting { batch, answer, place }))?;
         answered.await.unwrap_or(Err(Error::Shutdown))
+    }
+
+    /// Commits on the caller's own thread when nobody else waits: two hops between threads take as long as the disk. Gives
+    /// the batch back when it has to wait for its turn.
+    async fn commit_here(&self, batch: Batch) -> Result<Result<()>, Batch> {
+        if !self.is_free() || !may_block() || is_large(&batch) {
+            return Err(batch);
+        }
+        // The task that would run next on this thread does, for no other thread would take it while the disk is busy.
+        tokio::task::yield_now().await;
+        self.commit_if_free(batch)
+    }
+
+    fn commit_if_free(&self, batch: Batch) -> Result<Result<()>, Batch> {
+        match self.committer.try_lock() {
+            Ok(mut committer) if self.is_free() && committer.expects_one() => {
+                let had_plans = committer.due_at().is_some();
+                let committed = committer.commit_one(batch);
+                if !had_plans && committer.due_at().is_some() {
+                    // Without it the thread would sleep past that time; if it has ended, so has the store.
+                    let _ = self.send(Request::Look);
+                }
+                Ok(committed)
+            }
+            _ => Err(batch),
+        }
+    }
+
+    /// Whether a commit need not wait: for others, or for the applier.
+    fn is_free(&self) -> bool {
+        self.places.available_permits() == WAITING_BATCHES_MAX && !self.shared.is_memtable_full()
     }
 
     /// Pages are relaxed commits: a crash in between leaves a part of the range, and the caller repeats. The last,
@@ -369,12 +415,12 @@ impl Drop for MvccStore {
     /// nothing of the store runs and the directory can be opened again.
     fn drop(&mut self) {
         self.requests = None;
-        let committer = self
-            .committer
+        let thread = self
+            .thread
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if committer.is_some_and(|committer| committer.join().is_err()) {
+        if thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the commit thread panicked");
         }
     }
@@ -400,6 +446,11 @@ impl Shared {
         } else {
             Ok(())
         }
+    }
+
+    /// Whether commits must wait until the applier has brought some to the engine.
+    fn is_memtable_full(&self) -> bool {
+        self.memtable.bytes() > self.options.memtable_bytes_max
     }
 
     /// Ends all writing; the first reason is kept. Answers the error that later batches get.
@@ -449,8 +500,29 @@ fn open_log(
         options.checkpoint_bytes,
         survey.as_ref(),
     )?;
-    let log = Log::open(Arc::new(files), survey.as_ref(), clock)?;
+    let mut log = Log::open(Arc::new(files), survey.as_ref(), clock);
+    if survey.is_none() {
+        // From now on a log that is missing is a log that was lost.
+        log.begin_segment(0)?;
+    }
     Ok((log, clock))
+}
+
+/// Whether the runtime goes on while a task of it holds up its thread. At most one does at a time: who has the committer.
+fn may_block() -> bool {
+    tokio::runtime::Handle::try_current().is_ok_and(|runtime| runtime.metrics().num_workers() > 1)
+}
+
+/// Whether a batch takes the way of large commits.
+fn is_large(batch: &Batch) -> bool {
+    let (writes, bytes) = size(batch);
+    writes > LARGE_WRITES || bytes > LARGE_BYTES
+}
+
+/// How many writes a batch has, and how many bytes.
+fn size(batch: &Batch) -> (usize, usize) {
+    let bytes = batch.writes.iter().map(Write::bytes).sum();
+    (batch.writes.len(), bytes)
 }
 
 /// Error: `Io`.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::{LARGE_WRITES, LogPlace, MvccStore, WAITING_BATCHES_MAX};
 use crate::store::disk::simulated::SimulatedDisk;
@@ -99,6 +100,20 @@ async fn applied(store: &MvccStore) {
     while !store.shared.memtable.is_empty() {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relaxed_commit_is_made_durable_without_another() {
+    let disk = SimulatedDisk::new(0);
+    let store = open(Arc::new(MemoryEngine::new()), Some(&disk)).unwrap();
+    let relaxed = Batch {
+        relaxed: true,
+        ..blind(vec![put(b"key", b"1")])
+    };
+    store.commit(relaxed).await.unwrap();
+    // The engine gets only what the log has for sure.
+    applied(&store).await;
+    assert_eq!(store.shared.applied.load(Ordering::Acquire), 1);
 }
 
 /// A store whose log waits for its disk, with one batch in it and `waiting` behind that.
