@@ -37,7 +37,8 @@ pub trait Engine: Debug + Send + Sync + 'static {
     fn apply(&self, batch: &EngineBatch) -> Result<()>;
 
     /// When it answers `Ok`, every batch applied before the call survives a power cut. May be called while another thread
-    /// calls `apply`, which may wait for it; readers do not. Opens no file, so that it needs no descriptor.
+    /// calls `apply`, which may wait for it; readers do not. It may open files: the server keeps some descriptors
+    /// in reserve.
     fn make_durable(&self) -> Result<()>;
 
     /// Bytes on disk, or in memory for an engine without a disk. May take as long as listing a directory.

@@ -192,6 +192,8 @@ const BYTES: SettingKind = number(1, TEBIBYTE, Unit::Bytes);
 /// Memory or messages that less than this makes useless: the engine's cache asserts a floor of its own, and a message
 /// carries at least a short statement.
 const ROOMY_BYTES: SettingKind = number(64 << 10, TEBIBYTE, Unit::Bytes);
+/// With what stands before them, keys stay below the 65,535 bytes that every engine takes.
+const KEY_BYTES: SettingKind = number(1, 65_000, Unit::Bytes);
 const TEBIBYTE: i64 = 1 << 40;
 const KILOBYTES: SettingKind = number(64, INT_MAX, Unit::Kilobytes);
 const PAGES: SettingKind = number(1, INT_MAX, Unit::Pages);
@@ -309,7 +311,12 @@ static DEFINITIONS: &[SettingDef] = &[
         ROOMY_BYTES,
         "Memory for the storage engine's cache.",
     ),
-    server("keyspan.key_bytes_max", "30720", BYTES, "Longest key of a row."),
+    server(
+        "keyspan.key_bytes_max",
+        "30720",
+        KEY_BYTES,
+        "Longest key of a row.",
+    ),
     server(
         "keyspan.key_column_bytes_max",
         "2048",

@@ -87,6 +87,23 @@ fn records_of_every_size_are_read_back_over_segments_and_restarts() {
 }
 
 #[test]
+fn a_start_writes_nothing_before_there_is_a_record() {
+    let disk = SimulatedDisk::new(1);
+    let as_disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    let (mut log, _) = open(&as_disk, Path::new("log")).unwrap();
+    append(&mut log, 1, 100).unwrap();
+    log.sync().unwrap();
+    let files = disk.files();
+    disk.fail_in(1, Fault::Full);
+    let (mut log, _) = open(&as_disk, Path::new("log")).unwrap();
+    log.sync().unwrap();
+    log.mark().unwrap();
+    assert_eq!(disk.files(), files);
+    assert_eq!(append(&mut log, 2, 100).unwrap_err().sqlstate(), "53100");
+    assert_eq!(commits(&disk, Path::new("log")).unwrap(), [(1, 100)]);
+}
+
+#[test]
 fn what_was_not_synced_is_not_there() {
     let directory = tempfile::tempdir().unwrap();
     let disk: Arc<dyn Disk> = Arc::new(OsDisk::default());
@@ -233,10 +250,7 @@ fn damage_before_something_durable_is_never_taken_for_the_end() {
             append(&mut log, timestamp, random.random_range(0..900)).unwrap();
             log.sync().unwrap();
         }
-        let mut body = Body::default();
-        body.mark();
-        log.append(&body, 59).unwrap();
-        log.sync().unwrap();
+        log.mark().unwrap();
         let files = disk.files();
         let (path, length) = &files[random.random_range(0..files.len())];
         disk.damage(

@@ -154,9 +154,7 @@ fn apply(shared: &Shared, commits: &[Arc<Commit>]) -> Result<()> {
         apply_piece(shared, &piece, clock)?;
     }
     shared.applied.store(last.timestamp, Ordering::Release);
-    for commit in commits {
-        shared.memtable.remove(commit);
-    }
+    shared.memtable.remove(commits);
     Ok(())
 }
 

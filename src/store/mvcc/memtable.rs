@@ -80,12 +80,16 @@ impl Memtable {
         }
     }
 
-    /// Takes a commit away that the engine has. It must be the oldest.
-    pub(super) fn remove(&self, commit: &Commit) {
-        if commit.is_large {
-            self.write().large = None;
-        } else {
+    /// Takes commits away that the engine has. They must be the oldest.
+    pub(super) fn remove(&self, commits: &[Arc<Commit>]) {
+        let mut bytes = 0;
+        for commit in commits {
             let mut state = self.write();
+            if commit.is_large {
+                state.large = None;
+                continue;
+            }
+            bytes += commit.bytes;
             for write in &commit.writes {
                 let Some(versions) = state.rows.get_mut(write.key()) else {
                     continue;
@@ -95,10 +99,9 @@ impl Memtable {
                     state.rows.remove(write.key());
                 }
             }
-            drop(state);
-            *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) -= commit.bytes;
         }
-        self.commits.fetch_sub(1, Ordering::Release);
+        *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
+        self.commits.fetch_sub(commits.len(), Ordering::Release);
         self.shrunk.notify_all();
     }
 
@@ -349,14 +352,14 @@ mod tests {
         let some = memtable.collect(between, true, 3, 1, 1000);
         assert_eq!((some.rows.len(), some.stopped_at), (1, Some(b"c".to_vec())));
 
-        memtable.remove(&commits[0]);
+        memtable.remove(&commits[..1]);
         assert_eq!(
             (get(&memtable, "a", 1), keys(&memtable, false, 3)),
             (None, "a2 b- c- d3".to_string())
         );
-        memtable.remove(&commits[1]);
+        memtable.remove(&commits[1..2]);
         assert_eq!(keys(&memtable, false, 3), "b- d3");
-        memtable.remove(&commits[2]);
+        memtable.remove(&commits[2..3]);
         assert!(memtable.is_empty() && memtable.bytes() == 0);
     }
 }

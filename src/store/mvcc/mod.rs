@@ -139,7 +139,7 @@ const WAITING_BATCHES_MAX: usize = 1024;
 pub const RELAXED_DURABLE_MS: u64 = 100;
 
 /// When no commit comes for so long, the log is marked as durable to its end.
-const MARK_AFTER: Duration = Duration::from_secs(1);
+const MARK_AFTER: Duration = Duration::from_millis(if cfg!(test) { 10 } else { 1000 });
 
 /// A commit of more writes, or of more than [`LARGE_BYTES`], takes the way of large commits. Unit tests have lower limits, so
 /// that all suites use it.
@@ -263,7 +263,7 @@ impl MvccStore {
 
     async fn commit_and_wait(&self, batch: Batch) -> Result<()> {
         self.shared.check_open()?;
-        let batch = match self.commit_here(batch).await {
+        let batch = match self.commit_here(batch) {
             Ok(committed) => return committed,
             Err(batch) => batch,
         };
@@ -278,18 +278,12 @@ impl MvccStore {
 
     /// Commits on the caller's own thread when nobody else waits: two hops between threads take as long as the disk. Gives
     /// the batch back when it has to wait for its turn.
-    async fn commit_here(&self, batch: Batch) -> Result<Result<()>, Batch> {
+    fn commit_here(&self, batch: Batch) -> Result<Result<()>, Batch> {
         if !self.is_free() || !may_block() || is_large(&batch) {
             return Err(batch);
         }
-        // The task that would run next on this thread does, for no other thread would take it while the disk is busy.
-        tokio::task::yield_now().await;
-        self.commit_if_free(batch)
-    }
-
-    fn commit_if_free(&self, batch: Batch) -> Result<Result<()>, Batch> {
         match self.committer.try_lock() {
-            Ok(mut committer) if self.is_free() && committer.expects_one() => {
+            Ok(mut committer) if committer.expects_one() => {
                 let had_plans = committer.due_at().is_some();
                 let committed = committer.commit_one(batch);
                 if !had_plans && committer.due_at().is_some() {

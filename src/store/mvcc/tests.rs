@@ -116,6 +116,22 @@ async fn a_relaxed_commit_is_made_durable_without_another() {
     assert_eq!(store.shared.applied.load(Ordering::Acquire), 1);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_rots_once_commits_have_paused_is_damage_and_not_a_torn_end() {
+    let disk = SimulatedDisk::new(0);
+    let store = open(Arc::new(MemoryEngine::new()), Some(&disk)).unwrap();
+    store
+        .commit(blind(vec![put(b"key", vec![7; 1000])]))
+        .await
+        .unwrap();
+    while store.committer.lock().unwrap().due_at().is_some() {
+        tokio::task::yield_now().await;
+    }
+    let (segment, _) = &disk.files()[0];
+    disk.damage(segment, 4096 + 500, 1);
+    assert!(matches!(log_on(&disk), Err(Error::Corrupt { .. })));
+}
+
 /// A store whose log waits for its disk, with one batch in it and `waiting` behind that.
 async fn held_store(
     waiting: u8,
