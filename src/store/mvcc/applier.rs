@@ -7,14 +7,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use super::commit::Commit;
+use super::limits::{APPLY_LINGER, GATHERED_WRITES_MAX, PIECE_BYTES_MAX, PIECE_WRITES_MAX};
+use super::state::{Shared, start_thread};
+use super::stored::{put_clock, put_write, split_stored};
 use super::undo::Replaced;
-use super::{
-    APPLY_LINGER, CLOCK_KEY, GATHERED_WRITES_MAX, MVCC_FORMAT, PIECE_BYTES_MAX, PIECE_WRITES_MAX, Shared,
-    Timestamp, split_stored, start_thread,
-};
 use crate::Result;
 use crate::store::Write;
 use crate::store::engine::EngineBatch;
+use crate::store::log::Timestamp;
 
 /// The way to the thread.
 #[derive(Debug)]
@@ -203,17 +203,4 @@ fn replaced(shared: &Shared, piece: &[(Timestamp, &Write)]) -> Result<Vec<Replac
         }
     }
     Ok(replaced)
-}
-
-/// Adds a write as it stands in the engine: the value behind the timestamp of its commit.
-pub(super) fn put_write(batch: &mut EngineBatch, timestamp: Timestamp, key: &[u8], value: Option<&[u8]>) {
-    match value {
-        Some(value) => batch.put(key, &[&timestamp.to_be_bytes(), value]),
-        None => batch.delete(key),
-    }
-}
-
-/// Moves the engine's clock.
-pub(super) fn put_clock(batch: &mut EngineBatch, clock: Timestamp) {
-    batch.put(CLOCK_KEY, &[&clock.to_be_bytes(), &MVCC_FORMAT.to_be_bytes()]);
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::{Shared, start_thread};
+use super::state::{Shared, start_thread};
 use crate::store::log::LogFiles;
 use crate::{Error, Result};
 

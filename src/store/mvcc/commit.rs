@@ -1,8 +1,9 @@
 //! A commit on its way from the log to the engine: what the memtable shows to readers and the applier writes. Made by
 //! the committer; knows nothing of either.
 
-use super::Timestamp;
-use crate::store::Write;
+use super::limits::{LARGE_BYTES, LARGE_WRITES};
+use crate::store::log::Timestamp;
+use crate::store::{Batch, Write};
 
 /// A committed batch, or group of batches.
 #[derive(Debug)]
@@ -39,4 +40,16 @@ impl Commit {
         let at = self.writes.binary_search_by(|write| write.key().cmp(key)).ok()?;
         Some(&self.writes[at])
     }
+}
+
+/// Whether a batch takes the way of large commits.
+pub(super) fn is_large(batch: &Batch) -> bool {
+    let (writes, bytes) = size(batch);
+    writes > LARGE_WRITES || bytes > LARGE_BYTES
+}
+
+/// How many writes a batch has, and how many bytes.
+pub(super) fn size(batch: &Batch) -> (usize, usize) {
+    let bytes = batch.writes.iter().map(Write::bytes).sum();
+    (batch.writes.len(), bytes)
 }

@@ -5,11 +5,12 @@
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
-use super::committer::{Committer, PATIENCE};
-use super::{LARGE_WRITES, Shared, is_large, size};
-use crate::store::Batch;
+use super::commit::{is_large, size};
+use super::committer::{Committer, Waiting};
+use super::limits::{LARGE_WRITES, PATIENCE};
+use super::state::Shared;
 use crate::{Error, Result};
 
 /// A group ends at this many batches …
@@ -25,14 +26,6 @@ pub(super) enum Request {
     Look,
     /// Finish what waits, close the engine, end.
     Close { answer: oneshot::Sender<Result<()>> },
-}
-
-/// A batch that waits for its group.
-#[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) batch: Batch,
-    pub(super) answer: oneshot::Sender<Result<()>>,
-    pub(super) place: OwnedSemaphorePermit,
 }
 
 /// What the thread found to do.

@@ -7,21 +7,26 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
 use super::applier::Applier;
 use super::checkpoint::Checkpointer;
 use super::commit::Commit;
-use super::commit_thread::Waiting;
 use super::group::{Group, merge};
 use super::large::{LargeCommit, Step};
-use super::{MARK_AFTER, RELAXED_DURABLE_MS, Shared, Timestamp};
-use crate::store::log::{Body, Log};
+use super::limits::{MARK_AFTER, PATIENCE, RELAXED_DURABLE_MS, UNSYNCED_BYTES_MAX};
+use super::state::Shared;
+use crate::store::log::{Body, Log, Timestamp};
 use crate::store::{Batch, Write};
 use crate::{Error, Result};
 
-/// Relaxed commits are made durable before their time when they reach this many bytes.
-const UNSYNCED_BYTES_MAX: usize = 1 << 20;
-/// How long the commit thread waits at a time for the engine, before it looks what else there is to do.
-pub(super) const PATIENCE: Duration = Duration::from_millis(5);
+/// A batch that waits for its group.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) batch: Batch,
+    pub(super) answer: oneshot::Sender<Result<()>>,
+    pub(super) place: OwnedSemaphorePermit,
+}
 
 /// The end of the log, and what is under way there.
 #[derive(Debug)]

@@ -9,8 +9,9 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use super::MvccStore;
+use super::limits::LARGE_WRITES;
 use super::tests::{blind, log_on, rows, rows_now};
-use super::{LARGE_WRITES, MvccStore};
 use crate::store::disk::simulated::{Fault, SimulatedDisk};
 use crate::store::engine::{Engine, EngineBatch, Visit};
 use crate::store::memory::MemoryEngine;

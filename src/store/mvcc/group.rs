@@ -4,8 +4,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::snapshot::{MvccSnapshot, View};
-use super::{Shared, Timestamp, split_stored};
+use super::snapshot::MvccSnapshot;
+use super::state::Shared;
+use super::stored::split_stored;
+use super::view::View;
+use crate::store::log::Timestamp;
 use crate::store::{Batch, Write};
 use crate::{Error, Result};
 

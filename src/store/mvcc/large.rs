@@ -14,8 +14,9 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::group::{check_unchanged, conflict, merge, view};
-use super::snapshot::View;
-use super::{PART_BYTES_MAX, Shared};
+use super::limits::PART_BYTES_MAX;
+use super::state::Shared;
+use super::view::View;
 use crate::store::log::{Body, Log, Position, Timestamp, encoded_bytes};
 use crate::store::{Batch, Write};
 use crate::{Error, Result};

@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use super::Timestamp;
 use super::commit::Commit;
 use super::undo::is_empty_interval;
 use crate::store::Write;
+use crate::store::log::Timestamp;
 
 /// One lock's hold of `collect` looks at this many keys at most.
 const COLLECT_KEYS_MAX: usize = 4096;

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::applier::{put_clock, put_write};
-use super::{PIECE_BYTES_MAX, PIECE_WRITES_MAX, Timestamp, corrupt};
+use super::limits::{PIECE_BYTES_MAX, PIECE_WRITES_MAX};
+use super::stored::{corrupt, put_clock, put_write};
 use crate::Result;
 use crate::store::disk::Disk;
 use crate::store::engine::{Engine, EngineBatch};
-use crate::store::log::{Position, ReadRecords, Record, Survey};
+use crate::store::log::{Position, ReadRecords, Record, Survey, Timestamp};
 
 /// Progress is reported this often.
 const REPORT_INTERVAL: Duration = Duration::from_secs(2);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::snapshot::{View, run_blocking};
-use super::split_stored;
+use super::stored::split_stored;
+use super::view::{View, run_blocking};
 use crate::Result;
 use crate::codec::successor;
 use crate::store::{KeyRange, Page, Scan, ScanRequest};

@@ -1,101 +1,21 @@
-//! Snapshots: `View`, a registered timestamp that snapshot and scans hold together, and point reads through it.
-//! The store hands them out; readers of every layer use them as `dyn Snapshot`.
+//! Snapshots: what the store hands out for a [`View`]. Readers of every layer use them as `dyn Snapshot`.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::scan::MvccScan;
-use super::{Shared, TIMESTAMP_BYTES, Timestamp, split_stored};
+use super::view::{View, run_blocking};
+use crate::Result;
 use crate::store::{Page, Scan, ScanRequest, Snapshot, Values};
-use crate::{Error, Result};
 
 /// This many keys are read on the caller's thread: some 3 µs each when cached. More go to a blocking thread.
 const INLINE_KEYS_MAX: usize = 32;
 
-/// A timestamp registered with the undo map, for as long as a snapshot or a scan of it lives.
-pub(super) struct View {
-    pub(super) shared: Arc<Shared>,
-    pub(super) timestamp: Timestamp,
-}
-
 /// A snapshot of an `MvccStore`.
 pub(super) struct MvccSnapshot {
     pub(super) view: Arc<View>,
-}
-
-impl View {
-    pub(super) fn open(shared: Arc<Shared>) -> View {
-        let timestamp = shared.undo.open_snapshot();
-        View { shared, timestamp }
-    }
-
-    /// Whether what was read until now counts.
-    pub(super) fn check(&self) -> Result<()> {
-        self.shared.check_open()?;
-        if self.shared.undo.is_too_old(self.timestamp) {
-            Err(Error::SnapshotTooOld)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn read<'k>(&self, keys: impl ExactSizeIterator<Item = &'k [u8]>) -> Result<Values> {
-        let mut values = Values::with_capacity(keys.len());
-        for key in keys {
-            self.read_key(key, &mut values)?;
-        }
-        self.check()?;
-        Ok(values)
-    }
-
-    /// Whether the snapshot sees a value of `key`. Check the view afterwards.
-    pub(super) fn sees(&self, key: &[u8]) -> Result<bool> {
-        let mut values = Values::with_capacity(1);
-        self.read_key(key, &mut values)?;
-        Ok(values.get(0).is_some())
-    }
-
-    fn read_key(&self, key: &[u8], values: &mut Values) -> Result<()> {
-        if key.is_empty() {
-            values.push(None);
-            return Ok(());
-        }
-        let memtable = &self.shared.memtable;
-        if memtable.get(key, self.timestamp, |value| values.push(value)) {
-            return Ok(());
-        }
-        let mut found = Ok(false);
-        self.shared.engine.get(key, &mut |stored| {
-            found = split_stored(stored).map(|(timestamp, value)| {
-                let seen = timestamp <= self.timestamp;
-                if seen {
-                    values.push(Some(value));
-                }
-                seen
-            });
-        })?;
-        if !found? {
-            values.push(self.shared.undo.find(key, self.timestamp).as_deref());
-        }
-        Ok(())
-    }
-}
-
-impl Drop for View {
-    fn drop(&mut self) {
-        self.shared.undo.close_snapshot(self.timestamp);
-    }
-}
-
-impl std::fmt::Debug for View {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("View")
-            .field("timestamp", &self.timestamp)
-            .finish_non_exhaustive()
-    }
 }
 
 impl std::fmt::Debug for MvccSnapshot {
@@ -124,27 +44,3 @@ impl Snapshot for MvccSnapshot {
         Box::new(MvccScan::new(Arc::clone(&self.view), request))
     }
 }
-
-/// Begins `work` at once where it may block: on tokio's blocking threads, or right here outside a runtime. The future
-/// gives what came of it.
-pub(super) fn run_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> impl Future<Output = Result<T>> + Send + 'static {
-    let started = match tokio::runtime::Handle::try_current() {
-        Ok(runtime) => Ok(runtime.spawn_blocking(work)),
-        Err(_) => Err(work()),
-    };
-    async {
-        match started {
-            Err(result) => result,
-            Ok(running) => match running.await {
-                Ok(result) => result,
-                Err(error) if error.is_cancelled() => Err(Error::Shutdown),
-                Err(error) => Err(Error::internal(format!("a read of the store failed: {error}"))),
-            },
-        }
-    }
-}
-
-// `split_stored` slices behind the timestamp; both sides of the disk agree on its width.
-const _: () = assert!(TIMESTAMP_BYTES == size_of::<Timestamp>());

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::scan::{Cursor, Limits, fill};
-use super::snapshot::View;
+use super::view::View;
 use crate::Result;
 use crate::store::{KeyRange, Page};
 

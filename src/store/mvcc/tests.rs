@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{LARGE_WRITES, LogPlace, MvccStore, WAITING_BATCHES_MAX};
+use super::limits::{LARGE_WRITES, WAITING_BATCHES_MAX};
+use super::{LogPlace, MvccStore};
 use crate::store::disk::simulated::SimulatedDisk;
 use crate::store::engine::{Engine, EngineBatch};
 use crate::store::log::Survey;

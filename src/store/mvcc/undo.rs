@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Timestamp;
+use crate::store::log::Timestamp;
 
 /// What a version costs beside the bytes of its key and value: map nodes, reference counts, the index by time.
 const VERSION_OVERHEAD_BYTES: usize = 160;

@@ -1,0 +1,38 @@
+//! The numbers that bound how commits go: what waits, what goes together, how long. Unit tests have lower ones, so that all
+//! suites take every way. Used by whoever they bound.
+
+use std::time::Duration;
+
+/// Batches that may wait for the committer; sessions beyond it wait for a place.
+pub(super) const WAITING_BATCHES_MAX: usize = 1024;
+
+/// A relaxed commit is durable after about this many milliseconds at the latest.
+pub const RELAXED_DURABLE_MS: u64 = 100;
+
+/// When no commit comes for so long, the log is marked as durable to its end.
+pub(super) const MARK_AFTER: Duration = Duration::from_millis(if cfg!(test) { 10 } else { 1000 });
+
+/// A commit of more writes, or of more than [`LARGE_BYTES`], takes the way of large commits. Unit tests have lower limits, so
+/// that all suites use it.
+pub(super) const LARGE_WRITES: usize = if cfg!(test) { 128 } else { 8192 };
+/// See [`LARGE_WRITES`].
+pub(super) const LARGE_BYTES: usize = 1 << 20;
+/// A part of a large commit in the log ends at this many bytes, unless one write is larger: writing it holds up others.
+pub(super) const PART_BYTES_MAX: usize = if cfg!(test) { 4 << 10 } else { 1 << 20 };
+/// One batch of the engine's holds at most this many writes of a large commit: sled keeps what a batch replaces, some 6 kB
+/// a write, until the batch ends, and lets nobody read meanwhile.
+pub(super) const PIECE_WRITES_MAX: usize = if cfg!(test) { 32 } else { 1024 };
+/// Small commits go together until they are about so many writes: each batch makes sled sync two of its buffers.
+pub(super) const GATHERED_WRITES_MAX: usize = if cfg!(test) { 32 } else { 4096 };
+/// See [`PIECE_WRITES_MAX`].
+pub(super) const PIECE_BYTES_MAX: usize = 2 << 20;
+/// How long the applier waits for more commits before it brings a few to the engine: readers find them in the memtable.
+pub(super) const APPLY_LINGER: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1000 });
+
+/// Rows that `delete_range` removes in one commit.
+pub(super) const DELETE_PAGE_ROWS: usize = 1000;
+
+/// Relaxed commits are made durable before their time when they reach this many bytes.
+pub(super) const UNSYNCED_BYTES_MAX: usize = 1 << 20;
+/// How long the commit thread waits at a time for the engine, before it looks what else there is to do.
+pub(super) const PATIENCE: Duration = Duration::from_millis(5);

@@ -1,0 +1,119 @@
+//! `Shared`: what the threads, snapshots and scans of a store have in common, and whether it is open, has room, or has failed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use tokio::sync::watch;
+
+use super::memtable::Memtable;
+use super::undo::Undo;
+use crate::store::engine::Engine;
+use crate::store::log::{Position, Timestamp};
+use crate::store::{Batch, StoreOptions};
+use crate::{Error, Result};
+
+/// What the store's threads, snapshots and scans share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) engine: Arc<dyn Engine>,
+    pub(super) memtable: Memtable,
+    pub(super) undo: Undo,
+    pub(super) options: StoreOptions,
+    /// The newest commit in the engine.
+    pub(super) applied: AtomicU64,
+    /// Where the log is durable.
+    pub(super) log_end: AtomicU64,
+    /// Room on the disk, when it was last measured.
+    pub(super) free_bytes: AtomicU64,
+    /// There is less of it than is to be left.
+    pub(super) disk_is_low: AtomicBool,
+    pub(super) closed: AtomicBool,
+    /// Why nothing is written any more.
+    pub(super) failure: watch::Sender<Option<Error>>,
+    pub(super) commits: AtomicU64,
+    pub(super) commit_groups: AtomicU64,
+}
+
+impl Shared {
+    /// For a store whose newest commit is `clock`, in the engine and in the log, which ends at `log_end`.
+    pub(super) fn new(
+        engine: Arc<dyn Engine>,
+        options: &StoreOptions,
+        clock: Timestamp,
+        log_end: Position,
+    ) -> Shared {
+        Shared {
+            engine,
+            memtable: Memtable::default(),
+            undo: Undo::new(clock, options.undo_bytes_max),
+            options: options.clone(),
+            applied: AtomicU64::new(clock),
+            log_end: AtomicU64::new(log_end),
+            free_bytes: AtomicU64::new(u64::MAX),
+            disk_is_low: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            failure: watch::Sender::new(None),
+            commits: AtomicU64::new(0),
+            commit_groups: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            Err(Error::Shutdown)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Error 53100 when the disk is nearly full and the batch would take more of it.
+    pub(super) fn check_room(&self, batch: &Batch) -> Result<()> {
+        let takes_room = !batch.reclaims && batch.writes.iter().any(|write| write.value().is_some());
+        if takes_room && self.disk_is_low.load(Ordering::Relaxed) {
+            Err(Error::DiskFull {
+                free_bytes: self.free_bytes.load(Ordering::Relaxed),
+                reserve_bytes: self.options.disk_reserve_bytes,
+            })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether commits must wait until the applier has brought some to the engine.
+    pub(super) fn is_memtable_full(&self) -> bool {
+        self.memtable.bytes() > self.options.memtable_bytes_max
+    }
+
+    /// Ends all writing; the first reason is kept. Answers the error that later batches get.
+    pub(super) fn fail(&self, error: Error) -> Error {
+        let failure = Error::Io {
+            action: "the store takes no more writes until a restart".to_string(),
+            reason: error.to_string(),
+        };
+        self.failure.send_if_modified(|kept| {
+            let is_first = kept.is_none();
+            if is_first {
+                tracing::error!(%error, "the store failed; it takes no more writes until a restart");
+                *kept = Some(failure.clone());
+            }
+            is_first
+        });
+        self.failure().unwrap_or(failure)
+    }
+
+    pub(super) fn failure(&self) -> Option<Error> {
+        self.failure.borrow().clone()
+    }
+}
+
+/// Error: `Io`.
+pub(super) fn start_thread(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name(name.to_string())
+        .spawn(run)
+        .map_err(|error| Error::Io {
+            action: format!("could not start the thread {name}"),
+            reason: error.to_string(),
+        })
+}

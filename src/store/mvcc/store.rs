@@ -1,0 +1,293 @@
+//! `MvccStore`: the store itself. Opens it, starts its threads, and answers what the seam asks; the work is done below.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::{Semaphore, oneshot};
+
+use super::applier::Applier;
+use super::checkpoint::Checkpointer;
+use super::commit::is_large;
+use super::commit_thread::{self, Request};
+use super::committer::{Committer, Waiting};
+use super::limits::{DELETE_PAGE_ROWS, WAITING_BATCHES_MAX};
+use super::replay;
+use super::scan::{Cursor, Limits, fill};
+use super::snapshot::MvccSnapshot;
+use super::split::split_points;
+use super::state::{Shared, start_thread};
+use super::stored::read_clock;
+use super::view::{View, run_blocking};
+use crate::codec::successor;
+use crate::store::disk::Disk;
+use crate::store::engine::Engine;
+use crate::store::log::{Log, LogFiles, Survey, Timestamp};
+use crate::store::{Batch, KeyRange, Page, Snapshot, Store, StoreOptions, StoreStats, Write};
+use crate::{Error, Result};
+
+/// A store over an embedded engine. Dropping it ends the committer after the batches that already wait.
+#[derive(Debug)]
+pub struct MvccStore {
+    pub(super) shared: Arc<Shared>,
+    /// `None` once the store is being dropped.
+    requests: Option<mpsc::Sender<Request>>,
+    pub(super) places: Arc<Semaphore>,
+    pub(super) committer: Arc<Mutex<Committer>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The log beside an engine on disk, as a start found it.
+#[derive(Debug)]
+pub(crate) struct LogPlace {
+    pub(crate) disk: Arc<dyn Disk>,
+    /// Is there.
+    pub(crate) directory: PathBuf,
+    /// `None`: nothing was ever written to it.
+    pub(crate) survey: Option<Survey>,
+}
+
+impl MvccStore {
+    /// Opens the store in `engine`, empty or written by an earlier `MvccStore`; an engine on disk brings its log. Errors:
+    /// `Corrupt`, `Io`, 53100.
+    pub(crate) fn open(
+        engine: Arc<dyn Engine>,
+        options: &StoreOptions,
+        log: Option<LogPlace>,
+    ) -> Result<MvccStore> {
+        let engine_clock = read_clock(&*engine)?;
+        let log = log.map(|place| open_log(&*engine, engine_clock, options, place));
+        let (log, clock) = match log.transpose()? {
+            Some((log, clock)) => (Some(log), clock),
+            None => (None, engine_clock),
+        };
+        let log_end = log.as_ref().map_or(0, Log::end);
+        let shared = Arc::new(Shared::new(engine, options, clock, log_end));
+        let applier = Applier::start(Arc::clone(&shared))?;
+        let files = log.as_ref().map(|log| Arc::clone(log.files()));
+        let checkpointer = Checkpointer::start(Arc::clone(&shared), files)?;
+        let committer = Committer::new(Arc::clone(&shared), clock, log, applier, checkpointer);
+        let committer = Arc::new(Mutex::new(committer));
+        let (requests, receiver) = mpsc::channel();
+        let thread = start_thread("keyspan-commit", {
+            let (shared, committer) = (Arc::clone(&shared), Arc::clone(&committer));
+            move || commit_thread::run(&shared, &committer, &receiver)
+        })?;
+        Ok(MvccStore {
+            shared,
+            requests: Some(requests),
+            places: Arc::new(Semaphore::new(WAITING_BATCHES_MAX)),
+            committer,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    fn open_view(&self) -> Result<Arc<View>> {
+        self.shared.check_open()?;
+        Ok(Arc::new(View::open(Arc::clone(&self.shared))))
+    }
+
+    fn send(&self, request: Request) -> Result<()> {
+        let requests = self.requests.as_ref().ok_or(Error::Shutdown)?;
+        requests.send(request).map_err(|_| Error::Shutdown)
+    }
+
+    async fn commit_and_wait(&self, batch: Batch) -> Result<()> {
+        self.shared.check_open()?;
+        let batch = match self.commit_here(batch) {
+            Ok(committed) => return committed,
+            Err(batch) => batch,
+        };
+        let place = Arc::clone(&self.places)
+            .acquire_owned()
+            .await
+            .map_err(|_| Error::Shutdown)?;
+        let (answer, answered) = oneshot::channel();
+        self.send(Request::Commit(Waiting { batch, answer, place }))?;
+        answered.await.unwrap_or(Err(Error::Shutdown))
+    }
+
+    /// Commits on the caller's own thread when nobody else waits: two hops between threads take as long as the disk. Gives
+    /// the batch back when it has to wait for its turn.
+    fn commit_here(&self, batch: Batch) -> Result<Result<()>, Batch> {
+        if !self.is_free() || !may_block() || is_large(&batch) {
+            return Err(batch);
+        }
+        match self.committer.try_lock() {
+            Ok(mut committer) if committer.expects_one() => {
+                let had_plans = committer.due_at().is_some();
+                let committed = committer.commit_one(batch);
+                if !had_plans && committer.due_at().is_some() {
+                    // Without it the thread would sleep past that time; if it has ended, so has the store.
+                    let _ = self.send(Request::Look);
+                }
+                Ok(committed)
+            }
+            _ => Err(batch),
+        }
+    }
+
+    /// Whether a commit need not wait: for others, or for the applier.
+    fn is_free(&self) -> bool {
+        self.places.available_permits() == WAITING_BATCHES_MAX && !self.shared.is_memtable_full()
+    }
+
+    /// Pages are relaxed commits: a crash in between leaves a part of the range, and the caller repeats. The last,
+    /// empty commit is durable and takes all before it along. Each page has a fresh snapshot, so that the undo map need
+    /// not keep the whole range for this one.
+    async fn delete_pages(&self, mut range: KeyRange) -> Result<()> {
+        loop {
+            let view = self.open_view()?;
+            let ranges = vec![range.clone()];
+            let limits = Limits {
+                rows_max: DELETE_PAGE_ROWS,
+                bytes_max: usize::MAX,
+            };
+            let (page, is_done) = run_blocking(move || {
+                let (mut cursor, mut page) = (Cursor::new(ranges, false), Page::new());
+                while page.is_empty() && !cursor.is_done() {
+                    fill(&view, &mut cursor, true, limits, &mut page)?;
+                }
+                Ok((page, cursor.is_done()))
+            })
+            .await?;
+            let writes = page
+                .iter()
+                .map(|(key, _)| Write::Delete { key: key.to_vec() })
+                .collect();
+            self.commit_and_wait(Batch {
+                writes,
+                relaxed: !is_done,
+                ..Batch::default()
+            })
+            .await?;
+            match page.last() {
+                Some((last, _)) if !is_done => range.start = successor(last),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    async fn split(&self, range: KeyRange, parts: usize) -> Result<Vec<Vec<u8>>> {
+        if parts < 2 {
+            return Ok(Vec::new());
+        }
+        let view = self.open_view()?;
+        run_blocking(move || split_points(&view, &range, parts)).await
+    }
+
+    async fn close_committer(&self) -> Result<()> {
+        self.shared.check_open()?;
+        let (answer, answered) = oneshot::channel();
+        self.send(Request::Close { answer })?;
+        let closed = answered.await.unwrap_or(Err(Error::Shutdown));
+        self.places.close();
+        closed
+    }
+}
+
+impl Store for MvccStore {
+    fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>> {
+        let snapshot = self
+            .open_view()
+            .map(|view| Arc::new(MvccSnapshot { view }) as Arc<dyn Snapshot>);
+        std::future::ready(snapshot).boxed()
+    }
+
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<()>> {
+        self.commit_and_wait(batch).boxed()
+    }
+
+    fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>> {
+        self.delete_pages(range).boxed()
+    }
+
+    fn split_points(&self, range: KeyRange, parts: usize) -> BoxFuture<'_, Result<Vec<Vec<u8>>>> {
+        self.split(range, parts).boxed()
+    }
+
+    fn failed(&self) -> BoxFuture<'static, Error> {
+        let mut failure = self.shared.failure.subscribe();
+        async move {
+            let found = failure.wait_for(Option::is_some).await;
+            match found.ok().and_then(|failure| failure.clone()) {
+                Some(failure) => failure,
+                // The store has gone without one.
+                None => std::future::pending().await,
+            }
+        }
+        .boxed()
+    }
+
+    fn stats(&self) -> StoreStats {
+        let (snapshots, undo_bytes) = self.shared.undo.figures();
+        StoreStats {
+            size_bytes: self.shared.engine.size_bytes().unwrap_or_default(),
+            snapshots,
+            undo_bytes,
+            commits: self.shared.commits.load(Ordering::Relaxed),
+            commit_groups: self.shared.commit_groups.load(Ordering::Relaxed),
+        }
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<()>> {
+        self.close_committer().boxed()
+    }
+}
+
+impl Drop for MvccStore {
+    /// Waits for the committer, at most for the batches that still wait and one `make_durable`, so that afterwards
+    /// nothing of the store runs and the directory can be opened again.
+    fn drop(&mut self) {
+        self.requests = None;
+        let thread = self
+            .thread
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the commit thread panicked");
+        }
+    }
+}
+
+/// Replays the log into the engine and begins to append behind it; answers the newest commit, too.
+fn open_log(
+    engine: &dyn Engine,
+    engine_clock: Timestamp,
+    options: &StoreOptions,
+    place: LogPlace,
+) -> Result<(Log, Timestamp)> {
+    let LogPlace {
+        disk,
+        directory,
+        survey,
+    } = place;
+    let mut clock = engine_clock;
+    if let Some(survey) = &survey {
+        replay::check_clocks(engine_clock, survey)?;
+        replay::replay(engine, engine_clock, &*disk, &directory, survey)?;
+        clock = survey.clock;
+    }
+    let files = LogFiles::open(
+        disk,
+        &directory,
+        options.segment_bytes,
+        options.checkpoint_bytes,
+        survey.as_ref(),
+    )?;
+    let mut log = Log::open(Arc::new(files), survey.as_ref(), clock);
+    if survey.is_none() {
+        // From now on a log that is missing is a log that was lost.
+        log.begin_segment(0)?;
+    }
+    Ok((log, clock))
+}
+
+/// Whether the runtime goes on while a task of it holds up its thread. At most one does at a time: who has the committer.
+fn may_block() -> bool {
+    tokio::runtime::Handle::try_current().is_ok_and(|runtime| runtime.metrics().num_workers() > 1)
+}
