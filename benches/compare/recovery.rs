@@ -1,10 +1,12 @@
-//! How long a start takes after a kill: commits fill the log, the server is killed, and the time counts from the start of
-//! the next one to its first answer. Keyspan alone: how much log PostgreSQL would read depends on its checkpoints.
+//! How long a start takes that has to replay a full log: commits fill it without a checkpoint, the server is killed, the
+//! engine's files are put back to what they were before, as a power cut may leave them, and the time counts from the next
+//! start to its first answer. Keyspan alone: how much log PostgreSQL would read depends on its checkpoints.
 
 use std::path::Path;
 use std::time::Instant;
 
 use keyspan::StoreKind;
+use tempfile::TempDir;
 use tokio_postgres::Client;
 
 use crate::commits::{CHECKPOINT_FLAG, NO_CHECKPOINT};
@@ -21,7 +23,7 @@ const GIGABYTE: f64 = 1e9;
 pub(crate) async fn measure(sizes: &Sizes) -> String {
     let log_bytes = number("KEYSPAN_BENCH_LOG_BYTES", 1_000_000_000).max(COMMIT_ROWS * ROW_BYTES);
     let heading = format!(
-        "the start after a kill behind {} MB of commits, medians of {} rounds",
+        "the start that replays {} MB of commits, medians of {} rounds",
         log_bytes / 1_000_000,
         sizes.rounds
     );
@@ -42,8 +44,14 @@ pub(crate) async fn measure(sizes: &Sizes) -> String {
 async fn measure_one(report: &mut Report, column: usize, store: StoreKind, log_bytes: usize) {
     let arguments = [CHECKPOINT_FLAG, NO_CHECKPOINT];
     let mut system = System::keyspan_on(store, format!("Keyspan on {store}"), &arguments).await;
+    create_table(&system.connect().await).await;
+    system.kill();
+    let before = TempDir::new().expect("a temporary folder");
+    copy_engine(&system.data_dir(), before.path());
+    let mut system = system.start_again().await;
     let rows = fill(&system.connect().await, log_bytes).await;
     system.kill();
+    copy_engine(before.path(), &system.data_dir());
     let log = folder_bytes(&system.data_dir().join("log"));
     let start = Instant::now();
     let mut system = system.start_again().await;
@@ -64,10 +72,13 @@ async fn measure_one(report: &mut Report, column: usize, store: StoreKind, log_b
     system.stop();
 }
 
-/// Commits rows until they hold so many bytes; how many rows.
-async fn fill(client: &Client, log_bytes: usize) -> usize {
+async fn create_table(client: &Client) {
     let create = "CREATE TABLE filled (id bigint PRIMARY KEY, payload text)";
     client.batch_execute(create).await.expect("the table is made");
+}
+
+/// Commits rows until they hold so many bytes; how many rows.
+async fn fill(client: &Client, log_bytes: usize) -> usize {
     let rows = log_bytes / ROW_BYTES;
     for first in (0..rows).step_by(COMMIT_ROWS) {
         let last = rows.min(first + COMMIT_ROWS);
@@ -89,6 +100,27 @@ async fn last_row(client: &Client) -> i64 {
     let query = "SELECT id FROM filled ORDER BY id DESC LIMIT 1";
     let row = client.query_one(query, &[]).await;
     row.expect("a row is there").get(0)
+}
+
+/// Makes the folders of a data directory, all but the log's, in `to` what they are in `from`: those of the engine.
+fn copy_engine(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("the directory is read").flatten() {
+        if entry.path().is_dir() && entry.file_name() != "log" {
+            copy_folder(&entry.path(), &to.join(entry.file_name()));
+        }
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    let _ = std::fs::remove_dir_all(to);
+    std::fs::create_dir_all(to).expect("the folder is made");
+    for entry in std::fs::read_dir(from).expect("the folder is read").flatten() {
+        let copy = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy_folder(&entry.path(), &copy),
+            false => drop(std::fs::copy(entry.path(), copy).expect("the file is copied")),
+        }
+    }
 }
 
 /// Bytes of the files of a folder; 0 where there is none.

@@ -36,3 +36,8 @@ pub(super) const DELETE_PAGE_ROWS: usize = 1000;
 pub(super) const UNSYNCED_BYTES_MAX: usize = 1 << 20;
 /// How long the commit thread waits at a time for the engine, before it looks what else there is to do.
 pub(super) const PATIENCE: Duration = Duration::from_millis(5);
+
+/// A replay applies the log in batches of about so many writes: nobody reads meanwhile, so only their memory counts.
+pub(super) const REPLAYED_WRITES_MAX: usize = if cfg!(test) { 32 } else { 8192 };
+/// See [`REPLAYED_WRITES_MAX`].
+pub(super) const REPLAYED_BYTES_MAX: usize = 8 << 20;

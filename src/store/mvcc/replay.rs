@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::limits::{PIECE_BYTES_MAX, PIECE_WRITES_MAX};
+use super::limits::{REPLAYED_BYTES_MAX, REPLAYED_WRITES_MAX};
 use super::stored::{corrupt, put_clock, put_write};
 use crate::Result;
 use crate::store::disk::Disk;
@@ -143,5 +143,5 @@ impl Replay<'_> {
 }
 
 fn is_full(batch: &EngineBatch) -> bool {
-    batch.len() >= PIECE_WRITES_MAX || batch.size_bytes() >= PIECE_BYTES_MAX
+    batch.len() >= REPLAYED_WRITES_MAX || batch.size_bytes() >= REPLAYED_BYTES_MAX
 }
