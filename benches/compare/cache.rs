@@ -9,6 +9,8 @@ use crate::workload::{self, LOADED_ROWS, Sizes, number};
 
 /// Point reads of each of 8 connections in a round.
 const POINTS_EACH: usize = 2_000;
+/// Keyspan's cache: a fraction of the data, as PostgreSQL's shared buffers are by default.
+const CACHE: &str = "256MB";
 /// The small size is this part of the large one.
 const SMALL_PART: usize = 8;
 
@@ -16,12 +18,13 @@ const SMALL_PART: usize = 8;
 pub(crate) async fn measure(sizes: &Sizes) -> String {
     let rows = number("KEYSPAN_BENCH_CACHE_ROWS", 8_000_000).max(SMALL_PART * LOADED_ROWS);
     let heading = format!(
-        "beyond the cache: {rows} rows, medians of {} rounds",
+        "beyond the cache: {rows} rows, Keyspan with a cache of {CACHE}, medians of {} rounds",
         sizes.rounds
     );
     let mut report = Report::of_part(&heading, Vec::new());
     for store in stores() {
-        let system = System::keyspan_on(store, format!("Keyspan on {store}"), &[]).await;
+        let system =
+            System::keyspan_on(store, format!("Keyspan on {store}"), &["--cache-bytes", CACHE]).await;
         measure_one(&mut report, system, rows, sizes).await;
     }
     if let Some(system) = System::postgresql().await {

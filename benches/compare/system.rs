@@ -13,6 +13,10 @@ use tokio_postgres::{Client, NoTls};
 const START_PAUSE: Duration = Duration::from_millis(5);
 const START_PATIENCE: Duration = Duration::from_secs(600);
 
+/// A server has settled when it does next to nothing for so many pauses.
+const IDLE_PAUSES: usize = 10;
+const IDLE_PAUSE: Duration = Duration::from_millis(200);
+
 /// The stores that keep data on disk, the default first: each can be a column of its own.
 pub(crate) fn stores() -> Vec<StoreKind> {
     let mut stores = StoreKind::ALL.to_vec();
@@ -195,7 +199,7 @@ impl System {
         Ok(client)
     }
 
-    /// After loading: what PostgreSQL's autovacuum would do sooner or later in the middle of a measurement.
+    /// After loading: what would go on in the background in the middle of a measurement is done before.
     pub(crate) async fn settle(&mut self) {
         if self.program == Program::PostgreSql {
             let client = self.connect().await;
@@ -203,6 +207,29 @@ impl System {
                 client.batch_execute(statement).await.expect("maintenance runs");
             }
         }
+        let start = Instant::now();
+        let mut idle = 0;
+        while idle < IDLE_PAUSES && start.elapsed() < START_PATIENCE {
+            let before = self.processor_ticks();
+            tokio::time::sleep(IDLE_PAUSE).await;
+            idle = match self.processor_ticks() - before {
+                0 | 1 => idle + 1,
+                _ => 0,
+            };
+        }
+    }
+
+    /// Processor time of its first process so far, in the kernel's ticks (10 ms).
+    fn processor_ticks(&self) -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        let fields = stat.rsplit(')').next().unwrap_or_default();
+        // User and system time are the 14th and 15th field; the second ends with the parenthesis.
+        fields
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .filter_map(|ticks| ticks.parse::<u64>().ok())
+            .sum()
     }
 
     /// Looks at the memory of the server and all its processes; pages that they share count once.

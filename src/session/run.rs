@@ -48,10 +48,10 @@ impl Session {
             self.transaction.ran(statement, &parameters, &reply);
             return Ok(reply);
         }
-        if let Some(name) = &statement.write_name
-            && self.settings().transaction_read_only
+        if let Some(write) = statement.kind.write()
+            && self.is_read_only()
         {
-            let message = format!("cannot execute {name} in a read-only transaction");
+            let message = format!("cannot execute {} in a read-only transaction", write.name);
             return Err(Error::TransactionState {
                 state: "25006",
                 message,
@@ -67,12 +67,7 @@ impl Session {
             Block::None => self.run_alone(&run).await?,
             Block::Implicit | Block::Explicit | Block::Failed => self.run_in_block(&run).await?,
         };
-        let drops = |name: &String| {
-            ["DROP", "TRUNCATE", "ALTER"]
-                .iter()
-                .any(|word| name.starts_with(word))
-        };
-        if statement.write_name.as_ref().is_some_and(drops) {
+        if statement.kind.write().is_some_and(|write| write.leaves_keys) {
             self.dropped();
         }
         self.transaction.ran(statement, &run.parameters, &reply);
@@ -96,6 +91,17 @@ impl Session {
         }
         self.apply_requested_settings()?;
         Ok(tag)
+    }
+
+    /// Whether the transaction of a statement that begins now may not write.
+    fn is_read_only(&self) -> bool {
+        let settings = self.settings();
+        let by_default = || {
+            settings
+                .get("default_transaction_read_only")
+                .is_some_and(|value| value == "on")
+        };
+        settings.transaction_read_only || self.transaction.block == Block::None && by_default()
     }
 
     /// When a statement that begins now times out.
@@ -190,7 +196,7 @@ impl Session {
             Reply::Rows(rows) if streams => rows.txn = Some(txn),
             // Not under the guard: once it is on its way a commit ends as it ends.
             _ if txn.has_writes() => {
-                txn.note_statement(sql::frees_space(run.statement));
+                txn.note_statement(run.statement.kind.frees_space());
                 txn.commit(!self.settings().synchronous_commit).await?;
             }
             _ => {}
@@ -210,7 +216,7 @@ impl Session {
         match executed.and_then(|outcome| run.reply(outcome)) {
             Ok(reply) => {
                 if txn.progress() > progress {
-                    txn.note_statement(sql::frees_space(run.statement));
+                    txn.note_statement(run.statement.kind.frees_space());
                 }
                 Ok(reply)
             }

@@ -112,12 +112,6 @@ const FIRST_WORDS: [&str; 23] = [
     "LOAD",
 ];
 
-/// The words that begin a statement which writes, with the name that 25006 gives it.
-const WRITES: [&str; 14] = [
-    "INSERT", "UPSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "ALTER", "DROP", "COMMENT",
-    "GRANT", "REVOKE", "REINDEX", "REPLACE",
-];
-
 /// The session's statement that the tokens are; `None` when they are another. `text`: the whole message.
 /// Errors: 42601 with a position in `text`, 0A000.
 pub(super) fn read(tokens: &[TokenWithSpan], text: &str) -> Result<Option<Command>> {
@@ -131,37 +125,6 @@ pub(super) fn read(tokens: &[TokenWithSpan], text: &str) -> Result<Option<Comman
     }
     let tokens = tokens.iter().filter(is_meaningful).cloned().collect();
     Reader::new(tokens, text).statement().map(Some)
-}
-
-/// The name of a statement that writes, from its text; `None` when it only reads.
-pub(super) fn write_name(text: &str) -> Option<String> {
-    let rest = skip_comments(text);
-    let mut words = rest
-        .split(|c: char| !c.is_ascii_alphabetic())
-        .filter(|word| !word.is_empty());
-    let first = words.next()?.to_ascii_uppercase();
-    if !WRITES.contains(&first.as_str()) {
-        return None;
-    }
-    match first.as_str() {
-        "CREATE" | "ALTER" | "DROP" => Some(format!("{first} {}", words.next()?.to_ascii_uppercase())),
-        "TRUNCATE" => Some("TRUNCATE TABLE".to_string()),
-        _ => Some(first),
-    }
-}
-
-fn skip_comments(text: &str) -> &str {
-    let mut rest = text.trim_start();
-    loop {
-        let after = if let Some(line) = rest.strip_prefix("--") {
-            line.split_once('\n').map_or("", |(_, after)| after)
-        } else if let Some(block) = rest.strip_prefix("/*") {
-            block.split_once("*/").map_or("", |(_, after)| after)
-        } else {
-            return rest;
-        };
-        rest = after.trim_start();
-    }
 }
 
 #[cfg(test)]

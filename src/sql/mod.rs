@@ -15,6 +15,7 @@ pub mod dml;
 mod explain;
 mod grammar;
 mod infer;
+mod kind;
 mod names;
 mod nesting;
 mod operand;
@@ -43,7 +44,8 @@ use crate::Result;
 use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext};
 use crate::types::{SqlType, Value};
 use direct::{DirectSelect, ShapeCache};
-pub use statement::{Statement, frees_space, parse};
+pub use kind::StatementKind;
+pub use statement::{Statement, parse};
 
 /// What executing a statement gives.
 pub enum Outcome {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, AlterTableOperation};
+use sqlparser::ast;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
@@ -11,6 +11,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerE
 use super::command::{self, Command};
 use super::direct::ShapeCache;
 use super::grammar::{self, Fault};
+use super::kind::StatementKind;
 use super::position::{byte_offset, character_position};
 use super::{comment, nesting, row_assignment, symmetric, text_place, tokens, with_write};
 use crate::error::Limit;
@@ -34,8 +35,8 @@ pub struct Statement {
     pub upsert: bool,
     /// `/*+ _l_allow_filtering_ */` or ALLOW FILTERING.
     pub allow_filtering: bool,
-    /// The statement's name as 25006 gives it (`INSERT`, `CREATE TABLE`); `None` when it only reads.
-    pub write_name: Option<String>,
+    /// What it does to the database.
+    pub kind: StatementKind,
     /// What the direct path found out about it.
     pub(super) shape: ShapeCache,
 }
@@ -69,27 +70,6 @@ impl Statement {
     }
 }
 
-/// Whether the statement only frees space: what is still taken when the disk is nearly full. (DELETE, TRUNCATE and DROP
-/// write little, and make room once what they remove is gone.)
-pub fn frees_space(statement: &Statement) -> bool {
-    match &statement.ast {
-        ast::Statement::Delete(_)
-        | ast::Statement::Truncate(_)
-        | ast::Statement::Drop { .. }
-        | ast::Statement::Vacuum(_) => true,
-        ast::Statement::AlterTable(alter) => {
-            let frees = |operation: &AlterTableOperation| {
-                matches!(
-                    operation,
-                    AlterTableOperation::DropColumn { .. } | AlterTableOperation::DropConstraint { .. }
-                )
-            };
-            alter.operations.iter().all(frees)
-        }
-        _ => false,
-    }
-}
-
 fn parse_one(tokens: &[TokenWithSpan], source: &Arc<str>) -> Result<Statement> {
     let text: &str = source;
     let own_text = slice_of(tokens, text);
@@ -102,7 +82,7 @@ fn parse_one(tokens: &[TokenWithSpan], source: &Arc<str>) -> Result<Statement> {
             source: source.clone(),
             upsert: false,
             allow_filtering: false,
-            write_name: None,
+            kind: StatementKind::Read,
             shape: ShapeCache::default(),
         });
     }
@@ -130,6 +110,7 @@ fn parse_one(tokens: &[TokenWithSpan], source: &Arc<str>) -> Result<Statement> {
     symmetric::expand(&mut ast);
     let mut ast = with_write::unwrap(ast);
     row_assignment::expand(&mut ast);
+    let kind = StatementKind::of(&ast);
     Ok(Statement {
         ast,
         command: None,
@@ -137,7 +118,7 @@ fn parse_one(tokens: &[TokenWithSpan], source: &Arc<str>) -> Result<Statement> {
         source: source.clone(),
         upsert: read.upsert,
         allow_filtering: read.allow_filtering,
-        write_name: command::write_name(own_text),
+        kind,
         shape: ShapeCache::default(),
     })
 }
@@ -320,30 +301,6 @@ mod tests {
             create.ast.to_string(),
             "CREATE TABLE t (a INT, b INT) WITH (DYNAMIC_COLUMNS = 'true')"
         );
-    }
-
-    #[test]
-    fn statements_that_free_space_are_told() {
-        for text in [
-            "DELETE FROM t WHERE a = 1 RETURNING *",
-            "TRUNCATE t",
-            "DROP TABLE t",
-            "DROP INDEX i",
-            "DROP SCHEMA s CASCADE",
-            "VACUUM",
-            "ALTER TABLE t DROP COLUMN a, DROP CONSTRAINT c",
-        ] {
-            assert!(frees_space(&only(text)), "{text}");
-        }
-        for text in [
-            "INSERT INTO t VALUES (1)",
-            "UPDATE t SET a = 1",
-            "CREATE TABLE t (a int)",
-            "ALTER TABLE t DROP COLUMN a, ADD COLUMN b int",
-            "SELECT 1",
-        ] {
-            assert!(!frees_space(&only(text)), "{text}");
-        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, StringArray};
-use arrow::datatypes::{Float32Type, Float64Type};
+use arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
 
 use super::{Batch, Body, Call};
 use crate::types::{SqlType, Value};
@@ -19,6 +19,11 @@ pub const FLOAT_ORDER: Body = Body::Batch(float_order);
 pub const TRIM_CHAR_NAME: &str = "bpchar_trim";
 /// char(n) as comparisons see it: without trailing blanks.
 pub const TRIM_CHAR: Body = Body::Batch(trim_char);
+
+/// A float as an integer in the same order, and back.
+pub const FLOAT_KEY: Body = Body::Batch(float_key);
+/// See [`FLOAT_KEY`].
+pub const FLOAT_OF_KEY: Body = Body::Batch(float_of_key);
 
 /// Epoch milliseconds as a timestamp.
 pub const EPOCH_MS: Body = Body::Row(epoch_ms);
@@ -37,6 +42,40 @@ fn float_order(batch: &Batch) -> Result<ArrayRef> {
                 .unary::<_, Float64Type>(order_f64),
         ),
     })
+}
+
+/// A float as an integer that compares as PostgreSQL compares floats.
+fn float_key(batch: &Batch) -> Result<ArrayRef> {
+    let array = &batch.arrays[0];
+    let keys = match array.data_type() {
+        DataType::Float32 => array
+            .as_primitive::<Float32Type>()
+            .unary::<_, Int64Type>(|number| key_of(f64::from(number))),
+        _ => array.as_primitive::<Float64Type>().unary::<_, Int64Type>(key_of),
+    };
+    Ok(Arc::new(keys))
+}
+
+/// The float again; −0 is 0.
+fn float_of_key(batch: &Batch) -> Result<ArrayRef> {
+    let keys = batch.arrays[0].as_primitive::<Int64Type>();
+    Ok(match batch.returns {
+        SqlType::Float4 => Arc::new(keys.unary::<_, Float32Type>(|key| of_key(key) as f32)),
+        _ => Arc::new(keys.unary::<_, Float64Type>(of_key)),
+    })
+}
+
+fn key_of(number: f64) -> i64 {
+    flip(order_f64(number).to_bits() as i64)
+}
+
+fn of_key(key: i64) -> f64 {
+    f64::from_bits(flip(key) as u64)
+}
+
+/// The bits of negative floats rise as the floats fall.
+fn flip(bits: i64) -> i64 {
+    if bits < 0 { bits ^ i64::MAX } else { bits }
 }
 
 /// −0 as 0, every NaN as the one positive NaN.

@@ -47,6 +47,7 @@ const SET_ROWS_MAX: usize = 20_000_000;
 
 pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_result};
 pub use array::{ANY_EQUAL_NAME, JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
+pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use datetime::INTERVAL_ORDER;
 pub use datetime_make::{ROUND_FRACTION, round_fraction};
 pub use decimal::quotient_scale;

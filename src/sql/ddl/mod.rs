@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{self, ObjectName};
 
+use super::kind::first_words;
 use super::{Statement, names};
 use crate::catalog::{Catalog, Relation, TableDef, is_system_schema};
 use crate::exec::{Notice, StatementContext};
@@ -52,18 +53,7 @@ async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<Strin
         // There are no statistics to gather and no dead rows to remove: both are done as soon as they are asked for.
         ast::Statement::Analyze(_) => Ok("ANALYZE".to_string()),
         ast::Statement::Vacuum(_) => Ok("VACUUM".to_string()),
-        other => Err(Error::unsupported(statement_kind(other), None)),
-    }
-}
-
-/// The first words of a statement: `CREATE SEQUENCE`.
-fn statement_kind(statement: &ast::Statement) -> String {
-    let text = statement.to_string();
-    let words: Vec<_> = text.split_whitespace().take(2).collect();
-    match words.as_slice() {
-        ["CREATE" | "ALTER" | "DROP", ..] => words.join(" "),
-        [first, ..] => first.to_string(),
-        [] => "this statement".to_string(),
+        other => Err(Error::unsupported(first_words(other), None)),
     }
 }
 

@@ -30,13 +30,18 @@ pub(super) fn assign_array(
     }
     let mut builder = ColumnBuilder::new(&column.ty, array.len());
     for row in 0..array.len() {
-        let value = match value_at(array, row, from)? {
-            Value::Text(text) if *from == SqlType::Unknown => Value::Unknown(text),
-            value => value,
-        };
+        let value = result_value(array, row, from)?;
         builder.append_value(&assign_value(value, column, settings)?);
     }
     Ok(builder.finish())
+}
+
+/// A value of an expression's result; an untyped literal is still one.
+pub(super) fn result_value(array: &ArrayRef, row: usize, ty: &SqlType) -> Result<Value> {
+    Ok(match value_at(array, row, ty)? {
+        Value::Text(text) if *ty == SqlType::Unknown => Value::Unknown(text),
+        value => value,
+    })
 }
 
 /// A dynamic column's type came from the first value written to it: say so when a later one does not fit.

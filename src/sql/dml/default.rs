@@ -6,13 +6,12 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
 use sqlparser::ast::{Expr, SelectItem};
 
-use super::assign::assign_value;
+use super::assign::{assign_value, result_value};
 use super::evaluate::{Rows, evaluate, parse_expression, run, select_of};
 use super::fold;
 use crate::catalog::{ColumnDefault, TableDef};
 use crate::exec::StatementContext;
 use crate::sql::names;
-use crate::table::value_at;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -68,7 +67,7 @@ pub(crate) async fn evaluate_default(
         Some(value) => value,
         None => {
             let (columns, batch) = run(ctx, &select_of(vec![SelectItem::UnnamedExpr(expr.clone())])?).await?;
-            value_at(batch.column(0), 0, &columns[0].ty)?
+            result_value(batch.column(0), 0, &columns[0].ty)?
         }
     };
     value.assign(ty, column, &ctx.format_settings())
@@ -119,7 +118,7 @@ async fn evaluate_rows(
     let from = &evaluated.columns[0].ty;
     (0..count)
         .map(|row| {
-            let value = value_at(evaluated.batch.column(0), row, from)?;
+            let value = result_value(evaluated.batch.column(0), row, from)?;
             assign_value(value, &table.columns[position], &settings)
         })
         .collect()

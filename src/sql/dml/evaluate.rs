@@ -79,9 +79,10 @@ pub(super) async fn plan(
     Ok((planned.columns.into_iter().skip(1).collect(), planned.parameters))
 }
 
-/// Runs a query and collects its rows into one batch.
+/// Runs a query and collects its rows into one batch. Untyped literals stay `Unknown`: they take the type of the column
+/// they are for.
 pub(super) async fn run(ctx: &StatementContext, query: &Query) -> Result<(Vec<OutputColumn>, RecordBatch)> {
-    let planned = query::plan_query(ctx, query, &super::super::known_types(ctx)).await?;
+    let planned = query::plan_source(ctx, query, &super::super::known_types(ctx)).await?;
     let batches: Vec<RecordBatch> = query::run_query(ctx, &planned).await?.try_collect().await?;
     let schema = match batches.first() {
         Some(batch) => batch.schema(),

@@ -402,7 +402,7 @@ pub(super) fn target_as(name: &str) -> Result<Vec<TableWithJoins>> {
 
 /// What [`query_target`] finds.
 pub(super) struct QueriedTarget {
-    /// The types of the expressions.
+    /// The types of the expressions; `Unknown`: an untyped literal, which takes the type of the column it is for.
     pub(super) types: Vec<SqlType>,
     /// For [`split_page`].
     pub(super) pages: BoxStream<'static, Result<RecordBatch>>,
@@ -417,7 +417,7 @@ pub(super) async fn query_target(
     selection: Option<&Expr>,
 ) -> Result<QueriedTarget> {
     let (ctx, query) = target_query(ctx, target, expressions, from, selection)?;
-    let planned = query::plan_query(&ctx, &query, &super::super::known_types(&ctx)).await?;
+    let planned = query::plan_source(&ctx, &query, &super::super::known_types(&ctx)).await?;
     let pages = query::run_query(&ctx, &planned).await?;
     let columns = planned.columns.into_iter().skip(target.table.columns.len());
     Ok(QueriedTarget {

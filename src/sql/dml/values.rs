@@ -4,7 +4,7 @@
 use arrow::array::ArrayRef;
 use sqlparser::ast::{Expr, Parens, SelectItem};
 
-use super::assign::assign_value;
+use super::assign::{assign_value, result_value};
 use super::default::default_values;
 use super::evaluate::{run, select_of};
 use super::target::{Target, dynamic_type_of, dynamic_type_of_constant};
@@ -13,7 +13,6 @@ use crate::catalog::{ColumnDefault, NewDynamicColumn};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
-use crate::table::value_at;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -85,8 +84,8 @@ async fn evaluate_cells(
         .flatten()
         .filter(|cell| matches!(cell, Cell::Pending));
     for ((cell, array), column) in waiting.zip(batch.columns()).zip(&columns) {
-        *cell = match value_at(array, 0, &column.ty)? {
-            Value::Text(text) if column.ty == SqlType::Unknown => Cell::Value(Value::Unknown(text)),
+        *cell = match result_value(array, 0, &column.ty)? {
+            value @ Value::Unknown(_) => Cell::Value(value),
             value => Cell::Computed(value, column.ty.clone()),
         };
     }

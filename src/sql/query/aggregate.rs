@@ -74,6 +74,8 @@ pub(super) struct Accumulation {
 pub(super) enum Finish {
     /// The only result, cast.
     Cast(SqlType),
+    /// The float, of this type, that the result is the key of.
+    Float(SqlType),
     /// The first divided by the second, as numerics.
     Quotient,
     /// An array as JSON.
@@ -396,6 +398,20 @@ impl Binder<'_> {
         } else {
             aggregates::min_max::max_udaf()
         };
+        if matches!(ty, S::Float4 | S::Float8) {
+            // Per group, DataFusion begins with the greatest finite float, and compares with NaN as IEEE does.
+            let definition = ("float_key", functions::FLOAT_KEY, true, Volatility::Immutable);
+            let key = functions::call(
+                definition,
+                vec![(argument.expr, argument.ty)],
+                S::Int8,
+                &self.settings,
+            );
+            return Ok(Accumulation {
+                calls: vec![(udaf, vec![key], S::Int8)],
+                finish: Finish::Float(ty),
+            });
+        }
         Ok(one(udaf, vec![argument.expr], ty))
     }
 
@@ -459,6 +475,19 @@ impl Binder<'_> {
             .ok_or_else(|| Error::internal("an aggregate without accumulators"))?;
         match finish {
             Finish::Cast(ty) => self.convert(first, ty, CastContext::Explicit),
+            Finish::Float(ty) => {
+                let definition = (
+                    "float_of_key",
+                    functions::FLOAT_OF_KEY,
+                    true,
+                    Volatility::Immutable,
+                );
+                let arguments = vec![(first.expr, first.ty)];
+                Ok(Bound::new(
+                    functions::call(definition, arguments, ty.clone(), &self.settings),
+                    ty.clone(),
+                ))
+            }
             Finish::Quotient => {
                 let second = results
                     .next()

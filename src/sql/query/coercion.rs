@@ -168,10 +168,16 @@ pub(super) fn common_type(types: &[SqlType]) -> Option<SqlType> {
         return Some(SqlType::Text);
     };
     let mut common = first.clone();
+    let mut count = 1;
     for ty in known {
         common = join_types(&common, ty)?;
+        count += 1;
     }
-    Some(common)
+    // An untyped literal is as long as it is.
+    Some(match common {
+        SqlType::Varchar(_) if count < types.len() => SqlType::Varchar(None),
+        common => common,
+    })
 }
 
 /// The common type of constants: a numeric among them keeps each one's own digits.
@@ -188,7 +194,8 @@ fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     if a == b {
         return Some(a.clone());
     }
-    if let (S::Numeric(_), _) | (_, S::Numeric(_)) = (a, b)
+    if let (S::Numeric(_), other) | (other, S::Numeric(_)) = (a, b)
+        && *other != S::Float4
         && let Some(number) = promote(a, b)
     {
         return Some(number);

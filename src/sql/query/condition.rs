@@ -5,7 +5,7 @@ use datafusion::logical_expr::{Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
-use super::coercion::{CastContext, null_of, type_name};
+use super::coercion::{CastContext, common_type, null_of, type_name};
 use super::expression::row_items;
 use super::operator::{binary, no_operator};
 use crate::error::StatementFault;
@@ -137,7 +137,8 @@ impl Binder<'_> {
         self.in_items(operand, items, negated)
     }
 
-    /// `operand [NOT] IN (items)`: one list when all items compare with the operand in its own type, else comparisons.
+    /// `operand [NOT] IN (items)`: one list of the constants that compare with the operand in one type, comparisons for
+    /// the rest (DataFusion's list takes one NULL among computed items for a NULL in every row).
     pub(super) fn in_items(&mut self, operand: Bound, items: Vec<Bound>, negated: bool) -> Result<Bound> {
         let operand = match operand.ty {
             // An untyped operand takes the items' common type.
@@ -147,34 +148,38 @@ impl Binder<'_> {
             }
             _ => operand,
         };
+        let float = float_of_constants(&operand, &items);
         let mut listed = Vec::new();
         let mut listed_operand: Option<Expr> = None;
         let mut tests: Vec<Expr> = Vec::new();
         for item in items {
+            let item = match &float {
+                Some(float) if is_constant(&item.expr) => self.convert(item, float, CastContext::Implicit)?,
+                _ => item,
+            };
             let (left, right) = self.comparable("=", operand.clone(), item)?;
-            match &listed_operand {
-                Some(first) if *first == left => listed.push(right),
-                None => {
-                    listed_operand = Some(left);
-                    listed.push(right);
-                }
-                Some(_) => tests.push(binary(left, Operator::Eq, right)),
+            let is_listed = is_constant(&right) && listed_operand.as_ref().is_none_or(|first| *first == left);
+            if is_listed {
+                listed_operand = Some(left);
+                listed.push(right);
+            } else {
+                tests.push(binary(left, Operator::Eq, right));
             }
         }
-        let listed_operand = listed_operand.ok_or_else(|| Error::unsupported("an empty IN list", None))?;
-        let mut test = Expr::InList(InList::new(
-            Box::new(listed_operand),
-            listed,
-            negated && tests.is_empty(),
-        ));
-        if tests.is_empty() {
-            return Ok(Bound::new(test, SqlType::Bool));
-        }
-        for one in tests {
-            test = binary(test, Operator::Or, one);
-        }
+        let list_negated = negated && tests.is_empty();
+        let list =
+            listed_operand.map(|operand| Expr::InList(InList::new(Box::new(operand), listed, list_negated)));
+        let test = list
+            .into_iter()
+            .chain(tests)
+            .reduce(|test, one| binary(test, Operator::Or, one))
+            .ok_or_else(|| Error::unsupported("an empty IN list", None))?;
         Ok(Bound::new(
-            if negated { Expr::Not(Box::new(test)) } else { test },
+            if negated && !list_negated {
+                Expr::Not(Box::new(test))
+            } else {
+                test
+            },
             SqlType::Bool,
         ))
     }
@@ -370,6 +375,22 @@ impl Binder<'_> {
             _ => self.convert_text(operand),
         }
     }
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(..) | Expr::Placeholder(_))
+}
+
+/// The floating point type in which several constants compare with the operand of IN, if they do: PostgreSQL makes them an
+/// array of the type that they and the operand have in common. One alone is compared as by `=`.
+fn float_of_constants(operand: &Bound, items: &[Bound]) -> Option<SqlType> {
+    let constants = items.iter().filter(|item| is_constant(&item.expr));
+    let mut types: Vec<SqlType> = constants.map(|item| item.ty.clone()).collect();
+    if types.len() < 2 {
+        return None;
+    }
+    types.insert(0, operand.ty.clone());
+    common_type(&types).filter(|ty| matches!(ty, SqlType::Float4 | SqlType::Float8))
 }
 
 pub(super) fn is_null(operand: Expr, negated: bool) -> Expr {

@@ -365,7 +365,7 @@ impl Binder<'_> {
         match (&bound.ty, &other.ty) {
             (SqlType::Unknown, SqlType::Unknown) => self.decided(bound),
             (SqlType::Unknown, ty) => {
-                let ty = ty.clone();
+                let ty = common_type(&[SqlType::Unknown, ty.clone()]).unwrap_or_else(|| ty.clone());
                 self.convert(bound, &ty, CastContext::Implicit)
             }
             _ => Ok(bound),

@@ -8,8 +8,9 @@ use arrow::datatypes::Field;
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::expr::{InList, Placeholder};
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
 
+use super::operator::binary;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::exec::cell::scalar_of;
@@ -79,7 +80,7 @@ pub(super) fn substitute(
                     })),
                 }
             }
-            _ => Ok(list_membership(expr)),
+            _ => Ok(list_membership(expr).transform_data(|expr| Ok(without_null(expr)))?),
         }
     };
     dependent_join::transform_expressions(plan, &|expr| expr.transform_up(replace)).map_err(from_datafusion)
@@ -126,6 +127,28 @@ fn same_kind(from: &SqlType, to: &SqlType) -> bool {
             SqlType::Text | SqlType::Varchar(None) | SqlType::Json | SqlType::Jsonb | SqlType::Name,
         ) => true,
         (a, b) => a == b,
+    }
+}
+
+/// A list without its NULLs: `x IN (1, NULL)` is `x IN (1) OR NULL`. DataFusion's optimizer merges lists as if NULL were
+/// a value.
+fn without_null(expr: Expr) -> Transformed<Expr> {
+    let is_null = |item: &Expr| matches!(item, Expr::Literal(scalar, _) if scalar.is_null());
+    match expr {
+        Expr::InList(list) if list.list.iter().any(is_null) => {
+            let null = Expr::Literal(ScalarValue::Boolean(None), None);
+            let items: Vec<Expr> = list.list.into_iter().filter(|item| !is_null(item)).collect();
+            if items.is_empty() {
+                return Transformed::yes(null);
+            }
+            let joint = match list.negated {
+                true => Operator::And,
+                false => Operator::Or,
+            };
+            let rest = Expr::InList(InList::new(list.expr, items, list.negated));
+            Transformed::yes(binary(rest, joint, null))
+        }
+        other => Transformed::no(other),
     }
 }
 

@@ -1,0 +1,164 @@
+//! `StatementKind`: what a statement does to the database, decided from its tree. The session's rules follow from it: what
+//! a read-only transaction refuses, what is still taken when the disk is nearly full, what leaves something to reclaim.
+
+use sqlparser::ast::{AlterTableOperation, Query, SetExpr, Statement};
+
+/// What a statement does to the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StatementKind {
+    /// It reads, or changes nothing but the session.
+    Read,
+    /// It writes.
+    Write(Write),
+}
+
+/// A statement that writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    /// As messages name it: `INSERT`, `CREATE TABLE`.
+    pub name: String,
+    /// It only frees space: it writes little, and makes room once what it removes is gone.
+    pub frees_space: bool,
+    /// It may leave keys of no table behind.
+    pub leaves_keys: bool,
+}
+
+impl StatementKind {
+    /// The kind of a statement.
+    pub(super) fn of(statement: &Statement) -> StatementKind {
+        match statement {
+            Statement::Query(query) if !is_select_into(query) => StatementKind::Read,
+            Statement::Query(_) => writes("SELECT INTO"),
+            Statement::Insert(_) => writes("INSERT"),
+            Statement::Update(_) => writes("UPDATE"),
+            Statement::Delete(_) => removes("DELETE", false),
+            Statement::Truncate(_) => removes("TRUNCATE TABLE", true),
+            Statement::Drop { object_type, .. } => removes(&format!("DROP {object_type}"), true),
+            Statement::AlterTable(alter) => StatementKind::Write(Write {
+                name: "ALTER TABLE".to_string(),
+                frees_space: alter.operations.iter().all(is_drop),
+                leaves_keys: true,
+            }),
+            Statement::Explain {
+                analyze: true,
+                statement,
+                ..
+            } => StatementKind::of(statement),
+            Statement::Explain { .. }
+            | Statement::ExplainTable { .. }
+            | Statement::Analyze(_)
+            | Statement::Vacuum(_) => StatementKind::Read,
+            Statement::CreateIndex(_) => writes("CREATE INDEX"),
+            Statement::CreateView(_) => writes("CREATE VIEW"),
+            other => writes(&first_words(other)),
+        }
+    }
+
+    /// What it writes, if it does.
+    pub fn write(&self) -> Option<&Write> {
+        match self {
+            StatementKind::Read => None,
+            StatementKind::Write(write) => Some(write),
+        }
+    }
+
+    /// Whether it only frees space.
+    pub fn frees_space(&self) -> bool {
+        self.write().is_some_and(|write| write.frees_space)
+    }
+}
+
+fn writes(name: &str) -> StatementKind {
+    StatementKind::Write(Write {
+        name: name.to_string(),
+        frees_space: false,
+        leaves_keys: false,
+    })
+}
+
+fn removes(name: &str, leaves_keys: bool) -> StatementKind {
+    StatementKind::Write(Write {
+        name: name.to_string(),
+        frees_space: true,
+        leaves_keys,
+    })
+}
+
+fn is_drop(operation: &AlterTableOperation) -> bool {
+    matches!(
+        operation,
+        AlterTableOperation::DropColumn { .. } | AlterTableOperation::DropConstraint { .. }
+    )
+}
+
+fn is_select_into(query: &Query) -> bool {
+    matches!(query.body.as_ref(), SetExpr::Select(select) if select.into.is_some())
+}
+
+/// The first words of a statement: `CREATE SEQUENCE`.
+pub(super) fn first_words(statement: &Statement) -> String {
+    let text = statement.to_string();
+    let words: Vec<_> = text.split_whitespace().take(2).collect();
+    match words.as_slice() {
+        ["CREATE" | "ALTER" | "DROP", ..] => words.join(" "),
+        [first, ..] => first.to_string(),
+        [] => "this statement".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(text: &str) -> StatementKind {
+        crate::sql::parse(text).unwrap().remove(0).kind
+    }
+
+    #[test]
+    fn writes_are_told_from_reads() {
+        for (text, name) in [
+            ("INSERT INTO t VALUES (1)", "INSERT"),
+            ("WITH q AS (SELECT 1) INSERT INTO t SELECT * FROM q", "INSERT"),
+            ("EXPLAIN ANALYZE UPDATE t SET a = 1", "UPDATE"),
+            ("/* a */ DELETE FROM t", "DELETE"),
+            ("SELECT 1 AS a INTO t", "SELECT INTO"),
+            ("CREATE TABLE t (a int)", "CREATE TABLE"),
+            ("CREATE UNIQUE INDEX ON t (a)", "CREATE INDEX"),
+            ("DROP VIEW v", "DROP VIEW"),
+            ("TRUNCATE t", "TRUNCATE TABLE"),
+            ("ALTER TABLE t ADD COLUMN b int", "ALTER TABLE"),
+        ] {
+            assert_eq!(
+                kind(text).write().map(|write| write.name.as_str()),
+                Some(name),
+                "{text}"
+            );
+        }
+        for text in ["SELECT 1", "EXPLAIN DELETE FROM t", "VACUUM", "BEGIN", "SHOW ALL"] {
+            assert_eq!(kind(text), StatementKind::Read, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_frees_space_is_told() {
+        for text in [
+            "DELETE FROM t WHERE a = 1 RETURNING *",
+            "TRUNCATE t",
+            "DROP TABLE t",
+            "DROP INDEX i",
+            "DROP SCHEMA s CASCADE",
+            "ALTER TABLE t DROP COLUMN a, DROP CONSTRAINT c",
+        ] {
+            assert!(kind(text).frees_space(), "{text}");
+        }
+        for text in [
+            "INSERT INTO t VALUES (1)",
+            "UPDATE t SET a = 1",
+            "CREATE TABLE t (a int)",
+            "ALTER TABLE t DROP COLUMN a, ADD COLUMN b int",
+            "SELECT 1",
+        ] {
+            assert!(!kind(text).frees_space(), "{text}");
+        }
+    }
+}
