@@ -329,10 +329,16 @@ impl Operand<'_> {
             | (D::Utf8 | D::LargeUtf8 | D::Utf8View, D::Utf8 | D::LargeUtf8 | D::Utf8View)
             | (D::Binary | D::LargeBinary | D::BinaryView, D::Binary | D::LargeBinary | D::BinaryView)
             | (D::Date32, D::Timestamp(TimeUnit::Microsecond, None)) => true,
-            (D::Int16, D::Decimal128(precision, 0)) => *precision >= 5,
-            (D::Int32, D::Decimal128(precision, 0)) => *precision >= 10,
-            (D::Int16 | D::Int32 | D::Int64, D::Decimal128(precision, scale)) => {
-                *scale >= 0 && i16::from(*precision) - i16::from(*scale) >= 19
+            (
+                from @ (D::Int16 | D::Int32 | D::Int64),
+                D::Decimal128(precision, scale) | D::Decimal256(precision, scale),
+            ) => {
+                let digits = match from {
+                    D::Int16 => 5,
+                    D::Int32 => 10,
+                    _ => 19,
+                };
+                *scale >= 0 && i16::from(*precision) - i16::from(*scale) >= digits
             }
             (
                 D::Decimal128(precision, scale) | D::Decimal256(precision, scale),

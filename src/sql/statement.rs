@@ -12,7 +12,7 @@ use super::command::{self, Command};
 use super::direct::ShapeCache;
 use super::grammar::{self, Fault};
 use super::kind::StatementKind;
-use super::position::{byte_offset, character_position};
+use super::position::{Cursor, character_position};
 use super::{comment, nesting, row_assignment, symmetric, text_place, tokens, with_write};
 use crate::error::Limit;
 use crate::{Error, Result};
@@ -57,10 +57,27 @@ pub fn parse(text: &str) -> Result<Vec<Statement>> {
         });
     }
     let source: Arc<str> = text.into();
-    all.split(|token| token.token == Token::SemiColon)
+    let mut cursor = Cursor::new(text);
+    statements_of(all)
+        .into_iter()
         .filter(|tokens| tokens.iter().any(is_meaningful))
-        .map(|tokens| parse_one(tokens, &source))
+        .map(|tokens| parse_one(tokens, &source, &mut cursor))
         .collect()
+}
+
+/// The tokens of each statement.
+fn statements_of(all: Vec<TokenWithSpan>) -> Vec<Vec<TokenWithSpan>> {
+    if all.iter().all(|token| token.token != Token::SemiColon) {
+        return vec![all];
+    }
+    let mut statements = vec![Vec::new()];
+    for token in all {
+        match (&token.token, statements.last_mut()) {
+            (Token::SemiColon, _) | (_, None) => statements.push(Vec::new()),
+            (_, Some(statement)) => statement.push(token),
+        }
+    }
+    statements
 }
 
 impl Statement {
@@ -70,11 +87,11 @@ impl Statement {
     }
 }
 
-fn parse_one(tokens: &[TokenWithSpan], source: &Arc<str>) -> Result<Statement> {
+fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<'_>) -> Result<Statement> {
     let text: &str = source;
-    let own_text = slice_of(tokens, text);
-    nesting::check(tokens)?;
-    if let Some(command) = command::read(tokens, text)? {
+    let own_text = slice_of(&tokens, text, cursor);
+    nesting::check(&tokens)?;
+    if let Some(command) = command::read(&tokens, text)? {
         return Ok(Statement {
             ast: ast::Statement::UnlockTables,
             command: Some(command),
@@ -86,7 +103,7 @@ fn parse_one(tokens: &[TokenWithSpan], source: &Arc<str>) -> Result<Statement> {
             shape: ShapeCache::default(),
         });
     }
-    let read = tokens::read(tokens.to_vec());
+    let read = tokens::read(tokens);
     match grammar::fault(&read.tokens) {
         Some(Fault::Near(token)) => {
             let position = character_position(token.span.start, text);
@@ -107,7 +124,9 @@ fn parse_one(tokens: &[TokenWithSpan], source: &Arc<str>) -> Result<Statement> {
             character_position(rest.span.start, text),
         ));
     }
-    symmetric::expand(&mut ast);
+    if read.symmetric {
+        symmetric::expand(&mut ast);
+    }
     let mut ast = with_write::unwrap(ast);
     row_assignment::expand(&mut ast);
     let kind = StatementKind::of(&ast);
@@ -134,15 +153,15 @@ fn is_meaningful(token: &TokenWithSpan) -> bool {
 }
 
 /// The text of a statement without the blanks and line comments around it.
-fn slice_of<'a>(tokens: &[TokenWithSpan], text: &'a str) -> &'a str {
+fn slice_of<'a>(tokens: &[TokenWithSpan], text: &'a str, cursor: &mut Cursor<'_>) -> &'a str {
     let outer = |token: &&TokenWithSpan| {
         is_meaningful(token) || matches!(token.token, Token::Whitespace(Whitespace::MultiLineComment(_)))
     };
     let (Some(first), Some(last)) = (tokens.iter().find(outer), tokens.iter().rev().find(outer)) else {
         return "";
     };
-    let start = byte_offset(first.span.start, text);
-    let end = byte_offset(last.span.end, text);
+    let start = cursor.byte_offset(first.span.start);
+    let end = cursor.byte_offset(last.span.end);
     text.get(start..end.max(start)).unwrap_or_default()
 }
 

@@ -13,14 +13,16 @@ use super::tokens::is_word;
 /// The marking function's name; the blank keeps it apart from any name a user would write.
 const MARK: &str = "between symmetric";
 
-/// Turns `BETWEEN SYMMETRIC a AND` into `BETWEEN "between symmetric"(a) AND`.
-pub(crate) fn mark(tokens: &mut Vec<TokenWithSpan>) {
+/// Turns `BETWEEN SYMMETRIC a AND` into `BETWEEN "between symmetric"(a) AND`. Answers whether there was any.
+pub(crate) fn mark(tokens: &mut Vec<TokenWithSpan>) -> bool {
+    let mut marked = false;
     let mut at = 1;
     while at < tokens.len() {
         if is_word(tokens.get(at), "SYMMETRIC")
             && is_word(tokens.get(at - 1), "BETWEEN")
             && let Some(end) = end_of_lower_bound(&tokens[at + 1..]).map(|length| at + 1 + length)
         {
+            marked = true;
             let span = tokens[at].span;
             tokens.insert(
                 end,
@@ -40,6 +42,7 @@ pub(crate) fn mark(tokens: &mut Vec<TokenWithSpan>) {
         }
         at += 1;
     }
+    marked
 }
 
 /// How many tokens stand before the AND that ends the lower bound.

@@ -16,6 +16,8 @@ pub(crate) struct Read {
     pub(crate) upsert: bool,
     /// A hint or ALLOW FILTERING.
     pub(crate) allow_filtering: bool,
+    /// It has a BETWEEN SYMMETRIC, marked for `symmetric::expand`.
+    pub(crate) symmetric: bool,
 }
 
 /// Reads our syntax off the tokens of one statement.
@@ -37,26 +39,29 @@ pub(crate) fn read(tokens: Vec<TokenWithSpan>) -> Read {
     if is_word(tokens.first(), "CREATE") {
         give_options_values(&mut tokens);
     }
-    symmetric::mark(&mut tokens);
+    let symmetric = symmetric::mark(&mut tokens);
     distinct::mark(&mut tokens);
     Read {
         tokens,
         upsert,
         allow_filtering: hinted || filtering,
+        symmetric,
     }
 }
 
 /// `TABLE t` where a query begins means `SELECT * FROM t`.
 fn spell_out_tables(tokens: &mut Vec<TokenWithSpan>) {
-    let mut at = 0;
-    while at < tokens.len() {
-        let begins = at == 0
+    let begins = |tokens: &[TokenWithSpan], at: usize| {
+        at == 0
             || matches!(tokens[at - 1].token, Token::LParen | Token::RParen)
             || ["UNION", "INTERSECT", "EXCEPT", "ALL", "AS"]
                 .iter()
-                .any(|word| is_word(tokens.get(at - 1), word));
+                .any(|word| is_word(tokens.get(at - 1), word))
+    };
+    let mut at = 0;
+    while at < tokens.len() {
         let names = matches!(tokens.get(at + 1).map(|next| &next.token), Some(Token::Word(_)));
-        if begins && names && is_word(tokens.get(at), "TABLE") {
+        if names && is_word(tokens.get(at), "TABLE") && begins(tokens, at) {
             let span = tokens[at].span;
             let select = [
                 Token::make_keyword("SELECT"),
