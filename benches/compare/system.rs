@@ -212,24 +212,16 @@ impl System {
         while idle < IDLE_PAUSES && start.elapsed() < START_PATIENCE {
             let before = self.processor_ticks();
             tokio::time::sleep(IDLE_PAUSE).await;
-            idle = match self.processor_ticks() - before {
+            idle = match self.processor_ticks().saturating_sub(before) {
                 0 | 1 => idle + 1,
                 _ => 0,
             };
         }
     }
 
-    /// Processor time of its first process so far, in the kernel's ticks (10 ms).
+    /// Processor time of all its processes so far, in the kernel's ticks (10 ms).
     fn processor_ticks(&self) -> u64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
-        let fields = stat.rsplit(')').next().unwrap_or_default();
-        // User and system time are the 14th and 15th field; the second ends with the parenthesis.
-        fields
-            .split_whitespace()
-            .skip(11)
-            .take(2)
-            .filter_map(|ticks| ticks.parse::<u64>().ok())
-            .sum()
+        process_tree(self.child.id()).into_iter().map(ticks).sum()
     }
 
     /// Looks at the memory of the server and all its processes; pages that they share count once.
@@ -355,6 +347,19 @@ fn process_tree(root: u32) -> Vec<u32> {
         at += 1;
     }
     tree
+}
+
+/// Processor time of a process so far, in the kernel's ticks.
+fn ticks(id: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default();
+    // User and system time are the 14th and 15th field; the second ends with the parenthesis.
+    fields
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .filter_map(|ticks| ticks.parse::<u64>().ok())
+        .sum()
 }
 
 /// Resident bytes of a process, shared pages divided among those who share them.

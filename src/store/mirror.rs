@@ -24,8 +24,10 @@ type Expected = std::collections::VecDeque<(Vec<u8>, Vec<u8>)>;
 /// A store under test and its model.
 struct Mirror<'a> {
     random: StdRng,
-    kind: StoreKind,
-    directory: &'a Path,
+    /// Opens the store, again when the one before has ended.
+    open: &'a mut dyn FnMut() -> Arc<dyn Store>,
+    /// Whether what it holds outlives it.
+    persists: bool,
     store: Arc<dyn Store>,
     rows: Rows,
     commits: u64,
@@ -255,7 +257,7 @@ impl Mirror<'_> {
 
     /// Ends the store and opens it again, when it outlives that.
     async fn restart(&mut self) {
-        if self.kind == StoreKind::Memory {
+        if !self.persists {
             return;
         }
         self.snapshots.clear();
@@ -264,8 +266,8 @@ impl Mirror<'_> {
             self.store.close().await.unwrap();
         }
         // Another store in its place first, so that the directory is free.
-        self.store = open(StoreKind::Memory, self.directory);
-        self.store = open(self.kind, self.directory);
+        self.store = open(StoreKind::Memory, Path::new(""));
+        self.store = (self.open)();
     }
 
     async fn step(&mut self) {
@@ -282,13 +284,25 @@ impl Mirror<'_> {
     }
 }
 
+/// So many random steps on a store of this kind.
 async fn mirror(kind: StoreKind, seed: u64, steps: usize) {
     let directory = tempfile::tempdir().unwrap();
+    let mut open = || open(kind, directory.path());
+    mirror_of(&mut open, kind != StoreKind::Memory, seed, steps).await;
+}
+
+/// So many random steps on the store that `open` opens; `persists`: what it holds outlives it.
+pub(super) async fn mirror_of(
+    open: &mut dyn FnMut() -> Arc<dyn Store>,
+    persists: bool,
+    seed: u64,
+    steps: usize,
+) {
     let mut mirror = Mirror {
         random: StdRng::seed_from_u64(seed),
-        kind,
-        directory: directory.path(),
-        store: open(kind, directory.path()),
+        store: open(),
+        open,
+        persists,
         rows: Rows::new(),
         commits: 0,
         snapshots: Vec::new(),

@@ -377,7 +377,8 @@ impl Binder<'_> {
     }
 }
 
-fn is_constant(expr: &Expr) -> bool {
+/// Whether it is known before the first row: a literal or a parameter.
+pub(super) fn is_constant(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(..) | Expr::Placeholder(_))
 }
 

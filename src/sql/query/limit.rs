@@ -6,6 +6,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place};
 use super::coercion::CastContext;
+use super::condition::is_constant;
 use super::scope::{Outer, Scope};
 use crate::exec::datafusion_error::from_datafusion;
 use crate::types::{SqlType, Value};
@@ -59,9 +60,8 @@ impl Binder<'_> {
             self.row_count(limit, Clause::Limit, outer)?,
             self.row_count(offset, Clause::Offset, outer)?,
         );
-        let simple =
-            |count: &Option<Expr>| matches!(count, None | Some(Expr::Literal(..) | Expr::Placeholder(_)));
-        if !simple(&fetch) || !simple(&skip) {
+        let is_known = |count: &Option<Expr>| count.as_ref().is_none_or(is_constant);
+        if !is_known(&fetch) || !is_known(&skip) {
             return self.computed_limit(plan, fetch, skip);
         }
         if fetch.is_none() && skip.is_none() {

@@ -42,14 +42,22 @@ impl Commit {
     }
 }
 
-/// Whether a batch takes the way of large commits.
-pub(super) fn is_large(batch: &Batch) -> bool {
-    let (writes, bytes) = size(batch);
-    writes > LARGE_WRITES || bytes > LARGE_BYTES
+/// What a batch asks of the log.
+pub(super) struct Size {
+    pub(super) writes: usize,
+    pub(super) bytes: usize,
 }
 
-/// How many writes a batch has, and how many bytes.
-pub(super) fn size(batch: &Batch) -> (usize, usize) {
-    let bytes = batch.writes.iter().map(Write::bytes).sum();
-    (batch.writes.len(), bytes)
+impl Size {
+    pub(super) fn of(batch: &Batch) -> Size {
+        Size {
+            writes: batch.writes.len(),
+            bytes: batch.writes.iter().map(Write::bytes).sum(),
+        }
+    }
+
+    /// Whether the batch takes the way of large commits.
+    pub(super) fn is_large(&self) -> bool {
+        self.writes > LARGE_WRITES || self.bytes > LARGE_BYTES
+    }
 }

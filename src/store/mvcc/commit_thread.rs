@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 
 use tokio::sync::oneshot;
 
-use super::commit::{is_large, size};
+use super::commit::Size;
 use super::committer::{Committer, Waiting};
 use super::limits::{LARGE_WRITES, PATIENCE};
 use super::state::Shared;
@@ -98,13 +98,16 @@ fn next_work(shared: &Shared, committer: &Mutex<Committer>, requests: &Receiver<
                 return work;
             }
             Request::Look => {}
-            Request::Commit(waiting) if is_large(&waiting.batch) => work.large.push(waiting),
             Request::Commit(waiting) => {
-                let (batch_writes, batch_bytes) = size(&waiting.batch);
-                (batches, writes, bytes) = (batches + 1, writes + batch_writes, bytes + batch_bytes);
-                match waiting.batch.relaxed {
-                    true => work.relaxed.push(waiting),
-                    false => work.durable.push(waiting),
+                let size = Size::of(&waiting.batch);
+                if size.is_large() {
+                    work.large.push(waiting);
+                } else {
+                    (batches, writes, bytes) = (batches + 1, writes + size.writes, bytes + size.bytes);
+                    match waiting.batch.relaxed {
+                        true => work.relaxed.push(waiting),
+                        false => work.durable.push(waiting),
+                    }
                 }
             }
         }

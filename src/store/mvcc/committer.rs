@@ -133,10 +133,7 @@ impl Committer {
         }
         Group::new(&shared).admit(&batch)?;
         let Batch { writes, relaxed, .. } = batch;
-        let committed = self.commit_writes(merge(writes), !relaxed);
-        if committed.is_ok() {
-            shared.commits.fetch_add(1, Ordering::Relaxed);
-        }
+        let committed = self.commit_writes(writes, 1, !relaxed);
         self.hand_over();
         committed
     }
@@ -158,7 +155,7 @@ impl Committer {
                     .collect()
             }
         };
-        let admitted = verdicts.iter().filter(|verdict| verdict.is_ok()).count();
+        let admitted = verdicts.iter().filter(|verdict| verdict.is_ok()).count() as u64;
         // The batches and their snapshots go before the answers, so that whoever has an answer finds what they held gone.
         let (mut answers, mut writes) = (Vec::new(), Vec::new());
         for (Waiting { batch, answer, place }, verdict) in waiting.into_iter().zip(&verdicts) {
@@ -170,11 +167,8 @@ impl Committer {
         let committed = if admitted == 0 {
             Ok(())
         } else {
-            self.commit_writes(merge(writes), durable)
+            self.commit_writes(writes, admitted, durable)
         };
-        if committed.is_ok() {
-            shared.commits.fetch_add(admitted as u64, Ordering::Relaxed);
-        }
         for ((answer, _place), verdict) in answers.into_iter().zip(verdicts) {
             // A session that has gone does not want its answer.
             let _ = answer.send(verdict.and_then(|()| committed.clone()));
@@ -182,11 +176,20 @@ impl Committer {
         self.hand_over();
     }
 
-    /// Appends the group's record, and makes it visible once it is as durable as it was asked to be.
-    fn commit_writes(&mut self, writes: Vec<Write>, durable: bool) -> Result<()> {
-        if writes.is_empty() {
-            return if durable { self.sync() } else { Ok(()) };
+    /// Commits the writes of so many admitted batches as one record.
+    fn commit_writes(&mut self, writes: Vec<Write>, batches: u64, durable: bool) -> Result<()> {
+        let writes = merge(writes);
+        match writes.is_empty() {
+            true if durable => self.sync()?,
+            true => {}
+            false => self.append(writes, durable)?,
         }
+        self.shared.commits.fetch_add(batches, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Appends the group's record, and makes it visible once it is as durable as it was asked to be.
+    fn append(&mut self, writes: Vec<Write>, durable: bool) -> Result<()> {
         let timestamp = self.clock + 1;
         if let Some(log) = &mut self.log {
             self.body.commit(timestamp);
@@ -231,8 +234,10 @@ impl Committer {
 
     /// Makes everything appended durable, and has the log say so if there is room for that.
     fn mark(&mut self) -> Result<()> {
-        self.sync()?;
+        let synced = self.sync();
+        // Nothing was written since; and after a failure there is nothing to come back for.
         self.mark_at = None;
+        synced?;
         match self.log.as_mut().map_or(Ok(()), Log::mark) {
             Err(error) if !matches!(error, Error::DiskFull { .. }) => Err(self.shared.fail(error)),
             _ => Ok(()),
@@ -240,10 +245,11 @@ impl Committer {
     }
 
     fn sync_log(&mut self) -> Result<()> {
+        // Whatever comes of it, it is not due again: the commit thread would come back at once, for ever.
+        self.sync_at = None;
         if let Some(failure) = self.shared.failure() {
             return Err(failure);
         }
-        self.sync_at = None;
         let Some(log) = &mut self.log else { return Ok(()) };
         let synced = log.sync();
         if let Err(error) = synced {

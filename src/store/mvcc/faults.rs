@@ -15,11 +15,14 @@ use super::tests::{blind, log_on, rows, rows_now};
 use crate::store::disk::simulated::{Fault, SimulatedDisk};
 use crate::store::engine::{Engine, EngineBatch, Visit};
 use crate::store::memory::MemoryEngine;
+use crate::store::mirror::mirror_of;
 use crate::store::{Batch, Store, StoreOptions, Write};
 use crate::{Error, Result};
 
 const SEEDS: u64 = 150;
 const GENERATIONS: usize = 4;
+/// Seeds of those that the mirror takes: its runs are longer.
+const MIRROR_SEEDS: usize = 20;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 /// Keys and their new values; `None`: deleted.
@@ -149,6 +152,17 @@ struct Run {
 }
 
 impl Run {
+    fn new(seed: u64) -> Run {
+        Run {
+            seed,
+            random: StdRng::seed_from_u64(seed),
+            disk: SimulatedDisk::new(seed),
+            engine: Arc::default(),
+            history: vec![Rows::new()],
+            durable: 0,
+        }
+    }
+
     fn options(&self) -> StoreOptions {
         StoreOptions {
             segment_bytes: 12 << 10,
@@ -234,6 +248,11 @@ impl Run {
                 drop(store);
             }
         }
+        self.come_back();
+    }
+
+    /// What a power cut leaves: the disk without what was not synced, the engine with the first so many of its batches.
+    fn come_back(&mut self) {
         let batches = self.engine.batches();
         let kept = match self.random.random() {
             true => batches,
@@ -280,14 +299,7 @@ impl Run {
 }
 
 async fn run(seed: u64) {
-    let mut run = Run {
-        seed,
-        random: StdRng::seed_from_u64(seed),
-        disk: SimulatedDisk::new(seed),
-        engine: Arc::default(),
-        history: vec![Rows::new()],
-        durable: 0,
-    };
+    let mut run = Run::new(seed);
     for _ in 0..GENERATIONS {
         run.plant_fault();
         match run.open() {
@@ -322,20 +334,27 @@ async fn whatever_fails_acknowledged_commits_are_there_and_all_are_whole() {
     }
 }
 
+/// Every end of the store is a power cut as well: what it holds was closed, so all of it is there, however far the engine
+/// is behind.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_on_the_simulated_disk_mirrors_a_plain_map() {
+    for seed in seeds().into_iter().take(MIRROR_SEEDS) {
+        let mut run = Run::new(seed);
+        let mut open = || -> Arc<dyn Store> {
+            run.come_back();
+            Arc::new(run.open().unwrap_or_else(|error| panic!("seed {seed}: {error}")))
+        };
+        mirror_of(&mut open, true, seed, 300).await;
+    }
+}
+
 /// A flipped bit in the log is found, or harmless: nobody is shown less than what was acknowledged.
 #[tokio::test]
 async fn damage_of_the_log_is_said_or_harmless() {
     let mut refused = 0;
     let seeds = seeds();
     for &seed in &seeds {
-        let mut run = Run {
-            seed,
-            random: StdRng::seed_from_u64(seed),
-            disk: SimulatedDisk::new(seed),
-            engine: Arc::default(),
-            history: vec![Rows::new()],
-            durable: 0,
-        };
+        let mut run = Run::new(seed);
         let store = run.open().unwrap();
         run.work(&store).await;
         store.close().await.unwrap();

@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::applier::Applier;
 use super::checkpoint::Checkpointer;
-use super::commit::is_large;
+use super::commit::Size;
 use super::commit_thread::{self, Request};
 use super::committer::{Committer, Waiting};
 use super::limits::{DELETE_PAGE_ROWS, WAITING_BATCHES_MAX};
@@ -113,7 +113,7 @@ impl MvccStore {
     /// Commits on the caller's own thread when nobody else waits: two hops between threads take as long as the disk. Gives
     /// the batch back when it has to wait for its turn.
     fn commit_here(&self, batch: Batch) -> Result<Result<()>, Batch> {
-        if !self.is_free() || !may_block() || is_large(&batch) {
+        if !self.is_free() || !may_block() || Size::of(&batch).is_large() {
             return Err(batch);
         }
         match self.committer.try_lock() {
