@@ -18,15 +18,19 @@
 //! | `large-commit` | small commits beside one of a million rows | `KEYSPAN_BENCH_LARGE_ROWS` (1,000,000) |
 //! | `checkpoints` | small commits with and without checkpoints | |
 //! | `recovery` | the start after a kill | `KEYSPAN_BENCH_LOG_BYTES` (1 GB) |
+//! | `statements` | short statements in both protocols | `KEYSPAN_BENCH_STATEMENT_ROWS` (100,000) |
+//! | `analytics` | queries that read much; milliseconds | |
 
 #![allow(clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
+mod analytics;
 mod cache;
 mod commits;
 mod part;
 mod raw;
 mod recovery;
 mod report;
+mod statements;
 mod system;
 mod workload;
 
@@ -50,6 +54,8 @@ async fn main() {
             Part::LargeCommit => commits::beside_large(&sizes).await,
             Part::Checkpoints => commits::with_checkpoints(&sizes).await,
             Part::Recovery => recovery::measure(&sizes).await,
+            Part::Statements => statements::measure(&sizes).await,
+            Part::Analytics => analytics::measure(&sizes).await,
         };
         println!("{table}\n");
     }

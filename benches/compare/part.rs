@@ -9,16 +9,20 @@ pub(crate) enum Part {
     LargeCommit,
     Checkpoints,
     Recovery,
+    Statements,
+    Analytics,
 }
 
 impl Part {
-    const ALL: [Part; 6] = [
+    const ALL: [Part; 8] = [
         Part::Compare,
         Part::Stores,
         Part::Cache,
         Part::LargeCommit,
         Part::Checkpoints,
         Part::Recovery,
+        Part::Statements,
+        Part::Analytics,
     ];
 
     /// The parts that `KEYSPAN_BENCH_PARTS` names, or the comparison alone.
@@ -45,6 +49,8 @@ impl Part {
             Part::LargeCommit => "large-commit",
             Part::Checkpoints => "checkpoints",
             Part::Recovery => "recovery",
+            Part::Statements => "statements",
+            Part::Analytics => "analytics",
         }
     }
 }

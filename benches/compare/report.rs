@@ -11,7 +11,7 @@ const LAYERS: [&str; 3] = ["store", "sled", "fjall"];
 
 /// One row of the table.
 struct Line {
-    name: &'static str,
+    name: String,
     unit: &'static str,
     /// Measurements by column.
     columns: BTreeMap<usize, Vec<f64>>,
@@ -62,10 +62,10 @@ impl Report {
     }
 
     /// Adds one measurement; greater is faster, except for memory.
-    pub(crate) fn add(&mut self, name: &'static str, unit: &'static str, column: usize, value: f64) {
+    pub(crate) fn add(&mut self, name: &str, unit: &'static str, column: usize, value: f64) {
         if !self.lines.iter().any(|line| line.name == name) {
             self.lines.push(Line {
-                name,
+                name: name.to_string(),
                 unit,
                 columns: BTreeMap::new(),
             });

@@ -201,10 +201,15 @@ impl System {
 
     /// After loading: what would go on in the background in the middle of a measurement is done before.
     pub(crate) async fn settle(&mut self) {
+        self.settle_table("bench").await;
+    }
+
+    /// The same after loading another table.
+    pub(crate) async fn settle_table(&mut self, table: &str) {
         if self.program == Program::PostgreSql {
             let client = self.connect().await;
-            for statement in ["VACUUM ANALYZE bench", "CHECKPOINT"] {
-                client.batch_execute(statement).await.expect("maintenance runs");
+            for statement in [format!("VACUUM ANALYZE {table}"), "CHECKPOINT".to_string()] {
+                client.batch_execute(&statement).await.expect("maintenance runs");
             }
         }
         let start = Instant::now();

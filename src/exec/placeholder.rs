@@ -68,10 +68,7 @@ impl Constants {
         if placeholder == TRANSACTION_TIME {
             return Ok(Expr::Literal(self.now.clone(), None));
         }
-        let number = placeholder
-            .trim_start_matches('$')
-            .parse::<usize>()
-            .unwrap_or(0);
+        let number = placeholder.trim_start_matches('$').parse::<usize>().unwrap_or(0);
         match self.parameters.get(number.wrapping_sub(1)) {
             Some(Some(constant)) => Ok(constant.clone()),
             _ => Err(Error::InvalidStatement {
@@ -165,7 +162,11 @@ fn without_null(expr: Expr) -> Transformed<Expr> {
                 false => Operator::Or,
             };
             let rest = Expr::InList(InList::new(list.expr, items, list.negated));
-            Transformed::yes(Expr::BinaryExpr(BinaryExpr::new(Box::new(rest), joint, Box::new(null))))
+            Transformed::yes(Expr::BinaryExpr(BinaryExpr::new(
+                Box::new(rest),
+                joint,
+                Box::new(null),
+            )))
         }
         other => Transformed::no(other),
     }

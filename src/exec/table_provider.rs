@@ -4,10 +4,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use arrow::compute::SortOptions;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
-use datafusion::catalog::{Session, TableProvider};
+use datafusion::catalog::{MemTable, Session, TableProvider};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
@@ -129,30 +130,68 @@ impl TableProvider for KeyspanTable {
 impl KeyspanTable {
     /// The access path for the filters. Errors: `FullScan`, `TooManyKeys`.
     fn access(&self, ctx: &StatementContext, filters: &[Expr]) -> Result<AccessPath> {
-        let mut predicates: Vec<Predicate> = filters
-            .iter()
-            .map(|filter| from_expr(filter, &self.table))
-            .collect();
-        let exact: Vec<Predicate> = predicates
-            .iter()
-            .filter(|predicate| !has_opaque(predicate))
-            .cloned()
-            .collect();
-        let whole = match predicates.len() {
-            0 => None,
-            1 => predicates.pop(),
-            _ => Some(Predicate::And(predicates)),
-        };
-        let mut path = plan_access(&self.table, whole.as_ref(), &ctx.plan_rules(&self.table))?;
-        if path.residual.as_ref().is_some_and(has_opaque) {
-            // What is opaque is evaluated above; what is not was promised to be exact.
-            path.residual = match exact.len() {
-                0 => None,
-                _ => Some(Predicate::And(exact)),
-            };
-        }
-        Ok(path)
+        let predicates = filters.iter().map(|filter| from_expr(filter, &self.table));
+        plan_conditions(&self.table, predicates.collect(), ctx)
     }
+}
+
+/// The access path to rows for which all of the predicates hold. Those that hold something opaque are not checked by it:
+/// whoever asks does that. Errors: `FullScan`, `TooManyKeys`.
+pub(super) fn plan_conditions(
+    table: &Arc<TableDef>,
+    mut predicates: Vec<Predicate>,
+    ctx: &StatementContext,
+) -> Result<AccessPath> {
+    let exact: Vec<Predicate> = predicates
+        .iter()
+        .filter(|predicate| !has_opaque(predicate))
+        .cloned()
+        .collect();
+    let whole = match predicates.len() {
+        0 => None,
+        1 => predicates.pop(),
+        _ => Some(Predicate::And(predicates)),
+    };
+    let mut path = plan_access(table, whole.as_ref(), &ctx.plan_rules(table))?;
+    if path.residual.as_ref().is_some_and(has_opaque) {
+        // What is opaque is evaluated above; what is not was promised to be exact.
+        path.residual = match exact.len() {
+            0 => None,
+            _ => Some(Predicate::And(exact)),
+        };
+    }
+    Ok(path)
+}
+
+/// The table that a scan without filters and limit reads, and the positions in `TableDef::columns` of its columns.
+pub(super) fn scanned_table(scan: &TableScan) -> Option<(Arc<TableDef>, Vec<usize>)> {
+    if !scan.filters.is_empty() || scan.fetch.is_some() {
+        return None;
+    }
+    let provider = source_as_provider(&scan.source).ok()?;
+    let table = provider.downcast_ref::<KeyspanTable>()?;
+    let positions = match &scan.projection {
+        Some(projection) => projection.iter().map(|at| table.positions[*at]).collect(),
+        None => table.positions.clone(),
+    };
+    Some((Arc::clone(&table.table), positions))
+}
+
+/// The rows in memory that a scan without projection, filters and limit reads.
+pub(super) fn scanned_rows(scan: &TableScan) -> Option<Vec<RecordBatch>> {
+    if !scan.filters.is_empty() || scan.fetch.is_some() || scan.projection.is_some() {
+        return None;
+    }
+    let provider = source_as_provider(&scan.source).ok()?;
+    let [rows] = provider.downcast_ref::<MemTable>()?.batches.as_slice() else {
+        return None;
+    };
+    rows.try_read().ok().map(|rows| rows.clone())
+}
+
+/// Whether a scan reads a stored table.
+pub fn is_stored_table(scan: &TableScan) -> bool {
+    source_as_provider(&scan.source).is_ok_and(|provider| provider.is::<KeyspanTable>())
 }
 
 fn depends_on_outer(filter: &Expr) -> bool {

@@ -1,7 +1,7 @@
 //! The direct path: a SELECT over one table with plain columns (or `count(*)`), a predicate that `plan` understands and
 //! an order that the key gives runs as access path → decode → wire, with no DataFusion planning.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -11,10 +11,12 @@ use sqlparser::ast::{
     TableFactor, Value as Literal, WildcardAdditionalOptions,
 };
 
+use super::plan_cache::PlanCache;
 use super::{names, predicate};
-use crate::catalog::{Catalog, ColumnDef, Relation, TableDef};
+use crate::catalog::{ColumnDef, Relation, TableDef};
 use crate::exec::scan::{ScanMetrics, scan_batches, scan_stored};
-use crate::exec::{OutputColumn, Rows, RowsStream, Settings, StatementContext};
+use crate::exec::short::skip_rows;
+use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext};
 use crate::plan::{AccessPath, OrderColumn, plan_access};
 use crate::table::RowLayout;
 use crate::types::{SqlType, Value};
@@ -31,7 +33,7 @@ pub(crate) struct DirectSelect<'a> {
 
 /// What the names of a direct SELECT mean.
 #[derive(Debug)]
-struct Shape {
+pub(super) struct Shape {
     /// The one table.
     table: Arc<TableDef>,
     alias: Option<String>,
@@ -41,42 +43,6 @@ struct Shape {
     /// Where the columns stand in stored rows.
     layout: Arc<RowLayout>,
     order: Vec<OrderColumn>,
-}
-
-/// The shape that a prepared statement's names had when it last ran, good for as long as catalog and settings are the
-/// same. A clone, which may become another statement, starts without.
-#[derive(Debug, Default)]
-pub(crate) struct ShapeCache(Mutex<Option<CachedShape>>);
-
-#[derive(Debug)]
-struct CachedShape {
-    catalog: Weak<Catalog>,
-    settings: Weak<Settings>,
-    shape: Arc<Shape>,
-}
-
-impl Clone for ShapeCache {
-    fn clone(&self) -> ShapeCache {
-        ShapeCache::default()
-    }
-}
-
-impl ShapeCache {
-    fn get(&self, ctx: &StatementContext) -> Option<Arc<Shape>> {
-        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let cached = cached.as_ref()?;
-        let same = std::ptr::eq(cached.catalog.as_ptr(), &*ctx.catalog)
-            && std::ptr::eq(cached.settings.as_ptr(), &*ctx.settings);
-        same.then(|| Arc::clone(&cached.shape))
-    }
-
-    fn set(&self, ctx: &StatementContext, shape: &Arc<Shape>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(CachedShape {
-            catalog: Arc::downgrade(&ctx.catalog),
-            settings: Arc::downgrade(&ctx.settings),
-            shape: Arc::clone(shape),
-        });
-    }
 }
 
 /// What the SELECT list asks for.
@@ -102,7 +68,7 @@ impl<'a> DirectSelect<'a> {
     pub(crate) fn from_query(
         ctx: &StatementContext,
         query: &'a Query,
-        cache: Option<&ShapeCache>,
+        cache: Option<&PlanCache<Shape>>,
     ) -> Option<DirectSelect<'a>> {
         let select = plain_select(query)?;
         let (limit, offset) = match &query.limit_clause {
@@ -405,20 +371,6 @@ pub(crate) fn output_column(table: &TableDef, column: &ColumnDef, alias: Option<
         table_oid: table.oid(),
         attribute: column.id as i16,
     }
-}
-
-/// Leaves out the first rows of a stream.
-fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
-    if skip == 0 {
-        return stream;
-    }
-    let rest = stream.try_filter_map(move |rows| {
-        let skipped = skip.min(rows.num_rows());
-        skip -= skipped;
-        let rows = rows.slice(skipped, rows.num_rows() - skipped);
-        futures::future::ready(Ok((rows.num_rows() > 0).then_some(rows)))
-    });
-    rest.boxed()
 }
 
 /// The SELECT of a query that has nothing but SELECT, FROM, WHERE, ORDER BY and LIMIT.

@@ -21,6 +21,7 @@ mod nesting;
 mod operand;
 mod parameters;
 mod pattern;
+mod plan_cache;
 mod position;
 mod predicate;
 pub mod query;
@@ -37,14 +38,15 @@ mod with_write;
 
 use std::sync::Arc;
 
-use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast;
 
-use crate::Result;
-use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext};
+use crate::exec::{OutputColumn, RowsStream, StatementContext};
 use crate::types::{SqlType, Value};
-use direct::{DirectSelect, ShapeCache};
+use crate::{Error, Result};
+use direct::{DirectSelect, Shape};
 pub use kind::StatementKind;
+use plan_cache::PlanCache;
+use query::QueryPlan;
 pub use statement::{Statement, parse};
 
 /// What executing a statement gives.
@@ -71,35 +73,56 @@ pub struct Description {
 
 /// Runs any statement but transaction control, SET, SHOW, PREPARE and the like, which are the session's.
 pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
+    if let Some(plan) = statement.plan.get(ctx).filter(|plan| plan.fits(ctx)) {
+        return run_plan(ctx, &plan)
+            .await
+            .map_err(|error| statement.locate(error));
+    }
     let direct = match &statement.ast {
         ast::Statement::Query(query) => direct_select(ctx, query, Some(&statement.shape)),
         _ => Ok(None),
     };
-    let executed = match direct {
+    let unknown = match direct {
         Ok(Some(outcome)) => return Ok(outcome),
-        Err(error) if error.sqlstate() != "42703" => Err(error),
-        // Perhaps a column that nobody has written yet. On the heap, so that the future of a keyed read, which moves
-        // through every layer above, stays small.
-        Ok(None) | Err(_) => Box::pin(execute_planned(ctx, statement)).await,
+        Ok(None) => None,
+        Err(error) => Some(error),
+    };
+    let executed = match unknown {
+        Some(error) if error.sqlstate() != "42703" => Err(error),
+        // On the heap, so that the future of a keyed read, which moves through every layer above, stays small.
+        unknown => Box::pin(execute_planned(ctx, statement, unknown)).await,
     };
     executed.map_err(|error| statement.locate(error))
 }
 
-/// Runs what the direct path does not.
-async fn execute_planned(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
+/// Runs what the direct path does not. `unknown`: the column that it did not find, which perhaps nobody has written yet.
+async fn execute_planned(
+    ctx: &StatementContext,
+    statement: &Statement,
+    unknown: Option<Error>,
+) -> Result<Outcome> {
     let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement {
         ast,
         ..statement.clone()
     });
+    if resolved.is_none()
+        && let Some(unknown) = unknown
+    {
+        return Err(unknown);
+    }
+    let is_resolved = resolved.is_some();
     let statement = resolved.as_ref().unwrap_or(statement);
     match &statement.ast {
         ast::Statement::Query(query) => {
-            if let Some(outcome) = direct_select(ctx, query, None)? {
+            if is_resolved && let Some(outcome) = direct_select(ctx, query, None)? {
                 return Ok(outcome);
             }
             match Box::pin(ddl::select_into(ctx, query)).await? {
                 Some(tag) => Ok(Outcome::Done { tag }),
-                None => general_select(ctx, query).await,
+                None => {
+                    let plan = plan_select(ctx, query, &known_types(ctx), &statement.plan).await?;
+                    run_plan(ctx, &plan).await
+                }
             }
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
@@ -116,7 +139,7 @@ async fn execute_planned(ctx: &StatementContext, statement: &Statement) -> Resul
 fn direct_select(
     ctx: &StatementContext,
     query: &ast::Query,
-    cache: Option<&ShapeCache>,
+    cache: Option<&PlanCache<Shape>>,
 ) -> Result<Option<Outcome>> {
     let Some(select) = DirectSelect::from_query(ctx, query, cache) else {
         return Ok(None);
@@ -128,12 +151,24 @@ fn direct_select(
     }))
 }
 
-async fn general_select(ctx: &StatementContext, query: &ast::Query) -> Result<Outcome> {
-    let planned = query::plan_query(ctx, query, &known_types(ctx)).await?;
-    let stream = query::run_query(ctx, &planned).await?;
+/// Plans a query by the general path. `cache`: what the query's statement keeps.
+async fn plan_select(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    parameters: &[Option<SqlType>],
+    cache: &PlanCache<QueryPlan>,
+) -> Result<Arc<QueryPlan>> {
+    let plan = Arc::new(QueryPlan::new(query::plan_query(ctx, query, parameters).await?));
+    if plan.is_lasting() {
+        cache.set(ctx, &plan);
+    }
+    Ok(plan)
+}
+
+async fn run_plan(ctx: &StatementContext, plan: &QueryPlan) -> Result<Outcome> {
     Ok(Outcome::Rows {
-        columns: planned.columns.into(),
-        stream: stream.map_ok(Rows::Columns).boxed(),
+        columns: plan.columns(),
+        stream: plan.run(ctx).await?,
     })
 }
 
@@ -179,8 +214,12 @@ async fn tell(
     types.resize(types.len().max(parameters::count(&statement.ast)?), None);
     match &statement.ast {
         ast::Statement::Query(query) => {
-            let cache = resolved.is_none().then_some(&statement.shape);
-            describe_query(ctx, query, cache, types).await
+            // What it resolves to now it may not resolve to when it runs.
+            let kept = match &resolved {
+                Some(_) => None,
+                None => Some(statement),
+            };
+            describe_query(ctx, query, kept, types).await
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             dml::describe(ctx, statement, &types).await
@@ -208,13 +247,14 @@ async fn tell(
     }
 }
 
+/// `kept`: the query's statement, when it may keep what is found out.
 async fn describe_query(
     ctx: &StatementContext,
     query: &ast::Query,
-    cache: Option<&ShapeCache>,
+    kept: Option<&Statement>,
     mut types: Vec<Option<SqlType>>,
 ) -> Result<Description> {
-    if let Some(select) = DirectSelect::from_query(ctx, query, cache) {
+    if let Some(select) = DirectSelect::from_query(ctx, query, kept.map(|kept| &kept.shape)) {
         select.infer_parameters(&mut types);
         if types.iter().all(Option::is_some) {
             let parameters = types.into_iter().flatten().collect();
@@ -224,9 +264,10 @@ async fn describe_query(
             });
         }
     }
-    let planned = query::plan_query(ctx, query, &types).await?;
+    let nowhere = PlanCache::default();
+    let plan = plan_select(ctx, query, &types, kept.map_or(&nowhere, |kept| &kept.plan)).await?;
     Ok(Description {
-        parameters: planned.parameters,
-        columns: Some(planned.columns.into()),
+        parameters: plan.parameters().to_vec(),
+        columns: Some(plan.columns()),
     })
 }

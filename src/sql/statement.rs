@@ -9,10 +9,12 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
 use super::command::{self, Command};
-use super::direct::ShapeCache;
+use super::direct::Shape;
 use super::grammar::{self, Fault};
 use super::kind::StatementKind;
+use super::plan_cache::PlanCache;
 use super::position::{Cursor, character_position};
+use super::query::QueryPlan;
 use super::{comment, nesting, row_assignment, symmetric, text_place, tokens, with_write};
 use crate::error::Limit;
 use crate::{Error, Result};
@@ -38,7 +40,9 @@ pub struct Statement {
     /// What it does to the database.
     pub kind: StatementKind,
     /// What the direct path found out about it.
-    pub(super) shape: ShapeCache,
+    pub(super) shape: PlanCache<Shape>,
+    /// Its plan, when it is a query that is none for the direct path.
+    pub(super) plan: PlanCache<QueryPlan>,
 }
 
 /// Splits and parses the text of a message. Errors: 42601 with a position.
@@ -100,7 +104,8 @@ fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<
             upsert: false,
             allow_filtering: false,
             kind: StatementKind::Read,
-            shape: ShapeCache::default(),
+            shape: PlanCache::default(),
+            plan: PlanCache::default(),
         });
     }
     let read = tokens::read(tokens);
@@ -138,7 +143,8 @@ fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<
         upsert: read.upsert,
         allow_filtering: read.allow_filtering,
         kind,
-        shape: ShapeCache::default(),
+        shape: PlanCache::default(),
+        plan: PlanCache::default(),
     })
 }
 

@@ -414,6 +414,11 @@ impl Hash for BoundFunction {
     }
 }
 
+/// Whether a function is one of the tables above, which need nothing of the statement that calls them.
+pub fn is_self_contained(function: &ScalarUDF) -> bool {
+    (function.inner().as_ref() as &dyn std::any::Any).is::<BoundFunction>()
+}
+
 /// The expression with every function of ours over constants computed.
 pub fn fold_constants(expression: Expr) -> Result<Expr> {
     let folded = expression.transform_up(|expression| {

@@ -83,7 +83,7 @@ pub(super) async fn plan(
 /// they are for.
 pub(super) async fn run(ctx: &StatementContext, query: &Query) -> Result<(Vec<OutputColumn>, RecordBatch)> {
     let planned = query::plan_source(ctx, query, &super::super::known_types(ctx)).await?;
-    let batches: Vec<RecordBatch> = query::run_query(ctx, &planned).await?.try_collect().await?;
+    let batches: Vec<RecordBatch> = query::run_once(ctx, &planned).await?.try_collect().await?;
     let schema = match batches.first() {
         Some(batch) => batch.schema(),
         None => Arc::new(Schema::new(

@@ -85,7 +85,7 @@ pub(crate) async fn insert_query(
         written: 0,
         rows: KeptRows::new(ctx),
     };
-    let mut stream = query::run_query(ctx, planned).await?;
+    let mut stream = query::run_once(ctx, planned).await?;
     while let Some(batch) = stream.try_next().await? {
         writer.write_query_batch(&batch, planned, &positions).await?;
     }
@@ -247,7 +247,7 @@ impl Writer<'_> {
         for &position in positions.iter().filter(|position| **position != usize::MAX) {
             values::check_not_generated(&self.target, position)?;
         }
-        let mut stream = query::run_query(self.ctx, planned).await?;
+        let mut stream = query::run_once(self.ctx, planned).await?;
         // Rows must be read before the first is written when the query reads the table it writes to, and kept together
         // when a key that comes twice is an error of the statement.
         if reads_table(self.ctx, source, &self.target.table) || matches!(&self.mode, Mode::OnConflict(_)) {

@@ -418,7 +418,7 @@ pub(super) async fn query_target(
 ) -> Result<QueriedTarget> {
     let (ctx, query) = target_query(ctx, target, expressions, from, selection)?;
     let planned = query::plan_source(&ctx, &query, &super::super::known_types(&ctx)).await?;
-    let pages = query::run_query(&ctx, &planned).await?;
+    let pages = query::run_once(&ctx, &planned).await?;
     let columns = planned.columns.into_iter().skip(target.table.columns.len());
     Ok(QueriedTarget {
         types: columns.map(|column| column.ty).collect(),

@@ -3,6 +3,7 @@
 use super::binder::{Binder, Bound};
 use super::coercion::CastContext;
 use crate::Result;
+use crate::exec::placeholder::transaction_time;
 use crate::types::{SqlType, Value};
 
 impl Binder<'_> {
@@ -10,11 +11,11 @@ impl Binder<'_> {
     pub(super) fn context_value(&mut self, name: &str) -> Result<Option<Bound>> {
         let text = |text: &str| Bound::constant(&Value::Text(text.to_string()), SqlType::Name).map(Some);
         match name {
-            "now" | "transaction_timestamp" | "current_timestamp" | "statement_timestamp" => Ok(Some(
-                Bound::new(super::parameter::transaction_time(), SqlType::TimestampTz),
-            )),
+            "now" | "transaction_timestamp" | "current_timestamp" | "statement_timestamp" => {
+                Ok(Some(Bound::new(transaction_time(), SqlType::TimestampTz)))
+            }
             "localtimestamp" | "current_date" | "localtime" | "current_time" => {
-                let now = Bound::new(super::parameter::transaction_time(), SqlType::TimestampTz);
+                let now = Bound::new(transaction_time(), SqlType::TimestampTz);
                 let ty = match name {
                     "localtimestamp" => SqlType::Timestamp,
                     "current_date" => SqlType::Date,

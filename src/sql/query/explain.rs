@@ -7,10 +7,11 @@ use datafusion::physical_plan::{ExecutionPlan, displayable, execute_stream};
 use futures::{StreamExt, TryStreamExt};
 
 use super::super::explain::path_lines;
-use super::{PlannedQuery, parameter};
+use super::PlannedQuery;
 use crate::Result;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::pauses::is_pause;
+use crate::exec::placeholder::Constants;
 use crate::exec::query_threads::on_query_threads;
 use crate::exec::table_provider::KeyspanScanExec;
 use crate::exec::{StatementContext, engine};
@@ -21,7 +22,7 @@ pub(crate) async fn explain_query(
     query: &PlannedQuery,
     analyze: bool,
 ) -> Result<Vec<String>> {
-    let plan = parameter::substitute(query.plan.clone(), ctx, &query.parameters)?;
+    let plan = Constants::new(ctx, &query.parameters)?.replace_in_plan(query.plan.clone())?;
     let state = engine::session_state(ctx)?;
     let physical = engine::physical_plan(&state, &plan).await?;
     if analyze {

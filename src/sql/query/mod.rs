@@ -21,7 +21,7 @@ mod join;
 mod limit;
 mod literal;
 mod operator;
-mod parameter;
+mod plan;
 mod query_body;
 mod scope;
 mod select;
@@ -40,12 +40,14 @@ use futures::{FutureExt, StreamExt};
 use sqlparser::ast;
 
 use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::placeholder::Constants;
 use crate::exec::query_threads::on_query_threads;
 use crate::exec::{OutputColumn, StatementContext, engine};
 use crate::types::SqlType;
 use crate::{Error, Result};
 use binder::Binder;
 pub(crate) use explain::explain_query;
+pub(crate) use plan::QueryPlan;
 
 /// A query that is planned (logically) and may be run. It stays right as long as the catalog, `search_path` and
 /// `TimeZone` are those it was planned with.
@@ -132,7 +134,13 @@ fn bind_as(
 /// A stream of result batches; dropping it stops the work behind it.
 pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
 
-/// Runs it with the context's parameters, in its transaction. The stream's batches have exactly `columns`' Arrow types.
+/// Runs it once, as a short statement if it is one: see [`run_query`].
+pub async fn run_once(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStream> {
+    let rows = QueryPlan::new(query.clone()).run(ctx).await?;
+    Ok(rows.map(|rows| rows?.into_batch()).boxed())
+}
+
+/// Runs it by the general plan with the context's parameters, in its transaction. The stream's batches have exactly `columns`' Arrow types.
 /// Nothing is computed before the first poll; dropping the stream stops the work.
 pub async fn run_query(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStream> {
     AssertUnwindSafe(start(ctx, query))
@@ -142,7 +150,7 @@ pub async fn run_query(ctx: &StatementContext, query: &PlannedQuery) -> Result<B
 }
 
 async fn start(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStream> {
-    let plan = parameter::substitute(query.plan.clone(), ctx, &query.parameters)?;
+    let plan = Constants::new(ctx, &query.parameters)?.replace_in_plan(query.plan.clone())?;
     let state = engine::session_state(ctx)?;
     let physical = engine::physical_plan(&state, &plan).await?;
     let batches = execute_stream(physical, state.task_ctx()).map_err(from_datafusion)?;

@@ -1,0 +1,341 @@
+//! Short statements: a query over one table, or over none, whose plan is a chain (filters, computed columns, an order, a
+//! limit, aggregates without groups) runs as it was bound: no optimizer, no physical planner, no other thread. Everything
+//! that does not depend on the parameters is worked out once, and kept with a prepared statement.
+//!
+//! A statement is short by its form; whether few rows pass through it nobody knows before. So a chain that turns out to
+//! be long leaves: rows that stream go on on the query threads after `INLINE_BATCHES`, and a chain that only collects (a
+//! sort, aggregates) is given up for the general plan, which has threads, memory accounts and files to spill to.
+
+mod chain;
+mod computed;
+mod order;
+mod read;
+mod steps;
+mod top_rows;
+mod totals;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+
+use super::placeholder::Constants;
+use super::query_threads::on_query_threads;
+use super::{Rows, RowsStream, StatementContext};
+use crate::plan::OrderColumn;
+use crate::table::RowLayout;
+use crate::{Error, Result};
+use computed::Computed;
+use read::{TableRead, one_row};
+use steps::{Run, RunningStep};
+use top_rows::TopRows;
+use totals::{RunningTotals, Total};
+
+/// Batches that a chain takes in before it is long.
+const INLINE_BATCHES: usize = 4;
+
+/// A query's plan as a chain.
+#[derive(Debug)]
+pub struct ShortPlan {
+    source: Source,
+    /// From the source to the result.
+    steps: Vec<Step>,
+    /// The order that the sort asks for, when it goes by columns of the table; empty without a sort.
+    order: Option<Vec<OrderColumn>>,
+    /// The layout of the result in the table's rows, when nothing is computed.
+    stored: Option<Arc<RowLayout>>,
+}
+
+/// Where a chain begins.
+#[derive(Debug)]
+enum Source {
+    /// One row without columns.
+    OneRow,
+    /// Rows in memory.
+    Rows(Vec<RecordBatch>),
+    Table(TableRead),
+}
+
+/// What becomes of the rows.
+#[derive(Debug)]
+enum Step {
+    Filter(Computed),
+    Project {
+        columns: Vec<Computed>,
+        schema: SchemaRef,
+    },
+    Sort(Vec<SortKey>),
+    /// OFFSET and LIMIT.
+    Limit {
+        skip: Option<Expr>,
+        fetch: Option<Expr>,
+    },
+    /// Aggregates over all rows: one row.
+    Totals {
+        totals: Vec<Total>,
+        schema: SchemaRef,
+    },
+}
+
+/// A key of a sort.
+#[derive(Debug)]
+struct SortKey {
+    computed: Computed,
+    descending: bool,
+    nulls_first: bool,
+}
+
+/// The general plan's result, for a chain that turned out to be long.
+pub type Long = BoxFuture<'static, Result<BoxStream<'static, Result<RecordBatch>>>>;
+
+impl ShortPlan {
+    /// The plan as a chain, if it is one. It is good as long as the plan is.
+    pub fn of(plan: &LogicalPlan) -> Option<ShortPlan> {
+        let mut short = chain::read(plan)?;
+        short.prune_columns();
+        if let Source::Table(table) = &short.source {
+            short.order = order::of_table(table, &short.steps);
+            short.stored = order::unchanged(&short.steps).map(|columns| Arc::new(table.layout(&columns)));
+        }
+        Some(short)
+    }
+
+    fn from_source(source: Source) -> ShortPlan {
+        ShortPlan {
+            source,
+            steps: Vec::new(),
+            order: None,
+            stored: None,
+        }
+    }
+
+    /// Leaves out what the source would give and nobody reads.
+    fn prune_columns(&mut self) {
+        let Source::Table(table) = &mut self.source else {
+            return;
+        };
+        let mut readers: Vec<&mut Computed> = Vec::new();
+        let mut is_shaped = false;
+        for step in &mut self.steps {
+            match step {
+                Step::Filter(condition) => readers.push(condition),
+                Step::Sort(keys) => readers.extend(keys.iter_mut().map(|key| &mut key.computed)),
+                Step::Limit { .. } => {}
+                Step::Project { columns, .. } => {
+                    readers.extend(columns);
+                    is_shaped = true;
+                }
+                Step::Totals { totals, .. } => {
+                    readers.extend(totals.iter_mut().flat_map(Total::inputs_mut));
+                    is_shaped = true;
+                }
+            }
+            if is_shaped {
+                break;
+            }
+        }
+        if !is_shaped {
+            return;
+        }
+        let mut used: Vec<usize> = readers.iter().flat_map(|computed| computed.columns()).collect();
+        used.sort_unstable();
+        used.dedup();
+        let kept = table.keep_columns(used);
+        readers.into_iter().for_each(|computed| computed.renumber(&kept));
+    }
+
+    /// Runs it with these constants; `None` when with them it is not short. `long`: makes what runs the general plan. Nothing is
+    /// read before the first poll. Errors: 42P02, 2201W, 2201X; those of planning the access are the general plan's.
+    pub fn run(
+        &self,
+        ctx: &StatementContext,
+        constants: &Constants,
+        long: impl FnOnce() -> Long,
+    ) -> Result<Option<RowsStream>> {
+        let table = match &self.source {
+            Source::Table(table) => table,
+            Source::OneRow => return self.run_over(one_row(), constants, long).map(Some),
+            Source::Rows(batches) => {
+                let rows = stream::iter(batches.clone().into_iter().map(Ok)).boxed();
+                return self.run_over(rows, constants, long).map(Some);
+            }
+        };
+        let Some(mut access) = table.access(ctx, constants)? else {
+            return Ok(None);
+        };
+        let is_ordered = self.order.as_ref().is_some_and(|order| access.serve(order));
+        let limit = match access.is_exact() {
+            true => rows_wanted(&self.steps, is_ordered, constants)?,
+            false => None,
+        };
+        if let Some(layout) = &self.stored
+            && is_ordered
+            && access.gives_stored(layout)
+        {
+            let skip = self.rows_skipped(constants)?;
+            return Ok(Some(skip_rows(access.stored(ctx, layout, limit), skip)));
+        }
+        let mut steps = access.filters(constants)?;
+        steps.extend(self.start(constants, is_ordered)?);
+        Ok(Some(through(access.batches(ctx, limit), steps, long)))
+    }
+
+    fn run_over(
+        &self,
+        source: BoxStream<'static, Result<RecordBatch>>,
+        constants: &Constants,
+        long: impl FnOnce() -> Long,
+    ) -> Result<RowsStream> {
+        Ok(through(source, self.start(constants, false)?, long))
+    }
+
+    /// Whether it reads what is there when it runs, not what was there when it was planned.
+    pub fn is_lasting(&self) -> bool {
+        !matches!(self.source, Source::Rows(_))
+    }
+
+    /// Rows that its only limit leaves out. Errors: 2201W, 2201X.
+    fn rows_skipped(&self, constants: &Constants) -> Result<usize> {
+        for step in &self.steps {
+            if let Step::Limit { skip, fetch } = step {
+                return limit_counts(skip.as_ref(), fetch.as_ref(), constants).map(|(skip, _)| skip);
+            }
+        }
+        Ok(0)
+    }
+
+    /// The steps with their constants. `is_ordered`: rows come in the order that the sort asks for. Errors: 42P02, 2201W,
+    /// 2201X.
+    fn start(&self, constants: &Constants, is_ordered: bool) -> Result<Vec<RunningStep>> {
+        let mut running = Vec::with_capacity(self.steps.len());
+        for (at, step) in self.steps.iter().enumerate() {
+            running.push(match step {
+                Step::Filter(condition) => RunningStep::Filter(condition.bind(constants)?),
+                Step::Project { columns, schema } => RunningStep::Project {
+                    columns: columns
+                        .iter()
+                        .map(|column| column.bind(constants))
+                        .collect::<Result<_>>()?,
+                    schema: Arc::clone(schema),
+                },
+                Step::Sort(_) if is_ordered => continue,
+                Step::Sort(keys) => {
+                    let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
+                    RunningStep::TopRows(TopRows::new(keys, wanted.unwrap_or(usize::MAX), constants)?)
+                }
+                Step::Limit { skip, fetch } => {
+                    let (skip, left) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
+                    RunningStep::Limit { skip, left }
+                }
+                Step::Totals { totals, schema } => {
+                    RunningStep::Totals(RunningTotals::new(totals, schema, constants)?)
+                }
+            });
+        }
+        Ok(running)
+    }
+}
+
+/// How many rows these steps take, if they say. `is_ordered`: a sort has nothing to do. Errors: 2201W, 2201X.
+fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constants) -> Result<Option<usize>> {
+    for step in steps {
+        match step {
+            Step::Project { .. } => {}
+            Step::Sort(_) if is_ordered => {}
+            Step::Limit { skip, fetch } => {
+                let (skip, fetch) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
+                return Ok(fetch.map(|fetch| fetch.saturating_add(skip)));
+            }
+            Step::Sort(_) | Step::Filter(_) | Step::Totals { .. } => break,
+        }
+    }
+    Ok(None)
+}
+
+/// Rows to leave out and, if there is a limit, rows to give. Errors: 2201W, 2201X.
+fn limit_counts(
+    skip: Option<&Expr>,
+    fetch: Option<&Expr>,
+    constants: &Constants,
+) -> Result<(usize, Option<usize>)> {
+    // PostgreSQL looks at OFFSET first.
+    let skip = row_count(skip, constants, "2201X", "OFFSET")?;
+    let fetch = row_count(fetch, constants, "2201W", "LIMIT")?;
+    Ok((skip.unwrap_or(0), fetch))
+}
+
+/// LIMIT's or OFFSET's count; NULL counts as absent.
+fn row_count(
+    count: Option<&Expr>,
+    constants: &Constants,
+    state: &'static str,
+    clause: &str,
+) -> Result<Option<usize>> {
+    let scalar = match count {
+        None => return Ok(None),
+        Some(Expr::Placeholder(placeholder)) => constants.get(&placeholder.id)?,
+        Some(constant) => constant.clone(),
+    };
+    match scalar {
+        Expr::Literal(ScalarValue::Int64(Some(count)), _) => match usize::try_from(count) {
+            Ok(count) => Ok(Some(count)),
+            Err(_) => Err(Error::DataException {
+                state,
+                message: format!("{clause} must not be negative"),
+            }),
+        },
+        Expr::Literal(scalar, _) if scalar.is_null() => Ok(None),
+        other => Err(Error::internal(format!("{other} is no row count"))),
+    }
+}
+
+/// Leaves out the first rows of a stream.
+pub fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
+    if skip == 0 {
+        return stream;
+    }
+    let rest = stream.try_filter_map(move |rows| {
+        let skipped = skip.min(rows.num_rows());
+        skip -= skipped;
+        let rows = rows.slice(skipped, rows.num_rows() - skipped);
+        futures::future::ready(Ok((rows.num_rows() > 0).then_some(rows)))
+    });
+    rest.boxed()
+}
+
+/// The source's batches through the steps.
+fn through(
+    source: BoxStream<'static, Result<RecordBatch>>,
+    steps: Vec<RunningStep>,
+    long: impl FnOnce() -> Long,
+) -> RowsStream {
+    let collects = steps.iter().any(RunningStep::collects);
+    let run = Run::new(source, steps);
+    let batches = match collects {
+        false => run.stream(INLINE_BATCHES, on_query_threads),
+        true => {
+            let long = long();
+            let collected = stream::once(async move {
+                match run.collect(INLINE_BATCHES).await? {
+                    Some(batches) => Ok(stream::iter(batches.into_iter().map(Ok)).boxed()),
+                    None => long.await,
+                }
+            });
+            collected.try_flatten().boxed()
+        }
+    };
+    let whole = AssertUnwindSafe(batches).catch_unwind();
+    whole
+        .map(|batch| match batch {
+            Ok(batch) => batch.map(Rows::Columns),
+            Err(_) => Err(Error::internal(
+                "a short statement failed; the server's log says where",
+            )),
+        })
+        .boxed()
+}

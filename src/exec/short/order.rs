@@ -1,0 +1,69 @@
+//! What of a chain is the table's own: the order that its sort asks for, and a result that is columns of the table.
+
+use super::Step;
+use super::computed::Computed;
+use super::read::TableRead;
+use crate::plan::OrderColumn;
+
+/// The order that the sort asks for by columns of the table; empty without a sort, `None` when it goes by something else
+/// or comes too late for the table's own order.
+pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderColumn>> {
+    let mut outputs = Outputs::default();
+    let mut order = None;
+    let sorts = steps.iter().any(|step| matches!(step, Step::Sort(_)));
+    for step in steps {
+        match step {
+            Step::Project { columns, .. } => outputs.project(columns),
+            Step::Sort(keys) if order.is_none() => {
+                let column = |key: &super::SortKey| {
+                    Some(OrderColumn {
+                        column: table.position(outputs.source_column(&key.computed)?),
+                        descending: key.descending,
+                        nulls_first: key.nulls_first,
+                    })
+                };
+                order = Some(keys.iter().map(column).collect::<Option<Vec<_>>>()?);
+            }
+            Step::Limit { .. } | Step::Totals { .. } if sorts && order.is_none() => return None,
+            Step::Sort(_) => return None,
+            Step::Filter(_) | Step::Limit { .. } | Step::Totals { .. } => {}
+        }
+    }
+    Some(order.unwrap_or_default())
+}
+
+/// The columns of the source that the result is, when rows are only ordered and limited once.
+pub(super) fn unchanged(steps: &[Step]) -> Option<Vec<usize>> {
+    let mut outputs = Outputs::default();
+    let mut limits = 0;
+    for step in steps {
+        match step {
+            Step::Project { columns, .. } => outputs.project(columns),
+            Step::Sort(_) => {}
+            Step::Limit { .. } => limits += 1,
+            Step::Filter(_) | Step::Totals { .. } => return None,
+        }
+    }
+    match limits {
+        0 | 1 => outputs.0?.into_iter().collect(),
+        _ => None,
+    }
+}
+
+/// For each column so far the source's column that it is, if it is one; nothing as long as the columns are the source's.
+#[derive(Default)]
+struct Outputs(Option<Vec<Option<usize>>>);
+
+impl Outputs {
+    fn project(&mut self, columns: &[Computed]) {
+        self.0 = Some(columns.iter().map(|column| self.source_column(column)).collect());
+    }
+
+    fn source_column(&self, computed: &Computed) -> Option<usize> {
+        let column = computed.as_column()?;
+        match &self.0 {
+            None => Some(column),
+            Some(columns) => *columns.get(column)?,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! `TableRead`: the table at the beginning of a chain, with the conditions on its rows; `Access`: how one run reads it.
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::Schema;
+use datafusion::logical_expr::Expr;
+use futures::stream::{self, BoxStream, StreamExt};
+
+use super::computed::Computed;
+use super::steps::RunningStep;
+use crate::catalog::TableDef;
+use crate::exec::functions::fold_constants;
+use crate::exec::placeholder::Constants;
+use crate::exec::predicate::from_expr;
+use crate::exec::scan::{scan_batches, scan_stored};
+use crate::exec::table_provider::{has_opaque, plan_conditions};
+use crate::exec::{RowsStream, StatementContext};
+use crate::plan::{AccessPath, OrderColumn};
+use crate::table::RowLayout;
+use crate::{Error, Result};
+
+/// A table and the conditions on its rows.
+#[derive(Debug)]
+pub(super) struct TableRead {
+    table: Arc<TableDef>,
+    /// Positions in `TableDef::columns` of the columns that are read.
+    positions: Vec<usize>,
+    /// So many of them are enough when no condition is left to the filters.
+    step_columns: usize,
+    conditions: Vec<Condition>,
+}
+
+/// A conjunct of WHERE.
+#[derive(Debug)]
+struct Condition {
+    expr: Expr,
+    computed: Computed,
+}
+
+impl TableRead {
+    /// Reads these columns of the table, without conditions so far.
+    pub(super) fn new(table: Arc<TableDef>, positions: Vec<usize>) -> TableRead {
+        TableRead {
+            table,
+            step_columns: positions.len(),
+            positions,
+            conditions: Vec::new(),
+        }
+    }
+
+    pub(super) fn add_condition(&mut self, expr: Expr, computed: Computed) {
+        self.conditions.push(Condition { expr, computed });
+    }
+
+    /// Position in `TableDef::columns` of a column that is read.
+    pub(super) fn position(&self, column: usize) -> usize {
+        self.positions[column]
+    }
+
+    /// Reads only the columns that the steps use, and behind them those that only conditions use. Answers the new order:
+    /// the old number of each column.
+    pub(super) fn keep_columns(&mut self, used_by_steps: Vec<usize>) -> Vec<usize> {
+        let mut kept = used_by_steps;
+        self.step_columns = kept.len();
+        for column in self
+            .conditions
+            .iter()
+            .flat_map(|condition| condition.computed.columns())
+        {
+            if !kept.contains(&column) {
+                kept.push(column);
+            }
+        }
+        self.positions = kept.iter().map(|column| self.positions[*column]).collect();
+        for condition in &mut self.conditions {
+            condition.computed.renumber(&kept);
+        }
+        kept
+    }
+
+    /// The layout of rows that have these columns.
+    pub(super) fn layout(&self, columns: &[usize]) -> RowLayout {
+        let positions: Vec<usize> = columns.iter().map(|column| self.positions[*column]).collect();
+        RowLayout::new(&self.table, &positions)
+    }
+
+    /// How the rows are reached with these constants. `None`: not at all, or only the general plan can say how.
+    /// Errors: 42P02.
+    pub(super) fn access(&self, ctx: &StatementContext, constants: &Constants) -> Result<Option<Access<'_>>> {
+        let mut predicates = Vec::with_capacity(self.conditions.len());
+        let mut above = Vec::new();
+        for condition in &self.conditions {
+            if condition.expr.is_volatile() {
+                above.push(&condition.computed);
+                continue;
+            }
+            let Ok(expr) = fold_constants(constants.replace(condition.expr.clone())?) else {
+                return Ok(None);
+            };
+            let predicate = from_expr(&expr, &self.table);
+            if has_opaque(&predicate) {
+                above.push(&condition.computed);
+            }
+            predicates.push(predicate);
+        }
+        // A refusal is the general plan's to say: it sees more than the conditions as they are written.
+        let path = plan_conditions(&self.table, predicates, ctx).ok();
+        Ok(path.map(|path| Access {
+            read: self,
+            path,
+            above,
+        }))
+    }
+}
+
+/// How one run reads the table.
+pub(super) struct Access<'a> {
+    read: &'a TableRead,
+    path: AccessPath,
+    /// Conditions that the path does not check.
+    above: Vec<&'a Computed>,
+}
+
+impl Access<'_> {
+    /// Whether every row that the path gives satisfies all conditions.
+    pub(super) fn is_exact(&self) -> bool {
+        self.above.is_empty()
+    }
+
+    /// Has the rows come in this order, if the key gives it.
+    pub(super) fn serve(&mut self, order: &[OrderColumn]) -> bool {
+        if order.is_empty() {
+            return true;
+        }
+        match self.path.order_direction(order) {
+            Some(reverse) => {
+                self.path.reverse = reverse;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// What checks the conditions that the path does not. Errors: 42P02.
+    pub(super) fn filters(&self, constants: &Constants) -> Result<Vec<RunningStep>> {
+        let filter = |condition: &&Computed| Ok(RunningStep::Filter(condition.bind(constants)?));
+        self.above.iter().map(filter).collect()
+    }
+
+    /// Whether rows can leave as they are stored.
+    pub(super) fn gives_stored(&self, layout: &RowLayout) -> bool {
+        self.is_exact() && self.path.residual.is_none() && layout.is_formattable()
+    }
+
+    /// The rows as they are stored: see `gives_stored`.
+    pub(super) fn stored(
+        self,
+        ctx: &StatementContext,
+        layout: &Arc<RowLayout>,
+        limit: Option<usize>,
+    ) -> RowsStream {
+        let (txn, path) = (Arc::clone(&ctx.txn), Arc::new(self.path));
+        scan_stored(txn, path, Arc::clone(layout), limit, Arc::default())
+    }
+
+    /// The rows as batches.
+    pub(super) fn batches(
+        self,
+        ctx: &StatementContext,
+        limit: Option<usize>,
+    ) -> BoxStream<'static, Result<RecordBatch>> {
+        let columns = match self.is_exact() {
+            true => &self.read.positions[..self.read.step_columns],
+            false => &self.read.positions,
+        };
+        let (txn, path) = (Arc::clone(&ctx.txn), Arc::new(self.path));
+        scan_batches(txn, path, columns.to_vec(), limit, Arc::default())
+    }
+}
+
+/// One row without columns.
+pub(super) fn one_row() -> BoxStream<'static, Result<RecordBatch>> {
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options);
+    stream::iter([row.map_err(Error::arrow)]).boxed()
+}

@@ -1,0 +1,210 @@
+//! `RunningStep`: a step of a chain with its constants; `Run`: the source's batches on their way through all steps.
+
+use std::sync::Arc;
+
+use arrow::array::{AsArray, RecordBatch, RecordBatchOptions};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::SchemaRef;
+use datafusion::physical_expr::PhysicalExpr;
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+
+use super::top_rows::TopRows;
+use super::totals::RunningTotals;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::{Error, Result};
+
+/// A step of one run.
+pub(super) enum RunningStep {
+    Filter(Arc<dyn PhysicalExpr>),
+    Project {
+        columns: Vec<Arc<dyn PhysicalExpr>>,
+        schema: SchemaRef,
+    },
+    /// Leaves out the first `skip` rows, then gives at most `left`.
+    Limit {
+        skip: usize,
+        left: Option<usize>,
+    },
+    TopRows(TopRows),
+    Totals(RunningTotals),
+}
+
+impl RunningStep {
+    /// Whether it gives nothing before it has seen everything.
+    pub(super) fn collects(&self) -> bool {
+        matches!(self, RunningStep::TopRows(_) | RunningStep::Totals(_))
+    }
+
+    /// Whether it wants no more rows.
+    fn is_done(&self) -> bool {
+        matches!(self, RunningStep::Limit { left: Some(0), .. })
+    }
+
+    /// Takes a batch; answers what becomes of it at once.
+    fn push(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
+        Ok(Some(match self {
+            RunningStep::Filter(condition) => filter(condition, &batch)?,
+            RunningStep::Project { columns, schema } => project(columns, schema, &batch)?,
+            RunningStep::Limit { skip, left } => {
+                let skipped = batch.num_rows().min(*skip);
+                *skip -= skipped;
+                let given = (batch.num_rows() - skipped).min(left.unwrap_or(usize::MAX));
+                *left = left.map(|left| left - given);
+                batch.slice(skipped, given)
+            }
+            RunningStep::TopRows(rows) => {
+                rows.push(batch)?;
+                return Ok(None);
+            }
+            RunningStep::Totals(totals) => {
+                totals.push(&batch)?;
+                return Ok(None);
+            }
+        }))
+    }
+
+    /// Answers what it has collected.
+    fn finish(&mut self) -> Result<Option<RecordBatch>> {
+        match self {
+            RunningStep::TopRows(rows) => rows.finish(),
+            RunningStep::Totals(totals) => totals.finish().map(Some),
+            RunningStep::Filter(_) | RunningStep::Project { .. } | RunningStep::Limit { .. } => Ok(None),
+        }
+    }
+}
+
+/// The values of an expression, one a row.
+pub(super) fn values(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<arrow::array::ArrayRef> {
+    let evaluated = expr.evaluate(batch).map_err(from_datafusion)?;
+    evaluated.into_array(batch.num_rows()).map_err(from_datafusion)
+}
+
+/// The rows for which a condition is true.
+fn filter(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<RecordBatch> {
+    let truth = values(condition, batch)?;
+    let truth = truth
+        .as_boolean_opt()
+        .ok_or_else(|| Error::internal("a condition that is no boolean"))?;
+    filter_record_batch(batch, truth).map_err(Error::arrow)
+}
+
+fn project(
+    columns: &[Arc<dyn PhysicalExpr>],
+    schema: &SchemaRef,
+    batch: &RecordBatch,
+) -> Result<RecordBatch> {
+    let arrays = columns
+        .iter()
+        .map(|column| values(column, batch))
+        .collect::<Result<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map_err(Error::arrow)
+}
+
+/// A source's batches on their way through the steps.
+pub(super) struct Run {
+    source: BoxStream<'static, Result<RecordBatch>>,
+    steps: Vec<RunningStep>,
+    /// Batches taken from the source.
+    taken: usize,
+    /// The next step to be asked for what it has collected; `None` as long as the source gives.
+    finishing: Option<usize>,
+}
+
+impl Run {
+    pub(super) fn new(source: BoxStream<'static, Result<RecordBatch>>, steps: Vec<RunningStep>) -> Run {
+        Run {
+            source,
+            steps,
+            taken: 0,
+            finishing: None,
+        }
+    }
+
+    /// The next rows of the result; `None` at the end.
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            let (from, batch) = match self.finishing {
+                None if self.steps.iter().any(RunningStep::is_done) => {
+                    self.finishing = Some(0);
+                    continue;
+                }
+                None => match self.source.next().await.transpose()? {
+                    Some(batch) => {
+                        self.taken += 1;
+                        (0, batch)
+                    }
+                    None => {
+                        self.finishing = Some(0);
+                        continue;
+                    }
+                },
+                Some(at) if at == self.steps.len() => return Ok(None),
+                Some(at) => {
+                    self.finishing = Some(at + 1);
+                    match self.steps[at].finish()? {
+                        Some(batch) => (at + 1, batch),
+                        None => continue,
+                    }
+                }
+            };
+            if let Some(batch) = self.push(from, batch)? {
+                return Ok(Some(batch));
+            }
+        }
+    }
+
+    /// Takes a batch through the steps from this one on.
+    fn push(&mut self, from: usize, batch: RecordBatch) -> Result<Option<RecordBatch>> {
+        let mut batch = batch;
+        for step in &mut self.steps[from..] {
+            match step.push(batch)? {
+                Some(pushed) if pushed.num_rows() > 0 => batch = pushed,
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(batch))
+    }
+
+    /// The whole result; `None` when the source gives more than so many batches.
+    pub(super) async fn collect(mut self, batches_max: usize) -> Result<Option<Vec<RecordBatch>>> {
+        let mut result = Vec::new();
+        while let Some(batch) = self.next().await? {
+            result.push(batch);
+        }
+        Ok((self.taken <= batches_max).then_some(result))
+    }
+
+    /// The result; what is behind so many batches of the source goes through `on_threads`.
+    pub(super) fn stream(
+        self,
+        batches_max: usize,
+        on_threads: fn(BoxStream<'static, Result<RecordBatch>>) -> BoxStream<'static, Result<RecordBatch>>,
+    ) -> BoxStream<'static, Result<RecordBatch>> {
+        let here = Place::Here(Box::new(self));
+        let rows = stream::try_unfold(here, move |place| async move {
+            let mut away = match place {
+                Place::Here(mut run) if run.taken < batches_max => {
+                    return Ok(run.next().await?.map(|batch| (batch, Place::Here(run))));
+                }
+                Place::Here(run) => on_threads(run.rest()),
+                Place::Away(away) => away,
+            };
+            Ok(away.try_next().await?.map(|batch| (batch, Place::Away(away))))
+        });
+        rows.boxed()
+    }
+
+    fn rest(self: Box<Run>) -> BoxStream<'static, Result<RecordBatch>> {
+        stream::try_unfold(self, |mut run| async move {
+            Ok(run.next().await?.map(|batch| (batch, run)))
+        })
+        .boxed()
+    }
+}
+
+/// Where a run goes on.
+enum Place {
+    Here(Box<Run>),
+    Away(BoxStream<'static, Result<RecordBatch>>),
+}

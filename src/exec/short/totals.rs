@@ -1,0 +1,127 @@
+//! `Total`: an aggregate over all rows; `RunningTotals`: those of one run.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::compute::filter;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::DFSchema;
+use datafusion::execution::context::ExecutionProps;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::{Accumulator, Expr};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::aggregate::{AggregateFunctionExpr, LoweredAggregateBuilder};
+
+use super::computed::{Computed, Open, is_plain};
+use super::steps::values;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::placeholder::Constants;
+use crate::{Error, Result};
+
+/// An aggregate over all rows.
+#[derive(Debug)]
+pub(super) struct Total {
+    function: Arc<AggregateFunctionExpr>,
+    arguments: Vec<Computed>,
+    /// FILTER.
+    condition: Option<Computed>,
+}
+
+impl Total {
+    /// `None` for what asks for an order, or for what the general plan alone has.
+    pub(super) fn new(expr: &Expr, schema: &DFSchema) -> Option<Total> {
+        if !is_plain(expr) {
+            return None;
+        }
+        let open = Open::read(expr.clone(), schema)?;
+        let (props, planning) = (ExecutionProps::new(), PhysicalPlanningContext::default());
+        let physical = open.schema.as_arrow();
+        let lowered = LoweredAggregateBuilder::new(&open.expr, &open.schema, physical, &props, &planning)
+            .with_name(open.expr.schema_name().to_string())
+            .build()
+            .ok()?;
+        let (function, condition) = (lowered.aggregate, lowered.filter);
+        if !lowered.order_bys.is_empty() || function.create_accumulator().is_err() {
+            return None;
+        }
+        let columns = schema.fields().len();
+        let computed = |expr: Arc<dyn PhysicalExpr>| Computed::of(expr, columns, open.placeholders.clone());
+        Some(Total {
+            arguments: function.expressions().into_iter().map(computed).collect(),
+            condition: condition.map(computed),
+            function,
+        })
+    }
+
+    /// What it computes of a row.
+    pub(super) fn inputs_mut(&mut self) -> impl Iterator<Item = &mut Computed> {
+        self.arguments.iter_mut().chain(&mut self.condition)
+    }
+}
+
+/// Aggregates under way.
+pub(super) struct RunningTotals {
+    totals: Vec<RunningTotal>,
+    schema: SchemaRef,
+}
+
+struct RunningTotal {
+    accumulator: Box<dyn Accumulator>,
+    arguments: Vec<Arc<dyn PhysicalExpr>>,
+    condition: Option<Arc<dyn PhysicalExpr>>,
+}
+
+impl RunningTotals {
+    /// `schema`: of the one row that comes of it. Errors: 42P02.
+    pub(super) fn new(totals: &[Total], schema: &SchemaRef, constants: &Constants) -> Result<RunningTotals> {
+        let start = |total: &Total| {
+            Ok(RunningTotal {
+                accumulator: total.function.create_accumulator().map_err(from_datafusion)?,
+                arguments: total
+                    .arguments
+                    .iter()
+                    .map(|argument| argument.bind(constants))
+                    .collect::<Result<_>>()?,
+                condition: total
+                    .condition
+                    .as_ref()
+                    .map(|it| it.bind(constants))
+                    .transpose()?,
+            })
+        };
+        Ok(RunningTotals {
+            totals: totals.iter().map(start).collect::<Result<_>>()?,
+            schema: Arc::clone(schema),
+        })
+    }
+
+    pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.totals.iter_mut().try_for_each(|total| total.push(batch))
+    }
+
+    /// The one row.
+    pub(super) fn finish(&mut self) -> Result<RecordBatch> {
+        let results = self.totals.iter_mut().map(|total| {
+            let result = total.accumulator.evaluate().map_err(from_datafusion)?;
+            result.to_array().map_err(from_datafusion)
+        });
+        let columns = results.collect::<Result<Vec<ArrayRef>>>()?;
+        RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(Error::arrow)
+    }
+}
+
+impl RunningTotal {
+    fn push(&mut self, batch: &RecordBatch) -> Result<()> {
+        let arguments = self.arguments.iter().map(|argument| values(argument, batch));
+        let mut arguments = arguments.collect::<Result<Vec<ArrayRef>>>()?;
+        if let Some(condition) = &self.condition {
+            let truth = values(condition, batch)?;
+            let kept = |array: &ArrayRef| filter(array.as_ref(), truth.as_boolean()).map_err(Error::arrow);
+            arguments = arguments.iter().map(kept).collect::<Result<_>>()?;
+            if arguments.first().is_some_and(|first| first.is_empty()) {
+                return Ok(());
+            }
+        }
+        self.accumulator.update_batch(&arguments).map_err(from_datafusion)
+    }
+}
