@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow::array::RecordBatch;
 
-use super::{Jobs, Settings};
+use super::{Jobs, RowPlans, Settings};
 use crate::catalog::{Catalog, TableDef};
 use crate::plan::{FullScanPolicy, PlanRules};
 use crate::table::Sequences;
@@ -23,6 +23,8 @@ pub struct StatementContext {
     pub transient: Arc<BTreeMap<String, RecordBatch>>,
     /// Whether other statements share the transaction: what this one does is committed, or undone, with theirs.
     pub in_block: bool,
+    /// What the statement keeps of how it computes with rows, for its next run.
+    pub row_plans: Arc<RowPlans>,
     /// Work of the statement that outlives it.
     pub jobs: Arc<Jobs>,
     /// Row ids and serial values of the server's store.

@@ -13,9 +13,11 @@ mod jobs;
 pub mod pauses;
 pub mod pg_catalog;
 pub mod placeholder;
+pub mod plan_cache;
 pub mod predicate;
 pub mod query_threads;
 pub mod residual;
+mod row_plan;
 mod rows;
 pub mod scan;
 pub(crate) mod settings;
@@ -26,6 +28,7 @@ mod written_filters;
 
 pub use context::{Notice, OutputColumn, Parameters, StatementContext};
 pub use jobs::{Abandoned, Jobs};
+pub use row_plan::{RowPlan, RowPlans, RowSite};
 pub use rows::{Rows, RowsStream, StoredRows};
 pub use settings::{
     SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, Settings, definitions, severity_rank,

@@ -124,6 +124,7 @@ impl Session {
             catalog,
             transient: Arc::default(),
             in_block: in_transaction,
+            row_plans: Arc::clone(&statement.row_plans),
             jobs: Arc::default(),
             sequences: self.instance.sequences().clone(),
             settings: self.settings().clone(),

@@ -11,9 +11,9 @@ use sqlparser::ast::{
     TableFactor, Value as Literal, WildcardAdditionalOptions,
 };
 
-use super::plan_cache::PlanCache;
 use super::{names, predicate};
 use crate::catalog::{ColumnDef, Relation, TableDef};
+use crate::exec::plan_cache::PlanCache;
 use crate::exec::scan::{ScanMetrics, scan_batches, scan_stored};
 use crate::exec::short::skip_rows;
 use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext};

@@ -21,7 +21,6 @@ mod nesting;
 mod operand;
 mod parameters;
 mod pattern;
-mod plan_cache;
 mod position;
 mod predicate;
 pub mod query;
@@ -40,12 +39,12 @@ use std::sync::Arc;
 
 use sqlparser::ast;
 
+use crate::exec::plan_cache::PlanCache;
 use crate::exec::{OutputColumn, RowsStream, StatementContext};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 use direct::{DirectSelect, Shape};
 pub use kind::StatementKind;
-use plan_cache::PlanCache;
 use query::QueryPlan;
 pub use statement::{Statement, parse};
 

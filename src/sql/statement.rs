@@ -12,11 +12,12 @@ use super::command::{self, Command};
 use super::direct::Shape;
 use super::grammar::{self, Fault};
 use super::kind::StatementKind;
-use super::plan_cache::PlanCache;
 use super::position::{Cursor, character_position};
 use super::query::QueryPlan;
 use super::{comment, nesting, row_assignment, symmetric, text_place, tokens, with_write};
 use crate::error::Limit;
+use crate::exec::RowPlans;
+use crate::exec::plan_cache::PlanCache;
 use crate::{Error, Result};
 
 /// How deep expressions and subqueries may nest (54001 above it).
@@ -43,6 +44,8 @@ pub struct Statement {
     pub(super) shape: PlanCache<Shape>,
     /// Its plan, when it is a query that is none for the direct path.
     pub(super) plan: PlanCache<QueryPlan>,
+    /// What a write computes of its rows.
+    pub row_plans: Arc<RowPlans>,
 }
 
 /// Splits and parses the text of a message. Errors: 42601 with a position.
@@ -106,6 +109,7 @@ fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<
             kind: StatementKind::Read,
             shape: PlanCache::default(),
             plan: PlanCache::default(),
+            row_plans: Arc::default(),
         });
     }
     let read = tokens::read(tokens);
@@ -145,6 +149,7 @@ fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<
         kind,
         shape: PlanCache::default(),
         plan: PlanCache::default(),
+        row_plans: Arc::default(),
     })
 }
 

@@ -94,6 +94,7 @@ impl Client {
             txn,
             transient: Arc::default(),
             in_block: self.open.is_some(),
+            row_plans: Arc::default(),
             jobs: Arc::default(),
             sequences: Arc::clone(&self.sequences),
             settings: Arc::new(self.settings.clone()),

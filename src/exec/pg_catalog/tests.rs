@@ -124,6 +124,7 @@ async fn statement() -> StatementContext {
     StatementContext {
         transient: Arc::default(),
         in_block: false,
+        row_plans: Arc::default(),
         jobs: Arc::default(),
         txn: Arc::new(txn),
         catalog: Arc::new(catalog()),

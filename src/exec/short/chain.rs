@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
+use datafusion::common::{Column, DFSchema, JoinType, NullEquality};
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{Aggregate, Expr, Filter, Limit, LogicalPlan, Projection, Sort};
+use datafusion::logical_expr::{
+    Aggregate, BinaryExpr, Expr, ExprSchemable, Filter, Join, Limit, LogicalPlan, Operator, Projection, Sort,
+};
 
 use super::computed::Computed;
+use super::lookup::Lookup;
 use super::read::TableRead;
 use super::totals::Total;
 use super::{ShortPlan, SortKey, Source, Step};
+use crate::catalog::TableDef;
 use crate::exec::table_provider::{scanned_rows, scanned_table};
 
 /// The plan as a chain; `None` when it is none.
@@ -27,6 +32,7 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
         }
         LogicalPlan::SubqueryAlias(alias) => read(&alias.input),
         LogicalPlan::Filter(filter) => read_filter(filter),
+        LogicalPlan::Join(join) => read_join(join, Vec::new()),
         LogicalPlan::Projection(projection) => read_projection(projection),
         LogicalPlan::Aggregate(aggregate) => read_totals(aggregate),
         LogicalPlan::Sort(sort) => read_sort(sort),
@@ -36,17 +42,110 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
 }
 
 fn read_filter(filter: &Filter) -> Option<ShortPlan> {
+    let conditions = split_conjunction(&filter.predicate);
+    if let LogicalPlan::Join(join) = filter.input.as_ref() {
+        return read_join(join, conditions);
+    }
     let mut chain = read(&filter.input)?;
-    for condition in split_conjunction(&filter.predicate) {
-        let computed = Computed::new(condition, filter.input.schema())?;
+    add_conditions(&mut chain, &conditions, filter.input.schema())?;
+    Some(chain)
+}
+
+/// Adds conditions on the rows so far: to the table's if nothing was made of its rows yet.
+fn add_conditions(chain: &mut ShortPlan, conditions: &[&Expr], schema: &DFSchema) -> Option<()> {
+    for condition in conditions {
+        let computed = Computed::new(condition, schema)?;
         match &mut chain.source {
             Source::Table(table) if chain.steps.is_empty() => {
-                table.add_condition(condition.clone(), computed)
+                table.add_condition((*condition).clone(), computed);
             }
             _ => chain.steps.push(Step::Filter(computed)),
         }
     }
+    Some(())
+}
+
+/// A join whose right side is a table with every column of its primary key given by the left side. `above`: conditions
+/// on the joined rows.
+fn read_join(join: &Join, above: Vec<&Expr>) -> Option<ShortPlan> {
+    let keeps_outer = match join.join_type {
+        JoinType::Inner => false,
+        JoinType::Left => true,
+        _ => return None,
+    };
+    if !join.on.is_empty() || join.null_equality != NullEquality::NullEqualsNothing {
+        return None;
+    }
+    let mut chain = read(&join.left)?;
+    let Source::Table(_) = &chain.source else {
+        return None;
+    };
+    let (table, positions) = plain_table(&join.right)?;
+    let (left, right) = (join.left.schema(), join.right.schema());
+    let mut on: Vec<&Expr> = join.filter.as_ref().map(split_conjunction).unwrap_or_default();
+    let mut above = above;
+    if !keeps_outer {
+        on.append(&mut above);
+    }
+    let mut keys = Vec::new();
+    for position in table.key_columns() {
+        let at = positions.iter().position(|read| *read == position)?;
+        let column = Expr::Column(Column::from(right.qualified_field(at)));
+        let given = |condition: &Expr| key_value(condition, &column, left, right.field(at).data_type());
+        let found = on.iter().position(|condition| given(condition).is_some())?;
+        keys.push(given(on.remove(found))?);
+    }
+    if keeps_outer && !on.is_empty() {
+        // They decide which inner rows there are, not which rows of the result.
+        return None;
+    }
+    let (of_left, rest): (Vec<&Expr>, Vec<&Expr>) = on
+        .into_iter()
+        .chain(above)
+        .partition(|condition| is_over(condition, left));
+    if !chain.steps.is_empty() {
+        return None;
+    }
+    add_conditions(&mut chain, &of_left, left)?;
+    let lookup = Lookup::new(table, keys, positions, left.fields().len(), keeps_outer);
+    chain.steps.push(Step::Lookup(lookup));
+    add_conditions(&mut chain, &rest, &join.schema)?;
     Some(chain)
+}
+
+/// What a condition `column = value`, either way round, says that the column is: something over `schema` of its own type.
+fn key_value(condition: &Expr, column: &Expr, schema: &DFSchema, ty: &DataType) -> Option<Computed> {
+    let Expr::BinaryExpr(BinaryExpr {
+        left,
+        op: Operator::Eq,
+        right,
+    }) = condition
+    else {
+        return None;
+    };
+    let value = match (left.as_ref() == column, right.as_ref() == column) {
+        (true, false) => right,
+        (false, true) => left,
+        _ => return None,
+    };
+    let is_same = is_over(value, schema) && value.get_type(schema).is_ok_and(|found| found == *ty);
+    is_same.then(|| Computed::new(value, schema)).flatten()
+}
+
+/// Whether all columns of an expression are in the schema.
+fn is_over(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.column_refs()
+        .into_iter()
+        .all(|column| schema.has_column(column))
+}
+
+/// The stored table that a plan is, and the positions in `TableDef::columns` of its columns.
+fn plain_table(plan: &LogicalPlan) -> Option<(Arc<TableDef>, Vec<usize>)> {
+    match plan {
+        LogicalPlan::TableScan(scan) => scanned_table(scan),
+        LogicalPlan::SubqueryAlias(alias) => plain_table(&alias.input),
+        _ => None,
+    }
 }
 
 fn read_projection(projection: &Projection) -> Option<ShortPlan> {

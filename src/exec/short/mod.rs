@@ -8,8 +8,10 @@
 
 mod chain;
 mod computed;
+mod lookup;
 mod order;
 mod read;
+mod row_expressions;
 mod steps;
 mod top_rows;
 mod totals;
@@ -31,7 +33,9 @@ use crate::plan::OrderColumn;
 use crate::table::RowLayout;
 use crate::{Error, Result};
 use computed::Computed;
+use lookup::Lookup;
 use read::{TableRead, one_row};
+pub use row_expressions::{RowExpressions, side_by_side};
 use steps::{Run, RunningStep};
 use top_rows::TopRows;
 use totals::{RunningTotals, Total};
@@ -69,6 +73,8 @@ enum Step {
         columns: Vec<Computed>,
         schema: SchemaRef,
     },
+    /// A join with a table that is read by its key.
+    Lookup(Lookup),
     Sort(Vec<SortKey>),
     /// OFFSET and LIMIT.
     Limit {
@@ -119,10 +125,11 @@ impl ShortPlan {
         let Source::Table(table) = &mut self.source else {
             return;
         };
-        let mut readers: Vec<&mut Computed> = Vec::new();
+        let (mut lookup, mut readers) = (None, Vec::new());
         let mut is_shaped = false;
         for step in &mut self.steps {
             match step {
+                Step::Lookup(step) => lookup = Some(step),
                 Step::Filter(condition) => readers.push(condition),
                 Step::Sort(keys) => readers.extend(keys.iter_mut().map(|key| &mut key.computed)),
                 Step::Limit { .. } => {}
@@ -142,11 +149,31 @@ impl ShortPlan {
         if !is_shaped {
             return;
         }
-        let mut used: Vec<usize> = readers.iter().flat_map(|computed| computed.columns()).collect();
-        used.sort_unstable();
-        used.dedup();
-        let kept = table.keep_columns(used);
-        readers.into_iter().for_each(|computed| computed.renumber(&kept));
+        let used = columns_of(readers.iter().map(|computed| &**computed));
+        let Some(lookup) = lookup else {
+            let kept = table.keep_columns(used);
+            readers.into_iter().for_each(|computed| computed.renumber(&kept));
+            return;
+        };
+        // The lookup stands before all other steps: they read its columns behind those of the table.
+        let outer = lookup.outer_columns();
+        let (of_table, of_lookup): (Vec<usize>, Vec<usize>) =
+            used.iter().partition(|column| **column < outer);
+        let keys: Vec<&Computed> = lookup.keys_mut().map(|key| &*key).collect();
+        let mut wanted = columns_of(keys.into_iter());
+        wanted.extend(&of_table);
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut numbers = wanted.clone();
+        numbers.extend(&of_lookup);
+        readers
+            .into_iter()
+            .for_each(|computed| computed.renumber(&numbers));
+        let given = wanted.len();
+        let kept = table.keep_columns(wanted);
+        lookup.keys_mut().for_each(|key| key.renumber(&kept));
+        let inner: Vec<usize> = of_lookup.iter().map(|column| column - outer).collect();
+        lookup.keep_columns(given, &inner);
     }
 
     /// Runs it with these constants; `None` when with them it is not short. `long`: makes what runs the general plan. Nothing is
@@ -159,10 +186,10 @@ impl ShortPlan {
     ) -> Result<Option<RowsStream>> {
         let table = match &self.source {
             Source::Table(table) => table,
-            Source::OneRow => return self.run_over(one_row(), constants, long).map(Some),
+            Source::OneRow => return self.run_over(ctx, one_row(), constants, long).map(Some),
             Source::Rows(batches) => {
                 let rows = stream::iter(batches.clone().into_iter().map(Ok)).boxed();
-                return self.run_over(rows, constants, long).map(Some);
+                return self.run_over(ctx, rows, constants, long).map(Some);
             }
         };
         let Some(mut access) = table.access(ctx, constants)? else {
@@ -181,17 +208,18 @@ impl ShortPlan {
             return Ok(Some(skip_rows(access.stored(ctx, layout, limit), skip)));
         }
         let mut steps = access.filters(constants)?;
-        steps.extend(self.start(constants, is_ordered)?);
+        steps.extend(self.start(ctx, constants, is_ordered)?);
         Ok(Some(through(access.batches(ctx, limit), steps, long)))
     }
 
     fn run_over(
         &self,
+        ctx: &StatementContext,
         source: BoxStream<'static, Result<RecordBatch>>,
         constants: &Constants,
         long: impl FnOnce() -> Long,
     ) -> Result<RowsStream> {
-        Ok(through(source, self.start(constants, false)?, long))
+        Ok(through(source, self.start(ctx, constants, false)?, long))
     }
 
     /// Whether it reads what is there when it runs, not what was there when it was planned.
@@ -211,7 +239,12 @@ impl ShortPlan {
 
     /// The steps with their constants. `is_ordered`: rows come in the order that the sort asks for. Errors: 42P02, 2201W,
     /// 2201X.
-    fn start(&self, constants: &Constants, is_ordered: bool) -> Result<Vec<RunningStep>> {
+    fn start(
+        &self,
+        ctx: &StatementContext,
+        constants: &Constants,
+        is_ordered: bool,
+    ) -> Result<Vec<RunningStep>> {
         let mut running = Vec::with_capacity(self.steps.len());
         for (at, step) in self.steps.iter().enumerate() {
             running.push(match step {
@@ -223,6 +256,7 @@ impl ShortPlan {
                         .collect::<Result<_>>()?,
                     schema: Arc::clone(schema),
                 },
+                Step::Lookup(lookup) => RunningStep::Lookup(Box::new(lookup.start(ctx, constants)?)),
                 Step::Sort(_) if is_ordered => continue,
                 Step::Sort(keys) => {
                     let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
@@ -241,6 +275,14 @@ impl ShortPlan {
     }
 }
 
+/// The columns that expressions read, each once, rising.
+fn columns_of<'a>(expressions: impl Iterator<Item = &'a Computed>) -> Vec<usize> {
+    let mut columns: Vec<usize> = expressions.flat_map(Computed::columns).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
 /// How many rows these steps take, if they say. `is_ordered`: a sort has nothing to do. Errors: 2201W, 2201X.
 fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constants) -> Result<Option<usize>> {
     for step in steps {
@@ -251,7 +293,7 @@ fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constants) -> Resul
                 let (skip, fetch) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
                 return Ok(fetch.map(|fetch| fetch.saturating_add(skip)));
             }
-            Step::Sort(_) | Step::Filter(_) | Step::Totals { .. } => break,
+            Step::Sort(_) | Step::Filter(_) | Step::Lookup(_) | Step::Totals { .. } => break,
         }
     }
     Ok(None)

@@ -2,6 +2,7 @@
 
 use super::Step;
 use super::computed::Computed;
+use super::lookup::Lookup;
 use super::read::TableRead;
 use crate::plan::OrderColumn;
 
@@ -14,6 +15,7 @@ pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderCol
     for step in steps {
         match step {
             Step::Project { columns, .. } => outputs.project(columns),
+            Step::Lookup(lookup) => outputs.join(lookup),
             Step::Sort(keys) if order.is_none() => {
                 let column = |key: &super::SortKey| {
                     Some(OrderColumn {
@@ -41,7 +43,7 @@ pub(super) fn unchanged(steps: &[Step]) -> Option<Vec<usize>> {
             Step::Project { columns, .. } => outputs.project(columns),
             Step::Sort(_) => {}
             Step::Limit { .. } => limits += 1,
-            Step::Filter(_) | Step::Totals { .. } => return None,
+            Step::Filter(_) | Step::Lookup(_) | Step::Totals { .. } => return None,
         }
     }
     match limits {
@@ -57,6 +59,13 @@ struct Outputs(Option<Vec<Option<usize>>>);
 impl Outputs {
     fn project(&mut self, columns: &[Computed]) {
         self.0 = Some(columns.iter().map(|column| self.source_column(column)).collect());
+    }
+
+    /// Outer rows keep their order, and have one inner row at most.
+    fn join(&mut self, lookup: &Lookup) {
+        let outer = (0..lookup.outer_columns()).map(Some);
+        let inner = std::iter::repeat_n(None, lookup.inner_columns());
+        self.0 = Some(outer.chain(inner).collect());
     }
 
     fn source_column(&self, computed: &Computed) -> Option<usize> {

@@ -8,6 +8,7 @@ use arrow::datatypes::SchemaRef;
 use datafusion::physical_expr::PhysicalExpr;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
+use super::lookup::RunningLookup;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
 use crate::exec::datafusion_error::from_datafusion;
@@ -25,14 +26,19 @@ pub(super) enum RunningStep {
         skip: usize,
         left: Option<usize>,
     },
+    Lookup(Box<RunningLookup>),
     TopRows(TopRows),
     Totals(RunningTotals),
 }
 
 impl RunningStep {
-    /// Whether it gives nothing before it has seen everything.
+    /// Whether the general plan is to take over when there is much: it gives nothing before it has seen everything, or
+    /// others are better at it.
     pub(super) fn collects(&self) -> bool {
-        matches!(self, RunningStep::TopRows(_) | RunningStep::Totals(_))
+        matches!(
+            self,
+            RunningStep::Lookup(_) | RunningStep::TopRows(_) | RunningStep::Totals(_)
+        )
     }
 
     /// Whether it wants no more rows.
@@ -41,8 +47,9 @@ impl RunningStep {
     }
 
     /// Takes a batch; answers what becomes of it at once.
-    fn push(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
+    async fn push(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
         Ok(Some(match self {
+            RunningStep::Lookup(lookup) => lookup.push(batch).await?,
             RunningStep::Filter(condition) => filter(condition, &batch)?,
             RunningStep::Project { columns, schema } => project(columns, schema, &batch)?,
             RunningStep::Limit { skip, left } => {
@@ -68,7 +75,10 @@ impl RunningStep {
         match self {
             RunningStep::TopRows(rows) => rows.finish(),
             RunningStep::Totals(totals) => totals.finish().map(Some),
-            RunningStep::Filter(_) | RunningStep::Project { .. } | RunningStep::Limit { .. } => Ok(None),
+            RunningStep::Filter(_)
+            | RunningStep::Project { .. }
+            | RunningStep::Limit { .. }
+            | RunningStep::Lookup(_) => Ok(None),
         }
     }
 }
@@ -88,7 +98,7 @@ fn filter(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<Reco
     filter_record_batch(batch, truth).map_err(Error::arrow)
 }
 
-fn project(
+pub(super) fn project(
     columns: &[Arc<dyn PhysicalExpr>],
     schema: &SchemaRef,
     batch: &RecordBatch,
@@ -121,9 +131,9 @@ impl Run {
         }
     }
 
-    /// The next rows of the result; `None` at the end.
-    async fn next(&mut self) -> Result<Option<RecordBatch>> {
-        loop {
+    /// The next rows of the result; `None` at the end, or when the source gave more than so many batches.
+    async fn next(&mut self, batches_max: usize) -> Result<Option<RecordBatch>> {
+        while self.taken <= batches_max {
             let (from, batch) = match self.finishing {
                 None if self.steps.iter().any(RunningStep::is_done) => {
                     self.finishing = Some(0);
@@ -148,17 +158,18 @@ impl Run {
                     }
                 }
             };
-            if let Some(batch) = self.push(from, batch)? {
+            if let Some(batch) = self.push(from, batch).await? {
                 return Ok(Some(batch));
             }
         }
+        Ok(None)
     }
 
     /// Takes a batch through the steps from this one on.
-    fn push(&mut self, from: usize, batch: RecordBatch) -> Result<Option<RecordBatch>> {
+    async fn push(&mut self, from: usize, batch: RecordBatch) -> Result<Option<RecordBatch>> {
         let mut batch = batch;
         for step in &mut self.steps[from..] {
-            match step.push(batch)? {
+            match step.push(batch).await? {
                 Some(pushed) if pushed.num_rows() > 0 => batch = pushed,
                 _ => return Ok(None),
             }
@@ -169,7 +180,7 @@ impl Run {
     /// The whole result; `None` when the source gives more than so many batches.
     pub(super) async fn collect(mut self, batches_max: usize) -> Result<Option<Vec<RecordBatch>>> {
         let mut result = Vec::new();
-        while let Some(batch) = self.next().await? {
+        while let Some(batch) = self.next(batches_max).await? {
             result.push(batch);
         }
         Ok((self.taken <= batches_max).then_some(result))
@@ -185,7 +196,7 @@ impl Run {
         let rows = stream::try_unfold(here, move |place| async move {
             let mut away = match place {
                 Place::Here(mut run) if run.taken < batches_max => {
-                    return Ok(run.next().await?.map(|batch| (batch, Place::Here(run))));
+                    return Ok(run.next(usize::MAX).await?.map(|batch| (batch, Place::Here(run))));
                 }
                 Place::Here(run) => on_threads(run.rest()),
                 Place::Away(away) => away,
@@ -197,7 +208,7 @@ impl Run {
 
     fn rest(self: Box<Run>) -> BoxStream<'static, Result<RecordBatch>> {
         stream::try_unfold(self, |mut run| async move {
-            Ok(run.next().await?.map(|batch| (batch, run)))
+            Ok(run.next(usize::MAX).await?.map(|batch| (batch, run)))
         })
         .boxed()
     }

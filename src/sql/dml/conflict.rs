@@ -1,6 +1,5 @@
 //! ON CONFLICT: the key it names, and DO UPDATE of the rows that are there already.
 
-use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, filter_record_batch, not, take_record_batch};
@@ -8,13 +7,12 @@ use sqlparser::ast::{ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, Se
 
 use super::assign::assign_array;
 use super::evaluate::{Rows, evaluate};
-use super::fold_rows::{Source, fold_rows};
 use super::returning::visible_rows;
 use super::target::Target;
 use super::update::{Assigned, Assignment, pairs, read_assignments, target_as};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::StatementFault;
-use crate::exec::StatementContext;
+use crate::exec::{RowSite, StatementContext};
 use crate::sql::names;
 use crate::table::{Conflicts, RowEncoder, get_rows, insert_rows, update_rows, write_schema};
 use crate::{Error, Result};
@@ -180,27 +178,6 @@ async fn updated_rows(
     proposed: &RecordBatch,
     update: &DoUpdate<'_>,
 ) -> Result<(UInt32Array, RecordBatch)> {
-    let columns = match (update.selection, excluded_columns(target, proposed, update)?) {
-        (Some(_), _) => None,
-        (None, Some(columns)) => Some(columns),
-        (None, None) => {
-            let sources = [
-                Source {
-                    name: target.name(),
-                    batch: existing,
-                },
-                Source {
-                    name: EXCLUDED,
-                    batch: proposed,
-                },
-            ];
-            fold_rows(ctx, &target.table, &sources, &update.assignments)?
-        }
-    };
-    if let Some(columns) = columns {
-        let kept = UInt32Array::from_iter_values(0..existing.num_rows() as u32);
-        return Ok((kept, replace(&target.table, existing, columns)?));
-    }
     let excluded = Rows {
         name: EXCLUDED.to_string(),
         ..visible_rows(target, proposed)?
@@ -212,7 +189,7 @@ async fn updated_rows(
         .filter_map(Assignment::expression)
         .map(SelectItem::UnnamedExpr)
         .collect();
-    let evaluated = evaluate(ctx, rows, items, update.selection).await?;
+    let evaluated = evaluate(ctx, RowSite::Assignments, rows, items, update.selection).await?;
     let kept = UInt32Array::from_iter_values(evaluated.ordinals.iter().map(|at| *at as u32));
     let old = take_record_batch(existing, &kept).map_err(Error::arrow)?;
     let settings = ctx.format_settings();
@@ -232,34 +209,6 @@ async fn updated_rows(
         columns.push((assignment.position, array));
     }
     Ok((kept, replace(&target.table, &old, columns)?))
-}
-
-/// The columns of `SET a = excluded.b, …`, the common case; `None` for anything else.
-fn excluded_columns(
-    target: &Target,
-    proposed: &RecordBatch,
-    update: &DoUpdate<'_>,
-) -> Result<Option<Vec<(usize, ArrayRef)>>> {
-    let table = &target.table;
-    let mut columns = Vec::with_capacity(update.assignments.len());
-    for assignment in &update.assignments {
-        let Assigned::Expression(Expr::CompoundIdentifier(parts)) = &assignment.value else {
-            return Ok(None);
-        };
-        let [relation, name] = parts.as_slice() else {
-            return Ok(None);
-        };
-        let source = table
-            .column_index(&names::fold(name))
-            .filter(|_| names::fold(relation) == EXCLUDED);
-        match source {
-            Some(source) if table.columns[source].ty == table.columns[assignment.position].ty => {
-                columns.push((assignment.position, Arc::clone(proposed.column(source))));
-            }
-            _ => return Ok(None),
-        }
-    }
-    Ok(Some(columns))
 }
 
 /// The batch with some columns replaced.

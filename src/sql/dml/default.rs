@@ -10,7 +10,7 @@ use super::assign::{assign_value, result_value};
 use super::evaluate::{Rows, evaluate, parse_expression, run, select_of};
 use super::fold;
 use crate::catalog::{ColumnDefault, TableDef};
-use crate::exec::StatementContext;
+use crate::exec::{RowSite, StatementContext};
 use crate::sql::names;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -113,7 +113,14 @@ async fn evaluate_rows(
         name: "row".to_string(),
         batch,
     }];
-    let evaluated = evaluate(ctx, rows, vec![SelectItem::UnnamedExpr(expr.clone())], None).await?;
+    let evaluated = evaluate(
+        ctx,
+        RowSite::Default(position),
+        rows,
+        vec![SelectItem::UnnamedExpr(expr.clone())],
+        None,
+    )
+    .await?;
     let settings = ctx.format_settings();
     let from = &evaluated.columns[0].ty;
     (0..count)

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::{concat_batches, sort_to_indices, take_record_batch};
 use arrow::datatypes::{Field, Int64Type, Schema};
 use futures::TryStreamExt;
@@ -14,7 +14,8 @@ use sqlparser::ast::{self, Expr, Ident, Query, SelectItem, SetExpr};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 
-use crate::exec::{OutputColumn, StatementContext};
+use crate::exec::short::RowExpressions;
+use crate::exec::{OutputColumn, RowPlan, RowSite, StatementContext};
 use crate::sql::query;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -40,8 +41,75 @@ pub(super) struct Evaluated {
     pub(super) batch: RecordBatch,
 }
 
-/// Evaluates a select list for every row that satisfies the condition.
+/// Evaluates a select list for every row that satisfies the condition. `site`: where the statement has it.
 pub(super) async fn evaluate(
+    ctx: &StatementContext,
+    site: RowSite,
+    relations: Vec<Rows>,
+    items: Vec<SelectItem>,
+    selection: Option<&Expr>,
+) -> Result<Evaluated> {
+    let Some(plan) = row_plan(ctx, site, &relations, &items, selection).await? else {
+        return evaluate_query(ctx, relations, items, selection).await;
+    };
+    let batches: Vec<&RecordBatch> = relations.iter().map(|rows| &rows.batch).collect();
+    let (kept, batch) = plan.evaluate(ctx, &batches)?;
+    let ordinals = match kept {
+        Some(kept) => (0..kept.len())
+            .filter(|at| kept.is_valid(*at) && kept.value(*at))
+            .collect(),
+        None => (0..batch.num_rows()).collect(),
+    };
+    Ok(Evaluated {
+        ordinals,
+        columns: plan.columns.clone(),
+        batch,
+    })
+}
+
+/// The expressions planned over the rows alone; `None` when they take more: subqueries, the catalogs.
+async fn row_plan(
+    ctx: &StatementContext,
+    site: RowSite,
+    relations: &[Rows],
+    items: &[SelectItem],
+    selection: Option<&Expr>,
+) -> Result<Option<Arc<RowPlan>>> {
+    let batches: Vec<&RecordBatch> = relations.iter().map(|rows| &rows.batch).collect();
+    if let Some(plan) = ctx.row_plans.get(ctx, site, &batches) {
+        return Ok(Some(plan));
+    }
+    let mut transient = BTreeMap::new();
+    let mut from = Vec::new();
+    for (number, Rows { name, batch }) in relations.iter().enumerate() {
+        let relation = format!("#{number}");
+        from.push(format!("{} AS {}", quoted(&relation), quoted(name)));
+        transient.insert(relation, RecordBatch::new_empty(batch.schema()));
+    }
+    let text = format!("SELECT 1 FROM {}", from.join(" CROSS JOIN "));
+    let query = with_select(&text, items.to_vec(), selection)?;
+    let over = StatementContext {
+        transient: Arc::new(transient),
+        ..ctx.clone()
+    };
+    let planned = query::plan_source(&over, &query, &super::super::known_types(ctx)).await?;
+    let looks_up = planned.parameters.iter().any(|ty| ty.object_kind().is_some());
+    let expressions = RowExpressions::of(&planned.plan).filter(|_| !looks_up);
+    let plan = expressions.map(|expressions| RowPlan {
+        relations: batches.iter().map(|rows| rows.schema()).collect(),
+        columns: planned.columns,
+        parameters: planned.parameters,
+        expressions,
+    });
+    Ok(plan.map(|plan| {
+        let plan = Arc::new(plan);
+        ctx.row_plans.set(ctx, site, &plan);
+        plan
+    }))
+}
+
+/// The same by a query over the rows.
+async fn evaluate_query(
     ctx: &StatementContext,
     relations: Vec<Rows>,
     items: Vec<SelectItem>,

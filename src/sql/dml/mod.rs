@@ -10,7 +10,6 @@ mod default;
 mod delete;
 mod describe;
 mod evaluate;
-mod fold_rows;
 mod insert;
 mod kept_rows;
 mod returning;

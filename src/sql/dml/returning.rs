@@ -8,7 +8,7 @@ use super::WriteResult;
 use super::evaluate::{Rows, column_of, evaluate, plan};
 use super::insert::visible_positions;
 use super::target::Target;
-use crate::exec::{OutputColumn, StatementContext};
+use crate::exec::{OutputColumn, RowSite, StatementContext};
 use crate::sql::direct::output_column;
 use crate::sql::names;
 use crate::table::{row_schema, write_schema};
@@ -44,7 +44,14 @@ pub(super) async fn result(
         });
     }
     let batch = concat_batches(&write_schema(&target.table), &rows).map_err(Error::arrow)?;
-    let evaluated = evaluate(ctx, vec![visible_rows(target, &batch)?], items, None).await?;
+    let evaluated = evaluate(
+        ctx,
+        RowSite::Returning,
+        vec![visible_rows(target, &batch)?],
+        items,
+        None,
+    )
+    .await?;
     Ok(WriteResult {
         tag,
         columns: evaluated.columns,

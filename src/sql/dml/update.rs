@@ -23,7 +23,6 @@ use super::assign::{assign_array, assign_value};
 use super::conflict::replace;
 use super::default::default_values;
 use super::evaluate::{Rows, column_of, evaluate, quoted, with_select};
-use super::fold_rows::{Source, fold_rows};
 use super::insert::reads_table;
 use super::kept_rows::KeptRows;
 use super::returning::{self, visible_rows};
@@ -32,8 +31,8 @@ use super::{WriteResult, fold, is_default};
 use crate::catalog::{Catalog, ColumnDef, ColumnDefault, NewDynamicColumn, Relation, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
-use crate::exec::StatementContext;
 use crate::exec::scan::scan_batches;
+use crate::exec::{RowSite, StatementContext};
 use crate::plan::{AccessClass, AccessPath, plan_access};
 use crate::sql::{predicate, query, text_place};
 use crate::table::{RowEncoder, RowUpdate, write_schema};
@@ -329,13 +328,6 @@ async fn changed_rows(
     old: &RecordBatch,
     assignments: &[Assignment<'_>],
 ) -> Result<RecordBatch> {
-    let source = Source {
-        name: target.name(),
-        batch: old,
-    };
-    if let Some(columns) = fold_rows(ctx, &target.table, &[source], assignments)? {
-        return replace(&target.table, old, columns);
-    }
     let rows: Rows = visible_rows(target, old)?;
     let items: Vec<_> = assignments
         .iter()
@@ -346,7 +338,7 @@ async fn changed_rows(
     let values = match items.is_empty() {
         true => Vec::new(),
         false => {
-            let evaluated = evaluate(ctx, vec![rows], items, None).await?;
+            let evaluated = evaluate(ctx, RowSite::Assignments, vec![rows], items, None).await?;
             let types = evaluated.columns.into_iter().map(|column| column.ty);
             types.zip(evaluated.batch.columns().to_vec()).collect()
         }

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use super::{Settings, StatementContext};
 use crate::catalog::Catalog;
-use crate::exec::{Settings, StatementContext};
 
 /// A plan of a statement, good for as long as catalog and settings are the same. A clone, which may become another
 /// statement, starts without.
 #[derive(Debug)]
-pub(super) struct PlanCache<T>(Mutex<Option<Cached<T>>>);
+pub struct PlanCache<T>(Mutex<Option<Cached<T>>>);
 
 #[derive(Debug)]
 struct Cached<T> {
@@ -31,7 +31,7 @@ impl<T> Clone for PlanCache<T> {
 
 impl<T> PlanCache<T> {
     /// The plan, if it is still good in this context.
-    pub(super) fn get(&self, ctx: &StatementContext) -> Option<Arc<T>> {
+    pub fn get(&self, ctx: &StatementContext) -> Option<Arc<T>> {
         let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let cached = cached.as_ref()?;
         let same = std::ptr::eq(cached.catalog.as_ptr(), &*ctx.catalog)
@@ -40,7 +40,7 @@ impl<T> PlanCache<T> {
     }
 
     /// Keeps the plan that was made in this context.
-    pub(super) fn set(&self, ctx: &StatementContext, plan: &Arc<T>) {
+    pub fn set(&self, ctx: &StatementContext, plan: &Arc<T>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Cached {
             catalog: Arc::downgrade(&ctx.catalog),
             settings: Arc::downgrade(&ctx.settings),
