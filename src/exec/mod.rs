@@ -8,6 +8,7 @@ pub mod datafusion_error;
 pub mod dependent_join;
 mod dependent_join_exec;
 pub mod engine;
+pub mod expr_text;
 pub mod functions;
 mod jobs;
 pub mod pauses;

@@ -139,28 +139,30 @@ impl KeyspanTable {
 /// whoever asks does that. Errors: `FullScan`, `TooManyKeys`.
 pub(super) fn plan_conditions(
     table: &Arc<TableDef>,
-    mut predicates: Vec<Predicate>,
+    predicates: Vec<Predicate>,
     ctx: &StatementContext,
 ) -> Result<AccessPath> {
-    let exact: Vec<Predicate> = predicates
-        .iter()
-        .filter(|predicate| !has_opaque(predicate))
-        .cloned()
-        .collect();
-    let whole = match predicates.len() {
+    let (opaque, exact): (Vec<Predicate>, Vec<Predicate>) = predicates.iter().cloned().partition(has_opaque);
+    let mut path = plan_access(table, all_of(predicates).as_ref(), &ctx.plan_rules(table))?;
+    // What is opaque is evaluated above; what is not was promised to be exact.
+    let is_above = |part: &Predicate| opaque.contains(part);
+    path.residual = match path.residual.take() {
+        Some(Predicate::And(parts)) if parts.iter().all(|part| is_above(part) || !has_opaque(part)) => {
+            all_of(parts.into_iter().filter(|part| !is_above(part)).collect())
+        }
+        Some(residual) if has_opaque(&residual) && !is_above(&residual) => all_of(exact),
+        Some(residual) if has_opaque(&residual) => None,
+        residual => residual,
+    };
+    Ok(path)
+}
+
+fn all_of(mut predicates: Vec<Predicate>) -> Option<Predicate> {
+    match predicates.len() {
         0 => None,
         1 => predicates.pop(),
         _ => Some(Predicate::And(predicates)),
-    };
-    let mut path = plan_access(table, whole.as_ref(), &ctx.plan_rules(table))?;
-    if path.residual.as_ref().is_some_and(has_opaque) {
-        // What is opaque is evaluated above; what is not was promised to be exact.
-        path.residual = match exact.len() {
-            0 => None,
-            _ => Some(Predicate::And(exact)),
-        };
     }
-    Ok(path)
 }
 
 /// The table that a scan without filters and limit reads, and the positions in `TableDef::columns` of its columns.

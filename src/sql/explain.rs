@@ -22,10 +22,12 @@ use sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind, Expr, FromTable, Ta
 
 use super::condition_text::condition_text;
 use super::direct::DirectSelect;
+use super::query::QueryPlan;
 use super::{Outcome, Statement, dml, names, predicate, query};
 use crate::catalog::{Relation, TableDef};
 use crate::error::StatementFault;
 use crate::exec::scan::ScanMetrics;
+use crate::exec::short::{ShortNode, ShortStory};
 use crate::exec::{OutputColumn, Rows, StatementContext};
 use crate::plan::{AccessClass, AccessPath, plan_access};
 use crate::types::SqlType;
@@ -174,6 +176,48 @@ impl Explained {
         }
     }
 
+    /// The table under a short statement, with the conditions on its rows.
+    fn of_source(story: &ShortStory) -> Explained {
+        let Some(path) = &story.path else {
+            return Explained {
+                lines: vec!["Result".to_string()],
+                json: json!({ "Node Type": "Result" }),
+            };
+        };
+        let mut explained = Explained::of_path(path);
+        if !story.filters.is_empty() {
+            explained.add_filter(&story.filters.join(" AND "));
+        }
+        explained
+    }
+
+    /// Adds to the filter that the path has, if it has one.
+    fn add_filter(&mut self, filter: &str) {
+        let mut whole = filter.to_string();
+        match self.lines.iter_mut().find(|line| line.starts_with("  Filter: ")) {
+            Some(line) => {
+                line.push_str(&format!(" AND {filter}"));
+                whole = line.trim_start_matches("  Filter: ").to_string();
+            }
+            None => self.lines.push(format!("  Filter: {filter}")),
+        }
+        if let Json::Object(object) = &mut self.json {
+            object.insert("Filter".to_string(), json!(whole));
+        }
+    }
+
+    /// The same below a node of a short statement.
+    fn below_node(self, node: ShortNode) -> Explained {
+        let mut explained = self.below(node.title);
+        for (name, text) in node.details.into_iter().rev() {
+            explained.lines.insert(1, format!("  {name}: {text}"));
+            if let Json::Object(object) = &mut explained.json {
+                object.insert(name.to_string(), json!(text));
+            }
+        }
+        explained
+    }
+
     fn add(&mut self, name: &str, value: u64) {
         self.lines.push(format!("  {name}: {value}"));
         if let Json::Object(object) = &mut self.json {
@@ -224,8 +268,23 @@ async fn explain_query(ctx: &StatementContext, query: &ast::Query, options: Opti
             false => explained,
         });
     }
-    let planned = query::plan_query(ctx, query, &super::known_types(ctx)).await?;
-    let lines = query::explain_query(ctx, &planned, options.analyze).await?;
+    let plan = QueryPlan::new(query::plan_query(ctx, query, &super::known_types(ctx)).await?);
+    if let Some(story) = plan.story(ctx)? {
+        let mut explained = Explained::of_source(&story);
+        if options.analyze {
+            let metrics = Arc::new(ScanMetrics::default());
+            let mut rows = plan.run_counted(ctx, metrics.clone()).await?;
+            while rows.try_next().await?.is_some() {}
+            if story.path.is_some() {
+                explained.add_metrics(&metrics);
+            }
+        }
+        for node in story.nodes.into_iter().rev() {
+            explained = explained.below_node(node);
+        }
+        return Ok(explained);
+    }
+    let lines = query::explain_query(ctx, plan.planned(), options.analyze).await?;
     Ok(Explained {
         json: json!({ "Node Type": "Query", "Lines": lines }),
         lines,

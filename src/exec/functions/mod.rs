@@ -419,6 +419,12 @@ pub fn is_self_contained(function: &ScalarUDF) -> bool {
     (function.inner().as_ref() as &dyn std::any::Any).is::<BoundFunction>()
 }
 
+/// The result type of a function that is one of the tables above.
+pub fn result_type(function: &ScalarUDF) -> Option<&SqlType> {
+    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
+    ours.map(|ours| &ours.returns)
+}
+
 /// The expression with every function of ours over constants computed.
 pub fn fold_constants(expression: Expr) -> Result<Expr> {
     let folded = expression.transform_up(|expression| {

@@ -25,6 +25,8 @@ const FIRST_PARAMETER: usize = 1 << 24;
 #[derive(Debug)]
 pub(super) struct Computed {
     expr: Arc<dyn PhysicalExpr>,
+    /// What it was made of, for EXPLAIN.
+    written: Expr,
     /// The placeholders in it: the first is the column `FIRST_PARAMETER`.
     placeholders: Vec<String>,
 }
@@ -35,6 +37,7 @@ impl Computed {
         if !is_plain(expr) {
             return None;
         }
+        let written = expr.clone();
         let folded = match functions::fold_constants(expr.clone()) {
             Ok(folded) => folded,
             // It fails when it is evaluated, if it ever is.
@@ -47,18 +50,34 @@ impl Computed {
             &ExecutionProps::new(),
             &PhysicalPlanningContext::default(),
         );
-        Some(Computed::of(expr.ok()?, schema.fields().len(), open.placeholders))
+        Some(Computed::of(
+            expr.ok()?,
+            written,
+            schema.fields().len(),
+            open.placeholders,
+        ))
     }
 
     /// A physical expression over `columns` columns, then the placeholders.
-    pub(super) fn of(expr: Arc<dyn PhysicalExpr>, columns: usize, placeholders: Vec<String>) -> Computed {
+    pub(super) fn of(
+        expr: Arc<dyn PhysicalExpr>,
+        written: Expr,
+        columns: usize,
+        placeholders: Vec<String>,
+    ) -> Computed {
         let moved = map_columns(expr, |column| {
             (column >= columns).then(|| FIRST_PARAMETER + column - columns)
         });
         Computed {
             expr: moved,
+            written,
             placeholders,
         }
+    }
+
+    /// What it was made of, its parameters still open.
+    pub(super) fn written(&self) -> &Expr {
+        &self.written
     }
 
     /// The input's column that it is.

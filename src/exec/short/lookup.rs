@@ -64,6 +64,21 @@ impl Lookup {
         self.positions.len()
     }
 
+    /// The columns of the key, by table and name, and what they are looked up by.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (String, &Computed)> {
+        let names = self.table.key_columns().into_iter();
+        names
+            .map(|position| format!("{}.{}", self.table.name, self.table.columns[position].name))
+            .zip(&self.keys)
+    }
+
+    /// As EXPLAIN calls it.
+    pub(super) fn title(&self) -> String {
+        let kind = if self.keeps_outer { "Left " } else { "" };
+        let (table, key) = (&self.table.name, &self.table.primary_key.name);
+        format!("Lookup {kind}Join with {table} using {key}")
+    }
+
     pub(super) fn keys_mut(&mut self) -> impl Iterator<Item = &mut Computed> {
         self.keys.iter_mut()
     }

@@ -8,6 +8,7 @@
 
 mod chain;
 mod computed;
+mod explain;
 mod lookup;
 mod order;
 mod read;
@@ -28,11 +29,13 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::placeholder::Constants;
 use super::query_threads::on_query_threads;
+use super::scan::ScanMetrics;
 use super::{Rows, RowsStream, StatementContext};
 use crate::plan::OrderColumn;
 use crate::table::RowLayout;
 use crate::{Error, Result};
 use computed::Computed;
+pub use explain::{ShortNode, ShortStory};
 use lookup::Lookup;
 use read::{TableRead, one_row};
 pub use row_expressions::{RowExpressions, side_by_side};
@@ -176,12 +179,14 @@ impl ShortPlan {
         lookup.keep_columns(given, &inner);
     }
 
-    /// Runs it with these constants; `None` when with them it is not short. `long`: makes what runs the general plan. Nothing is
+    /// Runs it with these constants; `None` when with them it is not short. `metrics`: what reading the table is counted in. `long`:
+    /// makes what runs the general plan. Nothing is
     /// read before the first poll. Errors: 42P02, 2201W, 2201X; those of planning the access are the general plan's.
     pub fn run(
         &self,
         ctx: &StatementContext,
         constants: &Constants,
+        metrics: Arc<ScanMetrics>,
         long: impl FnOnce() -> Long,
     ) -> Result<Option<RowsStream>> {
         let table = match &self.source {
@@ -205,11 +210,11 @@ impl ShortPlan {
             && access.gives_stored(layout)
         {
             let skip = self.rows_skipped(constants)?;
-            return Ok(Some(skip_rows(access.stored(ctx, layout, limit), skip)));
+            return Ok(Some(skip_rows(access.stored(ctx, layout, limit, metrics), skip)));
         }
         let mut steps = access.filters(constants)?;
         steps.extend(self.start(ctx, constants, is_ordered)?);
-        Ok(Some(through(access.batches(ctx, limit), steps, long)))
+        Ok(Some(through(access.batches(ctx, limit, metrics), steps, long)))
     }
 
     fn run_over(

@@ -13,7 +13,7 @@ use crate::catalog::TableDef;
 use crate::exec::functions::fold_constants;
 use crate::exec::placeholder::Constants;
 use crate::exec::predicate::from_expr;
-use crate::exec::scan::{scan_batches, scan_stored};
+use crate::exec::scan::{ScanMetrics, scan_batches, scan_stored};
 use crate::exec::table_provider::{has_opaque, plan_conditions};
 use crate::exec::{RowsStream, StatementContext};
 use crate::plan::{AccessPath, OrderColumn};
@@ -148,6 +148,15 @@ impl Access<'_> {
         self.above.iter().map(filter).collect()
     }
 
+    /// The conditions that the path does not check.
+    pub(super) fn unchecked(&self) -> impl Iterator<Item = &Computed> {
+        self.above.iter().copied()
+    }
+
+    pub(super) fn into_path(self) -> AccessPath {
+        self.path
+    }
+
     /// Whether rows can leave as they are stored.
     pub(super) fn gives_stored(&self, layout: &RowLayout) -> bool {
         self.is_exact() && self.path.residual.is_none() && layout.is_formattable()
@@ -159,9 +168,10 @@ impl Access<'_> {
         ctx: &StatementContext,
         layout: &Arc<RowLayout>,
         limit: Option<usize>,
+        metrics: Arc<ScanMetrics>,
     ) -> RowsStream {
         let (txn, path) = (Arc::clone(&ctx.txn), Arc::new(self.path));
-        scan_stored(txn, path, Arc::clone(layout), limit, Arc::default())
+        scan_stored(txn, path, Arc::clone(layout), limit, metrics)
     }
 
     /// The rows as batches.
@@ -169,13 +179,14 @@ impl Access<'_> {
         self,
         ctx: &StatementContext,
         limit: Option<usize>,
+        metrics: Arc<ScanMetrics>,
     ) -> BoxStream<'static, Result<RecordBatch>> {
         let columns = match self.is_exact() {
             true => &self.read.positions[..self.read.step_columns],
             false => &self.read.positions,
         };
         let (txn, path) = (Arc::clone(&ctx.txn), Arc::new(self.path));
-        scan_batches(txn, path, columns.to_vec(), limit, Arc::default())
+        scan_batches(txn, path, columns.to_vec(), limit, metrics)
     }
 }
 

@@ -21,6 +21,8 @@ use crate::{Error, Result};
 /// An aggregate over all rows.
 #[derive(Debug)]
 pub(super) struct Total {
+    /// What it was made of, for EXPLAIN.
+    written: Expr,
     function: Arc<AggregateFunctionExpr>,
     arguments: Vec<Computed>,
     /// FILTER.
@@ -45,12 +47,20 @@ impl Total {
             return None;
         }
         let columns = schema.fields().len();
-        let computed = |expr: Arc<dyn PhysicalExpr>| Computed::of(expr, columns, open.placeholders.clone());
+        let computed = |expr: Arc<dyn PhysicalExpr>| {
+            Computed::of(expr, open.expr.clone(), columns, open.placeholders.clone())
+        };
         Some(Total {
+            written: expr.clone(),
             arguments: function.expressions().into_iter().map(computed).collect(),
             condition: condition.map(computed),
             function,
         })
+    }
+
+    /// What it was made of, its parameters still open.
+    pub(super) fn written(&self) -> &Expr {
+        &self.written
     }
 
     /// What it computes of a row.

@@ -1,6 +1,5 @@
 //! ON CONFLICT: the key it names, and DO UPDATE of the rows that are there already.
 
-
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, filter_record_batch, not, take_record_batch};
 use sqlparser::ast::{ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem};

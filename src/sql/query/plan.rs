@@ -9,7 +9,8 @@ use futures::{FutureExt, StreamExt, TryStreamExt};
 use super::{PlannedQuery, run_query};
 use crate::Result;
 use crate::exec::placeholder::Constants;
-use crate::exec::short::ShortPlan;
+use crate::exec::scan::ScanMetrics;
+use crate::exec::short::{ShortPlan, ShortStory};
 use crate::exec::table_provider::is_stored_table;
 use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext, functions};
 use crate::types::SqlType;
@@ -63,13 +64,35 @@ impl QueryPlan {
 
     /// Runs it with the context's parameters, in its transaction. Errors: those of planning the access.
     pub(crate) async fn run(&self, ctx: &StatementContext) -> Result<RowsStream> {
+        self.run_counted(ctx, Arc::default()).await
+    }
+
+    /// What EXPLAIN tells of it as a short statement; `None` when the general plan would run. Errors: as `run`.
+    pub(crate) fn story(&self, ctx: &StatementContext) -> Result<Option<ShortStory>> {
+        match &self.short {
+            Some(short) => short.story(ctx, &Constants::new(ctx, &self.query.parameters)?),
+            None => Ok(None),
+        }
+    }
+
+    /// The planned query, for what the general plan says of it.
+    pub(crate) fn planned(&self) -> &PlannedQuery {
+        &self.query
+    }
+
+    /// Runs it and counts what a short statement reads of its table.
+    pub(crate) async fn run_counted(
+        &self,
+        ctx: &StatementContext,
+        metrics: Arc<ScanMetrics>,
+    ) -> Result<RowsStream> {
         if let Some(short) = &self.short {
             let constants = Constants::new(ctx, &self.query.parameters)?;
             let long = || {
                 let (ctx, query) = (ctx.clone(), Arc::clone(&self.query));
                 async move { run_query(&ctx, &query).await }.boxed()
             };
-            if let Some(rows) = short.run(ctx, &constants, long)? {
+            if let Some(rows) = short.run(ctx, &constants, metrics, long)? {
                 return Ok(rows);
             }
         }
