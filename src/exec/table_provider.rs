@@ -16,7 +16,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableScan, TableSource, TableType};
 use datafusion::physical_expr::expressions::Column as PhysicalColumn;
 use datafusion::physical_expr::{
-    ConstExpr, EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr,
+    ConstExpr, EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr, ScalarFunctionExpr,
 };
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::sort_pushdown::SortOrderPushdownResult;
@@ -26,6 +26,7 @@ use futures::StreamExt;
 
 use super::StatementContext;
 use super::datafusion_error::to_datafusion;
+use super::functions::compare::FLOAT_ORDER_NAME;
 use super::predicate::from_expr;
 use super::scan::{ScanMetrics, scan_batches};
 use crate::Result;
@@ -267,15 +268,24 @@ impl KeyspanScanExec {
         order
             .iter()
             .map(|key| {
-                let column = key.expr.downcast_ref::<PhysicalColumn>()?;
                 Some(OrderColumn {
-                    column: *self.positions.get(column.index())?,
+                    column: *self.positions.get(ordered_column(&key.expr)?)?,
                     descending: key.options.descending,
                     nulls_first: key.options.nulls_first,
                 })
             })
             .collect()
     }
+}
+
+/// The column that a sort key is: stored keys are in PostgreSQL's order, which comparisons give to floats.
+pub(super) fn ordered_column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {
+    if let Some(call) = key.downcast_ref::<ScalarFunctionExpr>()
+        && call.name() == FLOAT_ORDER_NAME
+    {
+        return ordered_column(call.args().first()?);
+    }
+    key.downcast_ref::<PhysicalColumn>().map(PhysicalColumn::index)
 }
 
 /// The order in which rows come: along the key, as far as its columns are in the output. Pinned columns are constant.

@@ -17,6 +17,7 @@ use futures::{StreamExt, stream};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Record, Runner};
 
 use crate::client::{CONNECTION_FAILURE, Protocol, ServerError, Target, TextClient};
+use crate::postgresql::{self, Database};
 use crate::server::TestServer;
 
 /// Scripts that run at the same time.
@@ -262,19 +263,9 @@ async fn scripts_on_fjall_extended() {
 /// What the scripts expect is PostgreSQL's answer: `PG_URI=postgresql://user@host:port/database cargo test slt`.
 #[tokio::test(flavor = "multi_thread")]
 async fn scripts_on_postgresql() {
-    let Ok(uri) = std::env::var("PG_URI") else {
+    let Some(admin) = postgresql::admin() else {
         eprintln!("skipped: PG_URI is not set");
         return;
-    };
-    let config: tokio_postgres::Config = uri.parse().expect("PG_URI is a connection string");
-    let host = match config.get_hosts() {
-        [tokio_postgres::config::Host::Tcp(host)] => host.clone(),
-        other => panic!("PG_URI must name one TCP host, not {other:?}"),
-    };
-    let admin = Target {
-        addr: format!("{host}:{}", config.get_ports().first().copied().unwrap_or(5432)),
-        user: config.get_user().unwrap_or("postgres").to_string(),
-        database: config.get_dbname().unwrap_or("postgres").to_string(),
     };
     let mut outcomes = Vec::new();
     for protocol in [Protocol::Simple, Protocol::Extended] {
@@ -291,38 +282,21 @@ async fn scripts_on_postgresql() {
 
 /// Runs a script in a database made for it, with the settings that Keyspan has by default.
 async fn run_on_postgresql(path: &Path, admin: &Target, protocol: Protocol) -> Outcome {
-    let database = format!("keyspan_slt_{}", std::process::id());
-    let mut client = TextClient::connect(admin)
-        .await
-        .expect("PG_URI is reachable without a password");
-    let create = format!("CREATE DATABASE {database} TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'");
-    client
-        .run(&create, Protocol::Simple)
-        .await
-        .expect("the user of PG_URI may create databases");
+    let database = Database::create(admin, "slt").await;
     let label = if protocol == Protocol::Simple {
         "simple"
     } else {
         "extended"
     };
-    let target = Target {
-        database: database.clone(),
-        ..admin.clone()
-    };
     let outcome = run_script(
         path,
-        &target,
+        &database.target(),
         protocol,
         &["postgres", label],
         &["SET TimeZone = 'UTC'"],
     )
     .await;
-    let drop = format!("DROP DATABASE {database} WITH (FORCE)");
-    client
-        .run(&drop, Protocol::Simple)
-        .await
-        .expect("the database can be dropped");
-    client.close().await;
+    database.drop().await;
     outcome
 }
 

@@ -28,6 +28,32 @@ pub const FLOAT_OF_KEY: Body = Body::Batch(float_of_key);
 /// Epoch milliseconds as a timestamp.
 pub const EPOCH_MS: Body = Body::Row(epoch_ms);
 
+/// The array with every NaN the same NaN: processors give `Infinity - Infinity` a sign, by which Arrow would tell it from
+/// others when it groups.
+pub(super) fn with_one_nan(array: ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::Float32 => {
+            let floats = array.as_primitive::<Float32Type>();
+            match floats.values().iter().any(|number| number.is_nan()) {
+                true => {
+                    Arc::new(floats.unary::<_, Float32Type>(|it| if it.is_nan() { f32::NAN } else { it }))
+                }
+                false => array,
+            }
+        }
+        DataType::Float64 => {
+            let floats = array.as_primitive::<Float64Type>();
+            match floats.values().iter().any(|number| number.is_nan()) {
+                true => {
+                    Arc::new(floats.unary::<_, Float64Type>(|it| if it.is_nan() { f64::NAN } else { it }))
+                }
+                false => array,
+            }
+        }
+        _ => array,
+    }
+}
+
 fn float_order(batch: &Batch) -> Result<ArrayRef> {
     let array = &batch.arrays[0];
     Ok(match batch.returns {

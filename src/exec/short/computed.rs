@@ -16,6 +16,7 @@ use datafusion::physical_expr::expressions::{Column as PhysicalColumn, Literal};
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
 use crate::exec::functions;
 use crate::exec::placeholder::Constants;
+use crate::exec::table_provider::ordered_column;
 use crate::{Error, Result};
 
 /// Parameters stand as columns from here on, so that pruning the input's columns leaves them alone.
@@ -84,6 +85,11 @@ impl Computed {
     pub(super) fn as_column(&self) -> Option<usize> {
         let column = self.expr.downcast_ref::<PhysicalColumn>()?;
         (column.index() < FIRST_PARAMETER).then(|| column.index())
+    }
+
+    /// The input's column that it orders rows by.
+    pub(super) fn as_ordered_column(&self) -> Option<usize> {
+        ordered_column(&self.expr).filter(|column| *column < FIRST_PARAMETER)
     }
 
     /// The input's columns that it reads.

@@ -19,7 +19,7 @@ pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderCol
             Step::Sort(keys) if order.is_none() => {
                 let column = |key: &super::SortKey| {
                     Some(OrderColumn {
-                        column: table.position(outputs.source_column(&key.computed)?),
+                        column: table.position(outputs.source_of(key.computed.as_ordered_column()?)?),
                         descending: key.descending,
                         nulls_first: key.nulls_first,
                     })
@@ -69,7 +69,10 @@ impl Outputs {
     }
 
     fn source_column(&self, computed: &Computed) -> Option<usize> {
-        let column = computed.as_column()?;
+        self.source_of(computed.as_column()?)
+    }
+
+    fn source_of(&self, column: usize) -> Option<usize> {
         match &self.0 {
             None => Some(column),
             Some(columns) => *columns.get(column)?,

@@ -172,6 +172,12 @@ impl Binder<'_> {
         Ok(Bound::new(call, ty.clone()))
     }
 
+    /// An expression that rows are ordered by, as Arrow must see it to order them as PostgreSQL does.
+    pub(super) fn order_key(&mut self, bound: Bound) -> Result<Expr> {
+        let ty = bound.ty.clone();
+        self.ordered(bound, &ty)
+    }
+
     /// The operand as Arrow must see it to order it as PostgreSQL does.
     fn ordered(&mut self, bound: Bound, other: &SqlType) -> Result<Expr> {
         match &bound.ty {

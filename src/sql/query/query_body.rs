@@ -429,7 +429,8 @@ impl Binder<'_> {
             let key = SortKey::new(output, &item.options);
             refuse_unsortable(&bound.columns[output].ty)?;
             let column = Expr::Column(bound.columns[output].column.clone());
-            sorts.push(Sort::new(column, key.ascending, key.nulls_first));
+            let ordered = self.order_key(Bound::new(column, bound.columns[output].ty.clone()))?;
+            sorts.push(Sort::new(ordered, key.ascending, key.nulls_first));
         }
         let plan = LogicalPlanBuilder::new(bound.plan)
             .sort(sorts)

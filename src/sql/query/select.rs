@@ -436,29 +436,33 @@ impl Binder<'_> {
             names.push(name);
         }
         let column = |index: usize| Expr::Column(Column::new_unqualified(&names[index]));
-        let sort = |key: &SortKey| Sort::new(column(key.output), key.ascending, key.nulls_first);
+        let mut ordered = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            ordered.push(self.order_key(Bound::new(column(index), item.bound.ty.clone()))?);
+        }
+        let sort = |key: &SortKey| Sort::new(ordered[key.output].clone(), key.ascending, key.nulls_first);
+        let mut sorts: Vec<Sort> = keys.iter().map(sort).collect();
         let build = || -> datafusion::error::Result<LogicalPlan> {
             let mut builder = LogicalPlanBuilder::new(plan).project(outputs)?;
             if distinct {
                 builder = builder.distinct()?;
             }
             if let Some(on) = &distinct_on {
-                let mut sorts: Vec<Sort> = keys.iter().map(sort).collect();
                 for index in on {
                     if !keys.iter().any(|key| key.output == *index) {
-                        sorts.push(Sort::new(column(*index), true, false));
+                        sorts.push(Sort::new(ordered[*index].clone(), true, false));
                     }
                 }
                 return first_of_each(
                     builder,
-                    on.iter().map(|index| column(*index)).collect(),
+                    on.iter().map(|index| ordered[*index].clone()).collect(),
                     sorts,
                     &names,
                     visible,
                 );
             }
             if !keys.is_empty() {
-                builder = builder.sort(keys.iter().map(sort).collect::<Vec<_>>())?;
+                builder = builder.sort(sorts)?;
             }
             if names.len() > visible {
                 builder = builder.project((0..visible).map(column))?;

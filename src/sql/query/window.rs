@@ -241,14 +241,20 @@ impl Binder<'_> {
         let mut partition_by = Vec::new();
         for expr in &spec.partition_by {
             let bound = self.expression(expr, place)?;
-            partition_by.push(self.decided(bound)?.expr);
+            let bound = self.decided(bound)?;
+            partition_by.push(self.order_key(bound)?);
         }
         let mut order_by = Vec::new();
         let mut order_types = Vec::new();
         for item in &spec.order_by {
             let bound = self.expression(&item.expr, place)?;
+            let mut sort = self.sort_item(item, place)?;
+            // A frame in terms of intervals adds to them.
+            if bound.ty != SqlType::Interval || spec.window_frame.is_none() {
+                sort.expr = self.order_key(Bound::new(sort.expr, bound.ty.clone()))?;
+            }
             order_types.push(bound.ty);
-            order_by.push(self.sort_item(item, place)?);
+            order_by.push(sort);
         }
         let frame = match &spec.window_frame {
             None => WindowFrame::new((!order_by.is_empty()).then_some(false)),

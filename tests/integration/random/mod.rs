@@ -1,0 +1,201 @@
+//! Random statements by seed, each answered in several ways that must agree: as a short statement, by the general plan,
+//! with parameters for literals, and by PostgreSQL when `PG_URI` is set. Writes are foretold by a SELECT and compared with
+//! what the table holds after them. A statement that fails is shrunk and printed with its seed.
+//!
+//! `KEYSPAN_RANDOM_STATEMENTS=10000` runs more; `KEYSPAN_RANDOM_SEED=7` begins elsewhere.
+
+mod statement;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+
+use crate::client::{Protocol, TextClient};
+use crate::postgresql::{self, Database};
+use crate::server::TestServer;
+use statement::{Form, Generator, Select, Sql, TABLES};
+
+/// Statements a store and protocol.
+const STATEMENTS: usize = 150;
+/// Statements between two writes.
+const BETWEEN_WRITES: usize = 5;
+/// Statements until the tables are made anew.
+const BETWEEN_TABLES: usize = 50;
+
+/// Rows as text, or the SQLSTATE that the statement failed with.
+type Answer = Result<Vec<Vec<Option<String>>>, String>;
+
+/// Runs a statement and answers its rows, sorted unless their order counts.
+async fn answer(client: &mut TextClient, sql: &Sql, form: Form, protocol: Protocol, ordered: bool) -> Answer {
+    let mut rows = Vec::new();
+    for text in sql.write(form, "random") {
+        match client.run(&text, protocol).await {
+            Ok(reply) if reply.columns.is_some() => rows = reply.rows,
+            Ok(_) => {}
+            Err(error) => {
+                // What was prepared by then must not be in the way.
+                let _ = client.run("DEALLOCATE ALL", Protocol::Simple).await;
+                return Err(error.sqlstate);
+            }
+        }
+    }
+    if !ordered {
+        rows.sort();
+    }
+    Ok(rows)
+}
+
+/// Who answers.
+struct Oracles {
+    keyspan: TextClient,
+    postgresql: Option<TextClient>,
+    protocol: Protocol,
+}
+
+impl Oracles {
+    /// What is wrong with a statement's answers, if something is.
+    async fn disagreement(&mut self, select: &Select) -> Option<String> {
+        let (ordered, protocol) = (select.is_ordered(), self.protocol);
+        let plain = select.sql(Form::Plain);
+        let short = answer(&mut self.keyspan, &plain, Form::Plain, protocol, ordered).await;
+        let general = select.sql(Form::General);
+        let general = answer(&mut self.keyspan, &general, Form::General, protocol, ordered).await;
+        if short != general {
+            return Some(format!("short: {short:?}\ngeneral: {general:?}"));
+        }
+        let parameters = answer(&mut self.keyspan, &plain, Form::Parameters, protocol, ordered).await;
+        if short != parameters {
+            return Some(format!("literals: {short:?}\nparameters: {parameters:?}"));
+        }
+        let postgresql = self.postgresql.as_mut()?;
+        let theirs = answer(postgresql, &plain, Form::Plain, protocol, ordered).await;
+        (short != theirs).then(|| format!("keyspan: {short:?}\npostgresql: {theirs:?}"))
+    }
+
+    /// Fails with the smallest statement that still disagrees.
+    async fn check(&mut self, select: Select, seed: u64) {
+        let Some(mut reason) = self.disagreement(&select).await else {
+            return;
+        };
+        let mut smallest = select;
+        'smaller: loop {
+            for smaller in smallest.smaller() {
+                if let Some(other) = self.disagreement(&smaller).await {
+                    (smallest, reason) = (smaller, other);
+                    continue 'smaller;
+                }
+            }
+            break;
+        }
+        let text = smallest.sql(Form::Plain).write(Form::Plain, "").remove(0);
+        panic!("seed {seed}: {text}\n{reason}");
+    }
+
+    /// Runs a statement that both must take.
+    async fn run_both(&mut self, sql: &str) {
+        for client in std::iter::once(&mut self.keyspan).chain(&mut self.postgresql) {
+            let done = client.run(sql, Protocol::Simple).await;
+            done.unwrap_or_else(|error| panic!("{sql}\n{error}"));
+        }
+    }
+
+    async fn make_tables(&mut self, generator: &mut Generator) {
+        self.run_both("DROP TABLE IF EXISTS t; DROP TABLE IF EXISTS u")
+            .await;
+        self.run_both(TABLES).await;
+        let rows = generator.rows(25).join("; ");
+        self.run_both(&rows).await;
+    }
+
+    /// Writes to `t`, and compares it with what a SELECT by the general plan foretold.
+    async fn check_write(&mut self, generator: &mut Generator, seed: u64) {
+        let condition = generator.condition_of_t();
+        let t = "(SELECT * FROM t UNION ALL SELECT * FROM t WHERE false) t";
+        let (write, foretold) = match generator.is_update() {
+            true => {
+                let value = generator.value_of_v();
+                let write = Sql::of(
+                    "UPDATE t SET v = {} WHERE {}",
+                    &[value.clone(), condition.clone()],
+                );
+                let items = "a, s, d, CASE WHEN {} THEN {} ELSE v END, x, n, ts, b";
+                let foretold = Sql::of(&format!("SELECT {items} FROM {t}"), &[condition, value]);
+                (write, foretold)
+            }
+            false => {
+                let condition = Sql::of("({}) AND t.a > 3", &[condition]);
+                let foretold = format!("SELECT * FROM {t} WHERE ({{}}) IS NOT TRUE");
+                (
+                    Sql::of("DELETE FROM t WHERE {}", &[condition.clone()]),
+                    Sql::of(&foretold, &[condition]),
+                )
+            }
+        };
+        let expected = answer(&mut self.keyspan, &foretold, Form::Plain, self.protocol, false).await;
+        let text = write.write(Form::Plain, "").remove(0);
+        self.run_both(&text).await;
+        let all = Sql::of("SELECT * FROM t", &[]);
+        let found = answer(&mut self.keyspan, &all, Form::Plain, self.protocol, false).await;
+        assert_eq!(found, expected, "seed {seed}: {text}");
+        if let Some(postgresql) = &mut self.postgresql {
+            let theirs = answer(postgresql, &all, Form::Plain, self.protocol, false).await;
+            assert_eq!(found, theirs, "seed {seed}, beside PostgreSQL: {text}");
+        }
+    }
+}
+
+async fn random_statements(store: &str, protocol: Protocol) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seed = number("KEYSPAN_RANDOM_SEED").unwrap_or(1);
+    let count = number("KEYSPAN_RANDOM_STATEMENTS").map_or(STATEMENTS, |count| count as usize);
+    let server = TestServer::start(store).await;
+    let mut keyspan = server.connect_text().await;
+    let allow = keyspan
+        .run("SET keyspan.full_scan = allow", Protocol::Simple)
+        .await;
+    allow.expect("the setting exists");
+    let database = match postgresql::admin() {
+        Some(admin) => Some(Database::create(&admin, "random").await),
+        None => None,
+    };
+    let postgresql = match &database {
+        Some(database) => Some(
+            TextClient::connect(&database.target())
+                .await
+                .expect("it was just made"),
+        ),
+        None => None,
+    };
+    let mut oracles = Oracles {
+        keyspan,
+        postgresql,
+        protocol,
+    };
+    for at in 0..count {
+        let seed = seed * 1_000_000 + at as u64;
+        let mut generator = Generator {
+            random: StdRng::seed_from_u64(seed),
+        };
+        if at % BETWEEN_TABLES == 0 {
+            oracles.make_tables(&mut generator).await;
+        }
+        if at % BETWEEN_WRITES == BETWEEN_WRITES - 1 {
+            oracles.check_write(&mut generator, seed).await;
+        }
+        let select = generator.select();
+        oracles.check(select, seed).await;
+    }
+    if let Some(database) = database {
+        database.drop().await;
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn random_statements_agree_in_memory() {
+    random_statements("memory", Protocol::Simple).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn random_statements_agree_on_sled() {
+    random_statements("sled", Protocol::Extended).await;
+}
