@@ -44,18 +44,43 @@ impl ScanMetrics {
     }
 }
 
+/// How many rows of those that a path gives are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Demand {
+    /// All.
+    All,
+    /// So many at most.
+    Rows(usize),
+    /// Perhaps few: whoever asks stops when it has enough.
+    Few,
+}
+
+impl Demand {
+    /// LIMIT, if there is one.
+    pub fn of_limit(limit: Option<usize>) -> Demand {
+        limit.map_or(Demand::All, Demand::Rows)
+    }
+
+    fn limit(self) -> Option<usize> {
+        match self {
+            Demand::Rows(limit) => Some(limit),
+            Demand::All | Demand::Few => None,
+        }
+    }
+}
+
 /// Streams the rows of an access path: columns at `projection` (positions in `TableDef::columns`; may be empty, then
-/// batches have only a row count), residual applied (it must hold no `Predicate::Opaque`), at most `limit` rows, in key
+/// batches have only a row count), residual applied (it must hold no `Predicate::Opaque`), as many as wanted, in key
 /// order (reverse when the path says so). Nothing is read before the stream is polled; a batch a page; dropping the
 /// stream stops the reading.
 pub fn scan_batches(
     txn: Arc<Transaction>,
     path: Arc<AccessPath>,
     projection: Vec<usize>,
-    limit: Option<usize>,
+    demand: Demand,
     metrics: Arc<ScanMetrics>,
 ) -> BoxStream<'static, Result<RecordBatch>> {
-    let scan = BatchScan::new(txn, path, projection, limit, metrics);
+    let scan = BatchScan::new(txn, path, projection, demand, metrics);
     stream::try_unfold(scan, |mut scan| async move {
         Ok(scan.next_batch().await?.map(|batch| (batch, scan)))
     })
@@ -71,7 +96,13 @@ pub fn scan_stored(
     metrics: Arc<ScanMetrics>,
 ) -> RowsStream {
     let scan = StoredScan {
-        pages: PageScan::new(txn, path, !layout.reads_values(), limit, metrics),
+        pages: PageScan::new(
+            txn,
+            path,
+            !layout.reads_values(),
+            Demand::of_limit(limit),
+            metrics,
+        ),
         page: Arc::default(),
         layout,
         wanted: limit,
@@ -129,21 +160,23 @@ enum Source {
 }
 
 impl PageScan {
-    /// `keys_only`: values are not wanted. `limit`: rows wanted of those that the residual leaves.
+    /// `keys_only`: values are not wanted. `demand`: of those that the residual leaves.
     fn new(
         txn: Arc<Transaction>,
         path: Arc<AccessPath>,
         keys_only: bool,
-        limit: Option<usize>,
+        demand: Demand,
         metrics: Arc<ScanMetrics>,
     ) -> PageScan {
         let source = match &path.class {
             AccessClass::Empty => Source::Done,
-            _ if limit == Some(0) => Source::Done,
+            _ if demand == Demand::Rows(0) => Source::Done,
             AccessClass::MultiGet { .. } => Source::Keys { next: 0 },
-            AccessClass::RangeScan { ranges, .. } => Source::Ranges(request(&path, ranges, keys_only, limit)),
+            AccessClass::RangeScan { ranges, .. } => {
+                Source::Ranges(request(&path, ranges, keys_only, demand))
+            }
             AccessClass::FullScan { range } => {
-                Source::Ranges(request(&path, std::slice::from_ref(range), keys_only, limit))
+                Source::Ranges(request(&path, std::slice::from_ref(range), keys_only, demand))
             }
         };
         PageScan {
@@ -244,7 +277,7 @@ impl BatchScan {
         txn: Arc<Transaction>,
         path: Arc<AccessPath>,
         projection: Vec<usize>,
-        limit: Option<usize>,
+        demand: Demand,
         metrics: Arc<ScanMetrics>,
     ) -> BatchScan {
         let projected = projection.len();
@@ -262,12 +295,12 @@ impl BatchScan {
             false => row_schema(&path.table, &decoded[..projected]),
         };
         BatchScan {
-            pages: PageScan::new(txn, path, !layout.reads_values(), limit, metrics),
+            pages: PageScan::new(txn, path, !layout.reads_values(), demand, metrics),
             page: Page::new(),
             decoded,
             decoder: RowDecoder::with_layout(layout),
             schema,
-            wanted: limit,
+            wanted: demand.limit(),
         }
     }
 
@@ -316,13 +349,17 @@ impl BatchScan {
 }
 
 /// The store request for ranges of one key.
-fn request(path: &AccessPath, ranges: &[KeyRange], keys_only: bool, limit: Option<usize>) -> ScanRequest {
-    let exact_limit = if path.residual.is_none() { limit } else { None };
+fn request(path: &AccessPath, ranges: &[KeyRange], keys_only: bool, demand: Demand) -> ScanRequest {
+    let exact_limit = if path.residual.is_none() {
+        demand.limit()
+    } else {
+        None
+    };
     ScanRequest {
         ranges: ranges.to_vec(),
         reverse: path.reverse,
         keys_only,
-        read_ahead: limit.is_none(),
+        read_ahead: demand == Demand::All,
         page_rows_max: exact_limit.unwrap_or(PAGE_ROWS_MAX).min(PAGE_ROWS_MAX),
         page_bytes_max: PAGE_BYTES_MAX,
     }

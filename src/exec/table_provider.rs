@@ -28,7 +28,7 @@ use super::StatementContext;
 use super::datafusion_error::to_datafusion;
 use super::functions::compare::FLOAT_ORDER_NAME;
 use super::predicate::from_expr;
-use super::scan::{ScanMetrics, scan_batches};
+use super::scan::{Demand, ScanMetrics, scan_batches};
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::plan::{AccessPath, OrderColumn, Predicate, plan_access};
@@ -413,7 +413,7 @@ impl ExecutionPlan for KeyspanScanExec {
             Arc::clone(&ctx.txn),
             Arc::clone(&self.path),
             self.positions.clone(),
-            self.limit,
+            Demand::of_limit(self.limit),
             Arc::clone(&self.metrics),
         );
         let batches = batches.map(|batch| batch.map_err(to_datafusion));

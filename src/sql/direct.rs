@@ -14,7 +14,7 @@ use sqlparser::ast::{
 use super::{names, predicate};
 use crate::catalog::{ColumnDef, Relation, TableDef};
 use crate::exec::plan_cache::PlanCache;
-use crate::exec::scan::{ScanMetrics, scan_batches, scan_stored};
+use crate::exec::scan::{Demand, ScanMetrics, scan_batches, scan_stored};
 use crate::exec::short::skip_rows;
 use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext};
 use crate::plan::{AccessPath, OrderColumn, plan_access};
@@ -340,13 +340,14 @@ impl DirectPlan {
                 let rows = if path.residual.is_none() && layout.is_formattable() {
                     scan_stored(txn, path, Arc::clone(layout), limit, metrics)
                 } else {
-                    let batches = scan_batches(txn, path, positions.clone(), limit, metrics);
+                    let batches =
+                        scan_batches(txn, path, positions.clone(), Demand::of_limit(limit), metrics);
                     batches.map_ok(Rows::Columns).boxed()
                 };
                 skip_rows(rows, self.offset)
             }
             Output::Count => {
-                let rows = scan_batches(txn, path, Vec::new(), None, metrics);
+                let rows = scan_batches(txn, path, Vec::new(), Demand::All, metrics);
                 let count = stream::once(async move {
                     let count = rows
                         .try_fold(0, |sum, batch| async move { Ok(sum + batch.num_rows() as i64) })

@@ -9,11 +9,12 @@ use datafusion::logical_expr::{
     Aggregate, BinaryExpr, Expr, ExprSchemable, Filter, Join, Limit, LogicalPlan, Operator, Projection, Sort,
 };
 
+use super::ShortPlan;
 use super::computed::Computed;
 use super::lookup::Lookup;
 use super::read::TableRead;
+use super::step::{SortKey, Source, Step};
 use super::totals::Total;
-use super::{ShortPlan, SortKey, Source, Step};
 use crate::catalog::TableDef;
 use crate::exec::table_provider::{scanned_rows, scanned_table};
 

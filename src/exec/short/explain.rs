@@ -6,9 +6,10 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::Expr;
 
+use super::ShortPlan;
 use super::computed::Computed;
+use super::step::{SortKey, Source, Step};
 use super::totals::Total;
-use super::{ShortPlan, SortKey, Source, Step};
 use crate::Result;
 use crate::exec::StatementContext;
 use crate::exec::expr_text::{Names, expr_text};

@@ -12,11 +12,11 @@ use datafusion::physical_expr::PhysicalExpr;
 use futures::TryStreamExt;
 
 use super::computed::Computed;
-use super::steps::values;
+use super::evaluate::values;
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::exec::placeholder::Constants;
-use crate::exec::scan::scan_batches;
+use crate::exec::scan::{Demand, scan_batches};
 use crate::exec::table_provider::plan_conditions;
 use crate::plan::Predicate;
 use crate::table::{row_schema, value_at};
@@ -178,7 +178,13 @@ impl RunningLookup {
                 };
                 let path = plan_conditions(&self.table, vec![predicate], &self.ctx)?;
                 let txn = Arc::clone(&self.ctx.txn);
-                let batches = scan_batches(txn, Arc::new(path), self.read.clone(), None, Arc::default());
+                let batches = scan_batches(
+                    txn,
+                    Arc::new(path),
+                    self.read.clone(),
+                    Demand::All,
+                    Arc::default(),
+                );
                 batches.try_collect().await?
             }
         };

@@ -8,12 +8,14 @@
 
 mod chain;
 mod computed;
+mod evaluate;
 mod explain;
 mod lookup;
 mod order;
 mod read;
 mod row_expressions;
-mod steps;
+mod run;
+mod step;
 mod top_rows;
 mod totals;
 
@@ -21,7 +23,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use futures::future::BoxFuture;
@@ -29,17 +30,17 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::placeholder::Constants;
 use super::query_threads::on_query_threads;
-use super::scan::ScanMetrics;
+use super::scan::{Demand, ScanMetrics};
 use super::{Rows, RowsStream, StatementContext};
 use crate::plan::OrderColumn;
 use crate::table::RowLayout;
 use crate::{Error, Result};
 use computed::Computed;
 pub use explain::{ShortNode, ShortStory};
-use lookup::Lookup;
-use read::{TableRead, one_row};
+use read::one_row;
 pub use row_expressions::{RowExpressions, side_by_side};
-use steps::{Run, RunningStep};
+use run::{Run, RunningStep};
+use step::{Source, Step};
 use top_rows::TopRows;
 use totals::{RunningTotals, Total};
 
@@ -56,47 +57,6 @@ pub struct ShortPlan {
     order: Option<Vec<OrderColumn>>,
     /// The layout of the result in the table's rows, when nothing is computed.
     stored: Option<Arc<RowLayout>>,
-}
-
-/// Where a chain begins.
-#[derive(Debug)]
-enum Source {
-    /// One row without columns.
-    OneRow,
-    /// Rows in memory.
-    Rows(Vec<RecordBatch>),
-    Table(TableRead),
-}
-
-/// What becomes of the rows.
-#[derive(Debug)]
-enum Step {
-    Filter(Computed),
-    Project {
-        columns: Vec<Computed>,
-        schema: SchemaRef,
-    },
-    /// A join with a table that is read by its key.
-    Lookup(Lookup),
-    Sort(Vec<SortKey>),
-    /// OFFSET and LIMIT.
-    Limit {
-        skip: Option<Expr>,
-        fetch: Option<Expr>,
-    },
-    /// Aggregates over all rows: one row.
-    Totals {
-        totals: Vec<Total>,
-        schema: SchemaRef,
-    },
-}
-
-/// A key of a sort.
-#[derive(Debug)]
-struct SortKey {
-    computed: Computed,
-    descending: bool,
-    nulls_first: bool,
 }
 
 /// The general plan's result, for a chain that turned out to be long.
@@ -201,10 +161,7 @@ impl ShortPlan {
             return Ok(None);
         };
         let is_ordered = self.order.as_ref().is_some_and(|order| access.serve(order));
-        let limit = match access.is_exact() {
-            true => rows_wanted(&self.steps, is_ordered, constants)?,
-            false => None,
-        };
+        let limit = rows_wanted(&self.steps, is_ordered, constants)?;
         if let Some(layout) = &self.stored
             && is_ordered
             && access.gives_stored(layout)
@@ -212,9 +169,13 @@ impl ShortPlan {
             let skip = self.rows_skipped(constants)?;
             return Ok(Some(skip_rows(access.stored(ctx, layout, limit, metrics), skip)));
         }
+        let demand = match limit {
+            Some(_) if !access.is_exact() => Demand::Few,
+            limit => Demand::of_limit(limit),
+        };
         let mut steps = access.filters(constants)?;
         steps.extend(self.start(ctx, constants, is_ordered)?);
-        Ok(Some(through(access.batches(ctx, limit, metrics), steps, long)))
+        Ok(Some(through(access.batches(ctx, demand, metrics), steps, long)))
     }
 
     fn run_over(

@@ -1,9 +1,9 @@
 //! What of a chain is the table's own: the order that its sort asks for, and a result that is columns of the table.
 
-use super::Step;
 use super::computed::Computed;
 use super::lookup::Lookup;
 use super::read::TableRead;
+use super::step::{SortKey, Step};
 use crate::plan::OrderColumn;
 
 /// The order that the sort asks for by columns of the table; empty without a sort, `None` when it goes by something else
@@ -17,7 +17,7 @@ pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderCol
             Step::Project { columns, .. } => outputs.project(columns),
             Step::Lookup(lookup) => outputs.join(lookup),
             Step::Sort(keys) if order.is_none() => {
-                let column = |key: &super::SortKey| {
+                let column = |key: &SortKey| {
                     Some(OrderColumn {
                         column: table.position(outputs.source_of(key.computed.as_ordered_column()?)?),
                         descending: key.descending,

@@ -8,12 +8,12 @@ use datafusion::logical_expr::Expr;
 use futures::stream::{self, BoxStream, StreamExt};
 
 use super::computed::Computed;
-use super::steps::RunningStep;
+use super::run::RunningStep;
 use crate::catalog::TableDef;
 use crate::exec::functions::fold_constants;
 use crate::exec::placeholder::Constants;
 use crate::exec::predicate::from_expr;
-use crate::exec::scan::{ScanMetrics, scan_batches, scan_stored};
+use crate::exec::scan::{Demand, ScanMetrics, scan_batches, scan_stored};
 use crate::exec::table_provider::{has_opaque, plan_conditions};
 use crate::exec::{RowsStream, StatementContext};
 use crate::plan::{AccessPath, OrderColumn};
@@ -178,7 +178,7 @@ impl Access<'_> {
     pub(super) fn batches(
         self,
         ctx: &StatementContext,
-        limit: Option<usize>,
+        demand: Demand,
         metrics: Arc<ScanMetrics>,
     ) -> BoxStream<'static, Result<RecordBatch>> {
         let columns = match self.is_exact() {
@@ -186,7 +186,7 @@ impl Access<'_> {
             false => &self.read.positions,
         };
         let (txn, path) = (Arc::clone(&ctx.txn), Arc::new(self.path));
-        scan_batches(txn, path, columns.to_vec(), limit, metrics)
+        scan_batches(txn, path, columns.to_vec(), demand, metrics)
     }
 }
 

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::{AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::array::{BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use datafusion::logical_expr::LogicalPlan;
 
 use super::computed::Computed;
-use super::steps::{project, values};
+use super::evaluate::{project, truth};
 use crate::exec::placeholder::Constants;
 use crate::{Error, Result};
 
@@ -55,15 +55,7 @@ impl RowExpressions {
         constants: &Constants,
     ) -> Result<(Option<BooleanArray>, RecordBatch)> {
         let kept = match &self.condition {
-            Some(condition) => {
-                let truth = values(&condition.bind(constants)?, rows)?;
-                let truth = truth.as_boolean_opt();
-                Some(
-                    truth
-                        .ok_or_else(|| Error::internal("a condition that is no boolean"))?
-                        .clone(),
-                )
-            }
+            Some(condition) => Some(truth(&condition.bind(constants)?, rows)?),
             None => None,
         };
         let rows = match &kept {

@@ -8,8 +8,8 @@ use arrow::compute::{
 };
 use datafusion::physical_expr::PhysicalExpr;
 
-use super::SortKey;
-use super::steps::values;
+use super::evaluate::values;
+use super::step::SortKey;
 use crate::exec::placeholder::Constants;
 use crate::{Error, Result};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::filter;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::DFSchema;
@@ -13,7 +13,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::{AggregateFunctionExpr, LoweredAggregateBuilder};
 
 use super::computed::{Computed, Open, is_plain};
-use super::steps::values;
+use super::evaluate::{truth, values};
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::placeholder::Constants;
 use crate::{Error, Result};
@@ -125,8 +125,8 @@ impl RunningTotal {
         let arguments = self.arguments.iter().map(|argument| values(argument, batch));
         let mut arguments = arguments.collect::<Result<Vec<ArrayRef>>>()?;
         if let Some(condition) = &self.condition {
-            let truth = values(condition, batch)?;
-            let kept = |array: &ArrayRef| filter(array.as_ref(), truth.as_boolean()).map_err(Error::arrow);
+            let truth = truth(condition, batch)?;
+            let kept = |array: &ArrayRef| filter(array.as_ref(), &truth).map_err(Error::arrow);
             arguments = arguments.iter().map(kept).collect::<Result<_>>()?;
             if arguments.first().is_some_and(|first| first.is_empty()) {
                 return Ok(());

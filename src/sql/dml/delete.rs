@@ -16,7 +16,7 @@ use super::update::{access_path, first_of_each_key, query_target, split_page};
 use super::{WriteResult, returning};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
-use crate::exec::scan::scan_batches;
+use crate::exec::scan::{Demand, scan_batches};
 use crate::table::{delete_rows, write_schema};
 use crate::{Error, Result};
 
@@ -34,7 +34,13 @@ pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Res
         Some(path) => {
             let projection = columns_needed(&target.table, items.is_some());
             let txn = Arc::clone(&ctx.txn);
-            let mut batches = scan_batches(txn, Arc::new(path), projection.clone(), None, Arc::default());
+            let mut batches = scan_batches(
+                txn,
+                Arc::new(path),
+                projection.clone(),
+                Demand::All,
+                Arc::default(),
+            );
             while let Some(batch) = batches.try_next().await? {
                 let whole = widen(&target.table, &projection, &batch)?;
                 delete_rows(&ctx.txn, &target.table, &whole, ctx.settings.limits).await?;

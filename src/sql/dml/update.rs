@@ -31,7 +31,7 @@ use super::{WriteResult, fold, is_default};
 use crate::catalog::{Catalog, ColumnDef, ColumnDefault, NewDynamicColumn, Relation, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
-use crate::exec::scan::scan_batches;
+use crate::exec::scan::{Demand, scan_batches};
 use crate::exec::{RowSite, StatementContext};
 use crate::plan::{AccessClass, AccessPath, plan_access};
 use crate::sql::{predicate, query, text_place};
@@ -115,7 +115,13 @@ impl<'a> UpdateWrite<'a> {
         let reads_own_writes = self.keys_move && matches!(path.class, AccessClass::MultiGet { .. })
             || self.constants.is_none() && has_subquery(self.assignments);
         let all = (0..table.columns.len()).collect();
-        let mut pages = scan_batches(Arc::clone(&ctx.txn), Arc::new(path), all, None, Arc::default());
+        let mut pages = scan_batches(
+            Arc::clone(&ctx.txn),
+            Arc::new(path),
+            all,
+            Demand::All,
+            Arc::default(),
+        );
         let schema = write_schema(table);
         if reads_own_writes {
             let whole = KeptRows::collect(ctx, pages).await?.into_batch(&schema)?;

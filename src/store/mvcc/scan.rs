@@ -18,6 +18,11 @@ const FIRST_PAGE: Limits = Limits {
     rows_max: 128,
     bytes_max: 64 << 10,
 };
+/// The same where not everything is wanted, and nobody says how much.
+const FIRST_PAGE_OF_FEW: Limits = Limits {
+    rows_max: 24,
+    bytes_max: 32 << 10,
+};
 /// … and each page after it is this many times larger, up to what the request allows.
 const PAGE_GROWTH: usize = 2;
 /// Pages of up to this size are read on the caller's thread when they are asked for: handing one to another thread
@@ -79,7 +84,12 @@ impl MvccScan {
             rows_max: request.page_rows_max.max(1),
             bytes_max: request.page_bytes_max.clamp(1, PAGE_BYTES_LIMIT),
         };
-        let limits = FIRST_PAGE.at_most(limits_max);
+        // Without a word how much is wanted, perhaps little.
+        let first = match request.read_ahead || request.page_rows_max <= FIRST_PAGE.rows_max {
+            true => FIRST_PAGE,
+            false => FIRST_PAGE_OF_FEW,
+        };
+        let limits = first.at_most(limits_max);
         let cursor = Cursor::new(request.ranges, request.reverse);
         MvccScan {
             view,

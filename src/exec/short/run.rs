@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use arrow::array::{AsArray, RecordBatch, RecordBatchOptions};
-use arrow::compute::filter_record_batch;
+use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::physical_expr::PhysicalExpr;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
+use super::evaluate::{filter, project};
 use super::lookup::RunningLookup;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
-use crate::exec::datafusion_error::from_datafusion;
-use crate::{Error, Result};
+use crate::Result;
 
 /// A step of one run.
 pub(super) enum RunningStep {
@@ -81,34 +80,6 @@ impl RunningStep {
             | RunningStep::Lookup(_) => Ok(None),
         }
     }
-}
-
-/// The values of an expression, one a row.
-pub(super) fn values(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<arrow::array::ArrayRef> {
-    let evaluated = expr.evaluate(batch).map_err(from_datafusion)?;
-    evaluated.into_array(batch.num_rows()).map_err(from_datafusion)
-}
-
-/// The rows for which a condition is true.
-fn filter(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<RecordBatch> {
-    let truth = values(condition, batch)?;
-    let truth = truth
-        .as_boolean_opt()
-        .ok_or_else(|| Error::internal("a condition that is no boolean"))?;
-    filter_record_batch(batch, truth).map_err(Error::arrow)
-}
-
-pub(super) fn project(
-    columns: &[Arc<dyn PhysicalExpr>],
-    schema: &SchemaRef,
-    batch: &RecordBatch,
-) -> Result<RecordBatch> {
-    let arrays = columns
-        .iter()
-        .map(|column| values(column, batch))
-        .collect::<Result<Vec<_>>>()?;
-    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map_err(Error::arrow)
 }
 
 /// A source's batches on their way through the steps.

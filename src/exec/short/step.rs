@@ -1,0 +1,51 @@
+//! `Source` and `Step`: what a chain is made of.
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::logical_expr::Expr;
+
+use super::computed::Computed;
+use super::lookup::Lookup;
+use super::read::TableRead;
+use super::totals::Total;
+
+/// Where a chain begins.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// One row without columns.
+    OneRow,
+    /// Rows in memory.
+    Rows(Vec<RecordBatch>),
+    Table(TableRead),
+}
+
+/// What becomes of the rows.
+#[derive(Debug)]
+pub(super) enum Step {
+    Filter(Computed),
+    Project {
+        columns: Vec<Computed>,
+        schema: SchemaRef,
+    },
+    /// A join with a table that is read by its key.
+    Lookup(Lookup),
+    Sort(Vec<SortKey>),
+    /// OFFSET and LIMIT.
+    Limit {
+        skip: Option<Expr>,
+        fetch: Option<Expr>,
+    },
+    /// Aggregates over all rows: one row.
+    Totals {
+        totals: Vec<Total>,
+        schema: SchemaRef,
+    },
+}
+
+/// A key of a sort.
+#[derive(Debug)]
+pub(super) struct SortKey {
+    pub(super) computed: Computed,
+    pub(super) descending: bool,
+    pub(super) nulls_first: bool,
+}
