@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio_postgres::Client;
+use tokio_postgres::types::Type;
 
 use crate::report::Report;
 use crate::system::System;
@@ -169,7 +170,8 @@ async fn speed(
 }
 
 async fn repeat_prepared(client: Client, sql: &str, rows: usize, seed: u64) -> usize {
-    let statement = client.prepare(sql).await.expect("it prepares");
+    let types: &[Type] = if sql.contains("$1") { &[Type::INT8] } else { &[] };
+    let statement = client.prepare_typed(sql, types).await.expect("it prepares");
     let mut random = StdRng::seed_from_u64(seed);
     let (start, mut done) = (Instant::now(), 0);
     while start.elapsed() < ROUND {

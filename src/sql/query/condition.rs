@@ -96,13 +96,15 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<Bound> {
         let operand = self.expression(expr, place)?;
-        let (low, high) = (self.expression(low, place)?, self.expression(high, place)?);
         let (first, second, joint) = if negated {
             (Operator::Lt, Operator::Gt, Operator::Or)
         } else {
             (Operator::GtEq, Operator::LtEq, Operator::And)
         };
+        // One after the other, as the two comparisons that it stands for: in `k BETWEEN $1 AND $1 + 9` the first decides.
+        let low = self.expression(low, place)?;
         let first = self.compare(first, operand.clone(), low)?;
+        let high = self.expression(high, place)?;
         let second = self.compare(second, operand, high)?;
         Ok(Bound::new(binary(first.expr, joint, second.expr), SqlType::Bool))
     }
