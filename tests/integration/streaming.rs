@@ -17,8 +17,9 @@ const COPIED_ROWS: usize = 2_000;
 const ROW_BYTES: usize = 2_000;
 /// Rows that one large INSERT makes …
 const INSERTED_ROWS: u64 = 120_000;
-/// … and how far each may grow the server. It was 7 kB when all went to the engine in one batch.
-const INSERTED_ROW_GROWTH_BYTES_MAX: u64 = 800;
+/// … and how far each may grow the server: 600 to 820 bytes, by how far the engine lags behind on a busy machine. It was
+/// 7 kB when all went to the engine in one batch.
+const INSERTED_ROW_GROWTH_BYTES_MAX: u64 = 1_200;
 
 /// Rows of the table: by default more than twice as many bytes as the server may grow by.
 fn table_rows() -> usize {
