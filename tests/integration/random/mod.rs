@@ -125,7 +125,7 @@ impl Oracles {
                 let condition = Sql::of("({}) AND t.a > 3", &[condition]);
                 let foretold = format!("SELECT * FROM {t} WHERE ({{}}) IS NOT TRUE");
                 (
-                    Sql::of("DELETE FROM t WHERE {}", &[condition.clone()]),
+                    Sql::of("DELETE FROM t WHERE {}", std::slice::from_ref(&condition)),
                     Sql::of(&foretold, &[condition]),
                 )
             }
