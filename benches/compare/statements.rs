@@ -10,7 +10,7 @@ use tokio_postgres::types::Type;
 
 use crate::report::Report;
 use crate::system::System;
-use crate::workload::{LOADED_ROWS, Sizes, number};
+use crate::workload::{LOADED_ROWS, Sizes, counted_on_connections, number};
 
 /// How long a statement is repeated in a round.
 const ROUND: Duration = Duration::from_millis(400);
@@ -144,29 +144,14 @@ async fn speed(
     rows: usize,
     round: usize,
 ) -> f64 {
-    let mut clients = Vec::new();
-    for _ in 0..connections {
-        clients.push(system.connect().await);
-    }
-    let start = Instant::now();
-    let tasks: Vec<_> = clients
-        .into_iter()
-        .zip(0..)
-        .map(|(client, at)| {
-            let seed = round as u64 * 100 + at;
-            tokio::spawn(async move {
-                match protocol {
-                    Protocol::Prepared => repeat_prepared(client, sql, rows, seed).await,
-                    Protocol::Simple => repeat_simple(client, sql, rows, seed).await,
-                }
-            })
-        })
-        .collect();
-    let mut done = 0;
-    for task in tasks {
-        done += task.await.expect("the statements run");
-    }
-    done as f64 / start.elapsed().as_secs_f64()
+    counted_on_connections(system, connections, |client, at| async move {
+        let seed = round as u64 * 100 + at;
+        match protocol {
+            Protocol::Prepared => repeat_prepared(client, sql, rows, seed).await,
+            Protocol::Simple => repeat_simple(client, sql, rows, seed).await,
+        }
+    })
+    .await
 }
 
 async fn repeat_prepared(client: Client, sql: &str, rows: usize, seed: u64) -> usize {

@@ -192,6 +192,22 @@ where
     W: Fn(Client, usize, u64) -> F,
     F: Future<Output = ()> + Send + 'static,
 {
+    counted_on_connections(system, connections, |client, seed| {
+        let work = work(client, each, seed);
+        async move {
+            work.await;
+            each
+        }
+    })
+    .await
+}
+
+/// The same for work that counts its operations itself.
+pub(crate) async fn counted_on_connections<F, W>(system: &System, connections: usize, work: W) -> f64
+where
+    W: Fn(Client, u64) -> F,
+    F: Future<Output = usize> + Send + 'static,
+{
     let mut clients = Vec::new();
     for _ in 0..connections {
         clients.push(system.connect().await);
@@ -200,12 +216,13 @@ where
     let tasks: Vec<_> = clients
         .into_iter()
         .zip(0..)
-        .map(|(client, seed)| tokio::spawn(work(client, each, seed)))
+        .map(|(client, seed)| tokio::spawn(work(client, seed)))
         .collect();
+    let mut done = 0;
     for task in tasks {
-        task.await.expect("the workload runs");
+        done += task.await.expect("the workload runs");
     }
-    (connections * each) as f64 / start.elapsed().as_secs_f64()
+    done as f64 / start.elapsed().as_secs_f64()
 }
 
 /// Point reads by a prepared statement.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::DataType;
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{
@@ -58,7 +58,7 @@ fn add_conditions(chain: &mut ShortPlan, conditions: &[&Expr], schema: &DFSchema
         let computed = Computed::new(condition, schema)?;
         match &mut chain.source {
             Source::Table(table) if chain.steps.is_empty() => {
-                table.add_condition((*condition).clone(), computed);
+                table.add_condition(computed);
             }
             _ => chain.steps.push(Step::Filter(computed)),
         }
@@ -155,7 +155,7 @@ fn read_projection(projection: &Projection) -> Option<ShortPlan> {
     let columns = projection.expr.iter().map(|expr| Computed::new(expr, input));
     chain.steps.push(Step::Project {
         columns: columns.collect::<Option<_>>()?,
-        schema: arrow_schema(projection.schema.as_arrow()),
+        schema: Arc::clone(projection.schema.inner()),
     });
     Some(chain)
 }
@@ -169,7 +169,7 @@ fn read_totals(aggregate: &Aggregate) -> Option<ShortPlan> {
     let totals = aggregate.aggr_expr.iter().map(|expr| Total::new(expr, input));
     chain.steps.push(Step::Totals {
         totals: totals.collect::<Option<_>>()?,
-        schema: arrow_schema(aggregate.schema.as_arrow()),
+        schema: Arc::clone(aggregate.schema.inner()),
     });
     Some(chain)
 }
@@ -202,8 +202,4 @@ fn read_limit(limit: &Limit) -> Option<ShortPlan> {
     }
     chain.steps.push(Step::Limit { skip, fetch });
     Some(chain)
-}
-
-fn arrow_schema(schema: &arrow::datatypes::Schema) -> SchemaRef {
-    Arc::new(schema.clone())
 }

@@ -139,9 +139,9 @@ impl ShortPlan {
         lookup.keep_columns(given, &inner);
     }
 
-    /// Runs it with these constants; `None` when with them it is not short. `metrics`: what reading the table is counted in. `long`:
-    /// makes what runs the general plan. Nothing is
-    /// read before the first poll. Errors: 42P02, 2201W, 2201X; those of planning the access are the general plan's.
+    /// Runs it with these constants; `None` when with them it is not short. `metrics`: what reading the table is counted
+    /// in. `long`: makes what runs the general plan. Nothing is read before the first poll. Errors: 42P02, 2201W, 2201X;
+    /// those of planning the access are the general plan's.
     pub fn run(
         &self,
         ctx: &StatementContext,

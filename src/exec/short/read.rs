@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
-use datafusion::logical_expr::Expr;
 use futures::stream::{self, BoxStream, StreamExt};
 
 use super::computed::Computed;
@@ -28,14 +27,8 @@ pub(super) struct TableRead {
     positions: Vec<usize>,
     /// So many of them are enough when no condition is left to the filters.
     step_columns: usize,
-    conditions: Vec<Condition>,
-}
-
-/// A conjunct of WHERE.
-#[derive(Debug)]
-struct Condition {
-    expr: Expr,
-    computed: Computed,
+    /// The conjuncts of WHERE.
+    conditions: Vec<Computed>,
 }
 
 impl TableRead {
@@ -49,8 +42,8 @@ impl TableRead {
         }
     }
 
-    pub(super) fn add_condition(&mut self, expr: Expr, computed: Computed) {
-        self.conditions.push(Condition { expr, computed });
+    pub(super) fn add_condition(&mut self, condition: Computed) {
+        self.conditions.push(condition);
     }
 
     /// Position in `TableDef::columns` of a column that is read.
@@ -63,18 +56,14 @@ impl TableRead {
     pub(super) fn keep_columns(&mut self, used_by_steps: Vec<usize>) -> Vec<usize> {
         let mut kept = used_by_steps;
         self.step_columns = kept.len();
-        for column in self
-            .conditions
-            .iter()
-            .flat_map(|condition| condition.computed.columns())
-        {
+        for column in self.conditions.iter().flat_map(Computed::columns) {
             if !kept.contains(&column) {
                 kept.push(column);
             }
         }
         self.positions = kept.iter().map(|column| self.positions[*column]).collect();
         for condition in &mut self.conditions {
-            condition.computed.renumber(&kept);
+            condition.renumber(&kept);
         }
         kept
     }
@@ -91,16 +80,17 @@ impl TableRead {
         let mut predicates = Vec::with_capacity(self.conditions.len());
         let mut above = Vec::new();
         for condition in &self.conditions {
-            if condition.expr.is_volatile() {
-                above.push(&condition.computed);
+            let written = condition.written();
+            if written.is_volatile() {
+                above.push(condition);
                 continue;
             }
-            let Ok(expr) = fold_constants(constants.replace(condition.expr.clone())?) else {
+            let Ok(expr) = fold_constants(constants.replace(written.clone())?) else {
                 return Ok(None);
             };
             let predicate = from_expr(&expr, &self.table);
             if has_opaque(&predicate) {
-                above.push(&condition.computed);
+                above.push(condition);
             }
             predicates.push(predicate);
         }

@@ -44,7 +44,7 @@ impl RowExpressions {
         Some(RowExpressions {
             condition,
             columns: columns.collect::<Option<_>>()?,
-            schema: Arc::new(projection.schema.as_arrow().clone()),
+            schema: Arc::clone(projection.schema.inner()),
         })
     }
 

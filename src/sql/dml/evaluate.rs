@@ -93,8 +93,7 @@ async fn row_plan(
         ..ctx.clone()
     };
     let planned = query::plan_source(&over, &query, &super::super::known_types(ctx)).await?;
-    let looks_up = planned.parameters.iter().any(|ty| ty.object_kind().is_some());
-    let expressions = RowExpressions::of(&planned.plan).filter(|_| !looks_up);
+    let expressions = RowExpressions::of(&planned.plan).filter(|_| !planned.looks_up());
     let plan = expressions.map(|expressions| RowPlan {
         relations: batches.iter().map(|rows| rows.schema()).collect(),
         columns: planned.columns,

@@ -61,6 +61,13 @@ pub struct PlannedQuery {
     pub plan: LogicalPlan,
 }
 
+impl PlannedQuery {
+    /// Whether a parameter may be the name of an object, which is looked up when the query runs.
+    pub(crate) fn looks_up(&self) -> bool {
+        self.parameters.iter().any(|ty| ty.object_kind().is_some())
+    }
+}
+
 /// Plans a query against the context's catalog. `parameters`: the types the client gave (`None`: to be inferred).
 /// Errors: PostgreSQL's for unknown names, types, misplaced aggregates …
 pub async fn plan_query(

@@ -25,9 +25,7 @@ pub(crate) struct QueryPlan {
 
 impl QueryPlan {
     pub(crate) fn new(query: PlannedQuery) -> QueryPlan {
-        // The name of an object is looked up when the statement runs.
-        let looks_up = query.parameters.iter().any(|ty| ty.object_kind().is_some());
-        let short = match looks_up {
+        let short = match query.looks_up() {
             true => None,
             false => ShortPlan::of(&query.plan),
         };
