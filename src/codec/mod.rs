@@ -119,6 +119,32 @@ pub struct KeyRange {
     pub end: Option<Vec<u8>>,
 }
 
+impl KeyRange {
+    /// The parts between sorted points inside the range; as many as points and one more.
+    pub fn split(self, points: &[Vec<u8>]) -> Vec<KeyRange> {
+        let starts = std::iter::once(self.start).chain(points.iter().cloned());
+        let ends = points.iter().cloned().map(Some).chain([self.end.clone()]);
+        starts
+            .zip(ends)
+            .map(|(start, end)| KeyRange { start, end })
+            .collect()
+    }
+
+    /// What stands above `key` in sorted, disjoint ranges.
+    pub fn all_behind(ranges: &[KeyRange], key: &[u8]) -> Vec<KeyRange> {
+        let next = successor(key);
+        let behind = ranges
+            .iter()
+            .filter(|range| range.end.as_ref().is_none_or(|end| *end > next));
+        behind
+            .map(|range| KeyRange {
+                start: range.start.clone().max(next.clone()),
+                end: range.end.clone(),
+            })
+            .collect()
+    }
+}
+
 /// The smallest key above every key that starts with `prefix`: trailing FF dropped, last byte plus one.
 /// `None`: there is none.
 pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {

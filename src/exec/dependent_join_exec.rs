@@ -26,6 +26,7 @@ use futures::{StreamExt, stream};
 
 use super::datafusion_error::to_datafusion;
 use super::dependent_join::{DependentJoin, SubPlan, SubPlanKind, transform_expressions};
+use super::engine::serial_state;
 use crate::Error;
 
 /// Distinct sets of outer values whose answers are kept.
@@ -83,7 +84,7 @@ impl ExtensionPlanner for DependentJoinPlanner {
             Arc::clone(input),
             sub_plans,
             schema,
-            Arc::new(state.clone()),
+            Arc::new(serial_state(state)?),
         ))))
     }
 }

@@ -17,6 +17,7 @@ use datafusion::prelude::SessionConfig;
 
 use super::datafusion_error::from_datafusion;
 use super::dependent_join_exec::DependentJoinPlanner;
+use super::parallel::ParallelReaders;
 use super::pauses::PauseAboveJoins;
 use super::table_provider::{judge_scan, statement_context};
 use super::{StatementContext, pg_catalog, written_filters};
@@ -46,6 +47,22 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
     let options = Arc::clone(state.config().options());
     state.execution_props_mut().mark_start_execution(options);
     Ok(state)
+}
+
+/// The same state for plans that run again and again: short ones, for which more readers cost more than they save.
+pub(super) fn serial_state(state: &SessionState) -> DataFusionResult<SessionState> {
+    let ctx = statement_context(state.config())?;
+    let mut settings = ctx.settings.as_ref().clone();
+    settings.parallel_workers_max = 0;
+    let serial = StatementContext {
+        settings: Arc::new(settings),
+        ..ctx.as_ref().clone()
+    };
+    let mut config = state.config().clone();
+    config.set_extension(Arc::new(serial));
+    Ok(SessionStateBuilder::new_from_existing(state.clone())
+        .with_config(config)
+        .build())
 }
 
 /// Optimizes a logical plan and makes it executable. Errors: those of planning the access to each table.
@@ -78,7 +95,7 @@ fn base() -> Result<&'static SessionState> {
 }
 
 fn build() -> DataFusionResult<SessionState> {
-    // One partition: a statement runs in one task, and others run beside it.
+    // One partition: what is better done in parts, our own rule splits.
     let mut config = SessionConfig::new()
         .with_target_partitions(1)
         .with_batch_size(BATCH_ROWS)
@@ -97,6 +114,7 @@ fn build() -> DataFusionResult<SessionState> {
         .with_config(config)
         .with_runtime_env(runtime)
         .with_query_planner(Arc::new(KeyspanQueryPlanner))
+        .with_physical_optimizer_rule(Arc::new(ParallelReaders))
         .with_physical_optimizer_rule(Arc::new(PauseAboveJoins))
         .build())
 }

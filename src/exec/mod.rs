@@ -11,6 +11,7 @@ pub mod engine;
 pub mod expr_text;
 pub mod functions;
 mod jobs;
+mod parallel;
 pub mod pauses;
 pub mod pg_catalog;
 pub mod placeholder;

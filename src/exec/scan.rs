@@ -172,11 +172,9 @@ impl PageScan {
             AccessClass::Empty => Source::Done,
             _ if demand == Demand::Rows(0) => Source::Done,
             AccessClass::MultiGet { .. } => Source::Keys { next: 0 },
-            AccessClass::RangeScan { ranges, .. } => {
+            AccessClass::RangeScan { .. } | AccessClass::FullScan { .. } => {
+                let ranges = path.ranges().unwrap_or_default();
                 Source::Ranges(request(&path, ranges, keys_only, demand))
-            }
-            AccessClass::FullScan { range } => {
-                Source::Ranges(request(&path, std::slice::from_ref(range), keys_only, demand))
             }
         };
         PageScan {
@@ -259,7 +257,7 @@ impl PageScan {
 }
 
 /// An access path that is being read into batches.
-struct BatchScan {
+pub(super) struct BatchScan {
     pages: PageScan,
     /// Filled again and again.
     page: Page,
@@ -273,7 +271,7 @@ struct BatchScan {
 }
 
 impl BatchScan {
-    fn new(
+    pub(super) fn new(
         txn: Arc<Transaction>,
         path: Arc<AccessPath>,
         projection: Vec<usize>,
@@ -306,17 +304,39 @@ impl BatchScan {
 
     /// The next batch that holds a row, or `None` at the end.
     async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        while self.wanted != Some(0) && self.pages.next_page(&mut self.page).await? {
-            self.decoder.reserve(self.page.len());
-            for (key, value) in self.page.iter() {
-                self.decoder.push(key, value)?;
-            }
-            let batch = self.finish_batch()?;
+        while let Some(batch) = self.next_page().await? {
             if batch.num_rows() > 0 {
                 return Ok(Some(batch));
             }
         }
         Ok(None)
+    }
+
+    /// What the next page leaves, which may be no row at all; `None` at the end.
+    pub(super) async fn next_page(&mut self) -> Result<Option<RecordBatch>> {
+        if self.wanted == Some(0) || !self.pages.next_page(&mut self.page).await? {
+            return Ok(None);
+        }
+        self.decoder.reserve(self.page.len());
+        for (key, value) in self.page.iter() {
+            self.decoder.push(key, value)?;
+        }
+        self.finish_batch().map(Some)
+    }
+
+    /// Rows of the last page.
+    pub(super) fn page_rows(&self) -> usize {
+        self.page.len()
+    }
+
+    /// What is behind the last page, in the order of the key; `None` when that cannot be told.
+    pub(super) fn rest(&self) -> Option<Vec<KeyRange>> {
+        let (last, _) = self.page.last()?;
+        let path = &self.pages.path;
+        match path.reverse {
+            true => None,
+            false => Some(KeyRange::all_behind(path.ranges()?, last)),
+        }
     }
 
     /// The rows decoded so far: filtered, cut to the rows wanted, projected.

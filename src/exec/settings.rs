@@ -32,6 +32,8 @@ pub struct Settings {
     pub multi_get_keys_max: usize,
     /// keyspan.ranges_max.
     pub ranges_max: usize,
+    /// max_parallel_workers_per_gather.
+    pub parallel_workers_max: usize,
     /// statement_timeout in milliseconds; 0: none.
     pub statement_timeout_ms: u64,
     /// idle_in_transaction_session_timeout in milliseconds; 0: none.
@@ -229,6 +231,12 @@ impl Settings {
         severity_rank(self.value("client_min_messages"))
     }
 
+    /// Readers that a long scan may have: no more than there are processors.
+    pub fn readers_max(&self) -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        processors.min(self.parallel_workers_max + 1)
+    }
+
     fn defaults() -> Settings {
         let mut settings = Settings {
             time_zone: Tz::UTC,
@@ -236,6 +244,7 @@ impl Settings {
             full_scan: FullScanPolicy::default(),
             multi_get_keys_max: 0,
             ranges_max: 0,
+            parallel_workers_max: 0,
             statement_timeout_ms: 0,
             idle_in_transaction_timeout_ms: 0,
             idle_session_timeout_ms: 0,
@@ -273,6 +282,7 @@ impl Settings {
         };
         self.multi_get_keys_max = self.number("keyspan.multi_get_max_keys");
         self.ranges_max = self.number("keyspan.ranges_max");
+        self.parallel_workers_max = self.number("max_parallel_workers_per_gather");
         self.statement_timeout_ms = self.number("statement_timeout") as u64;
         self.idle_in_transaction_timeout_ms = self.number("idle_in_transaction_session_timeout") as u64;
         self.idle_session_timeout_ms = self.number("idle_session_timeout") as u64;

@@ -23,10 +23,12 @@ use datafusion::physical_plan::sort_pushdown::SortOrderPushdownResult;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use futures::StreamExt;
+use futures::stream::BoxStream;
 
 use super::StatementContext;
 use super::datafusion_error::to_datafusion;
 use super::functions::compare::FLOAT_ORDER_NAME;
+use super::parallel::{SharedParts, SharedScan};
 use super::predicate::from_expr;
 use super::scan::{Demand, ScanMetrics, scan_batches};
 use crate::Result;
@@ -124,7 +126,13 @@ impl TableProvider for KeyspanTable {
             Some(projection) => projection.iter().map(|at| self.positions[*at]).collect(),
             None => self.positions.clone(),
         };
-        Ok(Arc::new(KeyspanScanExec::new(path, positions, limit)))
+        let readers_max = ctx.settings.readers_max();
+        Ok(Arc::new(KeyspanScanExec::new(
+            path,
+            positions,
+            limit,
+            readers_max,
+        )))
     }
 }
 
@@ -227,13 +235,22 @@ pub struct KeyspanScanExec {
     /// Positions in `TableDef::columns` of the output.
     positions: Vec<usize>,
     limit: Option<usize>,
+    /// How many may read at once, if somebody wants it.
+    readers_max: usize,
+    /// More than one part: several readers, in no order.
+    shared: Option<SharedParts>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
     metrics: Arc<ScanMetrics>,
 }
 
 impl KeyspanScanExec {
-    fn new(path: AccessPath, positions: Vec<usize>, limit: Option<usize>) -> KeyspanScanExec {
+    fn new(
+        path: AccessPath,
+        positions: Vec<usize>,
+        limit: Option<usize>,
+        readers_max: usize,
+    ) -> KeyspanScanExec {
         let schema = row_schema(&path.table, &positions);
         let properties = PlanProperties::new(
             key_order(&path, &positions, &schema),
@@ -245,11 +262,44 @@ impl KeyspanScanExec {
             path: Arc::new(path),
             positions,
             limit,
+            readers_max,
+            shared: None,
             schema,
             properties: Arc::new(properties),
             metrics: Arc::default(),
         }
     }
+
+    /// The same rows in several parts, in no order; `None` when one reader is all there may be, or enough.
+    pub(super) fn in_parts(&self) -> Option<Arc<dyn ExecutionPlan>> {
+        if self.readers_max < 2 || self.limit.is_some() || self.path.ranges().is_none() {
+            return None;
+        }
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&self.schema)),
+            Partitioning::UnknownPartitioning(self.readers_max),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Some(Arc::new(KeyspanScanExec {
+            shared: Some(SharedParts::default()),
+            properties: Arc::new(properties),
+            ..self.clone()
+        }))
+    }
+
+    /// The rows of one reader.
+    fn part(
+        &self,
+        ctx: &StatementContext,
+        parts: &SharedParts,
+    ) -> Option<BoxStream<'static, Result<RecordBatch>>> {
+        parts.join(self.readers_max, || {
+            let (txn, metrics) = (Arc::clone(&ctx.txn), Arc::clone(&self.metrics));
+            SharedScan::new(txn, &self.path, self.positions.clone(), metrics)
+        })
+    }
+
     /// How the table is reached.
     pub fn path(&self) -> &AccessPath {
         &self.path
@@ -367,6 +417,9 @@ impl ExecutionPlan for KeyspanScanExec {
         false
     }
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        if self.shared.is_some() {
+            return None;
+        }
         let limit = match (self.limit, limit) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -383,7 +436,7 @@ impl ExecutionPlan for KeyspanScanExec {
         &self,
         order: &[PhysicalSortExpr],
     ) -> DataFusionResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        if self.limit.is_some() {
+        if self.limit.is_some() || self.shared.is_some() {
             return Ok(SortOrderPushdownResult::Unsupported);
         }
         let direction = self
@@ -396,7 +449,7 @@ impl ExecutionPlan for KeyspanScanExec {
                     reverse,
                     ..self.path.as_ref().clone()
                 };
-                let inner = KeyspanScanExec::new(path, self.positions.clone(), None);
+                let inner = KeyspanScanExec::new(path, self.positions.clone(), None, self.readers_max);
                 SortOrderPushdownResult::Exact {
                     inner: Arc::new(inner),
                 }
@@ -409,13 +462,16 @@ impl ExecutionPlan for KeyspanScanExec {
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let ctx = statement_context(context.session_config())?;
-        let batches = scan_batches(
-            Arc::clone(&ctx.txn),
-            Arc::clone(&self.path),
-            self.positions.clone(),
-            Demand::of_limit(self.limit),
-            Arc::clone(&self.metrics),
-        );
+        let part = self.shared.as_ref().and_then(|parts| self.part(&ctx, parts));
+        let batches = part.unwrap_or_else(|| {
+            scan_batches(
+                Arc::clone(&ctx.txn),
+                Arc::clone(&self.path),
+                self.positions.clone(),
+                Demand::of_limit(self.limit),
+                Arc::clone(&self.metrics),
+            )
+        });
         let batches = batches.map(|batch| batch.map_err(to_datafusion));
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             Arc::clone(&self.schema),

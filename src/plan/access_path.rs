@@ -212,6 +212,15 @@ impl AccessPath {
         Some(reverse.unwrap_or(false))
     }
 
+    /// The ranges that are walked, sorted; `None` when nothing is, or keys are fetched.
+    pub fn ranges(&self) -> Option<&[KeyRange]> {
+        match &self.class {
+            AccessClass::Empty | AccessClass::MultiGet { .. } => None,
+            AccessClass::RangeScan { ranges, .. } => Some(ranges),
+            AccessClass::FullScan { range } => Some(std::slice::from_ref(range)),
+        }
+    }
+
     /// The head line of EXPLAIN: `Multi-Get on orders using orders_pkey`, `Range Scan Backward on …`.
     pub fn title(&self) -> String {
         let backward = if self.reverse { " Backward" } else { "" };

@@ -90,6 +90,11 @@ impl Transaction {
         TransactionScan::new(&*self.snapshot, Arc::clone(&self.buffer), request)
     }
 
+    /// Keys that cut a range into about so many parts of about the same size; own writes do not count.
+    pub async fn split_points(&self, range: KeyRange, parts: usize) -> Result<Vec<Vec<u8>>> {
+        self.store.split_points(range, parts).await
+    }
+
     /// Buffers a write. `checked`: the key must not have changed since the snapshot when this commits; once checked, a
     /// key stays so, whatever is written to it later.
     pub fn write(&self, write: Write, checked: bool) -> Result<()> {

@@ -521,7 +521,12 @@ static DEFINITIONS: &[SettingDef] = &[
     ),
     user("maintenance_work_mem", "65536", KILOBYTES, NO_EFFECT),
     user("max_parallel_workers", "8", COUNT, NO_EFFECT),
-    user("max_parallel_workers_per_gather", "2", COUNT, NO_EFFECT),
+    user(
+        "max_parallel_workers_per_gather",
+        "2",
+        number(0, 1024, Unit::None),
+        "Readers beside the first that a long scan is shared among, as far as there are processors; 0: none.",
+    ),
     user("parallel_setup_cost", "1000", COST, NO_EFFECT),
     user("parallel_tuple_cost", "0.1", COST, NO_EFFECT),
     user(

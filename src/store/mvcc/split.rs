@@ -9,7 +9,7 @@ use crate::Result;
 use crate::store::{KeyRange, Page};
 
 /// Up to this many keys are walked, so that the cuts are exact.
-const WALK_KEYS_MAX: usize = 20_000;
+const WALK_KEYS_MAX: usize = 1_000;
 
 /// Keys probed for each part of a larger range.
 const PROBES_PER_PART: usize = 32;
