@@ -353,6 +353,14 @@ impl Error {
         }
     }
 
+    /// Whether a column was named that is not there.
+    pub fn is_undefined_column(&self) -> bool {
+        match self {
+            Error::At { error, .. } => error.is_undefined_column(),
+            error => matches!(error, Error::UndefinedColumn { .. }),
+        }
+    }
+
     /// Something PostgreSQL has and Keyspan does not, and what to do instead.
     pub fn unsupported(feature: impl Into<String>, hint: Option<&str>) -> Error {
         Error::FeatureNotSupported {

@@ -38,7 +38,15 @@ use crate::table::row_schema;
 
 /// A table for DataFusion's logical plans.
 pub fn table_source(table: &Arc<TableDef>) -> Arc<dyn TableSource> {
-    let positions: Vec<usize> = visible_positions(table);
+    source_of(table, visible_positions(table))
+}
+
+/// A table with its hidden columns.
+pub fn whole_table_source(table: &Arc<TableDef>) -> Arc<dyn TableSource> {
+    source_of(table, (0..table.columns.len()).collect())
+}
+
+fn source_of(table: &Arc<TableDef>, positions: Vec<usize>) -> Arc<dyn TableSource> {
     let schema = row_schema(table, &positions);
     provider_as_source(Arc::new(KeyspanTable {
         table: Arc::clone(table),

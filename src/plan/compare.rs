@@ -41,11 +41,6 @@ pub(crate) fn compare(ty: &SqlType, value: &Value, constant: &Value) -> Option<O
     }
 }
 
-/// How two constants compare, neither of them of a column's type.
-pub(crate) fn compare_values(left: &Value, right: &Value) -> Option<Ordering> {
-    compare(&SqlType::Unknown, left, right)
-}
-
 /// PostgreSQL's order of doubles: NaN equals NaN and is greatest, −0 equals 0.
 pub(crate) fn compare_floats(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right)

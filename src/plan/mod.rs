@@ -31,7 +31,6 @@ mod readable;
 pub(crate) mod tests;
 
 pub use access_path::{AccessClass, AccessPath, FullScanPolicy, OrderColumn, PlanRules, plan_access};
-pub(crate) use compare::compare_values;
 pub(crate) use like::has_sound_pattern;
 pub use predicate::{CompareOp, Predicate};
 pub(crate) use readable::literal;

@@ -111,15 +111,6 @@ impl ConstantContext<'_> {
         utc_us.checked_add(i64::from(seconds) * 1_000_000)
     }
 
-    /// Whether the session's zone has one offset for all time, so that local times are in the order of UTC.
-    pub(crate) fn has_fixed_zone(&self) -> bool {
-        let name = self.time_zone.name();
-        matches!(
-            name,
-            "UTC" | "GMT" | "UCT" | "Zulu" | "Universal" | "Greenwich" | "GMT0" | "GMT+0" | "GMT-0"
-        ) || name.starts_with("Etc/")
-    }
-
     /// What reading and printing values depends on.
     pub(crate) fn format_settings(&self) -> FormatSettings {
         FormatSettings {

@@ -18,18 +18,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Map, Value as Json, json};
-use sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind, Expr, FromTable, TableFactor, UtilityOption};
+use sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind, UtilityOption};
 
 use super::condition_text::condition_text;
-use super::direct::DirectSelect;
 use super::query::QueryPlan;
-use super::{Outcome, Statement, dml, names, predicate, query};
-use crate::catalog::{Relation, TableDef};
+use super::{Outcome, Statement, dml, query};
 use crate::error::StatementFault;
 use crate::exec::scan::ScanMetrics;
 use crate::exec::short::{ShortNode, ShortStory};
 use crate::exec::{OutputColumn, Rows, StatementContext};
-use crate::plan::{AccessClass, AccessPath, plan_access};
+use crate::plan::{AccessClass, AccessPath};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -249,29 +247,15 @@ impl Explained {
 }
 
 async fn explain_query(ctx: &StatementContext, query: &ast::Query, options: Options) -> Result<Explained> {
-    if let Some(select) = DirectSelect::from_query(ctx, query, None)
-        && let Some(plan) = select.plan(ctx)?
-    {
-        let is_count = plan.is_count();
-        let mut explained = Explained::of_path(&plan.path);
-        if let Some(limit) = plan.path_rows_max() {
-            explained.add("Limit", limit as u64);
-        }
-        if options.analyze {
-            let metrics = Arc::new(ScanMetrics::default());
-            let mut rows = plan.run(ctx, metrics.clone());
-            while rows.try_next().await?.is_some() {}
-            explained.add_metrics(&metrics);
-        }
-        return Ok(match is_count {
-            true => explained.below("Aggregate".to_string()),
-            false => explained,
-        });
-    }
-    let plan = QueryPlan::new(query::plan_query(ctx, query, &super::known_types(ctx)).await?);
+    let plan = QueryPlan::new(query::plan_query(ctx, query, &super::known_types(ctx))?);
+    explain_plan(ctx, &plan, options.analyze).await
+}
+
+/// `analyze`: runs it as well.
+async fn explain_plan(ctx: &StatementContext, plan: &QueryPlan, analyze: bool) -> Result<Explained> {
     if let Some(story) = plan.story(ctx)? {
         let mut explained = Explained::of_source(&story);
-        if options.analyze {
+        if analyze {
             let metrics = Arc::new(ScanMetrics::default());
             let mut rows = plan.run_counted(ctx, metrics.clone()).await?;
             while rows.try_next().await?.is_some() {}
@@ -284,7 +268,7 @@ async fn explain_query(ctx: &StatementContext, query: &ast::Query, options: Opti
         }
         return Ok(explained);
     }
-    let lines = query::explain_query(ctx, plan.planned(), options.analyze).await?;
+    let lines = query::explain_query(ctx, plan.planned(), analyze).await?;
     Ok(Explained {
         json: json!({ "Node Type": "Query", "Lines": lines }),
         lines,
@@ -293,23 +277,15 @@ async fn explain_query(ctx: &StatementContext, query: &ast::Query, options: Opti
 
 /// A write: what it does, and below it how its rows are found. ANALYZE carries the write out, as in PostgreSQL.
 async fn explain_write(ctx: &StatementContext, statement: &Statement, options: Options) -> Result<Explained> {
-    let (verb, found) = match &statement.ast {
-        ast::Statement::Update(update) => (
-            "Update",
-            find_rows(ctx, &update.table.relation, update.selection.as_ref())?,
-        ),
-        ast::Statement::Delete(delete) => {
-            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-            let found = match from.first() {
-                Some(from) => find_rows(ctx, &from.relation, delete.selection.as_ref())?,
-                None => None,
-            };
-            ("Delete", found)
-        }
-        _ => ("Insert", None),
+    let verb = match &statement.ast {
+        ast::Statement::Update(_) => "Update",
+        ast::Statement::Delete(_) => "Delete",
+        _ => "Insert",
     };
-    let mut explained = match found {
-        Some((table, path)) => Explained::of_path(&path).below(format!("{verb} on {}", table.name)),
+    let mut explained = match dml::plan_of_write(ctx, &statement.ast)? {
+        Some((table, plan)) => explain_plan(ctx, &plan, false)
+            .await?
+            .below(format!("{verb} on {table}")),
         None => Explained {
             lines: vec![verb.to_string()],
             json: json!({ "Node Type": verb }),
@@ -326,30 +302,6 @@ async fn explain_write(ctx: &StatementContext, statement: &Statement, options: O
         explained.add("Actual Rows", rows);
     }
     Ok(explained)
-}
-
-/// How UPDATE or DELETE finds its rows; `None` for a relation that is no table of ours.
-fn find_rows(
-    ctx: &StatementContext,
-    relation: &TableFactor,
-    selection: Option<&Expr>,
-) -> Result<Option<(Arc<TableDef>, AccessPath)>> {
-    let TableFactor::Table { name, alias, .. } = relation else {
-        return Ok(None);
-    };
-    let (schema, name) = names::relation_name(name)?;
-    let Relation::Table(table) = ctx
-        .catalog
-        .relation(schema.as_deref(), &name, &ctx.settings.search_path)?
-    else {
-        return Ok(None);
-    };
-    let alias = alias.as_ref().map(|alias| names::fold(&alias.name));
-    let predicate = selection
-        .map(|selection| predicate::from_ast(selection, table, alias.as_deref(), ctx))
-        .transpose()?;
-    let path = plan_access(table, predicate.as_ref(), &ctx.plan_rules(table))?;
-    Ok(Some((table.clone(), path)))
 }
 
 /// The order in which rows come: the key's columns, those pinned to one value left out.
@@ -438,7 +390,7 @@ fn unsupported_format(format: &str) -> Error {
 mod tests {
     use super::*;
     use crate::plan::tests::table_of;
-    use crate::plan::{CompareOp, FullScanPolicy, PlanRules, Predicate};
+    use crate::plan::{CompareOp, FullScanPolicy, PlanRules, Predicate, plan_access};
     use crate::types::Value;
 
     fn path(predicate: Option<Predicate>) -> AccessPath {

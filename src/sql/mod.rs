@@ -1,7 +1,6 @@
-//! Text to statement: dialect, names resolved against our catalog, DDL, DML, hints; SELECTs by the direct path or by
-//! DataFusion. Knows nothing of sockets.
+//! Text to statement: dialect, names resolved against our catalog, DDL, DML, hints; queries bound and
+//! planned. Knows nothing of sockets.
 
-mod column_name;
 mod column_type;
 pub mod command;
 mod command_reader;
@@ -9,20 +8,15 @@ mod comment;
 mod condition_text;
 mod constant;
 pub mod ddl;
-mod direct;
 mod distinct;
 pub mod dml;
 mod explain;
 mod grammar;
-mod infer;
 mod kind;
 mod names;
 mod nesting;
-mod operand;
 mod parameters;
-mod pattern;
 mod position;
-mod predicate;
 pub mod query;
 mod row_assignment;
 mod statement;
@@ -39,11 +33,9 @@ use std::sync::Arc;
 
 use sqlparser::ast;
 
-use crate::exec::plan_cache::PlanCache;
+use crate::Result;
 use crate::exec::{OutputColumn, RowsStream, StatementContext};
 use crate::types::{SqlType, Value};
-use crate::{Error, Result};
-use direct::{DirectSelect, Shape};
 pub use kind::StatementKind;
 use query::QueryPlan;
 pub use statement::{Statement, parse};
@@ -72,103 +64,68 @@ pub struct Description {
 
 /// Runs any statement but transaction control, SET, SHOW, PREPARE and the like, which are the session's.
 pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
-    if let Some(plan) = statement.plan.get(ctx).filter(|plan| plan.fits(ctx)) {
-        return run_plan(ctx, &plan)
-            .await
-            .map_err(|error| statement.locate(error));
-    }
-    let direct = match &statement.ast {
-        ast::Statement::Query(query) => direct_select(ctx, query, Some(&statement.shape)),
-        _ => Ok(None),
-    };
-    let unknown = match direct {
-        Ok(Some(outcome)) => return Ok(outcome),
-        Ok(None) => None,
-        Err(error) => Some(error),
-    };
-    let executed = match unknown {
-        Some(error) if error.sqlstate() != "42703" => Err(error),
-        // On the heap, so that the future of a keyed read, which moves through every layer above, stays small.
-        unknown => Box::pin(execute_planned(ctx, statement, unknown)).await,
+    let executed = match &statement.ast {
+        ast::Statement::Query(query) => execute_query(ctx, statement, query).await,
+        _ => Box::pin(execute_other(ctx, statement)).await,
     };
     executed.map_err(|error| statement.locate(error))
 }
 
-/// Runs what the direct path does not. `unknown`: the column that it did not find, which perhaps nobody has written yet.
-async fn execute_planned(
-    ctx: &StatementContext,
-    statement: &Statement,
-    unknown: Option<Error>,
-) -> Result<Outcome> {
+async fn execute_query(ctx: &StatementContext, statement: &Statement, query: &ast::Query) -> Result<Outcome> {
+    let plan = match statement.plan.get(ctx).filter(|plan| plan.fits(ctx)) {
+        Some(plan) => plan,
+        // On the heap, so that the future of a query that has its plan stays small.
+        None => match Box::pin(ddl::select_into(ctx, query)).await? {
+            Some(tag) => return Ok(Outcome::Done { tag }),
+            None => plan_select(ctx, statement, query, &known_types(ctx))?,
+        },
+    };
+    Ok(Outcome::Rows {
+        columns: plan.columns(),
+        stream: plan.run(ctx).await?,
+    })
+}
+
+async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
     let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement {
         ast,
         ..statement.clone()
     });
-    if resolved.is_none()
-        && let Some(unknown) = unknown
-    {
-        return Err(unknown);
-    }
-    let is_resolved = resolved.is_some();
     let statement = resolved.as_ref().unwrap_or(statement);
     match &statement.ast {
-        ast::Statement::Query(query) => {
-            if is_resolved && let Some(outcome) = direct_select(ctx, query, None)? {
-                return Ok(outcome);
-            }
-            match Box::pin(ddl::select_into(ctx, query)).await? {
-                Some(tag) => Ok(Outcome::Done { tag }),
-                None => {
-                    let plan = plan_select(ctx, query, &known_types(ctx), &statement.plan).await?;
-                    run_plan(ctx, &plan).await
-                }
-            }
-        }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             Ok(Outcome::Written(dml::execute(ctx, statement).await?))
         }
-        ast::Statement::Explain { .. } => Box::pin(explain::execute(ctx, statement)).await,
+        ast::Statement::Explain { .. } => explain::execute(ctx, statement).await,
         _ => Ok(Outcome::Done {
             tag: ddl::execute(ctx, statement).await?,
         }),
     }
 }
 
-/// Runs a query by the direct path; `None` when it is none of its shape. `cache`: what the query's statement keeps.
-fn direct_select(
+/// Plans the query of a statement, which keeps the plan if it lasts. Columns that nobody has written yet read as NULL.
+fn plan_select(
     ctx: &StatementContext,
-    query: &ast::Query,
-    cache: Option<&PlanCache<Shape>>,
-) -> Result<Option<Outcome>> {
-    let Some(select) = DirectSelect::from_query(ctx, query, cache) else {
-        return Ok(None);
-    };
-    let plan = select.plan(ctx)?;
-    Ok(plan.map(|plan| Outcome::Rows {
-        columns: select.columns(),
-        stream: plan.run(ctx, Arc::default()),
-    }))
-}
-
-/// Plans a query by the general path. `cache`: what the query's statement keeps.
-async fn plan_select(
-    ctx: &StatementContext,
+    statement: &Statement,
     query: &ast::Query,
     parameters: &[Option<SqlType>],
-    cache: &PlanCache<QueryPlan>,
 ) -> Result<Arc<QueryPlan>> {
-    let plan = Arc::new(QueryPlan::new(query::plan_query(ctx, query, parameters).await?));
+    let planned = match query::plan_query(ctx, query, parameters) {
+        Err(unknown) if unknown.is_undefined_column() => {
+            let Some(ast::Statement::Query(resolved)) = unwritten::resolve(ctx, &statement.ast) else {
+                return Err(unknown);
+            };
+            // What it resolves to now it may not resolve to when it runs again.
+            let planned = query::plan_query(ctx, &resolved, parameters)?;
+            return Ok(Arc::new(QueryPlan::new(planned)));
+        }
+        planned => planned?,
+    };
+    let plan = Arc::new(QueryPlan::new(planned));
     if plan.is_lasting() {
-        cache.set(ctx, &plan);
+        statement.plan.set(ctx, &plan);
     }
     Ok(plan)
-}
-
-async fn run_plan(ctx: &StatementContext, plan: &QueryPlan) -> Result<Outcome> {
-    Ok(Outcome::Rows {
-        columns: plan.columns(),
-        stream: plan.run(ctx).await?,
-    })
 }
 
 /// The types of the bound parameters that have one: those the statement was described with, so that it means the same
@@ -204,24 +161,22 @@ async fn tell(
     statement: &Statement,
     parameters: &[Option<SqlType>],
 ) -> Result<Description> {
-    let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement {
-        ast,
-        ..statement.clone()
-    });
-    let statement = resolved.as_ref().unwrap_or(statement);
     let mut types = parameters.to_vec();
     types.resize(types.len().max(parameters::count(&statement.ast)?), None);
     match &statement.ast {
         ast::Statement::Query(query) => {
-            // What it resolves to now it may not resolve to when it runs.
-            let kept = match &resolved {
-                Some(_) => None,
-                None => Some(statement),
-            };
-            describe_query(ctx, query, kept, types).await
+            let plan = plan_select(ctx, statement, query, &types)?;
+            Ok(Description {
+                parameters: plan.parameters().to_vec(),
+                columns: Some(plan.columns()),
+            })
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
-            dml::describe(ctx, statement, &types).await
+            let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement {
+                ast,
+                ..statement.clone()
+            });
+            dml::describe(ctx, resolved.as_ref().unwrap_or(statement), &types).await
         }
         ast::Statement::Explain {
             statement: explained, ..
@@ -244,29 +199,4 @@ async fn tell(
             columns: None,
         }),
     }
-}
-
-/// `kept`: the query's statement, when it may keep what is found out.
-async fn describe_query(
-    ctx: &StatementContext,
-    query: &ast::Query,
-    kept: Option<&Statement>,
-    mut types: Vec<Option<SqlType>>,
-) -> Result<Description> {
-    if let Some(select) = DirectSelect::from_query(ctx, query, kept.map(|kept| &kept.shape)) {
-        select.infer_parameters(&mut types);
-        if types.iter().all(Option::is_some) {
-            let parameters = types.into_iter().flatten().collect();
-            return Ok(Description {
-                parameters,
-                columns: Some(select.columns()),
-            });
-        }
-    }
-    let nowhere = PlanCache::default();
-    let plan = plan_select(ctx, query, &types, kept.map_or(&nowhere, |kept| &kept.plan)).await?;
-    Ok(Description {
-        parameters: plan.parameters().to_vec(),
-        columns: Some(plan.columns()),
-    })
 }

@@ -9,7 +9,6 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
 use super::command::{self, Command};
-use super::direct::Shape;
 use super::grammar::{self, Fault};
 use super::kind::StatementKind;
 use super::position::{Cursor, character_position};
@@ -40,9 +39,7 @@ pub struct Statement {
     pub allow_filtering: bool,
     /// What it does to the database.
     pub kind: StatementKind,
-    /// What the direct path found out about it.
-    pub(super) shape: PlanCache<Shape>,
-    /// Its plan, when it is a query that is none for the direct path.
+    /// The plan of a query, or of how a write finds its rows.
     pub(super) plan: PlanCache<QueryPlan>,
     /// What a write computes of its rows.
     pub row_plans: Arc<RowPlans>,
@@ -107,7 +104,6 @@ fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<
             upsert: false,
             allow_filtering: false,
             kind: StatementKind::Read,
-            shape: PlanCache::default(),
             plan: PlanCache::default(),
             row_plans: Arc::default(),
         });
@@ -147,7 +143,6 @@ fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<
         upsert: read.upsert,
         allow_filtering: read.allow_filtering,
         kind,
-        shape: PlanCache::default(),
         plan: PlanCache::default(),
         row_plans: Arc::default(),
     })

@@ -303,7 +303,7 @@ fn row_count(
 }
 
 /// Leaves out the first rows of a stream.
-pub fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
+fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
     if skip == 0 {
         return stream;
     }

@@ -73,6 +73,9 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Res
 
 /// Runs `SELECT … INTO t …` as CREATE TABLE AS; `None` when the query has no INTO.
 pub(crate) async fn select_into(ctx: &StatementContext, query: &Query) -> Result<Option<String>> {
+    if !matches!(query.body.as_ref(), SetExpr::Select(select) if select.into.is_some()) {
+        return Ok(None);
+    }
     let mut query = query.clone();
     let SetExpr::Select(select) = query.body.as_mut() else {
         return Ok(None);
@@ -320,7 +323,7 @@ async fn create_as(
     options: TableOptions,
     query: &Query,
 ) -> Result<String> {
-    let planned = query::plan_query(ctx, query, &[]).await?;
+    let planned = query::plan_query(ctx, query, &[])?;
     if column_names.len() > planned.columns.len() {
         return Err(Error::InvalidStatement {
             state: StatementFault::Syntax,

@@ -43,8 +43,8 @@ pub(super) async fn read(
             .map_err(as_default_error)?;
         return Ok(Some(ColumnDefault::Constant { value, sql }));
     }
-    match query::plan_query(ctx, &select(expr)?, &[]).await {
-        Err(error) if error.sqlstate() == "42703" => Err(Error::unsupported(
+    match query::plan_query(ctx, &select(expr)?, &[]) {
+        Err(error) if error.is_undefined_column() => Err(Error::unsupported(
             "a column reference in a DEFAULT expression",
             Some("Give a constant or a function."),
         )),

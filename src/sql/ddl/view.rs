@@ -62,7 +62,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
             });
         }
     };
-    let planned = query::plan_query(ctx, &create.query, &[]).await?;
+    let planned = query::plan_query(ctx, &create.query, &[])?;
     let column_names = output_names(create, &planned.columns)?;
     let columns: Vec<(String, String)> = column_names
         .iter()

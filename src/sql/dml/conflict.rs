@@ -1,19 +1,26 @@
 //! ON CONFLICT: the key it names, and DO UPDATE of the rows that are there already.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, filter_record_batch, not, take_record_batch};
-use sqlparser::ast::{ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem};
+use sqlparser::ast::{
+    ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem, SetExpr, TableWithJoins,
+};
 
 use super::assign::assign_array;
-use super::evaluate::{Rows, evaluate};
+use super::evaluate::{Rows, evaluate, with_select};
+use super::found_rows::Finding;
 use super::returning::visible_rows;
 use super::target::Target;
-use super::update::{Assigned, Assignment, pairs, read_assignments, target_as};
+use super::update::{Assigned, Assignment, pairs, read_assignments};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::StatementFault;
 use crate::exec::{RowSite, StatementContext};
 use crate::sql::names;
 use crate::table::{Conflicts, RowEncoder, get_rows, insert_rows, update_rows, write_schema};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// The name of the rows proposed for insertion.
@@ -63,11 +70,7 @@ pub(super) fn read<'a>(target: &Target, on: &'a OnInsert) -> Result<OnConflict<'
 }
 
 /// Adds the columns that DO UPDATE SET names and a dynamic table does not have yet.
-pub(super) async fn add_dynamic_columns(
-    ctx: &StatementContext,
-    target: &mut Target,
-    on: &OnInsert,
-) -> Result<()> {
+pub(super) fn add_dynamic_columns(ctx: &StatementContext, target: &mut Target, on: &OnInsert) -> Result<()> {
     let OnInsert::OnConflict(clause) = on else {
         return Ok(());
     };
@@ -81,7 +84,62 @@ pub(super) async fn add_dynamic_columns(
     {
         return Ok(());
     }
-    super::update::add_dynamic_columns(ctx, target, &update.assignments, &target_as(EXCLUDED)?).await
+    super::update::add_dynamic_columns(ctx, target, &update.assignments, |target, expr| {
+        Proposed::new(ctx, target)?.types(&[expr])
+    })
+}
+
+/// The target's rows beside those proposed, as planning sees them: there are none yet.
+pub(super) struct Proposed<'a> {
+    ctx: StatementContext,
+    target: &'a Target,
+    /// `FROM excluded`.
+    from: Vec<TableWithJoins>,
+}
+
+impl<'a> Proposed<'a> {
+    pub(super) fn new(ctx: &StatementContext, target: &'a Target) -> Result<Proposed<'a>> {
+        let none = RecordBatch::new_empty(write_schema(&target.table));
+        let rows = visible_rows(target, &none)?.batch;
+        let from = match *with_select(&format!("SELECT 1 FROM {EXCLUDED}"), Vec::new(), None)?.body {
+            SetExpr::Select(select) => select.from,
+            _ => return Err(Error::internal("a SELECT is one")),
+        };
+        let transient = BTreeMap::from([(EXCLUDED.to_string(), rows)]);
+        Ok(Proposed {
+            ctx: StatementContext {
+                transient: Arc::new(transient),
+                ..ctx.clone()
+            },
+            target,
+            from,
+        })
+    }
+
+    fn types(&self, expressions: &[&Expr]) -> Result<Vec<SqlType>> {
+        let types = crate::sql::known_types(&self.ctx);
+        self.finding(expressions, None).types(&self.ctx, &types)
+    }
+
+    /// The types of the parameters in DO UPDATE.
+    pub(super) fn parameters(
+        &self,
+        expressions: &[&Expr],
+        selection: Option<&Expr>,
+        types: &[Option<SqlType>],
+    ) -> Result<Vec<SqlType>> {
+        self.finding(expressions, selection).parameters(&self.ctx, types)
+    }
+
+    fn finding<'b>(&'b self, expressions: &'b [&'b Expr], selection: Option<&'b Expr>) -> Finding<'b> {
+        Finding {
+            target: self.target,
+            columns: &[],
+            expressions,
+            from: &self.from,
+            selection,
+        }
+    }
 }
 
 /// The unique key that the clause names.
@@ -186,7 +244,7 @@ async fn updated_rows(
         .assignments
         .iter()
         .filter_map(Assignment::expression)
-        .map(SelectItem::UnnamedExpr)
+        .map(|expr| SelectItem::UnnamedExpr(expr.clone()))
         .collect();
     let evaluated = evaluate(ctx, RowSite::Assignments, rows, items, update.selection).await?;
     let kept = UInt32Array::from_iter_values(evaluated.ordinals.iter().map(|at| *at as u32));

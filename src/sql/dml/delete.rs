@@ -1,86 +1,72 @@
 //! DELETE: the rows that the condition finds are removed, a page at a time; only a query that reads the target more than
 //! once is read to its end first (see `update`).
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
-use arrow::compute::filter_record_batch;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::TryStreamExt;
 use sqlparser::ast::{self, FromTable, TableWithJoins};
 
-use super::insert::reads_table;
+use super::found_rows::Finding;
 use super::kept_rows::KeptRows;
 use super::target::Target;
-use super::update::{access_path, first_of_each_key, query_target, split_page};
+use super::update::FirstOfEachKey;
 use super::{WriteResult, returning};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
-use crate::exec::scan::{Demand, scan_batches};
+use crate::exec::plan_cache::PlanCache;
+use crate::sql::query::QueryPlan;
 use crate::table::{delete_rows, write_schema};
 use crate::{Error, Result};
 
-/// Runs DELETE.
-pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Result<WriteResult> {
+/// Runs DELETE. `cache`: how its rows are found, kept with the statement.
+pub(super) async fn execute(
+    ctx: &StatementContext,
+    delete: &ast::Delete,
+    cache: &PlanCache<QueryPlan>,
+) -> Result<WriteResult> {
     let target = Target::of_factor(ctx, target_of(delete)?)?;
     let items = delete.returning.as_deref();
-    let using = delete.using.as_deref().unwrap_or_default();
-    let path = match using {
-        [] => access_path(ctx, &target, delete.selection.as_ref())?,
-        _ => None,
-    };
+    let columns = columns_needed(&target.table, items.is_some());
+    let finding = finding(&target, &columns, delete);
+    let mut pages = finding.find(ctx, cache, false).await?.pages;
     let (mut deleted, mut returned) = (0, KeptRows::new(ctx));
-    match path {
-        Some(path) => {
-            let projection = columns_needed(&target.table, items.is_some());
-            let txn = Arc::clone(&ctx.txn);
-            let mut batches = scan_batches(
-                txn,
-                Arc::new(path),
-                projection.clone(),
-                Demand::All,
-                Arc::default(),
-            );
-            while let Some(batch) = batches.try_next().await? {
-                let whole = widen(&target.table, &projection, &batch)?;
-                delete_rows(&ctx.txn, &target.table, &whole, ctx.settings.limits).await?;
-                deleted += whole.num_rows();
-                if items.is_some() {
-                    returned.push(whole)?;
-                }
-            }
+    let mut first = FirstOfEachKey::new(&target.table, ctx);
+    while let Some(page) = pages.try_next().await? {
+        let mut found = widen(&target.table, &columns, &page)?;
+        if !finding.from.is_empty() {
+            found = first.keep(&found)?;
         }
-        None => {
-            let selection = delete.selection.as_ref();
-            let mut pages = query_target(ctx, &target, Vec::new(), using, selection)
-                .await?
-                .pages;
-            let reads_own_writes = reads_table(ctx, &selection.cloned(), &target.table)
-                || reads_table(ctx, &using.to_vec(), &target.table);
-            if reads_own_writes {
-                let kept = KeptRows::collect(ctx, pages).await?.into_batches();
-                pages = stream::iter(kept.into_iter().map(Ok)).boxed();
-            }
-            let mut seen = HashSet::new();
-            while let Some(page) = pages.try_next().await? {
-                let (mut found, _) = split_page(&target.table, &page)?;
-                if !using.is_empty() {
-                    let first = first_of_each_key(ctx, &target.table, &found, &mut seen)?;
-                    found = filter_record_batch(&found, &first).map_err(Error::arrow)?;
-                }
-                if found.num_rows() == 0 {
-                    continue;
-                }
-                delete_rows(&ctx.txn, &target.table, &found, ctx.settings.limits).await?;
-                deleted += found.num_rows();
-                if items.is_some() {
-                    returned.push(found)?;
-                }
-            }
+        if found.num_rows() == 0 {
+            continue;
+        }
+        delete_rows(&ctx.txn, &target.table, &found, ctx.settings.limits).await?;
+        deleted += found.num_rows();
+        if items.is_some() {
+            returned.push(found)?;
         }
     }
     let tag = format!("DELETE {deleted}");
     returning::result(ctx, &target, items, returned.into_batches(), tag).await
+}
+
+/// How the rows of a DELETE are found. Errors: those of planning.
+pub(super) fn plan(ctx: &StatementContext, delete: &ast::Delete) -> Result<(Target, Arc<QueryPlan>)> {
+    let target = Target::of_factor(ctx, target_of(delete)?)?;
+    let columns = columns_needed(&target.table, delete.returning.is_some());
+    let plan = finding(&target, &columns, delete).plan(ctx, &PlanCache::default())?;
+    Ok((target, plan))
+}
+
+/// Where a DELETE finds its rows.
+pub(super) fn finding<'a>(target: &'a Target, columns: &'a [usize], delete: &'a ast::Delete) -> Finding<'a> {
+    Finding {
+        target,
+        columns,
+        expressions: &[],
+        from: delete.using.as_deref().unwrap_or_default(),
+        selection: delete.selection.as_ref(),
+    }
 }
 
 /// The table of DELETE FROM. Errors: 0A000 for MySQL's forms.

@@ -2,13 +2,14 @@
 
 use sqlparser::ast::{self, Expr, OnConflictAction, OnInsert, SelectItem, SetExpr};
 
+use super::conflict::Proposed;
 use super::evaluate::select_of;
 use super::target::{Target, parameter_index};
-use super::update::{from_tables, pairs, target_query};
-use super::{delete, insert, is_default, returning};
+use super::update::pairs;
+use super::{delete, insert, is_default, returning, update};
 use crate::Result;
 use crate::exec::StatementContext;
-use crate::sql::{Description, Statement, predicate, query, text_place};
+use crate::sql::{Description, Statement, query, text_place};
 use crate::types::SqlType;
 
 /// Parameter types and RETURNING columns of a write, without running it.
@@ -24,11 +25,11 @@ pub async fn describe(
             insert.returning.as_deref(),
         ),
         ast::Statement::Update(update) => (
-            describe_update(ctx, update, &mut types).await?,
+            describe_update(ctx, update, &mut types)?,
             update.returning.as_deref(),
         ),
         ast::Statement::Delete(delete) => (
-            describe_delete(ctx, delete, &mut types).await?,
+            describe_delete(ctx, delete, &mut types)?,
             delete.returning.as_deref(),
         ),
         other => return Err(crate::Error::internal(format!("not a write: {other}"))),
@@ -72,9 +73,7 @@ async fn describe_insert(
                 if !expressions.is_empty() && types.iter().any(Option::is_none) {
                     adopt(
                         types,
-                        query::plan_query(ctx, &select_of(expressions)?, types)
-                            .await?
-                            .parameters,
+                        query::plan_query(ctx, &select_of(expressions)?, types)?.parameters,
                     );
                 }
             }
@@ -86,7 +85,7 @@ async fn describe_insert(
                         }
                     }
                 }
-                adopt(types, query::plan_query(ctx, source, types).await?.parameters);
+                adopt(types, query::plan_query(ctx, source, types)?.parameters);
             }
         },
     }
@@ -94,58 +93,47 @@ async fn describe_insert(
         && let OnConflictAction::DoUpdate(update) = &clause.action
     {
         describe_assignments(&target, &update.assignments, types)?;
-        if let Some(selection) = &update.selection {
-            predicate::infer_parameters(selection, &target.table, types);
+        if types.iter().any(Option::is_none) {
+            let expressions = set_expressions(&target, &update.assignments)?;
+            let proposed = Proposed::new(ctx, &target)?;
+            let selection = update.selection.as_ref();
+            adopt(types, proposed.parameters(&expressions, selection, types)?);
         }
     }
     Ok(target)
 }
 
-async fn describe_update(
+fn describe_update(
     ctx: &StatementContext,
     update: &ast::Update,
     types: &mut [Option<SqlType>],
 ) -> Result<Target> {
     let target = Target::of_factor(ctx, &update.table)?;
     describe_assignments(&target, &update.assignments, types)?;
-    if let Some(selection) = &update.selection {
-        predicate::infer_parameters(selection, &target.table, types);
-    }
-    if types.iter().any(Option::is_none) {
-        let expressions = pairs(&update.assignments, &target.table.name)?
-            .into_iter()
-            .map(|(_, _, expr)| expr);
-        let expressions = expressions
-            .filter(|expr| !is_default(expr) && parameter_index(expr).is_none())
-            .cloned()
-            .collect();
-        let (ctx, query) = target_query(
-            ctx,
-            &target,
-            expressions,
-            from_tables(update),
-            update.selection.as_ref(),
-        )?;
-        adopt(types, query::plan_query(&ctx, &query, types).await?.parameters);
-    }
+    let expressions = set_expressions(&target, &update.assignments)?;
+    let finding = update::finding(&target, &[], update).computing(&expressions);
+    adopt(types, finding.parameters(ctx, types)?);
     Ok(target)
 }
 
-async fn describe_delete(
+fn describe_delete(
     ctx: &StatementContext,
     delete: &ast::Delete,
     types: &mut [Option<SqlType>],
 ) -> Result<Target> {
     let target = Target::of_factor(ctx, delete::target_of(delete)?)?;
-    if let Some(selection) = &delete.selection {
-        predicate::infer_parameters(selection, &target.table, types);
-    }
-    if types.iter().any(Option::is_none) {
-        let using = delete.using.as_deref().unwrap_or_default();
-        let (ctx, query) = target_query(ctx, &target, Vec::new(), using, delete.selection.as_ref())?;
-        adopt(types, query::plan_query(&ctx, &query, types).await?.parameters);
-    }
+    let finding = delete::finding(&target, &[], delete);
+    adopt(types, finding.parameters(ctx, types)?);
     Ok(target)
+}
+
+/// What SET computes; a bare parameter takes the type of its column.
+fn set_expressions<'a>(target: &Target, assignments: &'a [ast::Assignment]) -> Result<Vec<&'a Expr>> {
+    let pairs = pairs(assignments, &target.table.name)?.into_iter();
+    let expressions = pairs.map(|(_, _, expr)| expr);
+    Ok(expressions
+        .filter(|expr| !is_default(expr) && parameter_index(expr).is_none())
+        .collect())
 }
 
 fn describe_assignments(
@@ -160,11 +148,9 @@ fn describe_assignments(
     Ok(())
 }
 
-/// Gives a bare parameter the type of the column it is written to; inside an expression, what the expression decides.
-/// Answers whether the expression is a bare parameter.
+/// Gives a bare parameter the type of the column it is written to. Answers whether the expression is a bare parameter.
 fn decide(expr: &Expr, target: &Target, column: &str, types: &mut [Option<SqlType>]) -> bool {
     let Some(at) = parameter_index(expr) else {
-        predicate::infer_parameters(expr, &target.table, types);
         return false;
     };
     let ty = target

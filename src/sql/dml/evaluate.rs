@@ -92,7 +92,7 @@ async fn row_plan(
         transient: Arc::new(transient),
         ..ctx.clone()
     };
-    let planned = query::plan_source(&over, &query, &super::super::known_types(ctx)).await?;
+    let planned = query::plan_source(&over, &query, &super::super::known_types(ctx))?;
     let expressions = RowExpressions::of(&planned.plan).filter(|_| !planned.looks_up());
     let plan = expressions.map(|expressions| RowPlan {
         relations: batches.iter().map(|rows| rows.schema()).collect(),
@@ -142,14 +142,14 @@ pub(super) async fn plan(
     parameters: &[Option<SqlType>],
 ) -> Result<(Vec<OutputColumn>, Vec<SqlType>)> {
     let (ctx, query) = over_rows(ctx, relations, items, selection)?;
-    let planned = query::plan_query(&ctx, &query, parameters).await?;
+    let planned = query::plan_query(&ctx, &query, parameters)?;
     Ok((planned.columns.into_iter().skip(1).collect(), planned.parameters))
 }
 
 /// Runs a query and collects its rows into one batch. Untyped literals stay `Unknown`: they take the type of the column
 /// they are for.
 pub(super) async fn run(ctx: &StatementContext, query: &Query) -> Result<(Vec<OutputColumn>, RecordBatch)> {
-    let planned = query::plan_source(ctx, query, &super::super::known_types(ctx)).await?;
+    let planned = query::plan_source(ctx, query, &super::super::known_types(ctx))?;
     let batches: Vec<RecordBatch> = query::run_once(ctx, &planned).await?.try_collect().await?;
     let schema = match batches.first() {
         Some(batch) => batch.schema(),

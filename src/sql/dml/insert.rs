@@ -57,7 +57,7 @@ pub(super) async fn execute(
                 writer.write_cells(rows, cells, &names).await?;
             }
             None => {
-                let planned = query::plan_source(ctx, source, &super::super::known_types(ctx)).await?;
+                let planned = query::plan_source(ctx, source, &super::super::known_types(ctx))?;
                 writer.write_query(source, &planned, &names, !listed).await?;
             }
         },
@@ -74,6 +74,7 @@ pub(crate) async fn insert_query(
     let target = Target {
         table: Arc::clone(table),
         alias: None,
+        is_widened: false,
     };
     let positions: Vec<usize> = visible_positions(table);
     let mut writer = Writer {
@@ -184,7 +185,7 @@ impl Writer<'_> {
         let before = Arc::clone(&self.target.table);
         self.target.add_columns(self.ctx, new)?;
         if let Some(on) = self.on {
-            conflict::add_dynamic_columns(self.ctx, &mut self.target, on).await?;
+            conflict::add_dynamic_columns(self.ctx, &mut self.target, on)?;
             if !Arc::ptr_eq(&before, &self.target.table) {
                 self.mode = Mode::OnConflict(conflict::read(&self.target, on)?);
             }

@@ -2,8 +2,6 @@
 //! those of statements that must be read to their end before the first row is written. Used by every write of this layer.
 
 use arrow::array::RecordBatch;
-use arrow::compute::concat_batches;
-use arrow::datatypes::SchemaRef;
 use futures::{Stream, TryStreamExt};
 
 use crate::error::Limit;
@@ -65,15 +63,5 @@ impl KeptRows {
     /// The batches, in the order they came.
     pub(super) fn into_batches(self) -> Vec<RecordBatch> {
         self.batches
-    }
-
-    /// All rows as one batch of the schema.
-    pub(super) fn into_batch(self, schema: &SchemaRef) -> Result<RecordBatch> {
-        let batches = self
-            .batches
-            .iter()
-            .map(|batch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec()));
-        let batches = batches.collect::<Result<Vec<_>, _>>().map_err(Error::arrow)?;
-        concat_batches(schema, &batches).map_err(Error::arrow)
     }
 }

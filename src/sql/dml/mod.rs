@@ -1,7 +1,7 @@
 //! INSERT, UPSERT, UPDATE, DELETE with ON CONFLICT and RETURNING. Called by `sql::execute`; commits nothing.
 //!
-//! Constants go straight into Arrow columns and conditions that `plan` understands straight to an access path; what is
-//! left (expressions, subqueries, joins) is a query by `sql::query` over rows in memory ([`evaluate`]). On an error
+//! The rows that UPDATE and DELETE write are a query ([`found_rows`]). Constants go straight into Arrow columns; other
+//! expressions over rows in memory are a query by `sql::query` too ([`evaluate`]). On an error
 //! nothing of the statement stays in the transaction.
 
 mod assign;
@@ -10,6 +10,7 @@ mod default;
 mod delete;
 mod describe;
 mod evaluate;
+mod found_rows;
 mod insert;
 mod kept_rows;
 mod returning;
@@ -29,6 +30,7 @@ use crate::{Error, Result};
 pub(crate) use default::{evaluate_default, reads_clock};
 pub use describe::describe;
 pub(crate) use evaluate::{parse_expression, select_of};
+pub(crate) use found_rows::plan_of_write;
 pub(crate) use insert::insert_query;
 
 /// What a write did.
@@ -47,8 +49,8 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Wr
     let savepoint = ctx.txn.savepoint();
     let result = match &statement.ast {
         ast::Statement::Insert(insert) => insert::execute(ctx, insert, statement.upsert).await,
-        ast::Statement::Update(update) => update::execute(ctx, update).await,
-        ast::Statement::Delete(delete) => delete::execute(ctx, delete).await,
+        ast::Statement::Update(update) => update::execute(ctx, update, &statement.plan).await,
+        ast::Statement::Delete(delete) => delete::execute(ctx, delete, &statement.plan).await,
         other => Err(Error::internal(format!("not a write: {other}"))),
     };
     if result.is_err() {

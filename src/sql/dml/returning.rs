@@ -8,8 +8,8 @@ use super::WriteResult;
 use super::evaluate::{Rows, column_of, evaluate, plan};
 use super::insert::visible_positions;
 use super::target::Target;
+use crate::catalog::{ColumnDef, TableDef};
 use crate::exec::{OutputColumn, RowSite, StatementContext};
-use crate::sql::direct::output_column;
 use crate::sql::names;
 use crate::table::{row_schema, write_schema};
 use crate::types::SqlType;
@@ -110,6 +110,15 @@ fn expand(target: &Target, items: &[SelectItem]) -> Result<Vec<SelectItem>> {
 fn all_columns(target: &Target) -> impl Iterator<Item = SelectItem> + '_ {
     let columns = target.table.visible_columns();
     columns.map(|column| SelectItem::UnnamedExpr(column_of(target.name(), &column.name)))
+}
+
+fn output_column(table: &TableDef, column: &ColumnDef, alias: Option<String>) -> OutputColumn {
+    OutputColumn {
+        name: alias.unwrap_or_else(|| column.name.clone()),
+        ty: column.ty.clone(),
+        table_oid: table.oid(),
+        attribute: column.id as i16,
+    }
 }
 
 /// Positions and output columns, when the list is nothing but columns.

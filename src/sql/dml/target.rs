@@ -19,6 +19,8 @@ pub(super) struct Target {
     pub(super) table: Arc<TableDef>,
     /// The alias, if it has one.
     pub(super) alias: Option<String>,
+    /// The statement has added columns to it.
+    pub(super) is_widened: bool,
 }
 
 impl Target {
@@ -39,6 +41,7 @@ impl Target {
             Relation::Table(table) => Ok(Target {
                 table: Arc::clone(table),
                 alias: alias.map(names::fold),
+                is_widened: false,
             }),
             Relation::View(view) => Err(Error::unsupported(
                 format!("a write to view \"{}\"", view.name),
@@ -89,6 +92,7 @@ impl Target {
             new.iter().try_for_each(|column| check_stored(&column.ty))?;
             let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
             self.table = writer.add_dynamic_columns(&self.table, new)?;
+            self.is_widened = true;
         }
         Ok(())
     }

@@ -1,46 +1,37 @@
 //! UPDATE: the rows that the condition finds, what SET makes of them, a page at a time: memory holds a page and what the
 //! transaction has written, whose limit refuses more.
 //!
-//! A statement must not see its own writes. A range scan does not: it sees what was written before it was opened. Gets by
-//! key, queries that read the target more than once, and subqueries in SET, which run again for each page, might: their
-//! rows are all read before the first is written ([`KeptRows`], bounded by the same limit). A query that reads the
-//! target once and leaves keys alone is safe: it meets each row before the row is written, and never again.
+//! A statement must not see its own writes. A query that reads the target once and leaves keys alone is safe: it meets
+//! each row before the row is written, and never again. Where keys may move, or the target is read at another place as
+//! well, all rows are read before the first is written ([`KeptRows`], bounded by the same limit).
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
-use futures::stream::{self, BoxStream};
-use futures::{StreamExt, TryStreamExt};
-use sqlparser::ast::{
-    self, AssignmentTarget, Expr, SelectItem, Spanned, TableWithJoins, UpdateTableFromKind, Visit, Visitor,
-};
+use futures::TryStreamExt;
+use sqlparser::ast::{self, AssignmentTarget, Expr, Spanned, TableWithJoins, UpdateTableFromKind};
 use sqlparser::tokenizer::Span;
 
 use super::assign::{assign_array, assign_value};
 use super::conflict::replace;
 use super::default::default_values;
-use super::evaluate::{Rows, column_of, evaluate, quoted, with_select};
-use super::insert::reads_table;
+use super::found_rows::{Finding, FoundRows, split_page};
 use super::kept_rows::KeptRows;
-use super::returning::{self, visible_rows};
+use super::returning;
 use super::target::{Target, column_name, dynamic_type_of, dynamic_type_of_constant};
 use super::{WriteResult, fold, is_default};
-use crate::catalog::{Catalog, ColumnDef, ColumnDefault, NewDynamicColumn, Relation, TableDef};
+use crate::catalog::{ColumnDef, ColumnDefault, NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
-use crate::exec::scan::{Demand, scan_batches};
-use crate::exec::{RowSite, StatementContext};
-use crate::plan::{AccessClass, AccessPath, plan_access};
-use crate::sql::{predicate, query, text_place};
+use crate::exec::StatementContext;
+use crate::exec::plan_cache::PlanCache;
+use crate::sql::query::QueryPlan;
+use crate::sql::text_place;
 use crate::table::{RowEncoder, RowUpdate, write_schema};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
-
-/// The schema and name under which the general path finds the target with its hidden columns shown.
-const SHOWN_TARGET: (&str, &str) = ("public", "#target");
 
 /// One column of a SET clause.
 pub(super) struct Assignment<'a> {
@@ -58,8 +49,12 @@ pub(super) enum Assigned<'a> {
     Expression(&'a Expr),
 }
 
-/// Runs UPDATE.
-pub(super) async fn execute(ctx: &StatementContext, update: &ast::Update) -> Result<WriteResult> {
+/// Runs UPDATE. `cache`: how its rows are found, kept with the statement.
+pub(super) async fn execute(
+    ctx: &StatementContext,
+    update: &ast::Update,
+    cache: &PlanCache<QueryPlan>,
+) -> Result<WriteResult> {
     if update.or.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
         return Err(Error::unsupported(
             "ORDER BY, LIMIT or OR in UPDATE",
@@ -67,153 +62,87 @@ pub(super) async fn execute(ctx: &StatementContext, update: &ast::Update) -> Res
         ));
     }
     let mut target = Target::of_factor(ctx, &update.table)?;
-    add_dynamic_columns(ctx, &mut target, &update.assignments, from_tables(update)).await?;
+    add_dynamic_columns(ctx, &mut target, &update.assignments, |target, expr| {
+        let finding = finding(target, &[], update);
+        let types = crate::sql::known_types(ctx);
+        finding.computing(&[expr]).types(ctx, &types)
+    })?;
     let assignments = read_assignments(&target, &update.assignments)?;
     check_not_generated(&target, &assignments)?;
+    let constants = constant_values(ctx, &target, &assignments)?;
+    let expressions: Vec<&Expr> = match &constants {
+        Some(_) => Vec::new(),
+        None => assignments.iter().filter_map(Assignment::expression).collect(),
+    };
+    let columns: Vec<usize> = (0..target.table.columns.len()).collect();
+    let keys_move = changes_keys(&target.table, &assignments);
+    let finding = finding(&target, &columns, update).computing(&expressions);
+    let FoundRows { types, mut pages } = finding.find(ctx, cache, keys_move).await?;
     let returning = update.returning.as_deref();
-    let from = from_tables(update);
-    let path = match from {
-        [] => access_path(ctx, &target, update.selection.as_ref())?,
-        _ => None,
-    };
-    let mut write = UpdateWrite {
-        ctx,
-        target: &target,
-        assignments: &assignments,
-        constants: constant_values(ctx, &target, &assignments)?,
-        keys_move: changes_keys(&target.table, &assignments),
-        updated: 0,
-        returned: returning.map(|_| KeptRows::new(ctx)),
-    };
-    match path {
-        Some(path) => write.write_path(path).await?,
-        None => write.write_query(from, update.selection.as_ref()).await?,
+    let mut returned = KeptRows::new(ctx);
+    let mut updated = 0;
+    let mut write = RowUpdate::new(&ctx.txn, &target.table, ctx.settings.limits, keys_move);
+    let mut first = FirstOfEachKey::new(&target.table, ctx);
+    while let Some(mut page) = pages.try_next().await? {
+        if !finding.from.is_empty() {
+            // A row that joins with several is updated once, by any of them.
+            page = first.keep(&page)?;
+        }
+        if page.num_rows() == 0 {
+            continue;
+        }
+        let (rows, values) = split_page(&page, columns.len());
+        let old = RecordBatch::try_new(write_schema(&target.table), rows.to_vec()).map_err(Error::arrow)?;
+        let new = match &constants {
+            Some(constants) => replace(
+                &target.table,
+                &old,
+                constant_columns(&target.table, constants, old.num_rows()),
+            )?,
+            None => {
+                let values = types.iter().cloned().zip(values.iter().cloned()).collect();
+                assigned(ctx, &target, &old, &assignments, values).await?
+            }
+        };
+        write.replace(&old, &new).await?;
+        updated += new.num_rows();
+        if returning.is_some() {
+            returned.push(new)?;
+        }
     }
-    let tag = format!("UPDATE {}", write.updated);
-    let returned = write.returned.map_or_else(Vec::new, KeptRows::into_batches);
-    returning::result(ctx, &target, returning, returned, tag).await
+    write.finish()?;
+    let tag = format!("UPDATE {updated}");
+    returning::result(ctx, &target, returning, returned.into_batches(), tag).await
 }
 
-/// An UPDATE on its way.
-struct UpdateWrite<'a> {
-    ctx: &'a StatementContext,
-    target: &'a Target,
-    assignments: &'a [Assignment<'a>],
-    /// The assigned values by position, when all are constants.
-    constants: Option<Vec<(usize, Value)>>,
-    /// A key whose uniqueness must be checked may change.
-    keys_move: bool,
-    updated: usize,
-    /// The new rows, when there is a RETURNING.
-    returned: Option<KeptRows>,
+/// How the rows of an UPDATE are found. Errors: those of planning.
+pub(super) fn plan(ctx: &StatementContext, update: &ast::Update) -> Result<(Target, Arc<QueryPlan>)> {
+    let target = Target::of_factor(ctx, &update.table)?;
+    let columns: Vec<usize> = (0..target.table.columns.len()).collect();
+    let assignments = read_assignments(&target, &update.assignments)?;
+    let expressions: Vec<&Expr> = assignments.iter().filter_map(Assignment::expression).collect();
+    let found = finding(&target, &columns, update).computing(&expressions);
+    let plan = found.plan(ctx, &PlanCache::default())?;
+    Ok((target, plan))
 }
 
-impl<'a> UpdateWrite<'a> {
-    /// Updates the rows of an access path.
-    async fn write_path(&mut self, path: AccessPath) -> Result<()> {
-        let (ctx, table) = (self.ctx, &*self.target.table);
-        let reads_own_writes = self.keys_move && matches!(path.class, AccessClass::MultiGet { .. })
-            || self.constants.is_none() && has_subquery(self.assignments);
-        let all = (0..table.columns.len()).collect();
-        let mut pages = scan_batches(
-            Arc::clone(&ctx.txn),
-            Arc::new(path),
-            all,
-            Demand::All,
-            Arc::default(),
-        );
-        let schema = write_schema(table);
-        if reads_own_writes {
-            let whole = KeptRows::collect(ctx, pages).await?.into_batch(&schema)?;
-            pages = stream::once(async { Ok(whole) }).boxed();
-        }
-        let mut update = RowUpdate::new(&ctx.txn, table, ctx.settings.limits, self.keys_move);
-        let mut found = false;
-        while let Some(page) = pages.try_next().await? {
-            found = true;
-            let old = RecordBatch::try_new(schema.clone(), page.columns().to_vec()).map_err(Error::arrow)?;
-            let new = self.changed(&old).await?;
-            self.replace(&mut update, &old, new).await?;
-        }
-        if !found {
-            // Names and types are wrong whether or not a row is found.
-            self.changed(&RecordBatch::new_empty(schema)).await?;
-        }
-        update.finish()
-    }
-
-    /// Updates the rows that a general query finds.
-    async fn write_query(&mut self, from: &[TableWithJoins], selection: Option<&Expr>) -> Result<()> {
-        let (ctx, target) = (self.ctx, self.target);
-        let expressions: Vec<Expr> = self
-            .assignments
-            .iter()
-            .filter_map(Assignment::expression)
-            .collect();
-        let reads_own_writes = self.keys_move
-            || reads_table(ctx, &expressions, &target.table)
-            || reads_table(ctx, &selection.cloned(), &target.table)
-            || reads_table(ctx, &from.to_vec(), &target.table);
-        let QueriedTarget { types, mut pages } =
-            query_target(ctx, target, expressions, from, selection).await?;
-        if reads_own_writes {
-            let kept = KeptRows::collect(ctx, pages).await?.into_batches();
-            pages = stream::iter(kept.into_iter().map(Ok)).boxed();
-        }
-        let mut update = RowUpdate::new(&ctx.txn, &target.table, ctx.settings.limits, self.keys_move);
-        let mut seen = HashSet::new();
-        while let Some(page) = pages.try_next().await? {
-            let (mut old, mut arrays) = split_page(&target.table, &page)?;
-            if !from.is_empty() {
-                // A row that joins with several is updated once, by any of them.
-                let first = first_of_each_key(ctx, &target.table, &old, &mut seen)?;
-                old = filter_record_batch(&old, &first).map_err(Error::arrow)?;
-                for array in &mut arrays {
-                    *array = arrow::compute::filter(array, &first).map_err(Error::arrow)?;
-                }
-            }
-            let values = types.iter().cloned().zip(arrays).collect();
-            let new = assigned(ctx, target, &old, self.assignments, values).await?;
-            self.replace(&mut update, &old, new).await?;
-        }
-        update.finish()
-    }
-
-    /// What the assignments make of rows.
-    async fn changed(&self, old: &RecordBatch) -> Result<RecordBatch> {
-        match &self.constants {
-            Some(constants) => {
-                let columns = constant_columns(&self.target.table, constants, old.num_rows());
-                replace(&self.target.table, old, columns)
-            }
-            None => changed_rows(self.ctx, self.target, old, self.assignments).await,
-        }
-    }
-
-    async fn replace(
-        &mut self,
-        update: &mut RowUpdate<'_>,
-        old: &RecordBatch,
-        new: RecordBatch,
-    ) -> Result<()> {
-        if new.num_rows() == 0 {
-            return Ok(());
-        }
-        update.replace(old, &new).await?;
-        self.updated += new.num_rows();
-        match &mut self.returned {
-            Some(returned) => returned.push(new),
-            None => Ok(()),
-        }
+/// Where an UPDATE finds its rows.
+pub(super) fn finding<'a>(target: &'a Target, columns: &'a [usize], update: &'a ast::Update) -> Finding<'a> {
+    Finding {
+        target,
+        columns,
+        expressions: &[],
+        from: from_tables(update),
+        selection: update.selection.as_ref(),
     }
 }
 
 impl<'a> Assignment<'a> {
     /// Its expression, unless it is DEFAULT.
-    pub(super) fn expression(&self) -> Option<Expr> {
+    pub(super) fn expression(&self) -> Option<&'a Expr> {
         match self.value {
             Assigned::Default => None,
-            Assigned::Expression(expr) => Some(expr.clone()),
+            Assigned::Expression(expr) => Some(expr),
         }
     }
 
@@ -297,61 +226,6 @@ pub(super) fn pairs<'a>(
     Ok(pairs)
 }
 
-/// How to reach the rows of the target that satisfy the condition; `None` when `plan` does not understand it.
-/// Errors: 42703, 53400, 54000, those of constants.
-pub(super) fn access_path(
-    ctx: &StatementContext,
-    target: &Target,
-    selection: Option<&Expr>,
-) -> Result<Option<AccessPath>> {
-    let table = &target.table;
-    let condition = selection
-        .map(|expr| predicate::from_ast(expr, table, target.alias.as_deref(), ctx))
-        .transpose()?;
-    if condition.as_ref().is_some_and(|condition| condition.has_opaque()) {
-        return Ok(None);
-    }
-    plan_access(table, condition.as_ref(), &ctx.plan_rules(table)).map(Some)
-}
-
-/// Whether an assignment holds a query.
-fn has_subquery(assignments: &[Assignment<'_>]) -> bool {
-    struct Queries;
-    impl Visitor for Queries {
-        type Break = ();
-        fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
-            ControlFlow::Break(())
-        }
-    }
-    let mut expressions = assignments.iter().filter_map(Assignment::expression);
-    expressions.any(|expr| expr.visit(&mut Queries).is_break())
-}
-
-/// What the assignments make of rows in memory.
-async fn changed_rows(
-    ctx: &StatementContext,
-    target: &Target,
-    old: &RecordBatch,
-    assignments: &[Assignment<'_>],
-) -> Result<RecordBatch> {
-    let rows: Rows = visible_rows(target, old)?;
-    let items: Vec<_> = assignments
-        .iter()
-        .filter_map(Assignment::expression)
-        .map(SelectItem::UnnamedExpr)
-        .collect();
-    // Also for no rows at all: names and types are wrong whether or not a row is found.
-    let values = match items.is_empty() {
-        true => Vec::new(),
-        false => {
-            let evaluated = evaluate(ctx, RowSite::Assignments, vec![rows], items, None).await?;
-            let types = evaluated.columns.into_iter().map(|column| column.ty);
-            types.zip(evaluated.batch.columns().to_vec()).collect()
-        }
-    };
-    assigned(ctx, target, old, assignments, values).await
-}
-
 /// Puts the values of the SET expressions (types and arrays, in their order) and defaults into the rows.
 async fn assigned(
     ctx: &StatementContext,
@@ -383,104 +257,30 @@ async fn assigned(
     replace(&target.table, old, columns)
 }
 
-/// `FROM target AS name`, for [`target_query`]: the target's columns once more.
-pub(super) fn target_as(name: &str) -> Result<Vec<TableWithJoins>> {
-    let (schema, table) = SHOWN_TARGET;
-    let text = format!(
-        "SELECT 1 FROM {}.{} AS {}",
-        quoted(schema),
-        quoted(table),
-        quoted(name)
-    );
-    match *with_select(&text, Vec::new(), None)?.body {
-        ast::SetExpr::Select(select) => Ok(select.from),
-        _ => Err(Error::internal("a SELECT is one")),
+/// Which rows are met for the first time, by their keys. Each is written, so the transaction's limit bounds them.
+pub(super) struct FirstOfEachKey<'a> {
+    table: &'a TableDef,
+    encoder: RowEncoder<'a>,
+    seen: HashSet<Vec<u8>>,
+}
+
+impl<'a> FirstOfEachKey<'a> {
+    pub(super) fn new(table: &'a TableDef, ctx: &StatementContext) -> FirstOfEachKey<'a> {
+        FirstOfEachKey {
+            table,
+            encoder: RowEncoder::new(table, ctx.settings.limits),
+            seen: HashSet::new(),
+        }
     }
-}
 
-/// What [`query_target`] finds.
-pub(super) struct QueriedTarget {
-    /// The types of the expressions; `Unknown`: an untyped literal, which takes the type of the column it is for.
-    pub(super) types: Vec<SqlType>,
-    /// For [`split_page`].
-    pub(super) pages: BoxStream<'static, Result<RecordBatch>>,
-}
-
-/// Runs `SELECT target.*, expressions FROM target, from WHERE selection`.
-pub(super) async fn query_target(
-    ctx: &StatementContext,
-    target: &Target,
-    expressions: Vec<Expr>,
-    from: &[TableWithJoins],
-    selection: Option<&Expr>,
-) -> Result<QueriedTarget> {
-    let (ctx, query) = target_query(ctx, target, expressions, from, selection)?;
-    let planned = query::plan_source(&ctx, &query, &super::super::known_types(&ctx)).await?;
-    let pages = query::run_once(&ctx, &planned).await?;
-    let columns = planned.columns.into_iter().skip(target.table.columns.len());
-    Ok(QueriedTarget {
-        types: columns.map(|column| column.ty).collect(),
-        pages: pages.boxed(),
-    })
-}
-
-/// Whole rows of the target, then the arrays of the expressions.
-pub(super) fn split_page(table: &TableDef, page: &RecordBatch) -> Result<(RecordBatch, Vec<ArrayRef>)> {
-    let (rows, values) = page.columns().split_at(table.columns.len());
-    let old = RecordBatch::try_new(write_schema(table), rows.to_vec()).map_err(Error::arrow)?;
-    Ok((old, values.to_vec()))
-}
-
-/// The query of [`query_target`], and the context in which it finds the target with its hidden columns shown.
-pub(super) fn target_query(
-    ctx: &StatementContext,
-    target: &Target,
-    expressions: Vec<Expr>,
-    from: &[TableWithJoins],
-    selection: Option<&Expr>,
-) -> Result<(StatementContext, ast::Query)> {
-    let mut shown = TableDef::clone(&target.table);
-    shown.columns.iter_mut().for_each(|column| column.hidden = false);
-    let columns = shown
-        .columns
-        .iter()
-        .map(|column| column_of(target.name(), &column.name));
-    let items = columns.chain(expressions).map(SelectItem::UnnamedExpr).collect();
-    let (schema, name) = SHOWN_TARGET;
-    let text = format!(
-        "SELECT 1 FROM {}.{} AS {}",
-        quoted(schema),
-        quoted(name),
-        quoted(target.name())
-    );
-    let mut query = with_select(&text, items, selection)?;
-    if let ast::SetExpr::Select(select) = query.body.as_mut() {
-        select.from.extend(from.iter().cloned());
+    /// The rows of a page (whole rows of the target first) that no page had before.
+    pub(super) fn keep(&mut self, page: &RecordBatch) -> Result<RecordBatch> {
+        let (rows, _) = split_page(page, self.table.columns.len());
+        let rows = RecordBatch::try_new(write_schema(self.table), rows.to_vec()).map_err(Error::arrow)?;
+        let first = (0..rows.num_rows()).map(|row| Ok(self.seen.insert(self.encoder.key(&rows, row)?)));
+        let first = BooleanArray::from(first.collect::<Result<Vec<bool>>>()?);
+        filter_record_batch(page, &first).map_err(Error::arrow)
     }
-    let mut catalog = Catalog::clone(&ctx.catalog);
-    catalog.relations.insert(
-        (schema.to_string(), name.to_string()),
-        Relation::Table(Arc::new(shown)),
-    );
-    Ok((
-        StatementContext {
-            catalog: Arc::new(catalog),
-            ..ctx.clone()
-        },
-        query,
-    ))
-}
-
-/// Which rows are the first with their key. `seen`: the keys so far; each is written, so the transaction's limit bounds them.
-pub(super) fn first_of_each_key(
-    ctx: &StatementContext,
-    table: &TableDef,
-    rows: &RecordBatch,
-    seen: &mut HashSet<Vec<u8>>,
-) -> Result<BooleanArray> {
-    let mut encoder = RowEncoder::new(table, ctx.settings.limits);
-    let first = (0..rows.num_rows()).map(|row| Ok(seen.insert(encoder.key(rows, row)?)));
-    Ok(BooleanArray::from(first.collect::<Result<Vec<bool>>>()?))
 }
 
 /// The assigned values by position, when all are constants.
@@ -544,12 +344,12 @@ pub(super) fn from_tables(update: &ast::Update) -> &[TableWithJoins] {
 }
 
 /// Adds the columns that SET names and a dynamic table does not have yet, with the types of their expressions.
-/// `from`: the other tables that these may read.
-pub(super) async fn add_dynamic_columns(
+/// `type_of`: that of an expression that is no constant.
+pub(super) fn add_dynamic_columns(
     ctx: &StatementContext,
     target: &mut Target,
     assignments: &[ast::Assignment],
-    from: &[TableWithJoins],
+    type_of: impl Fn(&Target, &Expr) -> Result<Vec<SqlType>>,
 ) -> Result<()> {
     let mut new = Vec::new();
     for (name, span, expr) in pairs(assignments, &target.table.name)? {
@@ -558,14 +358,7 @@ pub(super) async fn add_dynamic_columns(
         }
         let ty = match fold(ctx, expr)? {
             Some(value) => dynamic_type_of_constant(ctx, expr, &value),
-            None => {
-                let (ctx, query) = target_query(ctx, target, vec![expr.clone()], from, None)?;
-                let planned = query::plan_query(&ctx, &query, &super::super::known_types(&ctx)).await?;
-                planned
-                    .columns
-                    .last()
-                    .and_then(|column| dynamic_type_of(&column.ty))
-            }
+            None => type_of(target, expr)?.last().and_then(dynamic_type_of),
         };
         if let Some(ty) = ty {
             new.push(NewDynamicColumn { name, ty });

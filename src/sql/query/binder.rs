@@ -88,6 +88,8 @@ pub(super) enum Clause {
     Where,
     /// JOIN … ON.
     JoinOn,
+    /// SET.
+    Set,
     /// GROUP BY.
     GroupBy,
     /// VALUES.
@@ -114,6 +116,7 @@ impl Clause {
             Clause::Having => "HAVING",
             Clause::Where => "WHERE",
             Clause::JoinOn => "JOIN conditions",
+            Clause::Set => "UPDATE",
             Clause::GroupBy => "GROUP BY",
             Clause::Values => "VALUES",
             Clause::Limit => "LIMIT",

@@ -9,7 +9,6 @@ use super::coercion::{CastContext, common_type, null_of, type_name};
 use super::expression::row_items;
 use super::operator::{binary, no_operator};
 use crate::error::StatementFault;
-use crate::sql::pattern::escape_character;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -411,5 +410,17 @@ pub(super) fn literal_contains(pattern: &Expr, escape: Option<char>) -> bool {
         }
         (_, None) => false,
         _ => true,
+    }
+}
+
+/// What ESCAPE names; `None` when it names none. Errors: 22025.
+fn escape_character(text: &str) -> Result<Option<char>> {
+    let mut characters = text.chars();
+    match (characters.next(), characters.next()) {
+        (first, None) => Ok(first),
+        _ => Err(Error::DataException {
+            state: "22025",
+            message: "invalid escape string".to_string(),
+        }),
     }
 }

@@ -27,6 +27,7 @@ mod scope;
 mod select;
 mod subquery;
 mod table_function;
+mod target_rows;
 mod values;
 mod window;
 
@@ -45,9 +46,10 @@ use crate::exec::query_threads::on_query_threads;
 use crate::exec::{OutputColumn, StatementContext, engine};
 use crate::types::SqlType;
 use crate::{Error, Result};
-use binder::Binder;
+use binder::{Binder, BoundQuery};
 pub(crate) use explain::explain_query;
 pub(crate) use plan::QueryPlan;
+pub(crate) use target_rows::{TargetRows, plan_target_rows};
 
 /// A query that is planned (logically) and may be run. It stays right as long as the catalog, `search_path` and
 /// `TimeZone` are those it was planned with.
@@ -70,30 +72,27 @@ impl PlannedQuery {
 
 /// Plans a query against the context's catalog. `parameters`: the types the client gave (`None`: to be inferred).
 /// Errors: PostgreSQL's for unknown names, types, misplaced aggregates …
-pub async fn plan_query(
+pub fn plan_query(
     ctx: &StatementContext,
     query: &ast::Query,
     parameters: &[Option<SqlType>],
 ) -> Result<PlannedQuery> {
-    std::panic::catch_unwind(AssertUnwindSafe(|| bind(ctx, query, parameters)))
-        .unwrap_or_else(|_| Err(panicked()))
+    caught(|| bind_as(ctx, query, parameters, SqlType::Text))
 }
 
 /// Plans the query that an INSERT takes its rows from: string literals of its select list that have no type of their own
 /// are left to the columns.
-pub(crate) async fn plan_source(
+pub(crate) fn plan_source(
     ctx: &StatementContext,
     query: &ast::Query,
     parameters: &[Option<SqlType>],
 ) -> Result<PlannedQuery> {
-    std::panic::catch_unwind(AssertUnwindSafe(|| {
-        bind_as(ctx, query, parameters, SqlType::Unknown)
-    }))
-    .unwrap_or_else(|_| Err(panicked()))
+    caught(|| bind_as(ctx, query, parameters, SqlType::Unknown))
 }
 
-fn bind(ctx: &StatementContext, query: &ast::Query, parameters: &[Option<SqlType>]) -> Result<PlannedQuery> {
-    bind_as(ctx, query, parameters, SqlType::Text)
+/// What binding gives; a panic in it is the statement's error alone.
+fn caught(bind: impl FnOnce() -> Result<PlannedQuery>) -> Result<PlannedQuery> {
+    std::panic::catch_unwind(AssertUnwindSafe(bind)).unwrap_or_else(|_| Err(panicked()))
 }
 
 /// Binds a query whose string literals of no type leave it as `untyped`.
@@ -108,6 +107,11 @@ fn bind_as(
         .query(query, None)
         .and_then(|bound| binder.leaving(bound))
         .map_err(|error| binder.at_its_place(error))?;
+    Ok(planned(binder, bound, untyped))
+}
+
+/// A bound query with what its binder found out. String literals of no type leave it as `untyped`.
+fn planned(binder: Binder<'_>, bound: BoundQuery, untyped: SqlType) -> PlannedQuery {
     let columns = bound
         .columns
         .into_iter()
@@ -131,11 +135,11 @@ fn bind_as(
         .into_iter()
         .map(|ty| ty.unwrap_or(SqlType::Text))
         .collect();
-    Ok(PlannedQuery {
+    PlannedQuery {
         columns,
         parameters,
         plan: bound.plan,
-    })
+    }
 }
 
 /// A stream of result batches; dropping it stops the work behind it.

@@ -1,0 +1,149 @@
+//! `FoundRows`: the rows that an UPDATE or DELETE finds, page by page. How they are found is planned once for a prepared
+//! statement, and EXPLAIN shows the very plan.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch};
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
+use sqlparser::ast::{self, Expr, TableWithJoins};
+
+use super::insert::reads_table;
+use super::kept_rows::KeptRows;
+use super::target::Target;
+use crate::Result;
+use crate::exec::StatementContext;
+use crate::exec::plan_cache::PlanCache;
+use crate::sql::query::{QueryPlan, TargetRows, plan_target_rows};
+use crate::types::SqlType;
+
+/// Where a write finds its rows.
+#[derive(Clone, Copy)]
+pub(super) struct Finding<'a> {
+    pub(super) target: &'a Target,
+    /// Positions in `TableDef::columns` of the columns to read.
+    pub(super) columns: &'a [usize],
+    /// What SET computes of each row.
+    pub(super) expressions: &'a [&'a Expr],
+    /// FROM or USING.
+    pub(super) from: &'a [TableWithJoins],
+    /// WHERE.
+    pub(super) selection: Option<&'a Expr>,
+}
+
+/// Rows on their way, and the types of what was computed.
+pub(super) struct FoundRows {
+    /// `Unknown`: an untyped literal, which takes the type of the column it is for.
+    pub(super) types: Vec<SqlType>,
+    /// The columns, then the expressions.
+    pub(super) pages: BoxStream<'static, Result<RecordBatch>>,
+}
+
+impl<'a> Finding<'a> {
+    /// The same with these expressions.
+    pub(super) fn computing(self, expressions: &'a [&'a Expr]) -> Finding<'a> {
+        Finding { expressions, ..self }
+    }
+
+    /// The types of what is found. Errors: those of planning.
+    pub(super) fn types(
+        &self,
+        ctx: &StatementContext,
+        parameters: &[Option<SqlType>],
+    ) -> Result<Vec<SqlType>> {
+        let planned = plan_target_rows(ctx, self.rows(), parameters)?;
+        Ok(planned.columns.into_iter().map(|column| column.ty).collect())
+    }
+
+    /// How the rows are found. `cache`: what the statement keeps. Errors: as binding a query.
+    pub(super) fn plan(
+        &self,
+        ctx: &StatementContext,
+        cache: &PlanCache<QueryPlan>,
+    ) -> Result<Arc<QueryPlan>> {
+        // Columns that the statement has just added are in no catalog that a plan could be kept for.
+        let keeps = !self.target.is_widened;
+        let width = self.columns.len() + self.expressions.len();
+        if keeps
+            && let Some(plan) = cache.get(ctx)
+            && plan.fits(ctx)
+            && plan.columns().len() == width
+        {
+            return Ok(plan);
+        }
+        let planned = plan_target_rows(ctx, self.rows(), &crate::sql::known_types(ctx))?;
+        let plan = Arc::new(QueryPlan::new(planned));
+        if keeps && plan.is_lasting() {
+            cache.set(ctx, &plan);
+        }
+        Ok(plan)
+    }
+
+    /// The types of the statement's parameters, as far as finding its rows decides them.
+    pub(super) fn parameters(
+        &self,
+        ctx: &StatementContext,
+        types: &[Option<SqlType>],
+    ) -> Result<Vec<SqlType>> {
+        Ok(plan_target_rows(ctx, self.rows(), types)?.parameters)
+    }
+
+    /// Begins to find the rows. `moves`: the write may make rows that would be found again. Errors: those of planning.
+    pub(super) async fn find(
+        &self,
+        ctx: &StatementContext,
+        cache: &PlanCache<QueryPlan>,
+        moves: bool,
+    ) -> Result<FoundRows> {
+        let plan = self.plan(ctx, cache)?;
+        let columns = plan.columns();
+        let computed = columns.iter().skip(self.columns.len());
+        let types = computed.map(|column| column.ty.clone()).collect();
+        let rows = plan.run(ctx).await?;
+        let mut pages = rows.and_then(|rows| async move { rows.into_batch() }).boxed();
+        if moves || self.reads_target_again(ctx) {
+            let kept = KeptRows::collect(ctx, pages).await?.into_batches();
+            pages = stream::iter(kept.into_iter().map(Ok)).boxed();
+        }
+        Ok(FoundRows { types, pages })
+    }
+
+    /// Whether the target is read at another place than as the target.
+    fn reads_target_again(&self, ctx: &StatementContext) -> bool {
+        let table = &self.target.table;
+        self.expressions.iter().any(|expr| reads_table(ctx, *expr, table))
+            || self
+                .selection
+                .is_some_and(|selection| reads_table(ctx, selection, table))
+            || self.from.iter().any(|item| reads_table(ctx, item, table))
+    }
+
+    fn rows(&self) -> TargetRows<'_> {
+        TargetRows {
+            table: &self.target.table,
+            alias: self.target.alias.as_deref(),
+            columns: self.columns,
+            expressions: self.expressions,
+            from: self.from,
+            selection: self.selection,
+        }
+    }
+}
+
+/// The columns of a page, and the arrays of the expressions.
+pub(super) fn split_page(page: &RecordBatch, columns: usize) -> (&[ArrayRef], &[ArrayRef]) {
+    page.columns().split_at(columns)
+}
+
+/// How the rows of an UPDATE or DELETE are found, and the target's name; `None` for other writes. Errors: those of planning.
+pub(crate) fn plan_of_write(
+    ctx: &StatementContext,
+    statement: &ast::Statement,
+) -> Result<Option<(String, Arc<QueryPlan>)>> {
+    let (target, plan) = match statement {
+        ast::Statement::Update(update) => super::update::plan(ctx, update)?,
+        ast::Statement::Delete(delete) => super::delete::plan(ctx, delete)?,
+        _ => return Ok(None),
+    };
+    Ok(Some((target.table.name.clone(), plan)))
+}

@@ -1,0 +1,120 @@
+//! The rows that an UPDATE or DELETE finds, as a query: columns of its target, also those that no name reaches, and what
+//! SET computes of each row.
+
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, Clause, Place};
+use super::column_name::column_name;
+use super::from::Item as FromItem;
+use super::select::Item;
+use super::{PlannedQuery, caught, planned};
+use crate::Result;
+use crate::catalog::TableDef;
+use crate::exec::StatementContext;
+use crate::exec::table_provider::whole_table_source;
+use crate::types::SqlType;
+use std::sync::Arc;
+
+/// What a write wants of its target.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TargetRows<'a> {
+    /// The target.
+    pub(crate) table: &'a Arc<TableDef>,
+    /// Its alias.
+    pub(crate) alias: Option<&'a str>,
+    /// Positions in `TableDef::columns` of the columns wanted.
+    pub(crate) columns: &'a [usize],
+    /// What is computed of each row, behind the columns.
+    pub(crate) expressions: &'a [&'a ast::Expr],
+    /// FROM or USING.
+    pub(crate) from: &'a [ast::TableWithJoins],
+    /// WHERE.
+    pub(crate) selection: Option<&'a ast::Expr>,
+}
+
+/// Plans the query; string literals that have no type of their own stay `Unknown`. `parameters`: the types the client gave.
+/// Errors: as [`super::plan_query`].
+pub(crate) fn plan_target_rows(
+    ctx: &StatementContext,
+    rows: TargetRows<'_>,
+    parameters: &[Option<SqlType>],
+) -> Result<PlannedQuery> {
+    caught(|| {
+        let mut binder = Binder::new(ctx, parameters);
+        let bound = binder
+            .target_rows(rows)
+            .map_err(|error| binder.at_its_place(error))?;
+        Ok(planned(binder, bound, SqlType::Unknown))
+    })
+}
+
+impl Binder<'_> {
+    fn target_rows(&mut self, rows: TargetRows<'_>) -> Result<super::binder::BoundQuery> {
+        let (mut joined, columns) = self.whole_table(rows.table, rows.alias)?;
+        for table in rows.from {
+            joined = self.table_with_joins(Some(joined), table, None)?;
+        }
+        let FromItem { mut plan, scope } = joined;
+        let place = |clause| Place {
+            scope: &scope,
+            outer: None,
+            clause,
+            windows: &[],
+        };
+        if let Some(selection) = rows.selection {
+            let condition = self.condition(selection, place(Clause::Where))?;
+            plan = self.filter(plan, condition)?;
+        }
+        let mut items = Vec::with_capacity(rows.columns.len() + rows.expressions.len());
+        for at in rows.columns {
+            items.push(Item {
+                name: rows.table.columns[*at].name.clone(),
+                bound: columns[*at].clone(),
+            });
+        }
+        for expr in rows.expressions {
+            let bound = self.expression(expr, place(Clause::Set))?;
+            let bound = match bound.expr {
+                datafusion::logical_expr::Expr::Placeholder(_) => self.decided(bound)?,
+                _ => bound,
+            };
+            items.push(Item {
+                name: column_name(expr),
+                bound,
+            });
+        }
+        let visible = items.len();
+        let exprs = items.iter().map(|item| item.bound.expr.clone()).collect();
+        let (plan, exprs) = self.lower(plan, exprs, false)?;
+        self.project(plan, items, exprs, visible, Vec::new(), false, None)
+    }
+
+    /// A stored table of which names reach the visible columns, and every column of it.
+    fn whole_table(&mut self, table: &Arc<TableDef>, alias: Option<&str>) -> Result<(FromItem, Vec<Bound>)> {
+        let columns = table
+            .columns
+            .iter()
+            .map(|column| (column.name.clone(), column.ty.clone(), None))
+            .collect();
+        let schema = alias.is_none().then(|| table.schema.clone());
+        let name = alias.unwrap_or(&table.name);
+        let mut item = self.scan(whole_table_source(table), schema, name, columns, Vec::new(), None)?;
+        let all = item
+            .scope
+            .visible
+            .iter()
+            .map(|column| column.bound.clone())
+            .collect();
+        let is_named = {
+            let mut columns = table.columns.iter();
+            move || columns.next().is_some_and(|column| !column.hidden)
+        };
+        let mut named = is_named.clone();
+        item.scope.visible.retain(|_| named());
+        for relation in &mut item.scope.relations {
+            let mut named = is_named.clone();
+            relation.columns.retain(|_| named());
+        }
+        Ok((item, all))
+    }
+}
