@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DFSchemaRef, TableReference};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -169,6 +169,25 @@ impl UserDefinedLogicalNodeCore for DependentJoin {
             .ok_or_else(|| DataFusionError::Internal("no input".to_string()))?;
         DependentJoin::new(input, sub_plans)
     }
+}
+
+/// Calls `visit` for every node of a plan, of its subqueries and of those of dependent joins.
+pub fn for_each_node(
+    plan: &LogicalPlan,
+    visit: &mut dyn FnMut(&LogicalPlan) -> DataFusionResult<()>,
+) -> DataFusionResult<()> {
+    plan.apply_with_subqueries(|node| {
+        visit(node)?;
+        if let LogicalPlan::Extension(extension) = node
+            && let Some(join) = extension.node.as_any().downcast_ref::<DependentJoin>()
+        {
+            for sub_plan in &join.sub_plans {
+                for_each_node(&sub_plan.plan, visit)?;
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(())
 }
 
 /// Rewrites every expression of a plan, in its subqueries and in those of dependent joins too. What an expression gives
