@@ -5,14 +5,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
-use arrow::compute::filter_record_batch;
+use arrow::compute::{filter, filter_record_batch};
 use futures::{StreamExt, TryStreamExt, stream};
 use sqlparser::ast::{self, FromTable, TableWithJoins};
 
 use super::insert::reads_table;
+use super::joined::JoinedRelations;
 use super::kept_rows::KeptRows;
+use super::queried_target::{first_of_each_key, query_target, split_page};
 use super::target::Target;
-use super::update::{access_path, first_of_each_key, query_target, split_page};
+use super::update::access_path;
 use super::{WriteResult, returning};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
@@ -28,6 +30,10 @@ pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Res
     let path = match using {
         [] => access_path(ctx, &target, delete.selection.as_ref())?,
         _ => None,
+    };
+    let joined = match items {
+        Some(_) => JoinedRelations::of(ctx, &target, using).await?,
+        None => JoinedRelations::default(),
     };
     let (mut deleted, mut returned) = (0, KeptRows::new(ctx));
     match path {
@@ -52,7 +58,7 @@ pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Res
         }
         None => {
             let selection = delete.selection.as_ref();
-            let mut pages = query_target(ctx, &target, Vec::new(), using, selection)
+            let mut pages = query_target(ctx, &target, joined.columns(), using, selection)
                 .await?
                 .pages;
             let reads_own_writes = reads_table(ctx, &selection.cloned(), &target.table)
@@ -63,10 +69,13 @@ pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Res
             }
             let mut seen = HashSet::new();
             while let Some(page) = pages.try_next().await? {
-                let (mut found, _) = split_page(&target.table, &page)?;
+                let (mut found, mut beside) = split_page(&target.table, &page)?;
                 if !using.is_empty() {
                     let first = first_of_each_key(ctx, &target.table, &found, &mut seen)?;
                     found = filter_record_batch(&found, &first).map_err(Error::arrow)?;
+                    for array in &mut beside {
+                        *array = filter(array, &first).map_err(Error::arrow)?;
+                    }
                 }
                 if found.num_rows() == 0 {
                     continue;
@@ -74,13 +83,13 @@ pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Res
                 delete_rows(&ctx.txn, &target.table, &found, ctx.settings.limits).await?;
                 deleted += found.num_rows();
                 if items.is_some() {
-                    returned.push(found)?;
+                    returned.push(joined.beside(found, beside)?)?;
                 }
             }
         }
     }
     let tag = format!("DELETE {deleted}");
-    returning::result(ctx, &target, items, returned.into_batches(), tag).await
+    returning::result(ctx, (&target, &joined), items, returned.into_batches(), tag).await
 }
 
 /// The table of DELETE FROM. Errors: 0A000 for MySQL's forms.

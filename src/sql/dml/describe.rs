@@ -3,8 +3,10 @@
 use sqlparser::ast::{self, Expr, OnConflictAction, OnInsert, SelectItem, SetExpr};
 
 use super::evaluate::select_of;
+use super::joined::JoinedRelations;
+use super::queried_target::target_query;
 use super::target::{Target, parameter_index};
-use super::update::{from_tables, pairs, target_query};
+use super::update::{from_tables, pairs};
 use super::{delete, insert, is_default, returning};
 use crate::Result;
 use crate::exec::StatementContext;
@@ -18,22 +20,29 @@ pub async fn describe(
     parameters: &[Option<SqlType>],
 ) -> Result<Description> {
     let mut types = parameters.to_vec();
-    let (target, items) = match &statement.ast {
+    let (target, items, from) = match &statement.ast {
         ast::Statement::Insert(insert) => (
             describe_insert(ctx, insert, &mut types).await?,
             insert.returning.as_deref(),
+            &[][..],
         ),
         ast::Statement::Update(update) => (
             describe_update(ctx, update, &mut types).await?,
             update.returning.as_deref(),
+            from_tables(update),
         ),
         ast::Statement::Delete(delete) => (
             describe_delete(ctx, delete, &mut types).await?,
             delete.returning.as_deref(),
+            delete.using.as_deref().unwrap_or_default(),
         ),
         other => return Err(crate::Error::internal(format!("not a write: {other}"))),
     };
-    let columns = match returning::describe(ctx, &target, items, &types).await? {
+    let joined = match items {
+        Some(_) => JoinedRelations::of(ctx, &target, from).await?,
+        None => JoinedRelations::default(),
+    };
+    let columns = match returning::describe(ctx, (&target, &joined), items, &types).await? {
         None => None,
         Some((columns, inferred)) => {
             adopt(&mut types, inferred);

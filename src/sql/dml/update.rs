@@ -10,9 +10,9 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::filter_record_batch;
-use futures::stream::{self, BoxStream};
+use futures::stream;
 use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast::{
     self, AssignmentTarget, Expr, SelectItem, Spanned, TableWithJoins, UpdateTableFromKind, Visit, Visitor,
@@ -22,25 +22,24 @@ use sqlparser::tokenizer::Span;
 use super::assign::{assign_array, assign_value};
 use super::conflict::replace;
 use super::default::default_values;
-use super::evaluate::{Rows, column_of, evaluate, quoted, with_select};
+use super::evaluate::{Rows, evaluate};
 use super::insert::reads_table;
+use super::joined::JoinedRelations;
 use super::kept_rows::KeptRows;
+use super::queried_target::{QueriedTarget, first_of_each_key, query_target, split_page, target_query};
 use super::returning::{self, visible_rows};
 use super::target::{Target, column_name, dynamic_type_of, dynamic_type_of_constant};
 use super::{WriteResult, fold, is_default};
-use crate::catalog::{Catalog, ColumnDef, ColumnDefault, NewDynamicColumn, Relation, TableDef};
+use crate::catalog::{ColumnDef, ColumnDefault, NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::scan::{Demand, scan_batches};
 use crate::exec::{RowSite, StatementContext};
 use crate::plan::{AccessClass, AccessPath, plan_access};
 use crate::sql::{predicate, query, text_place};
-use crate::table::{RowEncoder, RowUpdate, write_schema};
+use crate::table::{RowUpdate, write_schema};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
-
-/// The schema and name under which the general path finds the target with its hidden columns shown.
-const SHOWN_TARGET: (&str, &str) = ("public", "#target");
 
 /// One column of a SET clause.
 pub(super) struct Assignment<'a> {
@@ -76,9 +75,14 @@ pub(super) async fn execute(ctx: &StatementContext, update: &ast::Update) -> Res
         [] => access_path(ctx, &target, update.selection.as_ref())?,
         _ => None,
     };
+    let joined = match returning {
+        Some(_) => JoinedRelations::of(ctx, &target, from).await?,
+        None => JoinedRelations::default(),
+    };
     let mut write = UpdateWrite {
         ctx,
         target: &target,
+        joined: &joined,
         assignments: &assignments,
         constants: constant_values(ctx, &target, &assignments)?,
         keys_move: changes_keys(&target.table, &assignments),
@@ -91,13 +95,15 @@ pub(super) async fn execute(ctx: &StatementContext, update: &ast::Update) -> Res
     }
     let tag = format!("UPDATE {}", write.updated);
     let returned = write.returned.map_or_else(Vec::new, KeptRows::into_batches);
-    returning::result(ctx, &target, returning, returned, tag).await
+    returning::result(ctx, (&target, &joined), returning, returned, tag).await
 }
 
 /// An UPDATE on its way.
 struct UpdateWrite<'a> {
     ctx: &'a StatementContext,
     target: &'a Target,
+    /// The relations of FROM, when there is a RETURNING.
+    joined: &'a JoinedRelations,
     assignments: &'a [Assignment<'a>],
     /// The assigned values by position, when all are constants.
     constants: Option<Vec<(usize, Value)>>,
@@ -133,7 +139,7 @@ impl<'a> UpdateWrite<'a> {
             found = true;
             let old = RecordBatch::try_new(schema.clone(), page.columns().to_vec()).map_err(Error::arrow)?;
             let new = self.changed(&old).await?;
-            self.replace(&mut update, &old, new).await?;
+            self.replace(&mut update, &old, new, Vec::new()).await?;
         }
         if !found {
             // Names and types are wrong whether or not a row is found.
@@ -145,7 +151,7 @@ impl<'a> UpdateWrite<'a> {
     /// Updates the rows that a general query finds.
     async fn write_query(&mut self, from: &[TableWithJoins], selection: Option<&Expr>) -> Result<()> {
         let (ctx, target) = (self.ctx, self.target);
-        let expressions: Vec<Expr> = self
+        let mut expressions: Vec<Expr> = self
             .assignments
             .iter()
             .filter_map(Assignment::expression)
@@ -154,6 +160,8 @@ impl<'a> UpdateWrite<'a> {
             || reads_table(ctx, &expressions, &target.table)
             || reads_table(ctx, &selection.cloned(), &target.table)
             || reads_table(ctx, &from.to_vec(), &target.table);
+        let assigned_count = expressions.len();
+        expressions.extend(self.joined.columns());
         let QueriedTarget { types, mut pages } =
             query_target(ctx, target, expressions, from, selection).await?;
         if reads_own_writes {
@@ -172,9 +180,10 @@ impl<'a> UpdateWrite<'a> {
                     *array = arrow::compute::filter(array, &first).map_err(Error::arrow)?;
                 }
             }
+            let joined = arrays.split_off(assigned_count);
             let values = types.iter().cloned().zip(arrays).collect();
             let new = assigned(ctx, target, &old, self.assignments, values).await?;
-            self.replace(&mut update, &old, new).await?;
+            self.replace(&mut update, &old, new, joined).await?;
         }
         update.finish()
     }
@@ -195,6 +204,7 @@ impl<'a> UpdateWrite<'a> {
         update: &mut RowUpdate<'_>,
         old: &RecordBatch,
         new: RecordBatch,
+        joined: Vec<ArrayRef>,
     ) -> Result<()> {
         if new.num_rows() == 0 {
             return Ok(());
@@ -202,7 +212,7 @@ impl<'a> UpdateWrite<'a> {
         update.replace(old, &new).await?;
         self.updated += new.num_rows();
         match &mut self.returned {
-            Some(returned) => returned.push(new),
+            Some(returned) => returned.push(self.joined.beside(new, joined)?),
             None => Ok(()),
         }
     }
@@ -381,106 +391,6 @@ async fn assigned(
         columns.push((assignment.position, array));
     }
     replace(&target.table, old, columns)
-}
-
-/// `FROM target AS name`, for [`target_query`]: the target's columns once more.
-pub(super) fn target_as(name: &str) -> Result<Vec<TableWithJoins>> {
-    let (schema, table) = SHOWN_TARGET;
-    let text = format!(
-        "SELECT 1 FROM {}.{} AS {}",
-        quoted(schema),
-        quoted(table),
-        quoted(name)
-    );
-    match *with_select(&text, Vec::new(), None)?.body {
-        ast::SetExpr::Select(select) => Ok(select.from),
-        _ => Err(Error::internal("a SELECT is one")),
-    }
-}
-
-/// What [`query_target`] finds.
-pub(super) struct QueriedTarget {
-    /// The types of the expressions; `Unknown`: an untyped literal, which takes the type of the column it is for.
-    pub(super) types: Vec<SqlType>,
-    /// For [`split_page`].
-    pub(super) pages: BoxStream<'static, Result<RecordBatch>>,
-}
-
-/// Runs `SELECT target.*, expressions FROM target, from WHERE selection`.
-pub(super) async fn query_target(
-    ctx: &StatementContext,
-    target: &Target,
-    expressions: Vec<Expr>,
-    from: &[TableWithJoins],
-    selection: Option<&Expr>,
-) -> Result<QueriedTarget> {
-    let (ctx, query) = target_query(ctx, target, expressions, from, selection)?;
-    let planned = query::plan_source(&ctx, &query, &super::super::known_types(&ctx)).await?;
-    let pages = query::run_once(&ctx, &planned).await?;
-    let columns = planned.columns.into_iter().skip(target.table.columns.len());
-    Ok(QueriedTarget {
-        types: columns.map(|column| column.ty).collect(),
-        pages: pages.boxed(),
-    })
-}
-
-/// Whole rows of the target, then the arrays of the expressions.
-pub(super) fn split_page(table: &TableDef, page: &RecordBatch) -> Result<(RecordBatch, Vec<ArrayRef>)> {
-    let (rows, values) = page.columns().split_at(table.columns.len());
-    let old = RecordBatch::try_new(write_schema(table), rows.to_vec()).map_err(Error::arrow)?;
-    Ok((old, values.to_vec()))
-}
-
-/// The query of [`query_target`], and the context in which it finds the target with its hidden columns shown.
-pub(super) fn target_query(
-    ctx: &StatementContext,
-    target: &Target,
-    expressions: Vec<Expr>,
-    from: &[TableWithJoins],
-    selection: Option<&Expr>,
-) -> Result<(StatementContext, ast::Query)> {
-    let mut shown = TableDef::clone(&target.table);
-    shown.columns.iter_mut().for_each(|column| column.hidden = false);
-    let columns = shown
-        .columns
-        .iter()
-        .map(|column| column_of(target.name(), &column.name));
-    let items = columns.chain(expressions).map(SelectItem::UnnamedExpr).collect();
-    let (schema, name) = SHOWN_TARGET;
-    let text = format!(
-        "SELECT 1 FROM {}.{} AS {}",
-        quoted(schema),
-        quoted(name),
-        quoted(target.name())
-    );
-    let mut query = with_select(&text, items, selection)?;
-    if let ast::SetExpr::Select(select) = query.body.as_mut() {
-        select.from.extend(from.iter().cloned());
-    }
-    let mut catalog = Catalog::clone(&ctx.catalog);
-    catalog.relations.insert(
-        (schema.to_string(), name.to_string()),
-        Relation::Table(Arc::new(shown)),
-    );
-    Ok((
-        StatementContext {
-            catalog: Arc::new(catalog),
-            ..ctx.clone()
-        },
-        query,
-    ))
-}
-
-/// Which rows are the first with their key. `seen`: the keys so far; each is written, so the transaction's limit bounds them.
-pub(super) fn first_of_each_key(
-    ctx: &StatementContext,
-    table: &TableDef,
-    rows: &RecordBatch,
-    seen: &mut HashSet<Vec<u8>>,
-) -> Result<BooleanArray> {
-    let mut encoder = RowEncoder::new(table, ctx.settings.limits);
-    let first = (0..rows.num_rows()).map(|row| Ok(seen.insert(encoder.key(rows, row)?)));
-    Ok(BooleanArray::from(first.collect::<Result<Vec<bool>>>()?))
 }
 
 /// The assigned values by position, when all are constants.
