@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema};
 use sqlparser::ast::{
-    Expr, Ident, ObjectName, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
-    TableWithJoins, WildcardAdditionalOptions,
+    Expr, ObjectName, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins,
+    WildcardAdditionalOptions,
 };
 
 use super::evaluate::{Rows, column_of, quoted};
@@ -119,7 +119,7 @@ impl JoinedRelations {
 /// `name.*`.
 fn all_of(name: &str) -> SelectItem {
     SelectItem::QualifiedWildcard(
-        SelectItemQualifiedWildcardKind::ObjectName(ObjectName::from(vec![Ident::from(quoted(name))])),
+        SelectItemQualifiedWildcardKind::ObjectName(ObjectName::from(vec![quoted(name)])),
         WildcardAdditionalOptions::default(),
     )
 }

@@ -55,8 +55,9 @@ impl Binder<'_> {
         };
         let value = self.expression(&item.expr, place)?;
         let value = self.decided(value)?;
-        let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
-        let wrong = || no_function(name, &[types.as_slice(), &[value.ty.clone()]].concat(), false);
+        let mut types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
+        types.push(value.ty.clone());
+        let wrong = || no_function(name, &types, false);
         let Ok([fraction]) = <[Bound; 1]>::try_from(arguments) else {
             return Err(wrong());
         };

@@ -58,7 +58,7 @@ impl Binder<'_> {
             None => None,
         };
         let keys = self.order_by(order_by, &mut items, &select.projection, place(Clause::Select))?;
-        let distinct_on = self.distinct_on(select, &mut items, place(Clause::Select))?;
+        let mut distinct_on = self.distinct_on(select, &mut items, place(Clause::Select))?;
         let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
         if distinct && items.len() > visible {
             let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
@@ -80,6 +80,11 @@ impl Binder<'_> {
         }
         (plan, exprs) = self.windows(plan, exprs)?;
         (plan, exprs) = self.lower(plan, exprs, false)?;
+        if let Some(on) = &distinct_on
+            && let Some(first) = self.first_rows(&plan, (&exprs, &items), (on, &keys))?
+        {
+            (plan, distinct_on) = (first, None);
+        }
         (plan, exprs) = self.unnest(plan, exprs)?;
         self.project(plan, items, exprs, visible, keys, distinct, distinct_on)
     }

@@ -50,6 +50,12 @@ impl Binder<'_> {
     }
 }
 
+/// Whether the expression gives rows of its own.
+pub(super) fn has_set(expr: &Expr) -> bool {
+    expr.exists(|expr| Ok(matches!(expr, Expr::Unnest(_))))
+        .unwrap_or(true)
+}
+
 /// Adds array columns to a plan and makes rows of their items.
 pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Result<LogicalPlan> {
     let mut outputs: Vec<Expr> = (0..plan.schema().fields().len())

@@ -19,6 +19,7 @@ use super::decorrelation::{has_subquery, keep_as_join, sub_plan, sub_plan_of};
 use super::expression::{operator_name, row_items};
 use super::operator::binary;
 use super::scope::Outer;
+use super::set_returning::has_set;
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
 use crate::exec::dependent_join::{DependentJoin, SubPlan};
@@ -78,7 +79,7 @@ impl Binder<'_> {
     pub(super) fn exists(&mut self, query: &ast::Query, negated: bool, place: Place<'_>) -> Result<Bound> {
         let (_, mut marker) = self.subquery(query, place)?;
         if let LogicalPlan::Projection(projection) = marker.subquery.as_ref()
-            && !projection.expr.iter().any(has_rows)
+            && !projection.expr.iter().any(has_set)
         {
             // What is selected does not matter; as columns it could clash with those that decorrelation adds.
             let one = Bound::constant(&Value::Int(1), SqlType::Int4)?.expr;
@@ -139,7 +140,7 @@ impl Binder<'_> {
         let name = self.unique_name("?item");
         let (input, item) = match marker.subquery.as_ref() {
             // Decorrelation adds columns to a projection: the name of a column of the table could clash with them.
-            LogicalPlan::Projection(projection) if correlated && !projection.expr.iter().any(has_rows) => (
+            LogicalPlan::Projection(projection) if correlated && !projection.expr.iter().any(has_set) => (
                 projection.input.as_ref().clone(),
                 computed_below(item, projection)?,
             ),
@@ -461,12 +462,6 @@ fn computed_below(expr: Expr, projection: &Projection) -> Result<Expr> {
         _ => Ok(Transformed::no(expr)),
     });
     replaced.map(|replaced| replaced.data).map_err(from_datafusion)
-}
-
-/// Whether the expression gives rows of its own.
-fn has_rows(expr: &Expr) -> bool {
-    expr.exists(|expr| Ok(matches!(expr, Expr::Unnest(_))))
-        .unwrap_or(true)
 }
 
 /// A captured column as a marker holds it.

@@ -187,15 +187,7 @@ impl Binder<'_> {
                     Some(offset) => self.constant_argument(name, offset)?,
                     None => bigint(1)?,
                 };
-                let (value, default) = match third {
-                    None => (self.decided(value)?, None),
-                    Some(default) => {
-                        let both = [value.ty.clone(), default.ty.clone()];
-                        let ty = common_type(&both).ok_or_else(wrong)?;
-                        let value = self.convert(value, &ty, CastContext::Implicit)?;
-                        (value, Some(self.convert(default, &ty, CastContext::Implicit)?))
-                    }
-                };
+                let (value, default) = self.with_default(value, third)?.ok_or_else(wrong)?;
                 let mut list = vec![value.expr, offset.expr];
                 list.extend(default.map(|default| default.expr));
                 let udwf = if name == "lag" {
@@ -225,6 +217,23 @@ impl Binder<'_> {
             }
             _ => Err(wrong()),
         }
+    }
+
+    /// The value of lag or lead and its default, in a type for both; `None`: there is no such type.
+    fn with_default(
+        &mut self,
+        value: Bound,
+        default: Option<Bound>,
+    ) -> Result<Option<(Bound, Option<Bound>)>> {
+        let Some(default) = default else {
+            return Ok(Some((self.decided(value)?, None)));
+        };
+        let Some(ty) = common_type(&[value.ty.clone(), default.ty.clone()]) else {
+            return Ok(None);
+        };
+        let value = self.convert(value, &ty, CastContext::Implicit)?;
+        let default = self.convert(default, &ty, CastContext::Implicit)?;
+        Ok(Some((value, Some(default))))
     }
 
     /// A count that DataFusion reads once, before the first row. Errors: 0A000 for one that a row decides, and for NULL.
