@@ -16,6 +16,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 
 use super::datafusion_error::from_datafusion;
+use super::shared_rows::is_shared;
 use crate::Result;
 
 /// What a subquery's rows become.
@@ -171,13 +172,29 @@ impl UserDefinedLogicalNodeCore for DependentJoin {
     }
 }
 
+/// Whether two runs of the plan may give different rows, those that are shared aside.
+pub fn is_volatile(plan: &LogicalPlan) -> DataFusionResult<bool> {
+    let mut volatile = false;
+    for_each_node(plan, &mut |node| {
+        node.apply_expressions(|expr| {
+            volatile |= expr.is_volatile();
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(match is_shared(node) {
+            true => TreeNodeRecursion::Jump,
+            false => TreeNodeRecursion::Continue,
+        })
+    })?;
+    Ok(volatile)
+}
+
 /// Calls `visit` for every node of a plan, of its subqueries and of those of dependent joins.
 pub fn for_each_node(
     plan: &LogicalPlan,
-    visit: &mut dyn FnMut(&LogicalPlan) -> DataFusionResult<()>,
+    visit: &mut dyn FnMut(&LogicalPlan) -> DataFusionResult<TreeNodeRecursion>,
 ) -> DataFusionResult<()> {
     plan.apply_with_subqueries(|node| {
-        visit(node)?;
+        let next = visit(node)?;
         if let LogicalPlan::Extension(extension) = node
             && let Some(join) = extension.node.as_any().downcast_ref::<DependentJoin>()
         {
@@ -185,7 +202,7 @@ pub fn for_each_node(
                 for_each_node(&sub_plan.plan, visit)?;
             }
         }
-        Ok(TreeNodeRecursion::Continue)
+        Ok(next)
     })?;
     Ok(())
 }

@@ -52,6 +52,14 @@ impl SharedRows {
     }
 }
 
+/// Whether the node gives the same rows wherever it stands.
+pub fn is_shared(node: &LogicalPlan) -> bool {
+    match node {
+        LogicalPlan::Extension(extension) => extension.node.as_any().is::<SharedRows>(),
+        _ => false,
+    }
+}
+
 impl PartialEq for SharedRows {
     fn eq(&self, other: &SharedRows) -> bool {
         self.identity() == other.identity() && self.input == other.input

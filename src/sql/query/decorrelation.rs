@@ -145,20 +145,6 @@ fn plan_has_outer_reference(plan: &LogicalPlan) -> bool {
     .unwrap_or(true)
 }
 
-/// Whether two runs of the plan may give different rows.
-pub(super) fn is_volatile(plan: &LogicalPlan) -> Result<bool> {
-    let mut volatile = false;
-    for_each_node(plan, &mut |node| {
-        node.apply_expressions(|expr| {
-            volatile |= expr.is_volatile();
-            Ok(TreeNodeRecursion::Continue)
-        })?;
-        Ok(())
-    })
-    .map_err(from_datafusion)?;
-    Ok(volatile)
-}
-
 /// Whether the plan uses columns that are none of its own: those of a query around it.
 pub(super) fn refers_out(plan: &LogicalPlan) -> Result<bool> {
     let (mut used, mut own) = (HashSet::new(), HashSet::new());
@@ -171,8 +157,7 @@ pub(super) fn refers_out(plan: &LogicalPlan) -> Result<bool> {
                 }
                 Ok(TreeNodeRecursion::Continue)
             })
-        })?;
-        Ok(())
+        })
     })
     .map_err(from_datafusion)?;
     Ok(!used.is_subset(&own))

@@ -16,11 +16,12 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold};
 use super::coercion::{CastContext, common_type, implicit, loosened, type_name};
-use super::decorrelation::{is_volatile, refers_out};
+use super::decorrelation::refers_out;
 use super::scope::Outer;
 use super::select::{SortKey, ordinal, refuse_unsortable};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::dependent_join::is_volatile;
 use crate::exec::shared_rows::SharedRows;
 use crate::types::{SqlType, TYPE_METADATA_KEY, Value};
 use crate::{Error, Result};
@@ -455,7 +456,7 @@ impl Binder<'_> {
 /// A WITH query gives the same rows wherever it is named. One that refers to a query around it does so for one row of
 /// that at a time, and is run where it is named.
 fn shared_if_volatile(bound: BoundQuery) -> Result<BoundQuery> {
-    if !is_volatile(&bound.plan)? || refers_out(&bound.plan)? {
+    if !is_volatile(&bound.plan).map_err(from_datafusion)? || refers_out(&bound.plan)? {
         return Ok(bound);
     }
     Ok(BoundQuery {
