@@ -9,13 +9,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DFSchemaRef, TableReference};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 
 use super::datafusion_error::from_datafusion;
+use super::shared_rows::is_shared;
 use crate::Result;
 
 /// What a subquery's rows become.
@@ -169,6 +170,41 @@ impl UserDefinedLogicalNodeCore for DependentJoin {
             .ok_or_else(|| DataFusionError::Internal("no input".to_string()))?;
         DependentJoin::new(input, sub_plans)
     }
+}
+
+/// Whether two runs of the plan may give different rows, those that are shared aside.
+pub fn is_volatile(plan: &LogicalPlan) -> DataFusionResult<bool> {
+    let mut volatile = false;
+    for_each_node(plan, &mut |node| {
+        node.apply_expressions(|expr| {
+            volatile |= expr.is_volatile();
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(match is_shared(node) {
+            true => TreeNodeRecursion::Jump,
+            false => TreeNodeRecursion::Continue,
+        })
+    })?;
+    Ok(volatile)
+}
+
+/// Calls `visit` for every node of a plan, of its subqueries and of those of dependent joins.
+pub fn for_each_node(
+    plan: &LogicalPlan,
+    visit: &mut dyn FnMut(&LogicalPlan) -> DataFusionResult<TreeNodeRecursion>,
+) -> DataFusionResult<()> {
+    plan.apply_with_subqueries(|node| {
+        let next = visit(node)?;
+        if let LogicalPlan::Extension(extension) = node
+            && let Some(join) = extension.node.as_any().downcast_ref::<DependentJoin>()
+        {
+            for sub_plan in &join.sub_plans {
+                for_each_node(&sub_plan.plan, visit)?;
+            }
+        }
+        Ok(next)
+    })?;
+    Ok(())
 }
 
 /// Rewrites every expression of a plan, in its subqueries and in those of dependent joins too. What an expression gives

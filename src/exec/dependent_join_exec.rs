@@ -25,7 +25,7 @@ use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 use futures::{StreamExt, stream};
 
 use super::datafusion_error::to_datafusion;
-use super::dependent_join::{DependentJoin, SubPlan, SubPlanKind, transform_expressions};
+use super::dependent_join::{DependentJoin, SubPlan, SubPlanKind, is_volatile, transform_expressions};
 use super::engine::serial_state;
 use crate::Error;
 
@@ -74,6 +74,7 @@ impl ExtensionPlanner for DependentJoinPlanner {
                 .map(|(_, expr)| physical(expr))
                 .collect::<DataFusionResult<Vec<_>>>()?;
             sub_plans.push(PhysicalSubPlan {
+                asks_each_row: !bindings.is_empty() && is_volatile(&sub_plan.plan)?,
                 definition: sub_plan.clone(),
                 bindings,
                 operand,
@@ -92,6 +93,8 @@ impl ExtensionPlanner for DependentJoinPlanner {
 #[derive(Debug, Clone)]
 struct PhysicalSubPlan {
     definition: SubPlan,
+    /// Rows of equal outer values may get different answers: of volatile functions.
+    asks_each_row: bool,
     bindings: Vec<Arc<dyn PhysicalExpr>>,
     operand: Option<Arc<dyn PhysicalExpr>>,
 }
@@ -288,7 +291,7 @@ impl Run {
         )?)
     }
 
-    /// One answer a row; rows of equal outer values share theirs.
+    /// One answer a row; rows of equal outer values share theirs, unless it is volatile.
     async fn answers_for(&mut self, index: usize, batch: &RecordBatch) -> DataFusionResult<Vec<Answer>> {
         let arrays = self.sub_plans[index]
             .bindings
@@ -301,7 +304,9 @@ impl Run {
                 .iter()
                 .map(|array| ScalarValue::try_from_array(array, row))
                 .collect::<DataFusionResult<Vec<_>>>()?;
+            let asks_each_row = self.sub_plans[index].asks_each_row;
             let answer = match self.answers[index].get(&key) {
+                _ if asks_each_row => self.answer(index, &key).await?,
                 Some(known) => known.clone(),
                 None => {
                     let answer = self.answer(index, &key).await?;

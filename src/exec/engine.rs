@@ -17,10 +17,9 @@ use datafusion::prelude::SessionConfig;
 
 use super::datafusion_error::from_datafusion;
 use super::dependent_join_exec::DependentJoinPlanner;
-use super::parallel::ParallelReaders;
-use super::pauses::PauseAboveJoins;
+use super::shared_rows::SharedRowsPlanner;
 use super::table_provider::{judge_scan, statement_context};
-use super::{StatementContext, pg_catalog, written_filters};
+use super::{StatementContext, optimizer, pg_catalog, written_filters};
 use crate::{Error, Result};
 
 /// Rows of a batch between operators.
@@ -103,6 +102,8 @@ fn build() -> DataFusionResult<SessionState> {
         .with_create_default_catalog_and_schema(false);
     let options = config.options_mut();
     options.execution.collect_statistics = false;
+    // The logical plan knows of more CASEs that they are never NULL than the physical one does, which is no fault.
+    options.execution.skip_physical_aggregate_schema_check = true;
     options.optimizer.enable_dynamic_filter_pushdown = false;
     options.optimizer.repartition_joins = false;
     options.optimizer.repartition_aggregations = false;
@@ -114,8 +115,8 @@ fn build() -> DataFusionResult<SessionState> {
         .with_config(config)
         .with_runtime_env(runtime)
         .with_query_planner(Arc::new(KeyspanQueryPlanner))
-        .with_physical_optimizer_rule(Arc::new(ParallelReaders))
-        .with_physical_optimizer_rule(Arc::new(PauseAboveJoins))
+        .with_optimizer_rules(optimizer::logical_rules())
+        .with_physical_optimizer_rules(optimizer::physical_rules())
         .build())
 }
 
@@ -130,8 +131,11 @@ impl QueryPlanner for KeyspanQueryPlanner {
         plan: &LogicalPlan,
         session: &dyn Session,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(DependentJoinPlanner)])
-            .create_physical_plan(plan, session)
-            .await
+        DefaultPhysicalPlanner::with_extension_planners(vec![
+            Arc::new(DependentJoinPlanner),
+            Arc::new(SharedRowsPlanner),
+        ])
+        .create_physical_plan(plan, session)
+        .await
     }
 }

@@ -8,7 +8,9 @@ use datafusion::scalar::ScalarValue;
 
 use arrow::datatypes::{DataType, TimeUnit};
 
+use super::functions::cast::CAST_NAME;
 use super::functions::compare::{FLOAT_ORDER_NAME, TRIM_CHAR_NAME};
+use super::functions::result_type;
 use crate::catalog::TableDef;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
 use crate::types::{Interval, Numeric, SqlType, Value};
@@ -298,6 +300,17 @@ impl Converter<'_> {
                 trimmed: true,
                 ..self.operand(call.args.first()?)?
             }),
+            // A numeric without a size holds every integer and every numeric with one.
+            Expr::ScalarFunction(call)
+                if call.name() == CAST_NAME && result_type(&call.func) == Some(&SqlType::Numeric(None)) =>
+            {
+                let operand = self.operand(call.args.first()?)?;
+                let exact = operand.ty.is_integer() || matches!(operand.ty, SqlType::Numeric(_));
+                (exact && operand.compared == operand.ty.arrow_type()).then(|| Operand {
+                    compared: SqlType::Numeric(None).arrow_type(),
+                    ..operand
+                })
+            }
             _ => None,
         }
     }

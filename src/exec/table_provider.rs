@@ -308,6 +308,14 @@ impl KeyspanScanExec {
         })
     }
 
+    /// The scan, known to come in this order: a key may decide it that does not hold all of its columns.
+    fn in_order(mut self, order: &[PhysicalSortExpr]) -> KeyspanScanExec {
+        let properties = self.properties.as_ref().clone();
+        let mut known = properties.equivalence_properties().clone();
+        known.add_ordering(order.iter().cloned());
+        self.properties = Arc::new(properties.with_eq_properties(known));
+        self
+    }
     /// How the table is reached.
     pub fn path(&self) -> &AccessPath {
         &self.path
@@ -459,7 +467,7 @@ impl ExecutionPlan for KeyspanScanExec {
                 };
                 let inner = KeyspanScanExec::new(path, self.positions.clone(), None, self.readers_max);
                 SortOrderPushdownResult::Exact {
-                    inner: Arc::new(inner),
+                    inner: Arc::new(inner.in_order(order)),
                 }
             }
         })

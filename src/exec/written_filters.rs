@@ -13,9 +13,10 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan};
 use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
-use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::optimizer::{Optimizer, OptimizerRule};
+
+use super::optimizer::PushDownRowFilter;
 
 /// Calls `judge` for every scan of the plan (also those of its subqueries) with the filters that the user wrote for its
 /// table in its `filters`.
@@ -34,7 +35,7 @@ pub(crate) fn for_each_scan(
     let rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![
         Arc::new(SimplifyExpressions::new()),
         Arc::new(EliminateOuterJoin::new()),
-        Arc::new(PushDownFilter::new()),
+        Arc::new(PushDownRowFilter::default()),
     ];
     let optimizer = Optimizer::with_rules(rules);
     for query in queries {

@@ -35,14 +35,17 @@ pub(super) fn put_f32(out: &mut Vec<u8>, value: f32) {
 
 /// Reads a double precision. Errors: 22P02, 22003.
 pub(super) fn parse_f64(text: &str) -> Result<f64> {
-    parse(text, "double precision", |value: f64| {
+    let value = parse(text, "double precision", |value: f64| {
         (value.is_infinite(), value == 0.0)
-    })
+    })?;
+    // Equal values are told apart by their bits here and there: there is one NaN.
+    Ok(if value.is_nan() { f64::NAN } else { value })
 }
 
 /// Reads a real. Errors: 22P02, 22003.
 pub(super) fn parse_f32(text: &str) -> Result<f32> {
-    parse(text, "real", |value: f32| (value.is_infinite(), value == 0.0))
+    let value = parse(text, "real", |value: f32| (value.is_infinite(), value == 0.0))?;
+    Ok(if value.is_nan() { f32::NAN } else { value })
 }
 
 fn parse<F: std::str::FromStr + Copy>(

@@ -12,6 +12,9 @@ use super::{Batch, Body};
 use crate::types::{CatalogType, FormatSettings, Numeric, SqlType, Value};
 use crate::{Error, Result};
 
+/// The name of [`CAST`]: whoever reads filters may look through it.
+pub const CAST_NAME: &str = "cast";
+
 /// Casts the only argument from its type to the result type.
 pub const CAST: Body = Body::Batch(cast_batch);
 

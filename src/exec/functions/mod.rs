@@ -19,6 +19,7 @@ mod json;
 mod math;
 mod number_format;
 pub mod pattern;
+mod percentile;
 mod string;
 mod system;
 mod text_argument;
@@ -28,7 +29,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, new_null_array};
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -51,6 +52,7 @@ pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use datetime::INTERVAL_ORDER;
 pub use datetime_make::{ROUND_FRACTION, round_fraction};
 pub use decimal::quotient_scale;
+pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 
 /// The type of an argument or a result in a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -304,8 +306,14 @@ pub fn call(
 
 impl BoundFunction {
     /// Computes it for rows of arguments.
-    fn compute(&self, arrays: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
-        self.compute_raw(arrays, rows).map(compare::with_one_nan)
+    fn compute(&self, mut arrays: Vec<ArrayRef>, rows: usize) -> Result<ArrayRef> {
+        for (array, ty) in arrays.iter_mut().zip(&self.arguments) {
+            // With NULLs of no type, DataFusion asks what a condition gives for NULL.
+            if *array.data_type() == DataType::Null {
+                *array = new_null_array(&ty.arrow_type(), array.len());
+            }
+        }
+        self.compute_raw(&arrays, rows).map(compare::with_one_nan)
     }
 
     fn compute_raw(&self, arrays: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
@@ -329,11 +337,7 @@ impl BoundFunction {
         let mut results = Vec::with_capacity(rows);
         let mut values = vec![Value::Null; arrays.len()];
         for row in 0..rows {
-            if self.strict
-                && arrays
-                    .iter()
-                    .any(|array| array.is_null(row) || *array.data_type() == DataType::Null)
-            {
+            if self.strict && arrays.iter().any(|array| array.is_null(row)) {
                 results.push(Value::Null);
                 continue;
             }
@@ -381,7 +385,7 @@ impl ScalarUDFImpl for BoundFunction {
             .into_iter()
             .map(|argument| argument.into_array(rows))
             .collect::<datafusion::error::Result<Vec<_>>>()?;
-        let result = self.compute(&arrays, rows).map_err(to_datafusion)?;
+        let result = self.compute(arrays, rows).map_err(to_datafusion)?;
         if constant {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?));
         }
@@ -467,7 +471,7 @@ fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
         };
         arrays.push(scalar.to_array().map_err(from_datafusion)?);
     }
-    let result = bound.compute(&arrays, 1)?;
+    let result = bound.compute(arrays, 1)?;
     ScalarValue::try_from_array(&result, 0)
         .map(Some)
         .map_err(from_datafusion)

@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
+use arrow::compute::{filter, filter_record_batch};
 use futures::TryStreamExt;
-use sqlparser::ast::{self, FromTable, TableWithJoins};
+use sqlparser::ast::{self, Expr, FromTable, TableWithJoins};
 
-use super::found_rows::Finding;
+use super::found_rows::{Finding, split_page};
+use super::joined::JoinedRelations;
 use super::kept_rows::KeptRows;
 use super::target::Target;
 use super::update::FirstOfEachKey;
@@ -27,15 +29,27 @@ pub(super) async fn execute(
 ) -> Result<WriteResult> {
     let target = Target::of_factor(ctx, target_of(delete)?)?;
     let items = delete.returning.as_deref();
+    let joined = match items {
+        Some(_) => JoinedRelations::of(ctx, &target, delete.using.as_deref().unwrap_or_default())?,
+        None => JoinedRelations::default(),
+    };
+    let beside = joined.columns();
+    let expressions: Vec<&Expr> = beside.iter().collect();
     let columns = columns_needed(&target.table, items.is_some());
-    let finding = finding(&target, &columns, delete);
+    let finding = finding(&target, &columns, delete).computing(&expressions);
     let mut pages = finding.find(ctx, cache, false).await?.pages;
     let (mut deleted, mut returned) = (0, KeptRows::new(ctx));
     let mut first = FirstOfEachKey::new(&target.table, ctx);
     while let Some(page) = pages.try_next().await? {
-        let mut found = widen(&target.table, &columns, &page)?;
+        let (read, beside) = split_page(&page, columns.len());
+        let mut found = widen(&target.table, &columns, read, page.num_rows())?;
+        let mut beside = beside.to_vec();
         if !finding.from.is_empty() {
-            found = first.keep(&found)?;
+            let kept = first.of(&found)?;
+            found = filter_record_batch(&found, &kept).map_err(Error::arrow)?;
+            for array in &mut beside {
+                *array = filter(array, &kept).map_err(Error::arrow)?;
+            }
         }
         if found.num_rows() == 0 {
             continue;
@@ -43,11 +57,11 @@ pub(super) async fn execute(
         delete_rows(&ctx.txn, &target.table, &found, ctx.settings.limits).await?;
         deleted += found.num_rows();
         if items.is_some() {
-            returned.push(found)?;
+            returned.push(joined.beside(found, beside)?)?;
         }
     }
     let tag = format!("DELETE {deleted}");
-    returning::result(ctx, &target, items, returned.into_batches(), tag).await
+    returning::result(ctx, (&target, &joined), items, returned.into_batches(), tag).await
 }
 
 /// How the rows of a DELETE are found. Errors: those of planning.
@@ -97,12 +111,12 @@ fn columns_needed(table: &TableDef, returned: bool) -> Vec<usize> {
         .collect()
 }
 
-/// The batch with NULLs in the columns that were not read.
-fn widen(table: &TableDef, projection: &[usize], batch: &RecordBatch) -> Result<RecordBatch> {
+/// Whole rows, with NULLs in the columns that were not read.
+fn widen(table: &TableDef, projection: &[usize], read: &[ArrayRef], rows: usize) -> Result<RecordBatch> {
     let columns = table.columns.iter().enumerate().map(|(at, column)| -> ArrayRef {
-        match projection.iter().position(|&read| read == at) {
-            Some(read) => Arc::clone(batch.column(read)),
-            None => new_null_array(&column.ty.arrow_type(), batch.num_rows()),
+        match projection.iter().position(|&read_at| read_at == at) {
+            Some(at) => Arc::clone(&read[at]),
+            None => new_null_array(&column.ty.arrow_type(), rows),
         }
     });
     RecordBatch::try_new(write_schema(table), columns.collect()).map_err(Error::arrow)

@@ -4,6 +4,7 @@ use sqlparser::ast::{self, Expr, OnConflictAction, OnInsert, SelectItem, SetExpr
 
 use super::conflict::Proposed;
 use super::evaluate::select_of;
+use super::joined::JoinedRelations;
 use super::target::{Target, parameter_index};
 use super::update::pairs;
 use super::{delete, insert, is_default, returning, update};
@@ -19,22 +20,29 @@ pub async fn describe(
     parameters: &[Option<SqlType>],
 ) -> Result<Description> {
     let mut types = parameters.to_vec();
-    let (target, items) = match &statement.ast {
+    let (target, items, from) = match &statement.ast {
         ast::Statement::Insert(insert) => (
             describe_insert(ctx, insert, &mut types).await?,
             insert.returning.as_deref(),
+            &[][..],
         ),
         ast::Statement::Update(update) => (
             describe_update(ctx, update, &mut types)?,
             update.returning.as_deref(),
+            update::from_tables(update),
         ),
         ast::Statement::Delete(delete) => (
             describe_delete(ctx, delete, &mut types)?,
             delete.returning.as_deref(),
+            delete.using.as_deref().unwrap_or_default(),
         ),
         other => return Err(crate::Error::internal(format!("not a write: {other}"))),
     };
-    let columns = match returning::describe(ctx, &target, items, &types).await? {
+    let joined = match items {
+        Some(_) => JoinedRelations::of(ctx, &target, from)?,
+        None => JoinedRelations::default(),
+    };
+    let columns = match returning::describe(ctx, (&target, &joined), items, &types).await? {
         None => None,
         Some((columns, inferred)) => {
             adopt(&mut types, inferred);

@@ -10,6 +10,7 @@ use sqlparser::ast::{self, OnInsert, Query, SelectItem, SetExpr, Spanned, TableO
 use super::assign::assign_array;
 use super::conflict::{self, OnConflict};
 use super::default::default_values;
+use super::joined::JoinedRelations;
 use super::kept_rows::KeptRows;
 use super::target::{Target, column_name, dynamic_type_of};
 use super::values::{self, Cell};
@@ -338,7 +339,7 @@ impl Writer<'_> {
         let tag = format!("INSERT 0 {}", self.written);
         returning::result(
             self.ctx,
-            &self.target,
+            (&self.target, &JoinedRelations::default()),
             self.returning,
             self.rows.into_batches(),
             tag,

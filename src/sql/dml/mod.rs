@@ -12,6 +12,7 @@ mod describe;
 mod evaluate;
 mod found_rows;
 mod insert;
+mod joined;
 mod kept_rows;
 mod returning;
 mod target;

@@ -7,18 +7,20 @@ use sqlparser::ast::{Expr, SelectItem, SelectItemQualifiedWildcardKind};
 use super::WriteResult;
 use super::evaluate::{Rows, column_of, evaluate, plan};
 use super::insert::visible_positions;
+use super::joined::JoinedRelations;
 use super::target::Target;
 use crate::catalog::{ColumnDef, TableDef};
+use crate::error::StatementFault;
 use crate::exec::{OutputColumn, RowSite, StatementContext};
 use crate::sql::names;
-use crate::table::{row_schema, write_schema};
+use crate::table::row_schema;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
-/// The result of a write whose rows (whole, of `target`'s columns) are `rows`.
+/// The result of a write whose rows (whole, of `target`'s columns, then those of the joined relations) are `rows`.
 pub(super) async fn result(
     ctx: &StatementContext,
-    target: &Target,
+    (target, joined): (&Target, &JoinedRelations),
     items: Option<&[SelectItem]>,
     rows: Vec<RecordBatch>,
     tag: String,
@@ -30,8 +32,10 @@ pub(super) async fn result(
             batches: Vec::new(),
         });
     };
-    let items = expand(target, items)?;
-    if let Some((positions, columns)) = plain_columns(target, &items) {
+    let items = expand(target, joined, items)?;
+    if joined.is_empty()
+        && let Some((positions, columns)) = plain_columns(target, &items)
+    {
         let schema = row_schema(&target.table, &positions);
         let batches = rows.into_iter().map(|batch| {
             let columns = positions.iter().map(|&at| batch.column(at).clone()).collect();
@@ -43,15 +47,10 @@ pub(super) async fn result(
             batches: batches.collect::<Result<_>>()?,
         });
     }
-    let batch = concat_batches(&write_schema(&target.table), &rows).map_err(Error::arrow)?;
-    let evaluated = evaluate(
-        ctx,
-        RowSite::Returning,
-        vec![visible_rows(target, &batch)?],
-        items,
-        None,
-    )
-    .await?;
+    let schema = joined.no_rows(target)?.schema();
+    let batch = concat_batches(&schema, &rows).map_err(Error::arrow)?;
+    let relations = relations(target, joined, &batch)?;
+    let evaluated = evaluate(ctx, RowSite::Returning, relations, items, None).await?;
     Ok(WriteResult {
         tag,
         columns: evaluated.columns,
@@ -62,19 +61,27 @@ pub(super) async fn result(
 /// The columns of RETURNING, and the types of the parameters in it; `None` without RETURNING.
 pub(super) async fn describe(
     ctx: &StatementContext,
-    target: &Target,
+    (target, joined): (&Target, &JoinedRelations),
     items: Option<&[SelectItem]>,
     parameters: &[Option<SqlType>],
 ) -> Result<Option<(Vec<OutputColumn>, Vec<SqlType>)>> {
     let Some(items) = items else { return Ok(None) };
-    let items = expand(target, items)?;
-    if let Some((_, columns)) = plain_columns(target, &items) {
+    let items = expand(target, joined, items)?;
+    if joined.is_empty()
+        && let Some((_, columns)) = plain_columns(target, &items)
+    {
         return Ok(Some((columns, Vec::new())));
     }
-    let batch = RecordBatch::new_empty(write_schema(&target.table));
-    plan(ctx, vec![visible_rows(target, &batch)?], items, None, parameters)
-        .await
-        .map(Some)
+    let relations = relations(target, joined, &joined.no_rows(target)?)?;
+    plan(ctx, relations, items, None, parameters).await.map(Some)
+}
+
+/// The rows as expressions see them: the target's, then those of each joined relation.
+fn relations(target: &Target, joined: &JoinedRelations, batch: &RecordBatch) -> Result<Vec<Rows>> {
+    let (rows, others) = joined.split(target, batch)?;
+    let mut relations = vec![visible_rows(target, &rows)?];
+    relations.extend(others);
+    Ok(relations)
 }
 
 /// The rows as expressions see them: under the table's name, hidden columns left out.
@@ -89,17 +96,28 @@ pub(super) fn visible_rows(target: &Target, batch: &RecordBatch) -> Result<Rows>
 }
 
 /// Spells `*` and `t.*` out.
-fn expand(target: &Target, items: &[SelectItem]) -> Result<Vec<SelectItem>> {
+fn expand(target: &Target, joined: &JoinedRelations, items: &[SelectItem]) -> Result<Vec<SelectItem>> {
     let mut expanded = Vec::with_capacity(items.len());
     for item in items {
         match item {
-            SelectItem::Wildcard(_) => expanded.extend(all_columns(target)),
+            SelectItem::Wildcard(_) => {
+                expanded.extend(all_columns(target));
+                expanded.extend(joined.columns().into_iter().map(SelectItem::UnnamedExpr));
+            }
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
                 let (_, relation) = names::relation_name(name)?;
-                if relation != target.name() {
-                    return Err(Error::unsupported(format!("RETURNING {item}"), None));
+                if relation == target.name() {
+                    expanded.extend(all_columns(target));
+                    continue;
                 }
-                expanded.extend(all_columns(target));
+                let Some(columns) = joined.get_columns(&relation) else {
+                    return Err(Error::InvalidStatement {
+                        state: StatementFault::MissingFrom,
+                        message: format!("missing FROM-clause entry for table \"{relation}\""),
+                        hint: None,
+                    });
+                };
+                expanded.extend(columns.into_iter().map(SelectItem::UnnamedExpr));
             }
             item => expanded.push(item.clone()),
         }

@@ -18,6 +18,7 @@ use super::assign::{assign_array, assign_value};
 use super::conflict::replace;
 use super::default::default_values;
 use super::found_rows::{Finding, FoundRows, split_page};
+use super::joined::JoinedRelations;
 use super::kept_rows::KeptRows;
 use super::returning;
 use super::target::{Target, column_name, dynamic_type_of, dynamic_type_of_constant};
@@ -74,11 +75,18 @@ pub(super) async fn execute(
         Some(_) => Vec::new(),
         None => assignments.iter().filter_map(Assignment::expression).collect(),
     };
+    let returning = update.returning.as_deref();
+    let joined = match returning {
+        Some(_) => JoinedRelations::of(ctx, &target, from_tables(update))?,
+        None => JoinedRelations::default(),
+    };
+    let beside = joined.columns();
+    let computed = expressions.len();
+    let expressions: Vec<&Expr> = expressions.into_iter().chain(&beside).collect();
     let columns: Vec<usize> = (0..target.table.columns.len()).collect();
     let keys_move = changes_keys(&target.table, &assignments);
     let finding = finding(&target, &columns, update).computing(&expressions);
     let FoundRows { types, mut pages } = finding.find(ctx, cache, keys_move).await?;
-    let returning = update.returning.as_deref();
     let mut returned = KeptRows::new(ctx);
     let mut updated = 0;
     let mut write = RowUpdate::new(&ctx.txn, &target.table, ctx.settings.limits, keys_move);
@@ -86,12 +94,16 @@ pub(super) async fn execute(
     while let Some(mut page) = pages.try_next().await? {
         if !finding.from.is_empty() {
             // A row that joins with several is updated once, by any of them.
-            page = first.keep(&page)?;
+            let (rows, _) = split_page(&page, columns.len());
+            let rows = RecordBatch::try_new(write_schema(&target.table), rows.to_vec());
+            let kept = first.of(&rows.map_err(Error::arrow)?)?;
+            page = filter_record_batch(&page, &kept).map_err(Error::arrow)?;
         }
         if page.num_rows() == 0 {
             continue;
         }
         let (rows, values) = split_page(&page, columns.len());
+        let (values, beside) = values.split_at(computed);
         let old = RecordBatch::try_new(write_schema(&target.table), rows.to_vec()).map_err(Error::arrow)?;
         let new = match &constants {
             Some(constants) => replace(
@@ -107,12 +119,12 @@ pub(super) async fn execute(
         write.replace(&old, &new).await?;
         updated += new.num_rows();
         if returning.is_some() {
-            returned.push(new)?;
+            returned.push(joined.beside(new, beside.to_vec())?)?;
         }
     }
     write.finish()?;
     let tag = format!("UPDATE {updated}");
-    returning::result(ctx, &target, returning, returned.into_batches(), tag).await
+    returning::result(ctx, (&target, &joined), returning, returned.into_batches(), tag).await
 }
 
 /// How the rows of an UPDATE are found. Errors: those of planning.
@@ -259,7 +271,6 @@ async fn assigned(
 
 /// Which rows are met for the first time, by their keys. Each is written, so the transaction's limit bounds them.
 pub(super) struct FirstOfEachKey<'a> {
-    table: &'a TableDef,
     encoder: RowEncoder<'a>,
     seen: HashSet<Vec<u8>>,
 }
@@ -267,19 +278,15 @@ pub(super) struct FirstOfEachKey<'a> {
 impl<'a> FirstOfEachKey<'a> {
     pub(super) fn new(table: &'a TableDef, ctx: &StatementContext) -> FirstOfEachKey<'a> {
         FirstOfEachKey {
-            table,
             encoder: RowEncoder::new(table, ctx.settings.limits),
             seen: HashSet::new(),
         }
     }
 
-    /// The rows of a page (whole rows of the target first) that no page had before.
-    pub(super) fn keep(&mut self, page: &RecordBatch) -> Result<RecordBatch> {
-        let (rows, _) = split_page(page, self.table.columns.len());
-        let rows = RecordBatch::try_new(write_schema(self.table), rows.to_vec()).map_err(Error::arrow)?;
-        let first = (0..rows.num_rows()).map(|row| Ok(self.seen.insert(self.encoder.key(&rows, row)?)));
-        let first = BooleanArray::from(first.collect::<Result<Vec<bool>>>()?);
-        filter_record_batch(page, &first).map_err(Error::arrow)
+    /// Which whole rows of the target no batch had before.
+    pub(super) fn of(&mut self, rows: &RecordBatch) -> Result<BooleanArray> {
+        let first = (0..rows.num_rows()).map(|row| Ok(self.seen.insert(self.encoder.key(rows, row)?)));
+        Ok(BooleanArray::from(first.collect::<Result<Vec<bool>>>()?))
     }
 }
 

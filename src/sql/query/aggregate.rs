@@ -10,6 +10,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::CastContext;
 use super::function_call::{no_function, numeric_of_scale};
+use super::ordered_set::Percentile;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, ArithmeticOp};
 use crate::types::{NumericSize, SqlType, Value};
@@ -52,6 +53,7 @@ const NAMES: &[&str] = &[
     "json_object_agg",
     "jsonb_object_agg",
     "percentile_cont",
+    "percentile_disc",
     "any_value",
     "grouping",
 ];
@@ -84,6 +86,8 @@ pub(super) enum Finish {
     Object(&'static str),
     /// An array of texts as one text; NULLs are left out.
     Joined(Bound),
+    /// The percentiles of an array in its order, at a fraction.
+    Percentile(Percentile, Bound),
 }
 
 impl Binder<'_> {
@@ -103,7 +107,11 @@ impl Binder<'_> {
                 ));
             }
             clause => {
-                let message = format!("aggregate functions are not allowed in {}", clause.name());
+                let what = match name {
+                    "grouping" => "grouping operations",
+                    _ => "aggregate functions",
+                };
+                let message = format!("{what} are not allowed in {}", clause.name());
                 return Err(fault(StatementFault::Grouping, message));
             }
         }
@@ -161,7 +169,7 @@ impl Binder<'_> {
             list.args.as_slice(),
             [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]
         );
-        let mut arguments = if star {
+        let arguments = if star {
             Vec::new()
         } else {
             self.arguments(name, &function.args, place)?
@@ -174,10 +182,14 @@ impl Binder<'_> {
                 }
             }
         }
-        for item in &function.within_group {
-            let operand = self.expression(&item.expr, place)?;
-            let operand = self.decided(operand)?;
-            arguments.insert(0, operand);
+        if let Some(percentile) = Percentile::named(name) {
+            let (accumulation, order_by) =
+                self.percentile((name, percentile), arguments, &function.within_group, place)?;
+            return Ok((accumulation, false, order_by));
+        }
+        if !function.within_group.is_empty() {
+            let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
+            return Err(no_function(name, &types, false));
         }
         let accumulation = if star {
             if name != "count" {
@@ -206,9 +218,30 @@ impl Binder<'_> {
                     "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
                 ));
             }
+            let arguments = match (name, distinct) {
+                ("count", true) => self.telling(arguments)?,
+                _ => arguments,
+            };
             self.accumulators(name, arguments)?
         };
+        if distinct && order_by.is_empty() && gathers(&accumulation) {
+            // To find what is distinct, PostgreSQL sorts.
+            let (_, arguments, _) = &accumulation.calls[0];
+            order_by.push(Sort::new(arguments[0].clone(), true, false));
+        }
         Ok((accumulation, distinct, order_by))
+    }
+
+    /// Arguments of which only equality matters.
+    fn telling(&mut self, arguments: Vec<Bound>) -> Result<Vec<Bound>> {
+        let keys = arguments.into_iter().map(|argument| match argument.ty {
+            SqlType::Interval => {
+                let ty = SqlType::Numeric(None);
+                Ok(Bound::new(self.order_key(argument)?, ty))
+            }
+            _ => Ok(argument),
+        });
+        keys.collect()
     }
 
     /// One item of an ORDER BY inside a call or a window.
@@ -291,12 +324,6 @@ impl Binder<'_> {
                     _ => aggregates::bit_and_or_xor::bit_xor_udaf(),
                 };
                 Ok(one(udaf, vec![first.expr], first.ty))
-            }
-            ("percentile_cont", Some(fraction)) => {
-                let operand = self.coerce(first, &SqlType::Float8).map_err(|_| wrong())?;
-                let fraction = self.coerce(fraction, &SqlType::Float8).map_err(|_| wrong())?;
-                let udaf = aggregates::percentile_cont::percentile_cont_udaf();
-                Ok(one(udaf, vec![operand.expr, fraction.expr], SqlType::Float8))
             }
             (_, None) => self.deviation(name, first, &wrong),
             (_, Some(second)) => self.regression(name, first, second, &wrong),
@@ -515,6 +542,9 @@ impl Binder<'_> {
                     SqlType::Text,
                 ))
             }
+            Finish::Percentile(percentile, fraction) => {
+                self.percentile_of(*percentile, first, fraction.clone())
+            }
             Finish::Object(function) => {
                 let values = results
                     .next()
@@ -541,6 +571,11 @@ fn one(udaf: Arc<AggregateUDF>, arguments: Vec<Expr>, ty: SqlType) -> Accumulati
         calls: vec![(udaf, arguments, ty.clone())],
         finish: Finish::Cast(ty),
     }
+}
+
+/// Whether the values are kept in an array, so that their order matters.
+fn gathers(accumulation: &Accumulation) -> bool {
+    matches!(accumulation.calls.as_slice(), [(_, _, SqlType::Array(_))])
 }
 
 /// The refusal of an argument's type in PostgreSQL's words; other errors stay.

@@ -304,7 +304,7 @@ impl Binder<'_> {
                 Expr::Cast(Cast::new(Box::new(bound.expr), to_arrow))
             }
         } else {
-            let definition = ("cast", cast::CAST, true, Volatility::Immutable);
+            let definition = (cast::CAST_NAME, cast::CAST, true, Volatility::Immutable);
             functions::call(
                 definition,
                 vec![(bound.expr, bound.ty)],

@@ -1,6 +1,7 @@
 //! Who computes a subquery: DataFusion, where its decorrelation is known to give PostgreSQL's answer, or else a dependent
 //! join of ours. Called by `subquery` when expressions get their place in the plan.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::common::Column;
@@ -8,7 +9,8 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator, Subquery};
 
-use crate::exec::dependent_join::{SubPlan, SubPlanKind};
+use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::dependent_join::{SubPlan, SubPlanKind, for_each_node};
 use crate::{Error, Result};
 
 /// Whether a subquery stands anywhere in the expression.
@@ -141,6 +143,24 @@ fn plan_has_outer_reference(plan: &LogicalPlan) -> bool {
         Ok(matches!(node, LogicalPlan::Extension(_)) || node.expressions().iter().any(has_outer_reference))
     })
     .unwrap_or(true)
+}
+
+/// Whether the plan uses columns that are none of its own: those of a query around it.
+pub(super) fn refers_out(plan: &LogicalPlan) -> Result<bool> {
+    let (mut used, mut own) = (HashSet::new(), HashSet::new());
+    for_each_node(plan, &mut |node| {
+        own.extend(node.schema().columns());
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Expr::OuterReferenceColumn(_, column) = expr {
+                    used.insert(column.clone());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })
+    .map_err(from_datafusion)?;
+    Ok(!used.is_subset(&own))
 }
 
 /// What a marker becomes of ours; `None`: it is no marker, or DataFusion computes it (an uncorrelated scalar, once; a

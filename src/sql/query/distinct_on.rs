@@ -3,14 +3,17 @@
 use std::collections::HashSet;
 
 use datafusion::common::Column;
+use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::expr::Sort;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, WindowFrame, lit};
 use sqlparser::ast;
 
-use super::binder::{Binder, Place, fault};
+use super::binder::{Binder, Bound, Place, fault};
 use super::select::{Item, SortKey};
+use super::set_returning::has_set;
 use crate::Result;
 use crate::error::StatementFault;
+use crate::exec::datafusion_error::from_datafusion;
 
 impl Binder<'_> {
     pub(super) fn distinct_on(
@@ -29,6 +32,58 @@ impl Binder<'_> {
         }
         Ok(Some(outputs))
     }
+
+    /// The rows that DISTINCT ON leaves of a plan with all of its columns, where the select list makes several rows of
+    /// one and neither it nor ORDER BY asks for these: PostgreSQL makes them last. `None`: they come first.
+    pub(super) fn first_rows(
+        &mut self,
+        plan: &LogicalPlan,
+        (exprs, items): (&[Expr], &[Item]),
+        (on, keys): (&[usize], &[SortKey]),
+    ) -> Result<Option<LogicalPlan>> {
+        let sorted: Vec<usize> = keys.iter().map(|key| key.output).collect();
+        let makes_sets = |at: &usize| has_set(&exprs[*at]);
+        let wanted: Vec<usize> = sorted.iter().chain(on).copied().collect();
+        if keys.is_empty() || wanted.iter().any(makes_sets) || !exprs.iter().any(has_set) {
+            return Ok(None);
+        }
+        refuse_other_order(on, keys)?;
+        let mut outputs: Vec<Expr> = (0..plan.schema().fields().len())
+            .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
+            .collect();
+        let mut key = |at: usize| -> Result<Expr> {
+            let name = self.unique_name("?on");
+            outputs.push(exprs[at].clone().alias(&name));
+            let column = Expr::Column(Column::new_unqualified(name));
+            self.order_key(Bound::new(column, items[at].bound.ty.clone()))
+        };
+        let groups = on.iter().map(|at| key(*at)).collect::<Result<Vec<_>>>()?;
+        let sorts = keys.iter().map(|sort| {
+            let expr = key(sort.output)?;
+            Ok(Sort::new(expr, sort.ascending, sort.nulls_first))
+        });
+        let sorts = sorts.collect::<Result<Vec<_>>>()?;
+        let first = LogicalPlanBuilder::new(plan.clone())
+            .project(outputs)
+            .and_then(|builder| only_first(builder, groups, sorts)?.build());
+        first.map(Some).map_err(from_datafusion)
+    }
+}
+
+/// The first row of each group in the order of the sort.
+fn only_first(
+    builder: LogicalPlanBuilder,
+    groups: Vec<Expr>,
+    sorts: Vec<Sort>,
+) -> datafusion::error::Result<LogicalPlanBuilder> {
+    let number = row_number()
+        .partition_by(groups)
+        .order_by(sorts)
+        .window_frame(WindowFrame::new(Some(true)))
+        .build()?;
+    let numbered = number.schema_name().to_string();
+    let first = Expr::Column(Column::from_name(numbered)).eq(lit(1_u64));
+    builder.window(vec![number])?.filter(first)
 }
 
 /// DISTINCT ON: the first row of each group in the order of the sort.
@@ -39,17 +94,7 @@ pub(super) fn first_of_each(
     names: &[String],
     visible: usize,
 ) -> datafusion::error::Result<LogicalPlan> {
-    use datafusion::logical_expr::ExprFunctionExt;
-    let number = datafusion::functions_window::expr_fn::row_number()
-        .partition_by(on)
-        .order_by(sorts.clone())
-        .window_frame(datafusion::logical_expr::WindowFrame::new(Some(true)))
-        .build()?;
-    let numbered = number.schema_name().to_string();
-    let first = Expr::Column(Column::from_name(numbered)).eq(datafusion::logical_expr::lit(1_u64));
-    builder
-        .window(vec![number])?
-        .filter(first)?
+    only_first(builder, on, sorts.clone())?
         .sort(sorts)?
         .project(
             names[..visible]

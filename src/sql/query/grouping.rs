@@ -4,13 +4,15 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
+use arrow::datatypes::DataType;
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::Alias;
-use datafusion::logical_expr::{Expr, GroupingSet, LogicalPlan, LogicalPlanBuilder, Subquery};
+use datafusion::logical_expr::{Expr, ExprSchemable, GroupingSet, LogicalPlan, LogicalPlanBuilder, Subquery};
 use sqlparser::ast;
 
 use super::binder::{Binder, fault};
+use super::same_rows::{first_of, where_keyed};
 use super::scope::Scope;
 use crate::error::{StatementFault, TextPlace};
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
@@ -66,12 +68,13 @@ impl Binder<'_> {
                 keys.push(key.clone());
             }
         }
+        let mut aggregates = aggregates_of(&exprs);
+        refuse_other_grouping(&aggregates, &keys)?;
         if sets.len() <= 1 {
             let dependent = dependents(&keys, &exprs, scope);
             keys.extend(dependent);
             sets = vec![keys.clone()];
         }
-        let mut aggregates = aggregates_of(&exprs);
         if aggregates.is_empty() && keys.is_empty() {
             // HAVING or GROUP BY () alone still makes one group.
             aggregates.push(datafusion::functions_aggregate::expr_fn::count(
@@ -82,9 +85,20 @@ impl Binder<'_> {
         let mut inputs = keys.clone();
         inputs.extend(aggregates.iter().cloned());
         let (plan, inputs) = self.lower(plan, inputs, false)?;
+        let (plan, inputs) = self.in_input_order(plan, inputs)?;
         let mut inputs = self.distinctly_named(inputs);
-        let aggregates_lowered = inputs.split_off(keys.len());
-        let keys_lowered = inputs;
+        let mut aggregates_lowered = inputs.split_off(keys.len());
+        let (plan, keys_lowered) = match sets.len() {
+            1 => (plan, inputs),
+            _ => {
+                let (plan, columns) = self.computed_keys(plan, inputs.clone())?;
+                for call in &mut aggregates_lowered {
+                    tell_apart(call, &inputs, &columns);
+                }
+                (plan, columns)
+            }
+        };
+        let (keys_lowered, firsts) = self.keys_that_tell(&plan, keys_lowered, &mut aggregates_lowered)?;
         let group_exprs = match sets.as_slice() {
             [_] => keys_lowered,
             _ => {
@@ -105,8 +119,17 @@ impl Binder<'_> {
             .map_err(from_datafusion)?;
         let fields = grouped.schema().fields().len();
         let field = |index: usize| Expr::Column(Column::from(grouped.schema().qualified_field(index)));
-        let key_columns: Vec<Expr> = (0..keys.len()).map(field).collect();
-        let aggregate_columns: Vec<Expr> = (fields - aggregates.len()..fields).map(field).collect();
+        let shown = firsts.iter().flatten().count();
+        let mut first = fields - shown;
+        let mut key_columns: Vec<Expr> = (0..keys.len()).map(field).collect();
+        for (column, ty) in key_columns.iter_mut().zip(&firsts) {
+            if let Some(ty) = ty {
+                *column = where_keyed(column.clone(), field(first), ty)?;
+                first += 1;
+            }
+        }
+        let end = fields - shown;
+        let aggregate_columns: Vec<Expr> = (end - aggregates.len()..end).map(field).collect();
         let mapping = Mapping {
             keys: &keys,
             key_columns,
@@ -123,6 +146,63 @@ impl Binder<'_> {
 }
 
 impl Binder<'_> {
+    /// Keys by which equal values are one group. Where such a key is not the value itself, the first value of a group is
+    /// asked for at the end of `aggregates`, and its type is among the answers.
+    fn keys_that_tell(
+        &mut self,
+        plan: &LogicalPlan,
+        keys: Vec<Expr>,
+        aggregates: &mut Vec<Expr>,
+    ) -> Result<(Vec<Expr>, Vec<Option<DataType>>)> {
+        let (mut telling, mut firsts) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
+        for value in keys {
+            let ty = value.get_type(plan.schema()).map_err(from_datafusion)?;
+            match self.key_of(&value, &ty)? {
+                Some(key) => {
+                    for call in aggregates.iter_mut() {
+                        tell_apart(call, std::slice::from_ref(&value), std::slice::from_ref(&key));
+                    }
+                    aggregates.push(first_of(value).alias(self.unique_name("?first")));
+                    telling.push(key);
+                    firsts.push(Some(ty));
+                }
+                None => {
+                    telling.push(value);
+                    firsts.push(None);
+                }
+            }
+        }
+        Ok((telling, firsts))
+    }
+
+    /// Keys as columns of the plan: in grouping sets, DataFusion drops a key that turns out to be a constant.
+    fn computed_keys(&mut self, plan: LogicalPlan, keys: Vec<Expr>) -> Result<(LogicalPlan, Vec<Expr>)> {
+        let schema = plan.schema();
+        let mut outputs: Vec<Expr> = (0..schema.fields().len())
+            .map(|index| Expr::Column(Column::from(schema.qualified_field(index))))
+            .collect();
+        let before = outputs.len();
+        let columns = keys
+            .into_iter()
+            .map(|key| match key {
+                Expr::Column(_) => key,
+                computed => {
+                    let name = self.unique_name("?key");
+                    outputs.push(computed.alias(&name));
+                    Expr::Column(Column::new_unqualified(name))
+                }
+            })
+            .collect();
+        if outputs.len() == before {
+            return Ok((plan, columns));
+        }
+        let plan = LogicalPlanBuilder::new(plan)
+            .project(outputs)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
+        Ok((plan, columns))
+    }
+
     /// The expressions with an alias where DataFusion would give two of them the same name.
     pub(super) fn distinctly_named(&mut self, exprs: Vec<Expr>) -> Vec<Expr> {
         let mut names = HashSet::new();
@@ -137,6 +217,34 @@ impl Binder<'_> {
                 }
             })
             .collect()
+    }
+}
+
+/// GROUPING tells keys apart: its arguments must be such.
+fn refuse_other_grouping(aggregates: &[Expr], keys: &[Expr]) -> Result<()> {
+    let of_others = aggregates.iter().any(|call| match call {
+        Expr::AggregateFunction(call) if call.func.name() == "grouping" => {
+            call.params.args.iter().any(|argument| !keys.contains(argument))
+        }
+        _ => false,
+    });
+    if of_others {
+        let message = "arguments to GROUPING must be grouping expressions of the associated query level";
+        return Err(fault(StatementFault::Grouping, message));
+    }
+    Ok(())
+}
+
+/// GROUPING with the columns that its arguments became.
+fn tell_apart(call: &mut Expr, keys: &[Expr], columns: &[Expr]) {
+    if let Expr::AggregateFunction(call) = call
+        && call.func.name() == "grouping"
+    {
+        for argument in &mut call.params.args {
+            if let Some(at) = keys.iter().position(|key| key == argument) {
+                *argument = columns[at].clone();
+            }
+        }
     }
 }
 

@@ -17,14 +17,18 @@ mod expression;
 mod from;
 mod function_call;
 mod grouping;
+mod input_order;
 mod join;
 mod limit;
 mod literal;
 mod operator;
+mod ordered_set;
 mod plan;
 mod query_body;
+mod same_rows;
 mod scope;
 mod select;
+mod set_returning;
 mod subquery;
 mod table_function;
 mod target_rows;
@@ -49,7 +53,7 @@ use crate::{Error, Result};
 use binder::{Binder, BoundQuery};
 pub(crate) use explain::explain_query;
 pub(crate) use plan::QueryPlan;
-pub(crate) use target_rows::{TargetRows, plan_target_rows};
+pub(crate) use target_rows::{JoinedRelation, TargetRows, joined_relations, plan_target_rows};
 
 /// A query that is planned (logically) and may be run. It stays right as long as the catalog, `search_path` and
 /// `TimeZone` are those it was planned with.

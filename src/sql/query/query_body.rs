@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema};
 use datafusion::catalog::cte_worktable::CteWorkTable;
-use datafusion::common::Column;
 use datafusion::common::metadata::FieldMetadata;
+use datafusion::common::{Column, JoinType};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{
@@ -16,10 +16,13 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold};
 use super::coercion::{CastContext, common_type, implicit, loosened, type_name};
+use super::decorrelation::refers_out;
 use super::scope::Outer;
 use super::select::{SortKey, ordinal, refuse_unsortable};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::dependent_join::is_volatile;
+use crate::exec::shared_rows::SharedRows;
 use crate::types::{SqlType, TYPE_METADATA_KEY, Value};
 use crate::{Error, Result};
 
@@ -112,7 +115,7 @@ impl Binder<'_> {
             let mut source = if with.recursive && mentions(&cte.query, &name) {
                 self.recursive(&name, cte, outer)?
             } else {
-                self.query(&cte.query, outer)?
+                shared_if_volatile(self.query(&cte.query, outer)?)?
             };
             rename(&mut source.columns, &cte.alias, &name)?;
             self.common_tables.push(CommonTable { name, source });
@@ -296,19 +299,22 @@ impl Binder<'_> {
         let left = self.conform(left, &types, &names)?;
         let right = self.conform(right, &types, &names)?;
         let plan = match (op, all) {
-            (ast::SetOperator::Union, true) => LogicalPlanBuilder::new(left)
-                .union(right)
-                .and_then(LogicalPlanBuilder::build),
-            (ast::SetOperator::Union, false) => LogicalPlanBuilder::new(left)
-                .union_distinct(right)
-                .and_then(LogicalPlanBuilder::build),
-            (ast::SetOperator::Intersect, false) => LogicalPlanBuilder::intersect(left, right, false),
-            (ast::SetOperator::Except | ast::SetOperator::Minus, false) => {
-                LogicalPlanBuilder::except(left, right, false)
+            (ast::SetOperator::Union, _) => {
+                let both = LogicalPlanBuilder::new(left)
+                    .union(right)
+                    .and_then(LogicalPlanBuilder::build)
+                    .map_err(from_datafusion)?;
+                match all {
+                    true => both,
+                    false => self.distinct_rows(both)?,
+                }
             }
-            (_, true) => self.bag_operation(left, right, op, &names),
+            (_, false) => {
+                let left = self.distinct_rows(left)?;
+                self.rows_beside(left, right, join_of(op))?
+            }
+            (_, true) => self.bag_operation(left, right, op, &names)?,
         };
-        let plan = plan.map_err(from_datafusion)?;
         let columns = shown
             .into_iter()
             .zip(types)
@@ -334,33 +340,40 @@ impl Binder<'_> {
         right: LogicalPlan,
         op: ast::SetOperator,
         names: &[String],
-    ) -> datafusion::error::Result<LogicalPlan> {
+    ) -> Result<LogicalPlan> {
         let copy = self.unique_name("?copy");
-        let numbered = |plan: LogicalPlan| -> datafusion::error::Result<LogicalPlan> {
-            let columns: Vec<Expr> = names
-                .iter()
-                .map(|name| Expr::Column(Column::new_unqualified(name)))
-                .collect();
-            let number = datafusion::functions_window::expr_fn::row_number()
-                .partition_by(columns.clone())
-                .window_frame(WindowFrame::new(None))
-                .build()?;
-            let mut outputs = columns;
-            outputs.push(Expr::Column(Column::from_name(number.schema_name().to_string())).alias(&copy));
-            LogicalPlanBuilder::new(plan)
-                .window(vec![number])?
-                .project(outputs)?
-                .build()
-        };
-        let (left, right) = (numbered(left)?, numbered(right)?);
-        let plan = match op {
-            ast::SetOperator::Intersect => LogicalPlanBuilder::intersect(left, right, false)?,
-            _ => LogicalPlanBuilder::except(left, right, false)?,
-        };
+        let (left, right) = (self.numbered(left, &copy)?, self.numbered(right, &copy)?);
+        let plan = self.rows_beside(left, right, join_of(op))?;
         let kept: Vec<Expr> = (0..names.len())
             .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
             .collect();
-        LogicalPlanBuilder::new(plan).project(kept)?.build()
+        LogicalPlanBuilder::new(plan)
+            .project(kept)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)
+    }
+
+    /// The plan with the number of each copy of a row in one more column, called `copy`.
+    fn numbered(&mut self, plan: LogicalPlan, copy: &str) -> Result<LogicalPlan> {
+        let mut outputs = Vec::with_capacity(plan.schema().fields().len() + 1);
+        let mut keys = Vec::with_capacity(outputs.capacity());
+        for index in 0..plan.schema().fields().len() {
+            let (qualifier, field) = plan.schema().qualified_field(index);
+            let column = Expr::Column(Column::from((qualifier, field)));
+            let key = self.key_of(&column, field.data_type())?;
+            keys.push(key.unwrap_or_else(|| column.clone()));
+            outputs.push(column);
+        }
+        let number = datafusion::functions_window::expr_fn::row_number()
+            .partition_by(keys)
+            .window_frame(WindowFrame::new(None))
+            .build()
+            .map_err(from_datafusion)?;
+        outputs.push(Expr::Column(Column::from_name(number.schema_name().to_string())).alias(copy));
+        LogicalPlanBuilder::new(plan)
+            .window(vec![number])
+            .and_then(|builder| builder.project(outputs)?.build())
+            .map_err(from_datafusion)
     }
 
     /// The query's plan with its columns of these types under these names.
@@ -437,6 +450,26 @@ impl Binder<'_> {
             .and_then(LogicalPlanBuilder::build)
             .map_err(from_datafusion)?;
         Ok(BoundQuery { plan, ..bound })
+    }
+}
+
+/// A WITH query gives the same rows wherever it is named. One that refers to a query around it does so for one row of
+/// that at a time, and is run where it is named.
+fn shared_if_volatile(bound: BoundQuery) -> Result<BoundQuery> {
+    if !is_volatile(&bound.plan).map_err(from_datafusion)? || refers_out(&bound.plan)? {
+        return Ok(bound);
+    }
+    Ok(BoundQuery {
+        plan: SharedRows::plan(bound.plan),
+        ..bound
+    })
+}
+
+/// INTERSECT and EXCEPT as joins.
+fn join_of(op: ast::SetOperator) -> JoinType {
+    match op {
+        ast::SetOperator::Intersect => JoinType::LeftSemi,
+        _ => JoinType::LeftAnti,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::expr::{Sort, Unnest};
+use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use sqlparser::ast::{self, Spanned};
@@ -58,7 +58,7 @@ impl Binder<'_> {
             None => None,
         };
         let keys = self.order_by(order_by, &mut items, &select.projection, place(Clause::Select))?;
-        let distinct_on = self.distinct_on(select, &mut items, place(Clause::Select))?;
+        let mut distinct_on = self.distinct_on(select, &mut items, place(Clause::Select))?;
         let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
         if distinct && items.len() > visible {
             let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
@@ -80,6 +80,11 @@ impl Binder<'_> {
         }
         (plan, exprs) = self.windows(plan, exprs)?;
         (plan, exprs) = self.lower(plan, exprs, false)?;
+        if let Some(on) = &distinct_on
+            && let Some(first) = self.first_rows(&plan, (&exprs, &items), (on, &keys))?
+        {
+            (plan, distinct_on) = (first, None);
+        }
         (plan, exprs) = self.unnest(plan, exprs)?;
         self.project(plan, items, exprs, visible, keys, distinct, distinct_on)
     }
@@ -387,33 +392,6 @@ impl Binder<'_> {
         Ok((plan, exprs))
     }
 
-    /// Set-returning functions of the select list: their arrays become rows.
-    pub(super) fn unnest(&mut self, plan: LogicalPlan, exprs: Vec<Expr>) -> Result<(LogicalPlan, Vec<Expr>)> {
-        let mut sets: Vec<(Expr, String)> = Vec::new();
-        let mut replaced = Vec::with_capacity(exprs.len());
-        for expr in exprs {
-            let transformed = expr.transform_up(|expr| match expr {
-                Expr::Unnest(Unnest { expr, .. }) => {
-                    let name = match sets.iter().find(|(other, _)| *other == *expr) {
-                        Some((_, name)) => name.clone(),
-                        None => {
-                            let name = self.unique_name("set");
-                            sets.push((*expr, name.clone()));
-                            name
-                        }
-                    };
-                    Ok(Transformed::yes(Expr::Column(Column::new_unqualified(name))))
-                }
-                other => Ok(Transformed::no(other)),
-            });
-            replaced.push(transformed.map_err(from_datafusion)?.data);
-        }
-        if sets.is_empty() {
-            return Ok((plan, replaced));
-        }
-        Ok((unnest_columns(plan, sets)?, replaced))
-    }
-
     #[expect(
         clippy::too_many_arguments,
         reason = "the last step of one chain, called once"
@@ -442,11 +420,15 @@ impl Binder<'_> {
         }
         let sort = |key: &SortKey| Sort::new(ordered[key.output].clone(), key.ascending, key.nulls_first);
         let mut sorts: Vec<Sort> = keys.iter().map(sort).collect();
+        let mut plan = LogicalPlanBuilder::new(plan)
+            .project(outputs)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
+        if distinct {
+            plan = self.distinct_rows(plan)?;
+        }
         let build = || -> datafusion::error::Result<LogicalPlan> {
-            let mut builder = LogicalPlanBuilder::new(plan).project(outputs)?;
-            if distinct {
-                builder = builder.distinct()?;
-            }
+            let mut builder = LogicalPlanBuilder::new(plan);
             if let Some(on) = &distinct_on {
                 for index in on {
                     if !keys.iter().any(|key| key.output == *index) {
@@ -522,27 +504,6 @@ fn output_of(items: &mut Vec<Item>, bound: Bound) -> usize {
             items.len() - 1
         }
     }
-}
-
-/// Adds array columns to a plan and makes rows of their items.
-pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Result<LogicalPlan> {
-    let mut outputs: Vec<Expr> = (0..plan.schema().fields().len())
-        .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
-        .collect();
-    let columns: Vec<Column> = sets
-        .iter()
-        .map(|(_, name)| Column::new_unqualified(name))
-        .collect();
-    outputs.extend(sets.into_iter().map(|(expr, name)| expr.alias(name)));
-    let options = datafusion::common::UnnestOptions {
-        null_handling: datafusion::common::NullHandling::Drop,
-        ..Default::default()
-    };
-    LogicalPlanBuilder::new(plan)
-        .project(outputs)
-        .and_then(|builder| builder.unnest_columns_with_options(columns, options))
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(from_datafusion)
 }
 
 /// An integer literal in ORDER BY or GROUP BY is a position.

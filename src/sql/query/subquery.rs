@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Spans};
-use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::expr::{Alias, Exists, InSubquery};
 use datafusion::logical_expr::{
     Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Subquery, Volatility,
@@ -20,6 +19,7 @@ use super::decorrelation::{has_subquery, keep_as_join, sub_plan, sub_plan_of};
 use super::expression::{operator_name, row_items};
 use super::operator::binary;
 use super::scope::Outer;
+use super::set_returning::has_set;
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
 use crate::exec::dependent_join::{DependentJoin, SubPlan};
@@ -79,11 +79,11 @@ impl Binder<'_> {
     pub(super) fn exists(&mut self, query: &ast::Query, negated: bool, place: Place<'_>) -> Result<Bound> {
         let (_, mut marker) = self.subquery(query, place)?;
         if let LogicalPlan::Projection(projection) = marker.subquery.as_ref()
-            && !projection.expr.iter().any(has_rows)
+            && !projection.expr.iter().any(has_set)
         {
             // What is selected does not matter; as columns it could clash with those that decorrelation adds.
             let one = Bound::constant(&Value::Int(1), SqlType::Int4)?.expr;
-            let one = one.alias(self.unique_name("exists"));
+            let one = one.alias(self.unique_name("?exists"));
             let plan = LogicalPlanBuilder::new(projection.input.as_ref().clone())
                 .project(vec![one])
                 .and_then(LogicalPlanBuilder::build)
@@ -137,10 +137,10 @@ impl Binder<'_> {
         if matches!(item, Expr::Column(_)) && !correlated {
             return Ok(marker);
         }
-        let name = self.unique_name("item");
+        let name = self.unique_name("?item");
         let (input, item) = match marker.subquery.as_ref() {
             // Decorrelation adds columns to a projection: the name of a column of the table could clash with them.
-            LogicalPlan::Projection(projection) if correlated && !projection.expr.iter().any(has_rows) => (
+            LogicalPlan::Projection(projection) if correlated && !projection.expr.iter().any(has_set) => (
                 projection.input.as_ref().clone(),
                 computed_below(item, projection)?,
             ),
@@ -337,7 +337,8 @@ impl Binder<'_> {
         };
         let ty = SqlType::Array(Box::new(column.ty.clone()));
         let udaf = datafusion::functions_aggregate::array_agg::array_agg_udaf();
-        let (input, argument, order) = ordered(&bound.plan, Expr::Column(column.column.clone()))?;
+        let argument = Expr::Column(column.column.clone());
+        let (input, order) = self.with_order(bound.plan.clone())?;
         let call = datafusion::logical_expr::expr::AggregateFunction::new_udf(
             udaf,
             vec![argument],
@@ -346,7 +347,7 @@ impl Binder<'_> {
             order,
             None,
         );
-        let name = self.unique_name("array");
+        let name = self.unique_name("?array");
         let plan = LogicalPlanBuilder::new(input)
             .aggregate(Vec::<Expr>::new(), vec![Expr::AggregateFunction(call)])
             .and_then(|builder| {
@@ -385,6 +386,7 @@ impl Binder<'_> {
         if !exprs.iter().any(has_subquery) {
             return Ok((plan, exprs));
         }
+        let (plan, exprs) = self.lower_operands(plan, exprs)?;
         let sub_plans = RefCell::new(Vec::<SubPlan>::new());
         let binder = RefCell::new(self);
         let lowered = exprs
@@ -397,7 +399,7 @@ impl Binder<'_> {
                     let Some((kind, subquery)) = sub_plan_of(&expr, filter) else {
                         return Ok(Transformed::no(expr));
                     };
-                    let name = binder.borrow_mut().unique_name("subquery");
+                    let name = binder.borrow_mut().unique_name("?subquery");
                     let sub_plan = sub_plan(kind, subquery, &name).map_err(to_datafusion)?;
                     sub_plans.borrow_mut().push(sub_plan);
                     let column = Expr::Column(Column::new_unqualified(name));
@@ -412,22 +414,41 @@ impl Binder<'_> {
         }
         Ok((DependentJoin::plan(plan, sub_plans)?, lowered))
     }
-}
 
-/// The plan below its ORDER BY, its column there, and the order: an aggregate takes no order from its input.
-fn ordered(plan: &LogicalPlan, column: Expr) -> Result<(LogicalPlan, Expr, Vec<Sort>)> {
-    match plan {
-        LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
-            Ok((sort.input.as_ref().clone(), column, sort.expr.clone()))
+    /// Lowers the subqueries in what is looked up IN another one: their values come from a join below that one's.
+    fn lower_operands(&mut self, plan: LogicalPlan, exprs: Vec<Expr>) -> Result<(LogicalPlan, Vec<Expr>)> {
+        let mut operands: Vec<Expr> = Vec::new();
+        for expr in &exprs {
+            let walked = expr.apply(|expr| {
+                if let Expr::InSubquery(test) = expr
+                    && has_subquery(&test.expr)
+                    && !operands.contains(&test.expr)
+                {
+                    operands.push(test.expr.as_ref().clone());
+                    return Ok(TreeNodeRecursion::Jump);
+                }
+                Ok(TreeNodeRecursion::Continue)
+            });
+            walked.map_err(from_datafusion)?;
         }
-        LogicalPlan::Projection(projection) => match projection.input.as_ref() {
-            LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
-                let column = computed_below(column, projection)?;
-                Ok((sort.input.as_ref().clone(), column, sort.expr.clone()))
-            }
-            _ => Ok((plan.clone(), column, Vec::new())),
-        },
-        _ => Ok((plan.clone(), column, Vec::new())),
+        if operands.is_empty() {
+            return Ok((plan, exprs));
+        }
+        let (plan, lowered) = self.lower(plan, operands.clone(), false)?;
+        let exprs = exprs.into_iter().map(|expr| {
+            let replaced = expr.transform_down(|expr| match expr {
+                Expr::InSubquery(mut test) => {
+                    let known = operands.iter().position(|operand| *operand == *test.expr);
+                    if let Some(at) = known {
+                        *test.expr = lowered[at].clone();
+                    }
+                    Ok(Transformed::yes(Expr::InSubquery(test)))
+                }
+                other => Ok(Transformed::no(other)),
+            });
+            replaced.map(|replaced| replaced.data).map_err(from_datafusion)
+        });
+        Ok((plan, exprs.collect::<Result<_>>()?))
     }
 }
 
@@ -441,12 +462,6 @@ fn computed_below(expr: Expr, projection: &Projection) -> Result<Expr> {
         _ => Ok(Transformed::no(expr)),
     });
     replaced.map(|replaced| replaced.data).map_err(from_datafusion)
-}
-
-/// Whether the expression gives rows of its own.
-fn has_rows(expr: &Expr) -> bool {
-    expr.exists(|expr| Ok(matches!(expr, Expr::Unnest(_))))
-        .unwrap_or(true)
 }
 
 /// A captured column as a marker holds it.

@@ -9,7 +9,7 @@ use super::binder::{Binder, Bound, Place, fold, name_parts};
 use super::coercion::CastContext;
 use super::from::{Item, renamed};
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
-use super::select::unnest_columns;
+use super::set_returning::unnest_columns;
 use crate::exec::pg_catalog;
 use crate::types::SqlType;
 use crate::{Error, Result};

@@ -1,11 +1,14 @@
 //! The rows that an UPDATE or DELETE finds, as a query: columns of its target, also those that no name reaches, and what
 //! SET computes of each row.
 
+use std::sync::Arc;
+
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place};
 use super::column_name::column_name;
 use super::from::Item as FromItem;
+use super::scope::ScopeRelation;
 use super::select::Item;
 use super::{PlannedQuery, caught, planned};
 use crate::Result;
@@ -13,7 +16,6 @@ use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::exec::table_provider::whole_table_source;
 use crate::types::SqlType;
-use std::sync::Arc;
 
 /// What a write wants of its target.
 #[derive(Debug, Clone, Copy)]
@@ -48,12 +50,54 @@ pub(crate) fn plan_target_rows(
     })
 }
 
+/// A relation beside the target.
+#[derive(Debug)]
+pub(crate) struct JoinedRelation {
+    /// The name that expressions know it by.
+    pub(crate) name: String,
+    /// Its columns with their types.
+    pub(crate) columns: Vec<(String, SqlType)>,
+}
+
+/// The relations of FROM or USING, from left to right. Errors: as [`super::plan_query`].
+pub(crate) fn joined_relations(
+    ctx: &StatementContext,
+    table: &Arc<TableDef>,
+    alias: Option<&str>,
+    from: &[ast::TableWithJoins],
+) -> Result<Vec<JoinedRelation>> {
+    let mut binder = Binder::new(ctx, &crate::sql::known_types(ctx));
+    let joined = binder.target_with(table, alias, from);
+    let (joined, _) = joined.map_err(|error| binder.at_its_place(error))?;
+    let beside = joined.scope.relations.into_iter().skip(1);
+    let relation = |relation: ScopeRelation| JoinedRelation {
+        name: relation.name,
+        columns: relation
+            .columns
+            .into_iter()
+            .map(|column| (column.name, column.bound.ty))
+            .collect(),
+    };
+    Ok(beside.map(relation).collect())
+}
+
 impl Binder<'_> {
-    fn target_rows(&mut self, rows: TargetRows<'_>) -> Result<super::binder::BoundQuery> {
-        let (mut joined, columns) = self.whole_table(rows.table, rows.alias)?;
-        for table in rows.from {
+    /// The target joined with FROM or USING, and every column of the target.
+    fn target_with(
+        &mut self,
+        table: &Arc<TableDef>,
+        alias: Option<&str>,
+        from: &[ast::TableWithJoins],
+    ) -> Result<(FromItem, Vec<Bound>)> {
+        let (mut joined, columns) = self.whole_table(table, alias)?;
+        for table in from {
             joined = self.table_with_joins(Some(joined), table, None)?;
         }
+        Ok((joined, columns))
+    }
+
+    fn target_rows(&mut self, rows: TargetRows<'_>) -> Result<super::binder::BoundQuery> {
+        let (joined, columns) = self.target_with(rows.table, rows.alias, rows.from)?;
         let FromItem { mut plan, scope } = joined;
         let place = |clause| Place {
             scope: &scope,

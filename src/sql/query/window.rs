@@ -10,9 +10,10 @@ use sqlparser::ast;
 
 use super::aggregate::{bigint, is_aggregate};
 use super::binder::{Binder, Bound, Clause, Place, fault, fold};
-use super::coercion::CastContext;
+use super::coercion::{CastContext, common_type};
 use super::function_call::no_function;
 use crate::error::StatementFault;
+use crate::exec::whole_frame::whole_frame;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -84,6 +85,10 @@ impl Binder<'_> {
             None => None,
         };
         if is_aggregate(name) {
+            if !function.within_group.is_empty() {
+                let message = format!("OVER is not supported for ordered-set aggregate {name}");
+                return Err(fault(StatementFault::NotImplemented, message));
+            }
             let (accumulation, distinct, _) = self.accumulation(name, function, inside)?;
             if distinct {
                 return Err(Error::unsupported("DISTINCT in a window function", None));
@@ -92,7 +97,12 @@ impl Binder<'_> {
                 .calls
                 .iter()
                 .map(|(udaf, arguments, ty)| {
-                    let definition = WindowFunctionDefinition::AggregateUDF(udaf.clone());
+                    let moves = !window.frame.start_bound.is_unbounded();
+                    let udaf = match ty {
+                        SqlType::Float4 | SqlType::Float8 if moves => whole_frame(udaf.clone()),
+                        _ => udaf.clone(),
+                    };
+                    let definition = WindowFunctionDefinition::AggregateUDF(udaf);
                     Bound::new(
                         windowed(definition, arguments.clone(), &window, filter.clone(), None),
                         ty.clone(),
@@ -173,15 +183,13 @@ impl Binder<'_> {
                 ))
             }
             ("lag" | "lead", Some(value)) => {
-                let value = self.decided(value)?;
                 let offset = match second {
                     Some(offset) => self.constant_argument(name, offset)?,
                     None => bigint(1)?,
                 };
+                let (value, default) = self.with_default(value, third)?.ok_or_else(wrong)?;
                 let mut list = vec![value.expr, offset.expr];
-                if let Some(default) = third {
-                    list.push(self.convert(default, &value.ty, CastContext::Explicit)?.expr);
-                }
+                list.extend(default.map(|default| default.expr));
                 let udwf = if name == "lag" {
                     windows::lead_lag::lag_udwf()
                 } else {
@@ -209,6 +217,23 @@ impl Binder<'_> {
             }
             _ => Err(wrong()),
         }
+    }
+
+    /// The value of lag or lead and its default, in a type for both; `None`: there is no such type.
+    fn with_default(
+        &mut self,
+        value: Bound,
+        default: Option<Bound>,
+    ) -> Result<Option<(Bound, Option<Bound>)>> {
+        let Some(default) = default else {
+            return Ok(Some((self.decided(value)?, None)));
+        };
+        let Some(ty) = common_type(&[value.ty.clone(), default.ty.clone()]) else {
+            return Ok(None);
+        };
+        let value = self.convert(value, &ty, CastContext::Implicit)?;
+        let default = self.convert(default, &ty, CastContext::Implicit)?;
+        Ok(Some((value, Some(default))))
     }
 
     /// A count that DataFusion reads once, before the first row. Errors: 0A000 for one that a row decides, and for NULL.

@@ -4,6 +4,7 @@
 //!
 //! `KEYSPAN_RANDOM_STATEMENTS=10000` runs more; `KEYSPAN_RANDOM_SEED=7` begins elsewhere.
 
+mod query;
 mod statement;
 
 use rand::SeedableRng;
@@ -106,6 +107,25 @@ impl Oracles {
         self.run_both(&rows).await;
     }
 
+    /// Writes in a transaction block with savepoints, of which some are rolled back to, and compares what stays.
+    async fn check_block(&mut self, generator: &mut Generator, seed: u64) {
+        let Some(_) = &self.postgresql else { return };
+        let block = generator.block();
+        for sql in &block {
+            self.run_both(&sql.write(Form::Plain, "").remove(0)).await;
+        }
+        let all = Sql::of("SELECT * FROM t", &[]);
+        let found = answer(&mut self.keyspan, &all, Form::Plain, self.protocol, false).await;
+        if let Some(postgresql) = &mut self.postgresql {
+            let theirs = answer(postgresql, &all, Form::Plain, self.protocol, false).await;
+            let text: Vec<String> = block
+                .iter()
+                .map(|sql| sql.write(Form::Plain, "").remove(0))
+                .collect();
+            assert_eq!(found, theirs, "seed {seed}: {}", text.join("; "));
+        }
+    }
+
     /// Writes to `t`, and compares it with what a SELECT by the general plan foretold.
     async fn check_write(&mut self, generator: &mut Generator, seed: u64) {
         let condition = generator.condition_of_t();
@@ -180,8 +200,9 @@ async fn random_statements(store: &str, protocol: Protocol) {
         }
         if at % BETWEEN_WRITES == BETWEEN_WRITES - 1 {
             oracles.check_write(&mut generator, seed).await;
+            oracles.check_block(&mut generator, seed).await;
         }
-        let select = generator.select();
+        let select = generator.statement();
         oracles.check(select, seed).await;
     }
     if let Some(database) = database {

@@ -46,7 +46,7 @@ pub(crate) enum Form {
 
 /// What stands in FROM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum From {
+pub(super) enum From {
     T,
     U,
     /// `t JOIN u`, by u's key.
@@ -54,6 +54,10 @@ enum From {
     LeftLookup,
     /// `t JOIN u`, by no key.
     Join,
+    /// `t RIGHT JOIN u`, by no key.
+    RightJoin,
+    /// `t FULL JOIN u`, by no key.
+    FullJoin,
 }
 
 /// A piece of SQL: literals stand apart from the rest, with their types.
@@ -69,19 +73,21 @@ enum Piece {
 /// A SELECT in parts.
 #[derive(Debug, Clone)]
 pub(crate) struct Select {
-    from: From,
-    items: Vec<Sql>,
-    conditions: Vec<Sql>,
+    pub(super) from: From,
+    pub(super) items: Vec<Sql>,
+    pub(super) conditions: Vec<Sql>,
     /// Groups by this many of the items; the others are aggregates.
-    groups: Option<usize>,
-    distinct: bool,
+    pub(super) groups: Option<usize>,
+    pub(super) distinct: bool,
+    /// With the rows of another, by a set operation.
+    pub(super) beside: Option<(&'static str, Box<Select>)>,
     /// By every column of the result.
-    descending: Option<Vec<bool>>,
-    limit: Option<(u32, u32)>,
+    pub(super) descending: Option<Vec<bool>>,
+    pub(super) limit: Option<(u32, u32)>,
 }
 
 impl Sql {
-    fn new(text: impl Into<String>) -> Sql {
+    pub(super) fn new(text: impl Into<String>) -> Sql {
         Sql(vec![Piece::Text(text.into())])
     }
 
@@ -139,6 +145,30 @@ impl Sql {
 impl Select {
     /// The statement. `general`: over unions instead of tables.
     pub(crate) fn sql(&self, form: Form) -> Sql {
+        let mut template = "{}".to_string();
+        let mut parts = vec![self.body(form)];
+        if let Some((operation, other)) = &self.beside {
+            template.push_str(&format!(" {operation} {{}}"));
+            parts.push(other.body(form));
+        }
+        if let Some(descending) = &self.descending {
+            let keys = descending
+                .iter()
+                .zip(1..)
+                .map(|(descending, at)| match descending {
+                    true => format!("{at} DESC"),
+                    false => at.to_string(),
+                });
+            template.push_str(&format!(" ORDER BY {}", keys.collect::<Vec<_>>().join(", ")));
+        }
+        if let Some((limit, offset)) = self.limit {
+            template.push_str(&format!(" LIMIT {limit} OFFSET {offset}"));
+        }
+        Sql::of(&template, &parts)
+    }
+
+    /// The statement without its order.
+    fn body(&self, form: Form) -> Sql {
         let table = |name: &str| match form {
             Form::General => {
                 format!("(SELECT * FROM {name} UNION ALL SELECT * FROM {name} WHERE false) {name}")
@@ -152,6 +182,8 @@ impl Select {
             From::Lookup => format!("{t} JOIN {u} ON u.k = t.v"),
             From::LeftLookup => format!("{t} LEFT JOIN {u} ON u.k = t.v"),
             From::Join => format!("{t} JOIN {u} ON u.a = t.a AND u.s = t.s"),
+            From::RightJoin => format!("{t} RIGHT JOIN {u} ON u.a = t.a AND u.k > t.v"),
+            From::FullJoin => format!("{t} FULL JOIN {u} ON u.a = t.a AND u.s = t.s"),
         };
         let mut template = "SELECT ".to_string();
         if self.distinct {
@@ -173,19 +205,6 @@ impl Select {
             Some(groups) if groups > 0 => template.push_str(&format!(" GROUP BY {}", numbers(groups))),
             _ => {}
         }
-        if let Some(descending) = &self.descending {
-            let keys = descending
-                .iter()
-                .zip(1..)
-                .map(|(descending, at)| match descending {
-                    true => format!("{at} DESC"),
-                    false => at.to_string(),
-                });
-            template.push_str(&format!(" ORDER BY {}", keys.collect::<Vec<_>>().join(", ")));
-        }
-        if let Some((limit, offset)) = self.limit {
-            template.push_str(&format!(" LIMIT {limit} OFFSET {offset}"));
-        }
         Sql::of(&template, &parts)
     }
 
@@ -194,20 +213,28 @@ impl Select {
         self.descending.is_some()
     }
 
+    /// Every statement that has one condition less.
+    fn smaller_conditions(&self) -> impl Iterator<Item = Select> + '_ {
+        (0..self.conditions.len()).map(|at| {
+            let mut select = self.clone();
+            select.conditions.remove(at);
+            select
+        })
+    }
+
     /// Every statement that has one part less.
     pub(crate) fn smaller(&self) -> Vec<Select> {
         let mut smaller = Vec::new();
-        for at in 0..self.conditions.len() {
-            let mut select = self.clone();
-            select.conditions.remove(at);
-            smaller.push(select);
-        }
+        smaller.extend(self.smaller_conditions());
         for at in 0..self.items.len() {
             if self.items.len() == 1 {
                 break;
             }
             let mut select = self.clone();
             select.items.remove(at);
+            if let Some((_, other)) = &mut select.beside {
+                other.items.remove(at);
+            }
             if let Some(descending) = &mut select.descending {
                 descending.remove(at);
             }
@@ -222,6 +249,18 @@ impl Select {
             let mut select = self.clone();
             select.distinct = false;
             smaller.push(select);
+        }
+        if let Some((operation, other)) = &self.beside {
+            let alone = |beside| Select {
+                beside,
+                ..self.clone()
+            };
+            smaller.push(alone(None));
+            smaller.extend(
+                other
+                    .smaller_conditions()
+                    .map(|other| alone(Some((*operation, Box::new(other))))),
+            );
         }
         if self.limit.is_some() {
             let mut select = self.clone();
@@ -242,11 +281,11 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    fn pick<T: Clone>(&mut self, items: &[T]) -> T {
+    pub(super) fn pick<T: Clone>(&mut self, items: &[T]) -> T {
         items[self.random.random_range(0..items.len())].clone()
     }
 
-    fn chance(&mut self, of_hundred: u32) -> bool {
+    pub(super) fn chance(&mut self, of_hundred: u32) -> bool {
         self.random.random_range(0..100) < of_hundred
     }
 
@@ -312,7 +351,7 @@ impl Generator {
         }
     }
 
-    fn column(&mut self, from: From, ty: Type) -> Option<Sql> {
+    pub(super) fn column(&mut self, from: From, ty: Type) -> Option<Sql> {
         let of_t: &[&str] = match ty {
             Type::Int => &["t.a", "t.v"],
             Type::Text => &["t.s"],
@@ -339,7 +378,7 @@ impl Generator {
     }
 
     /// An expression of the type that fails for no row.
-    fn expression(&mut self, from: From, ty: Type, depth: u32) -> Sql {
+    pub(super) fn expression(&mut self, from: From, ty: Type, depth: u32) -> Sql {
         if depth == 0 || self.chance(40) {
             let column = match self.chance(75) {
                 true => self.column(from, ty),
@@ -420,7 +459,10 @@ impl Generator {
     }
 
     /// A condition that fails for no row.
-    fn condition(&mut self, from: From, depth: u32) -> Sql {
+    pub(super) fn condition(&mut self, from: From, depth: u32) -> Sql {
+        if depth > 0 && self.chance(12) {
+            return self.subquery_condition(from, depth);
+        }
         if depth > 0 && self.chance(30) {
             let both = [self.condition(from, depth - 1), self.condition(from, depth - 1)];
             return match self.random.random_range(0..3) {
@@ -484,7 +526,14 @@ impl Generator {
         Sql::of("({} % 100)::int", &[value])
     }
 
-    pub(crate) fn select(&mut self) -> Select {
+    pub(crate) fn statement(&mut self) -> Select {
+        match self.chance(15) {
+            true => self.set_operation(),
+            false => self.select(),
+        }
+    }
+
+    fn select(&mut self) -> Select {
         let from = self.pick(&[
             From::T,
             From::T,
@@ -493,6 +542,8 @@ impl Generator {
             From::Lookup,
             From::LeftLookup,
             From::Join,
+            From::RightJoin,
+            From::FullJoin,
         ]);
         let kind = self.random.random_range(0..10);
         let ty_of = |generator: &mut Generator| match from {
@@ -524,6 +575,9 @@ impl Generator {
                 let ty = ty_of(self);
                 items.push(self.expression(from, ty, 2));
             }
+            if self.chance(20) {
+                items.push(self.window(from));
+            }
         }
         let conditions = (0..self.random.random_range(0..4))
             .map(|_| self.condition(from, 2))
@@ -540,6 +594,7 @@ impl Generator {
                 (random.random_range(0..12), random.random_range(0..4))
             }),
             descending: is_ordered.then_some(descending),
+            beside: None,
             items,
         }
     }

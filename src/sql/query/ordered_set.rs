@@ -1,0 +1,105 @@
+//! Ordered-set aggregates: `percentile_cont(fraction) WITHIN GROUP (ORDER BY value)` and its like. The values are gathered
+//! in their order, and a function takes what is asked for out of the array.
+
+use datafusion::functions_aggregate as aggregates;
+use datafusion::logical_expr::Volatility;
+use datafusion::logical_expr::expr::Sort;
+use sqlparser::ast;
+
+use super::aggregate::{Accumulation, Finish};
+use super::binder::{Binder, Bound, Place};
+use super::function_call::no_function;
+use crate::exec::functions::{self, Body};
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// The function that takes the percentiles out of a sorted array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Percentile {
+    /// percentile_cont: between two values where none stands at the place.
+    Continuous,
+    /// percentile_disc: the first value at the place or after it.
+    Discrete,
+}
+
+impl Percentile {
+    /// The aggregate of this name.
+    pub(super) fn named(name: &str) -> Option<Percentile> {
+        match name {
+            "percentile_cont" => Some(Percentile::Continuous),
+            "percentile_disc" => Some(Percentile::Discrete),
+            _ => None,
+        }
+    }
+
+    fn definition(self) -> (&'static str, Body) {
+        match self {
+            Percentile::Continuous => ("percentile_cont", functions::PERCENTILE_CONT),
+            Percentile::Discrete => ("percentile_disc", functions::PERCENTILE_DISC),
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// What gathers the values, and their order. `arguments`: the fraction, or an array of such.
+    pub(super) fn percentile(
+        &mut self,
+        (name, percentile): (&str, Percentile),
+        arguments: Vec<Bound>,
+        within: &[ast::OrderByExpr],
+        place: Place<'_>,
+    ) -> Result<(Accumulation, Vec<Sort>)> {
+        let [item] = within else {
+            let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
+            return Err(no_function(name, &types, false));
+        };
+        let value = self.expression(&item.expr, place)?;
+        let value = self.decided(value)?;
+        let mut types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
+        types.push(value.ty.clone());
+        let wrong = || no_function(name, &types, false);
+        let Ok([fraction]) = <[Bound; 1]>::try_from(arguments) else {
+            return Err(wrong());
+        };
+        let fractions = match &fraction.ty {
+            SqlType::Array(_) => SqlType::Array(Box::new(SqlType::Float8)),
+            _ => SqlType::Float8,
+        };
+        let fraction = self.coerce(fraction, &fractions).map_err(|_| wrong())?;
+        let value = match percentile {
+            Percentile::Continuous => self
+                .coerce(value.clone(), &SqlType::Float8)
+                .map_err(|_| wrong())?,
+            Percentile::Discrete => value,
+        };
+        let key = self.order_key(value.clone())?;
+        let ascending = item.options.asc.unwrap_or(true);
+        let order = vec![Sort::new(key, ascending, !ascending)];
+        let array = SqlType::Array(Box::new(value.ty));
+        let accumulation = Accumulation {
+            calls: vec![(aggregates::array_agg::array_agg_udaf(), vec![value.expr], array)],
+            finish: Finish::Percentile(percentile, fraction),
+        };
+        Ok((accumulation, order))
+    }
+
+    /// The percentiles at `fraction` of the gathered values.
+    pub(super) fn percentile_of(
+        &mut self,
+        percentile: Percentile,
+        values: Bound,
+        fraction: Bound,
+    ) -> Result<Bound> {
+        let item = super::coercion::item_type(&values.ty)
+            .ok_or_else(|| Error::internal("percentiles of no array"))?;
+        let returns = match &fraction.ty {
+            SqlType::Array(_) => SqlType::Array(Box::new(item)),
+            _ => item,
+        };
+        let (name, body) = percentile.definition();
+        let arguments = vec![(values.expr, values.ty), (fraction.expr, fraction.ty)];
+        let definition = (name, body, true, Volatility::Immutable);
+        let call = functions::call(definition, arguments, returns.clone(), &self.settings);
+        Ok(Bound::new(call, returns))
+    }
+}

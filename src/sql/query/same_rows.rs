@@ -1,0 +1,131 @@
+//! Which rows are the same, for DISTINCT, GROUP BY and the set operations: those whose values PostgreSQL calls equal.
+//! Arrow tells `1 month` from `30 days`, so rows with intervals are told apart by a key beside them, and the first of
+//! the same rows is the one that is shown.
+
+use arrow::datatypes::DataType;
+use datafusion::common::{Column, JoinType, NullEquality};
+use datafusion::functions_aggregate::first_last::first_value_udaf;
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::{Case, Expr, LogicalPlan, LogicalPlanBuilder};
+
+use super::binder::{Binder, Bound};
+use crate::Result;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::types::SqlType;
+
+impl Binder<'_> {
+    /// What tells apart the values of an expression of this Arrow type; `None`: they do so themselves.
+    pub(super) fn key_of(&mut self, expr: &Expr, ty: &DataType) -> Result<Option<Expr>> {
+        match ty {
+            DataType::Interval(_) => {
+                let bound = Bound::new(expr.clone(), SqlType::Interval);
+                self.order_key(bound).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Each row once.
+    pub(super) fn distinct_rows(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        let (mut keys, mut firsts, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
+        for index in 0..plan.schema().fields().len() {
+            let (qualifier, field) = plan.schema().qualified_field(index);
+            let column = Expr::Column(Column::from((qualifier, field)));
+            match self.key_of(&column, field.data_type())? {
+                None => {
+                    outputs.push(column.clone());
+                    keys.push(column);
+                }
+                Some(key) => {
+                    let name = self.unique_name("?first");
+                    outputs.push(Expr::Column(Column::new_unqualified(&name)).alias(field.name()));
+                    firsts.push(first_of(column).alias(name));
+                    keys.push(key.alias(self.unique_name("?key")));
+                }
+            }
+        }
+        let builder = LogicalPlanBuilder::new(plan);
+        let distinct = match firsts.is_empty() {
+            true => builder.distinct(),
+            false => builder
+                .aggregate(keys, firsts)
+                .and_then(|builder| builder.project(outputs)),
+        };
+        distinct
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)
+    }
+
+    /// The rows of `left` that `right` has (`LeftSemi`) or has not (`LeftAnti`), the same as often as they stand there.
+    pub(super) fn rows_beside(
+        &mut self,
+        left: LogicalPlan,
+        right: LogicalPlan,
+        kind: JoinType,
+    ) -> Result<LogicalPlan> {
+        let columns = columns_of(&left);
+        let (left, left_keys) = self.with_keys(left)?;
+        let (right, right_keys) = self.with_keys(right)?;
+        let one = right_keys.iter().cloned().map(Expr::Column);
+        LogicalPlanBuilder::new(right)
+            .project(one)
+            .and_then(LogicalPlanBuilder::build)
+            .and_then(|right| {
+                LogicalPlanBuilder::new(left).join_detailed(
+                    right,
+                    kind,
+                    (left_keys, right_keys),
+                    None,
+                    NullEquality::NullEqualsNull,
+                )
+            })
+            .and_then(|builder| builder.project(columns)?.build())
+            .map_err(from_datafusion)
+    }
+
+    /// The plan with columns that tell its rows apart.
+    fn with_keys(&mut self, plan: LogicalPlan) -> Result<(LogicalPlan, Vec<Column>)> {
+        let columns = columns_of(&plan);
+        let mut outputs = columns.clone();
+        let mut names = Vec::new();
+        for (index, column) in columns.into_iter().enumerate() {
+            let key = self.key_of(&column, plan.schema().field(index).data_type())?;
+            let name = self.unique_name("?key");
+            outputs.push(key.unwrap_or(column).alias(&name));
+            names.push(Column::new_unqualified(name));
+        }
+        if names.is_empty() {
+            // Rows without columns are all the same.
+            let name = self.unique_name("?key");
+            outputs.push(datafusion::logical_expr::lit(1_i64).alias(&name));
+            names.push(Column::new_unqualified(name));
+        }
+        let plan = LogicalPlanBuilder::new(plan)
+            .project(outputs)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
+        Ok((plan, names))
+    }
+}
+
+/// The first value of a group.
+pub(super) fn first_of(value: Expr) -> Expr {
+    let call = AggregateFunction::new_udf(first_value_udaf(), vec![value], false, None, Vec::new(), None);
+    Expr::AggregateFunction(call)
+}
+
+/// The first value of a group where the group has the key: a grouping set may leave it out.
+pub(super) fn where_keyed(key: Expr, first: Expr, ty: &DataType) -> Result<Expr> {
+    let nothing = datafusion::common::ScalarValue::try_from(ty).map_err(from_datafusion)?;
+    let branches = vec![(
+        Box::new(Expr::IsNull(Box::new(key))),
+        Box::new(Expr::Literal(nothing, None)),
+    )];
+    Ok(Expr::Case(Case::new(None, branches, Some(Box::new(first)))))
+}
+
+fn columns_of(plan: &LogicalPlan) -> Vec<Expr> {
+    (0..plan.schema().fields().len())
+        .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! Set-returning functions: the arrays that they give become rows, in the select list and in FROM.
+
+use datafusion::common::Column;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::logical_expr::expr::Unnest;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+
+use super::binder::Binder;
+use crate::Result;
+use crate::exec::datafusion_error::from_datafusion;
+
+impl Binder<'_> {
+    /// Set-returning functions of the select list: their arrays become rows. Those whose arguments are sets come after
+    /// these; all of one depth go side by side.
+    pub(super) fn unnest(
+        &mut self,
+        mut plan: LogicalPlan,
+        mut exprs: Vec<Expr>,
+    ) -> Result<(LogicalPlan, Vec<Expr>)> {
+        loop {
+            let mut sets: Vec<(Expr, String)> = Vec::new();
+            let replaced = exprs.into_iter().map(|expr| {
+                let transformed = expr.transform_up(|expr| match expr {
+                    Expr::Unnest(Unnest { expr, outer }) if has_set_of(&expr, &sets) => {
+                        Ok(Transformed::no(Expr::Unnest(Unnest { expr, outer })))
+                    }
+                    Expr::Unnest(Unnest { expr, .. }) => {
+                        let name = match sets.iter().find(|(other, _)| *other == *expr) {
+                            Some((_, name)) => name.clone(),
+                            None => {
+                                let name = self.unique_name("?set");
+                                sets.push((*expr, name.clone()));
+                                name
+                            }
+                        };
+                        Ok(Transformed::yes(Expr::Column(Column::new_unqualified(name))))
+                    }
+                    other => Ok(Transformed::no(other)),
+                });
+                transformed
+                    .map(|transformed| transformed.data)
+                    .map_err(from_datafusion)
+            });
+            exprs = replaced.collect::<Result<_>>()?;
+            if sets.is_empty() {
+                return Ok((plan, exprs));
+            }
+            plan = unnest_columns(plan, sets)?;
+        }
+    }
+}
+
+/// Whether the expression gives rows of its own.
+pub(super) fn has_set(expr: &Expr) -> bool {
+    expr.exists(|expr| Ok(matches!(expr, Expr::Unnest(_))))
+        .unwrap_or(true)
+}
+
+/// Adds array columns to a plan and makes rows of their items.
+pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Result<LogicalPlan> {
+    let mut outputs: Vec<Expr> = (0..plan.schema().fields().len())
+        .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
+        .collect();
+    let columns: Vec<Column> = sets
+        .iter()
+        .map(|(_, name)| Column::new_unqualified(name))
+        .collect();
+    outputs.extend(sets.into_iter().map(|(expr, name)| expr.alias(name)));
+    let options = datafusion::common::UnnestOptions {
+        null_handling: datafusion::common::NullHandling::Drop,
+        ..Default::default()
+    };
+    LogicalPlanBuilder::new(plan)
+        .project(outputs)
+        .and_then(|builder| builder.unnest_columns_with_options(columns, options))
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(from_datafusion)
+}
+
+/// Whether the expression uses one of these sets, or holds one that is not among them yet.
+fn has_set_of(expr: &Expr, sets: &[(Expr, String)]) -> bool {
+    let is_set = |expr: &Expr| match expr {
+        Expr::Unnest(_) => true,
+        Expr::Column(column) => {
+            column.relation.is_none() && sets.iter().any(|(_, name)| *name == column.name)
+        }
+        _ => false,
+    };
+    expr.exists(|expr| Ok(is_set(expr))).unwrap_or(true)
+}
