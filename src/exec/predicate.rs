@@ -203,6 +203,7 @@ impl Converter<'_> {
                     _ => return None,
                 }
             }
+            (SqlType::Bytea, Some(ScalarValue::Binary(Some(bytes)))) => Value::Bytes(bytes.clone()),
             _ => return None,
         };
         let predicate = Predicate::Like {
@@ -216,7 +217,7 @@ impl Converter<'_> {
 
     /// `like_escape(column, 'pattern', 'escape')` and `starts_with(column, 'prefix')` are LIKEs.
     fn function(&self, whole: &Expr, call: &ScalarFunction) -> Predicate {
-        if let ("like_escape" | "ilike_escape", [value, pattern, escape]) =
+        if let ("like_escape" | "ilike_escape" | "like_bytes", [value, pattern, escape]) =
             (call.name(), call.args.as_slice())
             && let Some(Some(Some(escape))) = literal(escape).map(ScalarValue::try_as_str)
             && let Some(like) = self.like(
@@ -311,6 +312,12 @@ impl Converter<'_> {
                     ..operand
                 })
             }
+            Expr::ScalarFunction(call) if call.name() == CAST_NAME => match result_type(&call.func) {
+                Some(ty @ (SqlType::Float8 | SqlType::Timestamp)) => {
+                    self.operand(call.args.first()?)?.cast(&ty.arrow_type())
+                }
+                _ => None,
+            },
             _ => None,
         }
     }

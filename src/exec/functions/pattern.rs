@@ -6,7 +6,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, StringArray};
 use regex::{Regex, RegexBuilder};
 
+use super::text_argument::{bytes, text};
 use super::{Batch, Body, Call, FunctionDef, T};
+use crate::plan::like::LikePattern;
 use crate::types::Value;
 use crate::{Error, Result};
 
@@ -25,6 +27,12 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         &[T::Text, T::Text, T::Text],
         T::Bool,
         |arguments, _| like(arguments, true),
+    ),
+    FunctionDef::row(
+        "like_bytes",
+        &[T::Bytea, T::Bytea, T::Text],
+        T::Bool,
+        |arguments, _| like_bytes(arguments),
     ),
     FunctionDef::row("similar_to", &[T::Text, T::Text, T::Text], T::Bool, similar),
     FunctionDef::row("~", &[T::Text, T::Text], T::Bool, |arguments, _| {
@@ -86,13 +94,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         Ok(found.map_or(Value::Null, Value::Text))
     }),
 ];
-
-fn text(value: &Value) -> Result<&str> {
-    match value {
-        Value::Text(text) => Ok(text),
-        other => Err(Error::internal(format!("no text: {other:?}"))),
-    }
-}
 
 fn subject(arguments: &[Value]) -> &str {
     match &arguments[0] {
@@ -257,82 +258,22 @@ fn split(arguments: &[Value], _: &Call) -> Result<Value> {
 }
 
 fn like(arguments: &[Value], insensitive: bool) -> Result<Value> {
-    let (subject, pattern, escape) = (
-        text(&arguments[0])?,
-        text(&arguments[1])?,
-        text(&arguments[2])?.chars().next(),
-    );
-    let mut tokens = Vec::new();
-    let mut characters = pattern.chars();
-    let fold = |character: char| {
-        if insensitive {
-            character.to_lowercase().next().unwrap_or(character)
-        } else {
-            character
+    let (subject, pattern) = (text(&arguments[0])?, text(&arguments[1])?);
+    let escape = text(&arguments[2])?.chars().next();
+    let pattern = LikePattern::parse(pattern.as_bytes(), escape)?;
+    Ok(Value::Bool(match insensitive {
+        true => {
+            let (pattern, subject) = (pattern.to_lowercase(), subject.to_lowercase());
+            pattern.matches(subject.as_bytes(), true)
         }
-    };
-    while let Some(character) = characters.next() {
-        tokens.push(match character {
-            character if Some(character) == escape => match characters.next() {
-                Some(literal) => Token::One(fold(literal)),
-                None => {
-                    return Err(Error::DataException {
-                        state: "22025",
-                        message: "LIKE pattern must not end with escape character".to_string(),
-                    });
-                }
-            },
-            '%' => Token::Many,
-            '_' => Token::Any,
-            character => Token::One(fold(character)),
-        });
-    }
-    let subject: Vec<char> = subject.chars().map(fold).collect();
-    Ok(Value::Bool(like_matches(&subject, &tokens)))
+        false => pattern.matches(subject.as_bytes(), true),
+    }))
 }
 
-#[derive(PartialEq)]
-enum Token {
-    One(char),
-    Any,
-    Many,
-}
-
-/// Greedy matching that goes back only to the last `%`: linear but for that.
-fn like_matches(subject: &[char], tokens: &[Token]) -> bool {
-    let (mut at, mut token) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while at < subject.len() {
-        match tokens.get(token) {
-            Some(Token::Many) => {
-                retry = Some((at, token));
-                token += 1;
-                continue;
-            }
-            Some(Token::Any) => {
-                at += 1;
-                token += 1;
-                continue;
-            }
-            Some(Token::One(character)) if *character == subject[at] => {
-                at += 1;
-                token += 1;
-                continue;
-            }
-            _ => {}
-        }
-        match retry {
-            Some((from, many)) => {
-                at = from + 1;
-                token = many + 1;
-                retry = Some((from + 1, many));
-            }
-            None => return false,
-        }
-    }
-    tokens[token.min(tokens.len())..]
-        .iter()
-        .all(|token| *token == Token::Many)
+fn like_bytes(arguments: &[Value]) -> Result<Value> {
+    let escape = text(&arguments[2])?.chars().next();
+    let pattern = LikePattern::parse(bytes(&arguments[1])?, escape)?;
+    Ok(Value::Bool(pattern.matches(bytes(&arguments[0])?, false)))
 }
 
 /// SIMILAR TO as a regular expression over the whole text.

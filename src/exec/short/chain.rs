@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
 };
 
 use super::ShortPlan;
-use super::computed::Computed;
+use super::computed::{Computed, Condition};
 use super::lookup::Lookup;
 use super::read::TableRead;
 use super::step::{SortKey, Source, Step};
@@ -53,14 +53,13 @@ fn read_filter(filter: &Filter) -> Option<ShortPlan> {
 }
 
 /// Adds conditions on the rows so far: to the table's if nothing was made of its rows yet.
-fn add_conditions(chain: &mut ShortPlan, conditions: &[&Expr], schema: &DFSchema) -> Option<()> {
+fn add_conditions(chain: &mut ShortPlan, conditions: &[&Expr], schema: &Arc<DFSchema>) -> Option<()> {
     for condition in conditions {
-        let computed = Computed::new(condition, schema)?;
         match &mut chain.source {
             Source::Table(table) if chain.steps.is_empty() => {
-                table.add_condition(computed);
+                table.add_condition(Condition::new(condition, schema)?);
             }
-            _ => chain.steps.push(Step::Filter(computed)),
+            _ => chain.steps.push(Step::Filter(Computed::new(condition, schema)?)),
         }
     }
     Some(())

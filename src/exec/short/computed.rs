@@ -1,7 +1,8 @@
 //! `Computed`: a bound expression made ready to be evaluated over batches, its parameters still open.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::FieldRef;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -35,6 +36,14 @@ pub(super) struct Computed {
 impl Computed {
     /// The expression over rows of `schema`. `None`: it needs what only the general plan has (subqueries, the catalogs).
     pub(super) fn new(expr: &Expr, schema: &DFSchema) -> Option<Computed> {
+        if let Some(column) = named_column(expr) {
+            let index = schema.index_of_column(column).ok()?;
+            return Some(Computed {
+                expr: Arc::new(PhysicalColumn::new(&column.name, index)),
+                written: Expr::Column(column.clone()),
+                placeholders: Vec::new(),
+            });
+        }
         if !is_plain(expr) {
             return None;
         }
@@ -141,16 +150,95 @@ impl Computed {
     }
 }
 
+/// The column that an expression is.
+fn named_column(expr: &Expr) -> Option<&Column> {
+    match expr {
+        Expr::Alias(alias) => named_column(&alias.expr),
+        Expr::Column(column) => Some(column),
+        _ => None,
+    }
+}
+
+/// A condition on the rows of a table, made ready when a run has to evaluate it: most are checked by the access path.
+#[derive(Debug)]
+pub(super) struct Condition {
+    written: Expr,
+    schema: Arc<DFSchema>,
+    /// The columns it reads: as the schema numbers them, and as its input does.
+    columns: Vec<(usize, usize)>,
+    computed: OnceLock<Option<Computed>>,
+}
+
+impl Condition {
+    /// `None`: as `Computed::new`.
+    pub(super) fn new(written: &Expr, schema: &Arc<DFSchema>) -> Option<Condition> {
+        if !is_plain(written) {
+            return None;
+        }
+        let mut columns = Vec::new();
+        for column in written.column_refs() {
+            let at = schema.index_of_column(column).ok()?;
+            columns.push((at, at));
+        }
+        Some(Condition {
+            written: written.clone(),
+            schema: Arc::clone(schema),
+            columns,
+            computed: OnceLock::new(),
+        })
+    }
+
+    /// What it was made of, its parameters still open.
+    pub(super) fn written(&self) -> &Expr {
+        &self.written
+    }
+
+    /// The input's columns that it reads.
+    pub(super) fn columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.columns.iter().map(|(_, column)| *column)
+    }
+
+    /// As [`Computed::renumber`]; before anything is bound.
+    pub(super) fn renumber(&mut self, kept: &[usize]) {
+        for (_, column) in &mut self.columns {
+            if let Some(at) = kept.iter().position(|kept| kept == column) {
+                *column = at;
+            }
+        }
+    }
+
+    /// The expression with its parameters. Errors: 42P02.
+    pub(super) fn bind(&self, constants: &Constants) -> Result<Arc<dyn PhysicalExpr>> {
+        let computed = self.computed.get_or_init(|| {
+            let mut computed = Computed::new(&self.written, &self.schema)?;
+            let place = |at: usize| {
+                self.columns
+                    .iter()
+                    .find(|(own, _)| *own == at)
+                    .map(|(_, column)| *column)
+            };
+            computed.expr = map_columns(Arc::clone(&computed.expr), place);
+            Some(computed)
+        });
+        match computed {
+            Some(computed) => computed.bind(constants),
+            None => Err(Error::internal(
+                "a condition of a short statement that cannot be computed",
+            )),
+        }
+    }
+}
+
 /// An expression whose placeholders are columns behind those of its input.
-pub(super) struct Open {
+pub(super) struct Open<'a> {
     pub(super) expr: Expr,
-    pub(super) schema: DFSchema,
+    pub(super) schema: Cow<'a, DFSchema>,
     pub(super) placeholders: Vec<String>,
 }
 
-impl Open {
+impl Open<'_> {
     /// `None` when a placeholder has no type.
-    pub(super) fn read(expr: Expr, schema: &DFSchema) -> Option<Open> {
+    pub(super) fn read(expr: Expr, schema: &DFSchema) -> Option<Open<'_>> {
         let mut fields: Vec<(String, FieldRef)> = Vec::new();
         let opened = expr.transform_up(|expr| match &expr {
             Expr::Placeholder(placeholder) => {
@@ -168,7 +256,7 @@ impl Open {
         if fields.is_empty() {
             return Some(Open {
                 expr,
-                schema: schema.clone(),
+                schema: Cow::Borrowed(schema),
                 placeholders: Vec::new(),
             });
         }
@@ -182,7 +270,7 @@ impl Open {
         let all = inputs.chain(fields.iter().map(named)).collect();
         Some(Open {
             expr,
-            schema: DFSchema::new_with_metadata(all, HashMap::new()).ok()?,
+            schema: Cow::Owned(DFSchema::new_with_metadata(all, HashMap::new()).ok()?),
             placeholders: fields.into_iter().map(|(id, _)| id).collect(),
         })
     }

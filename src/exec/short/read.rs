@@ -6,7 +6,7 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
 use futures::stream::{self, BoxStream, StreamExt};
 
-use super::computed::Computed;
+use super::computed::Condition;
 use super::run::RunningStep;
 use crate::catalog::TableDef;
 use crate::exec::functions::fold_constants;
@@ -28,7 +28,7 @@ pub(super) struct TableRead {
     /// So many of them are enough when no condition is left to the filters.
     step_columns: usize,
     /// The conjuncts of WHERE.
-    conditions: Vec<Computed>,
+    conditions: Vec<Condition>,
 }
 
 impl TableRead {
@@ -42,7 +42,7 @@ impl TableRead {
         }
     }
 
-    pub(super) fn add_condition(&mut self, condition: Computed) {
+    pub(super) fn add_condition(&mut self, condition: Condition) {
         self.conditions.push(condition);
     }
 
@@ -56,7 +56,7 @@ impl TableRead {
     pub(super) fn keep_columns(&mut self, used_by_steps: Vec<usize>) -> Vec<usize> {
         let mut kept = used_by_steps;
         self.step_columns = kept.len();
-        for column in self.conditions.iter().flat_map(Computed::columns) {
+        for column in self.conditions.iter().flat_map(Condition::columns) {
             if !kept.contains(&column) {
                 kept.push(column);
             }
@@ -109,7 +109,7 @@ pub(super) struct Access<'a> {
     read: &'a TableRead,
     path: AccessPath,
     /// Conditions that the path does not check.
-    above: Vec<&'a Computed>,
+    above: Vec<&'a Condition>,
 }
 
 impl Access<'_> {
@@ -134,12 +134,12 @@ impl Access<'_> {
 
     /// What checks the conditions that the path does not. Errors: 42P02.
     pub(super) fn filters(&self, constants: &Constants) -> Result<Vec<RunningStep>> {
-        let filter = |condition: &&Computed| Ok(RunningStep::Filter(condition.bind(constants)?));
+        let filter = |condition: &&Condition| Ok(RunningStep::Filter(condition.bind(constants)?));
         self.above.iter().map(filter).collect()
     }
 
     /// The conditions that the path does not check.
-    pub(super) fn unchecked(&self) -> impl Iterator<Item = &Computed> {
+    pub(super) fn unchecked(&self) -> impl Iterator<Item = &Condition> {
         self.above.iter().copied()
     }
 

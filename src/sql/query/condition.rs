@@ -94,6 +94,19 @@ impl Binder<'_> {
         high: &ast::Expr,
         place: Place<'_>,
     ) -> Result<Bound> {
+        if row_items(expr).is_some() {
+            let first = self.row_comparison(Operator::GtEq, expr, low, place)?;
+            let second = self.row_comparison(Operator::LtEq, expr, high, place)?;
+            let within = binary(first.expr, Operator::And, second.expr);
+            return Ok(Bound::new(
+                if negated {
+                    Expr::Not(Box::new(within))
+                } else {
+                    within
+                },
+                SqlType::Bool,
+            ));
+        }
         let operand = self.expression(expr, place)?;
         let (first, second, joint) = if negated {
             (Operator::Lt, Operator::Gt, Operator::Or)
@@ -316,6 +329,26 @@ impl Binder<'_> {
     }
 
     /// `operand LIKE pattern`. DataFusion's own node for the usual escape, so that a scan sees the prefix.
+    /// LIKE of bytes: no character but the escape means anything beyond ASCII.
+    fn like_bytes(
+        &mut self,
+        operand: Bound,
+        pattern: Bound,
+        escape: Option<char>,
+        negated: bool,
+    ) -> Result<Bound> {
+        let pattern = self.coerce(pattern, &SqlType::Bytea)?;
+        let escape = Value::Text(escape.map(String::from).unwrap_or_default());
+        let escape = Bound::constant(&escape, SqlType::Text)?;
+        let like = self.resolve_function("like_bytes", vec![operand, pattern, escape])?;
+        let test = if negated {
+            Expr::Not(Box::new(like.expr))
+        } else {
+            like.expr
+        };
+        Ok(Bound::new(test, SqlType::Bool))
+    }
+
     pub(super) fn like(
         &mut self,
         operand: Bound,
@@ -330,6 +363,9 @@ impl Binder<'_> {
             (false, true) => "~~*",
             (true, true) => "!~~*",
         };
+        if operand.ty == SqlType::Bytea && !insensitive {
+            return self.like_bytes(operand, pattern, escape, negated);
+        }
         let texty = |ty: &SqlType| ty.is_string() || matches!(ty, SqlType::Unknown | SqlType::Void);
         if !texty(&operand.ty) || !texty(&pattern.ty) {
             return Err(no_operator(symbol, &operand.ty, &pattern.ty));
@@ -338,7 +374,9 @@ impl Binder<'_> {
         let usual = match &pattern.expr {
             // Arrow's kernel treats a backslash as PostgreSQL does, but for one at the very end (an error there).
             Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) => {
-                !text.contains('\\') && !text.contains('\n')
+                // What everything matches is a filter all the same: nobody is to make TRUE of it.
+                let matches_all = text.chars().all(|character| character == '%');
+                !text.contains('\\') && !text.contains('\n') && !matches_all
             }
             _ => false,
         };

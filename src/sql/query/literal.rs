@@ -126,7 +126,12 @@ fn own_digits(bound: &Bound) -> Result<Option<Bound>> {
             let sized = SqlType::Numeric(Some(NumericSize { precision: 38, scale }));
             Ok(Bound::constant(&Value::Numeric(number), sized).ok())
         }
-        _ => Ok(None),
+        // No numeric here is one of these, but what is compared with them may be.
+        Numeric::NaN | Numeric::Infinity | Numeric::NegativeInfinity => {
+            let float = Value::parse(text, &SqlType::Float8, &FormatSettings::default())?;
+            Bound::constant(&float, SqlType::Float8).map(Some)
+        }
+        Numeric::Finite { .. } => Ok(None),
     }
 }
 
@@ -152,12 +157,13 @@ pub(super) fn number_literal(text: &str) -> Result<Bound> {
         };
         return Bound::constant(&Value::Int(number), ty);
     }
+    // Beyond the digits that a numeric has here; PostgreSQL's would hold it.
+    let as_float = || {
+        let float = Value::parse(&text, &SqlType::Float8, &FormatSettings::default())?;
+        Bound::constant(&float, SqlType::Float8)
+    };
     let Ok(number) = Numeric::parse(&text) else {
-        // Beyond the digits that a numeric has here; PostgreSQL's would hold it.
-        return Bound::constant(
-            &Value::parse(&text, &SqlType::Float8, &FormatSettings::default())?,
-            SqlType::Float8,
-        );
+        return as_float();
     };
     let Numeric::Finite { unscaled, scale } = number else {
         return Err(Error::internal("a numeric literal that is no number"));
@@ -170,5 +176,5 @@ pub(super) fn number_literal(text: &str) -> Result<Bound> {
         precision: precision.max(1),
         scale,
     });
-    Bound::constant(&Value::Numeric(number), SqlType::Numeric(size))
+    Bound::constant(&Value::Numeric(number), SqlType::Numeric(size)).or_else(|_| as_float())
 }

@@ -1,10 +1,12 @@
 //! SELECT: from, where, groups, having, windows, select list, DISTINCT and ORDER BY become one chain of plan nodes.
 
+use std::sync::Arc;
+
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::utils::split_conjunction_owned;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection};
 use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, fold};
@@ -101,10 +103,13 @@ impl Binder<'_> {
                 .reduce(|a, b| binary(a, datafusion::logical_expr::Operator::And, b))
         };
         if let Some(condition) = joined(without) {
-            plan = LogicalPlanBuilder::new(plan)
-                .filter(condition)
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(from_datafusion)?;
+            plan = match is_scan(&plan) {
+                true => Filter::try_new(condition, Arc::new(plan)).map(LogicalPlan::Filter),
+                false => LogicalPlanBuilder::new(plan)
+                    .filter(condition)
+                    .and_then(LogicalPlanBuilder::build),
+            }
+            .map_err(from_datafusion)?;
         }
         if with.is_empty() {
             return Ok(plan);
@@ -415,15 +420,20 @@ impl Binder<'_> {
         }
         let column = |index: usize| Expr::Column(Column::new_unqualified(&names[index]));
         let mut ordered = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
-            ordered.push(self.order_key(Bound::new(column(index), item.bound.ty.clone()))?);
+        if !keys.is_empty() || distinct_on.is_some() {
+            for (index, item) in items.iter().enumerate() {
+                ordered.push(self.order_key(Bound::new(column(index), item.bound.ty.clone()))?);
+            }
         }
         let sort = |key: &SortKey| Sort::new(ordered[key.output].clone(), key.ascending, key.nulls_first);
         let mut sorts: Vec<Sort> = keys.iter().map(sort).collect();
-        let mut plan = LogicalPlanBuilder::new(plan)
-            .project(outputs)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let mut plan = match is_scan(&plan) {
+            true => Projection::try_new(outputs, Arc::new(plan)).map(LogicalPlan::Projection),
+            false => LogicalPlanBuilder::new(plan)
+                .project(outputs)
+                .and_then(LogicalPlanBuilder::build),
+        }
+        .map_err(from_datafusion)?;
         if distinct {
             plan = self.distinct_rows(plan)?;
         }
@@ -468,6 +478,16 @@ impl Binder<'_> {
             })
             .collect();
         Ok(BoundQuery { plan, columns })
+    }
+}
+
+/// Whether a plan gives the rows of one relation. Expressions over these name their columns in full already: there is
+/// nothing for DataFusion's builder to resolve.
+fn is_scan(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::TableScan(_) => true,
+        LogicalPlan::Filter(filter) => is_scan(&filter.input),
+        _ => false,
     }
 }
 
