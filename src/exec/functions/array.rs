@@ -34,51 +34,51 @@ pub fn quantified(symbol: &str, all: bool) -> Option<(&'static str, Body)> {
     Some(match (symbol, all) {
         ("=", false) => (
             ANY_EQUAL_NAME,
-            Body::Row(|arguments, _| any(arguments, |order| order.is_eq())),
+            Body::Row(|arguments, call| any(arguments, call, |order| order.is_eq())),
         ),
         ("<>", false) => (
             "any_not_equal",
-            Body::Row(|arguments, _| any(arguments, |order| order.is_ne())),
+            Body::Row(|arguments, call| any(arguments, call, |order| order.is_ne())),
         ),
         ("<", false) => (
             "any_less",
-            Body::Row(|arguments, _| any(arguments, |order| order.is_lt())),
+            Body::Row(|arguments, call| any(arguments, call, |order| order.is_lt())),
         ),
         ("<=", false) => (
             "any_less_equal",
-            Body::Row(|arguments, _| any(arguments, |order| order.is_le())),
+            Body::Row(|arguments, call| any(arguments, call, |order| order.is_le())),
         ),
         (">", false) => (
             "any_greater",
-            Body::Row(|arguments, _| any(arguments, |order| order.is_gt())),
+            Body::Row(|arguments, call| any(arguments, call, |order| order.is_gt())),
         ),
         (">=", false) => (
             "any_greater_equal",
-            Body::Row(|arguments, _| any(arguments, |order| order.is_ge())),
+            Body::Row(|arguments, call| any(arguments, call, |order| order.is_ge())),
         ),
         ("=", true) => (
             "all_equal",
-            Body::Row(|arguments, _| all_of(arguments, |order| order.is_eq())),
+            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_eq())),
         ),
         ("<>", true) => (
             "all_not_equal",
-            Body::Row(|arguments, _| all_of(arguments, |order| order.is_ne())),
+            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_ne())),
         ),
         ("<", true) => (
             "all_less",
-            Body::Row(|arguments, _| all_of(arguments, |order| order.is_lt())),
+            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_lt())),
         ),
         ("<=", true) => (
             "all_less_equal",
-            Body::Row(|arguments, _| all_of(arguments, |order| order.is_le())),
+            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_le())),
         ),
         (">", true) => (
             "all_greater",
-            Body::Row(|arguments, _| all_of(arguments, |order| order.is_gt())),
+            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_gt())),
         ),
         (">=", true) => (
             "all_greater_equal",
-            Body::Row(|arguments, _| all_of(arguments, |order| order.is_ge())),
+            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_ge())),
         ),
         _ => return None,
     })
@@ -359,13 +359,13 @@ fn to_text(arguments: &[Value], call: &Call) -> Result<Value> {
 }
 
 /// Whether some item compares so: NULL when only a NULL might.
-fn any(arguments: &[Value], test: impl Fn(std::cmp::Ordering) -> bool) -> Result<Value> {
+fn any(arguments: &[Value], call: &Call, test: impl Fn(std::cmp::Ordering) -> bool) -> Result<Value> {
     let (operand, Value::Array(items)) = (&arguments[0], &arguments[1]) else {
         return Ok(Value::Null);
     };
     let mut unknown = false;
     for item in items {
-        match order(operand, item)? {
+        match order(operand, item, &call.arguments[0])? {
             Some(order) if test(order) => return Ok(Value::Bool(true)),
             Some(_) => {}
             None => unknown = true,
@@ -374,15 +374,15 @@ fn any(arguments: &[Value], test: impl Fn(std::cmp::Ordering) -> bool) -> Result
     Ok(if unknown { Value::Null } else { Value::Bool(false) })
 }
 
-fn all_of(arguments: &[Value], test: impl Fn(std::cmp::Ordering) -> bool) -> Result<Value> {
-    match any(arguments, |order| !test(order))? {
+fn all_of(arguments: &[Value], call: &Call, test: impl Fn(std::cmp::Ordering) -> bool) -> Result<Value> {
+    match any(arguments, call, |order| !test(order))? {
         Value::Bool(found) => Ok(Value::Bool(!found)),
         other => Ok(other),
     }
 }
 
-/// The order of two values of one type; `None` when either is NULL.
-pub(super) fn order(a: &Value, b: &Value) -> Result<Option<std::cmp::Ordering>> {
+/// The order of two values of one type (or of two arrays, or array items, of it); `None` when either is NULL.
+pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<std::cmp::Ordering>> {
     Ok(Some(match (a, b) {
         (Value::Null, _) | (_, Value::Null) => return Ok(None),
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
@@ -394,7 +394,12 @@ pub(super) fn order(a: &Value, b: &Value) -> Result<Option<std::cmp::Ordering>> 
             super::compare::order_f64(*a).total_cmp(&super::compare::order_f64(*b))
         }
         (Value::Numeric(a), Value::Numeric(b)) => a.cmp(b),
-        (Value::Text(a), Value::Text(b)) => a.cmp(b),
+        (Value::Text(a), Value::Text(b)) => match ty {
+            SqlType::Jsonb => super::json_order::compare(a, b),
+            SqlType::Char(_) => a.trim_end_matches(' ').cmp(b.trim_end_matches(' ')),
+            SqlType::Array(item) => return order(&Value::Text(a.clone()), &Value::Text(b.clone()), item),
+            _ => a.cmp(b),
+        },
         (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
         (Value::Time(a), Value::Time(b))
@@ -404,7 +409,7 @@ pub(super) fn order(a: &Value, b: &Value) -> Result<Option<std::cmp::Ordering>> 
         (Value::Uuid(a), Value::Uuid(b)) => a.cmp(b),
         (Value::Array(a), Value::Array(b)) => {
             for (a, b) in a.iter().zip(b) {
-                match order(a, b)? {
+                match order(a, b, ty)? {
                     Some(std::cmp::Ordering::Equal) => {}
                     other => return Ok(other),
                 }

@@ -9,11 +9,11 @@ use super::datetime_field::{date_part, extract, extract_type, truncate};
 use super::datetime_make::{at_time_zone, from_seconds, make_date, make_interval, make_time, make_timestamp};
 use super::{Batch, Body, Call, FunctionDef, T};
 use crate::exec::cell::{array_of, value_at};
-use crate::types::{Interval, Numeric, Value};
+use crate::types::{Interval, Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
 /// An interval as one number, for comparisons: a month counts 30 days, a day 24 hours.
-pub const INTERVAL_ORDER: Body = Body::Batch(interval_order);
+pub(super) const INTERVAL_ORDER: Body = Body::Batch(interval_order);
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("+", &[T::Date, T::Int4], T::Date, |arguments, _| {
@@ -198,6 +198,14 @@ fn interval(value: &Value) -> Result<Interval> {
         Value::Interval(interval) => Ok(*interval),
         _ => Err(wrong()),
     }
+}
+
+/// The type of [`INTERVAL_ORDER`]'s result.
+pub(super) fn interval_order_type() -> SqlType {
+    SqlType::Numeric(Some(NumericSize {
+        precision: 38,
+        scale: 0,
+    }))
 }
 
 fn interval_order(batch: &Batch) -> Result<arrow::array::ArrayRef> {

@@ -5,6 +5,7 @@
 
 pub mod arithmetic;
 mod array;
+mod array_order;
 mod bytea;
 mod calendar;
 pub mod cast;
@@ -16,6 +17,9 @@ mod datetime_make;
 mod decimal;
 mod digest;
 mod json;
+mod json_build;
+pub mod json_order;
+mod json_piece;
 mod math;
 mod number_format;
 pub mod pattern;
@@ -47,8 +51,8 @@ const SET_ROWS_MAX: usize = 20_000_000;
 
 pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_result};
 pub use array::{ANY_EQUAL_NAME, JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
+pub use array_order::order_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
-pub use datetime::INTERVAL_ORDER;
 pub use datetime_make::{ROUND_FRACTION, round_fraction};
 pub use decimal::quotient_scale;
 
@@ -255,6 +259,7 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
     json::FUNCTIONS,
+    json_build::FUNCTIONS,
     math::FUNCTIONS,
     number_format::FUNCTIONS,
     pattern::FUNCTIONS,

@@ -232,11 +232,8 @@ impl Binder<'_> {
         match (name, second) {
             ("count", None) => {
                 let argument = self.decided(first)?;
-                Ok(one(
-                    aggregates::count::count_udaf(),
-                    vec![argument.expr],
-                    SqlType::Int8,
-                ))
+                let counted = self.grouping_key(&argument)?.unwrap_or(argument.expr);
+                Ok(one(aggregates::count::count_udaf(), vec![counted], SqlType::Int8))
             }
             ("sum", None) => self.sum(first).map_err(|error| relabel(error, wrong())),
             ("avg", None) => self.average(first).map_err(|error| relabel(error, wrong())),
@@ -522,15 +519,12 @@ impl Binder<'_> {
                 self.resolve_function(function, vec![first, values])
             }
             Finish::Json(ty) => {
-                let json = self.resolve_function(
-                    if *ty == SqlType::Json {
-                        "to_json"
-                    } else {
-                        "to_jsonb"
-                    },
-                    vec![first],
-                )?;
-                Ok(json)
+                let list = if *ty == SqlType::Json {
+                    "json_list_of"
+                } else {
+                    "jsonb_list_of"
+                };
+                self.resolve_function(list, vec![first])
             }
         }
     }

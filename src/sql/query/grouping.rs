@@ -6,11 +6,12 @@ use std::collections::HashSet;
 
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::functions_aggregate::expr_fn::first_value;
 use datafusion::logical_expr::expr::Alias;
-use datafusion::logical_expr::{Expr, GroupingSet, LogicalPlan, LogicalPlanBuilder, Subquery};
+use datafusion::logical_expr::{Expr, GroupingSet, LogicalPlan, LogicalPlanBuilder, Subquery, when};
 use sqlparser::ast;
 
-use super::binder::{Binder, fault};
+use super::binder::{Binder, Bound, fault};
 use super::scope::Scope;
 use crate::error::{StatementFault, TextPlace};
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
@@ -20,13 +21,13 @@ use crate::{Error, Result};
 /// One item of GROUP BY.
 pub(super) enum Grouped {
     /// A plain expression.
-    By(Expr),
+    By(Bound),
     /// ROLLUP.
-    Rollup(Vec<Vec<Expr>>),
+    Rollup(Vec<Vec<Bound>>),
     /// CUBE.
-    Cube(Vec<Vec<Expr>>),
+    Cube(Vec<Vec<Bound>>),
     /// GROUPING SETS.
-    Sets(Vec<Vec<Expr>>),
+    Sets(Vec<Vec<Bound>>),
 }
 
 /// Whether an aggregate call stands in the expression (not in a subquery, nor under OVER).
@@ -60,9 +61,9 @@ impl Binder<'_> {
         scope: &Scope,
     ) -> Result<(LogicalPlan, Vec<Expr>)> {
         let mut sets = expand(groups)?;
-        let mut keys: Vec<Expr> = Vec::new();
+        let mut keys: Vec<Bound> = Vec::new();
         for key in sets.iter().flatten() {
-            if !keys.contains(key) {
+            if !has_key(&keys, &key.expr) {
                 keys.push(key.clone());
             }
         }
@@ -78,8 +79,11 @@ impl Binder<'_> {
                 datafusion::logical_expr::lit(1_i64),
             ));
         }
+        let wanted = aggregates.len();
+        let (keys, apart, firsts) = self.grouping_keys(keys)?;
+        aggregates.extend(firsts.iter().flatten().cloned());
         // Subqueries in keys and arguments are computed first.
-        let mut inputs = keys.clone();
+        let mut inputs = apart;
         inputs.extend(aggregates.iter().cloned());
         let (plan, inputs) = self.lower(plan, inputs, false)?;
         let mut inputs = self.distinctly_named(inputs);
@@ -88,9 +92,9 @@ impl Binder<'_> {
         let group_exprs = match sets.as_slice() {
             [_] => keys_lowered,
             _ => {
-                let lowered = |set: &Vec<Expr>| -> Vec<Expr> {
+                let lowered = |set: &Vec<Bound>| -> Vec<Expr> {
                     set.iter()
-                        .filter_map(|key| keys.iter().position(|other| other == key))
+                        .filter_map(|key| keys.iter().position(|other| *other == key.expr))
                         .map(|at| keys_lowered[at].clone())
                         .collect()
                 };
@@ -105,8 +109,19 @@ impl Binder<'_> {
             .map_err(from_datafusion)?;
         let fields = grouped.schema().fields().len();
         let field = |index: usize| Expr::Column(Column::from(grouped.schema().qualified_field(index)));
-        let key_columns: Vec<Expr> = (0..keys.len()).map(field).collect();
-        let aggregate_columns: Vec<Expr> = (fields - aggregates.len()..fields).map(field).collect();
+        let mut aggregate_columns: Vec<Expr> = (fields - aggregates.len()..fields).map(field).collect();
+        let mut shown = aggregate_columns.split_off(wanted).into_iter();
+        aggregates.truncate(wanted);
+        let mut key_columns = Vec::with_capacity(keys.len());
+        for (at, first) in firsts.iter().enumerate() {
+            key_columns.push(match first.as_ref().and_then(|_| shown.next()) {
+                // A set without the key shows NULL.
+                Some(first) => when(field(at).is_not_null(), first)
+                    .end()
+                    .map_err(from_datafusion)?,
+                None => field(at),
+            });
+        }
         let mapping = Mapping {
             keys: &keys,
             key_columns,
@@ -140,6 +155,29 @@ impl Binder<'_> {
     }
 }
 
+impl Binder<'_> {
+    /// The keys, what their rows are told apart by, and for keys that are not told apart by themselves the first value of
+    /// a group.
+    #[expect(
+        clippy::type_complexity,
+        reason = "three lists of the same length, for the one caller"
+    )]
+    fn grouping_keys(&mut self, keys: Vec<Bound>) -> Result<(Vec<Expr>, Vec<Expr>, Vec<Option<Expr>>)> {
+        let mut apart = Vec::with_capacity(keys.len());
+        let mut firsts = Vec::with_capacity(keys.len());
+        for key in &keys {
+            let other = self.grouping_key(key)?;
+            firsts.push(other.is_some().then(|| first_value(key.expr.clone(), Vec::new())));
+            apart.push(other.unwrap_or_else(|| key.expr.clone()));
+        }
+        Ok((keys.into_iter().map(|key| key.expr).collect(), apart, firsts))
+    }
+}
+
+fn has_key(keys: &[Bound], expr: &Expr) -> bool {
+    keys.iter().any(|key| key.expr == *expr)
+}
+
 /// Every aggregate call, each once.
 fn aggregates_of(exprs: &[Expr]) -> Vec<Expr> {
     let mut found: Vec<Expr> = Vec::new();
@@ -158,8 +196,8 @@ fn aggregates_of(exprs: &[Expr]) -> Vec<Expr> {
 }
 
 /// GROUP BY's items as the sets of keys to group by: their cross product, as the standard says.
-fn expand(groups: Vec<Grouped>) -> Result<Vec<Vec<Expr>>> {
-    let mut sets: Vec<Vec<Expr>> = vec![Vec::new()];
+fn expand(groups: Vec<Grouped>) -> Result<Vec<Vec<Bound>>> {
+    let mut sets: Vec<Vec<Bound>> = vec![Vec::new()];
     for group in groups {
         let choices = match group {
             Grouped::By(expr) => vec![vec![expr]],
@@ -188,7 +226,7 @@ fn expand(groups: Vec<Grouped>) -> Result<Vec<Vec<Expr>>> {
         for set in &sets {
             for choice in &choices {
                 let mut both = set.clone();
-                both.extend(choice.iter().filter(|key| !set.contains(key)).cloned());
+                both.extend(choice.iter().filter(|key| !has_key(set, &key.expr)).cloned());
                 product.push(both);
             }
         }
@@ -201,7 +239,7 @@ fn expand(groups: Vec<Grouped>) -> Result<Vec<Vec<Expr>>> {
 const CUBE_COLUMNS_MAX: usize = 12;
 
 /// Columns that the keys decide because they hold a whole primary key of their relation.
-fn dependents(keys: &[Expr], exprs: &[Expr], scope: &Scope) -> Vec<Expr> {
+fn dependents(keys: &[Bound], exprs: &[Expr], scope: &Scope) -> Vec<Bound> {
     let keyed: Vec<&super::scope::ScopeRelation> = scope
         .relations
         .iter()
@@ -211,14 +249,14 @@ fn dependents(keys: &[Expr], exprs: &[Expr], scope: &Scope) -> Vec<Expr> {
                     relation
                         .columns
                         .get(*at)
-                        .is_some_and(|column| keys.contains(&column.bound.expr))
+                        .is_some_and(|column| has_key(keys, &column.bound.expr))
                 })
         })
         .collect();
     if keyed.is_empty() {
         return Vec::new();
     }
-    let mut found: Vec<Expr> = Vec::new();
+    let mut found: Vec<Bound> = Vec::new();
     for expr in exprs {
         let _ = expr.apply(|expr| {
             if matches!(expr, Expr::AggregateFunction(_)) {
@@ -226,9 +264,14 @@ fn dependents(keys: &[Expr], exprs: &[Expr], scope: &Scope) -> Vec<Expr> {
             }
             let decided = keyed
                 .iter()
-                .any(|relation| relation.columns.iter().any(|column| column.bound.expr == *expr));
-            if decided && matches!(expr, Expr::Column(_)) && !keys.contains(expr) && !found.contains(expr) {
-                found.push(expr.clone());
+                .flat_map(|relation| &relation.columns)
+                .find(|column| column.bound.expr == *expr);
+            if let Some(column) = decided
+                && matches!(expr, Expr::Column(_))
+                && !has_key(keys, expr)
+                && !has_key(&found, expr)
+            {
+                found.push(column.bound.clone());
             }
             Ok(TreeNodeRecursion::Continue)
         });

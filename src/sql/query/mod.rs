@@ -12,6 +12,7 @@ mod condition;
 mod context_value;
 mod decorrelation;
 mod distinct_on;
+mod equality;
 mod explain;
 mod expression;
 mod from;

@@ -296,19 +296,20 @@ impl Binder<'_> {
         let left = self.conform(left, &types, &names)?;
         let right = self.conform(right, &types, &names)?;
         let plan = match (op, all) {
-            (ast::SetOperator::Union, true) => LogicalPlanBuilder::new(left)
-                .union(right)
-                .and_then(LogicalPlanBuilder::build),
-            (ast::SetOperator::Union, false) => LogicalPlanBuilder::new(left)
-                .union_distinct(right)
-                .and_then(LogicalPlanBuilder::build),
-            (ast::SetOperator::Intersect, false) => LogicalPlanBuilder::intersect(left, right, false),
-            (ast::SetOperator::Except | ast::SetOperator::Minus, false) => {
-                LogicalPlanBuilder::except(left, right, false)
+            (ast::SetOperator::Union, _) => {
+                let both = LogicalPlanBuilder::new(left)
+                    .union(right)
+                    .and_then(LogicalPlanBuilder::build)
+                    .map_err(from_datafusion)?;
+                if all {
+                    both
+                } else {
+                    self.distinct_rows(both, &types)?
+                }
             }
-            (_, true) => self.bag_operation(left, right, op, &names),
+            (_, true) => self.bag_operation(left, right, &types, op == ast::SetOperator::Intersect)?,
+            (_, false) => self.set_difference(left, right, &types, op == ast::SetOperator::Intersect)?,
         };
-        let plan = plan.map_err(from_datafusion)?;
         let columns = shown
             .into_iter()
             .zip(types)
@@ -332,35 +333,48 @@ impl Binder<'_> {
         &mut self,
         left: LogicalPlan,
         right: LogicalPlan,
-        op: ast::SetOperator,
-        names: &[String],
-    ) -> datafusion::error::Result<LogicalPlan> {
+        types: &[SqlType],
+        common: bool,
+    ) -> Result<LogicalPlan> {
         let copy = self.unique_name("?copy");
-        let numbered = |plan: LogicalPlan| -> datafusion::error::Result<LogicalPlan> {
-            let columns: Vec<Expr> = names
-                .iter()
-                .map(|name| Expr::Column(Column::new_unqualified(name)))
-                .collect();
+        let (left, right) = (
+            self.numbered(left, types, &copy)?,
+            self.numbered(right, types, &copy)?,
+        );
+        let mut numbered_types = types.to_vec();
+        numbered_types.push(SqlType::Int8);
+        let plan = self.set_difference(left, right, &numbered_types, common)?;
+        let kept: Vec<Expr> = (0..types.len())
+            .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
+            .collect();
+        LogicalPlanBuilder::new(plan)
+            .project(kept)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)
+    }
+
+    /// The plan with one column more: which copy of its row each row is.
+    fn numbered(&mut self, plan: LogicalPlan, types: &[SqlType], name: &str) -> Result<LogicalPlan> {
+        let mut outputs = Vec::with_capacity(types.len() + 1);
+        let mut keys = Vec::with_capacity(types.len());
+        for (index, ty) in types.iter().enumerate() {
+            let column = Expr::Column(Column::from(plan.schema().qualified_field(index)));
+            let key = self.grouping_key(&Bound::new(column.clone(), ty.clone()))?;
+            keys.push(key.unwrap_or_else(|| column.clone()));
+            outputs.push(column);
+        }
+        let numbered = (|| {
             let number = datafusion::functions_window::expr_fn::row_number()
-                .partition_by(columns.clone())
+                .partition_by(keys)
                 .window_frame(WindowFrame::new(None))
                 .build()?;
-            let mut outputs = columns;
-            outputs.push(Expr::Column(Column::from_name(number.schema_name().to_string())).alias(&copy));
+            outputs.push(Expr::Column(Column::from_name(number.schema_name().to_string())).alias(name));
             LogicalPlanBuilder::new(plan)
                 .window(vec![number])?
                 .project(outputs)?
                 .build()
-        };
-        let (left, right) = (numbered(left)?, numbered(right)?);
-        let plan = match op {
-            ast::SetOperator::Intersect => LogicalPlanBuilder::intersect(left, right, false)?,
-            _ => LogicalPlanBuilder::except(left, right, false)?,
-        };
-        let kept: Vec<Expr> = (0..names.len())
-            .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
-            .collect();
-        LogicalPlanBuilder::new(plan).project(kept)?.build()
+        })();
+        numbered.map_err(from_datafusion)
     }
 
     /// The query's plan with its columns of these types under these names.

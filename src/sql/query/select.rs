@@ -213,9 +213,11 @@ impl Binder<'_> {
         let mut groups = Vec::new();
         for expr in exprs {
             let sets = match expr {
-                ast::Expr::Rollup(sets) => Some((sets, Grouped::Rollup as fn(Vec<Vec<Expr>>) -> Grouped)),
-                ast::Expr::Cube(sets) => Some((sets, Grouped::Cube as fn(Vec<Vec<Expr>>) -> Grouped)),
-                ast::Expr::GroupingSets(sets) => Some((sets, Grouped::Sets as fn(Vec<Vec<Expr>>) -> Grouped)),
+                ast::Expr::Rollup(sets) => Some((sets, Grouped::Rollup as fn(Vec<Vec<Bound>>) -> Grouped)),
+                ast::Expr::Cube(sets) => Some((sets, Grouped::Cube as fn(Vec<Vec<Bound>>) -> Grouped)),
+                ast::Expr::GroupingSets(sets) => {
+                    Some((sets, Grouped::Sets as fn(Vec<Vec<Bound>>) -> Grouped))
+                }
                 _ => None,
             };
             match sets {
@@ -227,7 +229,7 @@ impl Binder<'_> {
                                 .map(|expr| self.group_item(expr, items, projection, place))
                                 .collect()
                         })
-                        .collect::<Result<Vec<Vec<Expr>>>>()?;
+                        .collect::<Result<Vec<Vec<Bound>>>>()?;
                     groups.push(wrap(bound));
                 }
                 None => match super::expression::row_items(expr) {
@@ -249,7 +251,7 @@ impl Binder<'_> {
         items: &[Item],
         projection: &[ast::SelectItem],
         place: Place<'_>,
-    ) -> Result<Expr> {
+    ) -> Result<Bound> {
         if let Some(position) = ordinal(expr) {
             let item = position
                 .checked_sub(1)
@@ -266,7 +268,7 @@ impl Binder<'_> {
                     "aggregate functions are not allowed in GROUP BY",
                 ));
             }
-            return Ok(item.bound.expr.clone());
+            return Ok(item.bound.clone());
         }
         if let ast::Expr::Identifier(ident) = expr {
             let name = fold(ident);
@@ -281,11 +283,11 @@ impl Binder<'_> {
                         "aggregate functions are not allowed in GROUP BY",
                     ));
                 }
-                return Ok(item.bound.expr.clone());
+                return Ok(item.bound.clone());
             }
         }
         let bound = self.expression(expr, place)?;
-        Ok(self.decided(bound)?.expr)
+        self.decided(bound)
     }
 
     /// ORDER BY: positions, output names, expressions (added as hidden outputs).
@@ -442,11 +444,16 @@ impl Binder<'_> {
         }
         let sort = |key: &SortKey| Sort::new(ordered[key.output].clone(), key.ascending, key.nulls_first);
         let mut sorts: Vec<Sort> = keys.iter().map(sort).collect();
+        let mut projected = LogicalPlanBuilder::new(plan)
+            .project(outputs)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
+        if distinct {
+            let types: Vec<SqlType> = items.iter().map(|item| item.bound.ty.clone()).collect();
+            projected = self.distinct_rows(projected, &types)?;
+        }
         let build = || -> datafusion::error::Result<LogicalPlan> {
-            let mut builder = LogicalPlanBuilder::new(plan).project(outputs)?;
-            if distinct {
-                builder = builder.distinct()?;
-            }
+            let mut builder = LogicalPlanBuilder::new(projected);
             if let Some(on) = &distinct_on {
                 for index in on {
                     if !keys.iter().any(|key| key.output == *index) {
