@@ -15,6 +15,7 @@ pub mod dml;
 mod explain;
 mod grammar;
 mod infer;
+mod interval_range;
 mod kind;
 mod names;
 mod nesting;

@@ -60,7 +60,7 @@ fn json_text(value: &Value, ty: &SqlType, call: &Call) -> Result<String> {
             }
             quoted(text)
         }
-        other => quoted(super::cast::text_of(other, ty, call.settings)),
+        other => quoted(super::text_argument::shown(other, ty, call)),
     })
 }
 

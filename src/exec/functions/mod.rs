@@ -7,7 +7,7 @@ pub mod arithmetic;
 mod array;
 mod array_order;
 mod bytea;
-mod calendar;
+pub(in crate::exec) mod calendar;
 pub mod cast;
 pub mod compare;
 mod datetime;
@@ -16,6 +16,7 @@ mod datetime_format;
 mod datetime_make;
 mod decimal;
 mod digest;
+mod exponential;
 mod json;
 mod json_build;
 pub mod json_order;
@@ -53,7 +54,7 @@ pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_result};
 pub use array::{ANY_EQUAL_NAME, JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
 pub use array_order::order_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
-pub use datetime_make::{ROUND_FRACTION, round_fraction};
+pub use datetime_make::{CUT_INTERVAL, ROUND_FRACTION, cut_interval, round_fraction};
 pub use decimal::quotient_scale;
 
 /// The type of an argument or a result in a registration.

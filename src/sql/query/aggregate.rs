@@ -505,7 +505,7 @@ impl Binder<'_> {
                 ))
             }
             Finish::Joined(separator) => {
-                let definition = ("string_agg", functions::JOIN_TEXTS, true, Volatility::Immutable);
+                let definition = ("string_agg", functions::JOIN_TEXTS, false, Volatility::Immutable);
                 let arguments = vec![(first.expr, first.ty), (separator.expr.clone(), SqlType::Text)];
                 Ok(Bound::new(
                     functions::call(definition, arguments, SqlType::Text, &self.settings),

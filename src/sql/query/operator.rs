@@ -73,6 +73,18 @@ impl Binder<'_> {
                 self.convert(right, &S::Text, CastContext::Implicit)?,
             ));
         }
+        // varchar beside char(n) compares as char(n) does, without the blanks at its end.
+        match (&left.ty, &right.ty) {
+            (S::Char(width), S::Varchar(_)) => {
+                let other = S::Char(if *width == 1 { 2 } else { 1 });
+                return Ok((left, Bound::new(right.expr, other)));
+            }
+            (S::Varchar(_), S::Char(width)) => {
+                let other = S::Char(if *width == 1 { 2 } else { 1 });
+                return Ok((Bound::new(left.expr, other), right));
+            }
+            _ => {}
+        }
         let pair_exists = (category(&left.ty) == category(&right.ty)
             && !matches!(category(&left.ty), Category::Other | Category::Array))
             || base(&left.ty) == base(&right.ty);
