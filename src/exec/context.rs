@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow::array::RecordBatch;
 
-use super::{Jobs, RowPlans, Settings};
+use super::{Jobs, PreparedList, RowPlans, Settings};
 use crate::catalog::{Catalog, TableDef};
 use crate::plan::{FullScanPolicy, PlanRules};
 use crate::table::Sequences;
@@ -48,6 +48,8 @@ pub struct StatementContext {
     pub database: Arc<str>,
     /// `pg_backend_pid()`.
     pub process_id: i32,
+    /// The session's prepared statements.
+    pub prepared: Arc<PreparedList>,
 }
 
 impl StatementContext {

@@ -6,6 +6,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Case, Expr};
 
 use super::functions;
 use super::functions::compare::{FLOAT_ORDER_NAME, TRIM_CHAR_NAME};
+use super::functions::json_order::JSONB_ORDER_NAME;
 use crate::exec::cell::value_of_scalar;
 use crate::plan::literal;
 use crate::types::SqlType;
@@ -92,7 +93,7 @@ impl Printer {
         let name = call.func.name();
         match (name, call.args.as_slice()) {
             // What comparisons put around columns so that Arrow's order is PostgreSQL's.
-            (FLOAT_ORDER_NAME | TRIM_CHAR_NAME, [inner]) => self.print(inner),
+            (FLOAT_ORDER_NAME | TRIM_CHAR_NAME | JSONB_ORDER_NAME, [inner]) => self.print(inner),
             ("cast", [inner]) => match functions::result_type(&call.func) {
                 Some(ty) => format!("({})::{ty}", self.print(inner)),
                 None => self.print(inner),

@@ -18,6 +18,7 @@ pub mod pg_catalog;
 pub mod placeholder;
 pub mod plan_cache;
 pub mod predicate;
+mod prepared_list;
 pub mod query_threads;
 pub mod residual;
 mod row_plan;
@@ -33,6 +34,7 @@ mod written_filters;
 
 pub use context::{Notice, OutputColumn, Parameters, StatementContext};
 pub use jobs::{Abandoned, Jobs};
+pub use prepared_list::{PreparedList, PreparedRow};
 pub use row_plan::{RowPlan, RowPlans, RowSite};
 pub use rows::{Rows, RowsStream, StoredRows};
 pub use settings::{

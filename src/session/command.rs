@@ -18,8 +18,13 @@ use crate::types::{SqlType, Value, WireFormat};
 use crate::{Error, Result};
 
 impl Session {
-    /// Runs one of the session's own statements.
-    pub(super) async fn run_command(&mut self, command: &Command, parameters: Parameters) -> Result<Reply> {
+    /// Runs one of the session's own statements, given with its text.
+    pub(super) async fn run_command(
+        &mut self,
+        command: &Command,
+        whole: &Arc<str>,
+        parameters: Parameters,
+    ) -> Result<Reply> {
         let tag = match command {
             Command::Begin { modes, start } => {
                 self.begin(modes)?;
@@ -49,7 +54,7 @@ impl Session {
             Command::Show { name } => return self.show(name.as_deref()),
             Command::Prepare { name, types, text } => {
                 let types: Vec<_> = types.iter().cloned().map(Some).collect();
-                self.prepare(name, text, &types).await?;
+                self.prepare_from(name, text, &types, Some(whole)).await?;
                 "PREPARE"
             }
             Command::Execute { name, arguments } => return self.execute_prepared(name, arguments).await,
@@ -254,7 +259,7 @@ impl Session {
                 Ok("DEALLOCATE")
             }
             None => {
-                self.statements.clear();
+                self.forget_statements();
                 Ok("DEALLOCATE ALL")
             }
         }
@@ -271,7 +276,7 @@ impl Session {
                     });
                 }
                 self.portals.clear();
-                self.statements.clear();
+                self.forget_statements();
                 self.reset(None)?;
                 Ok("DISCARD ALL")
             }

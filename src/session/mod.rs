@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use crate::Result;
-use crate::exec::{Notice, Settings, severity_rank};
+use crate::exec::{Notice, PreparedList, Settings, severity_rank};
 pub use instance::Instance;
 pub use interrupt::{Cause, Interrupt};
 pub use prepared::{Portal, PortalState, PreparedStatement, text_parameter};
@@ -39,6 +39,8 @@ pub struct Session {
     settings: SessionSettings,
     transaction: TransactionState,
     statements: HashMap<String, Arc<PreparedStatement>>,
+    /// What the catalog tells of `statements`.
+    prepared: Arc<PreparedList>,
     portals: HashMap<String, Portal>,
     /// Counts portals, to know which are younger than a savepoint.
     portals_made: u64,
@@ -88,6 +90,7 @@ impl Session {
             settings: SessionSettings::new(Arc::new(settings)),
             transaction: TransactionState::default(),
             statements: HashMap::new(),
+            prepared: Arc::default(),
             portals: HashMap::new(),
             portals_made: 0,
             notices: Arc::default(),

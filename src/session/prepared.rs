@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::run::ends_failed_block;
-use super::transaction::Block;
+use super::transaction::{Block, now_us};
 use super::{RowStream, Session};
 use crate::error::DuplicateKind;
-use crate::exec::{OutputColumn, Parameters};
+use crate::exec::{OutputColumn, Parameters, PreparedRow};
 use crate::sql::command::Command;
 use crate::sql::{self, Description, Statement};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};
@@ -72,6 +72,17 @@ impl Session {
     /// Parses and describes a statement and keeps it. An empty name is the unnamed statement, which may be replaced.
     /// `types`: what the client says of the parameters. Errors: 42P05, 42601, the statement's own, 25P02.
     pub async fn prepare(&mut self, name: &str, text: &str, types: &[Option<SqlType>]) -> Result<()> {
+        self.prepare_from(name, text, types, None).await
+    }
+
+    /// As [`Session::prepare`]. `command`: the text of the PREPARE that asks for it.
+    pub(super) async fn prepare_from(
+        &mut self,
+        name: &str,
+        text: &str,
+        types: &[Option<SqlType>],
+        command: Option<&Arc<str>>,
+    ) -> Result<()> {
         if name.is_empty() {
             self.statements.remove(name);
         } else if self.statements.contains_key(name) {
@@ -95,10 +106,15 @@ impl Session {
                 columns: None,
             },
         };
-        self.statements.insert(
-            name.to_string(),
-            Arc::new(PreparedStatement::new(parsed, description)),
-        );
+        let prepared = Arc::new(PreparedStatement::new(parsed, description));
+        let row = PreparedRow {
+            text: command.map_or_else(|| text.into(), Arc::clone),
+            parameter_types: Arc::clone(&prepared.types),
+            prepared_us: now_us(),
+            from_sql: command.is_some(),
+        };
+        self.prepared.add(name, row);
+        self.statements.insert(name.to_string(), prepared);
         Ok(())
     }
 
@@ -112,7 +128,14 @@ impl Session {
 
     /// Forgets a prepared statement; one that does not exist is no error.
     pub fn close_statement(&mut self, name: &str) {
+        self.prepared.remove(name);
         self.statements.remove(name);
+    }
+
+    /// Forgets all prepared statements.
+    pub(super) fn forget_statements(&mut self) {
+        self.prepared.clear();
+        self.statements.clear();
     }
 
     /// Makes a portal of a prepared statement. Errors: 42P03 for a name in use, 25P02.

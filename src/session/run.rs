@@ -44,7 +44,7 @@ impl Session {
             return Err(Error::FailedTransaction);
         }
         if let Some(command) = &statement.command {
-            let reply = Box::pin(self.run_command(command, parameters.clone())).await?;
+            let reply = Box::pin(self.run_command(command, &statement.text, parameters.clone())).await?;
             self.transaction.ran(statement, &parameters, &reply);
             return Ok(reply);
         }
@@ -140,6 +140,7 @@ impl Session {
             user: self.user.clone(),
             database: self.database.clone(),
             process_id: self.process_id,
+            prepared: Arc::clone(&self.prepared),
         }
     }
 

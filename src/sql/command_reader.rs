@@ -227,7 +227,15 @@ impl<'a> Reader<'a> {
             self.expect("TO")?;
             self.expect("MINUTE")?;
         }
-        Ok(value)
+        // As an interval it counts east of Greenwich; written as a zone, west.
+        Ok(value.map(|offset| {
+            let (sign, digits) = match (offset.strip_prefix('-'), offset.strip_prefix('+')) {
+                (Some(digits), _) => ('+', digits),
+                (None, digits) => ('-', digits.unwrap_or(&offset)),
+            };
+            let minutes = if digits.contains(':') { "" } else { ":00" };
+            format!("{sign}{digits}{minutes}")
+        }))
     }
 
     /// Values of SET, separated by commas; `None` for DEFAULT.

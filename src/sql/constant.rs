@@ -2,16 +2,16 @@
 //! `now()`, simple arithmetic. What it does not fold is left to the general path, errors included: that path raises them
 //! in PostgreSQL's words.
 
-use chrono::{DateTime, Datelike, Duration, Months, NaiveDate, NaiveDateTime, Offset, TimeZone};
+use chrono::{DateTime, Datelike, Months, NaiveDate, NaiveDateTime};
 use chrono_tz::Tz;
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArguments, Interval as IntervalExpr, UnaryOperator,
+    BinaryOperator, DataType, Expr, Function, FunctionArguments, Interval as IntervalExpr, UnaryOperator,
     Value as Literal,
 };
 
-use super::{names, type_name};
+use super::{interval_range, names, type_name};
 use crate::Result;
-use crate::types::{FormatSettings, Interval, Numeric, SqlType, Value};
+use crate::types::{FormatSettings, Interval, Numeric, SqlType, Value, local_to_utc, utc_to_local};
 
 const DAY_US: i64 = 86_400_000_000;
 
@@ -46,11 +46,11 @@ impl ConstantContext<'_> {
                 array: false,
                 format: None,
                 ..
-            } => match (self.fold(expr)?, type_name::get_sql_type(data_type)?) {
+            } if !is_cut(data_type) => match (self.fold(expr)?, type_name::get_sql_type(data_type)?) {
                 (Some(value), Some(ty)) => self.cast(value, &ty)?,
                 _ => None,
             },
-            Expr::TypedString(typed) => match (
+            Expr::TypedString(typed) if !is_cut(&typed.data_type) => match (
                 typed.value.clone().into_string(),
                 type_name::get_sql_type(&typed.data_type)?,
             ) {
@@ -77,38 +77,14 @@ impl ConstantContext<'_> {
         })
     }
 
-    /// A timestamp of the session's zone as UTC, as PostgreSQL takes it: standard time where a local time comes twice,
-    /// the offset before the gap where it does not come at all.
+    /// A timestamp of the session's zone as UTC.
     pub(crate) fn local_to_utc(&self, local_us: i64) -> Option<i64> {
-        if matches!(local_us, i64::MIN | i64::MAX) {
-            return Some(local_us);
-        }
-        let local = DateTime::from_timestamp_micros(local_us)?.naive_utc();
-        let seconds = match self.time_zone.from_local_datetime(&local) {
-            chrono::LocalResult::Single(one) => one.offset().fix().local_minus_utc(),
-            chrono::LocalResult::Ambiguous(_, latest) => latest.offset().fix().local_minus_utc(),
-            chrono::LocalResult::None => {
-                let before = self
-                    .time_zone
-                    .from_local_datetime(&local.checked_sub_signed(Duration::hours(4))?);
-                before.latest()?.offset().fix().local_minus_utc()
-            }
-        };
-        local_us.checked_sub(i64::from(seconds) * 1_000_000)
+        local_to_utc(self.time_zone, local_us)
     }
 
     /// A UTC timestamp in the session's zone.
     pub(crate) fn utc_to_local(&self, utc_us: i64) -> Option<i64> {
-        if matches!(utc_us, i64::MIN | i64::MAX) {
-            return Some(utc_us);
-        }
-        let utc = DateTime::from_timestamp_micros(utc_us)?.naive_utc();
-        let seconds = self
-            .time_zone
-            .offset_from_utc_datetime(&utc)
-            .fix()
-            .local_minus_utc();
-        utc_us.checked_add(i64::from(seconds) * 1_000_000)
+        utc_to_local(self.time_zone, utc_us)
     }
 
     /// What reading and printing values depends on.
@@ -420,6 +396,11 @@ fn add_days(days: i32, more: i64) -> Option<Value> {
     }
     let sum = i32::try_from(i64::from(days).checked_add(more)?).ok()?;
     (!matches!(sum, i32::MIN | i32::MAX)).then_some(Value::Date(sum))
+}
+
+/// Whether a type's name says how much of a value is kept: the general path cuts it.
+fn is_cut(data_type: &DataType) -> bool {
+    type_name::fraction_digits(data_type).is_some() || interval_range::of_type(data_type).is_some()
 }
 
 fn negate_interval(interval: &Interval) -> Option<Interval> {

@@ -12,6 +12,7 @@ mod distinct;
 pub mod dml;
 mod explain;
 mod grammar;
+mod interval_range;
 mod kind;
 mod names;
 mod nesting;

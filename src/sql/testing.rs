@@ -106,6 +106,7 @@ impl Client {
             user: "keyspan".into(),
             database: "keyspan".into(),
             process_id: 1,
+            prepared: Arc::default(),
         }
     }
 

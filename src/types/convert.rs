@@ -98,7 +98,7 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         SqlType::Bytea => matches!(value, Value::Bytes(_)).then_some(Ok(value)),
         SqlType::Uuid => matches!(value, Value::Uuid(_)).then_some(Ok(value)),
         SqlType::Date => to_date(value, settings),
-        SqlType::Time => to_time(value, settings).map(|micros| Ok(Value::Time(micros))),
+        SqlType::Time => to_time(value, settings).map(Ok),
         SqlType::Timestamp => to_timestamp(value, settings).map(|micros| micros.map(Value::Timestamp)),
         SqlType::TimestampTz => to_timestamptz(value, settings).map(|micros| micros.map(Value::TimestampTz)),
         SqlType::Interval => match value {
@@ -234,14 +234,19 @@ fn to_date(value: Value, settings: &FormatSettings) -> Option<Result<Value>> {
     })))
 }
 
-fn to_time(value: Value, settings: &FormatSettings) -> Option<i64> {
-    match value {
+/// The clock time; an infinite timestamp has none and gives NULL.
+fn to_time(value: Value, settings: &FormatSettings) -> Option<Value> {
+    let micros = match value {
+        Value::Timestamp(i64::MIN | i64::MAX) | Value::TimestampTz(i64::MIN | i64::MAX) => {
+            return Some(Value::Null);
+        }
         Value::Time(micros) => Some(micros),
         Value::Timestamp(micros) => Some(micros.rem_euclid(MICROS_PER_DAY)),
         Value::TimestampTz(utc) => Some(local_time(utc, settings).rem_euclid(MICROS_PER_DAY)),
         Value::Interval(interval) => Some(interval.microseconds.rem_euclid(MICROS_PER_DAY)),
         _ => None,
-    }
+    };
+    micros.map(Value::Time)
 }
 
 fn to_timestamp(value: Value, settings: &FormatSettings) -> Option<Result<i64>> {

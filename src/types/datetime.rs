@@ -85,6 +85,22 @@ pub(super) fn offset_of_local(zone: Tz, local: i64) -> i32 {
         .map_or(0, |offset| offset.fix().local_minus_utc())
 }
 
+/// The instant (µs since 1970 UTC) at which a zone's clocks show this; infinities stay. `None` beyond what timestamps hold.
+pub(crate) fn local_to_utc(zone: Tz, local: i64) -> Option<i64> {
+    if matches!(local, i64::MIN | i64::MAX) {
+        return Some(local);
+    }
+    local.checked_sub(i64::from(offset_of_local(zone, local)) * MICROS_PER_SECOND)
+}
+
+/// What a zone's clocks show at an instant; infinities stay. `None` beyond what timestamps hold.
+pub(crate) fn utc_to_local(zone: Tz, utc: i64) -> Option<i64> {
+    if matches!(utc, i64::MIN | i64::MAX) {
+        return Some(utc);
+    }
+    utc.checked_add(i64::from(offset_at(zone, utc)) * MICROS_PER_SECOND)
+}
+
 /// The time as chrono knows it. Zone tables end, with the rules for summer time, in 2100, and chrono itself after 262,000
 /// years; a later time is asked about in a year of the tables that has the same calendar.
 fn chrono_time(micros: i64) -> NaiveDateTime {

@@ -26,6 +26,7 @@ mod floats;
 mod input;
 mod input_binary;
 mod interval;
+mod interval_range;
 mod json;
 mod numeric;
 mod scalar;
@@ -35,7 +36,9 @@ mod type_table;
 mod value;
 
 pub use convert::epoch_milliseconds;
+pub(crate) use datetime::{local_to_utc, utc_to_local};
 pub use encode::{ColumnEncoder, WireFormat};
+pub use interval_range::{IntervalField, IntervalRange};
 pub use numeric::Numeric;
 pub(crate) use numeric::power_of_ten;
 pub use scalar::Scalar;

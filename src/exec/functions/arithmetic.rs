@@ -248,14 +248,16 @@ fn narrow_sums(op: ArithmeticOp, batch: &Batch) -> Option<ArrayRef> {
     Some(Arc::new(array.with_precision_and_scale(precision, scale).ok()?))
 }
 
-/// One numeric operation. `scale`: that of the result, `None` for a bare numeric (quotients then keep 38 digits at most).
+/// One numeric operation. `scale`: that of the result, `None` for a bare numeric (quotients then
+/// have the digits that PostgreSQL gives them).
 pub fn numeric(op: ArithmeticOp, a: &Numeric, b: &Numeric, scale: Option<u8>) -> Result<Numeric> {
     match op {
         ArithmeticOp::Add => decimal::add(a, b),
         ArithmeticOp::Subtract => decimal::add(a, &decimal::negate(b)),
         ArithmeticOp::Multiply => decimal::multiply(a, b),
         ArithmeticOp::Divide => {
-            let scale = scale.unwrap_or_else(|| decimal::quotient_scale(a, b));
+            // A bare numeric comes with all the places that its column has, whatever its digits.
+            let scale = scale.unwrap_or_else(|| decimal::quotient_scale(&a.normalized(), &b.normalized()));
             decimal::divide(a, b, scale)
         }
         ArithmeticOp::Modulo => decimal::modulo(a, b),

@@ -16,10 +16,16 @@ pub const ORDINALITY: Body = Body::Row(|arguments, _| {
     Ok(Value::Array((1..=int_of(items.len())).map(Value::Int).collect()))
 });
 
-/// Texts of an array joined, NULLs left out; NULL when nothing is left.
+/// Texts of an array joined, NULLs left out; NULL when nothing is left. A separator of NULL separates by nothing.
 pub const JOIN_TEXTS: Body = Body::Row(|arguments, call| {
-    let present = items(&arguments[0])?.iter().any(|item| *item != Value::Null);
-    if present {
+    let present = match &arguments[0] {
+        Value::Array(items) => items.iter().any(|item| *item != Value::Null),
+        _ => false,
+    };
+    if present && arguments[1] == Value::Null {
+        let arguments = [arguments[0].clone(), Value::Text(String::new())];
+        to_text(&arguments, call)
+    } else if present {
         to_text(arguments, call)
     } else {
         Ok(Value::Null)
@@ -34,51 +40,51 @@ pub fn quantified(symbol: &str, all: bool) -> Option<(&'static str, Body)> {
     Some(match (symbol, all) {
         ("=", false) => (
             ANY_EQUAL_NAME,
-            Body::Row(|arguments, _| any(arguments, |order| order.is_eq())),
+            Body::Row(|arguments, call| any(arguments, call, |order| order.is_eq())),
         ),
         ("<>", false) => (
             "any_not_equal",
-            Body::Row(|arguments, _| any(arguments, |order| order.is_ne())),
+            Body::Row(|arguments, call| any(arguments, call, |order| order.is_ne())),
         ),
         ("<", false) => (
             "any_less",
-            Body::Row(|arguments, _| any(arguments, |order| order.is_lt())),
+            Body::Row(|arguments, call| any(arguments, call, |order| order.is_lt())),
         ),
         ("<=", false) => (
             "any_less_equal",
-            Body::Row(|arguments, _| any(arguments, |order| order.is_le())),
+            Body::Row(|arguments, call| any(arguments, call, |order| order.is_le())),
         ),
         (">", false) => (
             "any_greater",
-            Body::Row(|arguments, _| any(arguments, |order| order.is_gt())),
+            Body::Row(|arguments, call| any(arguments, call, |order| order.is_gt())),
         ),
         (">=", false) => (
             "any_greater_equal",
-            Body::Row(|arguments, _| any(arguments, |order| order.is_ge())),
+            Body::Row(|arguments, call| any(arguments, call, |order| order.is_ge())),
         ),
         ("=", true) => (
             "all_equal",
-            Body::Row(|arguments, _| all_of(arguments, |order| order.is_eq())),
+            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_eq())),
         ),
         ("<>", true) => (
             "all_not_equal",
-            Body::Row(|arguments, _| all_of(arguments, |order| order.is_ne())),
+            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_ne())),
         ),
         ("<", true) => (
             "all_less",
-            Body::Row(|arguments, _| all_of(arguments, |order| order.is_lt())),
+            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_lt())),
         ),
         ("<=", true) => (
             "all_less_equal",
-            Body::Row(|arguments, _| all_of(arguments, |order| order.is_le())),
+            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_le())),
         ),
         (">", true) => (
             "all_greater",
-            Body::Row(|arguments, _| all_of(arguments, |order| order.is_gt())),
+            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_gt())),
         ),
         (">=", true) => (
             "all_greater_equal",
-            Body::Row(|arguments, _| all_of(arguments, |order| order.is_ge())),
+            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_ge())),
         ),
         _ => return None,
     })
@@ -173,41 +179,44 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             _ => Err(Error::internal("|| of no bytea")),
         },
     ),
-    FunctionDef::row("array_position", &[T::AnyArray, T::AnyElement], T::Int4, position),
+    FunctionDef::row("array_position", &[T::AnyArray, T::AnyElement], T::Int4, position).on_null(),
     FunctionDef::row(
-        "array_remove",
+        "array_position",
+        &[T::AnyArray, T::AnyElement, T::Int4],
+        T::Int4,
+        position,
+    )
+    .on_null(),
+    FunctionDef::row(
+        "array_positions",
         &[T::AnyArray, T::AnyElement],
+        T::Int4,
+        positions,
+    )
+    .array(T::Int4)
+    .on_null(),
+    FunctionDef::row("array_remove", &[T::AnyArray, T::AnyElement], T::AnyArray, remove).on_null(),
+    FunctionDef::row(
+        "array_replace",
+        &[T::AnyArray, T::AnyElement, T::AnyElement],
         T::AnyArray,
-        |arguments, _| {
-            let kept = items(&arguments[0])?
-                .iter()
-                .filter(|item| **item != arguments[1])
-                .cloned();
-            Ok(Value::Array(kept.collect()))
-        },
-    ),
+        replace,
+    )
+    .on_null(),
     FunctionDef::row("array_to_string", &[T::AnyArray, T::Text], T::Text, to_text),
     FunctionDef::row(
         "array_to_string",
         &[T::AnyArray, T::Text, T::Text],
         T::Text,
         to_text,
-    ),
-    FunctionDef::row("string_to_array", &[T::Text, T::Text], T::Text, |arguments, _| {
-        let (Value::Text(text), Value::Text(separator)) = (&arguments[0], &arguments[1]) else {
-            return Err(Error::internal("string_to_array of no text"));
-        };
-        let parts: Vec<Value> = match (text.is_empty(), separator.is_empty()) {
-            (true, _) => Vec::new(),
-            (false, true) => vec![Value::Text(text.clone())],
-            (false, false) => text
-                .split(separator.as_str())
-                .map(|part| Value::Text(part.to_string()))
-                .collect(),
-        };
-        Ok(Value::Array(parts))
-    })
-    .array(T::Text),
+    )
+    .on_null(),
+    FunctionDef::row("string_to_array", &[T::Text, T::Text], T::Text, split)
+        .array(T::Text)
+        .on_null(),
+    FunctionDef::row("string_to_array", &[T::Text, T::Text, T::Text], T::Text, split)
+        .array(T::Text)
+        .on_null(),
     FunctionDef::row("@>", &[T::AnyArray, T::AnyArray], T::Bool, |arguments, _| {
         contains(&arguments[0], &arguments[1])
     }),
@@ -323,11 +332,92 @@ fn concatenate(arguments: &[Value], _: &Call) -> Result<Value> {
     }
 }
 
-fn position(arguments: &[Value], _: &Call) -> Result<Value> {
-    let at = items(&arguments[0])?
-        .iter()
-        .position(|item| *item == arguments[1]);
-    Ok(at.map_or(Value::Null, |at| Value::Int(int_of(at) + 1)))
+/// Whether an item is the one looked for: NULL is one too here.
+fn is_same(item: &Value, wanted: &Value, call: &Call) -> Result<bool> {
+    Ok(match order(item, wanted, &call.arguments[1])? {
+        Some(order) => order.is_eq(),
+        None => *item == Value::Null && *wanted == Value::Null,
+    })
+}
+
+/// Where the wanted item stands first, counted from 1, at or behind a place.
+fn position(arguments: &[Value], call: &Call) -> Result<Value> {
+    let from = match arguments.get(2) {
+        None => 1,
+        Some(Value::Int(from)) => *from,
+        Some(_) => {
+            return Err(Error::DataException {
+                state: "22004",
+                message: "initial position must not be null".to_string(),
+            });
+        }
+    };
+    let Value::Array(items) = &arguments[0] else {
+        return Ok(Value::Null);
+    };
+    for (place, item) in (1..).zip(items) {
+        if place >= from && is_same(item, &arguments[1], call)? {
+            return Ok(Value::Int(place));
+        }
+    }
+    Ok(Value::Null)
+}
+
+fn positions(arguments: &[Value], call: &Call) -> Result<Value> {
+    let Value::Array(items) = &arguments[0] else {
+        return Ok(Value::Null);
+    };
+    let mut places = Vec::new();
+    for (place, item) in (1..).zip(items) {
+        if is_same(item, &arguments[1], call)? {
+            places.push(Value::Int(place));
+        }
+    }
+    Ok(Value::Array(places))
+}
+
+fn remove(arguments: &[Value], call: &Call) -> Result<Value> {
+    let Value::Array(items) = &arguments[0] else {
+        return Ok(Value::Null);
+    };
+    let mut kept = Vec::with_capacity(items.len());
+    for item in items {
+        if !is_same(item, &arguments[1], call)? {
+            kept.push(item.clone());
+        }
+    }
+    Ok(Value::Array(kept))
+}
+
+fn replace(arguments: &[Value], call: &Call) -> Result<Value> {
+    let Value::Array(items) = &arguments[0] else {
+        return Ok(Value::Null);
+    };
+    let mut replaced = Vec::with_capacity(items.len());
+    for item in items {
+        let found = is_same(item, &arguments[1], call)?;
+        replaced.push(if found { &arguments[2] } else { item }.clone());
+    }
+    Ok(Value::Array(replaced))
+}
+
+/// A text cut at each separator, or into its characters when that is NULL; parts equal to the third argument are NULL.
+fn split(arguments: &[Value], _: &Call) -> Result<Value> {
+    let Value::Text(text) = &arguments[0] else {
+        return Ok(Value::Null);
+    };
+    let parts: Vec<String> = match &arguments[1] {
+        _ if text.is_empty() => Vec::new(),
+        Value::Text(separator) if separator.is_empty() => vec![text.clone()],
+        Value::Text(separator) => text.split(separator.as_str()).map(str::to_string).collect(),
+        _ => text.chars().map(String::from).collect(),
+    };
+    let null = arguments.get(2);
+    let item = |part: String| match null {
+        Some(Value::Text(null)) if *null == part => Value::Null,
+        _ => Value::Text(part),
+    };
+    Ok(Value::Array(parts.into_iter().map(item).collect()))
 }
 
 fn contains(whole: &Value, part: &Value) -> Result<Value> {
@@ -340,8 +430,8 @@ fn contains(whole: &Value, part: &Value) -> Result<Value> {
 }
 
 fn to_text(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Text(separator) = &arguments[1] else {
-        return Err(Error::internal("a separator that is no text"));
+    let (Value::Array(_), Value::Text(separator)) = (&arguments[0], &arguments[1]) else {
+        return Ok(Value::Null);
     };
     let item_type = super::super::cell::element_type(&call.arguments[0]);
     let mut parts = Vec::new();
@@ -349,23 +439,20 @@ fn to_text(arguments: &[Value], call: &Call) -> Result<Value> {
         match (item, arguments.get(2)) {
             (Value::Null, Some(Value::Text(null))) => parts.push(null.clone()),
             (Value::Null, _) => {}
-            (item, _) => parts.push(match (item, &item_type) {
-                (Value::Bool(_), SqlType::Bool) => item.to_text(call.settings),
-                _ => super::cast::text_of(item, &item_type, call.settings),
-            }),
+            (item, _) => parts.push(super::text_argument::shown(item, &item_type, call)),
         }
     }
     Ok(Value::Text(parts.join(separator)))
 }
 
 /// Whether some item compares so: NULL when only a NULL might.
-fn any(arguments: &[Value], test: impl Fn(std::cmp::Ordering) -> bool) -> Result<Value> {
+fn any(arguments: &[Value], call: &Call, test: impl Fn(std::cmp::Ordering) -> bool) -> Result<Value> {
     let (operand, Value::Array(items)) = (&arguments[0], &arguments[1]) else {
         return Ok(Value::Null);
     };
     let mut unknown = false;
     for item in items {
-        match order(operand, item)? {
+        match order(operand, item, &call.arguments[0])? {
             Some(order) if test(order) => return Ok(Value::Bool(true)),
             Some(_) => {}
             None => unknown = true,
@@ -374,15 +461,15 @@ fn any(arguments: &[Value], test: impl Fn(std::cmp::Ordering) -> bool) -> Result
     Ok(if unknown { Value::Null } else { Value::Bool(false) })
 }
 
-fn all_of(arguments: &[Value], test: impl Fn(std::cmp::Ordering) -> bool) -> Result<Value> {
-    match any(arguments, |order| !test(order))? {
+fn all_of(arguments: &[Value], call: &Call, test: impl Fn(std::cmp::Ordering) -> bool) -> Result<Value> {
+    match any(arguments, call, |order| !test(order))? {
         Value::Bool(found) => Ok(Value::Bool(!found)),
         other => Ok(other),
     }
 }
 
-/// The order of two values of one type; `None` when either is NULL.
-pub(super) fn order(a: &Value, b: &Value) -> Result<Option<std::cmp::Ordering>> {
+/// The order of two values of one type (or of two arrays, or array items, of it); `None` when either is NULL.
+pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<std::cmp::Ordering>> {
     Ok(Some(match (a, b) {
         (Value::Null, _) | (_, Value::Null) => return Ok(None),
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
@@ -394,7 +481,12 @@ pub(super) fn order(a: &Value, b: &Value) -> Result<Option<std::cmp::Ordering>> 
             super::compare::order_f64(*a).total_cmp(&super::compare::order_f64(*b))
         }
         (Value::Numeric(a), Value::Numeric(b)) => a.cmp(b),
-        (Value::Text(a), Value::Text(b)) => a.cmp(b),
+        (Value::Text(a), Value::Text(b)) => match ty {
+            SqlType::Jsonb => super::json_order::compare(a, b),
+            SqlType::Char(_) => a.trim_end_matches(' ').cmp(b.trim_end_matches(' ')),
+            SqlType::Array(item) => return order(&Value::Text(a.clone()), &Value::Text(b.clone()), item),
+            _ => a.cmp(b),
+        },
         (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
         (Value::Time(a), Value::Time(b))
@@ -404,7 +496,7 @@ pub(super) fn order(a: &Value, b: &Value) -> Result<Option<std::cmp::Ordering>> 
         (Value::Uuid(a), Value::Uuid(b)) => a.cmp(b),
         (Value::Array(a), Value::Array(b)) => {
             for (a, b) in a.iter().zip(b) {
-                match order(a, b)? {
+                match order(a, b, ty)? {
                     Some(std::cmp::Ordering::Equal) => {}
                     other => return Ok(other),
                 }

@@ -1,9 +1,10 @@
 //! Moments as numbers: microseconds since 1970 to civil time and back, and into time zones. The date and time functions
 //! count with it.
 
-use chrono::{DateTime, Duration, NaiveDateTime, TimeZone};
+use chrono::{DateTime, NaiveDateTime};
 use chrono_tz::Tz;
 
+use crate::types::{local_to_utc, utc_to_local};
 use crate::{Error, Result};
 
 pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
@@ -34,32 +35,56 @@ pub(super) fn micros_of(time: NaiveDateTime) -> i64 {
     time.and_utc().timestamp_micros()
 }
 
-/// The beginning of a day as a timestamp. Errors: 22008 for days that timestamps do not reach.
+/// The beginning of a day as a timestamp; of an infinite day, the infinite timestamp. Errors: 22008 for days that timestamps do not reach.
 pub(super) fn midnight(days: i32) -> Result<i64> {
-    i64::from(days)
-        .checked_mul(MICROS_PER_DAY)
-        .ok_or_else(|| out_of_range("date"))
+    match days {
+        i32::MIN => Ok(i64::MIN),
+        i32::MAX => Ok(i64::MAX),
+        days => i64::from(days)
+            .checked_mul(MICROS_PER_DAY)
+            .ok_or_else(|| out_of_range("date")),
+    }
+}
+
+/// Whether a timestamp is `infinity` or `-infinity`.
+pub(super) fn is_infinite(micros: i64) -> bool {
+    matches!(micros, i64::MIN | i64::MAX)
 }
 
 /// What the zone's clocks show at an instant.
 pub(super) fn to_local(utc: i64, zone: Tz) -> Result<i64> {
-    let instant = civil(utc)?;
-    Ok(micros_of(zone.from_utc_datetime(&instant).naive_local()))
+    utc_to_local(zone, utc).ok_or_else(|| out_of_range("timestamp"))
 }
 
-/// The instant at which the zone's clocks show this; a gap takes the offset before it, an overlap the later offset.
+/// The instant at which the zone's clocks show this.
 pub(super) fn from_local(local: i64, zone: Tz) -> Result<i64> {
-    let clock = civil(local)?;
-    match zone.from_local_datetime(&clock) {
-        chrono::LocalResult::Single(time) => Ok(time.timestamp_micros()),
-        chrono::LocalResult::Ambiguous(_, later) => Ok(later.timestamp_micros()),
-        chrono::LocalResult::None => {
-            let before = zone.from_local_datetime(&(clock - Duration::hours(3)));
-            let offset = before.latest().map_or(0, |time| {
-                use chrono::Offset;
-                i64::from(time.offset().fix().local_minus_utc())
-            });
-            Ok(local - offset * MICROS_PER_SECOND)
+    local_to_utc(zone, local).ok_or_else(|| out_of_range("timestamp"))
+}
+
+/// Seconds east of UTC of a zone written as POSIX does: `UTC+3` and `+03:00` are west of Greenwich, `<+03>-3` is east.
+pub(in crate::exec) fn posix_offset(text: &str) -> Option<i64> {
+    let offset = match text.strip_prefix('<') {
+        Some(quoted) => quoted.split_once('>')?.1,
+        None => text.trim_start_matches(|c: char| c.is_ascii_alphabetic()),
+    };
+    iso_offset(offset).map(|seconds| -seconds)
+}
+
+/// Seconds east of UTC of `+3`, `-02:30` or `+01:02:03`.
+pub(super) fn iso_offset(text: &str) -> Option<i64> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text.strip_prefix('+')?),
+    };
+    let mut seconds = 0;
+    let mut unit = 3600;
+    for part in digits.split(':') {
+        let is_number = (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number || unit == 0 {
+            return None;
         }
+        seconds += part.parse::<i64>().ok()? * unit;
+        unit /= 60;
     }
+    (seconds < 168 * 3600).then_some(sign * seconds)
 }

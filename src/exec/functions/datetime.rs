@@ -3,17 +3,18 @@
 use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 
 use super::calendar::{
-    MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, micros_of, midnight, out_of_range, to_local, wrong,
+    MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, is_infinite, micros_of, midnight, out_of_range,
+    to_local, wrong,
 };
 use super::datetime_field::{date_part, extract, extract_type, truncate};
 use super::datetime_make::{at_time_zone, from_seconds, make_date, make_interval, make_time, make_timestamp};
 use super::{Batch, Body, Call, FunctionDef, T};
 use crate::exec::cell::{array_of, value_at};
-use crate::types::{Interval, Numeric, Value};
+use crate::types::{Interval, Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
 /// An interval as one number, for comparisons: a month counts 30 days, a day 24 hours.
-pub const INTERVAL_ORDER: Body = Body::Batch(interval_order);
+pub(super) const INTERVAL_ORDER: Body = Body::Batch(interval_order);
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("+", &[T::Date, T::Int4], T::Date, |arguments, _| {
@@ -27,7 +28,14 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::row("-", &[T::Date, T::Date], T::Int4, |arguments, _| {
         match (&arguments[0], &arguments[1]) {
-            (Value::Date(a), Value::Date(b)) => Ok(Value::Int(i64::from(*a) - i64::from(*b))),
+            (Value::Date(a), Value::Date(b)) => {
+                match [a, b].iter().any(|days| matches!(**days, i32::MIN | i32::MAX)) {
+                    true => Err(Error::DatetimeOverflow {
+                        message: "cannot subtract infinite dates".to_string(),
+                    }),
+                    false => Ok(Value::Int(i64::from(*a) - i64::from(*b))),
+                }
+            }
             _ => Err(wrong()),
         }
     }),
@@ -42,10 +50,13 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::row("+", &[T::Date, T::Time], T::Timestamp, |arguments, _| {
         match (&arguments[0], &arguments[1]) {
-            (Value::Date(days), Value::Time(time)) => midnight(*days)?
-                .checked_add(*time)
-                .map(Value::Timestamp)
-                .ok_or_else(|| out_of_range("timestamp")),
+            (Value::Date(days), Value::Time(time)) => match midnight(*days)? {
+                infinite if is_infinite(infinite) => Ok(Value::Timestamp(infinite)),
+                day => day
+                    .checked_add(*time)
+                    .map(Value::Timestamp)
+                    .ok_or_else(|| out_of_range("timestamp")),
+            },
             _ => Err(wrong()),
         }
     }),
@@ -200,6 +211,14 @@ fn interval(value: &Value) -> Result<Interval> {
     }
 }
 
+/// The type of [`INTERVAL_ORDER`]'s result.
+pub(super) fn interval_order_type() -> SqlType {
+    SqlType::Numeric(Some(NumericSize {
+        precision: 38,
+        scale: 0,
+    }))
+}
+
 fn interval_order(batch: &Batch) -> Result<arrow::array::ArrayRef> {
     let mut spans = Vec::with_capacity(batch.rows);
     for row in 0..batch.rows {
@@ -300,10 +319,9 @@ fn add(arguments: &[Value], call: &Call, sign: i32) -> Result<Value> {
         Value::Time(time) => Ok(Value::Time(
             (time + step.microseconds % MICROS_PER_DAY).rem_euclid(MICROS_PER_DAY),
         )),
-        Value::Date(days) => Ok(Value::Timestamp(shift(midnight(days)?, step)?)),
-        Value::Timestamp(time) if matches!(time, i64::MIN | i64::MAX) => Ok(Value::Timestamp(time)),
-        Value::Timestamp(time) => Ok(Value::Timestamp(shift(time, step)?)),
-        Value::TimestampTz(time) if matches!(time, i64::MIN | i64::MAX) => Ok(Value::TimestampTz(time)),
+        Value::Date(days) => shift(midnight(days)?, step).map(Value::Timestamp),
+        Value::Timestamp(time) => shift(time, step).map(Value::Timestamp),
+        Value::TimestampTz(time) if is_infinite(time) => Ok(Value::TimestampTz(time)),
         Value::TimestampTz(time) => {
             let zone = call.settings.time_zone;
             let mut at = time;
@@ -328,7 +346,11 @@ fn add(arguments: &[Value], call: &Call, sign: i32) -> Result<Value> {
     }
 }
 
+/// A time that much later; an infinite one stays.
 fn shift(time: i64, step: Interval) -> Result<i64> {
+    if is_infinite(time) {
+        return Ok(time);
+    }
     let mut at = time;
     if step.months != 0 {
         let local = civil(at)?;

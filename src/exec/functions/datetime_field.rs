@@ -5,8 +5,8 @@ use chrono_tz::Tz;
 
 use super::Call;
 use super::calendar::{
-    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, midnight, out_of_range, to_local,
-    wrong,
+    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, is_infinite, midnight,
+    out_of_range, to_local, wrong,
 };
 use crate::types::{Interval, Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
@@ -86,7 +86,12 @@ pub(super) fn extract(arguments: &[Value], call: &Call) -> Result<Value> {
         Field::Whole(number) => scaled(i128::from(number), 0),
         Field::Micros(number) => scaled(number, 6),
         Field::Absent => Value::Null,
-        Field::Infinite(_) => Value::Null,
+        Field::Infinite(_) => {
+            return Err(Error::NumericOutOfRange {
+                message: "value overflows numeric format".to_string(),
+                detail: Some("NaN and infinity are not stored in numeric values here.".to_string()),
+            });
+        }
     })
 }
 
@@ -112,6 +117,8 @@ pub(super) fn field_micros(unit: &str, value: &Value, ty: &SqlType, zone: Tz) ->
         Value::Time(time) => time_field(unit, *time, ty),
         Value::Date(days) => {
             if matches!(*days, i32::MIN | i32::MAX) {
+                // The unit is checked on any date.
+                field_micros(unit, &Value::Date(0), ty, zone)?;
                 return Ok(infinite(unit, *days < 0));
             }
             match unit {
@@ -123,7 +130,10 @@ pub(super) fn field_micros(unit: &str, value: &Value, ty: &SqlType, zone: Tz) ->
             }
         }
         Value::Timestamp(time) => instant_field(unit, *time, *time, 0, ty),
-        Value::TimestampTz(utc) if matches!(*utc, i64::MIN | i64::MAX) => Ok(infinite(unit, *utc < 0)),
+        Value::TimestampTz(utc) if is_infinite(*utc) => {
+            field_micros(unit, &Value::TimestampTz(0), ty, zone)?;
+            Ok(infinite(unit, *utc < 0))
+        }
         Value::TimestampTz(utc) => {
             let local = to_local(*utc, zone)?;
             let offset = (local - utc) / MICROS_PER_SECOND;
@@ -148,7 +158,8 @@ pub(super) fn infinite(unit: &str, negative: bool) -> Field {
 }
 
 pub(super) fn instant_field(unit: &str, local: i64, utc: i64, _offset: i64, ty: &SqlType) -> Result<Field> {
-    if matches!(local, i64::MIN | i64::MAX) {
+    if is_infinite(local) {
+        instant_field(unit, 0, 0, 0, ty)?;
         return Ok(infinite(unit, local < 0));
     }
     match unit {

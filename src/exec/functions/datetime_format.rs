@@ -480,6 +480,11 @@ impl Fields {
             "US" | "SSSSS" | "SSSS" => 6,
             "Y" | "D" | "Q" | "W" => 1,
             "J" => 7,
+            "FF1" => 1,
+            "FF3" => 3,
+            "FF4" => 4,
+            "FF5" => 5,
+            "FF6" => 6,
             _ => 2,
         };
         let signed = text.starts_with('-') && width == 4;
@@ -520,7 +525,9 @@ impl Fields {
             "MI" => self.minute = number,
             "SS" => self.second = number,
             "MS" => self.micros = number * 10_i64.pow(3 - u32::try_from(digits.min(3)).unwrap_or(3)) * 1_000,
-            "US" => self.micros = number * 10_i64.pow(6 - u32::try_from(digits.min(6)).unwrap_or(6)),
+            "US" | "FF1" | "FF2" | "FF3" | "FF4" | "FF5" | "FF6" => {
+                self.micros = number * 10_i64.pow(6 - u32::try_from(digits.min(6)).unwrap_or(6))
+            }
             "SSSSS" | "SSSS" => {
                 self.hour = number / 3600;
                 self.minute = number / 60 % 60;

@@ -3,10 +3,11 @@
 use chrono::{Datelike, NaiveDate};
 
 use super::calendar::{
-    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, out_of_range, to_local, wrong,
+    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, iso_offset, out_of_range, posix_offset,
+    to_local, wrong,
 };
 use super::{Body, Call};
-use crate::types::{Interval, SqlType, Value};
+use crate::types::{Interval, IntervalField, IntervalRange, SqlType, Value};
 use crate::{Error, Result};
 
 /// A time rounded to so many digits behind the second, as `timestamp(3)` and its like do: half goes away from zero.
@@ -34,6 +35,31 @@ pub fn round_fraction(value: &Value, digits: &Value) -> Result<Value> {
         }),
         other => other.clone(),
     })
+}
+
+/// An interval without what is smaller than a field, given as [`IntervalRange`]'s last.
+pub const CUT_INTERVAL: Body = Body::Row(|arguments, _| {
+    let field = match whole(&arguments[1])? {
+        0 => IntervalField::Year,
+        1 => IntervalField::Month,
+        2 => IntervalField::Day,
+        3 => IntervalField::Hour,
+        4 => IntervalField::Minute,
+        _ => IntervalField::Second,
+    };
+    cut_interval(&arguments[0], field)
+});
+
+/// See [`CUT_INTERVAL`].
+pub fn cut_interval(value: &Value, last: IntervalField) -> Result<Value> {
+    let Value::Interval(interval) = value else {
+        return Ok(value.clone());
+    };
+    let range = IntervalRange {
+        first: IntervalField::Year,
+        last,
+    };
+    Ok(Value::Interval(range.cut(*interval)))
 }
 
 pub(super) fn whole(value: &Value) -> Result<i64> {
@@ -100,7 +126,18 @@ pub(super) fn make_timestamp(arguments: &[Value], call: &Call) -> Result<Value> 
         return Ok(Value::Timestamp(local));
     }
     match arguments.get(6) {
-        Some(Value::Text(name)) => at_offset(name, local, -1).map(Value::TimestampTz),
+        // An offset counts as ISO 8601 does here: east is positive.
+        Some(Value::Text(name)) => match iso_offset(name) {
+            Some(seconds) => local
+                .checked_sub(seconds * MICROS_PER_SECOND)
+                .map(Value::TimestampTz)
+                .ok_or_else(|| out_of_range("timestamp")),
+            None if name.starts_with(|first: char| first.is_ascii_digit()) => Err(Error::InvalidParameter {
+                message: format!("invalid input syntax for type numeric time zone: \"{name}\""),
+                hint: Some("Numeric time zones must have \"-\" or \"+\" as first character.".to_string()),
+            }),
+            None => at_offset(name, local, -1).map(Value::TimestampTz),
+        },
         _ => from_local(local, call.settings.time_zone).map(Value::TimestampTz),
     }
 }
@@ -127,8 +164,13 @@ pub(super) fn from_seconds(seconds: f64) -> Result<Value> {
             i64::MIN
         }));
     }
+    if seconds.is_nan() {
+        return Err(Error::DatetimeOverflow {
+            message: "timestamp cannot be NaN".to_string(),
+        });
+    }
     let micros = (seconds * 1e6).round_ties_even();
-    if micros.is_nan() || micros.abs() > 9.2e18 {
+    if micros.abs() > 9.2e18 {
         return Err(Error::DatetimeOverflow {
             message: format!("timestamp out of range: \"{seconds}\""),
         });
@@ -167,18 +209,7 @@ pub(super) fn at_offset(name: &str, time: i64, direction: i64) -> Result<i64> {
         message: format!("time zone \"{name}\" not recognized"),
         hint: None,
     };
-    // A POSIX offset counts west of Greenwich as positive; an ISO one in text with a sign does as well here.
-    let digits = name.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-    let (sign, digits) = match (digits.strip_prefix('-'), digits.strip_prefix('+')) {
-        (Some(digits), _) => (1, digits),
-        (_, Some(digits)) => (-1, digits),
-        _ => return Err(unknown()),
-    };
-    let (hours, minutes) = digits.split_once(':').unwrap_or((digits, "0"));
-    let (Ok(hours), Ok(minutes)) = (hours.parse::<i64>(), minutes.parse::<i64>()) else {
-        return Err(unknown());
-    };
-    let offset = sign * (hours * 3600 + minutes * 60) * MICROS_PER_SECOND;
+    let offset = posix_offset(name).ok_or_else(unknown)? * MICROS_PER_SECOND;
     time.checked_add(direction * offset)
         .ok_or_else(|| out_of_range("timestamp"))
 }

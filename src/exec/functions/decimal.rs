@@ -277,7 +277,7 @@ pub fn quotient_scale(a: &Numeric, b: &Numeric) -> u8 {
 }
 
 /// Weight and value of the first base-10,000 digit.
-fn leading(number: &Numeric) -> (i32, i32) {
+pub(super) fn leading(number: &Numeric) -> (i32, i32) {
     let Numeric::Finite { unscaled, scale } = number else {
         return (0, 0);
     };

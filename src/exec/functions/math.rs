@@ -3,7 +3,7 @@
 use rand::Rng;
 
 use super::arithmetic::{ArithmeticOp, numeric};
-use super::{Call, FunctionDef, T, decimal};
+use super::{Call, FunctionDef, T, decimal, exponential};
 use crate::types::{Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
@@ -48,44 +48,43 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("lcm", &[T::Int4, T::Int4], T::Int4, lcm),
     FunctionDef::row("lcm", &[T::Int8, T::Int8], T::Int8, lcm),
     FunctionDef::row("sqrt", &[T::Float8], T::Float8, sqrt),
-    FunctionDef::row("sqrt", &[T::Numeric], T::Numeric, through_double).computed(|_, _| sized(15)),
+    FunctionDef::row("sqrt", &[T::Numeric], T::Numeric, sqrt_numeric)
+        .computed(|_, literals| of_one(literals, sqrt_numeric_of, 15)),
     FunctionDef::row("cbrt", &[T::Float8], T::Float8, |a, _| float(a, f64::cbrt)),
     FunctionDef::row("exp", &[T::Float8], T::Float8, |a, _| {
         checked(double(&a[0])?, f64::exp)
     }),
-    FunctionDef::row("exp", &[T::Numeric], T::Numeric, exp_numeric).computed(|_, _| sized(16)),
+    FunctionDef::row("exp", &[T::Numeric], T::Numeric, exp_numeric).computed(|_, literals| {
+        exponential::type_of(literal(literals, 0).map(exponential::exp), SqlType::Numeric(None))
+    }),
     FunctionDef::row("ln", &[T::Float8], T::Float8, |a, _| {
         logarithm(double(&a[0])?, f64::ln)
     }),
-    FunctionDef::row("ln", &[T::Numeric], T::Numeric, ln_numeric).computed(|_, _| sized(16)),
+    FunctionDef::row("ln", &[T::Numeric], T::Numeric, ln_numeric)
+        .computed(|_, literals| of_one(literals, ln_of, 16)),
     FunctionDef::row("log", &[T::Float8], T::Float8, |a, _| {
         logarithm(double(&a[0])?, f64::log10)
     }),
-    FunctionDef::row("log", &[T::Numeric], T::Numeric, log_numeric).computed(|_, _| sized(16)),
+    FunctionDef::row("log", &[T::Numeric], T::Numeric, log_numeric)
+        .computed(|_, literals| of_one(literals, log_of, 16)),
     FunctionDef::row("log10", &[T::Float8], T::Float8, |a, _| {
         logarithm(double(&a[0])?, f64::log10)
     }),
-    FunctionDef::row("log10", &[T::Numeric], T::Numeric, log_numeric).computed(|_, _| sized(16)),
+    FunctionDef::row("log10", &[T::Numeric], T::Numeric, log_numeric)
+        .computed(|_, literals| of_one(literals, log_of, 16)),
     FunctionDef::row("log", &[T::Numeric, T::Numeric], T::Numeric, |a, _| {
-        let (base, value) = (number(&a[0])?.to_f64(), number(&a[1])?.to_f64());
-        let (Value::Float8(base), Value::Float8(value)) =
-            (logarithm(base, f64::ln)?, logarithm(value, f64::ln)?)
-        else {
-            return Err(wrong());
-        };
-        if base == 0.0 {
-            Err(Error::DivisionByZero)
-        } else {
-            from_double(value / base)
-        }
+        log_to(number(&a[0])?, number(&a[1])?).map(Value::Numeric)
     })
-    .computed(|_, _| sized(16)),
+    .computed(|_, literals| of_two(literals, log_to)),
     FunctionDef::row("power", &[T::Float8, T::Float8], T::Float8, power),
-    FunctionDef::row("power", &[T::Numeric, T::Numeric], T::Numeric, power_numeric).computed(power_type),
+    FunctionDef::row("power", &[T::Numeric, T::Numeric], T::Numeric, power_numeric)
+        .computed(|_, literals| of_two(literals, power_of)),
     FunctionDef::row("pow", &[T::Float8, T::Float8], T::Float8, power),
-    FunctionDef::row("pow", &[T::Numeric, T::Numeric], T::Numeric, power_numeric).computed(power_type),
+    FunctionDef::row("pow", &[T::Numeric, T::Numeric], T::Numeric, power_numeric)
+        .computed(|_, literals| of_two(literals, power_of)),
     FunctionDef::row("^", &[T::Float8, T::Float8], T::Float8, power),
-    FunctionDef::row("^", &[T::Numeric, T::Numeric], T::Numeric, power_numeric).computed(power_type),
+    FunctionDef::row("^", &[T::Numeric, T::Numeric], T::Numeric, power_numeric)
+        .computed(|_, literals| of_two(literals, power_of)),
     FunctionDef::row("pi", &[], T::Float8, |_, _| {
         Ok(Value::Float8(std::f64::consts::PI))
     }),
@@ -170,7 +169,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     ),
 ];
 
-fn sized(scale: u8) -> SqlType {
+pub(super) fn sized(scale: u8) -> SqlType {
     SqlType::Numeric(Some(NumericSize { precision: 38, scale }))
 }
 
@@ -336,32 +335,38 @@ fn negative_root() -> Error {
     }
 }
 
-/// The digits a double carries, as a numeric.
-fn from_double(number: f64) -> Result<Value> {
-    if !number.is_finite() {
-        return Err(out_of_range("value overflows numeric format"));
+/// An argument that is a constant.
+fn literal(literals: &[Option<Value>], at: usize) -> Option<&Numeric> {
+    match literals.get(at) {
+        Some(Some(Value::Numeric(number))) => Some(number),
+        _ => None,
     }
-    Ok(Value::Numeric(Numeric::parse(&format!("{number:.16}"))?))
 }
 
-/// The square root to 15 digits behind the point, corrected from the double's by Newton's rule.
-fn through_double(arguments: &[Value], _: &Call) -> Result<Value> {
-    let square = number(&arguments[0])?;
+/// The type of a function of one number: with the digits of its result when that is known.
+fn of_one(literals: &[Option<Value>], compute: fn(&Numeric) -> Result<Numeric>, scale: u8) -> SqlType {
+    exponential::type_of(literal(literals, 0).map(compute), sized(scale))
+}
+
+/// The type of a function of two numbers, likewise.
+fn of_two(literals: &[Option<Value>], compute: fn(&Numeric, &Numeric) -> Result<Numeric>) -> SqlType {
+    let both = literal(literals, 0).zip(literal(literals, 1));
+    exponential::type_of(both.map(|(a, b)| compute(a, b)), sized(16))
+}
+
+fn sqrt_numeric_of(square: &Numeric) -> Result<Numeric> {
     if *square < Numeric::from_i64(0) {
         return Err(negative_root());
     }
-    let Value::Numeric(mut root) = from_double(square.to_f64().sqrt())? else {
-        return Err(wrong());
-    };
-    if root > Numeric::from_i64(0) {
-        let quotient = decimal::divide(square, &root, 18)?;
-        root = decimal::divide(&decimal::add(&root, &quotient)?, &Numeric::from_i64(2), 18)?;
-    }
-    Ok(Value::Numeric(decimal::round(&root, 15)?))
+    exponential::sqrt(square)
+}
+
+fn sqrt_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
+    sqrt_numeric_of(number(&arguments[0])?).map(Value::Numeric)
 }
 
 fn exp_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
-    from_double(number(&arguments[0])?.to_f64().exp())
+    exponential::exp(number(&arguments[0])?).map(Value::Numeric)
 }
 
 fn logarithm(argument: f64, compute: impl Fn(f64) -> f64) -> Result<Value> {
@@ -378,18 +383,32 @@ fn logarithm(argument: f64, compute: impl Fn(f64) -> f64) -> Result<Value> {
     })
 }
 
+/// Refuses what has no logarithm.
+fn check_positive(number: &Numeric) -> Result<()> {
+    logarithm(number.to_f64(), f64::ln).map(drop)
+}
+
+fn ln_of(number: &Numeric) -> Result<Numeric> {
+    check_positive(number)?;
+    exponential::ln(number)
+}
+
 fn ln_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
-    match logarithm(number(&arguments[0])?.to_f64(), f64::ln)? {
-        Value::Float8(result) => from_double(result),
-        other => Ok(other),
-    }
+    ln_of(number(&arguments[0])?).map(Value::Numeric)
+}
+
+fn log_of(number: &Numeric) -> Result<Numeric> {
+    log_to(&Numeric::from_i64(10), number)
+}
+
+fn log_to(base: &Numeric, number: &Numeric) -> Result<Numeric> {
+    check_positive(base)?;
+    check_positive(number)?;
+    exponential::log(base, number)
 }
 
 fn log_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
-    match logarithm(number(&arguments[0])?.to_f64(), f64::log10)? {
-        Value::Float8(result) => from_double(result),
-        other => Ok(other),
-    }
+    log_of(number(&arguments[0])?).map(Value::Numeric)
 }
 
 fn power_fault(message: &str) -> Error {
@@ -419,50 +438,21 @@ fn power(arguments: &[Value], _: &Call) -> Result<Value> {
     Ok(Value::Float8(result))
 }
 
-fn power_type(_: &[SqlType], _: &[Option<Value>]) -> SqlType {
-    sized(16)
-}
-
-/// Whole, small exponents are exact; others go through doubles.
-fn power_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (base, exponent) = (number(&arguments[0])?, number(&arguments[1])?);
+fn power_of(base: &Numeric, exponent: &Numeric) -> Result<Numeric> {
     let zero = Numeric::from_i64(0);
     if *base == zero && *exponent < zero {
         return Err(power_fault("zero raised to a negative power is undefined"));
     }
-    let whole = exponent.floor().filter(|floor| Some(*floor) == exponent.ceil());
-    if *base < zero && whole.is_none() {
+    if *base < zero && exponent.floor() != exponent.ceil() {
         return Err(power_fault(
             "a negative number raised to a non-integer power yields a complex result",
         ));
     }
-    if let Some(count) = whole
-        .and_then(|whole| u32::try_from(whole.unsigned_abs()).ok())
-        .filter(|count| *count <= 256)
-    {
-        let mut result = Numeric::from_i64(1);
-        let mut exact = true;
-        for _ in 0..count {
-            match decimal::multiply(&result, base) {
-                Ok(product) => result = product,
-                Err(_) => {
-                    exact = false;
-                    break;
-                }
-            }
-        }
-        if exact && *exponent < zero {
-            return Ok(Value::Numeric(decimal::divide(
-                &Numeric::from_i64(1),
-                &result,
-                16,
-            )?));
-        }
-        if exact {
-            return Ok(Value::Numeric(decimal::round(&result, 16)?));
-        }
-    }
-    from_double(base.to_f64().powf(exponent.to_f64()))
+    exponential::power(base, exponent)
+}
+
+fn power_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
+    power_of(number(&arguments[0])?, number(&arguments[1])?).map(Value::Numeric)
 }
 
 fn within_one(arguments: &[Value], compute: impl Fn(f64) -> f64) -> Result<Value> {

@@ -5,8 +5,9 @@
 
 pub mod arithmetic;
 mod array;
+mod array_order;
 mod bytea;
-mod calendar;
+pub(in crate::exec) mod calendar;
 pub mod cast;
 pub mod compare;
 mod datetime;
@@ -15,7 +16,11 @@ mod datetime_format;
 mod datetime_make;
 mod decimal;
 mod digest;
+mod exponential;
 mod json;
+mod json_build;
+pub mod json_order;
+mod json_piece;
 mod math;
 mod number_format;
 pub mod pattern;
@@ -48,9 +53,9 @@ const SET_ROWS_MAX: usize = 20_000_000;
 
 pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_result};
 pub use array::{ANY_EQUAL_NAME, JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
+pub use array_order::order_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
-pub use datetime::INTERVAL_ORDER;
-pub use datetime_make::{ROUND_FRACTION, round_fraction};
+pub use datetime_make::{CUT_INTERVAL, ROUND_FRACTION, cut_interval, round_fraction};
 pub use decimal::quotient_scale;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 
@@ -257,6 +262,7 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
     json::FUNCTIONS,
+    json_build::FUNCTIONS,
     math::FUNCTIONS,
     number_format::FUNCTIONS,
     pattern::FUNCTIONS,

@@ -16,15 +16,33 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 /// What a template asks for.
 #[derive(Default)]
 struct Template {
-    /// The characters before the point: `9`, `0`, `,`, or text as it stands.
-    whole: Vec<char>,
+    /// What stands before the point.
+    whole: Vec<Mark>,
     /// The same behind the point.
-    fraction: Vec<char>,
+    fraction: Vec<Mark>,
     point: bool,
     no_fill: bool,
     sign: Option<Sign>,
     ordinal: Option<&'static str>,
     currency: bool,
+}
+
+/// One place of a template.
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    /// `9`, or with `true` `0`: a digit that is shown even when it is a leading zero.
+    Digit(bool),
+    Comma,
+    /// SG: the sign, right here.
+    Sign,
+    /// As it stands.
+    Text(char),
+}
+
+impl Mark {
+    fn is_digit(&self) -> bool {
+        matches!(self, Mark::Digit(_))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -37,6 +55,8 @@ enum Sign {
     Plus,
     /// PR.
     Brackets,
+    /// SG, among the digits.
+    Placed,
 }
 
 fn parse(text: &str) -> Template {
@@ -44,7 +64,7 @@ fn parse(text: &str) -> Template {
     let mut rest = text;
     while !rest.is_empty() {
         let upper = rest.get(..2).map(str::to_uppercase).unwrap_or_default();
-        let digits_seen = !template.whole.is_empty() || template.point;
+        let digits_seen = template.whole.iter().any(Mark::is_digit) || template.point;
         let step = match upper.as_str() {
             "FM" => {
                 template.no_fill = true;
@@ -67,11 +87,8 @@ fn parse(text: &str) -> Template {
                 2
             }
             "SG" => {
-                template.sign = Some(if digits_seen {
-                    Sign::Trailing
-                } else {
-                    Sign::Leading
-                });
+                template.sign = Some(Sign::Placed);
+                template.part().push(Mark::Sign);
                 2
             }
             "TH" => {
@@ -97,21 +114,21 @@ fn parse(text: &str) -> Template {
                 })
             }
             'L' | 'l' => template.currency = true,
-            'G' | 'g' | ',' => template.part().push(','),
+            'G' | 'g' | ',' => template.part().push(Mark::Comma),
             '"' => {
                 let (inside, after) = rest.split_once('"').unwrap_or((rest, ""));
-                let inside: Vec<char> = inside.chars().collect();
-                template.part().extend(inside);
+                template.part().extend(inside.chars().map(Mark::Text));
                 rest = after;
             }
-            other => template.part().push(other),
+            digit @ ('0' | '9') => template.part().push(Mark::Digit(digit == '0')),
+            other => template.part().push(Mark::Text(other)),
         }
     }
     template
 }
 
 impl Template {
-    fn part(&mut self) -> &mut Vec<char> {
+    fn part(&mut self) -> &mut Vec<Mark> {
         if self.point {
             &mut self.fraction
         } else {
@@ -119,10 +136,7 @@ impl Template {
         }
     }
     fn places(&self) -> usize {
-        self.fraction
-            .iter()
-            .filter(|character| matches!(character, '0' | '9'))
-            .count()
+        self.fraction.iter().filter(|mark| mark.is_digit()).count()
     }
 }
 
@@ -137,7 +151,14 @@ fn to_char(arguments: &[Value], _: &Call) -> Result<Value> {
         Value::Float8(number) if number.is_finite() => Numeric::parse(&format!("{number:.15}"))?,
         _ => return Ok(Value::Null),
     };
+    let upper = text.to_uppercase();
+    if !text.contains('"') && upper.contains("RN") {
+        return roman(&number, text).map(Value::Text);
+    }
     let places = template.places();
+    if !text.contains('"') && upper.contains("EEEE") {
+        return scientific(&number, places).map(Value::Text);
+    }
     let scale = u8::try_from(places).unwrap_or(30).min(30);
     let rounded = decimal::round(&number, i32::from(scale))?.rescale(scale)?;
     let Numeric::Finite { unscaled, .. } = rounded else {
@@ -152,11 +173,7 @@ fn to_char(arguments: &[Value], _: &Call) -> Result<Value> {
 
 impl Template {
     fn format(&self, whole: &str, fraction: &str, negative: bool) -> String {
-        let slots = self
-            .whole
-            .iter()
-            .filter(|character| matches!(character, '0' | '9'))
-            .count();
+        let slots = self.whole.iter().filter(|mark| mark.is_digit()).count();
         let zero_whole = whole.chars().all(|digit| digit == '0');
         let significant = if zero_whole {
             ""
@@ -167,15 +184,15 @@ impl Template {
         let forced_from = self
             .whole
             .iter()
-            .filter(|c| matches!(c, '0' | '9'))
-            .position(|c| *c == '0')
+            .filter(|mark| mark.is_digit())
+            .position(|mark| *mark == Mark::Digit(true))
             .unwrap_or(slots);
         let mut body = String::new();
         let mut slot = 0;
         let mut started = false;
-        for character in &self.whole {
-            match character {
-                '0' | '9' => {
+        for mark in &self.whole {
+            match mark {
+                Mark::Digit(_) => {
                     let from_end = slots - slot;
                     let digit = if overflow {
                         Some('#')
@@ -199,10 +216,11 @@ impl Template {
                     }
                     slot += 1;
                 }
-                ',' if started => body.push(','),
-                ',' if !self.no_fill => body.push(' '),
-                ',' => {}
-                other => body.push(*other),
+                Mark::Comma if started => body.push(','),
+                Mark::Comma if !self.no_fill => body.push(' '),
+                Mark::Comma => {}
+                Mark::Sign => body.push(sign_of(negative)),
+                Mark::Text(character) => body.push(*character),
             }
         }
         self.finish(body, fraction, negative, overflow)
@@ -214,9 +232,9 @@ impl Template {
             let mut shown: String = self
                 .fraction
                 .iter()
-                .scan(0_usize, |at, character| {
-                    Some(match character {
-                        '0' | '9' => {
+                .scan(0_usize, |at, mark| {
+                    Some(match mark {
+                        Mark::Digit(_) => {
                             *at += 1;
                             if overflow {
                                 '#'
@@ -224,7 +242,9 @@ impl Template {
                                 fraction.chars().nth(*at - 1).unwrap_or('0')
                             }
                         }
-                        other => *other,
+                        Mark::Comma => ',',
+                        Mark::Sign => sign_of(negative),
+                        Mark::Text(character) => *character,
                     })
                 })
                 .collect();
@@ -232,7 +252,7 @@ impl Template {
                 let kept = self
                     .fraction
                     .iter()
-                    .rposition(|character| *character == '0')
+                    .rposition(|mark| *mark != Mark::Digit(false))
                     .map_or(0, |at| at + 1);
                 while shown.len() > kept && shown.ends_with('0') {
                     shown.pop();
@@ -262,12 +282,27 @@ impl Template {
                 ending.to_string()
             });
         }
+        // Text before the digits stands before their sign, too.
+        let text = self.whole.iter().take_while(|mark| matches!(mark, Mark::Text(_)));
+        let prefix: String = text
+            .map(|mark| match mark {
+                Mark::Text(character) => *character,
+                _ => ' ',
+            })
+            .collect();
+        let body = body.split_off(prefix.len());
+        prefix + &self.signed(&body, negative)
+    }
+
+    /// The digits with their sign, fill and currency.
+    fn signed(&self, body: &str, negative: bool) -> String {
         let blanks = body.len() - body.trim_start().len();
         let (fill, digits) = body.split_at(blanks);
         let currency = if self.currency { " " } else { "" };
         match self.sign {
-            Some(Sign::Leading) => format!("{fill}{}{currency}{digits}", if negative { '-' } else { '+' }),
-            Some(Sign::Trailing) => format!("{fill}{currency}{digits}{}", if negative { '-' } else { '+' }),
+            Some(Sign::Placed) => format!("{fill}{currency}{digits}"),
+            Some(Sign::Leading) => format!("{fill}{}{currency}{digits}", sign_of(negative)),
+            Some(Sign::Trailing) => format!("{fill}{currency}{digits}{}", sign_of(negative)),
             Some(Sign::TrailingMinus) if negative => format!("{fill}{currency}{digits}-"),
             Some(Sign::TrailingMinus) => {
                 format!("{fill}{currency}{digits}{}", if self.no_fill { "" } else { " " })
@@ -279,12 +314,97 @@ impl Template {
             Some(Sign::Brackets) if negative => format!("{fill}<{currency}{digits}>"),
             Some(Sign::Brackets) if self.no_fill => format!("{currency}{digits}"),
             Some(Sign::Brackets) => format!(" {fill}{currency}{digits} "),
-            Some(Sign::Plus) => format!("{}{fill}{currency}{digits}", if negative { '-' } else { '+' }),
+            Some(Sign::Plus) => format!("{}{fill}{currency}{digits}", sign_of(negative)),
             None if negative => format!("{fill}-{currency}{digits}"),
             None if self.no_fill => format!("{currency}{digits}"),
             None => format!(" {fill}{currency}{digits}"),
         }
     }
+}
+
+fn sign_of(negative: bool) -> char {
+    if negative { '-' } else { '+' }
+}
+
+/// The widest Roman number, `MMMDCCCLXXXVIII`.
+const ROMAN_WIDTH: usize = 15;
+
+const ROMAN_DIGITS: [(i64, &str); 13] = [
+    (1000, "M"),
+    (900, "CM"),
+    (500, "D"),
+    (400, "CD"),
+    (100, "C"),
+    (90, "XC"),
+    (50, "L"),
+    (40, "XL"),
+    (10, "X"),
+    (9, "IX"),
+    (5, "V"),
+    (4, "IV"),
+    (1, "I"),
+];
+
+/// RN: numbers from 1 to 3999, filled up with blanks unless FM says not to.
+fn roman(number: &Numeric, template: &str) -> Result<String> {
+    let rounded = decimal::round(number, 0)?.floor();
+    let Some(mut rest) =
+        rounded.and_then(|whole| i64::try_from(whole).ok().filter(|it| (1..4000).contains(it)))
+    else {
+        return Ok("#".repeat(ROMAN_WIDTH));
+    };
+    let mut text = String::new();
+    for (value, digit) in ROMAN_DIGITS {
+        while rest >= value {
+            text.push_str(digit);
+            rest -= value;
+        }
+    }
+    if template.contains("rn") {
+        text = text.to_lowercase();
+    }
+    Ok(if template.to_uppercase().contains("FM") {
+        text
+    } else {
+        format!("{text:>ROMAN_WIDTH$}")
+    })
+}
+
+/// EEEE: one digit, the places of the template, and an exponent of two digits at least.
+fn scientific(number: &Numeric, places: usize) -> Result<String> {
+    let Numeric::Finite { unscaled, scale } = number else {
+        return Err(wrong());
+    };
+    let written = unscaled.to_string();
+    let (sign, digits) = match written.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => (" ", written.as_str()),
+    };
+    let drop = i32::try_from(digits.len()).unwrap_or(i32::MAX) - 1 - i32::try_from(places).unwrap_or(0);
+    let rounded = match drop > 0 {
+        true => {
+            let rounded = decimal::round(number, i32::from(*scale) - drop)?;
+            rounded.rescale(*scale)?
+        }
+        false => *number,
+    };
+    let Numeric::Finite { unscaled, .. } = rounded else {
+        return Err(wrong());
+    };
+    let digits = unscaled.to_string();
+    let digits = digits.trim_start_matches('-');
+    let exponent = match digits {
+        "0" => 0,
+        digits => digits.len() as i64 - 1 - i64::from(*scale),
+    };
+    let (first, rest) = digits.split_at(1);
+    let fraction: String = rest.chars().chain(std::iter::repeat('0')).take(places).collect();
+    let point = if places > 0 { "." } else { "" };
+    Ok(format!(
+        "{sign}{first}{point}{fraction}e{}{:02}",
+        sign_of(exponent < 0),
+        exponent.abs()
+    ))
 }
 
 fn wrong() -> Error {

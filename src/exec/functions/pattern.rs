@@ -86,10 +86,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("substring", &[T::Text, T::Text], T::Text, |arguments, _| {
         let found = with_regex(text(&arguments[1])?, "", |regex| {
             let captures = regex.captures(subject(arguments))?;
-            captures
-                .get(1)
-                .or_else(|| captures.get(0))
-                .map(|found| found.as_str().to_string())
+            // With a group in the pattern the result is what the group matched, if it did.
+            let wanted = usize::from(captures.len() > 1);
+            captures.get(wanted).map(|found| found.as_str().to_string())
         })?;
         Ok(found.map_or(Value::Null, Value::Text))
     }),

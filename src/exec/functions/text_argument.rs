@@ -45,10 +45,11 @@ pub(super) fn count(length: usize) -> Result<Value> {
     i64::try_from(length).map(Value::Int).map_err(|_| wrong())
 }
 
-/// The text that an output function gives (booleans as t and f).
+/// The text that an output function gives (booleans as t and f, char(n) with its padding).
 pub(super) fn shown(value: &Value, ty: &SqlType, call: &Call) -> String {
     match value {
         Value::Bool(_) => value.to_text(call.settings),
+        Value::Text(text) => text.clone(),
         other => super::cast::text_of(other, ty, call.settings),
     }
 }

@@ -44,6 +44,7 @@ static RELATIONS: &[(&str, Constants, Fill)] = &[
         session_rows::database_statistics,
     ),
     ("pg_timezone_names", &[], session_rows::time_zones),
+    ("pg_prepared_statements", &[], session_rows::prepared_statements),
 ];
 
 const ROLE: Constants = session_rows::ROLE;

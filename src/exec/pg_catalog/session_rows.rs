@@ -185,6 +185,26 @@ pub(crate) fn database_statistics(source: &Source<'_>, rows: &mut Rows) {
     ]);
 }
 
+pub(crate) fn prepared_statements(source: &Source<'_>, rows: &mut Rows) {
+    for (name, prepared) in source.ctx.prepared.rows().iter() {
+        let types: Vec<String> = prepared
+            .parameter_types
+            .iter()
+            .map(|ty| ty.oid().to_string())
+            .collect();
+        rows.push(&[
+            ("name", text(name)),
+            ("statement", text(&prepared.text)),
+            ("prepare_time", text(prepared.prepared_us)),
+            ("parameter_types", text(format!("{{{}}}", types.join(",")))),
+            ("from_sql", boolean(prepared.from_sql)),
+            // A plan that waits for its parameters is kept, and none is made for them.
+            ("generic_plans", text(0)),
+            ("custom_plans", text(0)),
+        ]);
+    }
+}
+
 pub(crate) fn time_zones(source: &Source<'_>, rows: &mut Rows) {
     let now = chrono::DateTime::from_timestamp_micros(source.ctx.transaction_time_us).unwrap_or_default();
     for zone in TZ_VARIANTS {

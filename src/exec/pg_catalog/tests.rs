@@ -138,6 +138,7 @@ async fn statement() -> StatementContext {
         user: "alice".into(),
         database: "shop".into(),
         process_id: 42,
+        prepared: Arc::default(),
     }
 }
 

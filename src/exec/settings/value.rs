@@ -2,6 +2,7 @@
 
 use chrono_tz::{TZ_VARIANTS, Tz};
 
+use super::super::functions::calendar::posix_offset;
 use super::definitions::{SettingDef, SettingKind, Unit};
 use crate::{Error, Result};
 
@@ -244,7 +245,8 @@ fn date_style(def: &SettingDef, value: &str) -> Result<String> {
     Ok(format!("ISO, {order}"))
 }
 
-/// A name of the time zone database in any case, or a whole number of hours east of Greenwich.
+/// A name of the time zone database in any case, a whole number of hours east of Greenwich, or an offset as POSIX writes
+/// it (`+07:00` is west). Zones of parts of hours are there by name only.
 fn time_zone(def: &SettingDef, value: &str) -> Result<String> {
     let value = value.trim();
     if let Some(zone) = TZ_VARIANTS
@@ -253,11 +255,11 @@ fn time_zone(def: &SettingDef, value: &str) -> Result<String> {
     {
         return Ok(zone.name().to_string());
     }
-    let digits = value.strip_suffix(":00").unwrap_or(value);
-    let hours = digits
-        .parse::<f64>()
-        .ok()
-        .filter(|hours| hours.fract() == 0.0 && hours.abs() <= 14.0);
+    let hours = match value.parse::<f64>() {
+        Ok(hours) => Some(hours),
+        Err(_) => posix_offset(value).map(|seconds| seconds as f64 / 3600.0),
+    };
+    let hours = hours.filter(|hours| hours.fract() == 0.0 && hours.abs() <= 14.0);
     // The sign of Etc/GMT zones is POSIX's: west counts up.
     let name = match hours.map(|hours| hours as i32) {
         Some(0) => "UTC".to_string(),

@@ -218,10 +218,6 @@ impl Binder<'_> {
                     "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
                 ));
             }
-            let arguments = match (name, distinct) {
-                ("count", true) => self.telling(arguments)?,
-                _ => arguments,
-            };
             self.accumulators(name, arguments)?
         };
         if distinct && order_by.is_empty() && gathers(&accumulation) {
@@ -230,18 +226,6 @@ impl Binder<'_> {
             order_by.push(Sort::new(arguments[0].clone(), true, false));
         }
         Ok((accumulation, distinct, order_by))
-    }
-
-    /// Arguments of which only equality matters.
-    fn telling(&mut self, arguments: Vec<Bound>) -> Result<Vec<Bound>> {
-        let keys = arguments.into_iter().map(|argument| match argument.ty {
-            SqlType::Interval => {
-                let ty = SqlType::Numeric(None);
-                Ok(Bound::new(self.order_key(argument)?, ty))
-            }
-            _ => Ok(argument),
-        });
-        keys.collect()
     }
 
     /// One item of an ORDER BY inside a call or a window.
@@ -265,11 +249,8 @@ impl Binder<'_> {
         match (name, second) {
             ("count", None) => {
                 let argument = self.decided(first)?;
-                Ok(one(
-                    aggregates::count::count_udaf(),
-                    vec![argument.expr],
-                    SqlType::Int8,
-                ))
+                let counted = self.key_of_bound(&argument)?.unwrap_or(argument.expr);
+                Ok(one(aggregates::count::count_udaf(), vec![counted], SqlType::Int8))
             }
             ("sum", None) => self.sum(first).map_err(|error| relabel(error, wrong())),
             ("avg", None) => self.average(first).map_err(|error| relabel(error, wrong())),
@@ -535,7 +516,7 @@ impl Binder<'_> {
                 ))
             }
             Finish::Joined(separator) => {
-                let definition = ("string_agg", functions::JOIN_TEXTS, true, Volatility::Immutable);
+                let definition = ("string_agg", functions::JOIN_TEXTS, false, Volatility::Immutable);
                 let arguments = vec![(first.expr, first.ty), (separator.expr.clone(), SqlType::Text)];
                 Ok(Bound::new(
                     functions::call(definition, arguments, SqlType::Text, &self.settings),
@@ -552,15 +533,12 @@ impl Binder<'_> {
                 self.resolve_function(function, vec![first, values])
             }
             Finish::Json(ty) => {
-                let json = self.resolve_function(
-                    if *ty == SqlType::Json {
-                        "to_json"
-                    } else {
-                        "to_jsonb"
-                    },
-                    vec![first],
-                )?;
-                Ok(json)
+                let list = if *ty == SqlType::Json {
+                    "json_list_of"
+                } else {
+                    "jsonb_list_of"
+                };
+                self.resolve_function(list, vec![first])
             }
         }
     }

@@ -310,7 +310,7 @@ impl Binder<'_> {
             return Ok(Bound::new(null_of(&SqlType::Bool)?, SqlType::Bool));
         }
         if let E::SimilarTo { .. } = expr {
-            let operand = self.convert_text(operand)?;
+            let operand = self.like_operand(operand)?;
             let pattern = self.convert_text(pattern)?;
             let escape = Bound::unknown(Some(escape.map(String::from).unwrap_or_default()));
             let escape = self.convert_text(escape)?;
@@ -407,7 +407,7 @@ impl Binder<'_> {
         })
     }
 
-    /// char(n) keeps its padding under LIKE.
+    /// char(n) keeps its padding under patterns of every kind.
     pub(super) fn like_operand(&mut self, operand: Bound) -> Result<Bound> {
         match operand.ty {
             SqlType::Char(_) => Ok(Bound::new(operand.expr, SqlType::Text)),

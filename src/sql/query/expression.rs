@@ -270,6 +270,11 @@ impl Binder<'_> {
     /// Operators registered as functions named by their symbols (`~`, `&`, `->`, `@>` …).
     pub(super) fn operator_function(&mut self, symbol: &str, left: Bound, right: Bound) -> Result<Bound> {
         let (left_type, right_type) = (left.ty.clone(), right.ty.clone());
+        // Regular expressions see char(n) with its padding.
+        let left = match left.ty {
+            SqlType::Char(_) if matches!(symbol, "~" | "~*" | "!~" | "!~*") => self.like_operand(left)?,
+            _ => left,
+        };
         match self.resolve_function(symbol, vec![left, right]) {
             Err(Error::UndefinedFunction { .. }) => Err(no_operator(symbol, &left_type, &right_type)),
             other => other,

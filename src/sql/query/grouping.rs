@@ -156,15 +156,15 @@ impl Binder<'_> {
     ) -> Result<(Vec<Expr>, Vec<Option<DataType>>)> {
         let (mut telling, mut firsts) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
         for value in keys {
-            let ty = value.get_type(plan.schema()).map_err(from_datafusion)?;
-            match self.key_of(&value, &ty)? {
+            let (_, field) = value.to_field(plan.schema()).map_err(from_datafusion)?;
+            match self.key_of(&value, &field)? {
                 Some(key) => {
                     for call in aggregates.iter_mut() {
                         tell_apart(call, std::slice::from_ref(&value), std::slice::from_ref(&key));
                     }
                     aggregates.push(first_of(value).alias(self.unique_name("?first")));
                     telling.push(key);
-                    firsts.push(Some(ty));
+                    firsts.push(Some(field.data_type().clone()));
                 }
                 None => {
                     telling.push(value);

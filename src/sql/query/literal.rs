@@ -6,8 +6,9 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Place};
 use super::coercion::CastContext;
 use crate::exec::functions;
+use crate::sql::interval_range;
 use crate::sql::type_name::{fraction_digits, sql_type};
-use crate::types::{FormatSettings, Numeric, NumericSize, SqlType, Value};
+use crate::types::{FormatSettings, IntervalRange, Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -15,29 +16,48 @@ impl Binder<'_> {
     pub(super) fn typed_string(&mut self, typed: &ast::TypedString) -> Result<Bound> {
         let text = typed.value.value.clone().into_string().unwrap_or_default();
         let ty = sql_type(&typed.data_type)?;
+        let text = with_units(text, interval_range::of_type(&typed.data_type));
         let bound = self.convert(Bound::unknown(Some(text)), &ty, CastContext::Explicit)?;
-        self.rounded(bound, &typed.data_type)
+        self.kept(bound, &typed.data_type)
     }
 
-    /// The value rounded to the digits behind the second that the type's name gives.
-    fn rounded(&mut self, bound: Bound, data_type: &ast::DataType) -> Result<Bound> {
-        let Some(digits) = fraction_digits(data_type) else {
+    /// What the type's name keeps of the value: fields of an interval, digits behind the second.
+    fn kept(&mut self, bound: Bound, data_type: &ast::DataType) -> Result<Bound> {
+        let bound = self.cut(bound, interval_range::of_type(data_type))?;
+        self.rounded(bound, fraction_digits(data_type))
+    }
+
+    /// The value rounded to so many digits behind the second.
+    fn rounded(&mut self, bound: Bound, digits: Option<u64>) -> Result<Bound> {
+        let Some(digits) = digits else {
             return Ok(bound);
         };
         let digits = Value::Int(i64::try_from(digits).unwrap_or(6));
         if let Some(value) = bound.literal()? {
             return Bound::constant(&functions::round_fraction(&value, &digits)?, bound.ty);
         }
-        let digits = Bound::constant(&digits, SqlType::Int4)?;
-        let definition = (
-            "round_fraction",
-            functions::ROUND_FRACTION,
-            true,
-            Volatility::Immutable,
-        );
-        let arguments = vec![(bound.expr, bound.ty.clone()), (digits.expr, digits.ty)];
-        let rounded = functions::call(definition, arguments, bound.ty.clone(), &self.settings);
-        Ok(Bound::new(rounded, bound.ty))
+        self.limited("round_fraction", functions::ROUND_FRACTION, bound, &digits)
+    }
+
+    /// An interval without what is smaller than its last field.
+    fn cut(&mut self, bound: Bound, range: Option<IntervalRange>) -> Result<Bound> {
+        let Some(range) = range else {
+            return Ok(bound);
+        };
+        if let Some(value) = bound.literal()? {
+            return Bound::constant(&functions::cut_interval(&value, range.last)?, bound.ty);
+        }
+        let field = Value::Int(range.last as i64);
+        self.limited("cut_interval", functions::CUT_INTERVAL, bound, &field)
+    }
+
+    /// A function of a value and a number that keeps the type.
+    fn limited(&self, name: &str, body: functions::Body, bound: Bound, limit: &Value) -> Result<Bound> {
+        let limit = Bound::constant(limit, SqlType::Int4)?;
+        let definition = (name, body, true, Volatility::Immutable);
+        let arguments = vec![(bound.expr, bound.ty.clone()), (limit.expr, limit.ty)];
+        let call = functions::call(definition, arguments, bound.ty.clone(), &self.settings);
+        Ok(Bound::new(call, bound.ty))
     }
 
     /// A literal of SQL text.
@@ -66,17 +86,11 @@ impl Binder<'_> {
         let Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) = &value.expr else {
             return self.convert(value, &SqlType::Interval, CastContext::Explicit);
         };
-        let text = match &interval.leading_field {
-            Some(field) if text.trim().parse::<f64>().is_ok() => {
-                format!("{text} {}", field.to_string().to_lowercase())
-            }
-            _ => text.clone(),
-        };
-        self.convert(
-            Bound::unknown(Some(text)),
-            &SqlType::Interval,
-            CastContext::Explicit,
-        )
+        let range = interval_range::of_literal(interval)?;
+        let text = Bound::unknown(Some(with_units(text.clone(), range)));
+        let bound = self.convert(text, &SqlType::Interval, CastContext::Explicit)?;
+        let bound = self.cut(bound, range)?;
+        self.rounded(bound, interval_range::digits_of_literal(interval))
     }
 
     pub(super) fn cast(
@@ -93,6 +107,7 @@ impl Binder<'_> {
             return Bound::constant(&Value::Array(Vec::new()), empty);
         }
         let bound = self.expression(expr, place)?;
+        let target = nested_like(&bound.ty, target);
         if target == SqlType::Numeric(None)
             && let Some(sized) = own_digits(&bound)?
         {
@@ -104,8 +119,33 @@ impl Binder<'_> {
             // A whole number has no digits behind the point.
             return self.as_numeric(bound);
         }
+        let bound = match (interval_range::of_type(data_type), &bound.expr) {
+            (range @ Some(_), Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _)) => {
+                Bound::unknown(Some(with_units(text.clone(), range)))
+            }
+            _ => bound,
+        };
         let bound = self.convert(bound, &target, CastContext::Explicit)?;
-        self.rounded(bound, data_type)
+        self.kept(bound, data_type)
+    }
+}
+
+/// The text of an interval with the units that its fields say.
+fn with_units(text: String, range: Option<IntervalRange>) -> String {
+    match range {
+        Some(range) => range.with_units(&text),
+        None => text,
+    }
+}
+
+/// The type of an array cast to: `text[]` is also the type of arrays of arrays of text.
+fn nested_like(from: &SqlType, to: SqlType) -> SqlType {
+    match (from, to) {
+        (SqlType::Array(from), SqlType::Array(to)) => SqlType::Array(Box::new(match from.as_ref() {
+            SqlType::Array(_) if !matches!(*to, SqlType::Array(_)) => nested_like(from, SqlType::Array(to)),
+            _ => nested_like(from, *to),
+        })),
+        (_, to) => to,
     }
 }
 
@@ -162,7 +202,8 @@ pub(super) fn number_literal(text: &str) -> Result<Bound> {
         let float = Value::parse(&text, &SqlType::Float8, &FormatSettings::default())?;
         Bound::constant(&float, SqlType::Float8)
     };
-    let Ok(number) = Numeric::parse(&text) else {
+    let held = |number: &Numeric| matches!(number.fit(None), Ok(fitted) if fitted == *number);
+    let Some(number) = Numeric::parse(&text).ok().filter(held) else {
         return as_float();
     };
     let Numeric::Finite { unscaled, scale } = number else {

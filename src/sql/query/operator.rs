@@ -73,6 +73,18 @@ impl Binder<'_> {
                 self.convert(right, &S::Text, CastContext::Implicit)?,
             ));
         }
+        // varchar beside char(n) compares as char(n) does, without the blanks at its end.
+        match (&left.ty, &right.ty) {
+            (S::Char(width), S::Varchar(_)) => {
+                let other = S::Char(if *width == 1 { 2 } else { 1 });
+                return Ok((left, Bound::new(right.expr, other)));
+            }
+            (S::Varchar(_), S::Char(width)) => {
+                let other = S::Char(if *width == 1 { 2 } else { 1 });
+                return Ok((Bound::new(left.expr, other), right));
+            }
+            _ => {}
+        }
         let pair_exists = (category(&left.ty) == category(&right.ty)
             && !matches!(category(&left.ty), Category::Other | Category::Array))
             || base(&left.ty) == base(&right.ty);
@@ -180,29 +192,23 @@ impl Binder<'_> {
 
     /// The operand as Arrow must see it to order it as PostgreSQL does.
     fn ordered(&mut self, bound: Bound, other: &SqlType) -> Result<Expr> {
-        match &bound.ty {
-            SqlType::Float4 | SqlType::Float8 => match bound.literal()? {
-                Some(Value::Float4(number)) => {
-                    Ok(Bound::constant(&Value::Float4(compare::order_f32(number)), bound.ty)?.expr)
-                }
-                Some(Value::Float8(number)) => {
-                    Ok(Bound::constant(&Value::Float8(compare::order_f64(number)), bound.ty)?.expr)
-                }
-                _ => Ok(self.wrap(compare::FLOAT_ORDER_NAME, compare::FLOAT_ORDER, bound, None)),
-            },
-            // Two columns of different widths; a literal has been padded.
-            SqlType::Char(n) if !matches!(other, SqlType::Char(m) if n == m) => {
-                Ok(self.wrap(compare::TRIM_CHAR_NAME, compare::TRIM_CHAR, bound, None))
+        match (&bound.ty, bound.literal()?) {
+            (SqlType::Float4, Some(Value::Float4(number))) => {
+                return Ok(Bound::constant(&Value::Float4(compare::order_f32(number)), bound.ty)?.expr);
             }
-            SqlType::Interval => {
-                let total = SqlType::Numeric(Some(NumericSize {
-                    precision: 38,
-                    scale: 0,
-                }));
-                Ok(self.wrap("interval_order", functions::INTERVAL_ORDER, bound, Some(total)))
+            (SqlType::Float8, Some(Value::Float8(number))) => {
+                return Ok(Bound::constant(&Value::Float8(compare::order_f64(number)), bound.ty)?.expr);
             }
-            _ => Ok(bound.expr),
+            _ => {}
         }
+        // Two columns of different widths; a literal has been padded.
+        if matches!(&bound.ty, SqlType::Char(n) if !matches!(other, SqlType::Char(m) if n == m)) {
+            return Ok(self.wrap(compare::TRIM_CHAR_NAME, compare::TRIM_CHAR, bound, None));
+        }
+        Ok(match functions::order_function(&bound.ty) {
+            Some((name, body, key)) => self.wrap(name, body, bound, Some(key)),
+            None => bound.expr,
+        })
     }
 
     fn wrap(&self, name: &str, body: functions::Body, bound: Bound, returns: Option<SqlType>) -> Expr {

@@ -360,7 +360,7 @@ impl Binder<'_> {
         for index in 0..plan.schema().fields().len() {
             let (qualifier, field) = plan.schema().qualified_field(index);
             let column = Expr::Column(Column::from((qualifier, field)));
-            let key = self.key_of(&column, field.data_type())?;
+            let key = self.key_of(&column, field)?;
             keys.push(key.unwrap_or_else(|| column.clone()));
             outputs.push(column);
         }

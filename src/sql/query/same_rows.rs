@@ -1,8 +1,8 @@
 //! Which rows are the same, for DISTINCT, GROUP BY and the set operations: those whose values PostgreSQL calls equal.
-//! Arrow tells `1 month` from `30 days`, so rows with intervals are told apart by a key beside them, and the first of
-//! the same rows is the one that is shown.
+//! Arrow tells `1 month` from `30 days` and jsonb `1` from `1.0`, so rows with such values are told apart by a key beside
+//! them, and the first of the same rows is the one that is shown.
 
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Field};
 use datafusion::common::{Column, JoinType, NullEquality};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::AggregateFunction;
@@ -13,15 +13,26 @@ use crate::Result;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::types::SqlType;
 
+/// Whether values of the type that differ may be equal.
+fn has_unlike_equals(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::Jsonb | SqlType::Interval => true,
+        SqlType::Array(item) => has_unlike_equals(item),
+        _ => false,
+    }
+}
+
 impl Binder<'_> {
-    /// What tells apart the values of an expression of this Arrow type; `None`: they do so themselves.
-    pub(super) fn key_of(&mut self, expr: &Expr, ty: &DataType) -> Result<Option<Expr>> {
-        match ty {
-            DataType::Interval(_) => {
-                let bound = Bound::new(expr.clone(), SqlType::Interval);
-                self.order_key(bound).map(Some)
-            }
-            _ => Ok(None),
+    /// What tells apart the values of an expression that is such a field; `None`: they do so themselves.
+    pub(super) fn key_of(&mut self, expr: &Expr, field: &Field) -> Result<Option<Expr>> {
+        self.key_of_bound(&Bound::new(expr.clone(), SqlType::from_field(field)))
+    }
+
+    /// The same of a bound expression.
+    pub(super) fn key_of_bound(&mut self, bound: &Bound) -> Result<Option<Expr>> {
+        match has_unlike_equals(&bound.ty) {
+            true => self.order_key(bound.clone()).map(Some),
+            false => Ok(None),
         }
     }
 
@@ -31,7 +42,7 @@ impl Binder<'_> {
         for index in 0..plan.schema().fields().len() {
             let (qualifier, field) = plan.schema().qualified_field(index);
             let column = Expr::Column(Column::from((qualifier, field)));
-            match self.key_of(&column, field.data_type())? {
+            match self.key_of(&column, field)? {
                 None => {
                     outputs.push(column.clone());
                     keys.push(column);
@@ -89,7 +100,7 @@ impl Binder<'_> {
         let mut outputs = columns.clone();
         let mut names = Vec::new();
         for (index, column) in columns.into_iter().enumerate() {
-            let key = self.key_of(&column, plan.schema().field(index).data_type())?;
+            let key = self.key_of(&column, plan.schema().field(index))?;
             let name = self.unique_name("?key");
             outputs.push(key.unwrap_or(column).alias(&name));
             names.push(Column::new_unqualified(name));

@@ -285,6 +285,11 @@ impl Binder<'_> {
             None => WindowFrame::new((!order_by.is_empty()).then_some(false)),
             Some(frame) => self.frame(frame, order_types.first(), place)?,
         };
+        let frame = if order_types.iter().any(has_no_range) {
+            by_peers(frame)
+        } else {
+            frame
+        };
         let mut window = Window {
             partition_by,
             order_by,
@@ -415,6 +420,36 @@ impl Binder<'_> {
             WindowFrameBound::Following(offset)
         })
     }
+}
+
+/// Whether DataFusion refuses frames in terms of the type's values, even those that name none.
+fn has_no_range(ty: &SqlType) -> bool {
+    matches!(
+        ty,
+        SqlType::Bytea | SqlType::Uuid | SqlType::Time | SqlType::Jsonb
+    )
+}
+
+/// A RANGE frame between the ends and the current row, which reaches as far as GROUPS does.
+fn by_peers(frame: WindowFrame) -> WindowFrame {
+    let names_no_value = |bound: &WindowFrameBound| match bound {
+        WindowFrameBound::CurrentRow => true,
+        WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => offset.is_null(),
+    };
+    let is_range = frame.units == WindowFrameUnits::Range;
+    if !is_range || !names_no_value(&frame.start_bound) || !names_no_value(&frame.end_bound) {
+        return frame;
+    }
+    let unbounded = |bound: WindowFrameBound| match bound {
+        WindowFrameBound::CurrentRow => WindowFrameBound::CurrentRow,
+        WindowFrameBound::Preceding(_) => WindowFrameBound::Preceding(ScalarValue::UInt64(None)),
+        WindowFrameBound::Following(_) => WindowFrameBound::Following(ScalarValue::UInt64(None)),
+    };
+    WindowFrame::new_bounds(
+        WindowFrameUnits::Groups,
+        unbounded(frame.start_bound),
+        unbounded(frame.end_bound),
+    )
 }
 
 /// How many arguments a function that only windows have takes at most.

@@ -1,0 +1,94 @@
+//! The fields that `interval year to month` and its like keep: what numbers without a unit count in them, and what is cut
+//! off. Knows no SQL text but the constant itself.
+
+use super::{Interval, datetime::MICROS_PER_SECOND};
+
+const MICROS_PER_MINUTE: i64 = 60 * MICROS_PER_SECOND;
+const MICROS_PER_HOUR: i64 = 60 * MICROS_PER_MINUTE;
+
+/// A field of an interval, the largest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "they are what they are called")]
+pub enum IntervalField {
+    Year,
+    Month,
+    Day,
+    Hour,
+    Minute,
+    Second,
+}
+
+/// From one field to another that is not larger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IntervalRange {
+    /// The largest.
+    pub first: IntervalField,
+    /// The smallest.
+    pub last: IntervalField,
+}
+
+impl IntervalRange {
+    /// The text with its units written out: a number alone at the end counts the last field, `3:04` of minutes to seconds
+    /// has no hours, and a number before hours counts days.
+    pub fn with_units(self, text: &str) -> String {
+        let mut words: Vec<String> = text.split_whitespace().map(str::to_string).collect();
+        let is_number = |word: &String| word.parse::<f64>().is_ok();
+        let Some(last) = words.pop() else {
+            return text.to_string();
+        };
+        let (last, is_of_day) = match last {
+            number if is_number(&number) => {
+                let of_day = self.last == IntervalField::Hour;
+                (format!("{number} {}", self.last.name()), of_day)
+            }
+            clock if self.first == IntervalField::Minute && clock.matches(':').count() == 1 => {
+                let (sign, clock) = match clock.strip_prefix('-') {
+                    Some(clock) => ("-", clock),
+                    None => ("", clock.as_str()),
+                };
+                (format!("{sign}0:{clock}"), true)
+            }
+            other => (other, false),
+        };
+        if is_of_day && let Some(days) = words.last_mut().filter(|word| is_number(word)) {
+            days.push_str(" day");
+        }
+        words.push(last);
+        words.join(" ")
+    }
+
+    /// The interval without what is smaller than the last field.
+    pub fn cut(self, interval: Interval) -> Interval {
+        let micros = interval.microseconds;
+        let (months, days, microseconds) = match self.last {
+            IntervalField::Year => (interval.months / 12 * 12, 0, 0),
+            IntervalField::Month => (interval.months, 0, 0),
+            IntervalField::Day => (interval.months, interval.days, 0),
+            IntervalField::Hour => (interval.months, interval.days, micros - micros % MICROS_PER_HOUR),
+            IntervalField::Minute => (
+                interval.months,
+                interval.days,
+                micros - micros % MICROS_PER_MINUTE,
+            ),
+            IntervalField::Second => (interval.months, interval.days, micros),
+        };
+        Interval {
+            months,
+            days,
+            microseconds,
+        }
+    }
+}
+
+impl IntervalField {
+    fn name(self) -> &'static str {
+        match self {
+            IntervalField::Year => "year",
+            IntervalField::Month => "month",
+            IntervalField::Day => "day",
+            IntervalField::Hour => "hour",
+            IntervalField::Minute => "minute",
+            IntervalField::Second => "second",
+        }
+    }
+}
