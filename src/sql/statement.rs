@@ -10,6 +10,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerE
 
 use super::command::{self, Command};
 use super::direct::Shape;
+use super::effort::Effort;
 use super::grammar::{self, Fault};
 use super::kind::StatementKind;
 use super::position::{Cursor, character_position};
@@ -40,6 +41,8 @@ pub struct Statement {
     pub allow_filtering: bool,
     /// What it does to the database.
     pub kind: StatementKind,
+    /// Whether its work is bounded by its form.
+    pub(super) effort: Effort,
     /// What the direct path found out about it.
     pub(super) shape: PlanCache<Shape>,
     /// Its plan, when it is a query that is none for the direct path.
@@ -107,6 +110,7 @@ fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<
             upsert: false,
             allow_filtering: false,
             kind: StatementKind::Read,
+            effort: Effort::Unbounded,
             shape: PlanCache::default(),
             plan: PlanCache::default(),
             row_plans: Arc::default(),
@@ -140,6 +144,7 @@ fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<
     row_assignment::expand(&mut ast);
     let kind = StatementKind::of(&ast);
     Ok(Statement {
+        effort: Effort::of(&ast, own_text),
         ast,
         command: None,
         text: own_text.into(),
