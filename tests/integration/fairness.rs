@@ -51,14 +51,15 @@ fn long_statements() -> Vec<String> {
     ]
 }
 
-/// Checks that others are answered while `work` goes on, and that a cancel ends it.
+/// Has others answered, and `client`'s statement cancelled, until `work` ends, as it must by a cancel. The first may come
+/// before the statement has begun.
 async fn others_are_answered(
     server: &TestServer,
     other: &tokio_postgres::Client,
     client: &tokio_postgres::Client,
     work: impl Future<Output = Result<(), tokio_postgres::Error>>,
 ) -> Result<(), tokio_postgres::Error> {
-    let answers = async {
+    let answers = async || {
         other.simple_query("SELECT 1").await.unwrap();
         other.query_one("SELECT v FROM t WHERE k = 1", &[]).await.unwrap();
         let newcomer = connect(server.addr()).await;
@@ -66,13 +67,13 @@ async fn others_are_answered(
         client.cancel_token().cancel_query(NoTls).await.unwrap();
     };
     let mut work = std::pin::pin!(work);
-    tokio::select! {
-        biased;
-        // Sent first; it must not end before the others have their answers.
-        ended = &mut work => return ended,
-        () = answers => {}
+    loop {
+        tokio::select! {
+            biased;
+            ended = &mut work => return ended,
+            () = answers() => {}
+        }
     }
-    work.await
 }
 
 fn is_cancelled(ended: &Result<(), tokio_postgres::Error>) -> bool {

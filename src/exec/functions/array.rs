@@ -1,5 +1,6 @@
 //! Arrays: construction, subscripts, quantified comparisons, and the functions over them.
 
+use super::size::LimitedText;
 use super::{Body, Call, FunctionDef, T};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -344,18 +345,17 @@ fn to_text(arguments: &[Value], call: &Call) -> Result<Value> {
         return Err(Error::internal("a separator that is no text"));
     };
     let item_type = super::super::cell::element_type(&call.arguments[0]);
-    let mut parts = Vec::new();
-    for item in items(&arguments[0])? {
-        match (item, arguments.get(2)) {
-            (Value::Null, Some(Value::Text(null))) => parts.push(null.clone()),
-            (Value::Null, _) => {}
-            (item, _) => parts.push(match (item, &item_type) {
+    let parts = items(&arguments[0])?
+        .iter()
+        .filter_map(|item| match (item, arguments.get(2)) {
+            (Value::Null, Some(Value::Text(null))) => Some(null.clone()),
+            (Value::Null, _) => None,
+            (item, _) => Some(match (item, &item_type) {
                 (Value::Bool(_), SqlType::Bool) => item.to_text(call.settings),
                 _ => super::cast::text_of(item, &item_type, call.settings),
             }),
-        }
-    }
-    Ok(Value::Text(parts.join(separator)))
+        });
+    LimitedText::joined(parts, separator).map(Value::Text)
 }
 
 /// Whether some item compares so: NULL when only a NULL might.
