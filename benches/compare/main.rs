@@ -20,6 +20,7 @@
 //! | `recovery` | the start after a kill | `KEYSPAN_BENCH_LOG_BYTES` (1 GB) |
 //! | `statements` | short statements in both protocols | `KEYSPAN_BENCH_STATEMENT_ROWS` (100,000) |
 //! | `analytics` | queries that read much; milliseconds | |
+//! | `tpch` | the 22 queries of TPC-H, answers compared; milliseconds | `KEYSPAN_BENCH_TPCH_DATA` (a folder of .tbl files) |
 
 #![allow(clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
@@ -32,6 +33,7 @@ mod recovery;
 mod report;
 mod statements;
 mod system;
+mod tpch;
 mod workload;
 
 use part::Part;
@@ -56,6 +58,7 @@ async fn main() {
             Part::Recovery => recovery::measure(&sizes).await,
             Part::Statements => statements::measure(&sizes).await,
             Part::Analytics => analytics::measure(&sizes).await,
+            Part::Tpch => tpch::measure().await,
         };
         println!("{table}\n");
     }

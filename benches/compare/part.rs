@@ -11,10 +11,11 @@ pub(crate) enum Part {
     Recovery,
     Statements,
     Analytics,
+    Tpch,
 }
 
 impl Part {
-    const ALL: [Part; 8] = [
+    const ALL: [Part; 9] = [
         Part::Compare,
         Part::Stores,
         Part::Cache,
@@ -23,6 +24,7 @@ impl Part {
         Part::Recovery,
         Part::Statements,
         Part::Analytics,
+        Part::Tpch,
     ];
 
     /// The parts that `KEYSPAN_BENCH_PARTS` names, or the comparison alone.
@@ -51,6 +53,7 @@ impl Part {
             Part::Recovery => "recovery",
             Part::Statements => "statements",
             Part::Analytics => "analytics",
+            Part::Tpch => "tpch",
         }
     }
 }

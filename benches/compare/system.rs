@@ -182,6 +182,11 @@ impl System {
         &self.name
     }
 
+    /// Whether it is this build's.
+    pub(crate) fn is_keyspan(&self) -> bool {
+        self.program == Program::Keyspan
+    }
+
     /// A new connection.
     pub(crate) async fn connect(&self) -> Client {
         self.try_connect().await.expect("the server accepts connections")

@@ -4,17 +4,23 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 
+use super::query_threads;
 use crate::{Error, Result};
 
 /// The jobs that a statement began.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Jobs {
     running: Mutex<Vec<JoinHandle<()>>>,
+    /// Writes on the query threads, which stop soon after they are dropped.
+    stopping: Mutex<Vec<JoinHandle<()>>>,
+    /// Where jobs run: with the server, wherever the statement does.
+    server: Option<Handle>,
     /// Tests stop a job between two steps: each takes a permit.
     #[cfg(test)]
     pub(crate) steps: Option<Arc<tokio::sync::Semaphore>>,
@@ -31,7 +37,44 @@ pub struct Abandoned {
 /// Dropped with the statement that waits.
 struct Waiter(Abandoned);
 
+impl Default for Jobs {
+    fn default() -> Jobs {
+        Jobs {
+            running: Mutex::default(),
+            stopping: Mutex::default(),
+            server: Handle::try_current().ok(),
+            #[cfg(test)]
+            steps: None,
+        }
+    }
+}
+
+/// Stops what it is the handle of when dropped.
+struct Stop(AbortHandle);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 impl Jobs {
+    /// Does what writes to the statement's transaction on the query threads, and waits for it. When the caller is dropped
+    /// meanwhile the work stops at its next pause, and `ended` waits for that. Errors: the work's.
+    pub async fn run_on_query_threads<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let (answer, answered) = oneshot::channel();
+        let running = query_threads::spawn(async move {
+            // Nobody waits for it any more when the answer cannot be sent.
+            let _ = answer.send(work.await);
+        })?;
+        let _stop = Stop(running.abort_handle());
+        lock(&self.stopping).push(running);
+        answered.await.map_err(|_| query_threads::panicked())?
+    }
+
     /// Begins a job and waits for its end. When the caller is dropped meanwhile the job goes on, and `Abandoned` tells it so:
     /// it is to undo what it did and end. Errors: the job's.
     pub async fn run<T, F>(&self, job: impl FnOnce(Abandoned) -> F) -> Result<T>
@@ -46,7 +89,7 @@ impl Jobs {
         };
         let work = job(abandoned.clone());
         let (answer, answered) = oneshot::channel();
-        let running = tokio::spawn(async move {
+        let running = self.spawn(async move {
             let result = work.await;
             if let Err(Err(error)) = answer.send(result)
                 && error != Error::QueryCanceled
@@ -54,16 +97,22 @@ impl Jobs {
                 tracing::warn!(%error, "a definition whose statement was cancelled did not end cleanly");
             }
         });
-        self.lock().push(running);
+        lock(&self.running).push(running);
         let _waiter = Waiter(abandoned);
         answered
             .await
             .map_err(|_| Error::internal("a job of the server ended without an answer"))?
     }
 
-    /// Waits until every job has ended; they have been abandoned, so that is soon. Answers whether there were any.
+    /// Waits until every write has stopped and every job has ended; they have been abandoned, so that is soon. Answers
+    /// whether there were jobs.
     pub async fn ended(&self) -> bool {
-        let running = std::mem::take(&mut *self.lock());
+        let stopping = std::mem::take(&mut *lock(&self.stopping));
+        for work in stopping {
+            // It was stopped, or is done.
+            let _ = work.await;
+        }
+        let running = std::mem::take(&mut *lock(&self.running));
         let any = !running.is_empty();
         for job in running {
             // What it met is logged.
@@ -72,9 +121,16 @@ impl Jobs {
         any
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    fn spawn(&self, job: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        match &self.server {
+            Some(server) => server.spawn(job),
+            None => tokio::spawn(job),
+        }
     }
+}
+
+fn lock(handles: &Mutex<Vec<JoinHandle<()>>>) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+    handles.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Abandoned {

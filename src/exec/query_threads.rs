@@ -1,14 +1,16 @@
-//! Threads for what DataFusion computes. A join or a sort may work for seconds without a pause; done in the session's own
-//! task it would keep that from hearing a cancel request, and the server's threads from other clients' keyed reads.
-//! `sql` sends every general query's stream through here; keyed reads stay where they are.
+//! Threads for what may compute for long. A join, a sort or the planning of a large query may work for seconds without a
+//! pause; done in the session's own task it would keep that from hearing a cancel request, and the server's threads from
+//! other clients' keyed reads. `sql` sends here whatever has no bounds by its form, and every general query's stream;
+//! keyed reads stay where they are.
 
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::OnceLock;
 
-use arrow::array::RecordBatch;
-use futures::StreamExt;
 use futures::stream::{self, BoxStream};
+use futures::{FutureExt, StreamExt};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::{Error, Result};
@@ -18,51 +20,108 @@ use crate::{Error, Result};
 /// to be cloned there. Memory is used as far as the stack was ever deep.
 pub const THREAD_STACK_BYTES: usize = 64 << 20;
 
-/// Batches computed before they are asked for.
-const BATCHES_AHEAD: usize = 1;
+/// Statements that compute at once without a pause before others wait for them. Many more than processors, so that it is
+/// the system that shares these out; a thread without work costs nothing but addresses.
+const THREADS: usize = 64;
 
-/// The same stream, computed on the query threads from its first poll on. Dropping it stops the work at its next pause.
-pub fn on_query_threads(
-    batches: BoxStream<'static, Result<RecordBatch>>,
-) -> BoxStream<'static, Result<RecordBatch>> {
-    let started = stream::once(async move { start(batches) });
+/// Pieces computed before they are asked for.
+const PIECES_AHEAD: usize = 1;
+
+tokio::task_local! {
+    /// Set in work that may be left alone at any moment, long before it stops.
+    static LEAVABLE: ();
+}
+
+/// Does some work on the query threads; in the caller's own task, if that is such work. Dropped, it stops at its next
+/// pause, which nobody waits for: so it must not write. Errors: the work's; 58030 when there are no threads.
+pub async fn run<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    if is_leavable() {
+        return work.await;
+    }
+    let (answer, answered) = oneshot::channel();
+    let task = spawn(LEAVABLE.scope((), async move {
+        // Nobody waits for it any more when the answer cannot be sent.
+        let _ = answer.send(work.await);
+    }))?;
+    let _stop = Stop(task);
+    answered.await.map_err(|_| panicked())?
+}
+
+/// Begins a task on the query threads. Errors: 58030.
+pub(super) fn spawn(task: impl Future<Output = ()> + Send + 'static) -> Result<JoinHandle<()>> {
+    Ok(runtime()?.spawn(task))
+}
+
+/// What is said of work that panicked.
+pub(super) fn panicked() -> Error {
+    Error::internal("a statement failed; the server's log says where")
+}
+
+fn is_leavable() -> bool {
+    LEAVABLE.try_with(|_| ()).is_ok()
+}
+
+/// The same stream, computed on the query threads from its first poll on; as it is when the caller is in `run`. Dropping it
+/// stops the work at its next pause.
+pub fn on_query_threads<T: Send + 'static>(
+    pieces: BoxStream<'static, Result<T>>,
+) -> BoxStream<'static, Result<T>> {
+    if is_leavable() {
+        return pieces;
+    }
+    let started = stream::once(async move { start(pieces) });
     started
         .flat_map(|started| match started {
-            Ok(running) => running.batches().boxed(),
+            Ok(running) => running.pieces().boxed(),
             Err(error) => stream::iter([Err(error)]).boxed(),
         })
         .boxed()
 }
 
-/// A stream that is being computed.
-struct Running {
-    computed: mpsc::Receiver<Result<RecordBatch>>,
-    task: JoinHandle<()>,
-}
+/// A task that ends with who waits for it.
+struct Stop(JoinHandle<()>);
 
-fn start(mut batches: BoxStream<'static, Result<RecordBatch>>) -> Result<Running> {
-    let (sender, computed) = mpsc::channel(BATCHES_AHEAD);
-    let task = runtime()?.spawn(async move {
-        while let Some(batch) = batches.next().await {
-            if sender.send(batch).await.is_err() {
-                return;
-            }
-        }
-    });
-    Ok(Running { computed, task })
-}
-
-impl Running {
-    fn batches(self) -> impl futures::Stream<Item = Result<RecordBatch>> {
-        stream::unfold(self, |mut running| async move {
-            Some((running.computed.recv().await?, running))
-        })
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.task.abort();
+/// A stream that is being computed.
+struct Running<T> {
+    computed: mpsc::Receiver<Result<T>>,
+    _stop: Stop,
+}
+
+fn start<T: Send + 'static>(mut pieces: BoxStream<'static, Result<T>>) -> Result<Running<T>> {
+    let (sender, computed) = mpsc::channel(PIECES_AHEAD);
+    let task = spawn(LEAVABLE.scope((), async move {
+        let mut panics = false;
+        while !panics {
+            let piece = match AssertUnwindSafe(pieces.next()).catch_unwind().await {
+                Ok(Some(piece)) => piece,
+                Ok(None) => return,
+                Err(_) => {
+                    panics = true;
+                    Err(panicked())
+                }
+            };
+            if sender.send(piece).await.is_err() {
+                return;
+            }
+        }
+    }))?;
+    Ok(Running {
+        computed,
+        _stop: Stop(task),
+    })
+}
+
+impl<T: Send + 'static> Running<T> {
+    fn pieces(self) -> impl futures::Stream<Item = Result<T>> {
+        stream::unfold(self, |mut running| async move {
+            Some((running.computed.recv().await?, running))
+        })
     }
 }
 
@@ -70,6 +129,7 @@ fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<std::result::Result<Runtime, Error>> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(|| {
         Builder::new_multi_thread()
+            .worker_threads(THREADS)
             .thread_name("query")
             .thread_stack_size(THREAD_STACK_BYTES)
             .enable_all()
@@ -88,6 +148,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
+    use arrow::array::RecordBatch;
     use arrow::datatypes::Schema;
 
     use super::*;

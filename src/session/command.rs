@@ -287,8 +287,8 @@ impl Session {
     }
 
     /// The query of DECLARE CURSOR. Errors: 42601.
-    pub(super) fn declared_query(&self, text: &str) -> Result<Arc<Statement>> {
-        let mut parsed = self.parse(text)?;
+    pub(super) async fn declared_query(&mut self, text: &str) -> Result<Arc<Statement>> {
+        let mut parsed = self.parse(text).await?;
         match (parsed.pop(), parsed.is_empty()) {
             (Some(parsed), true) if parsed.command.is_none() => Ok(parsed),
             _ => Err(Error::InvalidStatement {
@@ -307,7 +307,7 @@ impl Session {
                 name: name.to_string(),
             });
         }
-        let parsed = self.declared_query(text)?;
+        let parsed = self.declared_query(text).await?;
         let run = Run {
             statement: &parsed,
             parameters,

@@ -91,7 +91,7 @@ impl Session {
                 name: name.to_string(),
             });
         }
-        let mut parsed = self.parse(text)?;
+        let mut parsed = self.parse(text).await?;
         if parsed.len() > 1 {
             return Err(Error::Syntax {
                 message: "cannot insert multiple commands into a prepared statement".to_string(),
@@ -206,11 +206,11 @@ impl Session {
         self.portals_made - 1
     }
 
-    async fn describe(&mut self, parsed: &Statement, types: &[Option<SqlType>]) -> Result<Description> {
+    async fn describe(&mut self, parsed: &Arc<Statement>, types: &[Option<SqlType>]) -> Result<Description> {
         self.require_usable(Some(parsed))?;
         if let Some(Command::Declare { text, .. }) = &parsed.command {
             // The cursor's query takes the parameters; its rows come with FETCH.
-            let query = self.declared_query(text)?;
+            let query = self.declared_query(text).await?;
             let described = Box::pin(self.describe(&query, types)).await?;
             return Ok(Description {
                 columns: None,

@@ -9,7 +9,7 @@ use super::rows::RowsTag;
 use super::transaction::{Block, now_us};
 use super::{Reply, RowStream, Session};
 use crate::catalog::Catalog;
-use crate::exec::{OutputColumn, Parameters, StatementContext};
+use crate::exec::{OutputColumn, Parameters, StatementContext, query_threads};
 use crate::sql::{self, Outcome, Statement, command::Command};
 use crate::txn::Transaction;
 use crate::{Error, Result};
@@ -28,8 +28,16 @@ pub(super) fn ends_failed_block(statement: &Statement) -> bool {
 
 impl Session {
     /// Splits and parses the text of a message. Errors: 42601 with a position.
-    pub fn parse(&self, text: &str) -> Result<Vec<Arc<Statement>>> {
-        Ok(sql::parse(text)?.into_iter().map(Arc::new).collect())
+    pub async fn parse(&mut self, text: &str) -> Result<Vec<Arc<Statement>>> {
+        let parsed = match sql::is_quick_to_read(text) {
+            true => sql::parse(text)?,
+            false => {
+                let text = text.to_string();
+                let parsing = query_threads::run(async move { sql::parse(&text) });
+                self.interrupt.guard(self.deadline(), parsing).await?
+            }
+        };
+        Ok(parsed.into_iter().map(Arc::new).collect())
     }
 
     /// Runs a statement. `described`: the columns that the client was told of, which the result must have.
@@ -40,6 +48,8 @@ impl Session {
         parameters: Parameters,
         described: Option<&[OutputColumn]>,
     ) -> Result<Reply> {
+        // Many statements of one message may each be done at once.
+        tokio::task::consume_budget().await;
         if self.transaction.block == Block::Failed && !ends_failed_block(statement) {
             return Err(Error::FailedTransaction);
         }
@@ -223,6 +233,8 @@ impl Session {
                 Ok(reply)
             }
             Err(error) => {
+                // What was dropped may still be writing.
+                ctx.jobs.ended().await;
                 txn.rollback_to(before);
                 Err(error)
             }
@@ -242,7 +254,7 @@ impl Session {
 
 /// One run of a statement.
 pub(super) struct Run<'a> {
-    pub(super) statement: &'a Statement,
+    pub(super) statement: &'a Arc<Statement>,
     pub(super) parameters: Parameters,
     pub(super) described: Option<&'a [OutputColumn]>,
     pub(super) deadline: Option<Instant>,

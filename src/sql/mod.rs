@@ -10,6 +10,7 @@ mod constant;
 pub mod ddl;
 mod distinct;
 pub mod dml;
+mod effort;
 mod explain;
 mod grammar;
 mod interval_range;
@@ -35,8 +36,10 @@ use std::sync::Arc;
 use sqlparser::ast;
 
 use crate::Result;
+use crate::exec::query_threads;
 use crate::exec::{OutputColumn, RowsStream, StatementContext};
 use crate::types::{SqlType, Value};
+pub use effort::{PARAMETER_BYTES_MAX, is_quick_to_read};
 pub use kind::StatementKind;
 use query::QueryPlan;
 pub use statement::{Statement, parse};
@@ -64,7 +67,33 @@ pub struct Description {
 }
 
 /// Runs any statement but transaction control, SET, SHOW, PREPARE and the like, which are the session's.
-pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
+/// What may compute for long does so on the query threads, and a write that is dropped there is one of `ctx.jobs`.
+pub async fn execute(ctx: &StatementContext, statement: &Arc<Statement>) -> Result<Outcome> {
+    match statement.effort.is_bounded(ctx) {
+        true => execute_here(ctx, statement).await,
+        false => Box::pin(execute_apart(ctx.clone(), Arc::clone(statement))).await,
+    }
+}
+
+/// Runs a statement on the query threads; the rows of its result are computed there too.
+async fn execute_apart(ctx: StatementContext, statement: Arc<Statement>) -> Result<Outcome> {
+    let jobs = Arc::clone(&ctx.jobs);
+    let writes = statement.kind.write().is_some();
+    let work = async move { execute_here(&ctx, &statement).await };
+    let outcome = match writes {
+        true => jobs.run_on_query_threads(work).await?,
+        false => query_threads::run(work).await?,
+    };
+    Ok(match outcome {
+        Outcome::Rows { columns, stream } => Outcome::Rows {
+            columns,
+            stream: query_threads::on_query_threads(stream),
+        },
+        done => done,
+    })
+}
+
+async fn execute_here(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
     let executed = match &statement.ast {
         ast::Statement::Query(query) => execute_query(ctx, statement, query).await,
         _ => Box::pin(execute_other(ctx, statement)).await,
@@ -150,6 +179,18 @@ fn known_type(value: &Value) -> Option<SqlType> {
 /// Finds parameter types and result columns without running. `parameters`: the types the client gave (`None`: unsaid).
 pub async fn describe(
     ctx: &StatementContext,
+    statement: &Arc<Statement>,
+    parameters: &[Option<SqlType>],
+) -> Result<Description> {
+    if statement.effort.is_bounded(ctx) {
+        return Box::pin(describe_here(ctx, statement, parameters)).await;
+    }
+    let (ctx, statement, parameters) = (ctx.clone(), Arc::clone(statement), parameters.to_vec());
+    query_threads::run(async move { describe_here(&ctx, &statement, &parameters).await }).await
+}
+
+async fn describe_here(
+    ctx: &StatementContext,
     statement: &Statement,
     parameters: &[Option<SqlType>],
 ) -> Result<Description> {
@@ -186,7 +227,7 @@ async fn tell(
                 ast: (**explained).clone(),
                 ..statement.clone()
             };
-            let described = Box::pin(describe(ctx, &explained, &types)).await?;
+            let described = Box::pin(describe_here(ctx, &explained, &types)).await?;
             Ok(Description {
                 columns: Some(explain::columns(&statement.ast).into()),
                 ..described

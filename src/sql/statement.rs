@@ -9,6 +9,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
 use super::command::{self, Command};
+use super::effort::Effort;
 use super::grammar::{self, Fault};
 use super::kind::StatementKind;
 use super::position::{Cursor, character_position};
@@ -39,6 +40,8 @@ pub struct Statement {
     pub allow_filtering: bool,
     /// What it does to the database.
     pub kind: StatementKind,
+    /// Whether its work is bounded by its form.
+    pub(super) effort: Effort,
     /// The plan of a query, or of how a write finds its rows.
     pub(super) plan: PlanCache<QueryPlan>,
     /// What a write computes of its rows.
@@ -104,6 +107,7 @@ fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<
             upsert: false,
             allow_filtering: false,
             kind: StatementKind::Read,
+            effort: Effort::Unbounded,
             plan: PlanCache::default(),
             row_plans: Arc::default(),
         });
@@ -136,6 +140,7 @@ fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<
     row_assignment::expand(&mut ast);
     let kind = StatementKind::of(&ast);
     Ok(Statement {
+        effort: Effort::of(&ast, own_text),
         ast,
         command: None,
         text: own_text.into(),

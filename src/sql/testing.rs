@@ -118,7 +118,7 @@ impl Client {
                 allow_filtering: statement.allow_filtering,
                 ..self.context(parameters).await
             };
-            last = match execute(&ctx, &statement).await? {
+            last = match execute(&ctx, &statement.into()).await? {
                 Outcome::Done { tag } => (tag, Vec::new()),
                 Outcome::Written(result) => {
                     let types: Vec<_> = result.columns.iter().map(|column| column.ty.clone()).collect();

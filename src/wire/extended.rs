@@ -11,8 +11,9 @@ use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete
 use super::message::{Bind, Message, Target, utf8, violation};
 use super::responder::Responder;
 use super::rows::put_row_description;
-use crate::exec::Parameters;
+use crate::exec::{Parameters, query_threads};
 use crate::session::{PortalState, PreparedStatement, Reply, text_parameter};
+use crate::sql::PARAMETER_BYTES_MAX;
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
 
@@ -28,6 +29,9 @@ impl Responder {
         let answered = match message {
             Message::Parse { name, text, types } => self.parse(&name, &text, &types).await,
             Message::Execute { name, rows_max } => self.execute(&name, rows_max, alone).await,
+            Message::Bind(bind) if bind.parameter_bytes() > PARAMETER_BYTES_MAX => {
+                self.bind_many_bytes(bind).await
+            }
             Message::Flush => return self.drain().await,
             message => return self.extended_at_once(message),
         };
@@ -36,10 +40,11 @@ impl Responder {
 
     /// Whether `extended_at_once` answers the message: it is only about what the session holds.
     pub(super) fn is_at_once(message: &Message) -> bool {
-        matches!(
-            message,
-            Message::Bind(_) | Message::Describe { .. } | Message::Close { .. }
-        )
+        match message {
+            Message::Bind(bind) => bind.parameter_bytes() <= PARAMETER_BYTES_MAX,
+            Message::Describe { .. } | Message::Close { .. } => true,
+            _ => false,
+        }
     }
 
     /// Answers a message of the extended protocol that needs no waiting, and nothing that could be stopped.
@@ -95,6 +100,31 @@ impl Responder {
         let statement = self.session.statement(&bind.statement)?;
         let format = self.session.settings().format();
         let parameters = decode_parameters(&bind, &statement, &format)?;
+        self.bind_values(&bind, statement, parameters)
+    }
+
+    /// A Bind whose values take long to read.
+    async fn bind_many_bytes(&mut self, bind: Bind) -> Result<()> {
+        let statement = self.session.statement(&bind.statement)?;
+        let format = self.session.settings().format();
+        let reading = {
+            let statement = Arc::clone(&statement);
+            query_threads::run(async move {
+                let parameters = decode_parameters(&bind, &statement, &format)?;
+                Ok((bind, parameters))
+            })
+        };
+        let interrupt = Arc::clone(self.session.interrupt());
+        let (bind, parameters) = interrupt.guard(None, reading).await?;
+        self.bind_values(&bind, statement, parameters)
+    }
+
+    fn bind_values(
+        &mut self,
+        bind: &Bind,
+        statement: Arc<PreparedStatement>,
+        parameters: Vec<Value>,
+    ) -> Result<()> {
         let formats = result_formats(&bind.result_formats, &statement)?;
         self.session.bind(&bind.portal, statement, parameters, formats)?;
         self.output

@@ -49,6 +49,13 @@ pub(super) struct Bind {
     pub(super) result_formats: Vec<i16>,
 }
 
+impl Bind {
+    /// The length of its values, in bytes.
+    pub(super) fn parameter_bytes(&self) -> usize {
+        self.parameters.iter().flatten().map(Bytes::len).sum()
+    }
+}
+
 /// What Describe and Close are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {

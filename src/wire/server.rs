@@ -152,7 +152,7 @@ impl Server {
             return Ok(());
         }
         session.open_implicit();
-        for statement in session.parse(script)? {
+        for statement in session.parse(script).await? {
             match session.run(&statement, Parameters::default(), None).await? {
                 Reply::Done { .. } => {}
                 Reply::Rows(mut rows) => {

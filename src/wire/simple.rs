@@ -21,7 +21,7 @@ impl Responder {
     }
 
     async fn run_text(&mut self, text: &str) -> Result<()> {
-        let statements = self.session.parse(text)?;
+        let statements = self.session.parse(text).await?;
         let Some((last, others)) = statements.split_last() else {
             return self.send_empty_query();
         };

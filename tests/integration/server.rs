@@ -28,6 +28,11 @@ impl TestServer {
 
     /// Starts a server over the folder of another.
     pub(crate) async fn start_at(store: &str, data_dir: TempDir) -> TestServer {
+        TestServer::start_on(runtime(), store, data_dir).await
+    }
+
+    /// Starts a server on these threads.
+    pub(crate) async fn start_on(runtime: &Runtime, store: &str, data_dir: TempDir) -> TestServer {
         let options = ServerOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             data_dir: data_dir.path().join("data"),
@@ -36,7 +41,7 @@ impl TestServer {
             log_segment_bytes: 1 << 20,
             ..ServerOptions::default()
         };
-        let started = runtime().spawn(Server::start(options)).await;
+        let started = runtime.spawn(Server::start(options)).await;
         let server = started.expect("the start ends").expect("the server starts");
         TestServer { server, data_dir }
     }
@@ -73,13 +78,19 @@ impl TestServer {
 /// The threads that serve in this process, with the stack that the binary gives its own.
 fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(|| {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder
-            .thread_stack_size(keyspan::THREAD_STACK_BYTES)
-            .enable_all();
-        builder.build().expect("a runtime starts")
-    })
+    RUNTIME.get_or_init(|| build(&mut tokio::runtime::Builder::new_multi_thread()))
+}
+
+/// One thread that serves.
+pub(crate) fn one_thread() -> Runtime {
+    build(tokio::runtime::Builder::new_multi_thread().worker_threads(1))
+}
+
+fn build(builder: &mut tokio::runtime::Builder) -> Runtime {
+    builder
+        .thread_stack_size(keyspan::THREAD_STACK_BYTES)
+        .enable_all();
+    builder.build().expect("a runtime starts")
 }
 
 /// A connection of tokio-postgres.

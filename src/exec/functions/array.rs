@@ -1,5 +1,6 @@
 //! Arrays: construction, subscripts, quantified comparisons, and the functions over them.
 
+use super::size::LimitedText;
 use super::{Body, Call, FunctionDef, T};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -434,15 +435,14 @@ fn to_text(arguments: &[Value], call: &Call) -> Result<Value> {
         return Ok(Value::Null);
     };
     let item_type = super::super::cell::element_type(&call.arguments[0]);
-    let mut parts = Vec::new();
-    for item in items(&arguments[0])? {
-        match (item, arguments.get(2)) {
-            (Value::Null, Some(Value::Text(null))) => parts.push(null.clone()),
-            (Value::Null, _) => {}
-            (item, _) => parts.push(super::text_argument::shown(item, &item_type, call)),
-        }
-    }
-    Ok(Value::Text(parts.join(separator)))
+    let parts = items(&arguments[0])?
+        .iter()
+        .filter_map(|item| match (item, arguments.get(2)) {
+            (Value::Null, Some(Value::Text(null))) => Some(null.clone()),
+            (Value::Null, _) => None,
+            (item, _) => Some(super::text_argument::shown(item, &item_type, call)),
+        });
+    LimitedText::joined(parts, separator).map(Value::Text)
 }
 
 /// Whether some item compares so: NULL when only a NULL might.

@@ -25,6 +25,7 @@ mod math;
 mod number_format;
 pub mod pattern;
 mod percentile;
+mod size;
 mod string;
 mod system;
 mod text_argument;
@@ -340,7 +341,7 @@ impl BoundFunction {
             }
             Body::Row(body) | Body::Rows(body) => body,
         };
-        let mut results = Vec::with_capacity(rows);
+        let (mut results, mut bytes) = (Vec::with_capacity(rows), size::BatchBytes::default());
         let mut values = vec![Value::Null; arrays.len()];
         for row in 0..rows {
             if self.strict && arrays.iter().any(|array| array.is_null(row)) {
@@ -350,7 +351,9 @@ impl BoundFunction {
             for ((value, array), ty) in values.iter_mut().zip(arrays).zip(&self.arguments) {
                 *value = value_at(array, row, ty)?;
             }
-            results.push(body(&values, &call)?);
+            let result = body(&values, &call)?;
+            bytes.add(&result)?;
+            results.push(result);
         }
         array_of(&results, &self.returns)
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, StringArray};
 use regex::{Regex, RegexBuilder};
 
+use super::size::{BatchBytes, LimitedText, check_length};
 use super::text_argument::{bytes, text};
 use super::{Batch, Body, Call, FunctionDef, T};
 use crate::plan::like::LikePattern;
@@ -113,6 +114,13 @@ fn concatenate(batch: &Batch) -> Result<ArrayRef> {
         batch.arrays[0].as_string::<i32>(),
         batch.arrays[1].as_string::<i32>(),
     );
+    let mut bytes = BatchBytes::default();
+    for pair in left.iter().zip(right) {
+        if let (Some(a), Some(b)) = pair {
+            check_length(a.len() + b.len())?;
+            bytes.add_bytes(a.len() + b.len())?;
+        }
+    }
     let joined = left.iter().zip(right).map(|pair| match pair {
         (Some(a), Some(b)) => Some([a, b].concat()),
         _ => None,
@@ -191,15 +199,33 @@ fn replace(arguments: &[Value], _: &Call) -> Result<Value> {
         None => "",
     };
     let replacement = replacement(text(&arguments[2])?);
-    let replaced = with_regex(text(&arguments[1])?, flags, |regex| match flags.contains('g') {
-        true => regex
-            .replace_all(subject(arguments), replacement.as_str())
-            .into_owned(),
-        false => regex
-            .replace(subject(arguments), replacement.as_str())
-            .into_owned(),
-    })?;
-    Ok(Value::Text(replaced))
+    let times = if flags.contains('g') { usize::MAX } else { 1 };
+    with_regex(text(&arguments[1])?, flags, |regex| {
+        replace_found(regex, subject(arguments), &replacement, times)
+    })?
+    .map(Value::Text)
+}
+
+/// The text with the first `times` matches replaced. Errors: 54000.
+fn replace_found(regex: &Regex, whole: &str, replacement: &str, times: usize) -> Result<String> {
+    let (mut out, mut piece, mut from) = (LimitedText::default(), String::new(), 0);
+    let groups = replacement.matches("${").count();
+    for captures in regex.captures_iter(whole).take(times) {
+        let Some(found) = captures.get(0) else { break };
+        out.push(&whole[from..found.start()])?;
+        // No group is longer than the match.
+        check_length(
+            replacement
+                .len()
+                .saturating_add(groups.saturating_mul(found.len())),
+        )?;
+        piece.clear();
+        captures.expand(replacement, &mut piece);
+        out.push(&piece)?;
+        from = found.end();
+    }
+    out.push(&whole[from..])?;
+    Ok(out.finish())
 }
 
 /// `\1` and `\&` as `${1}` and `${0}`; a dollar sign stands for itself.

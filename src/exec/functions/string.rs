@@ -1,6 +1,7 @@
 //! Text and bytea: case, length, parts, padding, encoding, hashing, formatting.
 
-use super::text_argument::{TEXT_BYTES_MAX, bytes, count, integer, shown, text, too_long, wrong};
+use super::size::{LimitedText, check_length};
+use super::text_argument::{bytes, count, integer, shown, text, wrong};
 use super::text_encoding::{decode, encode, format_text, hex};
 use super::{Call, FunctionDef, T};
 use crate::exec::pg_catalog::quoting;
@@ -66,12 +67,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         Ok(Value::Text(text(&a[0])?.chars().rev().collect()))
     }),
     FunctionDef::row("replace", &[T::Text, T::Text, T::Text], T::Text, |a, _| {
-        let from = text(&a[1])?;
-        Ok(Value::Text(if from.is_empty() {
-            text(&a[0])?.to_string()
-        } else {
-            text(&a[0])?.replace(from, text(&a[2])?)
-        }))
+        let (whole, from) = (text(&a[0])?, text(&a[1])?);
+        if from.is_empty() {
+            return Ok(a[0].clone());
+        }
+        LimitedText::joined(whole.split(from), text(&a[2])?).map(Value::Text)
     }),
     FunctionDef::row("translate", &[T::Text, T::Text, T::Text], T::Text, translate),
     FunctionDef::row("overlay", &[T::Text, T::Text, T::Int4], T::Text, overlay),
@@ -254,9 +254,8 @@ fn pad(arguments: &[Value], before: bool) -> Result<Value> {
         text(&arguments[0])?,
         usize::try_from(integer(&arguments[1])?).unwrap_or(0),
     );
-    if length > TEXT_BYTES_MAX / 4 {
-        return Err(too_long());
-    }
+    // A character takes four bytes at most.
+    check_length(length.saturating_mul(4))?;
     let fill: Vec<char> = match arguments.get(2) {
         Some(fill) => text(fill)?.chars().collect(),
         None => vec![' '],
@@ -278,9 +277,7 @@ fn repeat(arguments: &[Value], _: &Call) -> Result<Value> {
         text(&arguments[0])?,
         usize::try_from(integer(&arguments[1])?).unwrap_or(0),
     );
-    if text.len().saturating_mul(times) > TEXT_BYTES_MAX {
-        return Err(too_long());
-    }
+    check_length(text.len().saturating_mul(times))?;
     Ok(Value::Text(text.repeat(times)))
 }
 
@@ -375,22 +372,19 @@ fn concat(arguments: &[Value], call: &Call) -> Result<Value> {
         .iter()
         .zip(call.arguments)
         .filter(|(value, _)| **value != Value::Null);
-    Ok(Value::Text(
-        parts.map(|(value, ty)| shown(value, ty, call)).collect(),
-    ))
+    LimitedText::joined(parts.map(|(value, ty)| shown(value, ty, call)), "").map(Value::Text)
 }
 
 fn concat_ws(arguments: &[Value], call: &Call) -> Result<Value> {
     let Value::Text(separator) = &arguments[0] else {
         return Ok(Value::Null);
     };
-    let parts: Vec<String> = arguments[1..]
+    let parts = arguments[1..]
         .iter()
         .zip(&call.arguments[1..])
         .filter(|(value, _)| **value != Value::Null)
-        .map(|(value, ty)| shown(value, ty, call))
-        .collect();
-    Ok(Value::Text(parts.join(separator)))
+        .map(|(value, ty)| shown(value, ty, call));
+    LimitedText::joined(parts, separator).map(Value::Text)
 }
 
 fn quote_ident(arguments: &[Value], _: &Call) -> Result<Value> {

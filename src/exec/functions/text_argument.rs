@@ -1,23 +1,12 @@
-//! What functions of text and bytes take: their arguments as Rust values, and the limit on what they make.
+//! What functions of text and bytes take: their arguments as Rust values.
 
 use super::Call;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
-/// Bytes that a text function makes at most (PostgreSQL's limit is a gigabyte; ours keeps a batch small).
-pub(super) const TEXT_BYTES_MAX: usize = 64 << 20;
-
 /// A function was called with other types than it was planned for: a bug in us.
 pub(super) fn wrong() -> Error {
     Error::internal("a text function of other types")
-}
-
-pub(super) fn too_long() -> Error {
-    Error::LimitExceeded {
-        state: crate::error::Limit::Program,
-        message: "requested length too large".to_string(),
-        hint: "Ask for a shorter text.".to_string(),
-    }
 }
 
 pub(super) fn text(value: &Value) -> Result<&str> {

@@ -1,7 +1,8 @@
 //! `format`, `encode` and `decode`: texts for other programs, and bytes as text.
 
 use super::Call;
-use super::text_argument::{TEXT_BYTES_MAX, bytes, shown, text, too_long};
+use super::size::LimitedText;
+use super::text_argument::{bytes, shown, text};
 use crate::exec::pg_catalog::quoting::{quote_ident, quote_literal};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -13,12 +14,12 @@ pub(super) fn format_text(arguments: &[Value], call: &Call) -> Result<Value> {
     let Value::Text(pattern) = &arguments[0] else {
         return Ok(Value::Null);
     };
-    let mut out = String::new();
+    let mut out = LimitedText::default();
     let mut next = 1;
     let mut characters = pattern.chars().peekable();
     while let Some(character) = characters.next() {
         if character != '%' {
-            out.push(character);
+            out.push(character.encode_utf8(&mut [0; 4]))?;
             continue;
         }
         let mut digits = String::new();
@@ -38,7 +39,7 @@ pub(super) fn format_text(arguments: &[Value], call: &Call) -> Result<Value> {
             hint: None,
         })?;
         if specifier == '%' {
-            out.push('%');
+            out.push("%")?;
             continue;
         }
         let (Some(value), Some(ty)) = (arguments.get(next), call.arguments.get(next)) else {
@@ -68,13 +69,10 @@ pub(super) fn format_text(arguments: &[Value], call: &Call) -> Result<Value> {
             }
         };
         let missing = usize::saturating_sub(width, piece.chars().count());
-        if missing > TEXT_BYTES_MAX {
-            return Err(too_long());
-        }
-        out.extend(std::iter::repeat_n(' ', missing));
-        out.push_str(&piece);
+        out.push_blanks(missing)?;
+        out.push(&piece)?;
     }
-    Ok(Value::Text(out))
+    Ok(Value::Text(out.finish()))
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {

@@ -15,7 +15,7 @@ use crate::txn::Transaction;
 /// Runs one statement in a context whose snapshot was taken before.
 async fn run_in(ctx: &StatementContext, text: &str) -> crate::Result<String> {
     let statement = parse(text)?.remove(0);
-    let Outcome::Done { tag } = execute(ctx, &statement).await? else {
+    let Outcome::Done { tag } = execute(ctx, &statement.into()).await? else {
         panic!("{text} gives rows")
     };
     if ctx.txn.has_writes() {

@@ -590,7 +590,9 @@ async fn describe_finds_types_of_parameters_and_results() {
         ),
     ] {
         let statement = parse(text).unwrap().remove(0);
-        let description = describe(&ctx, &statement, &vec![None; count]).await.unwrap();
+        let description = describe(&ctx, &statement.into(), &vec![None; count])
+            .await
+            .unwrap();
         let found: Vec<_> = description.parameters.iter().map(SqlType::name).collect();
         assert_eq!(found.join(", "), types, "{text}");
         let columns = description.columns.map(|columns| {

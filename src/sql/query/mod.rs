@@ -46,7 +46,7 @@ use sqlparser::ast;
 
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::placeholder::Constants;
-use crate::exec::query_threads::on_query_threads;
+use crate::exec::query_threads::{self, on_query_threads};
 use crate::exec::{OutputColumn, StatementContext, engine};
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -156,17 +156,17 @@ pub async fn run_once(ctx: &StatementContext, query: &PlannedQuery) -> Result<Ba
 }
 
 /// Runs it by the general plan with the context's parameters, in its transaction. The stream's batches have exactly `columns`' Arrow types.
-/// Nothing is computed before the first poll; dropping the stream stops the work.
+/// It is optimized and computed on the query threads; no rows before the first poll. Dropping the stream stops the work.
 pub async fn run_query(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStream> {
-    AssertUnwindSafe(start(ctx, query))
-        .catch_unwind()
-        .await
-        .unwrap_or_else(|_| Err(panicked()))
+    let (ctx, query) = (ctx.clone(), query.clone());
+    let started = AssertUnwindSafe(start(ctx, query)).catch_unwind();
+    let batches = query_threads::run(async { started.await.unwrap_or_else(|_| Err(panicked())) }).await?;
+    Ok(on_query_threads(batches))
 }
 
-async fn start(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStream> {
-    let plan = Constants::new(ctx, &query.parameters)?.replace_in_plan(query.plan.clone())?;
-    let state = engine::session_state(ctx)?;
+async fn start(ctx: StatementContext, query: PlannedQuery) -> Result<BatchStream> {
+    let plan = Constants::new(&ctx, &query.parameters)?.replace_in_plan(query.plan)?;
+    let state = engine::session_state(&ctx)?;
     let physical = engine::physical_plan(&state, &plan).await?;
     let batches = execute_stream(physical, state.task_ctx()).map_err(from_datafusion)?;
     let batches = AssertUnwindSafe(batches).catch_unwind().map(|batch| match batch {
@@ -174,7 +174,7 @@ async fn start(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStre
         Ok(Err(error)) => Err(from_datafusion(error)),
         Err(_) => Err(panicked()),
     });
-    Ok(on_query_threads(batches.boxed()))
+    Ok(batches.boxed())
 }
 
 fn panicked() -> Error {

@@ -1,0 +1,314 @@
+//! `Effort`: whether the form of a statement bounds what it takes to parse it, to plan it and to compute its first rows.
+//! Where it does, the statement is run in the task of its connection, beside those of all other clients; where it does
+//! not, on the query threads, for nobody can stop a thread that computes. Called by `sql::execute` and by `session`.
+//!
+//! Bounded is what is short, names tables (a view may hold anything), has no query in it but its own, and calls no
+//! function but those of `CHEAP`: none that makes much of little, as `repeat`, `generate_series` or a pattern may.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+
+use sqlparser::ast::{self, BinaryOperator, Expr, GroupByExpr, ObjectName, SetExpr, Visit, Visitor};
+
+use super::names;
+use crate::catalog::Relation;
+use crate::exec::StatementContext;
+use crate::types::Value;
+
+/// A text up to this long is read at once, unless it nests. In bytes.
+const TEXT_BYTES_MAX: usize = 8 << 10;
+/// Parentheses and brackets open at once in such a text: the parser may try two ways into each.
+const TEXT_DEPTH_MAX: usize = 6;
+/// Values of a Bind that are read at once, and with which a bounded statement stays bounded. In bytes.
+pub const PARAMETER_BYTES_MAX: usize = 64 << 10;
+
+/// Functions that compute about as much as they are given.
+const CHEAP: &[&str] = &[
+    "abs",
+    "any_value",
+    "array_length",
+    "avg",
+    "bit_length",
+    "bool_and",
+    "bool_or",
+    "btrim",
+    "cardinality",
+    "ceil",
+    "ceiling",
+    "char_length",
+    "character_length",
+    "clock_timestamp",
+    "coalesce",
+    "concat",
+    "concat_ws",
+    "count",
+    "current_database",
+    "current_date",
+    "current_schema",
+    "current_setting",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "currval",
+    "date_part",
+    "date_trunc",
+    "every",
+    "floor",
+    "gen_random_uuid",
+    "greatest",
+    "initcap",
+    "lastval",
+    "least",
+    "left",
+    "length",
+    "localtime",
+    "localtimestamp",
+    "lower",
+    "ltrim",
+    "max",
+    "md5",
+    "min",
+    "mod",
+    "nextval",
+    "now",
+    "nullif",
+    "octet_length",
+    "pg_backend_pid",
+    "position",
+    "random",
+    "right",
+    "round",
+    "rtrim",
+    "session_user",
+    "set_config",
+    "setval",
+    "sign",
+    "split_part",
+    "starts_with",
+    "statement_timestamp",
+    "strpos",
+    "substr",
+    "substring",
+    "sum",
+    "to_char",
+    "to_timestamp",
+    "transaction_timestamp",
+    "trim",
+    "trunc",
+    "upper",
+    "user",
+    "version",
+];
+
+/// What a statement's form says of the work that it makes.
+#[derive(Debug, Clone)]
+pub(crate) enum Effort {
+    /// Bounded, as long as these are tables.
+    Bounded { relations: Vec<ObjectName> },
+    /// As much as it likes.
+    Unbounded,
+}
+
+/// Whether a message's text is read at once.
+pub fn is_quick_to_read(text: &str) -> bool {
+    let mut depth = 0usize;
+    text.len() <= TEXT_BYTES_MAX
+        && text.bytes().all(|byte| {
+            match byte {
+                b'(' | b'[' => depth += 1,
+                b')' | b']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth <= TEXT_DEPTH_MAX
+        })
+}
+
+/// Whether values are so few that a bounded statement stays bounded with them.
+fn are_quick_to_read(values: &[Value]) -> bool {
+    let bytes = |value: &Value| match value {
+        Value::Text(text) | Value::Unknown(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::Array(items) => 16 * items.len(),
+        _ => 16,
+    };
+    values.iter().map(bytes).sum::<usize>() <= PARAMETER_BYTES_MAX
+}
+
+impl Effort {
+    /// That of a statement with this text.
+    pub(super) fn of(statement: &ast::Statement, text: &str) -> Effort {
+        let simple = match statement {
+            ast::Statement::Query(query) => is_simple(query),
+            ast::Statement::Insert(insert) => insert.source.as_ref().is_none_or(|source| {
+                matches!(source.body.as_ref(), SetExpr::Values(_)) && source.with.is_none()
+            }),
+            ast::Statement::Update(_) | ast::Statement::Delete(_) => true,
+            _ => false,
+        };
+        let mut bounds = Bounds {
+            queries_left: usize::from(matches!(
+                statement,
+                ast::Statement::Query(_) | ast::Statement::Insert(_)
+            )),
+            relations: Vec::new(),
+        };
+        if text.len() > TEXT_BYTES_MAX || !simple || statement.visit(&mut bounds).is_break() {
+            return Effort::Unbounded;
+        }
+        Effort::Bounded {
+            relations: bounds.relations,
+        }
+    }
+
+    /// Whether the statement's work is bounded with these tables and parameters.
+    pub(super) fn is_bounded(&self, ctx: &StatementContext) -> bool {
+        let Effort::Bounded { relations } = self else {
+            return false;
+        };
+        let is_view = |name: &ObjectName| {
+            let Ok((schema, name)) = names::relation_name(name) else {
+                return false;
+            };
+            let found = ctx
+                .catalog
+                .get_relation(schema.as_deref(), &name, &ctx.settings.search_path);
+            !matches!(found, None | Some(Relation::Table(_)))
+        };
+        are_quick_to_read(&ctx.parameters) && !relations.iter().any(is_view)
+    }
+}
+
+/// A query of one SELECT or VALUES, with no groups but by columns.
+fn is_simple(query: &ast::Query) -> bool {
+    query.with.is_none()
+        && match query.body.as_ref() {
+            SetExpr::Select(select) => match &select.group_by {
+                GroupByExpr::All(_) => false,
+                GroupByExpr::Expressions(keys, modifiers) => {
+                    modifiers.is_empty()
+                        && keys
+                            .iter()
+                            .all(|key| matches!(key, Expr::Identifier(_) | Expr::CompoundIdentifier(_)))
+                }
+            },
+            SetExpr::Values(_) => true,
+            _ => false,
+        }
+}
+
+/// Looks for what has no bounds.
+struct Bounds {
+    queries_left: usize,
+    relations: Vec<ObjectName>,
+}
+
+impl Visitor for Bounds {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
+        match self.queries_left.checked_sub(1) {
+            Some(left) => {
+                self.queries_left = left;
+                ControlFlow::Continue(())
+            }
+            None => ControlFlow::Break(()),
+        }
+    }
+
+    fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
+        self.relations.push(name.clone());
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &ast::TableFactor) -> ControlFlow<()> {
+        match factor {
+            ast::TableFactor::Table { args: None, .. } => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        let is_cheap = match expr {
+            Expr::Function(function) => is_cheap(&function.name),
+            Expr::BinaryOp { op, .. } => !matches!(
+                op,
+                BinaryOperator::Custom(_)
+                    | BinaryOperator::PGExp
+                    | BinaryOperator::PGRegexMatch
+                    | BinaryOperator::PGRegexIMatch
+                    | BinaryOperator::PGRegexNotMatch
+                    | BinaryOperator::PGRegexNotIMatch
+            ),
+            Expr::SimilarTo { .. } => false,
+            _ => true,
+        };
+        match is_cheap {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    }
+}
+
+fn is_cheap(name: &ObjectName) -> bool {
+    static NAMES: OnceLock<HashSet<&str>> = OnceLock::new();
+    let names = NAMES.get_or_init(|| CHEAP.iter().copied().collect());
+    let last = name.0.last().and_then(|part| part.as_ident());
+    last.is_some_and(|ident| names.contains(&*super::names::fold(ident)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_bounded_by_its_form() {
+        let is_bounded = |text: &str| {
+            let parsed = crate::sql::parse(text).unwrap().remove(0);
+            matches!(parsed.effort, Effort::Bounded { .. })
+        };
+        for text in [
+            "SELECT 1",
+            "SELECT a, lower(b) FROM t WHERE a = $1 AND b LIKE 'x%' ORDER BY c LIMIT 5",
+            "SELECT count(*), sum(a) FROM t JOIN u ON t.a = u.a WHERE t.a IN (1, 2, 3)",
+            "VALUES (1), (2)",
+            "INSERT INTO t (a, b) VALUES ($1, now()) ON CONFLICT DO NOTHING RETURNING a",
+            "UPDATE t SET b = b + 1 WHERE a = 1",
+            "DELETE FROM t WHERE a = 1",
+        ] {
+            assert!(is_bounded(text), "{text}");
+        }
+        let long = format!("SELECT {}1", "1, ".repeat(4000));
+        for text in [
+            "SELECT count(*) FROM generate_series(1, 15000000)",
+            "SELECT * FROM unnest(ARRAY[1])",
+            "SELECT length(repeat('x', 1000000000))",
+            "SELECT 2 ^ 3",
+            "SELECT 'a' ~ 'b'",
+            "SELECT 'a' SIMILAR TO 'b'",
+            "WITH q AS (SELECT 1) SELECT * FROM q",
+            "SELECT (SELECT 1)",
+            "SELECT * FROM (SELECT 1) s",
+            "SELECT 1 UNION SELECT 2",
+            "SELECT count(*) FROM t GROUP BY CUBE (a, b)",
+            "INSERT INTO t SELECT * FROM u",
+            "DELETE FROM t WHERE a IN (SELECT a FROM u)",
+            "EXPLAIN SELECT 1",
+            "CREATE TABLE t (a int)",
+            &long,
+        ] {
+            assert!(!is_bounded(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn long_and_nested_texts_are_not_quick_to_read() {
+        assert!(is_quick_to_read("SELECT f(g((1))), ((2)), ((3))"));
+        assert!(!is_quick_to_read(&format!(
+            "SELECT {}1{}",
+            "abs(".repeat(12),
+            ")".repeat(12)
+        )));
+        assert!(!is_quick_to_read(&"SELECT 1;".repeat(40_000)));
+    }
+}
