@@ -1,6 +1,7 @@
 //! VALUES lists: rows of constants, or a union of selects where a value needs a plan.
 
 use datafusion::common::Column;
+use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use sqlparser::ast;
@@ -11,6 +12,7 @@ use super::decorrelation::has_subquery;
 use super::scope::{Outer, Scope};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -56,7 +58,7 @@ impl Binder<'_> {
                 .collect::<Result<Vec<_>>>()?;
             exprs.push(row);
         }
-        let plan = self.value_rows(exprs, &names)?;
+        let plan = self.value_rows(exprs, &names, &types)?;
         let columns = names
             .iter()
             .zip(types)
@@ -73,7 +75,17 @@ impl Binder<'_> {
     }
 
     /// Rows of constants are one node; rows that need a plan (subqueries, sets, outer columns) are a union of selects.
-    pub(super) fn value_rows(&mut self, rows: Vec<Vec<Expr>>, names: &[String]) -> Result<LogicalPlan> {
+    pub(super) fn value_rows(
+        &mut self,
+        rows: Vec<Vec<Expr>>,
+        names: &[String],
+        types: &[SqlType],
+    ) -> Result<LogicalPlan> {
+        // Literals do not say of what type they are.
+        let named = |expr: Expr, at: usize| {
+            let label = types[at].field(&names[at], true).metadata().clone();
+            expr.alias_with_metadata(&names[at], Some(FieldMetadata::from(label)))
+        };
         let needs_plan = |expr: &Expr| {
             has_subquery(expr)
                 || expr
@@ -82,12 +94,8 @@ impl Binder<'_> {
         };
         if !rows.iter().flatten().any(needs_plan) {
             let plan = LogicalPlanBuilder::values(rows).map_err(from_datafusion)?;
-            let outputs: Vec<Expr> = names
-                .iter()
-                .enumerate()
-                .map(|(index, name)| {
-                    Expr::Column(Column::from(plan.schema().qualified_field(index))).alias(name)
-                })
+            let outputs: Vec<Expr> = (0..names.len())
+                .map(|at| named(Expr::Column(Column::from(plan.schema().qualified_field(at))), at))
                 .collect();
             return plan
                 .project(outputs)
@@ -100,8 +108,8 @@ impl Binder<'_> {
             let (one, row) = self.lower(one, row, false)?;
             let outputs: Vec<Expr> = row
                 .into_iter()
-                .zip(names)
-                .map(|(expr, name)| expr.alias(name))
+                .enumerate()
+                .map(|(at, expr)| named(expr, at))
                 .collect();
             let one = LogicalPlanBuilder::new(one)
                 .project(outputs)
