@@ -7,9 +7,9 @@ use datafusion::functions_aggregate::expr_fn::first_value;
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder};
 
 use super::binder::{Binder, Bound};
-use crate::Result;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::types::SqlType;
+use crate::{Error, Result};
 
 /// Whether equal values of the type may differ.
 fn has_unlike_equals(ty: &SqlType) -> bool {
@@ -123,6 +123,17 @@ impl Binder<'_> {
             names.push(Column::new_unqualified(name));
         }
         Ok((keys, names))
+    }
+}
+
+/// Refuses to sort by a type without an order. Errors: 42883.
+pub(super) fn refuse_unsortable(ty: &SqlType) -> Result<()> {
+    match ty {
+        SqlType::Json => Err(Error::UndefinedFunction {
+            signature: "json_ordering(json)".to_string(),
+            hint: Some("Could not identify an ordering operator for type json; use jsonb.".to_string()),
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -16,8 +16,9 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold};
 use super::coercion::{CastContext, common_type, implicit, loosened, type_name};
+use super::equality::refuse_unsortable;
 use super::scope::Outer;
-use super::select::{SortKey, ordinal, refuse_unsortable};
+use super::select::{SortKey, ordinal};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::types::{SqlType, TYPE_METADATA_KEY, Value};

@@ -10,6 +10,7 @@ use sqlparser::ast::{self, Spanned};
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, fold};
 use super::column_name::column_name;
 use super::distinct_on::{first_of_each, refuse_other_order};
+use super::equality::refuse_unsortable;
 use super::grouping::{Grouped, has_aggregate, ungrouped, windows_of};
 use super::operator::binary;
 use super::scope::{Outer, ScopeColumn};
@@ -568,16 +569,6 @@ fn named(item: &ast::SelectItem, name: &str) -> bool {
         ast::SelectItem::ExprWithAlias { alias, .. } => fold(alias) == name,
         ast::SelectItem::UnnamedExpr(expr) => column_name(expr) == name,
         _ => false,
-    }
-}
-
-pub(super) fn refuse_unsortable(ty: &SqlType) -> Result<()> {
-    match ty {
-        SqlType::Json => Err(Error::UndefinedFunction {
-            signature: "json_ordering(json)".to_string(),
-            hint: Some("Could not identify an ordering operator for type json; use jsonb.".to_string()),
-        }),
-        _ => Ok(()),
     }
 }
 
