@@ -31,10 +31,9 @@ fn big(number: &Numeric) -> Result<BigDecimal> {
     BigDecimal::from_str(&number.to_string()).map_err(|_| overflow())
 }
 
-/// The digits behind the point, without zeros at their end: a bare numeric comes with all the places of its column.
 fn scale_of(number: &Numeric) -> i64 {
-    match number.normalized() {
-        Numeric::Finite { scale, .. } => i64::from(scale),
+    match number {
+        Numeric::Finite { scale, .. } => i64::from(*scale),
         _ => 0,
     }
 }

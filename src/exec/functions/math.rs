@@ -72,8 +72,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::row("log10", &[T::Numeric], T::Numeric, log_numeric)
         .computed(|_, literals| of_one(literals, log_of, 16)),
-    FunctionDef::row("log", &[T::Numeric, T::Numeric], T::Numeric, |a, _| {
-        log_to(number(&a[0])?, number(&a[1])?).map(Value::Numeric)
+    FunctionDef::row("log", &[T::Numeric, T::Numeric], T::Numeric, |a, call| {
+        let (base, number) = (with_own_digits(a, call, 0)?, with_own_digits(a, call, 1)?);
+        log_to(&base, &number).map(Value::Numeric)
     })
     .computed(|_, literals| of_two(literals, log_to)),
     FunctionDef::row("power", &[T::Float8, T::Float8], T::Float8, power),
@@ -361,12 +362,21 @@ fn sqrt_numeric_of(square: &Numeric) -> Result<Numeric> {
     exponential::sqrt(square)
 }
 
-fn sqrt_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
-    sqrt_numeric_of(number(&arguments[0])?).map(Value::Numeric)
+/// A numeric argument with the digits it has: a bare one comes with all the places of its column.
+fn with_own_digits(arguments: &[Value], call: &Call, at: usize) -> Result<Numeric> {
+    let number = number(&arguments[at])?;
+    Ok(match call.arguments[at] {
+        SqlType::Numeric(None) => number.normalized(),
+        _ => *number,
+    })
 }
 
-fn exp_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
-    exponential::exp(number(&arguments[0])?).map(Value::Numeric)
+fn sqrt_numeric(arguments: &[Value], call: &Call) -> Result<Value> {
+    sqrt_numeric_of(&with_own_digits(arguments, call, 0)?).map(Value::Numeric)
+}
+
+fn exp_numeric(arguments: &[Value], call: &Call) -> Result<Value> {
+    exponential::exp(&with_own_digits(arguments, call, 0)?).map(Value::Numeric)
 }
 
 fn logarithm(argument: f64, compute: impl Fn(f64) -> f64) -> Result<Value> {
@@ -393,8 +403,8 @@ fn ln_of(number: &Numeric) -> Result<Numeric> {
     exponential::ln(number)
 }
 
-fn ln_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
-    ln_of(number(&arguments[0])?).map(Value::Numeric)
+fn ln_numeric(arguments: &[Value], call: &Call) -> Result<Value> {
+    ln_of(&with_own_digits(arguments, call, 0)?).map(Value::Numeric)
 }
 
 fn log_of(number: &Numeric) -> Result<Numeric> {
@@ -407,8 +417,8 @@ fn log_to(base: &Numeric, number: &Numeric) -> Result<Numeric> {
     exponential::log(base, number)
 }
 
-fn log_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
-    log_of(number(&arguments[0])?).map(Value::Numeric)
+fn log_numeric(arguments: &[Value], call: &Call) -> Result<Value> {
+    log_of(&with_own_digits(arguments, call, 0)?).map(Value::Numeric)
 }
 
 fn power_fault(message: &str) -> Error {
@@ -451,8 +461,12 @@ fn power_of(base: &Numeric, exponent: &Numeric) -> Result<Numeric> {
     exponential::power(base, exponent)
 }
 
-fn power_numeric(arguments: &[Value], _: &Call) -> Result<Value> {
-    power_of(number(&arguments[0])?, number(&arguments[1])?).map(Value::Numeric)
+fn power_numeric(arguments: &[Value], call: &Call) -> Result<Value> {
+    let (base, exponent) = (
+        with_own_digits(arguments, call, 0)?,
+        with_own_digits(arguments, call, 1)?,
+    );
+    power_of(&base, &exponent).map(Value::Numeric)
 }
 
 fn within_one(arguments: &[Value], compute: impl Fn(f64) -> f64) -> Result<Value> {

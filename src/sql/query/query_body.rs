@@ -18,7 +18,8 @@ use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, 
 use super::coercion::{CastContext, common_type, implicit, loosened, type_name};
 use super::decorrelation::refers_out;
 use super::scope::Outer;
-use super::select::{SortKey, ordinal, refuse_unsortable};
+use super::same_rows::refuse_unsortable;
+use super::select::{SortKey, ordinal};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::is_volatile;

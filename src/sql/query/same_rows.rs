@@ -9,9 +9,9 @@ use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{Case, Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::binder::{Binder, Bound};
-use crate::Result;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::types::SqlType;
+use crate::{Error, Result};
 
 /// Whether values of the type that differ may be equal.
 fn has_unlike_equals(ty: &SqlType) -> bool {
@@ -139,4 +139,15 @@ fn columns_of(plan: &LogicalPlan) -> Vec<Expr> {
     (0..plan.schema().fields().len())
         .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
         .collect()
+}
+
+/// Refuses to sort by a type without an order. Errors: 42883.
+pub(super) fn refuse_unsortable(ty: &SqlType) -> Result<()> {
+    match ty {
+        SqlType::Json => Err(Error::UndefinedFunction {
+            signature: "json_ordering(json)".to_string(),
+            hint: Some("Could not identify an ordering operator for type json; use jsonb.".to_string()),
+        }),
+        _ => Ok(()),
+    }
 }

@@ -14,6 +14,7 @@ use super::column_name::column_name;
 use super::distinct_on::{first_of_each, refuse_other_order};
 use super::grouping::{Grouped, has_aggregate, ungrouped, windows_of};
 use super::operator::binary;
+use super::same_rows::refuse_unsortable;
 use super::scope::{Outer, ScopeColumn};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
@@ -542,16 +543,6 @@ fn named(item: &ast::SelectItem, name: &str) -> bool {
         ast::SelectItem::ExprWithAlias { alias, .. } => fold(alias) == name,
         ast::SelectItem::UnnamedExpr(expr) => column_name(expr) == name,
         _ => false,
-    }
-}
-
-pub(super) fn refuse_unsortable(ty: &SqlType) -> Result<()> {
-    match ty {
-        SqlType::Json => Err(Error::UndefinedFunction {
-            signature: "json_ordering(json)".to_string(),
-            hint: Some("Could not identify an ordering operator for type json; use jsonb.".to_string()),
-        }),
-        _ => Ok(()),
     }
 }
 
