@@ -183,7 +183,7 @@ fn all_of(mut predicates: Vec<Predicate>) -> Option<Predicate> {
 }
 
 /// The table that a scan without filters and limit reads, and the positions in `TableDef::columns` of its columns.
-pub(super) fn scanned_table(scan: &TableScan) -> Option<(Arc<TableDef>, Vec<usize>)> {
+pub(crate) fn scanned_table(scan: &TableScan) -> Option<(Arc<TableDef>, Vec<usize>)> {
     if !scan.filters.is_empty() || scan.fetch.is_some() {
         return None;
     }

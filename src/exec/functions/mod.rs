@@ -436,6 +436,12 @@ pub fn is_self_contained(function: &ScalarUDF) -> bool {
     (function.inner().as_ref() as &dyn std::any::Any).is::<BoundFunction>()
 }
 
+/// Whether a function is one of the tables above that gives NULL for any NULL.
+pub fn is_strict(function: &ScalarUDF) -> bool {
+    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
+    ours.is_some_and(|ours| ours.strict)
+}
+
 /// The result type of a function that is one of the tables above.
 pub fn result_type(function: &ScalarUDF) -> Option<&SqlType> {
     let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();

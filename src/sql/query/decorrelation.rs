@@ -110,7 +110,7 @@ fn equalities_only(plan: &LogicalPlan) -> bool {
 }
 
 /// The inner column of `inner = outer`.
-fn equal_column(condition: &Expr) -> Option<&Column> {
+pub(super) fn equal_column(condition: &Expr) -> Option<&Column> {
     let Expr::BinaryExpr(comparison) = condition else {
         return None;
     };
@@ -125,7 +125,7 @@ fn equal_column(condition: &Expr) -> Option<&Column> {
     }
 }
 
-fn has_outer_reference(expr: &Expr) -> bool {
+pub(super) fn has_outer_reference(expr: &Expr) -> bool {
     expr.exists(|expr| {
         let inside = match expr {
             Expr::ScalarSubquery(subquery) => Some(subquery),
@@ -138,7 +138,7 @@ fn has_outer_reference(expr: &Expr) -> bool {
     .unwrap_or(true)
 }
 
-fn plan_has_outer_reference(plan: &LogicalPlan) -> bool {
+pub(super) fn plan_has_outer_reference(plan: &LogicalPlan) -> bool {
     plan.exists(|node| {
         Ok(matches!(node, LogicalPlan::Extension(_)) || node.expressions().iter().any(has_outer_reference))
     })

@@ -16,6 +16,7 @@ mod explain;
 mod expression;
 mod from;
 mod function_call;
+mod grouped_join;
 mod grouping;
 mod input_order;
 mod join;

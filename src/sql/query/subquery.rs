@@ -408,11 +408,18 @@ impl Binder<'_> {
                 replaced.map(|replaced| replaced.data).map_err(from_datafusion)
             })
             .collect::<Result<Vec<_>>>()?;
-        let sub_plans = sub_plans.into_inner();
-        if sub_plans.is_empty() {
+        let binder = binder.into_inner();
+        let (mut plan, mut dependent) = (plan, Vec::new());
+        for sub_plan in sub_plans.into_inner() {
+            match binder.grouped_join(&sub_plan)? {
+                Some(joined) => plan = joined.beside(plan)?,
+                None => dependent.push(sub_plan),
+            }
+        }
+        if dependent.is_empty() {
             return Ok((plan, lowered));
         }
-        Ok((DependentJoin::plan(plan, sub_plans)?, lowered))
+        Ok((DependentJoin::plan(plan, dependent)?, lowered))
     }
 
     /// Lowers the subqueries in what is looked up IN another one: their values come from a join below that one's.
@@ -453,7 +460,7 @@ impl Binder<'_> {
 }
 
 /// The expression over a projection's columns as one over its input.
-fn computed_below(expr: Expr, projection: &Projection) -> Result<Expr> {
+pub(super) fn computed_below(expr: Expr, projection: &Projection) -> Result<Expr> {
     let replaced = expr.transform_up(|expr| match &expr {
         Expr::Column(column) => {
             let index = projection.schema.index_of_column(column)?;

@@ -1,0 +1,234 @@
+//! A correlated subquery of one aggregate as a join: `(SELECT 0.2 * avg(q) FROM lines WHERE part = parts.id)` is an outer
+//! join with `SELECT part, 0.2 * avg(q) FROM lines GROUP BY part`. The table is read once, where a dependent join would
+//! read it for every outer row. Called by `subquery` when expressions get their place in the plan.
+//!
+//! Only where that gives the same answer, and reads no more:
+//! 1. Outer columns appear in equalities with inner columns alone, of types whose equal values are one group.
+//! 2. Over no rows the subquery gives NULL, as the outer join does: no count, no coalesce.
+//! 3. No key or index begins with one of the inner columns, so that every run would be a full scan; and full scans are
+//!    allowed, so that none is hidden from the rule.
+
+use std::collections::HashSet;
+
+use arrow::datatypes::DataType;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, JoinType};
+use datafusion::logical_expr::utils::{conjunction, split_conjunction};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Operator};
+
+use super::binder::Binder;
+use super::decorrelation::{equal_column, has_outer_reference, plan_has_outer_reference};
+use super::subquery::computed_below;
+use crate::Result;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::dependent_join::{SubPlan, SubPlanKind};
+use crate::exec::functions;
+use crate::exec::table_provider::scanned_table;
+use crate::plan::FullScanPolicy;
+
+/// A subquery as the right side of a join.
+pub(super) struct GroupedJoin {
+    /// Its groups: the keys, then the value by the subquery's name.
+    plan: LogicalPlan,
+    /// What the keys equal, over the outer plan.
+    outer_keys: Vec<Expr>,
+    keys: Vec<Column>,
+    /// The subquery's name.
+    name: String,
+}
+
+impl Binder<'_> {
+    /// The subquery as a join, if it can be one.
+    pub(super) fn grouped_join(&mut self, sub_plan: &SubPlan) -> Result<Option<GroupedJoin>> {
+        if sub_plan.kind != SubPlanKind::Scalar {
+            return Ok(None);
+        }
+        let Some((value, aggregate)) = value_of_aggregate(&sub_plan.plan)? else {
+            return Ok(None);
+        };
+        let LogicalPlan::Filter(filter) = aggregate.input.as_ref() else {
+            return Ok(None);
+        };
+        let is_plain = aggregate.group_expr.is_empty()
+            && aggregate.aggr_expr.iter().all(is_null_over_nothing)
+            && is_null_over_nulls(&value)
+            && !aggregate
+                .aggr_expr
+                .iter()
+                .any(|expr| expr.is_volatile() || has_outer_reference(expr))
+            && !plan_has_outer_reference(&filter.input);
+        if !is_plain {
+            return Ok(None);
+        }
+        let (correlated, own): (Vec<&Expr>, Vec<&Expr>) = split_conjunction(&filter.predicate)
+            .into_iter()
+            .partition(|condition| has_outer_reference(condition));
+        let mut pairs = Vec::with_capacity(correlated.len());
+        for condition in correlated {
+            let Some(pair) = joined_pair(condition, sub_plan, &filter.input)? else {
+                return Ok(None);
+            };
+            pairs.push(pair);
+        }
+        if pairs.is_empty() || own.iter().any(|condition| condition.is_volatile()) {
+            return Ok(None);
+        }
+        if !self.would_scan(&filter.input, &pairs)? {
+            return Ok(None);
+        }
+        let (inner, outer_keys): (Vec<Column>, Vec<Expr>) = pairs.into_iter().unzip();
+        let keys: Vec<String> = inner.iter().map(|_| self.unique_name("group")).collect();
+        let groups = inner.iter().map(|column| Expr::Column(column.clone()));
+        let mut outputs: Vec<Expr> = groups
+            .clone()
+            .zip(&keys)
+            .map(|(column, key)| column.alias(key))
+            .collect();
+        outputs.push(value.alias(&sub_plan.name));
+        let mut builder = LogicalPlanBuilder::new(filter.input.as_ref().clone());
+        if let Some(own) = conjunction(own.into_iter().cloned()) {
+            builder = builder.filter(own).map_err(from_datafusion)?;
+        }
+        let plan = builder
+            .aggregate(groups.collect::<Vec<_>>(), aggregate.aggr_expr.clone())
+            .and_then(|builder| builder.project(outputs))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
+        Ok(Some(GroupedJoin {
+            plan,
+            outer_keys,
+            keys: keys.iter().map(Column::new_unqualified).collect(),
+            name: sub_plan.name.clone(),
+        }))
+    }
+
+    /// Whether the subquery would read each of its tables from end to end for every outer row, as is allowed.
+    fn would_scan(&self, input: &LogicalPlan, pairs: &[(Column, Expr)]) -> Result<bool> {
+        let compared: HashSet<&str> = pairs.iter().map(|(column, _)| column.name.as_str()).collect();
+        let mut would_scan = true;
+        input
+            .apply(|node| {
+                match node {
+                    LogicalPlan::TableScan(scan) => match scanned_table(scan) {
+                        Some((table, _)) => {
+                            let is_allowed = self.ctx.plan_rules(&table).full_scan == FullScanPolicy::Allow;
+                            let begins_a_key = table
+                                .all_indexes()
+                                .filter_map(|index| index.columns.first())
+                                .filter_map(|first| table.column_index_by_id(first.column))
+                                .any(|at| compared.contains(table.columns[at].name.as_str()));
+                            would_scan &= is_allowed && !begins_a_key;
+                        }
+                        None => would_scan = false,
+                    },
+                    LogicalPlan::Extension(_) | LogicalPlan::RecursiveQuery(_) => would_scan = false,
+                    _ => {}
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+            .map_err(from_datafusion)?;
+        Ok(would_scan)
+    }
+}
+
+impl GroupedJoin {
+    /// The outer plan with the subquery's value as a further column.
+    pub(super) fn beside(self, outer: LogicalPlan) -> Result<LogicalPlan> {
+        let mut outputs: Vec<Expr> = (0..outer.schema().fields().len())
+            .map(|index| Expr::Column(Column::from(outer.schema().qualified_field(index))))
+            .collect();
+        outputs.push(Expr::Column(Column::new_unqualified(self.name)));
+        let keys: Vec<Expr> = self.keys.into_iter().map(Expr::Column).collect();
+        LogicalPlanBuilder::new(outer)
+            .join_with_expr_keys(self.plan, JoinType::Left, (self.outer_keys, keys), None)
+            .and_then(|builder| builder.project(outputs))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)
+    }
+}
+
+/// The only column of a plan as an expression over the aggregate below it.
+fn value_of_aggregate(plan: &LogicalPlan) -> Result<Option<(Expr, &Aggregate)>> {
+    let mut value = Expr::Column(Column::from(plan.schema().qualified_field(0)));
+    let mut plan = plan;
+    loop {
+        match plan {
+            LogicalPlan::Projection(projection) => {
+                value = computed_below(value, projection)?;
+                plan = &projection.input;
+            }
+            LogicalPlan::Aggregate(aggregate) => return Ok(Some((value, aggregate))),
+            _ => return Ok(None),
+        }
+    }
+}
+
+/// The inner column of `inner = outer`, and the outer one over the outer plan.
+fn joined_pair(condition: &Expr, sub_plan: &SubPlan, input: &LogicalPlan) -> Result<Option<(Column, Expr)>> {
+    let Some(column) = equal_column(condition) else {
+        return Ok(None);
+    };
+    let (_, field) = input
+        .schema()
+        .qualified_field_from_column(column)
+        .map_err(from_datafusion)?;
+    // Floats that are equal may be two groups.
+    let is_one_group = matches!(
+        field.data_type(),
+        DataType::Boolean
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Int64
+            | DataType::Utf8
+            | DataType::Date32
+            | DataType::Timestamp(..)
+            | DataType::FixedSizeBinary(_)
+    );
+    let Expr::BinaryExpr(comparison) = condition else {
+        return Ok(None);
+    };
+    let outer = [&comparison.left, &comparison.right]
+        .into_iter()
+        .find_map(|side| match side.as_ref() {
+            Expr::OuterReferenceColumn(_, outer) => Some(outer),
+            _ => None,
+        });
+    let bound = sub_plan
+        .bindings
+        .iter()
+        .find(|(name, _)| Some(name) == outer)
+        .map(|(_, expr)| expr.clone());
+    Ok(bound
+        .filter(|_| is_one_group)
+        .map(|bound| (column.clone(), bound)))
+}
+
+/// Whether an aggregate gives NULL over no rows.
+fn is_null_over_nothing(expr: &Expr) -> bool {
+    match expr {
+        Expr::Alias(alias) => is_null_over_nothing(&alias.expr),
+        Expr::AggregateFunction(call) => matches!(call.func.name(), "sum" | "avg" | "min" | "max"),
+        _ => false,
+    }
+}
+
+/// Whether an expression over columns is NULL when they all are.
+fn is_null_over_nulls(expr: &Expr) -> bool {
+    match expr {
+        Expr::Column(_) => true,
+        Expr::Alias(alias) => is_null_over_nulls(&alias.expr),
+        Expr::Cast(cast) => is_null_over_nulls(&cast.expr),
+        Expr::Negative(inner) => is_null_over_nulls(inner),
+        Expr::BinaryExpr(binary) => {
+            let is_strict = matches!(
+                binary.op,
+                Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo
+            );
+            is_strict && (is_null_over_nulls(&binary.left) || is_null_over_nulls(&binary.right))
+        }
+        Expr::ScalarFunction(call) => {
+            functions::is_strict(&call.func) && call.args.iter().any(is_null_over_nulls)
+        }
+        _ => false,
+    }
+}
