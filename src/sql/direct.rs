@@ -325,6 +325,16 @@ impl DirectPlan {
         }
     }
 
+    /// What the statement calls the table.
+    pub(crate) fn alias(&self) -> &str {
+        self.shape.alias.as_deref().unwrap_or(&self.shape.table.name)
+    }
+
+    /// Whether LIMIT or OFFSET is there.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limit.is_some() || self.offset > 0
+    }
+
     /// Whether the rows are counted, not shown.
     pub(crate) fn is_count(&self) -> bool {
         matches!(self.shape.output, Output::Count)

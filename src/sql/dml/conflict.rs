@@ -6,9 +6,10 @@ use sqlparser::ast::{ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, Se
 
 use super::assign::assign_array;
 use super::evaluate::{Rows, evaluate};
+use super::found_rows::target_as;
 use super::returning::visible_rows;
 use super::target::Target;
-use super::update::{Assigned, Assignment, pairs, read_assignments, target_as};
+use super::update::{Assigned, Assignment, pairs, read_assignments};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::StatementFault;
 use crate::exec::{RowSite, StatementContext};

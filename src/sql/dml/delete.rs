@@ -9,29 +9,42 @@ use arrow::compute::filter_record_batch;
 use futures::{StreamExt, TryStreamExt, stream};
 use sqlparser::ast::{self, FromTable, TableWithJoins};
 
+use super::found_rows::{FoundRows, find_rows, scan_metrics, split_page};
 use super::insert::reads_table;
 use super::kept_rows::KeptRows;
 use super::target::Target;
-use super::update::{access_path, first_of_each_key, query_target, split_page};
+use super::update::first_of_each_key;
 use super::{WriteResult, returning};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::exec::scan::{Demand, scan_batches};
+use crate::sql::query::Observation;
 use crate::table::{delete_rows, write_schema};
 use crate::{Error, Result};
 
-/// Runs DELETE.
-pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Result<WriteResult> {
+/// How DELETE finds its rows. Errors: as when it runs.
+pub(super) async fn plan_reading(
+    ctx: &StatementContext,
+    delete: &ast::Delete,
+) -> Result<(Target, FoundRows)> {
     let target = Target::of_factor(ctx, target_of(delete)?)?;
+    let using = delete.using.as_deref().unwrap_or_default();
+    let found = find_rows(ctx, &target, Vec::new(), using, delete.selection.as_ref()).await?;
+    Ok((target, found))
+}
+
+/// Runs DELETE. `observation`: what its reading is counted in.
+pub(super) async fn execute(
+    ctx: &StatementContext,
+    delete: &ast::Delete,
+    observation: Option<&Observation>,
+) -> Result<WriteResult> {
+    let (target, found) = plan_reading(ctx, delete).await?;
     let items = delete.returning.as_deref();
     let using = delete.using.as_deref().unwrap_or_default();
-    let path = match using {
-        [] => access_path(ctx, &target, delete.selection.as_ref())?,
-        _ => None,
-    };
     let (mut deleted, mut returned) = (0, KeptRows::new(ctx));
-    match path {
-        Some(path) => {
+    match found {
+        FoundRows::Path(path) => {
             let projection = columns_needed(&target.table, items.is_some());
             let txn = Arc::clone(&ctx.txn);
             let mut batches = scan_batches(
@@ -39,7 +52,7 @@ pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Res
                 Arc::new(path),
                 projection.clone(),
                 Demand::All,
-                Arc::default(),
+                scan_metrics(observation),
             );
             while let Some(batch) = batches.try_next().await? {
                 let whole = widen(&target.table, &projection, &batch)?;
@@ -50,11 +63,9 @@ pub(super) async fn execute(ctx: &StatementContext, delete: &ast::Delete) -> Res
                 }
             }
         }
-        None => {
+        FoundRows::Query(query) => {
             let selection = delete.selection.as_ref();
-            let mut pages = query_target(ctx, &target, Vec::new(), using, selection)
-                .await?
-                .pages;
+            let mut pages = query.run(observation).await?;
             let reads_own_writes = reads_table(ctx, &selection.cloned(), &target.table)
                 || reads_table(ctx, &using.to_vec(), &target.table);
             if reads_own_writes {

@@ -3,8 +3,9 @@
 use sqlparser::ast::{self, Expr, OnConflictAction, OnInsert, SelectItem, SetExpr};
 
 use super::evaluate::select_of;
+use super::found_rows::target_query;
 use super::target::{Target, parameter_index};
-use super::update::{from_tables, pairs, target_query};
+use super::update::{from_tables, pairs};
 use super::{delete, insert, is_default, returning};
 use crate::Result;
 use crate::exec::StatementContext;

@@ -10,8 +10,10 @@ mod default;
 mod delete;
 mod describe;
 mod evaluate;
+mod found_rows;
 mod insert;
 mod kept_rows;
+mod reading;
 mod returning;
 mod target;
 mod update;
@@ -22,6 +24,7 @@ use sqlparser::ast;
 
 use super::Statement;
 use super::constant::ConstantContext;
+use super::query::Observation;
 use crate::exec::{OutputColumn, StatementContext};
 use crate::types::Value;
 use crate::{Error, Result};
@@ -30,6 +33,7 @@ pub(crate) use default::{evaluate_default, reads_clock};
 pub use describe::describe;
 pub(crate) use evaluate::{parse_expression, select_of};
 pub(crate) use insert::insert_query;
+pub(crate) use reading::{Operation, Reading, RowsRead, plan_reading};
 
 /// What a write did.
 #[derive(Debug)]
@@ -44,11 +48,20 @@ pub struct WriteResult {
 
 /// Runs a write inside the transaction (the caller commits).
 pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<WriteResult> {
+    execute_observed(ctx, statement, None).await
+}
+
+/// The same; what it reads is counted in the observation, if there is one.
+pub(crate) async fn execute_observed(
+    ctx: &StatementContext,
+    statement: &Statement,
+    observation: Option<&Observation>,
+) -> Result<WriteResult> {
     let savepoint = ctx.txn.savepoint();
     let result = match &statement.ast {
-        ast::Statement::Insert(insert) => insert::execute(ctx, insert, statement.upsert).await,
-        ast::Statement::Update(update) => update::execute(ctx, update).await,
-        ast::Statement::Delete(delete) => delete::execute(ctx, delete).await,
+        ast::Statement::Insert(insert) => insert::execute(ctx, insert, statement.upsert, observation).await,
+        ast::Statement::Update(update) => update::execute(ctx, update, observation).await,
+        ast::Statement::Delete(delete) => delete::execute(ctx, delete, observation).await,
         other => Err(Error::internal(format!("not a write: {other}"))),
     };
     if result.is_err() {

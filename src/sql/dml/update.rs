@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
-use futures::stream::{self, BoxStream};
+use futures::stream;
 use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast::{
     self, AssignmentTarget, Expr, SelectItem, Spanned, TableWithJoins, UpdateTableFromKind, Visit, Visitor,
@@ -22,25 +22,24 @@ use sqlparser::tokenizer::Span;
 use super::assign::{assign_array, assign_value};
 use super::conflict::replace;
 use super::default::default_values;
-use super::evaluate::{Rows, column_of, evaluate, quoted, with_select};
+use super::evaluate::{Rows, evaluate};
+use super::found_rows::{FoundRows, TargetQuery, find_rows, scan_metrics, split_page, target_query};
 use super::insert::reads_table;
 use super::kept_rows::KeptRows;
 use super::returning::{self, visible_rows};
 use super::target::{Target, column_name, dynamic_type_of, dynamic_type_of_constant};
 use super::{WriteResult, fold, is_default};
-use crate::catalog::{Catalog, ColumnDef, ColumnDefault, NewDynamicColumn, Relation, TableDef};
+use crate::catalog::{ColumnDef, ColumnDefault, NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::scan::{Demand, scan_batches};
 use crate::exec::{RowSite, StatementContext};
-use crate::plan::{AccessClass, AccessPath, plan_access};
-use crate::sql::{predicate, query, text_place};
+use crate::plan::{AccessClass, AccessPath};
+use crate::sql::query::Observation;
+use crate::sql::{query, text_place};
 use crate::table::{RowEncoder, RowUpdate, write_schema};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
-
-/// The schema and name under which the general path finds the target with its hidden columns shown.
-const SHOWN_TARGET: (&str, &str) = ("public", "#target");
 
 /// One column of a SET clause.
 pub(super) struct Assignment<'a> {
@@ -58,40 +57,62 @@ pub(super) enum Assigned<'a> {
     Expression(&'a Expr),
 }
 
-/// Runs UPDATE.
-pub(super) async fn execute(ctx: &StatementContext, update: &ast::Update) -> Result<WriteResult> {
+/// Runs UPDATE. `observation`: what its reading is counted in.
+pub(super) async fn execute(
+    ctx: &StatementContext,
+    update: &ast::Update,
+    observation: Option<&Observation>,
+) -> Result<WriteResult> {
     if update.or.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
         return Err(Error::unsupported(
             "ORDER BY, LIMIT or OR in UPDATE",
             Some("Name the rows by a condition."),
         ));
     }
-    let mut target = Target::of_factor(ctx, &update.table)?;
-    add_dynamic_columns(ctx, &mut target, &update.assignments, from_tables(update)).await?;
+    let target = target_of(ctx, update).await?;
     let assignments = read_assignments(&target, &update.assignments)?;
     check_not_generated(&target, &assignments)?;
     let returning = update.returning.as_deref();
     let from = from_tables(update);
-    let path = match from {
-        [] => access_path(ctx, &target, update.selection.as_ref())?,
-        _ => None,
-    };
+    let expressions = assignments.iter().filter_map(Assignment::expression).collect();
+    let found = find_rows(ctx, &target, expressions, from, update.selection.as_ref()).await?;
     let mut write = UpdateWrite {
         ctx,
         target: &target,
         assignments: &assignments,
+        observation,
         constants: constant_values(ctx, &target, &assignments)?,
         keys_move: changes_keys(&target.table, &assignments),
         updated: 0,
         returned: returning.map(|_| KeptRows::new(ctx)),
     };
-    match path {
-        Some(path) => write.write_path(path).await?,
-        None => write.write_query(from, update.selection.as_ref()).await?,
+    match found {
+        FoundRows::Path(path) => write.write_path(path).await?,
+        FoundRows::Query(query) => write.write_query(*query, from, update.selection.as_ref()).await?,
     }
     let tag = format!("UPDATE {}", write.updated);
     let returned = write.returned.map_or_else(Vec::new, KeptRows::into_batches);
     returning::result(ctx, &target, returning, returned, tag).await
+}
+
+/// How UPDATE finds its rows. Errors: as when it runs.
+pub(super) async fn plan_reading(
+    ctx: &StatementContext,
+    update: &ast::Update,
+) -> Result<(Target, FoundRows)> {
+    let target = target_of(ctx, update).await?;
+    let assignments = read_assignments(&target, &update.assignments)?;
+    let expressions = assignments.iter().filter_map(Assignment::expression).collect();
+    let (from, selection) = (from_tables(update), update.selection.as_ref());
+    let found = find_rows(ctx, &target, expressions, from, selection).await?;
+    Ok((target, found))
+}
+
+/// The table, with the columns that SET adds to it.
+async fn target_of(ctx: &StatementContext, update: &ast::Update) -> Result<Target> {
+    let mut target = Target::of_factor(ctx, &update.table)?;
+    add_dynamic_columns(ctx, &mut target, &update.assignments, from_tables(update)).await?;
+    Ok(target)
 }
 
 /// An UPDATE on its way.
@@ -99,6 +120,7 @@ struct UpdateWrite<'a> {
     ctx: &'a StatementContext,
     target: &'a Target,
     assignments: &'a [Assignment<'a>],
+    observation: Option<&'a Observation>,
     /// The assigned values by position, when all are constants.
     constants: Option<Vec<(usize, Value)>>,
     /// A key whose uniqueness must be checked may change.
@@ -120,7 +142,7 @@ impl<'a> UpdateWrite<'a> {
             Arc::new(path),
             all,
             Demand::All,
-            Arc::default(),
+            scan_metrics(self.observation),
         );
         let schema = write_schema(table);
         if reads_own_writes {
@@ -143,7 +165,12 @@ impl<'a> UpdateWrite<'a> {
     }
 
     /// Updates the rows that a general query finds.
-    async fn write_query(&mut self, from: &[TableWithJoins], selection: Option<&Expr>) -> Result<()> {
+    async fn write_query(
+        &mut self,
+        query: TargetQuery,
+        from: &[TableWithJoins],
+        selection: Option<&Expr>,
+    ) -> Result<()> {
         let (ctx, target) = (self.ctx, self.target);
         let expressions: Vec<Expr> = self
             .assignments
@@ -154,8 +181,7 @@ impl<'a> UpdateWrite<'a> {
             || reads_table(ctx, &expressions, &target.table)
             || reads_table(ctx, &selection.cloned(), &target.table)
             || reads_table(ctx, &from.to_vec(), &target.table);
-        let QueriedTarget { types, mut pages } =
-            query_target(ctx, target, expressions, from, selection).await?;
+        let (types, mut pages) = (query.types(target), query.run(self.observation).await?);
         if reads_own_writes {
             let kept = KeptRows::collect(ctx, pages).await?.into_batches();
             pages = stream::iter(kept.into_iter().map(Ok)).boxed();
@@ -297,23 +323,6 @@ pub(super) fn pairs<'a>(
     Ok(pairs)
 }
 
-/// How to reach the rows of the target that satisfy the condition; `None` when `plan` does not understand it.
-/// Errors: 42703, 53400, 54000, those of constants.
-pub(super) fn access_path(
-    ctx: &StatementContext,
-    target: &Target,
-    selection: Option<&Expr>,
-) -> Result<Option<AccessPath>> {
-    let table = &target.table;
-    let condition = selection
-        .map(|expr| predicate::from_ast(expr, table, target.alias.as_deref(), ctx))
-        .transpose()?;
-    if condition.as_ref().is_some_and(|condition| condition.has_opaque()) {
-        return Ok(None);
-    }
-    plan_access(table, condition.as_ref(), &ctx.plan_rules(table)).map(Some)
-}
-
 /// Whether an assignment holds a query.
 fn has_subquery(assignments: &[Assignment<'_>]) -> bool {
     struct Queries;
@@ -381,94 +390,6 @@ async fn assigned(
         columns.push((assignment.position, array));
     }
     replace(&target.table, old, columns)
-}
-
-/// `FROM target AS name`, for [`target_query`]: the target's columns once more.
-pub(super) fn target_as(name: &str) -> Result<Vec<TableWithJoins>> {
-    let (schema, table) = SHOWN_TARGET;
-    let text = format!(
-        "SELECT 1 FROM {}.{} AS {}",
-        quoted(schema),
-        quoted(table),
-        quoted(name)
-    );
-    match *with_select(&text, Vec::new(), None)?.body {
-        ast::SetExpr::Select(select) => Ok(select.from),
-        _ => Err(Error::internal("a SELECT is one")),
-    }
-}
-
-/// What [`query_target`] finds.
-pub(super) struct QueriedTarget {
-    /// The types of the expressions; `Unknown`: an untyped literal, which takes the type of the column it is for.
-    pub(super) types: Vec<SqlType>,
-    /// For [`split_page`].
-    pub(super) pages: BoxStream<'static, Result<RecordBatch>>,
-}
-
-/// Runs `SELECT target.*, expressions FROM target, from WHERE selection`.
-pub(super) async fn query_target(
-    ctx: &StatementContext,
-    target: &Target,
-    expressions: Vec<Expr>,
-    from: &[TableWithJoins],
-    selection: Option<&Expr>,
-) -> Result<QueriedTarget> {
-    let (ctx, query) = target_query(ctx, target, expressions, from, selection)?;
-    let planned = query::plan_source(&ctx, &query, &super::super::known_types(&ctx)).await?;
-    let pages = query::run_once(&ctx, &planned).await?;
-    let columns = planned.columns.into_iter().skip(target.table.columns.len());
-    Ok(QueriedTarget {
-        types: columns.map(|column| column.ty).collect(),
-        pages: pages.boxed(),
-    })
-}
-
-/// Whole rows of the target, then the arrays of the expressions.
-pub(super) fn split_page(table: &TableDef, page: &RecordBatch) -> Result<(RecordBatch, Vec<ArrayRef>)> {
-    let (rows, values) = page.columns().split_at(table.columns.len());
-    let old = RecordBatch::try_new(write_schema(table), rows.to_vec()).map_err(Error::arrow)?;
-    Ok((old, values.to_vec()))
-}
-
-/// The query of [`query_target`], and the context in which it finds the target with its hidden columns shown.
-pub(super) fn target_query(
-    ctx: &StatementContext,
-    target: &Target,
-    expressions: Vec<Expr>,
-    from: &[TableWithJoins],
-    selection: Option<&Expr>,
-) -> Result<(StatementContext, ast::Query)> {
-    let mut shown = TableDef::clone(&target.table);
-    shown.columns.iter_mut().for_each(|column| column.hidden = false);
-    let columns = shown
-        .columns
-        .iter()
-        .map(|column| column_of(target.name(), &column.name));
-    let items = columns.chain(expressions).map(SelectItem::UnnamedExpr).collect();
-    let (schema, name) = SHOWN_TARGET;
-    let text = format!(
-        "SELECT 1 FROM {}.{} AS {}",
-        quoted(schema),
-        quoted(name),
-        quoted(target.name())
-    );
-    let mut query = with_select(&text, items, selection)?;
-    if let ast::SetExpr::Select(select) = query.body.as_mut() {
-        select.from.extend(from.iter().cloned());
-    }
-    let mut catalog = Catalog::clone(&ctx.catalog);
-    catalog.relations.insert(
-        (schema.to_string(), name.to_string()),
-        Relation::Table(Arc::new(shown)),
-    );
-    Ok((
-        StatementContext {
-            catalog: Arc::new(catalog),
-            ..ctx.clone()
-        },
-        query,
-    ))
 }
 
 /// Which rows are the first with their key. `seen`: the keys so far; each is written, so the transaction's limit bounds them.
