@@ -1,6 +1,7 @@
 //! Relations of pg_catalog and information_schema as DataFusion tables: rows are made when a plan runs, as the
 //! statement's transaction sees the catalog. Each has PostgreSQL's hidden column `tableoid` behind its own.
 
+use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
@@ -8,23 +9,29 @@ use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Statistics;
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::provider_as_source;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableSource, TableType};
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 
 use super::pg_catalog;
 use crate::types::SqlType;
 
-/// The relation, if there is one of this name.
-pub fn source(schema: &str, name: &str) -> Option<Arc<dyn TableSource>> {
+/// The relation, if there is one of this name. `alias`: what the statement calls it.
+pub fn source(schema: &str, name: &str, alias: &str) -> Option<Arc<dyn TableSource>> {
     let own = pg_catalog::table_schema(schema, name)?;
     let mut fields: Vec<FieldRef> = own.fields().iter().cloned().collect();
     fields.push(Arc::new(SqlType::Oid.field(TABLE_OID, true)));
     let table = CatalogTable {
         schema: schema.to_string(),
         name: name.to_string(),
+        alias: alias.to_string(),
         fields: Arc::new(Schema::new(fields)),
         oid: pg_catalog::table_oid(schema, name)?,
     };
@@ -38,6 +45,7 @@ pub const TABLE_OID: &str = "tableoid";
 struct CatalogTable {
     schema: String,
     name: String,
+    alias: String,
     fields: SchemaRef,
     oid: i64,
 }
@@ -68,11 +76,67 @@ impl TableProvider for CatalogTable {
             Ok::<_, DataFusionError>(with_oid.collect::<Result<Vec<_>, _>>()?)
         })?;
         let batches = batches.as_ref().clone();
-        Ok(MemorySourceConfig::try_new_exec(
-            &[batches],
-            Arc::clone(&self.fields),
-            projection.cloned(),
-        )?)
+        let rows =
+            MemorySourceConfig::try_new_exec(&[batches], Arc::clone(&self.fields), projection.cloned())?;
+        Ok(Arc::new(CatalogScanExec {
+            rows,
+            name: self.name.clone(),
+            alias: self.alias.clone(),
+        }))
+    }
+}
+
+/// Reads the rows of a relation of the catalog, and knows whose they are.
+#[derive(Debug)]
+pub struct CatalogScanExec {
+    rows: Arc<dyn ExecutionPlan>,
+    /// The relation.
+    pub name: String,
+    /// What the statement calls it.
+    pub alias: String,
+}
+
+impl DisplayAs for CatalogScanExec {
+    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "CatalogScanExec: {}", self.name)
+    }
+}
+
+impl ExecutionPlan for CatalogScanExec {
+    fn name(&self) -> &str {
+        "CatalogScanExec"
+    }
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.rows.properties()
+    }
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+    fn with_new_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
+        self.rows.execute(partition, context)
+    }
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        arguments: &StatisticsArgs,
+    ) -> DataFusionResult<Arc<Statistics>> {
+        self.rows.statistics_from_inputs(inputs, arguments)
     }
 }
 

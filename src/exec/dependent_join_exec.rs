@@ -1,6 +1,6 @@
 //! Executes dependent joins: every subquery is planned and run once for each distinct set of outer values.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::ScalarValue;
+use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
@@ -27,6 +28,7 @@ use futures::{StreamExt, stream};
 use super::datafusion_error::to_datafusion;
 use super::dependent_join::{DependentJoin, SubPlan, SubPlanKind, is_volatile, transform_expressions};
 use super::engine::serial_state;
+use super::shown_plans::ShownPlans;
 use crate::Error;
 
 /// Distinct sets of outer values whose answers are kept.
@@ -100,12 +102,13 @@ struct PhysicalSubPlan {
 }
 
 /// The executable node.
-pub(super) struct DependentJoinExec {
+pub struct DependentJoinExec {
     input: Arc<dyn ExecutionPlan>,
     sub_plans: Vec<PhysicalSubPlan>,
     schema: SchemaRef,
     state: Arc<SessionState>,
     properties: Arc<PlanProperties>,
+    shown: Arc<ShownPlans>,
 }
 
 impl fmt::Debug for DependentJoinExec {
@@ -135,6 +138,57 @@ impl DependentJoinExec {
             schema,
             state,
             properties: Arc::new(properties),
+            shown: Arc::default(),
+        }
+    }
+
+    /// What it reads.
+    pub fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    /// Its subqueries.
+    pub fn sub_plans(&self) -> impl Iterator<Item = &SubPlan> {
+        self.sub_plans.iter().map(|sub_plan| &sub_plan.definition)
+    }
+
+    /// What EXPLAIN shows of its subqueries.
+    pub fn shown(&self) -> &ShownPlans {
+        &self.shown
+    }
+
+    /// Plans each subquery that has not run for some values, as an example of how it would. The values carry the outer
+    /// columns' names: [`outer_name`].
+    pub async fn plan_examples(&self) -> DataFusionResult<()> {
+        for (index, sub_plan) in self.sub_plans.iter().enumerate() {
+            if self.shown.get(index).is_none() {
+                let plan = bind(&sub_plan.definition, &example)?;
+                let plan = self.state.create_physical_plan(&plan).await?;
+                self.shown.set(index, plan, !sub_plan.bindings.is_empty())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same, keeping how its subqueries ran.
+    pub(super) fn observed(&self) -> DependentJoinExec {
+        self.with_shown(Arc::new(ShownPlans::that_run()))
+    }
+
+    /// The same, whose subqueries' runs are counted with those of another.
+    pub(super) fn observed_as(&self, other: &DependentJoinExec) -> DependentJoinExec {
+        self.with_shown(Arc::clone(&other.shown))
+    }
+
+    fn with_shown(&self, shown: Arc<ShownPlans>) -> DependentJoinExec {
+        DependentJoinExec {
+            shown,
+            ..DependentJoinExec::new(
+                Arc::clone(&self.input),
+                self.sub_plans.clone(),
+                Arc::clone(&self.schema),
+                Arc::clone(&self.state),
+            )
         }
     }
 }
@@ -189,12 +243,13 @@ impl ExecutionPlan for DependentJoinExec {
             .into_iter()
             .next()
             .ok_or_else(|| DataFusionError::Internal("no input".to_string()))?;
-        Ok(Arc::new(DependentJoinExec::new(
+        let join = DependentJoinExec::new(
             input,
             self.sub_plans.clone(),
             Arc::clone(&self.schema),
             Arc::clone(&self.state),
-        )))
+        );
+        Ok(Arc::new(join.observed_as(&self)))
     }
     fn execute(
         &self,
@@ -207,6 +262,7 @@ impl ExecutionPlan for DependentJoinExec {
             answers: vec![HashMap::new(); self.sub_plans.len()],
             schema: Arc::clone(&self.schema),
             state: Arc::clone(&self.state),
+            shown: Arc::clone(&self.shown),
         };
         let batches = stream::try_unfold((input, run), |(mut input, mut run)| async move {
             match input.next().await {
@@ -243,6 +299,7 @@ struct Run {
     answers: Vec<HashMap<Vec<ScalarValue>, Answer>>,
     schema: SchemaRef,
     state: Arc<SessionState>,
+    shown: Arc<ShownPlans>,
 }
 
 impl Run {
@@ -325,11 +382,17 @@ impl Run {
     /// Runs a subquery with outer values as constants.
     async fn answer(&self, index: usize, values: &[ScalarValue]) -> DataFusionResult<Answer> {
         let definition = &self.sub_plans[index].definition;
-        let mut plan = bind(definition, values)?;
+        let keeps = self.shown.keeps_runs();
+        let constant = |at: usize, outer: &Expr| {
+            let value = values.get(at)?.clone();
+            Some((value, named_after(outer).filter(|_| keeps)))
+        };
+        let mut plan = bind(definition, &constant)?;
         if let SubPlanKind::Exists { .. } = definition.kind {
             plan = LogicalPlanBuilder::new(plan).limit(0, Some(1))?.build()?;
         }
         let physical = self.state.create_physical_plan(&plan).await?;
+        let physical = self.shown.counted(index, physical, !values.is_empty())?;
         let schema = physical.schema();
         let mut rows = execute_stream(physical, self.state.task_ctx())?;
         let mut batches: Vec<RecordBatch> = Vec::new();
@@ -441,8 +504,11 @@ fn membership(operand: &ArrayRef, answers: &[Answer], negated: bool) -> DataFusi
     Ok(BooleanArray::from(found))
 }
 
+/// A constant for an outer column: the binding's place and the column.
+type OuterValue<'a> = &'a dyn Fn(usize, &Expr) -> Option<(ScalarValue, Option<FieldMetadata>)>;
+
 /// The subquery's plan with outer values in place of outer columns, also in the subqueries inside it.
-fn bind(definition: &SubPlan, values: &[ScalarValue]) -> DataFusionResult<LogicalPlan> {
+fn bind(definition: &SubPlan, value: OuterValue<'_>) -> DataFusionResult<LogicalPlan> {
     if definition.bindings.is_empty() {
         return Ok(definition.plan.as_ref().clone());
     }
@@ -451,8 +517,8 @@ fn bind(definition: &SubPlan, values: &[ScalarValue]) -> DataFusionResult<Logica
         expr.transform_up(|expr| match &expr {
             Expr::OuterReferenceColumn(_, column) => {
                 let at = definition.bindings.iter().position(|(name, _)| name == column);
-                match at.and_then(|at| values.get(at)) {
-                    Some(value) => Ok(Transformed::yes(Expr::Literal(value.clone(), None))),
+                match at.and_then(|at| value(at, &expr)) {
+                    Some((value, metadata)) => Ok(Transformed::yes(Expr::Literal(value, metadata))),
                     None => Ok(Transformed::no(expr)),
                 }
             }
@@ -460,4 +526,30 @@ fn bind(definition: &SubPlan, values: &[ScalarValue]) -> DataFusionResult<Logica
         })
     };
     transform_expressions(definition.plan.as_ref().clone(), &replace)
+}
+
+/// The key of a constant's metadata under which it carries the name of its outer column, for EXPLAIN.
+const OUTER_NAME: &str = "keyspan.outer";
+
+/// Some value of an outer column's type, which says what it stands for.
+fn example(_: usize, outer: &Expr) -> Option<(ScalarValue, Option<FieldMetadata>)> {
+    let Expr::OuterReferenceColumn(field, _) = outer else {
+        return None;
+    };
+    let value = ScalarValue::new_default(field.data_type()).ok()?;
+    Some((value, named_after(outer)))
+}
+
+/// What makes a constant known by the outer column that it stands for.
+fn named_after(outer: &Expr) -> Option<FieldMetadata> {
+    let Expr::OuterReferenceColumn(_, column) = outer else {
+        return None;
+    };
+    let name = (OUTER_NAME.to_string(), column.flat_name());
+    Some(FieldMetadata::from(BTreeMap::from([name])))
+}
+
+/// The outer column that an example value stands for.
+pub fn outer_name(metadata: &FieldMetadata) -> Option<&str> {
+    metadata.inner().get(OUTER_NAME).map(String::as_str)
 }

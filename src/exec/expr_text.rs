@@ -1,9 +1,11 @@
-//! Bound expressions as SQL text, in PostgreSQL's manner, for EXPLAIN.
+//! Expressions as SQL text, in PostgreSQL's manner, for EXPLAIN: every operator stands in parentheses.
 
+use arrow::datatypes::Field;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::expr::{InList, Like, ScalarFunction};
-use datafusion::logical_expr::{Between, BinaryExpr, Case, Expr};
+use datafusion::logical_expr::expr::{AggregateFunction, InList, Like, ScalarFunction, Sort};
+use datafusion::logical_expr::{Between, BinaryExpr, Case, Expr, Operator};
 
+use super::dependent_join_exec::outer_name;
 use super::functions;
 use super::functions::compare::{FLOAT_ORDER_NAME, TRIM_CHAR_NAME};
 use super::functions::json_order::JSONB_ORDER_NAME;
@@ -25,6 +27,43 @@ pub fn expr_text(expr: &Expr, names: Names) -> String {
     Printer { names }.print(expr)
 }
 
+/// A sort key: computed values stand in parentheses, as PostgreSQL writes them.
+pub fn order_text(expr: &Expr, names: Names, descending: bool, nulls_first: bool) -> String {
+    let text = expr_text(expr, names);
+    let text = match is_column(expr) {
+        true => text,
+        false => format!("({text})"),
+    };
+    let direction = match (descending, nulls_first) {
+        (false, false) => "",
+        (false, true) => " NULLS FIRST",
+        (true, true) => " DESC",
+        (true, false) => " DESC NULLS LAST",
+    };
+    text + direction
+}
+
+/// Conditions that must all hold, as one; `None` without any.
+pub fn all_text(conditions: &[String]) -> Option<String> {
+    match conditions {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(format!("({})", several.join(" AND "))),
+    }
+}
+
+fn is_column(expr: &Expr) -> bool {
+    match expr {
+        Expr::Column(_) => true,
+        Expr::Alias(alias) => is_column(&alias.expr),
+        Expr::Cast(cast) => is_column(&cast.expr),
+        Expr::ScalarFunction(call) => {
+            matches!(call.func.name(), FLOAT_ORDER_NAME | TRIM_CHAR_NAME) && call.args.iter().all(is_column)
+        }
+        _ => false,
+    }
+}
+
 struct Printer {
     names: Names,
 }
@@ -37,10 +76,22 @@ impl Printer {
                 Names::Bare => column.name.clone(),
                 Names::Qualified => column.flat_name(),
             },
-            Expr::Literal(scalar, _) => scalar_text(scalar),
+            Expr::Literal(scalar, metadata) => match metadata.as_ref().and_then(outer_name) {
+                Some(column) => column.to_string(),
+                None => scalar_text(scalar),
+            },
             Expr::Placeholder(placeholder) => placeholder.id.clone(),
+            Expr::BinaryExpr(BinaryExpr {
+                op: op @ (Operator::And | Operator::Or),
+                ..
+            }) => {
+                let mut parts = Vec::new();
+                self.chain(expr, *op, &mut parts);
+                format!("({})", parts.join(&format!(" {op} ")))
+            }
             Expr::BinaryExpr(BinaryExpr { left, op, right }) => self.infix(left, &op.to_string(), right),
-            Expr::Not(inner) => format!("NOT {}", self.print(inner)),
+            Expr::Not(inner) => format!("(NOT {})", self.print(inner)),
+            Expr::Negative(inner) => format!("(- {})", self.print(inner)),
             Expr::IsNull(inner) => self.suffixed(inner, "IS NULL"),
             Expr::IsNotNull(inner) => self.suffixed(inner, "IS NOT NULL"),
             Expr::IsTrue(inner) => self.suffixed(inner, "IS TRUE"),
@@ -51,6 +102,7 @@ impl Printer {
             Expr::IsNotUnknown(inner) => self.suffixed(inner, "IS NOT UNKNOWN"),
             // Comparisons convert to a wider type without saying so.
             Expr::Cast(cast) => self.print(&cast.expr),
+            Expr::TryCast(cast) => self.print(&cast.expr),
             Expr::Between(Between {
                 expr,
                 negated,
@@ -74,19 +126,43 @@ impl Printer {
             Expr::Like(like) => self.like_text(like),
             Expr::Case(case) => self.case_text(case),
             Expr::ScalarFunction(call) => self.call_text(call),
-            Expr::AggregateFunction(call) => {
-                let counts_all =
-                    call.func.name() == "count" && matches!(call.params.args.as_slice(), [Expr::Literal(..)]);
-                let arguments = if counts_all {
-                    "*".to_string()
-                } else {
-                    self.listed(&call.params.args)
-                };
-                let distinct = if call.params.distinct { "DISTINCT " } else { "" };
-                format!("{}({distinct}{arguments})", call.func.name())
-            }
+            Expr::AggregateFunction(call) => self.aggregate_text(call),
             other => other.to_string(),
         }
+    }
+
+    /// The parts of a chain of one connective.
+    fn chain(&self, expr: &Expr, connective: Operator, parts: &mut Vec<String>) {
+        match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if *op == connective => {
+                self.chain(left, connective, parts);
+                self.chain(right, connective, parts);
+            }
+            part => parts.push(self.print(part)),
+        }
+    }
+
+    fn aggregate_text(&self, call: &AggregateFunction) -> String {
+        let params = &call.params;
+        let counts_all =
+            call.func.name() == "count" && matches!(params.args.as_slice(), [Expr::Literal(..)] | []);
+        let mut arguments = match counts_all {
+            true => "*".to_string(),
+            false => self.listed(&params.args),
+        };
+        if !params.order_by.is_empty() {
+            let order = |key: &Sort| order_text(&key.expr, self.names, !key.asc, key.nulls_first);
+            let order: Vec<String> = params.order_by.iter().map(order).collect();
+            arguments.push_str(&format!(" ORDER BY {}", order.join(", ")));
+        }
+        let distinct = if params.distinct { "DISTINCT " } else { "" };
+        let filter = params.filter.as_ref();
+        let filter = filter.map(|filter| format!(" FILTER (WHERE {})", self.print(filter)));
+        format!(
+            "{}({distinct}{arguments}){}",
+            call.func.name(),
+            filter.unwrap_or_default()
+        )
     }
 
     fn call_text(&self, call: &ScalarFunction) -> String {
@@ -128,6 +204,9 @@ impl Printer {
 
     fn case_text(&self, case: &Case) -> String {
         let mut text = "CASE".to_string();
+        if let Some(operand) = &case.expr {
+            text.push_str(&format!(" {}", self.print(operand)));
+        }
         for (when, then) in &case.when_then_expr {
             text.push_str(&format!(" WHEN {} THEN {}", self.print(when), self.print(then)));
         }
@@ -150,7 +229,7 @@ fn not(negated: bool) -> &'static str {
 fn scalar_text(scalar: &ScalarValue) -> String {
     let ty = match scalar {
         ScalarValue::Utf8(_) => SqlType::Text,
-        ScalarValue::List(_) => return format!("'{scalar}'"),
+        ScalarValue::List(_) => SqlType::from_field(&Field::new("", scalar.data_type(), true)),
         // Values say by themselves what they are.
         _ => SqlType::Unknown,
     };
@@ -170,7 +249,11 @@ mod tests {
                 col("a").gt(lit(5_i64)).and(col("b").eq(lit("it's"))),
                 "((a > 5) AND (b = 'it''s'))",
             ),
-            (col("a").is_null().or(!col("b")), "((a IS NULL) OR NOT b)"),
+            (
+                col("a").gt(lit(1_i64)).and(col("b").and(col("c"))),
+                "((a > 1) AND b AND c)",
+            ),
+            (col("a").is_null().or(!col("b")), "((a IS NULL) OR (NOT b))"),
             (
                 col("a").in_list(vec![lit(1_i64), lit(2_i64)], true),
                 "(a NOT IN (1, 2))",

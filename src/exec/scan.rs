@@ -8,6 +8,7 @@ use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use futures::stream::{self, BoxStream, StreamExt};
 
+use super::observed::{Figures, watch};
 use super::{Rows, RowsStream, StoredRows, residual};
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::store::{KeyRange, Page, ScanRequest};
@@ -35,9 +36,19 @@ pub struct ScanMetrics {
     pub rows: AtomicU64,
     /// Bytes of keys and values read.
     pub bytes: AtomicU64,
+    /// Counts each read's rows and time as well.
+    pub figures: Option<Arc<Figures>>,
 }
 
 impl ScanMetrics {
+    /// Metrics that count time too.
+    pub fn timed() -> ScanMetrics {
+        ScanMetrics {
+            figures: Some(Arc::default()),
+            ..ScanMetrics::default()
+        }
+    }
+
     fn count_rows(&self, read: usize, left: usize) {
         self.rows_read.fetch_add(read as u64, Ordering::Relaxed);
         self.rows.fetch_add(left as u64, Ordering::Relaxed);
@@ -80,11 +91,16 @@ pub fn scan_batches(
     demand: Demand,
     metrics: Arc<ScanMetrics>,
 ) -> BoxStream<'static, Result<RecordBatch>> {
+    let figures = metrics.figures.clone();
     let scan = BatchScan::new(txn, path, projection, demand, metrics);
-    stream::try_unfold(scan, |mut scan| async move {
+    let batches = stream::try_unfold(scan, |mut scan| async move {
         Ok(scan.next_batch().await?.map(|batch| (batch, scan)))
     })
-    .boxed()
+    .boxed();
+    match figures {
+        Some(figures) => watch(batches, &figures, RecordBatch::num_rows).boxed(),
+        None => batches,
+    }
 }
 
 /// The same rows as they are stored, for a path that leaves nothing to check (`residual` is `None`); a piece a page.
@@ -95,6 +111,7 @@ pub fn scan_stored(
     limit: Option<usize>,
     metrics: Arc<ScanMetrics>,
 ) -> RowsStream {
+    let figures = metrics.figures.clone();
     let scan = StoredScan {
         pages: PageScan::new(
             txn,
@@ -107,10 +124,14 @@ pub fn scan_stored(
         layout,
         wanted: limit,
     };
-    stream::try_unfold(scan, |mut scan| async move {
+    let rows = stream::try_unfold(scan, |mut scan| async move {
         Ok(scan.next_rows().await?.map(|rows| (rows, scan)))
     })
-    .boxed()
+    .boxed();
+    match figures {
+        Some(figures) => watch(rows, &figures, Rows::num_rows).boxed(),
+        None => rows,
+    }
 }
 
 /// An access path whose rows leave as they are stored.

@@ -36,20 +36,21 @@ use crate::catalog::TableDef;
 use crate::plan::{AccessPath, OrderColumn, Predicate, plan_access};
 use crate::table::row_schema;
 
-/// A table for DataFusion's logical plans.
-pub fn table_source(table: &Arc<TableDef>) -> Arc<dyn TableSource> {
-    source_of(table, visible_positions(table))
+/// A table for DataFusion's logical plans. `alias`: what the statement calls it.
+pub fn table_source(table: &Arc<TableDef>, alias: &str) -> Arc<dyn TableSource> {
+    source_of(table, alias, visible_positions(table))
 }
 
 /// A table with its hidden columns.
-pub fn whole_table_source(table: &Arc<TableDef>) -> Arc<dyn TableSource> {
-    source_of(table, (0..table.columns.len()).collect())
+pub fn whole_table_source(table: &Arc<TableDef>, alias: &str) -> Arc<dyn TableSource> {
+    source_of(table, alias, (0..table.columns.len()).collect())
 }
 
-fn source_of(table: &Arc<TableDef>, positions: Vec<usize>) -> Arc<dyn TableSource> {
+fn source_of(table: &Arc<TableDef>, alias: &str, positions: Vec<usize>) -> Arc<dyn TableSource> {
     let schema = row_schema(table, &positions);
     provider_as_source(Arc::new(KeyspanTable {
         table: Arc::clone(table),
+        alias: alias.into(),
         positions,
         schema,
     }))
@@ -90,6 +91,8 @@ pub(crate) fn judge_scan(ctx: &StatementContext, scan: &TableScan) -> DataFusion
 #[derive(Debug)]
 struct KeyspanTable {
     table: Arc<TableDef>,
+    /// What the statement calls it.
+    alias: Arc<str>,
     /// Positions in `TableDef::columns` of the schema's columns.
     positions: Vec<usize>,
     schema: SchemaRef,
@@ -135,12 +138,12 @@ impl TableProvider for KeyspanTable {
             None => self.positions.clone(),
         };
         let readers_max = ctx.settings.readers_max();
-        Ok(Arc::new(KeyspanScanExec::new(
-            path,
-            positions,
-            limit,
-            readers_max,
-        )))
+        let scan = KeyspanScanExec::new(path, positions, limit, readers_max);
+        Ok(Arc::new(KeyspanScanExec {
+            alias: Arc::clone(&self.alias),
+            conditions: filters.into(),
+            ..scan
+        }))
     }
 }
 
@@ -182,8 +185,9 @@ fn all_of(mut predicates: Vec<Predicate>) -> Option<Predicate> {
     }
 }
 
-/// The table that a scan without filters and limit reads, and the positions in `TableDef::columns` of its columns.
-pub(crate) fn scanned_table(scan: &TableScan) -> Option<(Arc<TableDef>, Vec<usize>)> {
+/// The table that a scan without filters and limit reads, what the statement calls it, and the positions in
+/// `TableDef::columns` of its columns.
+pub(crate) fn scanned_table(scan: &TableScan) -> Option<(Arc<TableDef>, Arc<str>, Vec<usize>)> {
     if !scan.filters.is_empty() || scan.fetch.is_some() {
         return None;
     }
@@ -193,7 +197,7 @@ pub(crate) fn scanned_table(scan: &TableScan) -> Option<(Arc<TableDef>, Vec<usiz
         Some(projection) => projection.iter().map(|at| table.positions[*at]).collect(),
         None => table.positions.clone(),
     };
-    Some((Arc::clone(&table.table), positions))
+    Some((Arc::clone(&table.table), Arc::clone(&table.alias), positions))
 }
 
 /// The rows in memory that a scan without projection, filters and limit reads.
@@ -240,6 +244,10 @@ pub fn has_opaque(predicate: &Predicate) -> bool {
 #[derive(Debug, Clone)]
 pub struct KeyspanScanExec {
     path: Arc<AccessPath>,
+    /// What the statement calls the table.
+    alias: Arc<str>,
+    /// What the path was planned for, as the plan has it.
+    conditions: Arc<[Expr]>,
     /// Positions in `TableDef::columns` of the output.
     positions: Vec<usize>,
     limit: Option<usize>,
@@ -267,6 +275,8 @@ impl KeyspanScanExec {
             Boundedness::Bounded,
         );
         KeyspanScanExec {
+            alias: path.table.name.as_str().into(),
+            conditions: Arc::default(),
             path: Arc::new(path),
             positions,
             limit,
@@ -319,6 +329,29 @@ impl KeyspanScanExec {
     /// How the table is reached.
     pub fn path(&self) -> &AccessPath {
         &self.path
+    }
+    /// What the statement calls the table.
+    pub fn alias(&self) -> &str {
+        &self.alias
+    }
+    /// What the path was planned for, as the plan has it.
+    pub fn conditions(&self) -> &[Expr] {
+        &self.conditions
+    }
+    /// Positions in `TableDef::columns` of the output.
+    pub fn positions(&self) -> &[usize] {
+        &self.positions
+    }
+    /// Whether several readers share it.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+    /// The same, counted in these metrics.
+    pub(super) fn counted_in(&self, metrics: &Arc<ScanMetrics>) -> KeyspanScanExec {
+        KeyspanScanExec {
+            metrics: Arc::clone(metrics),
+            ..self.clone()
+        }
     }
     /// LIMIT, when it ends the scan.
     pub fn limit(&self) -> Option<usize> {
@@ -399,7 +432,7 @@ fn key_order(path: &AccessPath, positions: &[usize], schema: &SchemaRef) -> Equi
 
 impl DisplayAs for KeyspanScanExec {
     fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{}", self.path.title())?;
+        write!(f, "{}", self.path.title(&self.alias))?;
         match self.limit {
             Some(limit) => write!(f, " limit {limit}"),
             None => Ok(()),
@@ -467,7 +500,14 @@ impl ExecutionPlan for KeyspanScanExec {
                 };
                 let inner = KeyspanScanExec::new(path, self.positions.clone(), None, self.readers_max);
                 SortOrderPushdownResult::Exact {
-                    inner: Arc::new(inner.in_order(order)),
+                    inner: Arc::new(
+                        KeyspanScanExec {
+                            alias: Arc::clone(&self.alias),
+                            conditions: Arc::clone(&self.conditions),
+                            ..inner
+                        }
+                        .in_order(order),
+                    ),
                 }
             }
         })

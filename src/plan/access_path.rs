@@ -221,15 +221,28 @@ impl AccessPath {
         }
     }
 
-    /// The head line of EXPLAIN: `Multi-Get on orders using orders_pkey`, `Range Scan Backward on …`.
-    pub fn title(&self) -> String {
+    /// The class in EXPLAIN's words.
+    pub fn class_name(&self) -> &'static str {
+        match &self.class {
+            AccessClass::Empty => "Empty Result",
+            AccessClass::MultiGet { .. } => "Multi-Get",
+            AccessClass::RangeScan { .. } => "Range Scan",
+            AccessClass::FullScan { .. } => "Full Scan",
+        }
+    }
+
+    /// The head line of EXPLAIN: `Multi-Get on orders using orders_pkey`, `Range Scan Backward on orders o using …`.
+    /// `alias`: what the statement calls the table.
+    pub fn title(&self, alias: &str) -> String {
+        let class = self.class_name();
+        if self.class == AccessClass::Empty {
+            return class.to_string();
+        }
         let backward = if self.reverse { " Backward" } else { "" };
         let (table, key) = (&self.table.name, &self.key().name);
-        match &self.class {
-            AccessClass::Empty => "Empty Result".to_string(),
-            AccessClass::MultiGet { .. } => format!("Multi-Get{backward} on {table} using {key}"),
-            AccessClass::RangeScan { .. } => format!("Range Scan{backward} on {table} using {key}"),
-            AccessClass::FullScan { .. } => format!("Full Scan{backward} on {table} using {key}"),
+        match alias == table {
+            true => format!("{class}{backward} on {table} using {key}"),
+            false => format!("{class}{backward} on {table} {alias} using {key}"),
         }
     }
 

@@ -1,40 +1,30 @@
-//! Predicates as readable SQL with column names, for EXPLAIN.
+//! Predicates as readable SQL with column names, for EXPLAIN: every operator stands in parentheses, as PostgreSQL does.
 
 use crate::catalog::TableDef;
 use crate::plan::{Predicate, literal};
+use crate::types::Value;
 
 /// The predicate as SQL. What it cannot say in SQL it names by its columns: `(condition on a, b)`.
 pub(crate) fn condition_text(predicate: &Predicate, table: &TableDef) -> String {
-    Printer { table }.print(predicate, 0)
+    Printer { table }.print(predicate)
 }
 
 struct Printer<'a> {
     table: &'a TableDef,
 }
 
-/// How tightly connectives bind; a part that binds less than what is around it takes parentheses.
-const OR: u8 = 1;
-const AND: u8 = 2;
-const NOT: u8 = 3;
-const TEST: u8 = 4;
-
 impl Printer<'_> {
-    fn print(&self, predicate: &Predicate, around: u8) -> String {
-        let (text, binds) = match predicate {
-            Predicate::Constant(truth) => (
-                truth.map_or_else(|| "NULL".to_string(), |truth| truth.to_string()),
-                TEST,
-            ),
-            Predicate::Compare { column, op, value } => (
-                format!("{} {} {}", self.name(*column), op.symbol(), literal(value)),
-                TEST,
-            ),
-            Predicate::InList { column, values } => {
-                let values: Vec<_> = values.iter().map(literal).collect();
-                (format!("{} IN ({})", self.name(*column), values.join(", ")), TEST)
+    fn print(&self, predicate: &Predicate) -> String {
+        match predicate {
+            Predicate::Constant(truth) => truth.map_or_else(|| "NULL".to_string(), |truth| truth.to_string()),
+            Predicate::Compare { column, op, value } => {
+                format!("({} {} {})", self.name(*column), op.symbol(), literal(value))
             }
-            Predicate::IsNull { column } => (format!("{} IS NULL", self.name(*column)), TEST),
-            Predicate::IsTrue { column } => (self.name(*column), TEST),
+            Predicate::InList { column, values } => {
+                format!("({} IN ({}))", self.name(*column), literals(values))
+            }
+            Predicate::IsNull { column } => format!("({} IS NULL)", self.name(*column)),
+            Predicate::IsTrue { column } => self.name(*column),
             Predicate::Like {
                 column,
                 pattern,
@@ -47,38 +37,25 @@ impl Printer<'_> {
                     Some(escape) => format!(" ESCAPE '{escape}'"),
                     None => " ESCAPE ''".to_string(),
                 };
-                (
-                    format!("{} {operator} {}{escape}", self.name(*column), literal(pattern)),
-                    TEST,
-                )
+                format!("({} {operator} {}{escape})", self.name(*column), literal(pattern))
             }
             Predicate::RowCompare { columns, op, values } => {
-                let values: Vec<_> = values.iter().map(literal).collect();
-                (
-                    format!(
-                        "({}) {} ({})",
-                        self.names(columns),
-                        op.symbol(),
-                        values.join(", ")
-                    ),
-                    TEST,
+                format!(
+                    "(({}) {} ({}))",
+                    self.names(columns),
+                    op.symbol(),
+                    literals(values)
                 )
             }
             Predicate::RowIn { columns, rows } => {
-                let row = |row: &Vec<crate::types::Value>| {
-                    format!("({})", row.iter().map(literal).collect::<Vec<_>>().join(", "))
-                };
-                let rows: Vec<_> = rows.iter().map(row).collect();
-                (
-                    format!("({}) IN ({})", self.names(columns), rows.join(", ")),
-                    TEST,
-                )
+                let rows: Vec<_> = rows.iter().map(|row| format!("({})", literals(row))).collect();
+                format!("(({}) IN ({}))", self.names(columns), rows.join(", "))
             }
-            Predicate::And(children) => (self.join(children, " AND ", AND), AND),
-            Predicate::Or(children) => (self.join(children, " OR ", OR), OR),
+            Predicate::And(children) => self.join(children, " AND "),
+            Predicate::Or(children) => self.join(children, " OR "),
             Predicate::Not(child) => match child.as_ref() {
-                Predicate::IsNull { column } => (format!("{} IS NOT NULL", self.name(*column)), TEST),
-                child => (format!("NOT {}", self.print(child, NOT)), NOT),
+                Predicate::IsNull { column } => format!("({} IS NOT NULL)", self.name(*column)),
+                child => format!("(NOT {})", self.print(child)),
             },
             Predicate::Is {
                 child,
@@ -87,20 +64,16 @@ impl Printer<'_> {
             } => {
                 let truth = truth.map_or("UNKNOWN", |truth| if truth { "TRUE" } else { "FALSE" });
                 let not = if *negated { "NOT " } else { "" };
-                (format!("({}) IS {not}{truth}", self.print(child, 0)), TEST)
+                format!("({} IS {not}{truth})", self.print(child))
             }
-            Predicate::Opaque { columns } if columns.is_empty() => ("(condition)".to_string(), TEST),
-            Predicate::Opaque { columns } => (format!("(condition on {})", self.names(columns)), TEST),
-        };
-        if binds < around { format!("({text})") } else { text }
+            Predicate::Opaque { columns } if columns.is_empty() => "(condition)".to_string(),
+            Predicate::Opaque { columns } => format!("(condition on {})", self.names(columns)),
+        }
     }
 
-    fn join(&self, children: &[Predicate], connective: &str, binds: u8) -> String {
-        let children: Vec<_> = children
-            .iter()
-            .map(|child| self.print(child, binds + 1))
-            .collect();
-        children.join(connective)
+    fn join(&self, children: &[Predicate], connective: &str) -> String {
+        let children: Vec<_> = children.iter().map(|child| self.print(child)).collect();
+        format!("({})", children.join(connective))
     }
 
     fn name(&self, column: usize) -> String {
@@ -117,4 +90,8 @@ impl Printer<'_> {
             .collect::<Vec<_>>()
             .join(", ")
     }
+}
+
+fn literals(values: &[Value]) -> String {
+    values.iter().map(literal).collect::<Vec<_>>().join(", ")
 }

@@ -148,7 +148,7 @@ fn class_of(lines: &[String]) -> Option<String> {
         Some(format!("POINT({})", count("Keys:")))
     } else if says("Range Scan") {
         Some(format!("RANGE({})", count("Ranges:")))
-    } else if says("Empty Result") || says("EmptyExec") || says("EmptyRelation") {
+    } else if says("Empty Result") || says("One-Time Filter: false") {
         Some("EMPTY".to_string())
     } else {
         says("Full Scan").then(|| "FULL".to_string())

@@ -26,7 +26,7 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
         }
         LogicalPlan::TableScan(scan) => {
             let source = match scanned_table(scan) {
-                Some((table, positions)) => Source::Table(TableRead::new(table, positions)),
+                Some((table, alias, positions)) => Source::Table(TableRead::new(table, alias, positions)),
                 None => Source::Rows(scanned_rows(scan)?),
             };
             Some(ShortPlan::from_source(source))
@@ -80,7 +80,7 @@ fn read_join(join: &Join, above: Vec<&Expr>) -> Option<ShortPlan> {
     let Source::Table(_) = &chain.source else {
         return None;
     };
-    let (table, positions) = plain_table(&join.right)?;
+    let (table, alias, positions) = plain_table(&join.right)?;
     let (left, right) = (join.left.schema(), join.right.schema());
     let mut on: Vec<&Expr> = join.filter.as_ref().map(split_conjunction).unwrap_or_default();
     let mut above = above;
@@ -107,7 +107,7 @@ fn read_join(join: &Join, above: Vec<&Expr>) -> Option<ShortPlan> {
         return None;
     }
     add_conditions(&mut chain, &of_left, left)?;
-    let lookup = Lookup::new(table, keys, positions, left.fields().len(), keeps_outer);
+    let lookup = Lookup::new((table, alias), keys, positions, left.fields().len(), keeps_outer);
     chain.steps.push(Step::Lookup(lookup));
     add_conditions(&mut chain, &rest, &join.schema)?;
     Some(chain)
@@ -139,8 +139,8 @@ fn is_over(expr: &Expr, schema: &DFSchema) -> bool {
         .all(|column| schema.has_column(column))
 }
 
-/// The stored table that a plan is, and the positions in `TableDef::columns` of its columns.
-fn plain_table(plan: &LogicalPlan) -> Option<(Arc<TableDef>, Vec<usize>)> {
+/// The stored table that a plan is, its alias, and the positions in `TableDef::columns` of its columns.
+fn plain_table(plan: &LogicalPlan) -> Option<(Arc<TableDef>, Arc<str>, Vec<usize>)> {
     match plan {
         LogicalPlan::TableScan(scan) => scanned_table(scan),
         LogicalPlan::SubqueryAlias(alias) => plain_table(&alias.input),

@@ -1,124 +1,220 @@
-//! What EXPLAIN tells of a chain: its nodes in PostgreSQL's words, from the result down to the table.
+//! What EXPLAIN tells of a chain: its nodes from the result down to the table, and which running step each ends with.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::Expr;
 
-use super::ShortPlan;
 use super::computed::Computed;
+use super::lookup::Lookup;
 use super::step::{SortKey, Source, Step};
 use super::totals::Total;
+use super::{ShortPlan, rows_wanted};
 use crate::Result;
+use crate::catalog::TableDef;
 use crate::exec::StatementContext;
-use crate::exec::expr_text::{Names, expr_text};
+use crate::exec::expr_text::{Names, expr_text, order_text};
 use crate::exec::placeholder::Constants;
 use crate::plan::AccessPath;
 
-/// A node of the plan.
-#[derive(Debug, PartialEq, Eq)]
+/// A node above the table.
+#[derive(Debug)]
 pub struct ShortNode {
-    /// `Sort`.
-    pub title: String,
-    /// `("Sort Key", "a DESC")`.
-    pub details: Vec<(&'static str, String)>,
+    /// What it does.
+    pub kind: ShortKind,
+    /// Conditions on the rows that it makes.
+    pub filters: Vec<String>,
+    /// The running step whose rows are the node's; `None` when no step runs for it.
+    pub step: Option<usize>,
+}
+
+/// What a node does.
+#[derive(Debug)]
+pub enum ShortKind {
+    /// OFFSET and LIMIT.
+    Limit,
+    /// Conditions on the rows of a sort or of a limit.
+    Filter,
+    /// ORDER BY these keys.
+    Sort(Vec<String>),
+    /// One row of aggregates.
+    Aggregate,
+    /// A join with a table that is read by its key.
+    Lookup {
+        /// That table.
+        table: Arc<TableDef>,
+        /// What the statement calls it.
+        alias: Arc<str>,
+        /// Whether rows without a partner stay.
+        keeps_outer: bool,
+        /// `p.maker = s.maker`.
+        keys: Vec<String>,
+    },
 }
 
 /// The nodes of a chain, the result's first, and how the table under them is read.
 #[derive(Debug)]
 pub struct ShortStory {
-    /// The nodes above the table.
+    /// The nodes above the source.
     pub nodes: Vec<ShortNode>,
-    /// How the table is reached; `None` without one.
-    pub path: Option<AccessPath>,
-    /// The conditions on the table's rows that the path does not check.
+    /// Where the rows come from.
+    pub source: ShortSource,
+    /// The conditions on the source's rows that the path does not check.
     pub filters: Vec<String>,
+    /// The running step whose rows are the source's with these conditions; `None`: its own.
+    pub source_step: Option<usize>,
+    /// Rows at which the source ends.
+    pub limit: Option<usize>,
+}
+
+/// Where a chain begins.
+#[derive(Debug)]
+pub enum ShortSource {
+    /// One row without columns.
+    OneRow,
+    /// Rows in memory.
+    Rows,
+    /// A table.
+    Table {
+        /// How it is reached.
+        path: Box<AccessPath>,
+        /// What the statement calls it.
+        alias: Arc<str>,
+    },
 }
 
 impl ShortPlan {
     /// What would run with these constants; `None` when it would not be this. Errors: as `run`.
     pub fn story(&self, ctx: &StatementContext, constants: &Constants) -> Result<Option<ShortStory>> {
-        let (mut path, mut filters, mut is_ordered) = (None, Vec::new(), false);
-        if let Source::Table(table) = &self.source {
-            let Some(mut access) = table.access(ctx, constants)? else {
-                return Ok(None);
-            };
-            is_ordered = self.order.as_ref().is_some_and(|order| access.serve(order));
-            filters = access
-                .unchecked()
-                .map(|condition| Outputs::new(constants).text(condition.written()))
-                .collect();
-            path = Some(access.into_path());
-        }
-        let mut nodes: Vec<ShortNode> = Vec::new();
-        let mut outputs = Outputs::new(constants);
-        for step in &self.steps {
-            match step {
-                Step::Project { columns, schema } => {
-                    outputs.become_those(schema, columns.iter().map(Computed::written))
+        let (mut filters, mut is_ordered) = (Vec::new(), false);
+        let names = match self.steps.iter().any(|step| matches!(step, Step::Lookup(_))) {
+            true => Names::Qualified,
+            false => Names::Bare,
+        };
+        let mut limit = None;
+        let source = match &self.source {
+            Source::OneRow => ShortSource::OneRow,
+            Source::Rows(_) => ShortSource::Rows,
+            Source::Table(table) => {
+                let Some(mut access) = table.access(ctx, constants)? else {
+                    return Ok(None);
+                };
+                is_ordered = self.order.as_ref().is_some_and(|order| access.serve(order));
+                let outputs = Outputs::new(constants, names);
+                filters = access
+                    .unchecked()
+                    .map(|condition| outputs.text_of_table(condition.written()))
+                    .collect();
+                if access.is_exact() {
+                    limit = rows_wanted(&self.steps, is_ordered, constants)?;
                 }
-                Step::Sort(_) if is_ordered => {}
-                Step::Filter(condition) => {
-                    let filter = outputs.text(condition.written());
-                    match nodes.last_mut() {
-                        Some(below) => below.details.push(("Filter", filter)),
-                        None => filters.push(filter),
-                    }
-                }
-                Step::Limit { .. } => nodes.push(node("Limit", Vec::new())),
-                Step::Sort(keys) => {
-                    let keys: Vec<String> = keys.iter().map(|key| key_text(key, &outputs)).collect();
-                    nodes.push(node("Sort", vec![("Sort Key", keys.join(", "))]));
-                }
-                Step::Totals { totals, schema } => {
-                    outputs.become_those(schema, totals.iter().map(Total::written));
-                    nodes.push(node("Aggregate", Vec::new()));
-                }
-                Step::Lookup(lookup) => {
-                    let key = |(name, key): (String, &Computed)| {
-                        format!("{name} = {}", outputs.qualified(key.written()))
-                    };
-                    let keys: Vec<String> = lookup.keys().map(key).collect();
-                    nodes.push(node(&lookup.title(), vec![("Key", keys.join(", "))]));
+                ShortSource::Table {
+                    alias: Arc::clone(table.alias()),
+                    path: Box::new(access.into_path()),
                 }
             }
+        };
+        let mut story = ShortStory {
+            nodes: Vec::new(),
+            source,
+            source_step: filters.len().checked_sub(1),
+            filters,
+            limit,
+        };
+        let mut outputs = Outputs::new(constants, names);
+        for step in &self.steps {
+            if !(is_ordered && matches!(step, Step::Sort(_))) {
+                story.add(step, &mut outputs);
+            }
         }
-        nodes.reverse();
-        Ok(Some(ShortStory { nodes, path, filters }))
+        story.nodes.reverse();
+        Ok(Some(story))
     }
 }
 
-fn node(title: &str, details: Vec<(&'static str, String)>) -> ShortNode {
-    ShortNode {
-        title: title.to_string(),
-        details,
+impl ShortStory {
+    /// Adds the next running step: as a node, or to the one below it.
+    fn add(&mut self, step: &Step, outputs: &mut Outputs<'_>) {
+        let last = self.nodes.last().map_or(self.source_step, |node| node.step);
+        let own = Some(last.map_or(0, |last| last + 1));
+        let kind = match step {
+            Step::Project { columns, schema } => {
+                outputs.become_those(schema, columns.iter().map(Computed::written));
+                return self.extend(own, None);
+            }
+            Step::Filter(condition) => {
+                let last = self.nodes.last().map(|node| &node.kind);
+                if matches!(last, Some(ShortKind::Limit | ShortKind::Sort(_))) {
+                    self.push(ShortKind::Filter, own);
+                }
+                let filter = match self.nodes.is_empty() {
+                    true => outputs.text_of_table(condition.written()),
+                    false => outputs.text(condition.written()),
+                };
+                return self.extend(own, Some(filter));
+            }
+            Step::Limit { .. } => ShortKind::Limit,
+            Step::Sort(keys) => ShortKind::Sort(keys.iter().map(|key| key_text(key, outputs)).collect()),
+            Step::Totals { totals, schema } => {
+                outputs.become_those(schema, totals.iter().map(Total::written));
+                ShortKind::Aggregate
+            }
+            Step::Lookup(lookup) => lookup_kind(lookup, outputs),
+        };
+        self.push(kind, own);
+    }
+
+    fn push(&mut self, kind: ShortKind, step: Option<usize>) {
+        self.nodes.push(ShortNode {
+            kind,
+            filters: Vec::new(),
+            step,
+        });
+    }
+
+    fn extend(&mut self, step: Option<usize>, filter: Option<String>) {
+        match self.nodes.last_mut() {
+            Some(node) => {
+                node.filters.extend(filter);
+                node.step = step;
+            }
+            None => {
+                self.filters.extend(filter);
+                self.source_step = step;
+            }
+        }
+    }
+}
+
+fn lookup_kind(lookup: &Lookup, outputs: &Outputs<'_>) -> ShortKind {
+    let key = |(name, key): (String, &Computed)| format!("{name} = {}", outputs.text(key.written()));
+    ShortKind::Lookup {
+        table: Arc::clone(lookup.table()),
+        alias: Arc::clone(lookup.alias()),
+        keeps_outer: lookup.keeps_outer(),
+        keys: lookup.keys().map(key).collect(),
     }
 }
 
 fn key_text(key: &SortKey, outputs: &Outputs<'_>) -> String {
-    let mut text = outputs.text(key.computed.written());
-    if key.descending {
-        text.push_str(" DESC");
-    }
-    match (key.descending, key.nulls_first) {
-        (false, true) => text.push_str(" NULLS FIRST"),
-        (true, false) => text.push_str(" NULLS LAST"),
-        _ => {}
-    }
-    text
+    let expr = outputs.resolve(key.computed.written());
+    order_text(&expr, outputs.names, key.descending, key.nulls_first)
 }
 
 /// What the columns so far were computed of.
 struct Outputs<'a> {
     constants: &'a Constants,
+    names: Names,
     expressions: HashMap<String, Expr>,
 }
 
 impl<'a> Outputs<'a> {
-    fn new(constants: &'a Constants) -> Outputs<'a> {
+    fn new(constants: &'a Constants, names: Names) -> Outputs<'a> {
         Outputs {
             constants,
+            names,
             expressions: HashMap::new(),
         }
     }
@@ -145,11 +241,12 @@ impl<'a> Outputs<'a> {
         self.constants.replace(resolved.clone()).unwrap_or(resolved)
     }
 
-    fn text(&self, expr: &Expr) -> String {
+    /// Conditions of a scan name its own columns.
+    fn text_of_table(&self, expr: &Expr) -> String {
         expr_text(&self.resolve(expr), Names::Bare)
     }
 
-    fn qualified(&self, expr: &Expr) -> String {
-        expr_text(&self.resolve(expr), Names::Qualified)
+    fn text(&self, expr: &Expr) -> String {
+        expr_text(&self.resolve(expr), self.names)
     }
 }

@@ -29,6 +29,8 @@ const KEYS_MAX: usize = 512;
 #[derive(Debug)]
 pub(super) struct Lookup {
     table: Arc<TableDef>,
+    /// What the statement calls it.
+    alias: Arc<str>,
     /// For each column of the primary key its value, computed of the outer row.
     keys: Vec<Computed>,
     /// Positions in `TableDef::columns` of the columns that the join gives.
@@ -41,7 +43,7 @@ pub(super) struct Lookup {
 
 impl Lookup {
     pub(super) fn new(
-        table: Arc<TableDef>,
+        (table, alias): (Arc<TableDef>, Arc<str>),
         keys: Vec<Computed>,
         positions: Vec<usize>,
         outer_columns: usize,
@@ -49,6 +51,7 @@ impl Lookup {
     ) -> Lookup {
         Lookup {
             table,
+            alias,
             keys,
             positions,
             outer_columns,
@@ -64,19 +67,26 @@ impl Lookup {
         self.positions.len()
     }
 
-    /// The columns of the key, by table and name, and what they are looked up by.
+    /// The columns of the key, by alias and name, and what they are looked up by.
     pub(super) fn keys(&self) -> impl Iterator<Item = (String, &Computed)> {
         let names = self.table.key_columns().into_iter();
         names
-            .map(|position| format!("{}.{}", self.table.name, self.table.columns[position].name))
+            .map(|position| format!("{}.{}", self.alias, self.table.columns[position].name))
             .zip(&self.keys)
     }
 
-    /// As EXPLAIN calls it.
-    pub(super) fn title(&self) -> String {
-        let kind = if self.keeps_outer { "Left " } else { "" };
-        let (table, key) = (&self.table.name, &self.table.primary_key.name);
-        format!("Lookup {kind}Join with {table} using {key}")
+    pub(super) fn table(&self) -> &Arc<TableDef> {
+        &self.table
+    }
+
+    /// What the statement calls the table.
+    pub(super) fn alias(&self) -> &Arc<str> {
+        &self.alias
+    }
+
+    /// Whether outer rows without an inner row stay.
+    pub(super) fn keeps_outer(&self) -> bool {
+        self.keeps_outer
     }
 
     pub(super) fn keys_mut(&mut self) -> impl Iterator<Item = &mut Computed> {

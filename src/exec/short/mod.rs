@@ -10,6 +10,7 @@ mod chain;
 mod computed;
 mod evaluate;
 mod explain;
+mod figures;
 mod lookup;
 mod order;
 mod read;
@@ -28,15 +29,17 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
+use super::observed::watch;
 use super::placeholder::Constants;
 use super::query_threads::on_query_threads;
-use super::scan::{Demand, ScanMetrics};
+use super::scan::Demand;
 use super::{Rows, RowsStream, StatementContext};
 use crate::plan::OrderColumn;
 use crate::table::RowLayout;
 use crate::{Error, Result};
 use computed::Computed;
-pub use explain::{ShortNode, ShortStory};
+pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
+pub use figures::StepFigures;
 use read::one_row;
 pub use row_expressions::{RowExpressions, side_by_side};
 use run::{Run, RunningStep};
@@ -139,22 +142,23 @@ impl ShortPlan {
         lookup.keep_columns(given, &inner);
     }
 
-    /// Runs it with these constants; `None` when with them it is not short. `metrics`: what reading the table is counted
-    /// in. `long`: makes what runs the general plan. Nothing is read before the first poll. Errors: 42P02, 2201W, 2201X;
+    /// Runs it with these constants; `None` when with them it is not short. `figures`: what reading and each step are
+    /// counted in. `long`: makes what runs the general plan. Nothing is read before the first poll. Errors: 42P02, 2201W, 2201X;
     /// those of planning the access are the general plan's.
     pub fn run(
         &self,
         ctx: &StatementContext,
         constants: &Constants,
-        metrics: Arc<ScanMetrics>,
+        figures: Option<&Arc<StepFigures>>,
         long: impl FnOnce() -> Long,
     ) -> Result<Option<RowsStream>> {
+        let metrics = figures.map_or_else(Arc::default, |figures| Arc::clone(figures.source()));
         let table = match &self.source {
             Source::Table(table) => table,
-            Source::OneRow => return self.run_over(ctx, one_row(), constants, long).map(Some),
+            Source::OneRow => return self.run_over(ctx, one_row(), constants, figures, long).map(Some),
             Source::Rows(batches) => {
                 let rows = stream::iter(batches.clone().into_iter().map(Ok)).boxed();
-                return self.run_over(ctx, rows, constants, long).map(Some);
+                return self.run_over(ctx, rows, constants, figures, long).map(Some);
             }
         };
         let Some(mut access) = table.access(ctx, constants)? else {
@@ -175,7 +179,8 @@ impl ShortPlan {
         };
         let mut steps = access.filters(constants)?;
         steps.extend(self.start(ctx, constants, is_ordered)?);
-        Ok(Some(through(access.batches(ctx, demand, metrics), steps, long)))
+        let run = Run::new(access.batches(ctx, demand, metrics), steps, figures.cloned());
+        Ok(Some(through(run, long)))
     }
 
     fn run_over(
@@ -183,9 +188,15 @@ impl ShortPlan {
         ctx: &StatementContext,
         source: BoxStream<'static, Result<RecordBatch>>,
         constants: &Constants,
+        figures: Option<&Arc<StepFigures>>,
         long: impl FnOnce() -> Long,
     ) -> Result<RowsStream> {
-        Ok(through(source, self.start(ctx, constants, false)?, long))
+        let source = match figures.and_then(|figures| figures.source().figures.as_ref()) {
+            Some(figures) => watch(source, figures, RecordBatch::num_rows).boxed(),
+            None => source,
+        };
+        let run = Run::new(source, self.start(ctx, constants, false)?, figures.cloned());
+        Ok(through(run, long))
     }
 
     /// Whether it reads what is there when it runs, not what was there when it was planned.
@@ -317,14 +328,8 @@ fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
 }
 
 /// The source's batches through the steps.
-fn through(
-    source: BoxStream<'static, Result<RecordBatch>>,
-    steps: Vec<RunningStep>,
-    long: impl FnOnce() -> Long,
-) -> RowsStream {
-    let collects = steps.iter().any(RunningStep::collects);
-    let run = Run::new(source, steps);
-    let batches = match collects {
+fn through(run: Run, long: impl FnOnce() -> Long) -> RowsStream {
+    let batches = match run.collects() {
         false => run.stream(INLINE_BATCHES, on_query_threads),
         true => {
             let long = long();

@@ -23,6 +23,8 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(super) struct TableRead {
     table: Arc<TableDef>,
+    /// What the statement calls it.
+    alias: Arc<str>,
     /// Positions in `TableDef::columns` of the columns that are read.
     positions: Vec<usize>,
     /// So many of them are enough when no condition is left to the filters.
@@ -33,13 +35,19 @@ pub(super) struct TableRead {
 
 impl TableRead {
     /// Reads these columns of the table, without conditions so far.
-    pub(super) fn new(table: Arc<TableDef>, positions: Vec<usize>) -> TableRead {
+    pub(super) fn new(table: Arc<TableDef>, alias: Arc<str>, positions: Vec<usize>) -> TableRead {
         TableRead {
             table,
+            alias,
             step_columns: positions.len(),
             positions,
             conditions: Vec::new(),
         }
+    }
+
+    /// What the statement calls the table.
+    pub(super) fn alias(&self) -> &Arc<str> {
+        &self.alias
     }
 
     pub(super) fn add_condition(&mut self, condition: Condition) {

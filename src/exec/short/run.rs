@@ -1,6 +1,7 @@
 //! `RunningStep`: a step of a chain with its constants; `Run`: the source's batches on their way through all steps.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -8,6 +9,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::evaluate::{filter, project};
+use super::figures::StepFigures;
 use super::lookup::RunningLookup;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
@@ -33,7 +35,7 @@ pub(super) enum RunningStep {
 impl RunningStep {
     /// Whether the general plan is to take over when there is much: it gives nothing before it has seen everything, or
     /// others are better at it.
-    pub(super) fn collects(&self) -> bool {
+    fn collects(&self) -> bool {
         matches!(
             self,
             RunningStep::Lookup(_) | RunningStep::TopRows(_) | RunningStep::Totals(_)
@@ -90,16 +92,28 @@ pub(super) struct Run {
     taken: usize,
     /// The next step to be asked for what it has collected; `None` as long as the source gives.
     finishing: Option<usize>,
+    /// What the steps are counted in, for EXPLAIN ANALYZE.
+    figures: Option<Arc<StepFigures>>,
 }
 
 impl Run {
-    pub(super) fn new(source: BoxStream<'static, Result<RecordBatch>>, steps: Vec<RunningStep>) -> Run {
+    pub(super) fn new(
+        source: BoxStream<'static, Result<RecordBatch>>,
+        steps: Vec<RunningStep>,
+        figures: Option<Arc<StepFigures>>,
+    ) -> Run {
         Run {
             source,
             steps,
             taken: 0,
             finishing: None,
+            figures,
         }
+    }
+
+    /// Whether any step does.
+    pub(super) fn collects(&self) -> bool {
+        self.steps.iter().any(RunningStep::collects)
     }
 
     /// The next rows of the result; `None` at the end, or when the source gave more than so many batches.
@@ -123,7 +137,10 @@ impl Run {
                 Some(at) if at == self.steps.len() => return Ok(None),
                 Some(at) => {
                     self.finishing = Some(at + 1);
-                    match self.steps[at].finish()? {
+                    let begun = self.figures.as_ref().map(|_| Instant::now());
+                    let finished = self.steps[at].finish()?;
+                    count(&self.figures, at, begun, finished.as_ref());
+                    match finished {
                         Some(batch) => (at + 1, batch),
                         None => continue,
                     }
@@ -139,8 +156,11 @@ impl Run {
     /// Takes a batch through the steps from this one on.
     async fn push(&mut self, from: usize, batch: RecordBatch) -> Result<Option<RecordBatch>> {
         let mut batch = batch;
-        for step in &mut self.steps[from..] {
-            match step.push(batch).await? {
+        for (at, step) in self.steps.iter_mut().enumerate().skip(from) {
+            let begun = self.figures.as_ref().map(|_| Instant::now());
+            let pushed = step.push(batch).await?;
+            count(&self.figures, at, begun, pushed.as_ref());
+            match pushed {
                 Some(pushed) if pushed.num_rows() > 0 => batch = pushed,
                 _ => return Ok(None),
             }
@@ -182,6 +202,18 @@ impl Run {
             Ok(run.next(usize::MAX).await?.map(|batch| (batch, run)))
         })
         .boxed()
+    }
+}
+
+/// Counts what a step answered to what it was given at `begun`.
+fn count(
+    figures: &Option<Arc<StepFigures>>,
+    step: usize,
+    begun: Option<Instant>,
+    answer: Option<&RecordBatch>,
+) {
+    if let (Some(figures), Some(begun)) = (figures, begun) {
+        figures.add(step, answer.map_or(0, RecordBatch::num_rows), begun.elapsed());
     }
 }
 

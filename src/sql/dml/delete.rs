@@ -17,15 +17,15 @@ use super::{WriteResult, returning};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::exec::plan_cache::PlanCache;
-use crate::sql::query::QueryPlan;
+use crate::sql::query::{Observation, QueryPlan};
 use crate::table::{delete_rows, write_schema};
 use crate::{Error, Result};
 
-/// Runs DELETE. `cache`: how its rows are found, kept with the statement.
+/// Runs DELETE. How its rows are found is kept with the statement, and counted if somebody observes.
 pub(super) async fn execute(
     ctx: &StatementContext,
     delete: &ast::Delete,
-    cache: &PlanCache<QueryPlan>,
+    (cache, observation): (&PlanCache<QueryPlan>, Option<&Observation>),
 ) -> Result<WriteResult> {
     let target = Target::of_factor(ctx, target_of(delete)?)?;
     let items = delete.returning.as_deref();
@@ -37,7 +37,7 @@ pub(super) async fn execute(
     let expressions: Vec<&Expr> = beside.iter().collect();
     let columns = columns_needed(&target.table, items.is_some());
     let finding = finding(&target, &columns, delete).computing(&expressions);
-    let mut pages = finding.find(ctx, cache, false).await?.pages;
+    let mut pages = finding.find(ctx, cache, observation, false).await?.pages;
     let (mut deleted, mut returned) = (0, KeptRows::new(ctx));
     let mut first = FirstOfEachKey::new(&target.table, ctx);
     while let Some(page) = pages.try_next().await? {

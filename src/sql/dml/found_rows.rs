@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch};
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
-use sqlparser::ast::{self, Expr, TableWithJoins};
+use sqlparser::ast::{Expr, TableWithJoins};
 
 use super::insert::reads_table;
 use super::kept_rows::KeptRows;
@@ -14,7 +14,7 @@ use super::target::Target;
 use crate::Result;
 use crate::exec::StatementContext;
 use crate::exec::plan_cache::PlanCache;
-use crate::sql::query::{QueryPlan, TargetRows, plan_target_rows};
+use crate::sql::query::{Observation, QueryPlan, TargetRows, plan_target_rows};
 use crate::types::SqlType;
 
 /// Where a write finds its rows.
@@ -93,13 +93,14 @@ impl<'a> Finding<'a> {
         &self,
         ctx: &StatementContext,
         cache: &PlanCache<QueryPlan>,
+        observation: Option<&Observation>,
         moves: bool,
     ) -> Result<FoundRows> {
         let plan = self.plan(ctx, cache)?;
         let columns = plan.columns();
         let computed = columns.iter().skip(self.columns.len());
         let types = computed.map(|column| column.ty.clone()).collect();
-        let rows = plan.run(ctx).await?;
+        let rows = plan.run_observed(ctx, observation).await?;
         let mut pages = rows.and_then(|rows| async move { rows.into_batch() }).boxed();
         if moves || self.reads_target_again(ctx) {
             let kept = KeptRows::collect(ctx, pages).await?.into_batches();
@@ -133,17 +134,4 @@ impl<'a> Finding<'a> {
 /// The columns of a page, and the arrays of the expressions.
 pub(super) fn split_page(page: &RecordBatch, columns: usize) -> (&[ArrayRef], &[ArrayRef]) {
     page.columns().split_at(columns)
-}
-
-/// How the rows of an UPDATE or DELETE are found, and the target's name; `None` for other writes. Errors: those of planning.
-pub(crate) fn plan_of_write(
-    ctx: &StatementContext,
-    statement: &ast::Statement,
-) -> Result<Option<(String, Arc<QueryPlan>)>> {
-    let (target, plan) = match statement {
-        ast::Statement::Update(update) => super::update::plan(ctx, update)?,
-        ast::Statement::Delete(delete) => super::delete::plan(ctx, delete)?,
-        _ => return Ok(None),
-    };
-    Ok(Some((target.table.name.clone(), plan)))
 }

@@ -19,17 +19,18 @@ use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
-use crate::sql::query::{self, PlannedQuery};
+use crate::sql::query::{self, Observation, PlannedQuery};
 use crate::sql::text_place;
 use crate::table::{get_rows, insert_missing_rows, insert_rows, upsert_rows, write_schema};
 
 use crate::{Error, Result};
 
-/// Runs INSERT or UPSERT.
+/// Runs INSERT or UPSERT. `observation`: what its reading is counted in.
 pub(super) async fn execute(
     ctx: &StatementContext,
     insert: &ast::Insert,
     upsert: bool,
+    observation: Option<&Observation>,
 ) -> Result<WriteResult> {
     check_supported(insert)?;
     let (target, names) = target_of(ctx, insert)?;
@@ -39,6 +40,7 @@ pub(super) async fn execute(
         mode: Mode::Insert,
         on: insert.on.as_ref(),
         returning: insert.returning.as_deref(),
+        observation,
         written: 0,
         rows: KeptRows::new(ctx),
     };
@@ -84,6 +86,7 @@ pub(crate) async fn insert_query(
         mode: Mode::Insert,
         on: None,
         returning: None,
+        observation: None,
         written: 0,
         rows: KeptRows::new(ctx),
     };
@@ -169,6 +172,7 @@ struct Writer<'a> {
     /// The clause that `mode` was read from.
     on: Option<&'a OnInsert>,
     returning: Option<&'a [SelectItem]>,
+    observation: Option<&'a Observation>,
     written: u64,
     /// Rows written, whole, when there is a RETURNING.
     rows: KeptRows,
@@ -249,7 +253,7 @@ impl Writer<'_> {
         for &position in positions.iter().filter(|position| **position != usize::MAX) {
             values::check_not_generated(&self.target, position)?;
         }
-        let mut stream = query::run_once(self.ctx, planned).await?;
+        let mut stream = query::run_once_observed(self.ctx, planned, self.observation).await?;
         // Rows must be read before the first is written when the query reads the table it writes to, and kept together
         // when a key that comes twice is an error of the statement.
         if reads_table(self.ctx, source, &self.target.table) || matches!(&self.mode, Mode::OnConflict(_)) {

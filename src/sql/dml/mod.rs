@@ -14,6 +14,7 @@ mod found_rows;
 mod insert;
 mod joined;
 mod kept_rows;
+mod reading;
 mod returning;
 mod target;
 mod update;
@@ -24,6 +25,7 @@ use sqlparser::ast;
 
 use super::Statement;
 use super::constant::ConstantContext;
+use super::query::Observation;
 use crate::exec::{OutputColumn, StatementContext};
 use crate::types::Value;
 use crate::{Error, Result};
@@ -31,8 +33,8 @@ use crate::{Error, Result};
 pub(crate) use default::{evaluate_default, reads_clock};
 pub use describe::describe;
 pub(crate) use evaluate::{parse_expression, select_of};
-pub(crate) use found_rows::plan_of_write;
 pub(crate) use insert::insert_query;
+pub(crate) use reading::{Operation, Reading, RowsRead, plan_reading};
 
 /// What a write did.
 #[derive(Debug)]
@@ -47,11 +49,20 @@ pub struct WriteResult {
 
 /// Runs a write inside the transaction (the caller commits).
 pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<WriteResult> {
+    execute_observed(ctx, statement, None).await
+}
+
+/// The same; what it reads is counted in the observation, if there is one.
+pub(crate) async fn execute_observed(
+    ctx: &StatementContext,
+    statement: &Statement,
+    observation: Option<&Observation>,
+) -> Result<WriteResult> {
     let savepoint = ctx.txn.savepoint();
     let result = match &statement.ast {
-        ast::Statement::Insert(insert) => insert::execute(ctx, insert, statement.upsert).await,
-        ast::Statement::Update(update) => update::execute(ctx, update, &statement.plan).await,
-        ast::Statement::Delete(delete) => delete::execute(ctx, delete, &statement.plan).await,
+        ast::Statement::Insert(insert) => insert::execute(ctx, insert, statement.upsert, observation).await,
+        ast::Statement::Update(update) => update::execute(ctx, update, (&statement.plan, observation)).await,
+        ast::Statement::Delete(delete) => delete::execute(ctx, delete, (&statement.plan, observation)).await,
         other => Err(Error::internal(format!("not a write: {other}"))),
     };
     if result.is_err() {

@@ -28,7 +28,7 @@ use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::exec::plan_cache::PlanCache;
-use crate::sql::query::QueryPlan;
+use crate::sql::query::{Observation, QueryPlan};
 use crate::sql::text_place;
 use crate::table::{RowEncoder, RowUpdate, write_schema};
 use crate::types::{SqlType, Value};
@@ -50,11 +50,11 @@ pub(super) enum Assigned<'a> {
     Expression(&'a Expr),
 }
 
-/// Runs UPDATE. `cache`: how its rows are found, kept with the statement.
+/// Runs UPDATE. How its rows are found is kept with the statement, and counted if somebody observes.
 pub(super) async fn execute(
     ctx: &StatementContext,
     update: &ast::Update,
-    cache: &PlanCache<QueryPlan>,
+    (cache, observation): (&PlanCache<QueryPlan>, Option<&Observation>),
 ) -> Result<WriteResult> {
     if update.or.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
         return Err(Error::unsupported(
@@ -86,7 +86,7 @@ pub(super) async fn execute(
     let columns: Vec<usize> = (0..target.table.columns.len()).collect();
     let keys_move = changes_keys(&target.table, &assignments);
     let finding = finding(&target, &columns, update).computing(&expressions);
-    let FoundRows { types, mut pages } = finding.find(ctx, cache, keys_move).await?;
+    let FoundRows { types, mut pages } = finding.find(ctx, cache, observation, keys_move).await?;
     let mut returned = KeptRows::new(ctx);
     let mut updated = 0;
     let mut write = RowUpdate::new(&ctx.txn, &target.table, ctx.settings.limits, keys_move);

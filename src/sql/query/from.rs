@@ -285,7 +285,8 @@ impl Binder<'_> {
         alias: Option<&ast::TableAlias>,
     ) -> Result<Option<Item>> {
         let schema_name = schema.unwrap_or("pg_catalog");
-        let Some(source) = catalog_table::source(schema_name, name) else {
+        let called = alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name));
+        let Some(source) = catalog_table::source(schema_name, name, &called) else {
             return Ok(None);
         };
         let types: Vec<(String, SqlType)> = source
@@ -320,7 +321,15 @@ impl Binder<'_> {
             table.key_columns()
         };
         let schema = alias.is_none().then(|| table.schema.clone());
-        self.scan(table_source(table), schema, &table.name, columns, key, alias)
+        let called = alias.map_or_else(|| table.name.clone(), |alias| fold(&alias.name));
+        self.scan(
+            table_source(table, &called),
+            schema,
+            &table.name,
+            columns,
+            key,
+            alias,
+        )
     }
 
     /// A scan of a relation under a name of its own.

@@ -110,7 +110,7 @@ impl Binder<'_> {
             .apply(|node| {
                 match node {
                     LogicalPlan::TableScan(scan) => match scanned_table(scan) {
-                        Some((table, _)) => {
+                        Some((table, _, _)) => {
                             let is_allowed = self.ctx.plan_rules(&table).full_scan == FullScanPolicy::Allow;
                             let begins_a_key = table
                                 .all_indexes()

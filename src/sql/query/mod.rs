@@ -12,7 +12,6 @@ mod condition;
 mod context_value;
 mod decorrelation;
 mod distinct_on;
-mod explain;
 mod expression;
 mod from;
 mod function_call;
@@ -37,23 +36,25 @@ mod values;
 mod window;
 
 use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
 
 use arrow::array::RecordBatch;
+use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::execute_stream;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use sqlparser::ast;
 
 use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::observed::observe;
 use crate::exec::placeholder::Constants;
 use crate::exec::query_threads::{self, on_query_threads};
 use crate::exec::{OutputColumn, StatementContext, engine};
 use crate::types::SqlType;
 use crate::{Error, Result};
 use binder::{Binder, BoundQuery};
-pub(crate) use explain::explain_query;
-pub(crate) use plan::QueryPlan;
+pub(crate) use plan::{Observation, QueryPlan};
 pub(crate) use target_rows::{JoinedRelation, TargetRows, joined_relations, plan_target_rows};
 
 /// A query that is planned (logically) and may be run. It stays right as long as the catalog, `search_path` and
@@ -152,23 +153,46 @@ pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
 
 /// Runs it once, as a short statement if it is one: see [`run_query`].
 pub async fn run_once(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStream> {
-    let rows = QueryPlan::new(query.clone()).run(ctx).await?;
+    run_once_observed(ctx, query, None).await
+}
+
+/// The same, counted in the observation if there is one.
+pub(crate) async fn run_once_observed(
+    ctx: &StatementContext,
+    query: &PlannedQuery,
+    observation: Option<&Observation>,
+) -> Result<BatchStream> {
+    let rows = QueryPlan::new(query.clone())
+        .run_observed(ctx, observation)
+        .await?;
     Ok(rows.map(|rows| rows?.into_batch()).boxed())
 }
 
-/// Runs it by the general plan with the context's parameters, in its transaction. The stream's batches have exactly `columns`' Arrow types.
-/// It is optimized and computed on the query threads; no rows before the first poll. Dropping the stream stops the work.
-pub async fn run_query(ctx: &StatementContext, query: &PlannedQuery) -> Result<BatchStream> {
+/// Runs it by the general plan with the context's parameters, in its transaction. The stream's batches have exactly
+/// `columns`' Arrow types. It is optimized and computed on the query threads; no rows before the first poll. Dropping the
+/// stream stops the work. `observed`: where to leave the plan, whose nodes then count what they do.
+pub(crate) async fn run_query(
+    ctx: &StatementContext,
+    query: &PlannedQuery,
+    observed: Option<Arc<OnceLock<Arc<dyn ExecutionPlan>>>>,
+) -> Result<BatchStream> {
     let (ctx, query) = (ctx.clone(), query.clone());
-    let started = AssertUnwindSafe(start(ctx, query)).catch_unwind();
+    let started = AssertUnwindSafe(start(ctx, query, observed)).catch_unwind();
     let batches = query_threads::run(async { started.await.unwrap_or_else(|_| Err(panicked())) }).await?;
     Ok(on_query_threads(batches))
 }
 
-async fn start(ctx: StatementContext, query: PlannedQuery) -> Result<BatchStream> {
-    let plan = Constants::new(&ctx, &query.parameters)?.replace_in_plan(query.plan)?;
-    let state = engine::session_state(&ctx)?;
-    let physical = engine::physical_plan(&state, &plan).await?;
+async fn start(
+    ctx: StatementContext,
+    query: PlannedQuery,
+    observed: Option<Arc<OnceLock<Arc<dyn ExecutionPlan>>>>,
+) -> Result<BatchStream> {
+    let (mut physical, state) = physical_plan(&ctx, &query).await?;
+    if let Some(observed) = observed {
+        physical = observe(physical).map_err(from_datafusion)?;
+        // Each observation is of one run.
+        let _ = observed.set(Arc::clone(&physical));
+    }
     let batches = execute_stream(physical, state.task_ctx()).map_err(from_datafusion)?;
     let batches = AssertUnwindSafe(batches).catch_unwind().map(|batch| match batch {
         Ok(Ok(batch)) => Ok(batch),
@@ -176,6 +200,20 @@ async fn start(ctx: StatementContext, query: PlannedQuery) -> Result<BatchStream
         Err(_) => Err(panicked()),
     });
     Ok(batches.boxed())
+}
+
+/// The general plan with the context's parameters, and what it runs in. Errors: those of planning the access.
+pub(crate) async fn physical_plan(
+    ctx: &StatementContext,
+    query: &PlannedQuery,
+) -> Result<(Arc<dyn ExecutionPlan>, SessionState)> {
+    let planned = AssertUnwindSafe(async {
+        let plan = Constants::new(ctx, &query.parameters)?.replace_in_plan(query.plan.clone())?;
+        let state = engine::session_state(ctx)?;
+        let physical = engine::physical_plan(&state, &plan).await?;
+        Ok((physical, state))
+    });
+    planned.catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
 }
 
 fn panicked() -> Error {

@@ -1,16 +1,17 @@
 //! `QueryPlan`: a query that is planned, with what does not depend on its parameters worked out once.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::physical_plan::ExecutionPlan;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
-use super::{PlannedQuery, run_query};
+use super::{PlannedQuery, physical_plan, run_query};
 use crate::Result;
+use crate::exec::observed::{Figures, Seen, watch};
 use crate::exec::placeholder::Constants;
-use crate::exec::scan::ScanMetrics;
-use crate::exec::short::{ShortPlan, ShortStory};
+use crate::exec::short::{ShortPlan, ShortStory, StepFigures};
 use crate::exec::table_provider::is_stored_table;
 use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext, functions};
 use crate::types::SqlType;
@@ -62,7 +63,7 @@ impl QueryPlan {
 
     /// Runs it with the context's parameters, in its transaction. Errors: those of planning the access.
     pub(crate) async fn run(&self, ctx: &StatementContext) -> Result<RowsStream> {
-        self.run_counted(ctx, Arc::default()).await
+        self.run_observed(ctx, None).await
     }
 
     /// What EXPLAIN tells of it as a short statement; `None` when the general plan would run. Errors: as `run`.
@@ -73,29 +74,64 @@ impl QueryPlan {
         }
     }
 
-    /// The planned query, for what the general plan says of it.
-    pub(crate) fn planned(&self) -> &PlannedQuery {
-        &self.query
+    /// The general plan. Errors: those of planning the access.
+    pub(crate) async fn physical(&self, ctx: &StatementContext) -> Result<Arc<dyn ExecutionPlan>> {
+        physical_plan(ctx, &self.query).await.map(|(plan, _)| plan)
     }
 
-    /// Runs it and counts what a short statement reads of its table.
-    pub(crate) async fn run_counted(
+    /// Runs it, counted in the observation if there is one.
+    pub(crate) async fn run_observed(
         &self,
         ctx: &StatementContext,
-        metrics: Arc<ScanMetrics>,
+        observation: Option<&Observation>,
     ) -> Result<RowsStream> {
+        let rows = self.start(ctx, observation).await?;
+        Ok(match observation {
+            Some(observation) => watch(rows, &observation.result, Rows::num_rows).boxed(),
+            None => rows,
+        })
+    }
+
+    async fn start(&self, ctx: &StatementContext, observation: Option<&Observation>) -> Result<RowsStream> {
+        let general = observation.map(|observation| Arc::clone(&observation.general));
         if let Some(short) = &self.short {
             let constants = Constants::new(ctx, &self.query.parameters)?;
             let long = || {
-                let (ctx, query) = (ctx.clone(), Arc::clone(&self.query));
-                async move { run_query(&ctx, &query).await }.boxed()
+                let (ctx, query, general) = (ctx.clone(), Arc::clone(&self.query), general.clone());
+                async move { run_query(&ctx, &query, general).await }.boxed()
             };
-            if let Some(rows) = short.run(ctx, &constants, metrics, long)? {
+            let figures = observation.map(|observation| &observation.steps);
+            if let Some(rows) = short.run(ctx, &constants, figures, long)? {
                 return Ok(rows);
             }
         }
-        let batches = Box::pin(run_query(ctx, &self.query)).await?;
+        let batches = Box::pin(run_query(ctx, &self.query, general)).await?;
         Ok(batches.map_ok(Rows::Columns).boxed())
+    }
+}
+
+/// What EXPLAIN ANALYZE counts of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Observation {
+    result: Arc<Figures>,
+    steps: Arc<StepFigures>,
+    general: Arc<OnceLock<Arc<dyn ExecutionPlan>>>,
+}
+
+impl Observation {
+    /// The result's rows.
+    pub(crate) fn seen(&self) -> Seen {
+        self.result.seen()
+    }
+
+    /// What a keyed read, or the steps of a short statement, are counted in.
+    pub(crate) fn steps(&self) -> &StepFigures {
+        &self.steps
+    }
+
+    /// The general plan, when it was that which ran.
+    pub(crate) fn general(&self) -> Option<&Arc<dyn ExecutionPlan>> {
+        self.general.get()
     }
 }
 

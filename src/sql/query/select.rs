@@ -19,7 +19,6 @@ use super::scope::{Outer, ScopeColumn};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::sql::text_place;
-use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// An output column of a select list, bound.

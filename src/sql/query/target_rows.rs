@@ -142,7 +142,14 @@ impl Binder<'_> {
             .collect();
         let schema = alias.is_none().then(|| table.schema.clone());
         let name = alias.unwrap_or(&table.name);
-        let mut item = self.scan(whole_table_source(table), schema, name, columns, Vec::new(), None)?;
+        let mut item = self.scan(
+            whole_table_source(table, name),
+            schema,
+            name,
+            columns,
+            Vec::new(),
+            None,
+        )?;
         let all = item
             .scope
             .visible

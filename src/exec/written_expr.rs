@@ -1,0 +1,152 @@
+//! Physical expressions back as logical ones, for EXPLAIN: what each says, over what the columns below stand for.
+
+use std::sync::Arc;
+
+use datafusion::common::metadata::FieldMetadata;
+use datafusion::logical_expr::expr::{
+    AggregateFunction, AggregateFunctionParams, InList, Like, Placeholder, ScalarFunction, Sort,
+};
+use datafusion::logical_expr::{BinaryExpr, Case, Cast, Expr};
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr as PhysicalBinary, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr,
+    LikeExpr, Literal, NegativeExpr, NotExpr, TryCastExpr,
+};
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+
+/// What the columns of a node's input stand for.
+pub struct Inputs<'a> {
+    /// Column by column.
+    pub columns: &'a [Expr],
+    /// `$0`: the subqueries that the node's plan reads, by their place.
+    pub subqueries: &'a [String],
+}
+
+impl Inputs<'_> {
+    /// What the expression says.
+    pub fn written(&self, expr: &Arc<dyn PhysicalExpr>) -> Expr {
+        self.written_operator(expr)
+            .or_else(|| self.written_test(expr))
+            .unwrap_or_else(|| as_text(expr.to_string()))
+    }
+
+    /// What an aggregate says. `filter`: its FILTER.
+    pub fn written_aggregate(
+        &self,
+        call: &AggregateFunctionExpr,
+        filter: Option<&Arc<dyn PhysicalExpr>>,
+    ) -> Expr {
+        let order = call.order_bys().iter().map(|key| Sort {
+            expr: self.written(&key.expr),
+            asc: !key.options.descending,
+            nulls_first: key.options.nulls_first,
+        });
+        Expr::AggregateFunction(AggregateFunction {
+            func: Arc::new(call.fun().clone()),
+            params: AggregateFunctionParams {
+                args: self.all_written(&call.expressions()),
+                distinct: call.is_distinct(),
+                filter: filter.map(|filter| Box::new(self.written(filter))),
+                order_by: order.collect(),
+                null_treatment: None,
+            },
+        })
+    }
+
+    /// What several expressions say.
+    pub fn all_written(&self, exprs: &[Arc<dyn PhysicalExpr>]) -> Vec<Expr> {
+        exprs.iter().map(|expr| self.written(expr)).collect()
+    }
+
+    fn boxed(&self, expr: &Arc<dyn PhysicalExpr>) -> Box<Expr> {
+        Box::new(self.written(expr))
+    }
+
+    /// Columns, constants, calls and operators.
+    fn written_operator(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
+        if let Some(column) = expr.downcast_ref::<Column>() {
+            return self.columns.get(column.index()).cloned();
+        }
+        if let Some(literal) = expr.downcast_ref::<Literal>() {
+            let field = literal.return_field(&arrow::datatypes::Schema::empty()).ok();
+            let metadata = field.map(|field| FieldMetadata::new_from_field(&field));
+            return Some(Expr::Literal(literal.value().clone(), metadata));
+        }
+        if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
+            return Some(Expr::ScalarFunction(ScalarFunction {
+                func: Arc::new(call.fun().clone()),
+                args: self.all_written(call.args()),
+            }));
+        }
+        if let Some(binary) = expr.downcast_ref::<PhysicalBinary>() {
+            let (left, right) = (self.boxed(binary.left()), self.boxed(binary.right()));
+            return Some(Expr::BinaryExpr(BinaryExpr::new(left, *binary.op(), right)));
+        }
+        if let Some(cast) = expr.downcast_ref::<CastExpr>() {
+            return Some(Expr::Cast(Cast::new(
+                self.boxed(cast.expr()),
+                cast.cast_type().clone(),
+            )));
+        }
+        if let Some(cast) = expr.downcast_ref::<TryCastExpr>() {
+            return Some(self.written(cast.expr()));
+        }
+        if let Some(negative) = expr.downcast_ref::<NegativeExpr>() {
+            return Some(Expr::Negative(self.boxed(negative.arg())));
+        }
+        if let Some(subquery) = expr.downcast_ref::<ScalarSubqueryExpr>() {
+            #[expect(deprecated, reason = "nothing else tells which subquery is read")]
+            let name = self.subqueries.get(subquery.index().as_usize());
+            return Some(as_text(name.cloned().unwrap_or_else(|| "$0".to_string())));
+        }
+        None
+    }
+
+    /// Tests, lists and CASE.
+    fn written_test(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
+        if let Some(not) = expr.downcast_ref::<NotExpr>() {
+            return Some(Expr::Not(self.boxed(not.arg())));
+        }
+        if let Some(test) = expr.downcast_ref::<IsNullExpr>() {
+            return Some(Expr::IsNull(self.boxed(test.arg())));
+        }
+        if let Some(test) = expr.downcast_ref::<IsNotNullExpr>() {
+            return Some(Expr::IsNotNull(self.boxed(test.arg())));
+        }
+        if let Some(list) = expr.downcast_ref::<InListExpr>() {
+            let items = self.all_written(list.list());
+            return Some(Expr::InList(InList::new(
+                self.boxed(list.expr()),
+                items,
+                list.negated(),
+            )));
+        }
+        if let Some(like) = expr.downcast_ref::<LikeExpr>() {
+            return Some(Expr::Like(Like::new(
+                like.negated(),
+                self.boxed(like.expr()),
+                self.boxed(like.pattern()),
+                None,
+                like.case_insensitive(),
+            )));
+        }
+        let case = expr.downcast_ref::<CaseExpr>()?;
+        let branches = case.when_then_expr().iter();
+        Some(Expr::Case(Case::new(
+            case.expr().map(|expr| self.boxed(expr)),
+            branches
+                .map(|(when, then)| (self.boxed(when), self.boxed(then)))
+                .collect(),
+            case.else_expr().map(|expr| self.boxed(expr)),
+        )))
+    }
+}
+
+/// Words that stand for a value: `$0`, `rank() OVER (?)`.
+pub fn as_text(words: String) -> Expr {
+    Expr::Placeholder(Placeholder {
+        id: words,
+        field: None,
+    })
+}

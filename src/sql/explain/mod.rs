@@ -1,0 +1,162 @@
+//! EXPLAIN: the object that runs, for every statement, in PostgreSQL's manner. Each kind of plan (short statements,
+//! general plans, writes) becomes a tree of `PlanNode`s, which one place prints as text or as JSON.
+//!
+//! ```text
+//! Limit
+//!   ->  Sort
+//!         Sort Key: (count(*)) DESC
+//!         ->  HashAggregate
+//!               Group Key: status
+//!               ->  Range Scan on orders using orders_pkey
+//!                     Range: channel = 'alipay'
+//!                     Order: id, ts
+//! ```
+
+mod access;
+mod grouping;
+mod joins;
+mod node;
+mod options;
+mod physical;
+mod query;
+mod short;
+mod write;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use futures::{StreamExt, stream};
+use serde_json::{Map, Value as Json, json};
+use sqlparser::ast;
+
+use super::{Outcome, Statement};
+use crate::exec::{OutputColumn, Rows, StatementContext};
+use crate::types::SqlType;
+use crate::{Error, Result};
+use node::{PlanNode, milliseconds, number};
+use options::Options;
+
+/// Runs EXPLAIN. Errors: those of planning the statement, 42601 and 22023 for options, 0A000 for formats.
+pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
+    let begun = Instant::now();
+    let ast::Statement::Explain {
+        statement: explained, ..
+    } = &statement.ast
+    else {
+        return Err(Error::internal("EXPLAIN of nothing"));
+    };
+    let options = Options::of(&statement.ast)?;
+    let inner = Statement {
+        ast: (**explained).clone(),
+        ..statement.clone()
+    };
+    let explained = match explained.as_ref() {
+        ast::Statement::Query(query) => query::explain_query(ctx, query, options, begun).await?,
+        ast::Statement::Update(_) | ast::Statement::Delete(_) | ast::Statement::Insert(_) => {
+            write::explain_write(ctx, &inner, options, begun).await?
+        }
+        ast::Statement::CreateTable(ast::CreateTable {
+            query: Some(query), ..
+        }) if !options.analyze => query::explain_query(ctx, query, options, begun).await?,
+        _ => {
+            return Err(Error::unsupported("EXPLAIN of this statement", None));
+        }
+    };
+    let lines = match options.json {
+        true => vec![explained.json(options)?],
+        false => explained.lines(options),
+    };
+    let columns = columns(&statement.ast);
+    let array: ArrayRef = Arc::new(StringArray::from(lines));
+    let schema = arrow::datatypes::Schema::new(vec![columns[0].ty.field(&columns[0].name, false)]);
+    let batch = RecordBatch::try_new(Arc::new(schema), vec![array]).map_err(Error::arrow)?;
+    Ok(Outcome::Rows {
+        columns: columns.into(),
+        stream: stream::once(async move { Ok(Rows::Columns(batch)) }).boxed(),
+    })
+}
+
+/// EXPLAIN's result: one column `QUERY PLAN`.
+pub(crate) fn columns(statement: &ast::Statement) -> Vec<OutputColumn> {
+    let json = Options::of(statement).is_ok_and(|options| options.json);
+    let ty = if json { SqlType::Json } else { SqlType::Text };
+    vec![OutputColumn {
+        name: "QUERY PLAN".to_string(),
+        ty,
+        table_oid: 0,
+        attribute: 0,
+    }]
+}
+
+/// A statement's tree, and how long it took.
+struct Explained {
+    node: PlanNode,
+    planning: Duration,
+    /// `None`: it was not run.
+    execution: Option<Duration>,
+}
+
+/// A run of a statement by EXPLAIN ANALYZE.
+struct Run {
+    planning: Duration,
+    begun: Instant,
+}
+
+impl Run {
+    /// A run that begins now; planning began at `planned`.
+    fn after(planned: Instant) -> Run {
+        Run {
+            planning: planned.elapsed(),
+            begun: Instant::now(),
+        }
+    }
+
+    /// How long it took; the tree is still to be put in.
+    fn end(self) -> Explained {
+        Explained {
+            node: PlanNode::default(),
+            planning: self.planning,
+            execution: Some(self.begun.elapsed()),
+        }
+    }
+}
+
+impl Explained {
+    /// What is not run.
+    fn planned(node: PlanNode, begun: Instant) -> Explained {
+        Explained {
+            node,
+            planning: begun.elapsed(),
+            execution: None,
+        }
+    }
+
+    fn lines(&self, options: Options) -> Vec<String> {
+        let mut lines = self.node.lines(options.timing);
+        let times = self.times(options).into_iter();
+        lines.extend(times.map(|(name, time)| format!("{name}: {} ms", milliseconds(time, 1))));
+        lines
+    }
+
+    fn json(&self, options: Options) -> Result<String> {
+        let mut object = Map::new();
+        object.insert("Plan".to_string(), self.node.json(options.timing));
+        for (name, time) in self.times(options) {
+            object.insert(name.to_string(), number(milliseconds(time, 1)));
+        }
+        let text = serde_json::to_string_pretty(&json!([Json::Object(object)]));
+        text.map_err(|error| Error::internal(format!("EXPLAIN as JSON: {error}")))
+    }
+
+    fn times(&self, options: Options) -> Vec<(&'static str, Duration)> {
+        if !options.shows_summary() {
+            return Vec::new();
+        }
+        let execution = self.execution.map(|time| ("Execution Time", time));
+        [("Planning Time", self.planning)]
+            .into_iter()
+            .chain(execution)
+            .collect()
+    }
+}

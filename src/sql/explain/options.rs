@@ -1,0 +1,117 @@
+//! What EXPLAIN was asked for.
+
+use sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind, UtilityOption};
+
+use crate::error::StatementFault;
+use crate::{Error, Result};
+
+/// The options of `EXPLAIN ANALYZE VERBOSE` and of `EXPLAIN (ANALYZE, FORMAT JSON, …)`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Options {
+    /// Run it, and show what was counted.
+    pub(super) analyze: bool,
+    pub(super) json: bool,
+    /// Show the time of each node.
+    pub(super) timing: bool,
+    /// Show the time of planning and running; `None`: with ANALYZE.
+    summary: Option<bool>,
+}
+
+impl Options {
+    /// Errors: 42601 for an unknown option, 22023 for one that needs ANALYZE, 0A000 for formats.
+    pub(super) fn of(statement: &ast::Statement) -> Result<Options> {
+        let mut options = Options {
+            analyze: false,
+            json: false,
+            timing: true,
+            summary: None,
+        };
+        let ast::Statement::Explain {
+            analyze,
+            format,
+            options: listed,
+            ..
+        } = statement
+        else {
+            return Ok(options);
+        };
+        options.analyze = *analyze;
+        if let Some(AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format)) = format {
+            match format {
+                AnalyzeFormat::TEXT => {}
+                AnalyzeFormat::JSON => options.json = true,
+                other => return Err(unsupported_format(&other.to_string())),
+            }
+        }
+        let mut asks_for = None;
+        for option in listed.iter().flatten() {
+            options.read(option, &mut asks_for)?;
+        }
+        match asks_for {
+            Some(name) if !options.analyze => Err(Error::DataException {
+                state: "22023",
+                message: format!("EXPLAIN option {name} requires ANALYZE"),
+            }),
+            _ => Ok(options),
+        }
+    }
+
+    /// Whether the times of planning and running are shown.
+    pub(super) fn shows_summary(&self) -> bool {
+        self.summary.unwrap_or(self.analyze)
+    }
+
+    /// `needs_analyze`: set to the name of an option that is nothing without ANALYZE.
+    fn read(&mut self, option: &UtilityOption, needs_analyze: &mut Option<&'static str>) -> Result<()> {
+        let argument = option
+            .arg
+            .as_ref()
+            .map(|arg| arg.to_string().trim_matches('\'').to_lowercase());
+        let name = option.name.value.to_lowercase();
+        if name == "format" {
+            return match argument.as_deref() {
+                Some("json") => {
+                    self.json = true;
+                    Ok(())
+                }
+                Some("text") => {
+                    self.json = false;
+                    Ok(())
+                }
+                other => Err(unsupported_format(other.unwrap_or_default())),
+            };
+        }
+        let on = match argument.as_deref() {
+            None | Some("true" | "on" | "1") => true,
+            Some("false" | "off" | "0") => false,
+            Some(_) => return Err(syntax(format!("{name} requires a Boolean value"))),
+        };
+        match name.as_str() {
+            "analyze" => self.analyze = on,
+            "summary" => self.summary = Some(on),
+            "timing" => {
+                self.timing = on;
+                *needs_analyze = on.then_some("TIMING").or(*needs_analyze);
+            }
+            "wal" => *needs_analyze = on.then_some("WAL").or(*needs_analyze),
+            "verbose" | "costs" | "settings" | "buffers" | "generic_plan" => {}
+            _ => return Err(syntax(format!("unrecognized EXPLAIN option \"{name}\""))),
+        }
+        Ok(())
+    }
+}
+
+fn syntax(message: String) -> Error {
+    Error::InvalidStatement {
+        state: StatementFault::Syntax,
+        message,
+        hint: None,
+    }
+}
+
+fn unsupported_format(format: &str) -> Error {
+    Error::unsupported(
+        format!("EXPLAIN format {}", format.to_uppercase()),
+        Some("FORMAT is TEXT or JSON."),
+    )
+}

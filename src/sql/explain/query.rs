@@ -1,0 +1,83 @@
+//! EXPLAIN of queries: a short statement or the general plan, whichever runs.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use datafusion::physical_plan::ExecutionPlan;
+use futures::future::BoxFuture;
+use futures::{FutureExt, TryStreamExt};
+use sqlparser::ast;
+
+use super::node::PlanNode;
+use super::options::Options;
+use super::physical::plan_node;
+use super::short::short_node;
+use super::{Explained, Run};
+use crate::exec::StatementContext;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::dependent_join_exec::DependentJoinExec;
+use crate::sql::known_types;
+use crate::sql::query::{self, Observation, QueryPlan};
+use crate::{Error, Result};
+
+pub(super) async fn explain_query(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    options: Options,
+    begun: Instant,
+) -> Result<Explained> {
+    let plan = QueryPlan::new(query::plan_query(ctx, query, &known_types(ctx))?);
+    if !options.analyze {
+        let node = query_node(ctx, &plan, None).await?;
+        return Ok(Explained::planned(node, begun));
+    }
+    let observation = Observation::default();
+    let mut rows = plan.run_observed(ctx, Some(&observation)).await?;
+    let run = Run::after(begun);
+    while rows.try_next().await?.is_some() {}
+    let ran = run.end();
+    let node = query_node(ctx, &plan, Some(&observation)).await?;
+    Ok(Explained { node, ..ran })
+}
+
+/// The tree of a query: of what ran, or of what would. Errors: those of planning the access.
+pub(super) async fn query_node(
+    ctx: &StatementContext,
+    plan: &QueryPlan,
+    observation: Option<&Observation>,
+) -> Result<PlanNode> {
+    if let Some(ran) = observation.and_then(Observation::general) {
+        // A subquery that never ran need not have a plan.
+        let _ = plan_examples(ran).await;
+        return Ok(plan_node(ran));
+    }
+    if let Some(story) = plan.story(ctx)? {
+        return Ok(short_node(story, observation));
+    }
+    let physical = plan.physical(ctx).await?;
+    plan_examples(&physical).await?;
+    Ok(plan_node(&physical))
+}
+
+/// Plans the subqueries that run once for each outer row, to show how they would. Errors: those of planning the access.
+fn plan_examples(plan: &Arc<dyn ExecutionPlan>) -> BoxFuture<'_, Result<()>> {
+    async move {
+        if let Some(join) = plan.downcast_ref::<DependentJoinExec>() {
+            match join.plan_examples().await.map_err(from_datafusion) {
+                Err(refused @ (Error::FullScan { .. } | Error::TooManyKeys { .. })) => return Err(refused),
+                // What does not plan with made-up values is not shown.
+                _ => {}
+            }
+            for (at, _) in join.sub_plans().enumerate() {
+                if let Some(shown) = join.shown().get(at) {
+                    plan_examples(&shown.plan).await?;
+                }
+            }
+        }
+        for child in plan.children() {
+            plan_examples(child).await?;
+        }
+        Ok(())
+    }
+    .boxed()
+}

@@ -1,0 +1,92 @@
+//! Short statements as nodes.
+
+use super::access::{TableRead, with_metrics};
+use super::node::PlanNode;
+use crate::exec::observed::Seen;
+use crate::exec::short::{ShortKind, ShortNode, ShortSource, ShortStory};
+use crate::sql::query::Observation;
+
+/// The tree of a short statement, with what was counted of it.
+pub(super) fn short_node(story: ShortStory, observation: Option<&Observation>) -> PlanNode {
+    let result = observation.map(Observation::seen);
+    let source = source_node(&story, observation);
+    // The result's own count is that of the topmost node.
+    let top = source.counted(result.filter(|_| story.nodes.is_empty()));
+    let above = story.nodes.into_iter().enumerate().rev();
+    above.fold(top, |below, (at, node)| {
+        let seen = match at {
+            0 => result,
+            _ => seen_of_step(observation, node.step),
+        };
+        step_node(node).over(below).counted(seen)
+    })
+}
+
+fn source_node(story: &ShortStory, observation: Option<&Observation>) -> PlanNode {
+    let filters = story.filters.clone();
+    let node = match &story.source {
+        ShortSource::OneRow => PlanNode::named("Result").with_filters(filters),
+        ShortSource::Rows => {
+            PlanNode::new("Values Scan", "Values Scan on \"*VALUES*\"").with_filters(filters)
+        }
+        ShortSource::Table { path, alias } => {
+            let read = TableRead {
+                limit: story.limit,
+                ..TableRead::new(path, alias)
+            };
+            let node = read.node(filters);
+            match observation {
+                Some(observation) => with_metrics(node, observation.steps().source()),
+                None => node,
+            }
+        }
+    };
+    node.counted(seen_of_step(observation, story.source_step))
+}
+
+/// What came out of a step; of the source when no step ran for it.
+fn seen_of_step(observation: Option<&Observation>, step: Option<usize>) -> Option<Seen> {
+    let steps = observation?.steps();
+    let seen = step.and_then(|step| steps.seen(step));
+    Some(seen.unwrap_or_else(|| steps.seen_of_source()))
+}
+
+fn step_node(node: ShortNode) -> PlanNode {
+    let shown = match node.kind {
+        ShortKind::Limit => PlanNode::named("Limit"),
+        ShortKind::Filter => PlanNode::named("Subquery Scan"),
+        ShortKind::Sort(keys) => PlanNode::named("Sort").with_list("Sort Key", keys),
+        ShortKind::Aggregate => PlanNode::named("Aggregate")
+            .with_property("Strategy", "Plain")
+            .with_property("Partial Mode", "Simple"),
+        ShortKind::Lookup {
+            table,
+            alias,
+            keeps_outer,
+            keys,
+        } => {
+            let (words, join_type) = if keeps_outer {
+                ("Left ", "Left")
+            } else {
+                ("", "Inner")
+            };
+            let (name, key) = (&table.name, &table.primary_key.name);
+            let relation = if *alias == **name {
+                name.clone()
+            } else {
+                format!("{name} {alias}")
+            };
+            PlanNode::new(
+                "Lookup Join",
+                format!("Lookup {words}Join with {relation} using {key}"),
+            )
+            .with_property("Join Type", join_type)
+            .with_property("Schema", table.schema.as_str())
+            .with_property("Relation Name", name.as_str())
+            .with_property("Alias", &*alias)
+            .with_property("Index Name", key.as_str())
+            .with_list("Key", keys)
+        }
+    };
+    shown.with_filters(node.filters)
+}

@@ -1,0 +1,91 @@
+//! EXPLAIN of writes: what is done, over how its rows are found. ANALYZE carries the write out, as in PostgreSQL.
+
+use std::time::Instant;
+
+use super::node::PlanNode;
+use super::options::Options;
+use super::query::query_node;
+use super::{Explained, Run};
+use crate::Result;
+use crate::exec::StatementContext;
+use crate::exec::observed::Seen;
+use crate::sql::Statement;
+use crate::sql::dml::{self, Operation, Reading, RowsRead};
+use crate::sql::query::Observation;
+
+pub(super) async fn explain_write(
+    ctx: &StatementContext,
+    statement: &Statement,
+    options: Options,
+    begun: Instant,
+) -> Result<Explained> {
+    let reading = dml::plan_reading(ctx, statement)?;
+    if !options.analyze {
+        let below = rows_node(ctx, &reading, None).await?;
+        return Ok(Explained::planned(write_node(&reading, below), begun));
+    }
+    let observation = Observation::default();
+    let run = Run::after(begun);
+    let written = dml::execute_observed(ctx, statement, Some(&observation)).await?;
+    let ran = run.end();
+    let returned = written.batches.iter().map(|batch| batch.num_rows() as u64);
+    let seen = Seen {
+        loops: 1,
+        rows: returned.sum(),
+        first: ran.execution.unwrap_or_default(),
+        total: ran.execution.unwrap_or_default(),
+    };
+    let below = rows_node(ctx, &reading, Some(&observation)).await?;
+    let node = write_node(&reading, below).counted(Some(seen));
+    Ok(Explained { node, ..ran })
+}
+
+/// `Update on t`, as PostgreSQL's ModifyTable.
+fn write_node(reading: &Reading, below: PlanNode) -> PlanNode {
+    let (table, alias) = (&reading.table, &reading.alias);
+    let verb = match reading.operation {
+        Operation::Insert { .. } => "Insert",
+        Operation::Update => "Update",
+        Operation::Delete => "Delete",
+    };
+    let relation = if *alias == table.name {
+        alias.clone()
+    } else {
+        format!("{} {alias}", table.name)
+    };
+    let node = PlanNode::new("ModifyTable", format!("{verb} on {relation}"))
+        .with_property("Operation", verb)
+        .with_property("Relation Name", table.name.as_str())
+        .with_property("Schema", table.schema.as_str())
+        .with_property("Alias", alias.as_str());
+    let node = match reading.operation {
+        Operation::Insert {
+            on_conflict: Some(resolution),
+        } => node.with("Conflict Resolution", resolution),
+        _ => node,
+    };
+    node.over(below)
+}
+
+async fn rows_node(
+    ctx: &StatementContext,
+    reading: &Reading,
+    observation: Option<&Observation>,
+) -> Result<PlanNode> {
+    match &reading.rows {
+        RowsRead::Values(rows) => {
+            let node = match rows {
+                1 => PlanNode::named("Result"),
+                _ => PlanNode::new("Values Scan", "Values Scan on \"*VALUES*\"")
+                    .with_property("Alias", "*VALUES*"),
+            };
+            let seen = Seen {
+                loops: 1,
+                rows: *rows as u64,
+                ..Seen::default()
+            };
+            Ok(node.counted(observation.map(|_| seen)))
+        }
+        RowsRead::Query(plan) => query_node(ctx, plan, observation).await,
+    }
+}
