@@ -63,10 +63,11 @@ pub(super) async fn query_node(
 fn plan_examples(plan: &Arc<dyn ExecutionPlan>) -> BoxFuture<'_, Result<()>> {
     async move {
         if let Some(join) = plan.downcast_ref::<DependentJoinExec>() {
-            match join.plan_examples().await.map_err(from_datafusion) {
-                Err(refused @ (Error::FullScan { .. } | Error::TooManyKeys { .. })) => return Err(refused),
-                // What does not plan with made-up values is not shown.
-                _ => {}
+            // What else does not plan with made-up values is not shown.
+            if let Err(refused @ (Error::FullScan { .. } | Error::TooManyKeys { .. })) =
+                join.plan_examples().await.map_err(from_datafusion)
+            {
+                return Err(refused);
             }
             for (at, _) in join.sub_plans().enumerate() {
                 if let Some(shown) = join.shown().get(at) {
