@@ -177,7 +177,7 @@ pub(crate) async fn run_query(
     observed: Option<Arc<OnceLock<Arc<dyn ExecutionPlan>>>>,
 ) -> Result<BatchStream> {
     let (ctx, query) = (ctx.clone(), query.clone());
-    let started = AssertUnwindSafe(start(ctx, query, observed)).catch_unwind();
+    let started = AssertUnwindSafe(Box::pin(start(ctx, query, observed))).catch_unwind();
     let batches = query_threads::run(async { started.await.unwrap_or_else(|_| Err(panicked())) }).await?;
     Ok(on_query_threads(batches))
 }
