@@ -13,10 +13,11 @@
 //! 3. The session opens or continues a [`txn::Transaction`]: one [`store::Snapshot`] and the writes buffered over it.
 //! 4. [`catalog::Catalog::load`] gives the schema as that snapshot sees it; together they are the
 //!    [`exec::StatementContext`] the statement runs in.
-//! 5. `sql` resolves names. A plain SELECT over one table becomes a `DirectSelect`; anything else is bound to a
-//!    `LogicalPlan` with every type decided ([`sql::query::PlannedQuery`]). Is that a chain over one table or none, an
-//!    [`exec::short::ShortPlan`] runs it as it is; the rest DataFusion optimizes and runs. Either way its table scans
-//!    come back to step 6. A prepared statement keeps its plan ([`exec::plan_cache::PlanCache`]).
+//! 5. `sql` binds it: names are resolved and every type decided, once ([`sql::query::PlannedQuery`]). Is the bound plan a
+//!    chain over one table or none, an [`exec::short::ShortPlan`] runs it as it is; the rest DataFusion optimizes and runs
+//!    on threads of its own, aggregates of a long scan with a reader for each processor. Either way table scans come back
+//!    to step 6. UPDATE and DELETE find their rows by such a plan too. A prepared statement keeps its plan
+//!    ([`exec::plan_cache::PlanCache`]).
 //! 6. WHERE becomes a [`plan::Predicate`], then boxes, then a [`plan::AccessPath`]: points, ranges, or an error that
 //!    teaches ([`plan::plan_access`]).
 //! 7. [`exec::scan::scan_stored`] reads the path through the transaction: a [`store::Page`] at a time from
