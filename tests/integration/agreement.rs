@@ -1,5 +1,5 @@
-//! The two ways to run a SELECT answer alike: every predicate goes through the direct path (a plain SELECT) and through
-//! the general one (the same over a subquery, or with an expression in the select list), literal and as parameters.
+//! The forms of a SELECT answer alike: every predicate of a plain SELECT, of the same over a subquery, and with an
+//! expression in the select list, literal and as parameters.
 
 use crate::client::TextClient;
 use crate::server::{TestServer, run};
@@ -110,7 +110,7 @@ async fn client_of(server: &TestServer) -> TextClient {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_direct_path_and_the_general_path_agree() {
+async fn a_plain_select_and_its_other_forms_agree() {
     let server = TestServer::start("memory").await;
     let mut client = client_of(&server).await;
     for predicate in PREDICATES {
