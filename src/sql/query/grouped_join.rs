@@ -50,8 +50,7 @@ impl Binder<'_> {
             return Ok(None);
         };
         let is_plain = aggregate.group_expr.is_empty()
-            && aggregate.aggr_expr.iter().all(is_null_over_nothing)
-            && is_null_over_nulls(&value)
+            && is_null_over_nothing(&value, aggregate)
             && !aggregate
                 .aggr_expr
                 .iter()
@@ -204,31 +203,34 @@ fn joined_pair(condition: &Expr, sub_plan: &SubPlan, input: &LogicalPlan) -> Res
 }
 
 /// Whether an aggregate gives NULL over no rows.
-fn is_null_over_nothing(expr: &Expr) -> bool {
+fn gives_null(expr: &Expr) -> bool {
     match expr {
-        Expr::Alias(alias) => is_null_over_nothing(&alias.expr),
+        Expr::Alias(alias) => gives_null(&alias.expr),
         Expr::AggregateFunction(call) => matches!(call.func.name(), "sum" | "avg" | "min" | "max"),
         _ => false,
     }
 }
 
-/// Whether an expression over columns is NULL when they all are.
-fn is_null_over_nulls(expr: &Expr) -> bool {
+/// Whether an expression over the columns of an aggregate is NULL when that has no rows.
+fn is_null_over_nothing(expr: &Expr, aggregate: &Aggregate) -> bool {
+    let is_null = |expr: &Expr| is_null_over_nothing(expr, aggregate);
     match expr {
-        Expr::Column(_) => true,
-        Expr::Alias(alias) => is_null_over_nulls(&alias.expr),
-        Expr::Cast(cast) => is_null_over_nulls(&cast.expr),
-        Expr::Negative(inner) => is_null_over_nulls(inner),
+        Expr::Column(column) => aggregate
+            .schema
+            .maybe_index_of_column(column)
+            .and_then(|at| aggregate.aggr_expr.get(at))
+            .is_some_and(gives_null),
+        Expr::Alias(alias) => is_null(&alias.expr),
+        Expr::Cast(cast) => is_null(&cast.expr),
+        Expr::Negative(inner) => is_null(inner),
         Expr::BinaryExpr(binary) => {
             let is_strict = matches!(
                 binary.op,
                 Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo
             );
-            is_strict && (is_null_over_nulls(&binary.left) || is_null_over_nulls(&binary.right))
+            is_strict && (is_null(&binary.left) || is_null(&binary.right))
         }
-        Expr::ScalarFunction(call) => {
-            functions::is_strict(&call.func) && call.args.iter().any(is_null_over_nulls)
-        }
+        Expr::ScalarFunction(call) => functions::is_strict(&call.func) && call.args.iter().any(is_null),
         _ => false,
     }
 }
