@@ -16,6 +16,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 
 use super::datafusion_error::from_datafusion;
+use super::only_input::only_input;
 use super::shared_rows::is_shared;
 use crate::Result;
 
@@ -164,10 +165,7 @@ impl UserDefinedLogicalNodeCore for DependentJoin {
                 *operand = next()?;
             }
         }
-        let input = inputs
-            .into_iter()
-            .next()
-            .ok_or_else(|| DataFusionError::Internal("no input".to_string()))?;
+        let input = only_input(inputs)?;
         DependentJoin::new(input, sub_plans)
     }
 }

@@ -28,6 +28,7 @@ use futures::{StreamExt, stream};
 use super::datafusion_error::to_datafusion;
 use super::dependent_join::{DependentJoin, SubPlan, SubPlanKind, is_volatile, transform_expressions};
 use super::engine::serial_state;
+use super::only_input::only_input;
 use super::shown_plans::ShownPlans;
 use crate::Error;
 
@@ -239,10 +240,7 @@ impl ExecutionPlan for DependentJoinExec {
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let input = children
-            .into_iter()
-            .next()
-            .ok_or_else(|| DataFusionError::Internal("no input".to_string()))?;
+        let input = only_input(children)?;
         let join = DependentJoinExec::new(
             input,
             self.sub_plans.clone(),

@@ -12,6 +12,7 @@ pub mod expr_text;
 pub mod functions;
 mod jobs;
 pub mod observed;
+mod only_input;
 mod optimizer;
 mod parallel;
 pub mod pauses;

@@ -28,6 +28,8 @@ use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::sync::OnceCell;
 
+use super::only_input::only_input;
+
 /// The rows of one run, and the memory they take of the statement's.
 type Rows = OnceCell<(Vec<RecordBatch>, MemoryReservation)>;
 
@@ -102,10 +104,7 @@ impl UserDefinedLogicalNodeCore for SharedRows {
         write!(f, "SharedRows")
     }
     fn with_exprs_and_inputs(&self, _: Vec<Expr>, inputs: Vec<LogicalPlan>) -> DataFusionResult<SharedRows> {
-        let input = inputs
-            .into_iter()
-            .next()
-            .ok_or_else(|| DataFusionError::Internal("no input".to_string()))?;
+        let input = only_input(inputs)?;
         Ok(SharedRows {
             input,
             rows: Arc::clone(&self.rows),
@@ -188,10 +187,7 @@ impl ExecutionPlan for SharedRowsExec {
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let input = children
-            .into_iter()
-            .next()
-            .ok_or_else(|| DataFusionError::Internal("no input".to_string()))?;
+        let input = only_input(children)?;
         Ok(Arc::new(SharedRowsExec::new(input, Arc::clone(&self.rows))))
     }
     fn execute(

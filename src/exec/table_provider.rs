@@ -116,7 +116,7 @@ impl TableProvider for KeyspanTable {
                 if depends_on_outer(filter) || filter.is_volatile() {
                     return TableProviderFilterPushDown::Unsupported;
                 }
-                match has_opaque(&from_expr(filter, &self.table)) {
+                match from_expr(filter, &self.table).has_opaque() {
                     // The scan learns of it, so that the full-scan rule sees it, and it is evaluated above.
                     true => TableProviderFilterPushDown::Inexact,
                     false => TableProviderFilterPushDown::Exact,
@@ -162,16 +162,17 @@ pub(super) fn plan_conditions(
     predicates: Vec<Predicate>,
     ctx: &StatementContext,
 ) -> Result<AccessPath> {
-    let (opaque, exact): (Vec<Predicate>, Vec<Predicate>) = predicates.iter().cloned().partition(has_opaque);
+    let (opaque, exact): (Vec<Predicate>, Vec<Predicate>) =
+        predicates.iter().cloned().partition(Predicate::has_opaque);
     let mut path = plan_access(table, all_of(predicates).as_ref(), &ctx.plan_rules(table))?;
     // What is opaque is evaluated above; what is not was promised to be exact.
     let is_above = |part: &Predicate| opaque.contains(part);
     path.residual = match path.residual.take() {
-        Some(Predicate::And(parts)) if parts.iter().all(|part| is_above(part) || !has_opaque(part)) => {
+        Some(Predicate::And(parts)) if parts.iter().all(|part| is_above(part) || !part.has_opaque()) => {
             all_of(parts.into_iter().filter(|part| !is_above(part)).collect())
         }
-        Some(residual) if has_opaque(&residual) && !is_above(&residual) => all_of(exact),
-        Some(residual) if has_opaque(&residual) => None,
+        Some(residual) if residual.has_opaque() && !is_above(&residual) => all_of(exact),
+        Some(residual) if residual.has_opaque() => None,
         residual => residual,
     };
     Ok(path)
@@ -228,16 +229,6 @@ fn depends_on_outer(filter: &Expr) -> bool {
             })
         })
         .unwrap_or(true)
-}
-
-/// Whether any part of the condition has no form of ours.
-pub fn has_opaque(predicate: &Predicate) -> bool {
-    match predicate {
-        Predicate::Opaque { .. } => true,
-        Predicate::And(parts) | Predicate::Or(parts) => parts.iter().any(has_opaque),
-        Predicate::Not(inner) | Predicate::Is { child: inner, .. } => has_opaque(inner),
-        _ => false,
-    }
 }
 
 /// Reads a table by its access path.
@@ -536,22 +527,12 @@ impl ExecutionPlan for KeyspanScanExec {
     }
 }
 
-/// 53400 and 54000 of a scan keep their own state through DataFusion.
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Error;
 
-    #[test]
-    fn opaque_parts_are_found_however_deep() {
-        let opaque = Predicate::Opaque { columns: vec![1] };
-        assert!(has_opaque(&Predicate::Not(Box::new(Predicate::And(vec![
-            Predicate::Constant(None),
-            opaque
-        ])))));
-        assert!(!has_opaque(&Predicate::Or(vec![Predicate::Constant(Some(true))])));
-    }
-
+    /// 53400 and 54000 of a scan keep their own state through DataFusion.
     #[test]
     fn a_refusal_survives_datafusion() {
         let refusal = Error::TooManyKeys {

@@ -299,3 +299,16 @@ pub(crate) fn lower_row_in(columns: &[usize], rows: &[Vec<Value>]) -> Predicate 
             .collect(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opaque_parts_are_found_however_deep() {
+        let opaque = Predicate::Opaque { columns: vec![1] };
+        let both = Predicate::And(vec![Predicate::Constant(None), opaque]);
+        assert!(Predicate::Not(Box::new(both)).has_opaque());
+        assert!(!Predicate::Or(vec![Predicate::Constant(Some(true))]).has_opaque());
+    }
+}

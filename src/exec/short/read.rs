@@ -13,7 +13,7 @@ use crate::exec::functions::fold_constants;
 use crate::exec::placeholder::Constants;
 use crate::exec::predicate::from_expr;
 use crate::exec::scan::{Demand, ScanMetrics, scan_batches, scan_stored};
-use crate::exec::table_provider::{has_opaque, plan_conditions};
+use crate::exec::table_provider::plan_conditions;
 use crate::exec::{RowsStream, StatementContext};
 use crate::plan::{AccessPath, OrderColumn};
 use crate::table::RowLayout;
@@ -97,7 +97,7 @@ impl TableRead {
                 return Ok(None);
             };
             let predicate = from_expr(&expr, &self.table);
-            if has_opaque(&predicate) {
+            if predicate.has_opaque() {
                 above.push(condition);
             }
             predicates.push(predicate);

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
-use arrow::compute::{filter, filter_record_batch};
 use futures::TryStreamExt;
 use sqlparser::ast::{self, Expr, FromTable, TableWithJoins};
 
@@ -29,10 +28,8 @@ pub(super) async fn execute(
 ) -> Result<WriteResult> {
     let target = Target::of_factor(ctx, target_of(delete)?)?;
     let items = delete.returning.as_deref();
-    let joined = match items {
-        Some(_) => JoinedRelations::of(ctx, &target, delete.using.as_deref().unwrap_or_default())?,
-        None => JoinedRelations::default(),
-    };
+    let from = delete.using.as_deref().unwrap_or_default();
+    let joined = JoinedRelations::of(ctx, &target, items, from)?;
     let beside = joined.columns();
     let expressions: Vec<&Expr> = beside.iter().collect();
     let columns = columns_needed(&target.table, items.is_some());
@@ -45,11 +42,7 @@ pub(super) async fn execute(
         let mut found = widen(&target.table, &columns, read, page.num_rows())?;
         let mut beside = beside.to_vec();
         if !finding.from.is_empty() {
-            let kept = first.of(&found)?;
-            found = filter_record_batch(&found, &kept).map_err(Error::arrow)?;
-            for array in &mut beside {
-                *array = filter(array, &kept).map_err(Error::arrow)?;
-            }
+            (found, beside) = first.keep(&found, &beside)?;
         }
         if found.num_rows() == 0 {
             continue;

@@ -38,10 +38,7 @@ pub async fn describe(
         ),
         other => return Err(crate::Error::internal(format!("not a write: {other}"))),
     };
-    let joined = match items {
-        Some(_) => JoinedRelations::of(ctx, &target, from)?,
-        None => JoinedRelations::default(),
-    };
+    let joined = JoinedRelations::of(ctx, &target, items, from)?;
     let columns = match returning::describe(ctx, (&target, &joined), items, &types).await? {
         None => None,
         Some((columns, inferred)) => {

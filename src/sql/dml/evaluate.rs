@@ -92,7 +92,7 @@ async fn row_plan(
         transient: Arc::new(transient),
         ..ctx.clone()
     };
-    let planned = query::plan_source(&over, &query, &super::super::known_types(ctx))?;
+    let planned = query::plan_source(&over, &query, &crate::sql::known_types(ctx))?;
     let expressions = RowExpressions::of(&planned.plan).filter(|_| !planned.looks_up());
     let plan = expressions.map(|expressions| RowPlan {
         relations: batches.iter().map(|rows| rows.schema()).collect(),
@@ -149,7 +149,7 @@ pub(super) async fn plan(
 /// Runs a query and collects its rows into one batch. Untyped literals stay `Unknown`: they take the type of the column
 /// they are for.
 pub(super) async fn run(ctx: &StatementContext, query: &Query) -> Result<(Vec<OutputColumn>, RecordBatch)> {
-    let planned = query::plan_source(ctx, query, &super::super::known_types(ctx))?;
+    let planned = query::plan_source(ctx, query, &crate::sql::known_types(ctx))?;
     let batches: Vec<RecordBatch> = query::run_once(ctx, &planned).await?.try_collect().await?;
     let schema = match batches.first() {
         Some(batch) => batch.schema(),

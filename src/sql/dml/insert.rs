@@ -60,7 +60,7 @@ pub(super) async fn execute(
                 writer.write_cells(rows, cells, &names).await?;
             }
             None => {
-                let planned = query::plan_source(ctx, source, &super::super::known_types(ctx))?;
+                let planned = query::plan_source(ctx, source, &crate::sql::known_types(ctx))?;
                 writer.write_query(source, &planned, &names, !listed).await?;
             }
         },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema};
-use sqlparser::ast::{Expr, TableWithJoins};
+use sqlparser::ast::{Expr, SelectItem, TableWithJoins};
 
 use super::evaluate::{Rows, column_of};
 use super::target::Target;
@@ -21,15 +21,18 @@ pub(super) struct JoinedRelations {
 }
 
 impl JoinedRelations {
-    /// Those of `from`.
+    /// Those of `from`, if there are `items` of RETURNING.
     pub(super) fn of(
         ctx: &StatementContext,
         target: &Target,
+        items: Option<&[SelectItem]>,
         from: &[TableWithJoins],
     ) -> Result<JoinedRelations> {
-        let relations = match from {
-            [] => Vec::new(),
-            from => query::joined_relations(ctx, &target.table, target.alias.as_deref(), from)?,
+        let relations = match items {
+            Some(_) if !from.is_empty() => {
+                query::joined_relations(ctx, &target.table, target.alias.as_deref(), from)?
+            }
+            _ => Vec::new(),
         };
         Ok(JoinedRelations { relations })
     }

@@ -78,7 +78,7 @@ fn reading_of_insert(ctx: &StatementContext, insert: &ast::Insert, upsert: bool)
         Some(source) => match plain_values(source) {
             Some(rows) => RowsRead::Values(rows.len()),
             None => {
-                let planned = query::plan_source(ctx, source, &super::super::known_types(ctx))?;
+                let planned = query::plan_source(ctx, source, &crate::sql::known_types(ctx))?;
                 RowsRead::Query(Arc::new(QueryPlan::new(planned)))
             }
         },

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
-use arrow::compute::filter_record_batch;
+use arrow::compute::{filter, filter_record_batch};
 use futures::TryStreamExt;
 use sqlparser::ast::{self, AssignmentTarget, Expr, Spanned, TableWithJoins, UpdateTableFromKind};
 use sqlparser::tokenizer::Span;
@@ -76,10 +76,7 @@ pub(super) async fn execute(
         None => assignments.iter().filter_map(Assignment::expression).collect(),
     };
     let returning = update.returning.as_deref();
-    let joined = match returning {
-        Some(_) => JoinedRelations::of(ctx, &target, from_tables(update))?,
-        None => JoinedRelations::default(),
-    };
+    let joined = JoinedRelations::of(ctx, &target, returning, from_tables(update))?;
     let beside = joined.columns();
     let computed = expressions.len();
     let expressions: Vec<&Expr> = expressions.into_iter().chain(&beside).collect();
@@ -91,20 +88,19 @@ pub(super) async fn execute(
     let mut updated = 0;
     let mut write = RowUpdate::new(&ctx.txn, &target.table, ctx.settings.limits, keys_move);
     let mut first = FirstOfEachKey::new(&target.table, ctx);
-    while let Some(mut page) = pages.try_next().await? {
+    while let Some(page) = pages.try_next().await? {
+        let (rows, values) = split_page(&page, columns.len());
+        let mut values = values.to_vec();
+        let mut old =
+            RecordBatch::try_new(write_schema(&target.table), rows.to_vec()).map_err(Error::arrow)?;
         if !finding.from.is_empty() {
             // A row that joins with several is updated once, by any of them.
-            let (rows, _) = split_page(&page, columns.len());
-            let rows = RecordBatch::try_new(write_schema(&target.table), rows.to_vec());
-            let kept = first.of(&rows.map_err(Error::arrow)?)?;
-            page = filter_record_batch(&page, &kept).map_err(Error::arrow)?;
+            (old, values) = first.keep(&old, &values)?;
         }
-        if page.num_rows() == 0 {
+        if old.num_rows() == 0 {
             continue;
         }
-        let (rows, values) = split_page(&page, columns.len());
-        let (values, beside) = values.split_at(computed);
-        let old = RecordBatch::try_new(write_schema(&target.table), rows.to_vec()).map_err(Error::arrow)?;
+        let beside = values.split_off(computed);
         let new = match &constants {
             Some(constants) => replace(
                 &target.table,
@@ -112,14 +108,14 @@ pub(super) async fn execute(
                 constant_columns(&target.table, constants, old.num_rows()),
             )?,
             None => {
-                let values = types.iter().cloned().zip(values.iter().cloned()).collect();
+                let values = types.iter().cloned().zip(values).collect();
                 assigned(ctx, &target, &old, &assignments, values).await?
             }
         };
         write.replace(&old, &new).await?;
         updated += new.num_rows();
         if returning.is_some() {
-            returned.push(joined.beside(new, beside.to_vec())?)?;
+            returned.push(joined.beside(new, beside)?)?;
         }
     }
     write.finish()?;
@@ -283,10 +279,19 @@ impl<'a> FirstOfEachKey<'a> {
         }
     }
 
-    /// Which whole rows of the target no batch had before.
-    pub(super) fn of(&mut self, rows: &RecordBatch) -> Result<BooleanArray> {
+    /// The whole rows of the target that no batch had before, and what stands beside them.
+    pub(super) fn keep(
+        &mut self,
+        rows: &RecordBatch,
+        beside: &[ArrayRef],
+    ) -> Result<(RecordBatch, Vec<ArrayRef>)> {
         let first = (0..rows.num_rows()).map(|row| Ok(self.seen.insert(self.encoder.key(rows, row)?)));
-        Ok(BooleanArray::from(first.collect::<Result<Vec<bool>>>()?))
+        let first = BooleanArray::from(first.collect::<Result<Vec<bool>>>()?);
+        let rows = filter_record_batch(rows, &first).map_err(Error::arrow)?;
+        let beside = beside
+            .iter()
+            .map(|array| filter(array, &first).map_err(Error::arrow));
+        Ok((rows, beside.collect::<Result<_>>()?))
     }
 }
 
