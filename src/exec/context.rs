@@ -36,6 +36,8 @@ pub struct StatementContext {
     /// The types that the statement was described with, in the order of `parameters`: `Unknown` where nothing decided.
     /// Empty for a statement that was not described: then each value speaks for itself.
     pub parameter_types: Arc<[SqlType]>,
+    /// See [`Parameters::are_constants`].
+    pub parameters_are_constants: bool,
     /// `now()`: microseconds since 1970-01-01 UTC, the transaction's start.
     pub transaction_time_us: i64,
     /// The statement carries `/*+ _l_allow_filtering_ */` or ALLOW FILTERING.
@@ -91,6 +93,8 @@ pub struct Parameters {
     /// The types that the statement was described with: `Unknown` where nothing decided. As many, or none at all when
     /// there was no Describe.
     pub types: Arc<[SqlType]>,
+    /// They stood in the statement's text: what they look like counts, for nobody declared a type.
+    pub are_constants: bool,
 }
 
 /// A NOTICE or WARNING to the client.

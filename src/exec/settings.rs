@@ -30,6 +30,10 @@ pub struct Settings {
     pub full_scan: FullScanPolicy,
     /// keyspan.multi_get_max_keys.
     pub multi_get_keys_max: usize,
+    /// keyspan.known_texts_max.
+    pub known_texts_max: usize,
+    /// keyspan.known_texts_threshold.
+    pub known_texts_threshold: usize,
     /// keyspan.ranges_max.
     pub ranges_max: usize,
     /// max_parallel_workers_per_gather.
@@ -243,6 +247,8 @@ impl Settings {
             search_path: Vec::new(),
             full_scan: FullScanPolicy::default(),
             multi_get_keys_max: 0,
+            known_texts_max: 0,
+            known_texts_threshold: 0,
             ranges_max: 0,
             parallel_workers_max: 0,
             statement_timeout_ms: 0,
@@ -281,6 +287,8 @@ impl Settings {
             _ => FullScanPolicy::Reject,
         };
         self.multi_get_keys_max = self.number("keyspan.multi_get_max_keys");
+        self.known_texts_max = self.number("keyspan.known_texts_max");
+        self.known_texts_threshold = self.number("keyspan.known_texts_threshold");
         self.ranges_max = self.number("keyspan.ranges_max");
         self.parallel_workers_max = self.number("max_parallel_workers_per_gather");
         self.statement_timeout_ms = self.number("statement_timeout") as u64;

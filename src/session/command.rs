@@ -242,6 +242,7 @@ impl Session {
                 let parameters = Parameters {
                     values: parameters.into(),
                     types: prepared.types.clone(),
+                    are_constants: false,
                 };
                 self.run(parsed, parameters, described).await
             }

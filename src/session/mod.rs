@@ -8,6 +8,7 @@
 mod command;
 mod instance;
 mod interrupt;
+mod known_texts;
 mod prepared;
 mod replay;
 mod rows;
@@ -22,6 +23,8 @@ use crate::Result;
 use crate::exec::{Notice, PreparedList, Settings, severity_rank};
 pub use instance::Instance;
 pub use interrupt::{Cause, Interrupt};
+pub use known_texts::KnownText;
+use known_texts::KnownTexts;
 pub use prepared::{Portal, PortalState, PreparedStatement, text_parameter};
 pub use rows::RowStream;
 use settings::SessionSettings;
@@ -41,6 +44,7 @@ pub struct Session {
     statements: HashMap<String, Arc<PreparedStatement>>,
     /// What the catalog tells of `statements`.
     prepared: Arc<PreparedList>,
+    known_texts: KnownTexts,
     portals: HashMap<String, Portal>,
     /// Counts portals, to know which are younger than a savepoint.
     portals_made: u64,
@@ -91,6 +95,7 @@ impl Session {
             transaction: TransactionState::default(),
             statements: HashMap::new(),
             prepared: Arc::default(),
+            known_texts: KnownTexts::default(),
             portals: HashMap::new(),
             portals_made: 0,
             notices: Arc::default(),

@@ -157,6 +157,7 @@ impl Session {
             parameters: Parameters {
                 values: parameters.into(),
                 types: statement.types.clone(),
+                are_constants: false,
             },
             statement,
             formats: formats.into(),
@@ -206,7 +207,11 @@ impl Session {
         self.portals_made - 1
     }
 
-    async fn describe(&mut self, parsed: &Arc<Statement>, types: &[Option<SqlType>]) -> Result<Description> {
+    pub(super) async fn describe(
+        &mut self,
+        parsed: &Arc<Statement>,
+        types: &[Option<SqlType>],
+    ) -> Result<Description> {
         self.require_usable(Some(parsed))?;
         if let Some(Command::Declare { text, .. }) = &parsed.command {
             // The cursor's query takes the parameters; its rows come with FETCH.

@@ -140,6 +140,7 @@ impl Session {
             settings: self.settings().clone(),
             parameters: parameters.values,
             parameter_types: parameters.types,
+            parameters_are_constants: parameters.are_constants,
             transaction_time_us: if in_transaction {
                 self.transaction.started_us
             } else {

@@ -17,6 +17,7 @@ mod interval_range;
 mod kind;
 mod names;
 mod nesting;
+mod parameterized;
 mod parameters;
 mod position;
 pub mod query;
@@ -41,6 +42,7 @@ use crate::exec::{OutputColumn, RowsStream, StatementContext};
 use crate::types::{SqlType, Value};
 pub use effort::{PARAMETER_BYTES_MAX, is_quick_to_read};
 pub use kind::StatementKind;
+pub use parameterized::Parameterized;
 use query::QueryPlan;
 pub use statement::{Statement, parse};
 

@@ -100,6 +100,7 @@ impl Client {
             settings: Arc::new(self.settings.clone()),
             parameters: parameters.into(),
             parameter_types: Arc::default(),
+            parameters_are_constants: false,
             transaction_time_us: 1_700_000_000_000_000,
             allow_filtering: false,
             notices: Arc::clone(&self.notices),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::responder::Responder;
 use crate::Result;
 use crate::exec::Parameters;
-use crate::session::Reply;
+use crate::session::{KnownText, Reply};
 use crate::sql::Statement;
 
 impl Responder {
@@ -21,29 +21,57 @@ impl Responder {
     }
 
     async fn run_text(&mut self, text: &str) -> Result<()> {
+        let Some(known) = self.session.recall(text).await? else {
+            return self.run_parsed(text).await;
+        };
+        let parameters = known.parameters.clone();
+        match self.session.run(&known.statement, parameters, None).await {
+            // The text as it stands says what is wrong, and where; or nothing is.
+            Err(error) if KnownText::may_cause(&error) => {
+                self.session.take_notices();
+                self.run_parsed(text).await?;
+                self.session.forbid_parameters(&known);
+                Ok(())
+            }
+            reply => self.complete(reply?).await,
+        }
+    }
+
+    async fn run_parsed(&mut self, text: &str) -> Result<()> {
         let statements = self.session.parse(text).await?;
         let Some((last, others)) = statements.split_last() else {
             return self.send_empty_query();
         };
         for statement in others {
             self.session.open_implicit();
-            let tag = self.run_statement(statement).await?;
+            let reply = self.run_statement(statement).await?;
+            let tag = self.send_reply(reply).await?;
             self.send_notices()?;
             self.send_tag(tag)?;
         }
         if !others.is_empty() {
             self.session.open_implicit();
         }
-        let tag = self.run_statement(last).await?;
+        let reply = self.run_statement(last).await?;
+        self.complete(reply).await
+    }
+
+    async fn run_statement(&mut self, statement: &Arc<Statement>) -> Result<Reply> {
+        self.session.run(statement, Parameters::default(), None).await
+    }
+
+    /// Sends the reply of a message's last statement, and ends its transaction.
+    async fn complete(&mut self, reply: Reply) -> Result<()> {
+        let tag = self.send_reply(reply).await?;
         // The commit may fail, and then the last statement has not completed either.
         self.session.close_implicit().await?;
         self.send_notices()?;
         self.send_tag(tag)
     }
 
-    /// Runs a statement and sends its rows; answers its command tag.
-    async fn run_statement(&mut self, statement: &Arc<Statement>) -> Result<String> {
-        let mut rows = match self.session.run(statement, Parameters::default(), None).await? {
+    /// Sends a statement's rows; answers its command tag.
+    async fn send_reply(&mut self, reply: Reply) -> Result<String> {
+        let mut rows = match reply {
             Reply::Done { tag } => return Ok(tag),
             Reply::Rows(rows) => rows,
         };

@@ -247,7 +247,9 @@ async fn scripts_on_memory_extended() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn scripts_on_sled_simple() {
-    run_on_keyspan(own_scripts(), "sled", Protocol::Simple, &[]).await;
+    // Every text at once as one that differs from others in its constants only.
+    let setup = &["SET keyspan.known_texts_threshold = 1"];
+    run_on_keyspan(own_scripts(), "sled", Protocol::Simple, setup).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

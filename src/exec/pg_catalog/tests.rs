@@ -132,6 +132,7 @@ async fn statement() -> StatementContext {
         settings: Arc::new(Settings::default()),
         parameters: Arc::new([]),
         parameter_types: Arc::default(),
+        parameters_are_constants: false,
         transaction_time_us: 1_800_000_000_000_000,
         allow_filtering: false,
         notices: Arc::new(Mutex::new(Vec::new())),

@@ -300,6 +300,18 @@ static DEFINITIONS: &[SettingDef] = &[
         "Most keys that one multi-get may fetch.",
     ),
     user(
+        "keyspan.known_texts_max",
+        "64",
+        number(0, 10_000, Unit::None),
+        "Statements of the simple protocol that a session keeps planned, for texts that differ in constants only.",
+    ),
+    user(
+        "keyspan.known_texts_threshold",
+        "2",
+        number(1, 1_000, Unit::None),
+        "Times that a text must come, but for its constants, to be kept planned.",
+    ),
+    user(
         "keyspan.ranges_max",
         "10000",
         number(1, 1_000_000, Unit::None),

@@ -157,6 +157,7 @@ fn declared_type(ctx: &StatementContext, expr: &Expr) -> Option<SqlType> {
         Expr::Nested(inner) => declared_type(ctx, inner),
         Expr::Cast { data_type, .. } => get_sql_type(data_type).ok().flatten(),
         Expr::TypedString(typed) => get_sql_type(&typed.data_type).ok().flatten(),
+        _ if ctx.parameters_are_constants => None,
         expr => {
             let ty = ctx.parameter_types.get(parameter_index(expr)?)?;
             (*ty != SqlType::Unknown).then(|| ty.clone())

@@ -1,5 +1,5 @@
 //! Random statements by seed, each answered in several ways that must agree: as a short statement, by the general plan,
-//! with parameters for literals, and by PostgreSQL when `PG_URI` is set. Writes are foretold by a SELECT and compared with
+//! with parameters for literals, as a text that came before, and by PostgreSQL when `PG_URI` is set. Writes are foretold by a SELECT and compared with
 //! what the table holds after them. A statement that fails is shrunk and printed with its seed.
 //!
 //! `KEYSPAN_RANDOM_STATEMENTS=10000` runs more; `KEYSPAN_RANDOM_SEED=7` begins elsewhere.
@@ -67,9 +67,22 @@ impl Oracles {
         if short != parameters {
             return Some(format!("literals: {short:?}\nparameters: {parameters:?}"));
         }
+        let (first, again) = self.again(&plain, ordered).await;
+        if first != again {
+            return Some(format!("bare: {first:?}\nagain: {again:?}"));
+        }
         let postgresql = self.postgresql.as_mut()?;
         let theirs = answer(postgresql, &plain, Form::Plain, protocol, ordered).await;
         (short != theirs).then(|| format!("keyspan: {short:?}\npostgresql: {theirs:?}"))
+    }
+
+    /// The answer to a text that did not come before, and to the same text when it is known.
+    async fn again(&mut self, sql: &Sql, ordered: bool) -> (Answer, Answer) {
+        let (form, protocol) = (Form::Bare, Protocol::Simple);
+        let first = answer(&mut self.keyspan, sql, form, protocol, ordered).await;
+        answer(&mut self.keyspan, sql, form, protocol, ordered).await.ok();
+        let again = answer(&mut self.keyspan, sql, form, protocol, ordered).await;
+        (first, again)
     }
 
     /// Fails with the smallest statement that still disagrees.

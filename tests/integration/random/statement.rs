@@ -42,6 +42,8 @@ pub(crate) enum Form {
     General,
     /// Prepared, with its literals as parameters.
     Parameters,
+    /// Its literals without their types.
+    Bare,
 }
 
 /// What stands in FROM.
@@ -121,12 +123,15 @@ impl Sql {
                 Piece::Text(piece) => text.push_str(piece),
                 Piece::Literal(value, ty) => {
                     let quoted = format!("'{}'", value.replace('\'', "''"));
-                    if form == Form::Parameters {
-                        types.push(*ty);
-                        values.push(quoted);
-                        text.push_str(&format!("${}", types.len()));
-                    } else {
-                        text.push_str(&format!("{quoted}::{ty}"));
+                    match form {
+                        Form::Parameters => {
+                            types.push(*ty);
+                            values.push(quoted);
+                            text.push_str(&format!("${}", types.len()));
+                        }
+                        Form::Bare if value.parse::<i64>().is_ok() => text.push_str(value),
+                        Form::Bare => text.push_str(&quoted),
+                        Form::Plain | Form::General => text.push_str(&format!("{quoted}::{ty}")),
                     }
                 }
             }

@@ -1,0 +1,251 @@
+//! `KnownTexts`: statements of the simple protocol whose text came before, but for its constants. They are prepared
+//! statements without a name, whose parameters are the constants: parsed and planned once for each session.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use super::{PreparedStatement, Session, text_parameter};
+use crate::exec::Parameters;
+use crate::sql::{Parameterized, Statement};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// Texts whose comings are counted, to tell those that come again.
+const COUNTED_MAX: usize = 128;
+
+/// The statements of a session that are kept by their text.
+#[derive(Debug, Default)]
+pub(super) struct KnownTexts {
+    hasher: RandomState,
+    /// Hashes of texts that are not kept, with how often they came; the newest first.
+    counted: VecDeque<(u64, usize)>,
+    /// The statement used last stands first.
+    kept: VecDeque<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    hash: u64,
+    text: String,
+    types: Vec<Option<SqlType>>,
+    /// `None`: with parameters it is another statement, or none.
+    statement: Option<Arc<PreparedStatement>>,
+}
+
+/// A statement that is known, with the constants of the text that asks for it.
+#[derive(Debug)]
+pub struct KnownText {
+    hash: u64,
+    /// The statement.
+    pub statement: Arc<Statement>,
+    /// The constants.
+    pub parameters: Parameters,
+}
+
+/// What is known of a text.
+enum Known {
+    /// It did not come often enough, or parameters do not do.
+    No,
+    /// It is to be kept.
+    New,
+    Statement(Arc<PreparedStatement>),
+}
+
+impl KnownTexts {
+    fn hash(&self, text: &str, types: &[Option<SqlType>]) -> u64 {
+        let integers = types.iter().map(|ty| match ty {
+            None => 0u8,
+            Some(SqlType::Int4) => 1,
+            Some(_) => 2,
+        });
+        self.hasher.hash_one((text, integers.collect::<Vec<u8>>()))
+    }
+
+    /// What is known of a text, which has come now. It is to be kept when it comes for the `threshold`-th time.
+    fn find(&mut self, hash: u64, text: &str, types: &[Option<SqlType>], threshold: usize) -> Known {
+        let is_it = |kept: &Kept| kept.hash == hash && kept.text == text && kept.types == types;
+        if let Some(at) = self.kept.iter().position(is_it) {
+            let statement = self.kept[at].statement.clone();
+            self.kept.make_contiguous()[..=at].rotate_right(1);
+            return statement.map_or(Known::No, Known::Statement);
+        }
+        let counted = self.counted.iter().position(|(counted, _)| *counted == hash);
+        let came = 1 + counted.map_or(0, |at| self.counted[at].1);
+        if came >= threshold {
+            self.counted.retain(|(counted, _)| *counted != hash);
+            return Known::New;
+        }
+        match counted {
+            Some(at) => self.counted[at].1 = came,
+            None => {
+                self.counted.truncate(COUNTED_MAX - 1);
+                self.counted.push_front((hash, came));
+            }
+        }
+        Known::No
+    }
+
+    /// Keeps a statement, or that there is none; what was not used for longest goes.
+    fn keep(&mut self, kept: Kept, kept_max: usize) {
+        self.kept.truncate(kept_max.saturating_sub(1));
+        self.kept.push_front(kept);
+    }
+
+    /// The text with parameters is not the statement that it is without.
+    fn forbid(&mut self, hash: u64) {
+        for kept in self.kept.iter_mut().filter(|kept| kept.hash == hash) {
+            kept.statement = None;
+        }
+    }
+}
+
+impl Session {
+    /// The statement of a message's text, when the text came before, but for its constants. `None`: it must be parsed.
+    /// Errors: what stops the session.
+    pub async fn recall(&mut self, text: &str) -> Result<Option<KnownText>> {
+        let (kept_max, threshold) = (
+            self.settings().known_texts_max,
+            self.settings().known_texts_threshold,
+        );
+        let Some(read) = (kept_max > 0).then(|| Parameterized::of(text)).flatten() else {
+            return Ok(None);
+        };
+        let types = read.types();
+        let hash = self.known_texts.hash(&read.text, &types);
+        let prepared = match self.known_texts.find(hash, &read.text, &types, threshold) {
+            Known::No => None,
+            Known::Statement(prepared) => Some(prepared),
+            Known::New => {
+                let statement = self.prepare_known(&read.text, &types).await?;
+                let kept = Kept {
+                    hash,
+                    text: read.text,
+                    types,
+                    statement: statement.clone(),
+                };
+                self.known_texts.keep(kept, kept_max);
+                statement
+            }
+        };
+        let Some(prepared) = prepared else {
+            return Ok(None);
+        };
+        let parameters = self.constants(read.constants, &prepared.types).ok();
+        let statement = prepared.parsed.clone();
+        Ok(statement
+            .zip(parameters)
+            .map(|(statement, parameters)| KnownText {
+                hash,
+                statement,
+                parameters,
+            }))
+    }
+
+    /// Says that a statement failed with parameters which does not fail without.
+    pub fn forbid_parameters(&mut self, known: &KnownText) {
+        self.known_texts.forbid(known.hash);
+    }
+
+    /// The statement of a text with parameters; `None` when that is none. Errors: what stops the session.
+    async fn prepare_known(
+        &mut self,
+        text: &str,
+        types: &[Option<SqlType>],
+    ) -> Result<Option<Arc<PreparedStatement>>> {
+        match self.try_prepare(text, types).await {
+            Err(error) if !KnownText::may_cause(&error) => Err(error),
+            prepared => Ok(prepared.ok().flatten().map(Arc::new)),
+        }
+    }
+
+    async fn try_prepare(
+        &mut self,
+        text: &str,
+        types: &[Option<SqlType>],
+    ) -> Result<Option<PreparedStatement>> {
+        let parsed = self.parse(text).await?.pop();
+        let Some(parsed) = parsed.filter(|parsed| parsed.command.is_none()) else {
+            return Ok(None);
+        };
+        let description = self.describe(&parsed, types).await?;
+        Ok(Some(PreparedStatement::new(Some(parsed), description)))
+    }
+
+    /// The constants as the types that their places gave them. Errors: those of reading them.
+    fn constants(&self, constants: Vec<Value>, types: &Arc<[SqlType]>) -> Result<Parameters> {
+        let format = self.settings().format();
+        let value = |(constant, ty): (Value, &SqlType)| match constant {
+            Value::Unknown(text) => text_parameter(&text, ty, &format),
+            number => Ok(number),
+        };
+        let values = constants.into_iter().zip(types.iter()).map(value);
+        Ok(Parameters {
+            values: values.collect::<Result<_>>()?,
+            types: Arc::clone(types),
+            are_constants: true,
+        })
+    }
+}
+
+impl KnownText {
+    /// Whether the text as it stands may do without this error, or says better what is wrong: all but what stops a
+    /// statement whatever it says.
+    pub fn may_cause(error: &Error) -> bool {
+        !matches!(
+            error,
+            Error::Conflict { .. }
+                | Error::Contention { .. }
+                | Error::FailedTransaction
+                | Error::QueryCanceled
+                | Error::StatementTimeout
+                | Error::IdleTimeout { .. }
+                | Error::ClientGone
+                | Error::Shutdown
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(text: &str, hash: u64) -> Kept {
+        Kept {
+            hash,
+            text: text.to_string(),
+            types: Vec::new(),
+            statement: None,
+        }
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes() {
+        let mut known = KnownTexts::default();
+        for (hash, text) in [(1, "a"), (2, "b"), (3, "c")] {
+            known.keep(kept(text, hash), 3);
+        }
+        known.find(1, "a", &[], 1);
+        known.keep(kept("d", 4), 3);
+        let texts: Vec<&str> = known.kept.iter().map(|kept| &*kept.text).collect();
+        assert_eq!(texts, ["d", "a", "c"]);
+    }
+
+    #[test]
+    fn a_text_is_known_by_its_text_and_types() {
+        let mut known = KnownTexts::default();
+        assert!(matches!(known.find(1, "a", &[], 3), Known::No));
+        assert!(matches!(known.find(2, "b", &[], 3), Known::No));
+        assert!(matches!(known.find(1, "a", &[], 3), Known::No));
+        assert!(matches!(known.find(1, "a", &[], 3), Known::New));
+        let types = [Some(SqlType::Int8)];
+        assert_ne!(known.hash("a", &types), known.hash("a", &[Some(SqlType::Int4)]));
+        known.keep(kept("a", 1), 3);
+        assert!(matches!(known.find(1, "a", &[], 1), Known::No));
+        assert!(matches!(known.find(1, "a", &types, 1), Known::New));
+        for hash in 10..1000 {
+            known.find(hash, "x", &[], 3);
+        }
+        assert_eq!(known.counted.len(), COUNTED_MAX);
+    }
+}
