@@ -199,6 +199,12 @@ impl TableDef {
     pub fn visible_columns(&self) -> impl Iterator<Item = &ColumnDef> {
         self.columns.iter().filter(|column| !column.hidden)
     }
+
+    /// Their positions in `columns`.
+    pub(crate) fn visible_positions(&self) -> Vec<usize> {
+        let visible = |at: &usize| !self.columns[*at].hidden;
+        (0..self.columns.len()).filter(visible).collect()
+    }
     /// Position in `columns` of a visible column by name.
     pub fn column_index(&self, name: &str) -> Option<usize> {
         self.columns

@@ -16,7 +16,7 @@ use arrow::datatypes::{
 };
 
 use super::key::{self, KeyField};
-use super::row::Stored;
+use super::stored_column::Stored;
 use super::stored_value::{
     NULL_ELEMENT, damaged, fixed, narrow, read_bare_numeric, read_integer, read_interval,
 };

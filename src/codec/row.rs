@@ -11,6 +11,7 @@
 use arrow::array::ArrayRef;
 
 pub use super::column_builder::{ColumnBuilder, STRING_BYTES_GUESS};
+pub use super::stored_column::Stored;
 pub use super::stored_scalar::{is_scalar, key_scalar, stored_scalar};
 use super::stored_value;
 use crate::types::SqlType;
@@ -159,15 +160,6 @@ impl RowWriter {
         let checksum = crc32c::crc32c(&out[start..]);
         out.extend_from_slice(&checksum.to_le_bytes());
     }
-}
-
-/// What a row holds of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stored<'a> {
-    /// Present and NULL.
-    Null,
-    /// Present: the stored bytes of its type.
-    Bytes(&'a [u8]),
 }
 
 /// Reads a row value without copying; looks columns up by id.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow::array::RecordBatch;
 
+use super::plan_cache::PlanBasis;
 use super::{Jobs, PreparedList, RowPlans, Settings};
 use crate::catalog::{Catalog, TableDef};
 use crate::plan::{FullScanPolicy, PlanRules};
@@ -77,6 +78,14 @@ impl StatementContext {
         }
     }
 
+    /// What plans of the statement are worked out from.
+    pub fn plan_basis(&self) -> PlanBasis<'_> {
+        PlanBasis {
+            catalog: &self.catalog,
+            settings: &self.settings,
+        }
+    }
+
     /// What reading and printing values depends on.
     pub fn format_settings(&self) -> FormatSettings {
         FormatSettings {
@@ -108,17 +117,4 @@ pub struct Notice {
     pub message: String,
     /// What to do.
     pub hint: Option<String>,
-}
-
-/// One column of a result, for RowDescription.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OutputColumn {
-    /// The name PostgreSQL gives it.
-    pub name: String,
-    /// Its type.
-    pub ty: SqlType,
-    /// The table it comes from (oid) and its attribute number; 0 when computed.
-    pub table_oid: u32,
-    /// See `table_oid`.
-    pub attribute: i16,
 }

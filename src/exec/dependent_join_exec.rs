@@ -1,5 +1,6 @@
 //! Executes dependent joins: every subquery is planned and run once for each distinct set of outer values.
 
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -27,9 +28,10 @@ use futures::{StreamExt, stream};
 
 use super::datafusion_error::to_datafusion;
 use super::dependent_join::{DependentJoin, SubPlan, SubPlanKind, is_volatile, transform_expressions};
-use super::engine::serial_state;
+use super::observed::CountMore;
 use super::only_input::only_input;
 use super::shown_plans::ShownPlans;
+use super::statement_state::serial_state;
 use crate::Error;
 
 /// Distinct sets of outer values whose answers are kept.
@@ -171,16 +173,6 @@ impl DependentJoinExec {
         Ok(())
     }
 
-    /// The same, keeping how its subqueries ran.
-    pub(super) fn observed(&self) -> DependentJoinExec {
-        self.with_shown(Arc::new(ShownPlans::that_run()))
-    }
-
-    /// The same, whose subqueries' runs are counted with those of another.
-    pub(super) fn observed_as(&self, other: &DependentJoinExec) -> DependentJoinExec {
-        self.with_shown(Arc::clone(&other.shown))
-    }
-
     fn with_shown(&self, shown: Arc<ShownPlans>) -> DependentJoinExec {
         DependentJoinExec {
             shown,
@@ -247,7 +239,15 @@ impl ExecutionPlan for DependentJoinExec {
             Arc::clone(&self.schema),
             Arc::clone(&self.state),
         );
-        Ok(Arc::new(join.observed_as(&self)))
+        Ok(Arc::new(join.with_shown(Arc::clone(&self.shown))))
+    }
+    fn with_new_state(&self, state: Arc<dyn Any + Send + Sync>) -> Option<Arc<dyn ExecutionPlan>> {
+        let earlier: Option<&DependentJoinExec> = CountMore::earlier(&*state)?;
+        let shown = match earlier {
+            Some(earlier) => Arc::clone(&earlier.shown),
+            None => Arc::new(ShownPlans::that_run()),
+        };
+        Some(Arc::new(self.with_shown(shown)))
     }
     fn execute(
         &self,

@@ -18,7 +18,8 @@ use datafusion::prelude::SessionConfig;
 use super::datafusion_error::from_datafusion;
 use super::dependent_join_exec::DependentJoinPlanner;
 use super::shared_rows::SharedRowsPlanner;
-use super::table_provider::{judge_scan, statement_context};
+use super::statement_state::statement_context;
+use super::table_provider::judge_scan;
 use super::{StatementContext, optimizer, pg_catalog, written_filters};
 use crate::{Error, Result};
 
@@ -46,22 +47,6 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
     let options = Arc::clone(state.config().options());
     state.execution_props_mut().mark_start_execution(options);
     Ok(state)
-}
-
-/// The same state for plans that run again and again: short ones, for which more readers cost more than they save.
-pub(super) fn serial_state(state: &SessionState) -> DataFusionResult<SessionState> {
-    let ctx = statement_context(state.config())?;
-    let mut settings = ctx.settings.as_ref().clone();
-    settings.parallel_workers_max = 0;
-    let serial = StatementContext {
-        settings: Arc::new(settings),
-        ..ctx.as_ref().clone()
-    };
-    let mut config = state.config().clone();
-    config.set_extension(Arc::new(serial));
-    Ok(SessionStateBuilder::new_from_existing(state.clone())
-        .with_config(config)
-        .build())
 }
 
 /// Optimizes a logical plan and makes it executable. Errors: those of planning the access to each table.

@@ -1,6 +1,7 @@
 //! Running statements: access paths as streams of Arrow batches, DataFusion's table provider and plan nodes over them,
 //! functions, writes. Knows nothing of SQL text or sessions.
 
+mod bound_constants;
 pub mod catalog_table;
 pub mod cell;
 mod context;
@@ -9,11 +10,14 @@ pub mod dependent_join;
 pub mod dependent_join_exec;
 pub mod engine;
 pub mod expr_text;
+pub mod figures;
 pub mod functions;
 mod jobs;
 pub mod observed;
 mod only_input;
 mod optimizer;
+mod ordered_column;
+mod output_column;
 mod parallel;
 pub mod pauses;
 pub mod pg_catalog;
@@ -26,18 +30,21 @@ pub mod residual;
 mod row_plan;
 mod rows;
 pub mod scan;
+pub mod scan_exec;
 pub(crate) mod settings;
 pub mod shared_rows;
 pub mod short;
 pub mod shown_plans;
 mod spill;
+mod statement_state;
 pub mod table_provider;
 pub mod whole_frame;
 pub mod written_expr;
 mod written_filters;
 
-pub use context::{Notice, OutputColumn, Parameters, StatementContext};
+pub use context::{Notice, Parameters, StatementContext};
 pub use jobs::{Abandoned, Jobs};
+pub use output_column::OutputColumn;
 pub use prepared_list::{PreparedList, PreparedRow};
 pub use row_plan::{RowPlan, RowPlans, RowSite};
 pub use rows::{Rows, RowsStream, StoredRows};

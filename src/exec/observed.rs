@@ -1,12 +1,9 @@
-//! What EXPLAIN ANALYZE counts: `Figures` of one node, `watch` that counts a stream, and `observe`, which puts an
-//! `ObservedExec` around every node of a physical plan. Only EXPLAIN ANALYZE uses it: other runs count nothing.
+//! `ObservedExec`, which counts what a node of a physical plan answers, and `observe`, which puts one around every node.
+//! Only EXPLAIN ANALYZE uses it. A node that has more to count than its rows is told by [`CountMore`].
 
+use std::any::Any;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
 
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as DataFusionResult;
@@ -16,103 +13,29 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, replace_children_if_necessary,
 };
-use futures::{Stream, StreamExt};
 
-use super::dependent_join_exec::DependentJoinExec;
+use super::figures::{Figures, watch};
 
-/// The counters of a node, over all of its runs.
-#[derive(Debug, Default)]
-pub struct Figures {
-    loops: AtomicU64,
-    rows: AtomicU64,
-    first_ns: AtomicU64,
-    total_ns: AtomicU64,
+/// The state by which a node learns that what it does beside its rows is to be counted (`with_new_state`): what a scan
+/// reads, how subqueries run.
+#[derive(Debug)]
+pub struct CountMore {
+    /// Count it with that of this node of an earlier run, which is of the same kind.
+    pub earlier: Option<Arc<dyn ExecutionPlan>>,
 }
 
-/// What was counted, as EXPLAIN shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Seen {
-    /// Runs that were asked for rows: of a node that several readers run, one each.
-    pub loops: u64,
-    /// Rows of all runs.
-    pub rows: u64,
-    /// From when it was asked to its first answer, over all runs.
-    pub first: Duration,
-    /// From when it was asked to its answers, over all runs.
-    pub total: Duration,
-}
-
-impl Figures {
-    /// What was counted so far.
-    pub fn seen(&self) -> Seen {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Seen {
-            loops: read(&self.loops),
-            rows: read(&self.rows),
-            first: Duration::from_nanos(read(&self.first_ns)),
-            total: Duration::from_nanos(read(&self.total_ns)),
-        }
-    }
-
-    fn add(&self, counter: impl Fn(&Figures) -> &AtomicU64, more: u64) {
-        counter(self).fetch_add(more, Ordering::Relaxed);
+impl CountMore {
+    /// The node of the earlier run, if there was one; `None` when the state is another.
+    pub(super) fn earlier<N: ExecutionPlan>(state: &dyn Any) -> Option<Option<&N>> {
+        let CountMore { earlier } = state.downcast_ref()?;
+        Some(earlier.as_ref().and_then(|earlier| earlier.downcast_ref()))
     }
 }
 
-/// A stream whose rows and time are counted: from each time it is asked to its answer, waiting included.
-pub struct Watched<S, T> {
-    stream: S,
-    figures: Arc<Figures>,
-    rows_of: fn(&T) -> usize,
-    /// When it was asked for what it has not answered yet.
-    asked: Option<Instant>,
-    has_begun: bool,
-    has_answered: bool,
-}
-
-/// Counts a stream as one run. `rows_of`: the rows of an item.
-pub fn watch<S, T, E>(stream: S, figures: &Arc<Figures>, rows_of: fn(&T) -> usize) -> Watched<S, T>
-where
-    S: Stream<Item = Result<T, E>>,
-{
-    Watched {
-        stream,
-        figures: Arc::clone(figures),
-        rows_of,
-        asked: None,
-        has_begun: false,
-        has_answered: false,
-    }
-}
-
-impl<S, T, E> Stream for Watched<S, T>
-where
-    S: Stream<Item = Result<T, E>> + Unpin,
-{
-    type Item = Result<T, E>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<T, E>>> {
-        if !self.has_begun {
-            self.has_begun = true;
-            self.figures.add(|figures| &figures.loops, 1);
-        }
-        let asked = *self.asked.get_or_insert_with(Instant::now);
-        let Poll::Ready(answer) = self.stream.poll_next_unpin(context) else {
-            return Poll::Pending;
-        };
-        self.asked = None;
-        let spent = u64::try_from(asked.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.figures.add(|figures| &figures.total_ns, spent);
-        if !self.has_answered {
-            self.has_answered = true;
-            self.figures.add(|figures| &figures.first_ns, spent);
-        }
-        if let Some(Ok(item)) = &answer {
-            let rows = (self.rows_of)(item) as u64;
-            self.figures.add(|figures| &figures.rows, rows);
-        }
-        Poll::Ready(answer)
-    }
+/// The node, counting also what it does beside its rows.
+fn counting(node: Arc<dyn ExecutionPlan>, earlier: Option<Arc<dyn ExecutionPlan>>) -> Arc<dyn ExecutionPlan> {
+    let counting = node.with_new_state(Arc::new(CountMore { earlier }));
+    counting.unwrap_or(node)
 }
 
 /// A node with its counters.
@@ -124,10 +47,7 @@ pub struct ObservedExec {
 /// The plan with counters at every node, those of subqueries too.
 pub fn observe(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|node| {
-        let inner = match node.downcast_ref::<DependentJoinExec>() {
-            Some(join) => Arc::new(join.observed()) as Arc<dyn ExecutionPlan>,
-            None => node,
-        };
+        let inner = counting(node, None);
         Ok(Transformed::yes(Arc::new(ObservedExec {
             inner,
             figures: Arc::default(),
@@ -232,7 +152,7 @@ fn adopt(
     let children: Vec<Arc<dyn ExecutionPlan>> = children
         .map(|(child, earlier)| adopt(child, earlier))
         .collect::<DataFusionResult<_>>()?;
-    let own = node_like(node, earlier_node);
+    let own = counting(Arc::clone(node), Some(Arc::clone(earlier_node)));
     let inner = match children.is_empty() {
         true => own,
         false => replace_children_if_necessary(own, children)?,
@@ -244,52 +164,4 @@ fn adopt(
         }),
         None => inner,
     })
-}
-
-/// The node, counting what it does beside the rows where the earlier one does.
-fn node_like(node: &Arc<dyn ExecutionPlan>, earlier: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-    use super::table_provider::KeyspanScanExec;
-    let scans = (
-        node.downcast_ref::<KeyspanScanExec>(),
-        earlier.downcast_ref::<KeyspanScanExec>(),
-    );
-    if let (Some(scan), Some(earlier)) = scans {
-        return Arc::new(scan.counted_in(earlier.metrics_read()));
-    }
-    let joins = (
-        node.downcast_ref::<DependentJoinExec>(),
-        earlier.downcast_ref::<DependentJoinExec>(),
-    );
-    match joins {
-        (Some(join), Some(earlier)) => Arc::new(join.observed_as(earlier)),
-        _ => Arc::clone(node),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures::stream;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn rows_and_loops_are_counted_and_time_grows() {
-        let figures = Arc::new(Figures::default());
-        assert_eq!(figures.seen(), Seen::default());
-        for _ in 0..2 {
-            let items = stream::iter([Ok::<usize, ()>(3), Ok(4)]);
-            let all: Vec<_> = watch(items, &figures, |rows| *rows).collect().await;
-            assert_eq!(all, [Ok(3), Ok(4)]);
-        }
-        let seen = figures.seen();
-        assert_eq!((seen.loops, seen.rows), (2, 14));
-        assert!(seen.first > Duration::ZERO && seen.total >= seen.first);
-    }
-
-    #[test]
-    fn a_stream_that_nobody_asks_has_not_run() {
-        let figures = Arc::new(Figures::default());
-        drop(watch(stream::iter([Ok::<usize, ()>(3)]), &figures, |rows| *rows));
-        assert_eq!(figures.seen().loops, 0);
-    }
 }

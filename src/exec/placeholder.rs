@@ -10,15 +10,11 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::expr::{BinaryExpr, InList, Placeholder};
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
 
-use super::StatementContext;
-use super::cell::scalar_of;
 use super::datafusion_error::{from_datafusion, to_datafusion};
 use super::dependent_join;
 use super::functions::ANY_EQUAL_NAME;
-use super::functions::cast::cast_value;
-use super::pg_catalog;
 use crate::error::StatementFault;
-use crate::types::{FormatSettings, SqlType, Value};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// The placeholder that stands for `now()`.
@@ -33,7 +29,7 @@ pub fn transaction_time() -> Expr {
     })
 }
 
-/// What the placeholders of a plan stand for in one run of it.
+/// What the placeholders of a plan stand for in one run of it; `bound_constants` makes it.
 #[derive(Debug)]
 pub struct Constants {
     /// `$1` first; `None` where the client bound nothing.
@@ -42,25 +38,9 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// The context's parameters, as the types that the plan gave them, and its time. Errors: those of reading a
-    /// parameter's text as its type.
-    pub fn new(ctx: &StatementContext, types: &[SqlType]) -> Result<Constants> {
-        let settings = ctx.format_settings();
-        let parameter = |(index, ty): (usize, &SqlType)| match ctx.parameters.get(index) {
-            Some(Value::Unknown(name)) if let Some(kind) = ty.object_kind() => object(name, kind).map(Some),
-            Some(value) => {
-                let scalar = constant(value.clone(), ty, &settings)?;
-                Ok(Some(Expr::Literal(scalar, None)))
-            }
-            None => Ok(None),
-        };
-        Ok(Constants {
-            parameters: types.iter().enumerate().map(parameter).collect::<Result<_>>()?,
-            now: scalar_of(
-                &Value::TimestampTz(ctx.transaction_time_us),
-                &SqlType::TimestampTz,
-            )?,
-        })
+    /// `parameters`: `$1` first, `None` where the client bound nothing. `now`: the transaction's time.
+    pub(super) fn of(parameters: Vec<Option<Expr>>, now: ScalarValue) -> Constants {
+        Constants { parameters, now }
     }
 
     /// What stands for a placeholder. Errors: 42P02.
@@ -99,50 +79,6 @@ impl Constants {
             }
             _ => list_membership(expr).transform_data(|expr| Ok(without_null(expr))),
         }
-    }
-}
-
-/// The oid of an object of this kind that has this name, found when the statement runs.
-fn object(name: &str, kind: &str) -> Result<Expr> {
-    let (look_up, _) = pg_catalog::function(kind, &[SqlType::Text])
-        .ok_or_else(|| Error::internal(format!("nothing looks up a {kind}")))?;
-    let name = scalar_of(&Value::Text(name.to_string()), &SqlType::Text)?;
-    Ok(look_up.call(vec![Expr::Literal(name, None)]))
-}
-
-fn constant(value: Value, ty: &SqlType, settings: &FormatSettings) -> Result<ScalarValue> {
-    let from = match &value {
-        Value::Unknown(_) => SqlType::Unknown,
-        Value::Int(_)
-            if matches!(
-                ty,
-                SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass
-            ) =>
-        {
-            SqlType::Int8
-        }
-        Value::Null => return scalar_of(&Value::Null, ty),
-        other => other.natural_type(),
-    };
-    let value = if same_kind(&from, ty) {
-        value
-    } else {
-        cast_value(value, &from, ty, settings)?
-    };
-    scalar_of(&value, ty)
-}
-
-fn same_kind(from: &SqlType, to: &SqlType) -> bool {
-    match (from, to) {
-        (SqlType::Array(a), SqlType::Array(b)) => same_kind(a, b),
-        (SqlType::Int8 | SqlType::Int4 | SqlType::Int2, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) => {
-            true
-        }
-        (
-            SqlType::Text,
-            SqlType::Text | SqlType::Varchar(None) | SqlType::Json | SqlType::Jsonb | SqlType::Name,
-        ) => true,
-        (a, b) => a == b,
     }
 }
 

@@ -2,8 +2,17 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::{Settings, StatementContext};
+use super::Settings;
 use crate::catalog::Catalog;
+
+/// What a plan was worked out from.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanBasis<'a> {
+    /// The catalog.
+    pub catalog: &'a Arc<Catalog>,
+    /// The settings.
+    pub settings: &'a Arc<Settings>,
+}
 
 /// A plan of a statement, good for as long as catalog and settings are the same. A clone, which may become another
 /// statement, starts without.
@@ -30,20 +39,20 @@ impl<T> Clone for PlanCache<T> {
 }
 
 impl<T> PlanCache<T> {
-    /// The plan, if it is still good in this context.
-    pub fn get(&self, ctx: &StatementContext) -> Option<Arc<T>> {
+    /// The plan, if it is still good for these.
+    pub fn get(&self, basis: PlanBasis<'_>) -> Option<Arc<T>> {
         let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let cached = cached.as_ref()?;
-        let same = std::ptr::eq(cached.catalog.as_ptr(), &*ctx.catalog)
-            && std::ptr::eq(cached.settings.as_ptr(), &*ctx.settings);
+        let same = std::ptr::eq(cached.catalog.as_ptr(), &**basis.catalog)
+            && std::ptr::eq(cached.settings.as_ptr(), &**basis.settings);
         same.then(|| Arc::clone(&cached.plan))
     }
 
-    /// Keeps the plan that was made in this context.
-    pub fn set(&self, ctx: &StatementContext, plan: &Arc<T>) {
+    /// Keeps the plan that was made for these.
+    pub fn set(&self, basis: PlanBasis<'_>, plan: &Arc<T>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Cached {
-            catalog: Arc::downgrade(&ctx.catalog),
-            settings: Arc::downgrade(&ctx.settings),
+            catalog: Arc::downgrade(basis.catalog),
+            settings: Arc::downgrade(basis.settings),
             plan: Arc::clone(plan),
         });
     }

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::datatypes::SchemaRef;
 
+use super::OutputColumn;
 use super::placeholder::Constants;
-use super::plan_cache::PlanCache;
+use super::plan_cache::{PlanBasis, PlanCache};
 use super::short::{RowExpressions, side_by_side};
-use super::{OutputColumn, StatementContext};
 use crate::Result;
 use crate::types::SqlType;
 
@@ -30,16 +30,16 @@ impl RowPlan {
     /// Which rows satisfy the condition (`None`: all), and the select list of these. Errors: the expressions'.
     pub fn evaluate(
         &self,
-        ctx: &StatementContext,
+        constants: &Constants,
         relations: &[&RecordBatch],
     ) -> Result<(Option<BooleanArray>, RecordBatch)> {
-        let constants = Constants::new(ctx, &self.parameters)?;
-        self.expressions.evaluate(&side_by_side(relations)?, &constants)
+        self.expressions.evaluate(&side_by_side(relations)?, constants)
     }
 
-    fn fits(&self, ctx: &StatementContext, relations: &[&RecordBatch]) -> bool {
+    /// Whether it was made for such relations and parameters.
+    pub fn fits(&self, parameters: &[SqlType], relations: &[&RecordBatch]) -> bool {
         let schemas = relations.iter().map(|rows| rows.schema_ref());
-        *ctx.parameter_types == *self.parameters && self.relations.iter().eq(schemas)
+        *parameters == *self.parameters && self.relations.iter().eq(schemas)
     }
 }
 
@@ -59,27 +59,18 @@ pub enum RowSite {
 pub struct RowPlans(PlanCache<Mutex<HashMap<RowSite, Arc<RowPlan>>>>);
 
 impl RowPlans {
-    /// The plan, if it was made for such relations and parameters.
-    pub fn get(
-        &self,
-        ctx: &StatementContext,
-        site: RowSite,
-        relations: &[&RecordBatch],
-    ) -> Option<Arc<RowPlan>> {
-        let plans = self.0.get(ctx)?;
-        let plan = plans
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&site)
-            .cloned();
-        plan.filter(|plan| plan.fits(ctx, relations))
+    /// The plan that was kept for this place.
+    pub fn get(&self, basis: PlanBasis<'_>, site: RowSite) -> Option<Arc<RowPlan>> {
+        let plans = self.0.get(basis)?;
+        let plans = plans.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.get(&site).cloned()
     }
 
-    /// Keeps a plan that was made in this context.
-    pub fn set(&self, ctx: &StatementContext, site: RowSite, plan: &Arc<RowPlan>) {
-        let plans = self.0.get(ctx).unwrap_or_else(|| {
+    /// Keeps a plan for this place.
+    pub fn set(&self, basis: PlanBasis<'_>, site: RowSite, plan: &Arc<RowPlan>) {
+        let plans = self.0.get(basis).unwrap_or_else(|| {
             let plans = Arc::default();
-            self.0.set(ctx, &plans);
+            self.0.set(basis, &plans);
             plans
         });
         let mut plans = plans.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,7 +8,7 @@ use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use futures::stream::{self, BoxStream, StreamExt};
 
-use super::observed::{Figures, watch};
+use super::figures::{Figures, watch};
 use super::{Rows, RowsStream, StoredRows, residual};
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::store::{KeyRange, Page, ScanRequest};

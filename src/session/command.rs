@@ -7,7 +7,7 @@ use arrow::datatypes::Schema;
 use futures::StreamExt;
 
 use super::rows::RowsTag;
-use super::run::Run;
+use super::statement_run::Run;
 use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Reply, RowStream, Session, text_parameter};
 use crate::error::{DuplicateKind, StatementFault};

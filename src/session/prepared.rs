@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::run::ends_failed_block;
 use super::transaction::{Block, now_us};
-use super::{RowStream, Session};
+use super::{Portal, PortalState, PreparedStatement, Session};
 use crate::error::DuplicateKind;
 use crate::exec::{OutputColumn, Parameters, PreparedRow};
 use crate::sql::command::Command;
@@ -12,60 +11,10 @@ use crate::sql::{self, Description, Statement};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
 
-/// A parsed statement with the types of its parameters and the columns of its result.
-#[derive(Debug)]
-pub struct PreparedStatement {
-    /// `None` for an empty text.
-    pub parsed: Option<Arc<Statement>>,
-    /// What Describe tells.
-    pub description: Description,
-    /// The types of its parameters, shared with every execution: `Unknown` where nothing decides.
-    pub types: Arc<[SqlType]>,
-}
-
-impl PreparedStatement {
-    pub(super) fn new(parsed: Option<Arc<Statement>>, description: Description) -> PreparedStatement {
-        PreparedStatement {
-            types: description.parameters.as_slice().into(),
-            parsed,
-            description,
-        }
-    }
-}
-
 /// A parameter given as text. The name of an object stays text, which the statement looks up. Errors: as `Value::parse`.
 pub fn text_parameter(text: &str, ty: &SqlType, format: &FormatSettings) -> Result<Value> {
     let is_name = ty.object_kind().is_some();
     Value::parse(text, if is_name { &SqlType::Unknown } else { ty }, format)
-}
-
-/// A prepared statement with its parameters, before, in or after its execution.
-#[derive(Debug)]
-pub struct Portal {
-    /// The statement.
-    pub statement: Arc<PreparedStatement>,
-    /// What was bound.
-    pub parameters: Parameters,
-    /// The format that the client wants each column of the result in.
-    pub formats: Arc<[WireFormat]>,
-    /// How far it is.
-    pub state: PortalState,
-    /// Counts portals of the session.
-    pub(super) number: u64,
-}
-
-/// How far a portal is.
-#[derive(Debug)]
-pub enum PortalState {
-    /// Not run yet.
-    Ready,
-    /// Rows are left: the live stream.
-    Streaming(RowStream),
-    /// Run to its end. `rows`: it had a result, which gives no more rows.
-    Done {
-        /// See above.
-        rows: bool,
-    },
 }
 
 impl Session {
@@ -146,7 +95,9 @@ impl Session {
         parameters: Vec<Value>,
         formats: Vec<WireFormat>,
     ) -> Result<()> {
-        self.require_usable(statement.parsed.as_deref())?;
+        if let Some(parsed) = &statement.parsed {
+            self.transaction.require_usable(parsed)?;
+        }
         if !name.is_empty() && self.portals.contains_key(name) {
             return Err(Error::Duplicate {
                 kind: DuplicateKind::Cursor,
@@ -192,16 +143,6 @@ impl Session {
         self.portals.remove(name);
     }
 
-    /// 25P02 in a failed block for anything but its end.
-    fn require_usable(&self, parsed: Option<&Statement>) -> Result<()> {
-        match parsed {
-            Some(parsed) if self.transaction.block == Block::Failed && !ends_failed_block(parsed) => {
-                Err(Error::FailedTransaction)
-            }
-            _ => Ok(()),
-        }
-    }
-
     pub(super) fn next_portal_number(&mut self) -> u64 {
         self.portals_made += 1;
         self.portals_made - 1
@@ -212,7 +153,7 @@ impl Session {
         parsed: &Arc<Statement>,
         types: &[Option<SqlType>],
     ) -> Result<Description> {
-        self.require_usable(Some(parsed))?;
+        self.transaction.require_usable(parsed)?;
         if let Some(Command::Declare { text, .. }) = &parsed.command {
             // The cursor's query takes the parameters; its rows come with FETCH.
             let query = self.declared_query(text).await?;

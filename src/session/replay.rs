@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::run::Run;
+use super::statement_run::Run;
 use super::{Reply, Session};
 use crate::exec::Parameters;
 use crate::sql::Statement;

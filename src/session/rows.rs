@@ -1,5 +1,6 @@
 //! `RowStream`: a result on its way to the client, handed out in pieces of at most as many rows as are wanted. It holds
-//! the live stream, so a suspended portal is no more than one of these at rest.
+//! the live stream, so a suspended `Portal` is no more than one of these at rest;
+//! and the rows of a FETCH hold the portal that they go back to.
 
 use std::sync::Arc;
 
@@ -7,9 +8,10 @@ use arrow::array::RecordBatch;
 use futures::StreamExt;
 use tokio::time::Instant;
 
-use super::Interrupt;
-use crate::exec::{OutputColumn, Rows, RowsStream};
+use super::{Interrupt, PreparedStatement};
+use crate::exec::{OutputColumn, Parameters, Rows, RowsStream};
 use crate::txn::Transaction;
+use crate::types::WireFormat;
 use crate::{Error, Result};
 
 /// A result whose rows are still to be sent. Dropping it stops the work behind it.
@@ -30,9 +32,38 @@ pub struct RowStream {
     /// The transaction of a statement outside a block, to commit at the end should the statement have written.
     pub(super) txn: Option<Arc<Transaction>>,
     /// The cursor that the stream goes back to when FETCH is done.
-    pub(super) cursor: Option<Box<super::Portal>>,
+    pub(super) cursor: Option<Box<Portal>>,
     /// The cursor's name.
     pub(super) cursor_name: String,
+}
+
+/// A prepared statement with its parameters, before, in or after its execution.
+#[derive(Debug)]
+pub struct Portal {
+    /// The statement.
+    pub statement: Arc<PreparedStatement>,
+    /// What was bound.
+    pub parameters: Parameters,
+    /// The format that the client wants each column of the result in.
+    pub formats: Arc<[WireFormat]>,
+    /// How far it is.
+    pub state: PortalState,
+    /// Counts portals of the session.
+    pub(super) number: u64,
+}
+
+/// How far a portal is.
+#[derive(Debug)]
+pub enum PortalState {
+    /// Not run yet.
+    Ready,
+    /// Rows are left: the live stream.
+    Streaming(RowStream),
+    /// Run to its end. `rows`: it had a result, which gives no more rows.
+    Done {
+        /// See above.
+        rows: bool,
+    },
 }
 
 /// What CommandComplete says of a result.

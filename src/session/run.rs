@@ -5,26 +5,18 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::rows::RowsTag;
+use super::statement_run::Run;
 use super::transaction::{Block, now_us};
 use super::{Reply, RowStream, Session};
 use crate::catalog::Catalog;
 use crate::exec::{OutputColumn, Parameters, StatementContext, query_threads};
-use crate::sql::{self, Outcome, Statement, command::Command};
+use crate::sql::{self, Outcome, Statement};
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
 /// How often a statement outside a block is run again after losing a race. Losers queue for the key that they lost, so
 /// that this many defeats mean something is wrong.
 const ATTEMPTS_MAX: usize = 200;
-
-/// Whether a statement may run in a failed block: COMMIT, ROLLBACK, ROLLBACK TO.
-pub(super) fn ends_failed_block(statement: &Statement) -> bool {
-    matches!(
-        statement.command,
-        Some(Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo { .. })
-    )
-}
 
 impl Session {
     /// Splits and parses the text of a message. Errors: 42601 with a position.
@@ -50,9 +42,7 @@ impl Session {
     ) -> Result<Reply> {
         // Many statements of one message may each be done at once.
         tokio::task::consume_budget().await;
-        if self.transaction.block == Block::Failed && !ends_failed_block(statement) {
-            return Err(Error::FailedTransaction);
-        }
+        self.transaction.require_usable(statement)?;
         if let Some(command) = &statement.command {
             let reply = Box::pin(self.run_command(command, &statement.text, parameters.clone())).await?;
             self.transaction.ran(statement, &parameters, &reply);
@@ -251,61 +241,4 @@ impl Session {
         }
         Ok(())
     }
-}
-
-/// One run of a statement.
-pub(super) struct Run<'a> {
-    pub(super) statement: &'a Arc<Statement>,
-    pub(super) parameters: Parameters,
-    pub(super) described: Option<&'a [OutputColumn]>,
-    pub(super) deadline: Option<Instant>,
-}
-
-impl Run<'_> {
-    /// The reply to what executing gave. Errors: 0A000 when the client was told of other columns.
-    fn reply(&self, outcome: Outcome) -> Result<Reply> {
-        let mut rows = match outcome {
-            Outcome::Done { tag } => return Ok(Reply::Done { tag }),
-            Outcome::Written(written) if written.columns.is_empty() => {
-                return Ok(Reply::Done { tag: written.tag });
-            }
-            Outcome::Written(written) => {
-                RowStream::of_batches(written.columns, written.batches, RowsTag::Fixed(written.tag))
-            }
-            Outcome::Rows { columns, stream } => RowStream::new(columns, stream, RowsTag::Counted("SELECT")),
-        };
-        if let Some(described) = self.described
-            && !std::ptr::eq(described, &*rows.columns)
-        {
-            let kept = kept_columns(described, &rows.columns).ok_or_else(|| Error::PlanChanged {
-                hint: Some("Prepare the statement again.".to_string()),
-            })?;
-            if kept.len() < rows.columns.len() {
-                rows.project(kept);
-            }
-        }
-        rows.deadline = self.deadline;
-        Ok(Reply::Rows(rows))
-    }
-}
-
-/// Where the columns that the client was told of stand in the result; `None` when one is missing or has changed. Columns
-/// that the tables got since then are left out: on a wide table any write may add one, and a prepared `SELECT *` goes on
-/// to give what it gave.
-fn kept_columns(described: &[OutputColumn], found: &[OutputColumn]) -> Option<Vec<usize>> {
-    let mut kept = Vec::with_capacity(described.len());
-    let mut rest = found.iter().enumerate();
-    for wanted in described {
-        loop {
-            let (at, column) = rest.next()?;
-            if column.name == wanted.name && column.ty == wanted.ty && column.table_oid == wanted.table_oid {
-                kept.push(at);
-                break;
-            }
-            if column.table_oid == 0 {
-                return None;
-            }
-        }
-    }
-    rest.all(|(_, column)| column.table_oid != 0).then_some(kept)
 }

@@ -13,7 +13,7 @@ use super::{Reply, Session};
 use crate::catalog::Catalog;
 use crate::exec::Parameters;
 use crate::sql::Statement;
-use crate::sql::command::Modes;
+use crate::sql::command::{Command, Modes};
 use crate::txn::{Savepoint, Transaction};
 use crate::{Error, Result};
 
@@ -57,12 +57,28 @@ pub(super) enum Block {
 }
 
 impl TransactionState {
+    /// Errors: 25P02 in a failed block for anything but its end.
+    pub(super) fn require_usable(&self, statement: &Statement) -> Result<()> {
+        match self.block == Block::Failed && !ends_failed_block(statement) {
+            true => Err(Error::FailedTransaction),
+            false => Ok(()),
+        }
+    }
+
     /// A statement ran; of an implicit transaction it is remembered, should the commit lose a race.
     pub(super) fn ran(&mut self, statement: &Arc<Statement>, parameters: &Parameters, reply: &Reply) {
         if self.block == Block::Implicit {
             self.replay.ran(statement, parameters, reply);
         }
     }
+}
+
+/// Whether a statement may run in a failed block: COMMIT, ROLLBACK, ROLLBACK TO.
+fn ends_failed_block(statement: &Statement) -> bool {
+    matches!(
+        statement.command,
+        Some(Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo { .. })
+    )
 }
 
 /// A transaction whose snapshot is taken.

@@ -1,27 +1,58 @@
-//! PostgreSQL's grammar of the session's own statements, word by word, for `command`.
+//! Reads the session's own statements off their tokens, word by word: PostgreSQL's grammar of them is small and wider than
+//! sqlparser's. Called for every statement before the parser; knows nothing of what they do.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, Discard, Modes};
-use super::position::{byte_offset, character_position};
+use super::token_reader::{TokenReader, string_of};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
-/// The tokens of one statement, without blanks.
-pub(super) struct Reader<'a> {
-    tokens: Vec<TokenWithSpan>,
-    at: usize,
-    text: &'a str,
+/// The words that begin a session's statement.
+const FIRST_WORDS: [&str; 23] = [
+    "BEGIN",
+    "START",
+    "COMMIT",
+    "END",
+    "ROLLBACK",
+    "ABORT",
+    "SAVEPOINT",
+    "RELEASE",
+    "SET",
+    "RESET",
+    "SHOW",
+    "PREPARE",
+    "EXECUTE",
+    "DEALLOCATE",
+    "DISCARD",
+    "DECLARE",
+    "FETCH",
+    "MOVE",
+    "CLOSE",
+    "LISTEN",
+    "UNLISTEN",
+    "NOTIFY",
+    "LOAD",
+];
+
+/// The session's statement that the tokens are; `None` when they are another. `text`: the whole message.
+/// Errors: 42601 with a position in `text`, 0A000.
+pub(super) fn read(tokens: &[TokenWithSpan], text: &str) -> Result<Option<Command>> {
+    let is_meaningful = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
+    let first = match tokens.iter().find(is_meaningful).map(|token| &token.token) {
+        Some(Token::Word(word)) if word.quote_style.is_none() => &word.value,
+        _ => return Ok(None),
+    };
+    if !FIRST_WORDS.iter().any(|word| word.eq_ignore_ascii_case(first)) {
+        return Ok(None);
+    }
+    let tokens = tokens.iter().filter(is_meaningful).cloned().collect();
+    TokenReader::new(tokens, text).statement().map(Some)
 }
 
-impl<'a> Reader<'a> {
-    /// Over the tokens of one statement, without blanks, of the message `text`.
-    pub(super) fn new(tokens: Vec<TokenWithSpan>, text: &'a str) -> Reader<'a> {
-        Reader { tokens, at: 0, text }
-    }
-
+impl TokenReader<'_> {
     /// The statement, which must be all there is.
-    pub(super) fn statement(mut self) -> Result<Command> {
+    fn statement(mut self) -> Result<Command> {
         let command = self.command()?;
         match self.peek() {
             None => Ok(command),
@@ -494,93 +525,128 @@ impl<'a> Reader<'a> {
             only_move,
         })
     }
-
-    fn name_or_all(&mut self) -> Result<Option<String>> {
-        if self.word("ALL") {
-            Ok(None)
-        } else {
-            self.name().map(Some)
-        }
-    }
-
-    /// An identifier, folded unless it is quoted.
-    fn name(&mut self) -> Result<String> {
-        let name = match self.peek() {
-            Some(Token::Word(word)) if word.quote_style.is_some() => word.value.clone(),
-            Some(Token::Word(word)) => word.value.to_lowercase(),
-            _ => return Err(self.syntax_error()),
-        };
-        self.at += 1;
-        Ok(name)
-    }
-
-    /// Takes a word when it is next.
-    fn word(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(),
-            Some(Token::Word(next)) if next.quote_style.is_none() && next.value.eq_ignore_ascii_case(word));
-        self.at += usize::from(found);
-        found
-    }
-
-    fn expect(&mut self, word: &str) -> Result<()> {
-        if self.word(word) {
-            Ok(())
-        } else {
-            Err(self.syntax_error())
-        }
-    }
-
-    /// Takes a token when it is next.
-    fn token(&mut self, token: &Token) -> bool {
-        let found = self.peek() == Some(token);
-        self.at += usize::from(found);
-        found
-    }
-
-    fn peek(&self) -> Option<&Token> {
-        self.tokens.get(self.at).map(|token| &token.token)
-    }
-
-    /// The text from the next token to the last, taken whole.
-    fn rest(&mut self) -> String {
-        let rest = match (self.tokens.get(self.at), self.tokens.last()) {
-            (Some(first), Some(last)) => {
-                let start = byte_offset(first.span.start, self.text);
-                let end = byte_offset(last.span.end, self.text);
-                self.text.get(start..end).unwrap_or_default()
-            }
-            _ => "",
-        };
-        self.at = self.tokens.len();
-        rest.to_string()
-    }
-
-    fn syntax_error(&self) -> Error {
-        match (self.tokens.get(self.at), self.tokens.last()) {
-            (Some(token), _) => Error::Syntax {
-                message: format!("syntax error at or near \"{}\"", token.token),
-                position: character_position(token.span.start, self.text),
-            },
-            (None, Some(last)) => Error::Syntax {
-                message: "syntax error at end of input".to_string(),
-                position: character_position(last.span.end, self.text),
-            },
-            (None, None) => Error::Syntax {
-                message: "syntax error at end of input".to_string(),
-                position: 0,
-            },
-        }
-    }
 }
 
-/// The text of a string token.
-fn string_of(token: &Token) -> Option<String> {
-    match token {
-        Token::SingleQuotedString(text)
-        | Token::EscapedStringLiteral(text)
-        | Token::UnicodeStringLiteral(text)
-        | Token::NationalStringLiteral(text) => Some(text.clone()),
-        Token::DollarQuotedString(text) => Some(text.value.clone()),
-        _ => None,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str) -> Result<Command> {
+        crate::sql::parse(text).map(|mut parsed| parsed.remove(0).command.expect("a session's statement"))
+    }
+
+    fn set(name: &str, values: Option<&[&str]>, local: bool) -> Command {
+        let values = values.map(|values| values.iter().map(|value| value.to_string()).collect());
+        Command::Set {
+            name: name.to_string(),
+            values,
+            local,
+        }
+    }
+
+    #[test]
+    fn transactions_are_read() {
+        let modes = Modes {
+            isolation: Some("serializable"),
+            read_only: Some(true),
+            deferrable: Some(false),
+        };
+        let begin = "begin work isolation level serializable, read only not deferrable";
+        assert_eq!(read_text(begin), Ok(Command::Begin { modes, start: false }));
+        assert_eq!(
+            read_text("END TRANSACTION AND CHAIN"),
+            Ok(Command::Commit { chain: true })
+        );
+        assert_eq!(read_text("abort"), Ok(Command::Rollback { chain: false }));
+        assert_eq!(
+            read_text("rollback work to savepoint \"A b\""),
+            Ok(Command::RollbackTo { name: "A b".into() })
+        );
+        assert_eq!(read_text("release S"), Ok(Command::Release { name: "s".into() }));
+        let error = read_text("begin nonsense").unwrap_err();
+        assert_eq!(
+            (error.to_string(), error.position()),
+            ("syntax error at or near \"nonsense\"".into(), Some(7))
+        );
+        assert_eq!(read_text("commit prepared 'x'").unwrap_err().sqlstate(), "0A000");
+    }
+
+    #[test]
+    fn settings_are_read() {
+        assert_eq!(
+            read_text("set search_path = a, \"B\", 'c'"),
+            Ok(set("search_path", Some(&["a", "B", "c"]), false))
+        );
+        assert_eq!(
+            read_text("set local statement_timeout to -1"),
+            Ok(set("statement_timeout", Some(&["-1"]), true))
+        );
+        assert_eq!(read_text("set session x to default"), Ok(set("x", None, false)));
+        assert_eq!(
+            read_text("set time zone 'UTC'"),
+            Ok(set("TimeZone", Some(&["UTC"]), false))
+        );
+        assert_eq!(read_text("set time zone local"), Ok(set("TimeZone", None, false)));
+        assert_eq!(
+            read_text("set names 'utf8'"),
+            Ok(set("client_encoding", Some(&["utf8"]), false))
+        );
+        assert_eq!(
+            read_text("SET keyspan.full_scan = allow"),
+            Ok(set("keyspan.full_scan", Some(&["allow"]), false))
+        );
+        let shown = Command::Show {
+            name: Some("transaction_isolation".into()),
+        };
+        assert_eq!(read_text("show transaction isolation level"), Ok(shown));
+        assert_eq!(read_text("show all"), Ok(Command::Show { name: None }));
+        assert_eq!(read_text("reset all"), Ok(Command::Reset { name: None }));
+        assert!(matches!(
+            read_text("set session characteristics as transaction read only"),
+            Ok(Command::SetCharacteristics {
+                modes: Modes {
+                    read_only: Some(true),
+                    ..
+                }
+            })
+        ));
+    }
+
+    #[test]
+    fn prepared_statements_and_cursors_are_read() {
+        let text = "declare c no scroll cursor without hold for\n  select 'é', 1";
+        assert_eq!(
+            read_text(text),
+            Ok(Command::Declare {
+                name: "c".into(),
+                text: "select 'é', 1".into()
+            })
+        );
+        let fetched = |count| Command::Fetch {
+            name: "c".into(),
+            count,
+            only_move: false,
+        };
+        assert_eq!(read_text("fetch c"), Ok(fetched(Some(1))));
+        assert_eq!(read_text("fetch forward 5 in c"), Ok(fetched(Some(5))));
+        assert_eq!(read_text("fetch all from c"), Ok(fetched(None)));
+        assert_eq!(read_text("fetch prior from c").unwrap_err().sqlstate(), "55000");
+        let arguments = vec![
+            Value::Unknown("-1".into()),
+            Value::Null,
+            Value::Unknown("a".into()),
+        ];
+        assert_eq!(
+            read_text("execute p(-1, null, 'a')"),
+            Ok(Command::Execute {
+                name: "p".into(),
+                arguments
+            })
+        );
+        assert_eq!(
+            read_text("deallocate prepare all"),
+            Ok(Command::Deallocate { name: None })
+        );
+        assert_eq!(read_text("listen x").unwrap_err().sqlstate(), "0A000");
     }
 }

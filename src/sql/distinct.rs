@@ -4,7 +4,7 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::tokens::is_word;
+use super::word::is_word;
 
 /// Words that end an operand, since they bind less than IS or start another clause.
 const ENDS: [&str; 34] = [

@@ -3,7 +3,7 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::tokens::is_word;
+use super::word::is_word;
 use crate::Error;
 
 /// Words that no relation may have as its name, unless quoted, and that begin no expression either.

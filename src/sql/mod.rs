@@ -27,10 +27,12 @@ mod symmetric;
 #[cfg(test)]
 mod testing;
 mod text_place;
+mod token_reader;
 mod tokens;
 mod type_name;
 mod unwritten;
 mod with_write;
+mod word;
 
 use std::sync::Arc;
 
@@ -104,7 +106,7 @@ async fn execute_here(ctx: &StatementContext, statement: &Statement) -> Result<O
 }
 
 async fn execute_query(ctx: &StatementContext, statement: &Statement, query: &ast::Query) -> Result<Outcome> {
-    let plan = match statement.plan.get(ctx).filter(|plan| plan.fits(ctx)) {
+    let plan = match statement.plan.get(ctx.plan_basis()).filter(|plan| plan.fits(ctx)) {
         Some(plan) => plan,
         // On the heap, so that the future of a query that has its plan stays small.
         None => match Box::pin(ddl::select_into(ctx, query)).await? {
@@ -155,7 +157,7 @@ fn plan_select(
     };
     let plan = Arc::new(QueryPlan::new(planned));
     if plan.is_lasting() {
-        statement.plan.set(ctx, &plan);
+        statement.plan.set(ctx.plan_basis(), &plan);
     }
     Ok(plan)
 }

@@ -8,7 +8,8 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
-use super::command::{self, Command};
+use super::command::Command;
+use super::command_reader;
 use super::effort::Effort;
 use super::grammar::{self, Fault};
 use super::kind::StatementKind;
@@ -98,7 +99,7 @@ fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<
     let text: &str = source;
     let own_text = slice_of(&tokens, text, cursor);
     nesting::check(&tokens)?;
-    if let Some(command) = command::read(&tokens, text)? {
+    if let Some(command) = command_reader::read(&tokens, text)? {
         return Ok(Statement {
             ast: ast::Statement::UnlockTables,
             command: Some(command),

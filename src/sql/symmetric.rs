@@ -8,7 +8,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::tokens::is_word;
+use super::word::is_word;
 
 /// The marking function's name; the blank keeps it apart from any name a user would write.
 const MARK: &str = "between symmetric";

@@ -3,6 +3,7 @@
 
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
+use super::word::is_word;
 use super::{distinct, symmetric};
 
 /// The hint that lets a statement scan a whole table.
@@ -131,12 +132,6 @@ fn give_trim_blanks(tokens: &mut Vec<TokenWithSpan>) {
         tokens[at - 2].token = Token::make_word(name, None);
         tokens.drain(at..=from);
     }
-}
-
-/// Whether the token is this word, unquoted.
-pub(crate) fn is_word(token: Option<&TokenWithSpan>, word: &str) -> bool {
-    matches!(token.map(|token| &token.token),
-        Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
 }
 
 /// A hint counts right after SELECT, UPDATE, DELETE or INSERT.

@@ -1,12 +1,13 @@
-//! The text form of one-dimensional arrays: `{1,NULL,"a b"}`. Read for constants; the quoting of elements serves the
-//! encoders too.
+//! The text form of one-dimensional arrays, read: `{1,NULL,"a b"}`. Called by `input`; what an element is, it does not
+//! know.
 
+use super::Value;
 use super::numeric::is_space;
-use super::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
-/// Reads an array of `element`s. Errors: 22P02, 0A000 for more than one dimension, those of the element.
-pub(super) fn parse(text: &str, element: &SqlType, settings: &FormatSettings) -> Result<Vec<Value>> {
+/// Reads an array; `read_element` reads the text of an element that is not NULL, without its quotes. Errors: 22P02, 0A000
+/// for more than one dimension, those of the element.
+pub(super) fn parse(text: &str, read_element: impl Fn(&str) -> Result<Value>) -> Result<Vec<Value>> {
     let malformed = || Error::DataException {
         state: "22P02",
         message: format!("malformed array literal: \"{text}\""),
@@ -29,7 +30,7 @@ pub(super) fn parse(text: &str, element: &SqlType, settings: &FormatSettings) ->
         elements.push(match (quoted, word.as_str()) {
             (false, "") => return Err(malformed()),
             (false, null) if null.eq_ignore_ascii_case("null") => Value::Null,
-            (_, word) => Value::parse(word, element, settings)?,
+            (_, word) => read_element(word)?,
         });
         match after.strip_prefix(',') {
             Some(next) => rest = next,
@@ -94,37 +95,4 @@ fn cut_escaped(mut word: String, rest: &str) -> Option<(String, bool, &str)> {
         }
     }
     Some((word, true, &rest[end..]))
-}
-
-/// Quotes the element that was appended from `start` on, if its text needs quotes within an array.
-#[inline]
-pub(super) fn quote_element(out: &mut Vec<u8>, start: usize) {
-    let text = &out[start..];
-    let special = |byte: &u8| {
-        matches!(
-            byte,
-            b'{' | b'}' | b',' | b'"' | b'\\' | b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c
-        )
-    };
-    if !text.is_empty() && !text.iter().any(special) && !text.eq_ignore_ascii_case(b"null") {
-        return;
-    }
-    let escapes = text.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count();
-    // Shift from the end, so that no copy of the text is needed.
-    let mut from = out.len();
-    out.resize(from + escapes + 2, b'"');
-    let mut to = out.len() - 1;
-    while from > start {
-        from -= 1;
-        let byte = out[from];
-        to -= 1;
-        out[to] = byte;
-        if matches!(byte, b'"' | b'\\') {
-            to -= 1;
-            out[to] = b'\\';
-        }
-    }
-    out[start] = b'"';
-    let last = out.len() - 1;
-    out[last] = b'"';
 }

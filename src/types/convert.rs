@@ -3,7 +3,7 @@
 
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_at, offset_of_local};
 use super::datetime_input::{day_of, micros};
-use super::{CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, floats, input, strings};
+use super::{CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, floats, strings};
 use crate::{Error, Result};
 
 const MICROS_PER_MILLISECOND: i64 = 1_000;
@@ -50,11 +50,11 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
     match value {
         Value::Null => return Some(Ok(Value::Null)),
         Value::Unknown(text) if ty.is_string() => return Some(to_string_type(text, ty, kind)),
-        Value::Unknown(text) => return Some(input::parse(&text, ty, settings)),
+        Value::Unknown(text) => return Some(Value::parse(&text, ty, settings)),
         Value::Text(text) if !ty.is_string() && *ty != SqlType::InternalChar => {
             // json and jsonb constants are text here, so text must be assignable to them.
             let parses = kind == Kind::Cast || matches!(ty, SqlType::Json | SqlType::Jsonb);
-            return parses.then(|| input::parse(&text, ty, settings));
+            return parses.then(|| Value::parse(&text, ty, settings));
         }
         _ => {}
     }

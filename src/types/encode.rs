@@ -14,18 +14,10 @@ use arrow::datatypes::{DataType, IntervalMonthDayNano};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use chrono_tz::Tz;
 
-use super::scalar::Scalar;
-use super::{CatalogType, FormatSettings, Interval, SqlType, array, encode_binary};
+use super::array_quotes::quote_element;
+use super::scalar::{Scalar, WireFormat};
+use super::{CatalogType, FormatSettings, Interval, SqlType};
 use crate::{Error, Result};
-
-/// How values are sent: the format codes 0 and 1 of the protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WireFormat {
-    /// Format code 0.
-    Text,
-    /// Format code 1.
-    Binary,
-}
 
 /// Appends the elements of one Arrow array in text or binary form.
 #[derive(Debug)]
@@ -307,7 +299,7 @@ impl Source {
                     element_oid,
                 },
                 WireFormat::Binary,
-            ) => encode_binary::put_array(out, array, element, *element_oid, 1, row),
+            ) => put_binary_elements(out, array, element, *element_oid, 1, row),
             (
                 Source::Vector {
                     array,
@@ -315,7 +307,7 @@ impl Source {
                     element_oid,
                 },
                 WireFormat::Binary,
-            ) => encode_binary::put_array(out, array, element, *element_oid, 0, row),
+            ) => put_binary_elements(out, array, element, *element_oid, 0, row),
             _ => {}
         }
     }
@@ -323,7 +315,7 @@ impl Source {
 
 /// The positions in the list's values that a row's elements take.
 #[inline]
-pub(super) fn element_rows(array: &ListArray, row: usize) -> std::ops::Range<usize> {
+fn element_rows(array: &ListArray, row: usize) -> std::ops::Range<usize> {
     let offsets = array.value_offsets();
     offsets[row] as usize..offsets[row + 1] as usize
 }
@@ -344,8 +336,32 @@ fn put_elements(
         if !element.encode(element_row, out) {
             out.extend_from_slice(b"NULL");
         } else if quoted {
-            array::quote_element(out, start);
+            quote_element(out, start);
         }
+    }
+}
+
+/// Dimensions, whether there are NULLs, the element's OID, length and lower bound, then each element behind its length.
+fn put_binary_elements(
+    out: &mut Vec<u8>,
+    array: &ListArray,
+    element: &ColumnEncoder,
+    oid: u32,
+    lower_bound: i32,
+    row: usize,
+) {
+    let rows = element_rows(array, row);
+    let has_null = rows.clone().any(|row| array.values().is_null(row));
+    out.extend_from_slice(&i32::from(!rows.is_empty()).to_be_bytes());
+    out.extend_from_slice(&i32::from(has_null).to_be_bytes());
+    out.extend_from_slice(&oid.to_be_bytes());
+    if rows.is_empty() {
+        return;
+    }
+    out.extend_from_slice(&(rows.len() as i32).to_be_bytes());
+    out.extend_from_slice(&lower_bound.to_be_bytes());
+    for row in rows {
+        element.encode_field(row, out);
     }
 }
 

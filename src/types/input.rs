@@ -1,4 +1,4 @@
-//! Text → `Value`, one function a type, as PostgreSQL's input functions read it. Called by `Value::parse` alone.
+//! Text → `Value`, one function a type, as PostgreSQL's input functions read it. `Value::parse` for everybody.
 
 use super::numeric::is_space;
 use super::sql_type::BARE_NUMERIC_SCALE;
@@ -8,70 +8,78 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// Reads the text form of `ty`.
-pub(super) fn parse(text: &str, ty: &SqlType, settings: &FormatSettings) -> Result<Value> {
-    let zone = settings.time_zone;
-    Ok(match ty {
-        SqlType::Bool => Value::Bool(parse_bool(text)?),
-        SqlType::Int2 => Value::Int(parse_integer(text, ty, i64::from(i16::MIN), i64::from(i16::MAX))?),
-        SqlType::Int4 => Value::Int(parse_integer(text, ty, i64::from(i32::MIN), i64::from(i32::MAX))?),
-        SqlType::Int8 => Value::Int(parse_integer(text, ty, i64::MIN, i64::MAX)?),
-        SqlType::Catalog(CatalogType::OidVector) => {
-            let elements = text.split(is_space).filter(|element| !element.is_empty());
-            let oids = elements.map(|element| parse(element, &SqlType::Oid, settings));
-            Value::Array(oids.collect::<Result<_>>()?)
-        }
-        SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
-            Value::Text(strings::checked(text)?)
-        }
-        SqlType::Oid | SqlType::Catalog(_) => {
-            Value::Int(parse_integer(text, ty, i64::from(i32::MIN), i64::from(u32::MAX))? & 0xFFFF_FFFF)
-        }
-        SqlType::Regclass => Value::Int(parse_regclass(text)?),
-        SqlType::Float4 => Value::Float4(floats::parse_f32(text)?),
-        SqlType::Float8 => Value::Float8(floats::parse_f64(text)?),
-        SqlType::Numeric(Some(size)) => {
-            // Rounded at once, so that no number of written digits is too many.
-            let rounded = Numeric::parse_rounded(text, size.scale);
-            return rounded
-                .and_then(|number| number.fit(Some(*size)))
-                .map(Value::Numeric)
-                .map_err(|error| match error {
-                    Error::NumericOutOfRange { detail: None, .. } => super::numeric::field_overflow(*size),
-                    error => error,
-                });
-        }
-        SqlType::Numeric(None) => Value::Numeric(
-            Numeric::parse(text)
-                .or_else(|_| Numeric::parse_rounded(text, BARE_NUMERIC_SCALE.unsigned_abs()))?,
-        ),
-        SqlType::Text => Value::Text(strings::checked(text)?),
-        SqlType::Unknown | SqlType::Void => Value::Unknown(strings::checked(text)?),
-        SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
-            Value::Text(strings::fit(strings::checked(text)?, ty)?)
-        }
-        SqlType::Bytea => Value::Bytes(parse_bytea(text)?),
-        SqlType::Date => Value::Date(datetime_input::parse_date(text, zone)?),
-        SqlType::Time => Value::Time(datetime_input::parse_time(text, zone)?),
-        SqlType::Timestamp => Value::Timestamp(datetime_input::parse_timestamp(text, zone)?),
-        SqlType::TimestampTz => Value::TimestampTz(datetime_input::parse_timestamptz(text, zone)?),
-        SqlType::Interval => Value::Interval(Interval::parse(text)?),
-        SqlType::Uuid => Value::Uuid(parse_uuid(text)?),
-        SqlType::Json => {
-            json::check(text)?;
-            Value::Text(text.to_string())
-        }
-        SqlType::Jsonb => Value::Text(json::normalize(text)?),
-        SqlType::Array(element) => Value::Array(array::parse(text, element, settings)?),
-        SqlType::Int2Vector => {
-            let elements = text.split(is_space).filter(|element| !element.is_empty());
-            Value::Array(
-                elements
-                    .map(|element| parse(element, &SqlType::Int2, settings))
-                    .collect::<Result<_>>()?,
-            )
-        }
-    })
+impl Value {
+    /// Reads the text form of `ty`, as PostgreSQL's input functions do with the type's modifier: numeric(p,s) rounds,
+    /// varchar(n) checks its length, char(n) is padded. A constant to *compare* a column with must not be changed so:
+    /// read it as [`SqlType::comparison_type`]. Errors: 22P02, 22007, 22008, 22003, 22001.
+    pub fn parse(text: &str, ty: &SqlType, settings: &FormatSettings) -> Result<Value> {
+        let zone = settings.time_zone;
+        Ok(match ty {
+            SqlType::Bool => Value::Bool(parse_bool(text)?),
+            SqlType::Int2 => Value::Int(parse_integer(text, ty, i64::from(i16::MIN), i64::from(i16::MAX))?),
+            SqlType::Int4 => Value::Int(parse_integer(text, ty, i64::from(i32::MIN), i64::from(i32::MAX))?),
+            SqlType::Int8 => Value::Int(parse_integer(text, ty, i64::MIN, i64::MAX)?),
+            SqlType::Catalog(CatalogType::OidVector) => {
+                let elements = text.split(is_space).filter(|element| !element.is_empty());
+                let oids = elements.map(|element| Value::parse(element, &SqlType::Oid, settings));
+                Value::Array(oids.collect::<Result<_>>()?)
+            }
+            SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
+                Value::Text(strings::checked(text)?)
+            }
+            SqlType::Oid | SqlType::Catalog(_) => {
+                Value::Int(parse_integer(text, ty, i64::from(i32::MIN), i64::from(u32::MAX))? & 0xFFFF_FFFF)
+            }
+            SqlType::Regclass => Value::Int(parse_regclass(text)?),
+            SqlType::Float4 => Value::Float4(floats::parse_f32(text)?),
+            SqlType::Float8 => Value::Float8(floats::parse_f64(text)?),
+            SqlType::Numeric(Some(size)) => {
+                // Rounded at once, so that no number of written digits is too many.
+                let rounded = Numeric::parse_rounded(text, size.scale);
+                return rounded
+                    .and_then(|number| number.fit(Some(*size)))
+                    .map(Value::Numeric)
+                    .map_err(|error| match error {
+                        Error::NumericOutOfRange { detail: None, .. } => {
+                            super::numeric::field_overflow(*size)
+                        }
+                        error => error,
+                    });
+            }
+            SqlType::Numeric(None) => Value::Numeric(
+                Numeric::parse(text)
+                    .or_else(|_| Numeric::parse_rounded(text, BARE_NUMERIC_SCALE.unsigned_abs()))?,
+            ),
+            SqlType::Text => Value::Text(strings::checked(text)?),
+            SqlType::Unknown | SqlType::Void => Value::Unknown(strings::checked(text)?),
+            SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
+                Value::Text(strings::fit(strings::checked(text)?, ty)?)
+            }
+            SqlType::Bytea => Value::Bytes(parse_bytea(text)?),
+            SqlType::Date => Value::Date(datetime_input::parse_date(text, zone)?),
+            SqlType::Time => Value::Time(datetime_input::parse_time(text, zone)?),
+            SqlType::Timestamp => Value::Timestamp(datetime_input::parse_timestamp(text, zone)?),
+            SqlType::TimestampTz => Value::TimestampTz(datetime_input::parse_timestamptz(text, zone)?),
+            SqlType::Interval => Value::Interval(Interval::parse(text)?),
+            SqlType::Uuid => Value::Uuid(parse_uuid(text)?),
+            SqlType::Json => {
+                json::check(text)?;
+                Value::Text(text.to_string())
+            }
+            SqlType::Jsonb => Value::Text(json::normalize(text)?),
+            SqlType::Array(element) => {
+                Value::Array(array::parse(text, |word| Value::parse(word, element, settings))?)
+            }
+            SqlType::Int2Vector => {
+                let elements = text.split(is_space).filter(|element| !element.is_empty());
+                Value::Array(
+                    elements
+                        .map(|element| Value::parse(element, &SqlType::Int2, settings))
+                        .collect::<Result<_>>()?,
+                )
+            }
+        })
+    }
 }
 
 fn invalid(text: &str, ty: &SqlType) -> Error {

@@ -1,95 +1,90 @@
-//! Binary parameters → `Value`, as PostgreSQL's receive functions read them. Called by `Value::from_binary` alone.
+//! Binary parameters → `Value`, as PostgreSQL's receive functions read them. `Value::from_binary` for everybody.
 
+use super::binary_format::{
+    EPOCH_DAYS, EPOCH_MICROS, NUMERIC_INFINITY, NUMERIC_NAN, NUMERIC_NEGATIVE, NUMERIC_NEGATIVE_INFINITY,
+};
 use super::datetime::MICROS_PER_DAY;
 use super::{CatalogType, Interval, Numeric, SqlType, Value, json, strings};
 use crate::{Error, Result};
 
-/// Microseconds from 1970-01-01 to 2000-01-01, where PostgreSQL's binary timestamps begin.
-pub(super) const EPOCH_MICROS: i64 = 10_957 * MICROS_PER_DAY;
-/// Days from 1970-01-01 to 2000-01-01.
-pub(super) const EPOCH_DAYS: i32 = 10_957;
-
-/// Signs of a binary numeric.
-pub(super) const NUMERIC_NEGATIVE: u16 = 0x4000;
-pub(super) const NUMERIC_NAN: u16 = 0xC000;
-pub(super) const NUMERIC_INFINITY: u16 = 0xD000;
-pub(super) const NUMERIC_NEGATIVE_INFINITY: u16 = 0xF000;
 /// The most base-10000 digits that a number we hold can have, and more.
 const NUMERIC_GROUPS_MAX: usize = 4_096;
 
-/// Reads the binary form of `ty`.
-pub(super) fn read(bytes: &[u8], ty: &SqlType, parameter: usize) -> Result<Value> {
-    let damaged = || Error::InvalidBinary { parameter };
-    Ok(match ty {
-        SqlType::Bool => Value::Bool(fixed::<1>(bytes).ok_or_else(damaged)?[0] != 0),
-        SqlType::Int2 => Value::Int(i64::from(i16::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
-        SqlType::Int4 => Value::Int(i64::from(i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
-        SqlType::Int8 => Value::Int(i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
-        SqlType::Catalog(CatalogType::OidVector) => {
-            Value::Array(read_array(bytes, &SqlType::Oid, parameter)?)
-        }
-        SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
-            return read(bytes, &SqlType::Text, parameter);
-        }
-        SqlType::Oid | SqlType::Regclass | SqlType::Catalog(_) => {
-            Value::Int(i64::from(u32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)))
-        }
-        SqlType::Float4 => Value::Float4(f32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
-        SqlType::Float8 => Value::Float8(f64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
-        SqlType::Numeric(size) => {
-            let number = read_numeric(bytes).ok_or_else(damaged)??;
-            Value::Numeric(if size.is_some() {
-                number.fit(*size)?
-            } else {
-                number
-            })
-        }
-        SqlType::Text => Value::Text(utf8(bytes)?),
-        SqlType::Unknown | SqlType::Void => Value::Unknown(utf8(bytes)?),
-        SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
-            Value::Text(strings::fit(utf8(bytes)?, ty)?)
-        }
-        SqlType::Json => {
-            let text = utf8(bytes)?;
-            json::check(&text)?;
-            Value::Text(text)
-        }
-        SqlType::Jsonb => match bytes {
-            [1, text @ ..] => Value::Text(json::normalize(&utf8(text)?)?),
-            _ => return Err(damaged()),
-        },
-        SqlType::Bytea => Value::Bytes(bytes.to_vec()),
-        SqlType::Date => Value::Date(match i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?) {
-            infinite @ (i32::MIN | i32::MAX) => infinite,
-            days => days.checked_add(EPOCH_DAYS).ok_or_else(|| overflow("date"))?,
-        }),
-        SqlType::Time => {
-            let micros = i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?);
-            if !(0..=MICROS_PER_DAY).contains(&micros) {
-                return Err(overflow("time"));
+impl Value {
+    /// Reads the binary form of `ty` (a bound parameter, `parameter` counts from 1). Errors: 22P03, 22021.
+    pub fn from_binary(bytes: &[u8], ty: &SqlType, parameter: usize) -> Result<Value> {
+        let damaged = || Error::InvalidBinary { parameter };
+        Ok(match ty {
+            SqlType::Bool => Value::Bool(fixed::<1>(bytes).ok_or_else(damaged)?[0] != 0),
+            SqlType::Int2 => Value::Int(i64::from(i16::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
+            SqlType::Int4 => Value::Int(i64::from(i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
+            SqlType::Int8 => Value::Int(i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
+            SqlType::Catalog(CatalogType::OidVector) => {
+                Value::Array(read_array(bytes, &SqlType::Oid, parameter)?)
             }
-            Value::Time(micros)
-        }
-        SqlType::Timestamp => Value::Timestamp(read_timestamp(bytes).ok_or_else(damaged)??),
-        SqlType::TimestampTz => Value::TimestampTz(read_timestamp(bytes).ok_or_else(damaged)??),
-        SqlType::Interval => {
-            let bytes: [u8; 16] = fixed(bytes).ok_or_else(damaged)?;
-            let (micros, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
-            let (days, rest) = rest.split_first_chunk().ok_or_else(damaged)?;
-            let microseconds = i64::from_be_bytes(*micros);
-            if microseconds.unsigned_abs() > super::interval::MICROS_MAX.unsigned_abs() {
-                return Err(overflow("interval"));
+            SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
+                return Value::from_binary(bytes, &SqlType::Text, parameter);
             }
-            Value::Interval(Interval {
-                months: i32::from_be_bytes(fixed(rest).ok_or_else(damaged)?),
-                days: i32::from_be_bytes(*days),
-                microseconds,
-            })
-        }
-        SqlType::Uuid => Value::Uuid(fixed(bytes).ok_or_else(damaged)?),
-        SqlType::Array(element) => Value::Array(read_array(bytes, element, parameter)?),
-        SqlType::Int2Vector => Value::Array(read_array(bytes, &SqlType::Int2, parameter)?),
-    })
+            SqlType::Oid | SqlType::Regclass | SqlType::Catalog(_) => {
+                Value::Int(i64::from(u32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)))
+            }
+            SqlType::Float4 => Value::Float4(f32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
+            SqlType::Float8 => Value::Float8(f64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
+            SqlType::Numeric(size) => {
+                let number = read_numeric(bytes).ok_or_else(damaged)??;
+                Value::Numeric(if size.is_some() {
+                    number.fit(*size)?
+                } else {
+                    number
+                })
+            }
+            SqlType::Text => Value::Text(utf8(bytes)?),
+            SqlType::Unknown | SqlType::Void => Value::Unknown(utf8(bytes)?),
+            SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
+                Value::Text(strings::fit(utf8(bytes)?, ty)?)
+            }
+            SqlType::Json => {
+                let text = utf8(bytes)?;
+                json::check(&text)?;
+                Value::Text(text)
+            }
+            SqlType::Jsonb => match bytes {
+                [1, text @ ..] => Value::Text(json::normalize(&utf8(text)?)?),
+                _ => return Err(damaged()),
+            },
+            SqlType::Bytea => Value::Bytes(bytes.to_vec()),
+            SqlType::Date => Value::Date(match i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?) {
+                infinite @ (i32::MIN | i32::MAX) => infinite,
+                days => days.checked_add(EPOCH_DAYS).ok_or_else(|| overflow("date"))?,
+            }),
+            SqlType::Time => {
+                let micros = i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?);
+                if !(0..=MICROS_PER_DAY).contains(&micros) {
+                    return Err(overflow("time"));
+                }
+                Value::Time(micros)
+            }
+            SqlType::Timestamp => Value::Timestamp(read_timestamp(bytes).ok_or_else(damaged)??),
+            SqlType::TimestampTz => Value::TimestampTz(read_timestamp(bytes).ok_or_else(damaged)??),
+            SqlType::Interval => {
+                let bytes: [u8; 16] = fixed(bytes).ok_or_else(damaged)?;
+                let (micros, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
+                let (days, rest) = rest.split_first_chunk().ok_or_else(damaged)?;
+                let microseconds = i64::from_be_bytes(*micros);
+                if microseconds.unsigned_abs() > super::interval::MICROS_MAX.unsigned_abs() {
+                    return Err(overflow("interval"));
+                }
+                Value::Interval(Interval {
+                    months: i32::from_be_bytes(fixed(rest).ok_or_else(damaged)?),
+                    days: i32::from_be_bytes(*days),
+                    microseconds,
+                })
+            }
+            SqlType::Uuid => Value::Uuid(fixed(bytes).ok_or_else(damaged)?),
+            SqlType::Array(element) => Value::Array(read_array(bytes, element, parameter)?),
+            SqlType::Int2Vector => Value::Array(read_array(bytes, &SqlType::Int2, parameter)?),
+        })
+    }
 }
 
 fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
@@ -218,7 +213,7 @@ fn read_array(bytes: &[u8], element: &SqlType, parameter: usize) -> Result<Vec<V
                 let length = usize::try_from(length).map_err(|_| damaged())?;
                 let (data, after) = rest.split_at_checked(length).ok_or_else(damaged)?;
                 rest = after;
-                elements.push(read(data, element, parameter)?);
+                elements.push(Value::from_binary(data, element, parameter)?);
             }
         }
     }

@@ -1,7 +1,6 @@
 //! Intervals: read as PostgreSQL reads them (`1 day 2 hours`, `1-2`, `01:02:03`, `P1DT2H`, `3 weeks ago`), printed in its
 //! `postgres` style (`1 year 2 mons -3 days +04:05:06`). Called by `Value::parse` and the encoders.
 
-use super::Interval;
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, put_clock};
 use super::datetime_clock::{Clock, read_clock};
 use super::datetime_fault::Fault;
@@ -14,6 +13,17 @@ const MICROS_PER_HOUR: i64 = 3_600 * MICROS_PER_SECOND;
 const MICROS_PER_MINUTE: i64 = 60 * MICROS_PER_SECOND;
 /// The most microseconds that Arrow's nanoseconds hold: 292 years.
 pub(super) const MICROS_MAX: i64 = i64::MAX / 1_000;
+
+/// A SQL interval: months, days and microseconds do not convert into one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Interval {
+    /// Whole months.
+    pub months: i32,
+    /// Whole days.
+    pub days: i32,
+    /// Microseconds.
+    pub microseconds: i64,
+}
 
 impl Interval {
     /// Reads the text form. Errors: 22007, 22015.

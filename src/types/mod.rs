@@ -12,6 +12,9 @@
 //! of `timestamp(p)`, `time(p)` and `interval(p)` is not kept; arrays have one dimension.
 
 mod array;
+mod array_quotes;
+mod arrow_type;
+mod binary_format;
 mod convert;
 mod datetime;
 mod datetime_clock;
@@ -21,8 +24,8 @@ mod datetime_tokens;
 mod datetime_words;
 mod digits;
 mod encode;
-mod encode_binary;
 mod floats;
+mod format_settings;
 mod input;
 mod input_binary;
 mod interval;
@@ -32,20 +35,24 @@ mod numeric;
 mod scalar;
 mod sql_type;
 mod strings;
+mod type_names;
 mod type_table;
 mod value;
 
+pub use arrow_type::TYPE_METADATA_KEY;
 pub use convert::epoch_milliseconds;
 pub(crate) use datetime::{local_to_utc, utc_to_local};
-pub use encode::{ColumnEncoder, WireFormat};
+pub use encode::ColumnEncoder;
+pub use format_settings::FormatSettings;
+pub use interval::Interval;
 pub use interval_range::{IntervalField, IntervalRange};
 pub use numeric::Numeric;
 pub(crate) use numeric::power_of_ten;
-pub use scalar::Scalar;
+pub use scalar::{Scalar, WireFormat};
 pub(crate) use sql_type::BARE_NUMERIC_SCALE;
-pub use sql_type::{CatalogType, NUMERIC_PRECISION_MAX, NumericSize, SqlType, TYPE_METADATA_KEY};
+pub use sql_type::{CatalogType, NUMERIC_PRECISION_MAX, NumericSize, SqlType};
 pub use type_table::{TYPES, TypeRow};
-pub use value::{FormatSettings, Interval, Value};
+pub use value::Value;
 
 #[cfg(test)]
 mod tests;

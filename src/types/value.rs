@@ -1,19 +1,8 @@
 //! `Value`: one SQL constant (a literal, a bound parameter, a default). Used where there is one value, never a row of
 //! many: rows travel as Arrow arrays. Reading text stands in `input`, binary in `input_binary`, conversions in `convert`.
 
-use super::{Numeric, SqlType, array, datetime, digits, floats, input};
-use crate::Result;
-
-/// A SQL interval: months, days and microseconds do not convert into one another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Interval {
-    /// Whole months.
-    pub months: i32,
-    /// Whole days.
-    pub days: i32,
-    /// Microseconds.
-    pub microseconds: i64,
-}
+use super::array_quotes::quote_element;
+use super::{FormatSettings, Interval, Numeric, SqlType, datetime, digits, floats};
 
 /// One SQL constant with its kind of type. Units as in [`SqlType`].
 #[derive(Debug, Clone, PartialEq)]
@@ -52,34 +41,7 @@ pub enum Value {
     Array(Vec<Value>),
 }
 
-/// Session settings that reading and printing values depends on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FormatSettings {
-    /// Session TimeZone.
-    pub time_zone: chrono_tz::Tz,
-}
-
-impl Default for FormatSettings {
-    fn default() -> Self {
-        FormatSettings {
-            time_zone: chrono_tz::Tz::UTC,
-        }
-    }
-}
-
 impl Value {
-    /// Reads the text form of `ty`, as PostgreSQL's input functions do with the type's modifier: numeric(p,s) rounds,
-    /// varchar(n) checks its length, char(n) is padded. A constant to *compare* a column with must not be changed so:
-    /// read it as [`SqlType::comparison_type`]. Errors: 22P02, 22007, 22008, 22003, 22001.
-    pub fn parse(text: &str, ty: &SqlType, settings: &FormatSettings) -> Result<Value> {
-        input::parse(text, ty, settings)
-    }
-
-    /// Reads the binary form of `ty` (a bound parameter, `parameter` counts from 1). Errors: 22P03, 22021.
-    pub fn from_binary(bytes: &[u8], ty: &SqlType, parameter: usize) -> Result<Value> {
-        super::input_binary::read(bytes, ty, parameter)
-    }
-
     /// The text form, as PostgreSQL's output functions print it; NULL is `NULL`.
     pub fn to_text(&self, settings: &FormatSettings) -> String {
         let mut out = Vec::new();
@@ -116,7 +78,7 @@ impl Value {
                     let start = out.len();
                     element.put_text(out, settings);
                     if !matches!(element, Value::Null | Value::Array(_)) {
-                        array::quote_element(out, start);
+                        quote_element(out, start);
                     }
                 }
                 out.push(b'}');

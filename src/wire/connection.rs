@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::input::{Frame, Input};
-use super::listener::Listening;
+use super::listening::Listening;
 use super::message::{self, Message, is_extended, violation};
 use super::output::Output;
 use super::report::error_response;

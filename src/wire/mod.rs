@@ -17,6 +17,7 @@ mod descriptors;
 mod extended;
 mod input;
 mod listener;
+mod listening;
 mod message;
 mod output;
 mod report;

@@ -9,7 +9,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::descriptors::ConnectionLimits;
-use super::listener::Listening;
+use super::listener;
+use super::listening::Listening;
 use crate::exec::{Parameters, Settings, SpillFiles};
 use crate::session::{Identity, Instance, Reply, Session};
 use crate::store::{StoreKind, StoreOptions, open_store};
@@ -120,7 +121,7 @@ impl Server {
         instance.undo_unfinished().await;
         let reclaiming = tokio::spawn(instance.clone().reclaim());
         let listening = Arc::new(Listening::new(instance, limits));
-        let accepting = tokio::spawn(listening.clone().accept(listener));
+        let accepting = tokio::spawn(listener::accept(Arc::clone(&listening), listener));
         Ok(Server {
             local_addr,
             listening,

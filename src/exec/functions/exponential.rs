@@ -138,7 +138,7 @@ pub(super) fn type_of(result: Option<Result<Numeric>>, over_columns: SqlType) ->
     let Some(Ok(number @ Numeric::Finite { scale, .. })) = result else {
         return over_columns;
     };
-    let sized = super::math::sized(scale);
+    let sized = SqlType::numeric_of_scale(scale);
     match super::super::cell::scalar_of(&Value::Numeric(number), &sized) {
         Ok(_) => sized,
         Err(_) => SqlType::Numeric(None),

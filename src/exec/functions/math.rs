@@ -4,7 +4,7 @@ use rand::Rng;
 
 use super::arithmetic::{ArithmeticOp, numeric};
 use super::{Call, FunctionDef, T, decimal, exponential};
-use crate::types::{Numeric, NumericSize, SqlType, Value};
+use crate::types::{Numeric, SqlType, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -15,16 +15,17 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("abs", &[T::Float8], T::Float8, abs),
     FunctionDef::row("abs", &[T::Numeric], T::Numeric, abs).computed(|types, _| types[0].clone()),
     FunctionDef::row("sign", &[T::Float8], T::Float8, sign),
-    FunctionDef::row("sign", &[T::Numeric], T::Numeric, sign).computed(|_, _| sized(0)),
+    FunctionDef::row("sign", &[T::Numeric], T::Numeric, sign).computed(|_, _| SqlType::numeric_of_scale(0)),
     FunctionDef::row("ceil", &[T::Float8], T::Float8, |a, _| float(a, f64::ceil)),
-    FunctionDef::row("ceil", &[T::Numeric], T::Numeric, ceil).computed(|_, _| sized(0)),
+    FunctionDef::row("ceil", &[T::Numeric], T::Numeric, ceil).computed(|_, _| SqlType::numeric_of_scale(0)),
     FunctionDef::row("ceiling", &[T::Float8], T::Float8, |a, _| float(a, f64::ceil)),
-    FunctionDef::row("ceiling", &[T::Numeric], T::Numeric, ceil).computed(|_, _| sized(0)),
+    FunctionDef::row("ceiling", &[T::Numeric], T::Numeric, ceil)
+        .computed(|_, _| SqlType::numeric_of_scale(0)),
     FunctionDef::row("floor", &[T::Float8], T::Float8, |a, _| float(a, f64::floor)),
     FunctionDef::row("floor", &[T::Numeric], T::Numeric, |a, _| {
         Ok(Value::Numeric(decimal::floor(number(&a[0])?)?))
     })
-    .computed(|_, _| sized(0)),
+    .computed(|_, _| SqlType::numeric_of_scale(0)),
     FunctionDef::row("round", &[T::Float8], T::Float8, |a, _| {
         float(a, f64::round_ties_even)
     }),
@@ -42,7 +43,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         let quotient = numeric(ArithmeticOp::Divide, number(&a[0])?, number(&a[1])?, Some(38));
         Ok(Value::Numeric(decimal::truncate(&quotient?, 0)?))
     })
-    .computed(|_, _| sized(0)),
+    .computed(|_, _| SqlType::numeric_of_scale(0)),
     FunctionDef::row("gcd", &[T::Int4, T::Int4], T::Int4, gcd),
     FunctionDef::row("gcd", &[T::Int8, T::Int8], T::Int8, gcd),
     FunctionDef::row("lcm", &[T::Int4, T::Int4], T::Int4, lcm),
@@ -161,7 +162,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::row("trim_scale", &[T::Numeric], T::Numeric, |a, _| Ok(a[0].clone()))
         .computed(|_, _| SqlType::Numeric(None)),
-    FunctionDef::row("factorial", &[T::Int8], T::Numeric, factorial).computed(|_, _| sized(0)),
+    FunctionDef::row("factorial", &[T::Int8], T::Numeric, factorial)
+        .computed(|_, _| SqlType::numeric_of_scale(0)),
     FunctionDef::row(
         "width_bucket",
         &[T::Float8, T::Float8, T::Float8, T::Int4],
@@ -169,10 +171,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         width_bucket,
     ),
 ];
-
-pub(super) fn sized(scale: u8) -> SqlType {
-    SqlType::Numeric(Some(NumericSize { precision: 38, scale }))
-}
 
 fn wrong() -> Error {
     Error::internal("a number function of other types")
@@ -256,10 +254,12 @@ fn ceil(arguments: &[Value], _: &Call) -> Result<Value> {
 /// `round(x, n)` shows n digits when n is a constant, else as many as its argument.
 fn rounded_type(types: &[SqlType], literals: &[Option<Value>]) -> SqlType {
     match (literals.get(1), types.first()) {
-        (None, _) => sized(0),
-        (Some(Some(Value::Int(digits))), _) => sized(u8::try_from((*digits).clamp(0, 30)).unwrap_or(0)),
+        (None, _) => SqlType::numeric_of_scale(0),
+        (Some(Some(Value::Int(digits))), _) => {
+            SqlType::numeric_of_scale(u8::try_from((*digits).clamp(0, 30)).unwrap_or(0))
+        }
         (_, Some(ty)) => match ty {
-            SqlType::Numeric(Some(size)) => sized(size.scale),
+            SqlType::Numeric(Some(size)) => SqlType::numeric_of_scale(size.scale),
             other => other.clone(),
         },
         _ => SqlType::Numeric(None),
@@ -346,13 +346,16 @@ fn literal(literals: &[Option<Value>], at: usize) -> Option<&Numeric> {
 
 /// The type of a function of one number: with the digits of its result when that is known.
 fn of_one(literals: &[Option<Value>], compute: fn(&Numeric) -> Result<Numeric>, scale: u8) -> SqlType {
-    exponential::type_of(literal(literals, 0).map(compute), sized(scale))
+    exponential::type_of(
+        literal(literals, 0).map(compute),
+        SqlType::numeric_of_scale(scale),
+    )
 }
 
 /// The type of a function of two numbers, likewise.
 fn of_two(literals: &[Option<Value>], compute: fn(&Numeric, &Numeric) -> Result<Numeric>) -> SqlType {
     let both = literal(literals, 0).zip(literal(literals, 1));
-    exponential::type_of(both.map(|(a, b)| compute(a, b)), sized(16))
+    exponential::type_of(both.map(|(a, b)| compute(a, b)), SqlType::numeric_of_scale(16))
 }
 
 fn sqrt_numeric_of(square: &Numeric) -> Result<Numeric> {

@@ -32,7 +32,7 @@ use datafusion::physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, InputOrderMode, replace_children_if_necessary,
 };
 
-use super::table_provider::KeyspanScanExec;
+use super::scan_exec::KeyspanScanExec;
 pub(super) use shared_scan::{SharedParts, SharedScan};
 
 /// Aggregates whose answer tells in which order the rows came.

@@ -16,8 +16,8 @@ use datafusion::physical_expr::expressions::{Column as PhysicalColumn, Literal};
 
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
 use crate::exec::functions;
+use crate::exec::ordered_column::ordered_column;
 use crate::exec::placeholder::Constants;
-use crate::exec::table_provider::ordered_column;
 use crate::{Error, Result};
 
 /// Parameters stand as columns from here on, so that pruning the input's columns leaves them alone.

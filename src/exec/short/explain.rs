@@ -9,7 +9,8 @@ use datafusion::logical_expr::Expr;
 
 use super::computed::Computed;
 use super::lookup::Lookup;
-use super::step::{SortKey, Source, Step};
+use super::sort_key::SortKey;
+use super::step::{Source, Step};
 use super::totals::Total;
 use super::{ShortPlan, rows_wanted};
 use crate::Result;

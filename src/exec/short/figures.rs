@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::exec::observed::Seen;
+use crate::exec::figures::Seen;
 use crate::exec::scan::ScanMetrics;
 
 /// The counters of one run.

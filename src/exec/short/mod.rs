@@ -16,6 +16,7 @@ mod order;
 mod read;
 mod row_expressions;
 mod run;
+mod sort_key;
 mod step;
 mod top_rows;
 mod totals;
@@ -29,7 +30,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
-use super::observed::watch;
+use super::figures::watch;
 use super::placeholder::Constants;
 use super::query_threads::on_query_threads;
 use super::scan::Demand;

@@ -3,7 +3,8 @@
 use super::computed::Computed;
 use super::lookup::Lookup;
 use super::read::TableRead;
-use super::step::{SortKey, Step};
+use super::sort_key::SortKey;
+use super::step::Step;
 use crate::plan::OrderColumn;
 
 /// The order that the sort asks for by columns of the table; empty without a sort, `None` when it goes by something else

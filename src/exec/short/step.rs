@@ -7,6 +7,7 @@ use datafusion::logical_expr::Expr;
 use super::computed::Computed;
 use super::lookup::Lookup;
 use super::read::TableRead;
+use super::sort_key::SortKey;
 use super::totals::Total;
 
 /// Where a chain begins.
@@ -40,12 +41,4 @@ pub(super) enum Step {
         totals: Vec<Total>,
         schema: SchemaRef,
     },
-}
-
-/// A key of a sort.
-#[derive(Debug)]
-pub(super) struct SortKey {
-    pub(super) computed: Computed,
-    pub(super) descending: bool,
-    pub(super) nulls_first: bool,
 }

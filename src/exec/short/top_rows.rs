@@ -9,7 +9,7 @@ use arrow::compute::{
 use datafusion::physical_expr::PhysicalExpr;
 
 use super::evaluate::values;
-use super::step::SortKey;
+use super::sort_key::SortKey;
 use crate::exec::placeholder::Constants;
 use crate::{Error, Result};
 

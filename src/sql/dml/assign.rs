@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, RecordBatch};
 
-use crate::catalog::ColumnDef;
+use crate::catalog::{ColumnDef, TableDef};
 use crate::codec::row::ColumnBuilder;
-use crate::table::value_at;
+use crate::table::{value_at, write_schema};
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
@@ -67,4 +67,17 @@ fn dynamic_mismatch(error: Error, column: &ColumnDef) -> Error {
         },
         error => error,
     }
+}
+
+/// The batch with some columns replaced.
+pub(super) fn with_columns(
+    table: &TableDef,
+    batch: &RecordBatch,
+    columns: Vec<(usize, ArrayRef)>,
+) -> Result<RecordBatch> {
+    let mut all = batch.columns().to_vec();
+    for (position, array) in columns {
+        all[position] = array;
+    }
+    RecordBatch::try_new(write_schema(table), all).map_err(Error::arrow)
 }

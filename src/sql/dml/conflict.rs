@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow::array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, filter_record_batch, not, take_record_batch};
 use sqlparser::ast::{
     ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem, SetExpr, TableWithJoins,
 };
 
-use super::assign::assign_array;
+use super::assign::{assign_array, with_columns};
 use super::evaluate::{Rows, evaluate, with_select};
 use super::found_rows::Finding;
 use super::returning::visible_rows;
@@ -265,20 +265,7 @@ async fn updated_rows(
         };
         columns.push((assignment.position, array));
     }
-    Ok((kept, replace(&target.table, &old, columns)?))
-}
-
-/// The batch with some columns replaced.
-pub(super) fn replace(
-    table: &TableDef,
-    batch: &RecordBatch,
-    columns: Vec<(usize, ArrayRef)>,
-) -> Result<RecordBatch> {
-    let mut all = batch.columns().to_vec();
-    for (position, array) in columns {
-        all[position] = array;
-    }
-    RecordBatch::try_new(write_schema(table), all).map_err(Error::arrow)
+    Ok((kept, with_columns(&target.table, &old, columns)?))
 }
 
 /// Inserted and updated rows in the order in which the statement gave them.

@@ -14,6 +14,7 @@ use sqlparser::ast::{self, Expr, Ident, Query, SelectItem, SetExpr};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 
+use crate::exec::placeholder::Constants;
 use crate::exec::short::RowExpressions;
 use crate::exec::{OutputColumn, RowPlan, RowSite, StatementContext};
 use crate::sql::query;
@@ -53,7 +54,7 @@ pub(super) async fn evaluate(
         return evaluate_query(ctx, relations, items, selection).await;
     };
     let batches: Vec<&RecordBatch> = relations.iter().map(|rows| &rows.batch).collect();
-    let (kept, batch) = plan.evaluate(ctx, &batches)?;
+    let (kept, batch) = plan.evaluate(&Constants::new(ctx, &plan.parameters)?, &batches)?;
     let ordinals = match kept {
         Some(kept) => (0..kept.len())
             .filter(|at| kept.is_valid(*at) && kept.value(*at))
@@ -76,7 +77,8 @@ async fn row_plan(
     selection: Option<&Expr>,
 ) -> Result<Option<Arc<RowPlan>>> {
     let batches: Vec<&RecordBatch> = relations.iter().map(|rows| &rows.batch).collect();
-    if let Some(plan) = ctx.row_plans.get(ctx, site, &batches) {
+    let kept = ctx.row_plans.get(ctx.plan_basis(), site);
+    if let Some(plan) = kept.filter(|plan| plan.fits(&ctx.parameter_types, &batches)) {
         return Ok(Some(plan));
     }
     let mut transient = BTreeMap::new();
@@ -102,7 +104,7 @@ async fn row_plan(
     });
     Ok(plan.map(|plan| {
         let plan = Arc::new(plan);
-        ctx.row_plans.set(ctx, site, &plan);
+        ctx.row_plans.set(ctx.plan_basis(), site, &plan);
         plan
     }))
 }

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch};
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
-use sqlparser::ast::{Expr, TableWithJoins};
+use sqlparser::ast::{Expr, ObjectName, TableWithJoins, Visit, Visitor};
 
-use super::insert::reads_table;
 use super::kept_rows::KeptRows;
 use super::target::Target;
 use crate::Result;
+use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::exec::plan_cache::PlanCache;
+use crate::sql::names;
 use crate::sql::query::{Observation, QueryPlan, TargetRows, plan_target_rows};
 use crate::types::SqlType;
 
@@ -65,7 +66,7 @@ impl<'a> Finding<'a> {
         let keeps = !self.target.is_widened;
         let width = self.columns.len() + self.expressions.len();
         if keeps
-            && let Some(plan) = cache.get(ctx)
+            && let Some(plan) = cache.get(ctx.plan_basis())
             && plan.fits(ctx)
             && plan.columns().len() == width
         {
@@ -74,7 +75,7 @@ impl<'a> Finding<'a> {
         let planned = plan_target_rows(ctx, self.rows(), &crate::sql::known_types(ctx))?;
         let plan = Arc::new(QueryPlan::new(planned));
         if keeps && plan.is_lasting() {
-            cache.set(ctx, &plan);
+            cache.set(ctx.plan_basis(), &plan);
         }
         Ok(plan)
     }
@@ -134,4 +135,26 @@ impl<'a> Finding<'a> {
 /// The columns of a page, and the arrays of the expressions.
 pub(super) fn split_page(page: &RecordBatch, columns: usize) -> (&[ArrayRef], &[ArrayRef]) {
     page.columns().split_at(columns)
+}
+
+/// Whether a query, or a part of one, names the table, or a view (which may read it).
+pub(super) fn reads_table(ctx: &StatementContext, query: &impl Visit, table: &TableDef) -> bool {
+    struct Reads<'a>(&'a StatementContext, u32);
+    impl Visitor for Reads<'_> {
+        type Break = ();
+        fn pre_visit_relation(&mut self, name: &ObjectName) -> std::ops::ControlFlow<()> {
+            let found = names::relation_name(name).ok().and_then(|(schema, name)| {
+                self.0
+                    .catalog
+                    .get_relation(schema.as_deref(), &name, &self.0.settings.search_path)
+            });
+            match found {
+                Some(relation) if relation.oid() == self.1 || relation.get_table().is_none() => {
+                    std::ops::ControlFlow::Break(())
+                }
+                _ => std::ops::ControlFlow::Continue(()),
+            }
+        }
+    }
+    query.visit(&mut Reads(ctx, table.oid)).is_break()
 }

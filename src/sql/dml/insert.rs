@@ -5,11 +5,12 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::{concat_batches, filter_record_batch};
 use futures::TryStreamExt;
-use sqlparser::ast::{self, OnInsert, Query, SelectItem, SetExpr, Spanned, TableObject, Visit, Visitor};
+use sqlparser::ast::{self, OnInsert, Query, SelectItem, SetExpr, Spanned, TableObject};
 
 use super::assign::assign_array;
 use super::conflict::{self, OnConflict};
 use super::default::default_values;
+use super::found_rows::reads_table;
 use super::joined::JoinedRelations;
 use super::kept_rows::KeptRows;
 use super::target::{Target, column_name, dynamic_type_of};
@@ -79,7 +80,7 @@ pub(crate) async fn insert_query(
         alias: None,
         is_widened: false,
     };
-    let positions: Vec<usize> = visible_positions(table);
+    let positions: Vec<usize> = table.visible_positions();
     let mut writer = Writer {
         ctx,
         target,
@@ -369,37 +370,6 @@ async fn default_array(
         .iter()
         .for_each(|value| builder.append_value(value));
     Ok(builder.finish())
-}
-
-/// Positions of the columns that `*` shows.
-pub(super) fn visible_positions(table: &TableDef) -> Vec<usize> {
-    (0..table.columns.len())
-        .filter(|&at| !table.columns[at].hidden)
-        .collect()
-}
-
-/// Whether a query, or a part of one, names the table, or a view (which may read it).
-pub(super) fn reads_table(ctx: &StatementContext, query: &impl Visit, table: &TableDef) -> bool {
-    struct Reads<'a>(&'a StatementContext, u32);
-    impl Visitor for Reads<'_> {
-        type Break = ();
-        fn pre_visit_relation(&mut self, name: &ast::ObjectName) -> std::ops::ControlFlow<()> {
-            let found = crate::sql::names::relation_name(name)
-                .ok()
-                .and_then(|(schema, name)| {
-                    self.0
-                        .catalog
-                        .get_relation(schema.as_deref(), &name, &self.0.settings.search_path)
-                });
-            match found {
-                Some(relation) if relation.oid() == self.1 || relation.get_table().is_none() => {
-                    std::ops::ControlFlow::Break(())
-                }
-                _ => std::ops::ControlFlow::Continue(()),
-            }
-        }
-    }
-    query.visit(&mut Reads(ctx, table.oid)).is_break()
 }
 
 fn syntax(message: &str) -> Error {

@@ -6,7 +6,6 @@ use sqlparser::ast::{Expr, SelectItem, SelectItemQualifiedWildcardKind};
 
 use super::WriteResult;
 use super::evaluate::{Rows, column_of, evaluate, plan};
-use super::insert::visible_positions;
 use super::joined::JoinedRelations;
 use super::target::Target;
 use crate::catalog::{ColumnDef, TableDef};
@@ -87,7 +86,7 @@ fn relations(target: &Target, joined: &JoinedRelations, batch: &RecordBatch) -> 
 /// The rows as expressions see them: under the table's name, hidden columns left out.
 pub(super) fn visible_rows(target: &Target, batch: &RecordBatch) -> Result<Rows> {
     let batch = batch
-        .project(&visible_positions(&target.table))
+        .project(&target.table.visible_positions())
         .map_err(Error::arrow)?;
     Ok(Rows {
         name: target.name().to_string(),

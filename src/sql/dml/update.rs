@@ -14,8 +14,7 @@ use futures::TryStreamExt;
 use sqlparser::ast::{self, AssignmentTarget, Expr, Spanned, TableWithJoins, UpdateTableFromKind};
 use sqlparser::tokenizer::Span;
 
-use super::assign::{assign_array, assign_value};
-use super::conflict::replace;
+use super::assign::{assign_array, assign_value, with_columns};
 use super::default::default_values;
 use super::found_rows::{Finding, FoundRows, split_page};
 use super::joined::JoinedRelations;
@@ -102,7 +101,7 @@ pub(super) async fn execute(
         }
         let beside = values.split_off(computed);
         let new = match &constants {
-            Some(constants) => replace(
+            Some(constants) => with_columns(
                 &target.table,
                 &old,
                 constant_columns(&target.table, constants, old.num_rows()),
@@ -262,7 +261,7 @@ async fn assigned(
         };
         columns.push((assignment.position, array));
     }
-    replace(&target.table, old, columns)
+    with_columns(&target.table, old, columns)
 }
 
 /// Which rows are met for the first time, by their keys. Each is written, so the transaction's limit bounds them.

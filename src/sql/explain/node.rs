@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::exec::expr_text::all_text;
-use crate::exec::observed::Seen;
+use crate::exec::figures::Seen;
 
 /// A node of the plan and those below it.
 #[derive(Debug, Default)]

@@ -30,9 +30,10 @@ use super::node::PlanNode;
 use crate::exec::catalog_table::CatalogScanExec;
 use crate::exec::dependent_join_exec::{DependentJoinExec, outer_name};
 use crate::exec::expr_text::{Names, all_text, expr_text, order_text};
-use crate::exec::observed::{Seen, unwrap};
+use crate::exec::figures::Seen;
+use crate::exec::observed::unwrap;
 use crate::exec::pauses::is_pause;
-use crate::exec::table_provider::KeyspanScanExec;
+use crate::exec::scan_exec::KeyspanScanExec;
 use crate::exec::written_expr::Inputs;
 
 /// The tree of a plan, with what was counted of it if it is observed.

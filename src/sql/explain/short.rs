@@ -2,7 +2,7 @@
 
 use super::access::{TableRead, with_metrics};
 use super::node::PlanNode;
-use crate::exec::observed::Seen;
+use crate::exec::figures::Seen;
 use crate::exec::short::{ShortKind, ShortNode, ShortSource, ShortStory};
 use crate::sql::query::Observation;
 

@@ -8,7 +8,7 @@ use super::query::query_node;
 use super::{Explained, Run};
 use crate::Result;
 use crate::exec::StatementContext;
-use crate::exec::observed::Seen;
+use crate::exec::figures::Seen;
 use crate::sql::Statement;
 use crate::sql::dml::{self, Operation, Reading, RowsRead};
 use crate::sql::query::Observation;

@@ -7,10 +7,10 @@ use datafusion::logical_expr::expr::{AggregateFunction, Sort};
 use datafusion::logical_expr::{AggregateUDF, Expr, Volatility};
 use sqlparser::ast;
 
+use super::accumulation::{Accumulation, Finish, Percentile};
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::CastContext;
-use super::function_call::{no_function, numeric_of_scale};
-use super::ordered_set::Percentile;
+use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, ArithmeticOp};
 use crate::types::{NumericSize, SqlType, Value};
@@ -61,33 +61,6 @@ const NAMES: &[&str] = &[
 /// Whether the name is an aggregate function's.
 pub(super) fn is_aggregate(name: &str) -> bool {
     NAMES.contains(&name)
-}
-
-/// What computes an aggregate: accumulators, and what is made of their results.
-pub(super) struct Accumulation {
-    /// DataFusion's function, its arguments, the type of its result.
-    pub(super) calls: Vec<(Arc<AggregateUDF>, Vec<Expr>, SqlType)>,
-    /// What the results become.
-    pub(super) finish: Finish,
-}
-
-/// What the accumulators' results become.
-#[derive(Debug, Clone)]
-pub(super) enum Finish {
-    /// The only result, cast.
-    Cast(SqlType),
-    /// The float, of this type, that the result is the key of.
-    Float(SqlType),
-    /// The first divided by the second, as numerics.
-    Quotient,
-    /// An array as JSON.
-    Json(SqlType),
-    /// An array of keys and one of values as a JSON object, by this function.
-    Object(&'static str),
-    /// An array of texts as one text; NULLs are left out.
-    Joined(Bound),
-    /// The percentiles of an array in its order, at a fraction.
-    Percentile(Percentile, Bound),
 }
 
 impl Binder<'_> {
@@ -340,11 +313,12 @@ impl Binder<'_> {
                 Ok(one(udaf, vec![argument.expr], SqlType::Int8))
             }
             SqlType::Int8 => {
-                let argument = self.convert(argument, &numeric_of_scale(0), CastContext::Implicit)?;
-                Ok(one(udaf, vec![argument.expr], numeric_of_scale(0)))
+                let argument =
+                    self.convert(argument, &SqlType::numeric_of_scale(0), CastContext::Implicit)?;
+                Ok(one(udaf, vec![argument.expr], SqlType::numeric_of_scale(0)))
             }
             SqlType::Numeric(Some(size)) => {
-                let wide = numeric_of_scale(size.scale);
+                let wide = SqlType::numeric_of_scale(size.scale);
                 let argument = self.convert(argument, &wide, CastContext::Explicit)?;
                 Ok(one(udaf, vec![argument.expr], wide))
             }
@@ -507,7 +481,7 @@ impl Binder<'_> {
                     }
                     _ => functions::QUOTIENT_SCALE,
                 };
-                let returns = numeric_of_scale(scale);
+                let returns = SqlType::numeric_of_scale(scale);
                 let definition = ("avg", ArithmeticOp::Divide.body(), true, Volatility::Immutable);
                 let arguments = vec![(sum.expr, sum.ty), (count.expr, count.ty)];
                 Ok(Bound::new(

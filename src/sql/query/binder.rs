@@ -8,61 +8,17 @@ use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use sqlparser::ast;
 
+pub(super) use super::bound::Bound;
 use super::scope::{Outer, Scope};
 use crate::error::{Limit, StatementFault, TextPlace};
 use crate::exec::StatementContext;
-use crate::exec::cell::{scalar_of, value_of_scalar};
 pub(super) use crate::sql::names::fold;
-use crate::types::{FormatSettings, SqlType, Value};
+use crate::types::{FormatSettings, SqlType};
 use crate::{Error, Result};
 
 /// How deeply expressions and queries may nest. Deeper statements are refused before the stack is in danger: a level
 /// costs some stack frames here and in DataFusion, and both grow the stack as they need.
 pub(super) const NESTING_MAX: usize = 2_000;
-
-/// An expression with its SQL type. The expression's Arrow type is always the one that carries the SQL type.
-#[derive(Debug, Clone)]
-pub(super) struct Bound {
-    /// The expression.
-    pub(super) expr: Expr,
-    /// Its type.
-    pub(super) ty: SqlType,
-    /// The table column it is, unchanged: the table's oid and the attribute number.
-    pub(super) origin: Option<(u32, i16)>,
-}
-
-impl Bound {
-    /// A computed expression.
-    pub(super) fn new(expr: Expr, ty: SqlType) -> Bound {
-        Bound {
-            expr,
-            ty,
-            origin: None,
-        }
-    }
-    /// A constant.
-    pub(super) fn constant(value: &Value, ty: SqlType) -> Result<Bound> {
-        Ok(Bound::new(Expr::Literal(scalar_of(value, &ty)?, None), ty))
-    }
-    /// A string literal whose type the context decides.
-    pub(super) fn unknown(text: Option<String>) -> Bound {
-        Bound::new(
-            Expr::Literal(datafusion::common::ScalarValue::Utf8(text), None),
-            SqlType::Unknown,
-        )
-    }
-    /// Its value, when it is a constant of a decided type.
-    pub(super) fn literal(&self) -> Result<Option<Value>> {
-        match &self.expr {
-            Expr::Literal(scalar, _) => value_of_scalar(scalar, &self.ty).map(Some),
-            _ => Ok(None),
-        }
-    }
-    /// Whether it is NULL written out.
-    pub(super) fn is_null_literal(&self) -> bool {
-        matches!(&self.expr, Expr::Literal(scalar, _) if scalar.is_null())
-    }
-}
 
 /// Where an expression stands: what its names mean, and what may not be in it.
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBu
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
-use super::select::{Item, SortKey};
+use super::select_item::{BoundItem, SortKey};
 use super::set_returning::has_set;
 use crate::Result;
 use crate::error::StatementFault;
@@ -19,7 +19,7 @@ impl Binder<'_> {
     pub(super) fn distinct_on(
         &mut self,
         select: &ast::Select,
-        items: &mut Vec<Item>,
+        items: &mut Vec<BoundItem>,
         place: Place<'_>,
     ) -> Result<Option<Vec<usize>>> {
         let Some(ast::Distinct::On(exprs)) = &select.distinct else {
@@ -38,7 +38,7 @@ impl Binder<'_> {
     pub(super) fn first_rows(
         &mut self,
         plan: &LogicalPlan,
-        (exprs, items): (&[Expr], &[Item]),
+        (exprs, items): (&[Expr], &[BoundItem]),
         (on, keys): (&[usize], &[SortKey]),
     ) -> Result<Option<LogicalPlan>> {
         let sorted: Vec<usize> = keys.iter().map(|key| key.output).collect();

@@ -10,12 +10,12 @@ use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource, TableType};
 use sqlparser::ast::{self, Spanned};
 
-use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fault, fold, name_parts};
+use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
+use super::from_item::{FromItem, renamed};
 use super::join::cross_join;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::table_function::table_function;
 use crate::catalog::{Relation, TableDef, ViewDef};
-use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
 use crate::exec::table_provider::table_source;
@@ -24,12 +24,6 @@ use crate::sql::text_place;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
-/// A bound FROM item.
-pub(super) struct Item {
-    pub(super) plan: LogicalPlan,
-    pub(super) scope: Scope,
-}
-
 impl Binder<'_> {
     /// Binds the FROM list; without one, a plan of one row without columns.
     pub(super) fn from(
@@ -37,7 +31,7 @@ impl Binder<'_> {
         from: &[ast::TableWithJoins],
         outer: Option<&Outer<'_>>,
     ) -> Result<(LogicalPlan, Scope)> {
-        let mut joined: Option<Item> = None;
+        let mut joined: Option<FromItem> = None;
         for table in from {
             joined = Some(self.table_with_joins(joined, table, outer)?);
         }
@@ -53,10 +47,10 @@ impl Binder<'_> {
     /// `left, table JOIN …`: the joins bind tighter than the comma, but see what stands before it when lateral.
     pub(super) fn table_with_joins(
         &mut self,
-        left: Option<Item>,
+        left: Option<FromItem>,
         table: &ast::TableWithJoins,
         outer: Option<&Outer<'_>>,
-    ) -> Result<Item> {
+    ) -> Result<FromItem> {
         if table.joins.is_empty() {
             return self.cross(left, &table.relation, outer);
         }
@@ -73,10 +67,10 @@ impl Binder<'_> {
     /// The cross join of `left` and a FROM item that may be lateral.
     pub(super) fn cross(
         &mut self,
-        left: Option<Item>,
+        left: Option<FromItem>,
         factor: &ast::TableFactor,
         outer: Option<&Outer<'_>>,
-    ) -> Result<Item> {
+    ) -> Result<FromItem> {
         let Some(left) = left else {
             return self.factor(factor, outer);
         };
@@ -90,11 +84,11 @@ impl Binder<'_> {
     /// A FROM item that uses columns of the items before it. `None`: it does not.
     pub(super) fn lateral(
         &mut self,
-        left: &Item,
+        left: &FromItem,
         factor: &ast::TableFactor,
         keep_left: bool,
         outer: Option<&Outer<'_>>,
-    ) -> Result<Option<Item>> {
+    ) -> Result<Option<FromItem>> {
         match factor {
             ast::TableFactor::Derived {
                 lateral: true,
@@ -127,7 +121,7 @@ impl Binder<'_> {
                 let mut scope = left.scope.clone();
                 scope.visible.extend(right.scope.visible);
                 scope.add_relations(right.scope.relations)?;
-                Ok(Some(Item { plan, scope }))
+                Ok(Some(FromItem { plan, scope }))
             }
             _ => {
                 let Some(call) = table_function(factor) else {
@@ -154,7 +148,11 @@ impl Binder<'_> {
         }
     }
 
-    pub(super) fn factor(&mut self, factor: &ast::TableFactor, outer: Option<&Outer<'_>>) -> Result<Item> {
+    pub(super) fn factor(
+        &mut self,
+        factor: &ast::TableFactor,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<FromItem> {
         match factor {
             ast::TableFactor::Table {
                 name,
@@ -213,7 +211,7 @@ impl Binder<'_> {
         name: &ast::ObjectName,
         alias: Option<&ast::TableAlias>,
         outer: Option<&Outer<'_>>,
-    ) -> Result<Item> {
+    ) -> Result<FromItem> {
         let parts = name_parts(name)?;
         let (schema, table) = match parts.as_slice() {
             [table] => (None, table.as_str()),
@@ -260,7 +258,7 @@ impl Binder<'_> {
         name: &str,
         rows: RecordBatch,
         alias: Option<&ast::TableAlias>,
-    ) -> Result<Item> {
+    ) -> Result<FromItem> {
         let fields = rows.schema().fields().clone();
         let columns = fields
             .iter()
@@ -283,7 +281,7 @@ impl Binder<'_> {
         schema: Option<&str>,
         name: &str,
         alias: Option<&ast::TableAlias>,
-    ) -> Result<Option<Item>> {
+    ) -> Result<Option<FromItem>> {
         let schema_name = schema.unwrap_or("pg_catalog");
         let called = alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name));
         let Some(source) = catalog_table::source(schema_name, name, &called) else {
@@ -305,7 +303,7 @@ impl Binder<'_> {
         &mut self,
         table: &Arc<TableDef>,
         alias: Option<&ast::TableAlias>,
-    ) -> Result<Item> {
+    ) -> Result<FromItem> {
         let oid = table.oid();
         let columns = table
             .visible_columns()
@@ -342,7 +340,7 @@ impl Binder<'_> {
         columns: Vec<(String, SqlType, Option<(u32, i16)>)>,
         key: Vec<usize>,
         alias: Option<&ast::TableAlias>,
-    ) -> Result<Item> {
+    ) -> Result<FromItem> {
         let visible_name = alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name));
         let catalog = source.table_type() == TableType::View;
         let reference = TableReference::bare(self.unique_name(&visible_name));
@@ -370,7 +368,7 @@ impl Binder<'_> {
             hidden,
             key,
         };
-        Ok(Item {
+        Ok(FromItem {
             plan,
             scope: Scope {
                 visible: columns,
@@ -385,7 +383,7 @@ impl Binder<'_> {
         view: &Arc<ViewDef>,
         alias: Option<&ast::TableAlias>,
         _outer: Option<&Outer<'_>>,
-    ) -> Result<Item> {
+    ) -> Result<FromItem> {
         let mut statements = crate::sql::parse(&view.query)?;
         let statement = match (statements.pop(), statements.is_empty()) {
             (Some(statement), true) => statement,
@@ -428,7 +426,7 @@ impl Binder<'_> {
         bound: BoundQuery,
         name: &str,
         alias: Option<&ast::TableAlias>,
-    ) -> Result<Item> {
+    ) -> Result<FromItem> {
         let visible_name = alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name));
         let reference = TableReference::bare(self.unique_name(if visible_name.is_empty() {
             "subquery"
@@ -466,7 +464,7 @@ impl Binder<'_> {
             hidden: Vec::new(),
             key: Vec::new(),
         };
-        Ok(Item {
+        Ok(FromItem {
             plan,
             scope: Scope {
                 visible: columns,
@@ -480,7 +478,7 @@ impl Binder<'_> {
         &mut self,
         bound: BoundQuery,
         alias: Option<&ast::TableAlias>,
-    ) -> Result<(Item, String)> {
+    ) -> Result<(FromItem, String)> {
         let item = self.named(bound, "", alias)?;
         let name = match item.plan.schema().iter().next() {
             Some((Some(reference), _)) => reference.table().to_string(),
@@ -490,7 +488,7 @@ impl Binder<'_> {
     }
 
     /// `(a JOIN b) AS x`: one relation of all the columns.
-    pub(super) fn aliased_join(&mut self, item: Item, alias: &ast::TableAlias) -> Result<Item> {
+    pub(super) fn aliased_join(&mut self, item: FromItem, alias: &ast::TableAlias) -> Result<FromItem> {
         let name = fold(&alias.name);
         let columns = renamed(item.scope.visible, Some(alias), &name)?;
         let relation = ScopeRelation {
@@ -500,7 +498,7 @@ impl Binder<'_> {
             hidden: Vec::new(),
             key: Vec::new(),
         };
-        Ok(Item {
+        Ok(FromItem {
             plan: item.plan,
             scope: Scope {
                 visible: columns,
@@ -512,29 +510,6 @@ impl Binder<'_> {
     // ---- joins --------------------------------------------------------------------------------------------------
 
     // ---- functions ----------------------------------------------------------------------------------------------
-}
-
-/// `AS name(a, b)` renames the first columns. Errors: 42P10 when it names more than there are.
-pub(super) fn renamed(
-    mut columns: Vec<ScopeColumn>,
-    alias: Option<&ast::TableAlias>,
-    relation: &str,
-) -> Result<Vec<ScopeColumn>> {
-    let Some(alias) = alias else { return Ok(columns) };
-    if alias.columns.len() > columns.len() {
-        return Err(fault(
-            StatementFault::InvalidColumnReference,
-            format!(
-                "table \"{relation}\" has {} columns available but {} columns specified",
-                columns.len(),
-                alias.columns.len()
-            ),
-        ));
-    }
-    for (column, name) in columns.iter_mut().zip(&alias.columns) {
-        column.name = fold(&name.name);
-    }
-    Ok(columns)
 }
 
 /// pg_get_keywords() and its like: their rows stand among the catalogs' relations, with no oid.

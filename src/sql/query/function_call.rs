@@ -6,77 +6,15 @@ use datafusion::logical_expr::{Case, Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
-use super::coercion::{
-    self, CastContext, Category, base, category, common_type, is_preferred, item_type, type_name,
-};
+use super::coercion::{self, CastContext, base, common_type, item_type};
 use super::operator::binary;
-use super::scope::nearest;
+use super::overload::{expanded, pick, sql_type};
+use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, Body, FunctionDef, Returns, T};
 use crate::exec::pg_catalog;
-use crate::types::{NumericSize, SqlType, Value};
+use crate::types::{SqlType, Value};
 use crate::{Error, Result};
-
-/// The SQL type of a registration's argument; `None` for the polymorphic ones.
-pub(super) fn sql_type(wanted: T) -> Option<SqlType> {
-    Some(match wanted {
-        T::Bool => SqlType::Bool,
-        T::Int2 => SqlType::Int2,
-        T::Int4 => SqlType::Int4,
-        T::Int8 => SqlType::Int8,
-        T::Float4 => SqlType::Float4,
-        T::Float8 => SqlType::Float8,
-        T::Numeric => SqlType::Numeric(None),
-        T::Text => SqlType::Text,
-        T::Bytea => SqlType::Bytea,
-        T::Date => SqlType::Date,
-        T::Time => SqlType::Time,
-        T::Timestamp => SqlType::Timestamp,
-        T::TimestampTz => SqlType::TimestampTz,
-        T::Interval => SqlType::Interval,
-        T::Uuid => SqlType::Uuid,
-        T::Json => SqlType::Json,
-        T::Jsonb => SqlType::Jsonb,
-        T::Name => SqlType::Name,
-        T::Oid => SqlType::Oid,
-        T::TextArray => SqlType::Array(Box::new(SqlType::Text)),
-        T::Any | T::AnyElement | T::AnyArray => return None,
-    })
-}
-
-/// Whether an argument is of exactly the registered type.
-pub(super) fn matches_type(wanted: T, ty: &SqlType) -> bool {
-    match sql_type(wanted) {
-        Some(wanted) => base(&wanted) == base(ty),
-        None => match wanted {
-            T::AnyArray => item_type(ty).is_some(),
-            _ => true,
-        },
-    }
-}
-
-/// Whether an argument may stand where the registered type is wanted.
-fn accepts(wanted: T, ty: &SqlType) -> bool {
-    match sql_type(wanted) {
-        Some(wanted) => coercion::implicit(ty, &wanted),
-        None => match wanted {
-            T::AnyArray => item_type(ty).is_some() || matches!(ty, SqlType::Unknown | SqlType::Void),
-            _ => true,
-        },
-    }
-}
-
-/// The registered types of a call with so many arguments.
-fn expanded(row: &FunctionDef, count: usize) -> Option<Vec<T>> {
-    let mut types = row.arguments.to_vec();
-    if row.variadic {
-        let last = *types.last()?;
-        while types.len() < count {
-            types.push(last);
-        }
-    }
-    (types.len() == count).then_some(types)
-}
 
 impl Binder<'_> {
     /// `name(arguments)` in any of its forms.
@@ -480,101 +418,4 @@ impl Binder<'_> {
             other => Err(Error::unsupported(format!("the expression {other}"), None)),
         }
     }
-}
-
-/// PostgreSQL's choice among functions of one name: an exact match, else the candidates that the arguments convert to,
-/// narrowed by exact matches, preferred types, and the categories that untyped arguments most likely have.
-fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&'static FunctionDef> {
-    let candidates: Vec<(&'static FunctionDef, Vec<T>)> = rows
-        .iter()
-        .filter_map(|row| expanded(row, types.len()).map(|wanted| (*row, wanted)))
-        .filter(|(_, wanted)| wanted.iter().zip(types).all(|(wanted, ty)| accepts(*wanted, ty)))
-        .collect();
-    let unknown = |ty: &SqlType| matches!(ty, SqlType::Unknown | SqlType::Void);
-    let exact = |wanted: &[T]| {
-        wanted
-            .iter()
-            .zip(types)
-            .filter(|(wanted, ty)| !unknown(ty) && sql_type(**wanted).is_some() && matches_type(**wanted, ty))
-            .count()
-    };
-    let candidates = best(candidates, |(_, wanted)| exact(wanted));
-    let preferred = |wanted: &[T]| {
-        wanted
-            .iter()
-            .zip(types)
-            .filter(|(wanted, ty)| {
-                !unknown(ty)
-                    && sql_type(**wanted)
-                        .is_some_and(|wanted| base(&wanted) == base(ty) || is_preferred(&wanted))
-            })
-            .count()
-    };
-    let candidates = best(candidates, |(_, wanted)| preferred(wanted));
-    // Untyped arguments: string first, then a preferred type of the one category that all candidates share.
-    let text_like = |wanted: &[T]| {
-        wanted
-            .iter()
-            .zip(types)
-            .filter(|(wanted, ty)| {
-                unknown(ty) && sql_type(**wanted).is_some_and(|wanted| category(&wanted) == Category::String)
-            })
-            .count()
-    };
-    let candidates = best(candidates, |(_, wanted)| text_like(wanted));
-    let known: Vec<&SqlType> = types.iter().filter(|ty| !unknown(ty)).collect();
-    let alike = |wanted: &[T]| match known.first() {
-        // All known arguments of one type: the untyped ones are assumed to have it too.
-        Some(first) if known.iter().all(|ty| ty == first) => wanted
-            .iter()
-            .zip(types)
-            .filter(|(wanted, ty)| unknown(ty) && matches_type(**wanted, first))
-            .count(),
-        _ => 0,
-    };
-    let candidates = best(candidates, |(_, wanted)| alike(wanted));
-    let candidates = best(candidates, |(_, wanted)| {
-        wanted
-            .iter()
-            .zip(types)
-            .filter(|(wanted, ty)| unknown(ty) && sql_type(**wanted).is_some_and(|ty| is_preferred(&ty)))
-            .count()
-    });
-    candidates.first().map(|(row, _)| *row)
-}
-
-fn best<C>(candidates: Vec<C>, score: impl Fn(&C) -> usize) -> Vec<C> {
-    let Some(most) = candidates.iter().map(&score).max() else {
-        return candidates;
-    };
-    candidates
-        .into_iter()
-        .filter(|candidate| score(candidate) == most)
-        .collect()
-}
-
-/// 42883 for a function; the HINT tells whether the name or the types are wrong.
-pub(super) fn no_function(name: &str, types: &[SqlType], unknown_name: bool) -> Error {
-    let types: Vec<String> = types.iter().map(type_name).collect();
-    let near = if unknown_name {
-        nearest(
-            name,
-            functions::function_names().chain(pg_catalog::function_names()),
-        )
-    } else {
-        None
-    };
-    let signature = format!("{name}({})", types.join(", "));
-    match near {
-        Some(near) => Error::UndefinedFunction {
-            signature,
-            hint: Some(format!("Perhaps you meant the function {near}().")),
-        },
-        None => Error::undefined_function(signature),
-    }
-}
-
-/// The numeric type of 38 digits with this many behind the point.
-pub(super) fn numeric_of_scale(scale: u8) -> SqlType {
-    SqlType::Numeric(Some(NumericSize { precision: 38, scale }))
 }

@@ -7,14 +7,19 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Clause, Place, name_parts};
 use super::coercion::CastContext;
 use super::decorrelation::has_subquery;
-use super::from::Item;
+use super::from_item::FromItem;
 use super::operator::binary;
 use super::scope::{Outer, Scope, ScopeColumn};
 use crate::exec::datafusion_error::from_datafusion;
 use crate::{Error, Result};
 
 impl Binder<'_> {
-    pub(super) fn join(&mut self, left: Item, join: &ast::Join, outer: Option<&Outer<'_>>) -> Result<Item> {
+    pub(super) fn join(
+        &mut self,
+        left: FromItem,
+        join: &ast::Join,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<FromItem> {
         use ast::JoinOperator as J;
         let (kind, constraint) = match &join.join_operator {
             J::Join(constraint) | J::Inner(constraint) => (JoinType::Inner, constraint),
@@ -60,11 +65,11 @@ impl Binder<'_> {
     /// ON of a join whose right side is lateral: a filter above an inner one, TRUE only above an outer one.
     pub(super) fn lateral_condition(
         &mut self,
-        item: Item,
+        item: FromItem,
         kind: JoinType,
         constraint: &ast::JoinConstraint,
         outer: Option<&Outer<'_>>,
-    ) -> Result<Item> {
+    ) -> Result<FromItem> {
         let ast::JoinConstraint::On(condition) = constraint else {
             return Ok(item);
         };
@@ -89,7 +94,7 @@ impl Binder<'_> {
             ));
         }
         let plan = self.filter(item.plan, condition)?;
-        Ok(Item {
+        Ok(FromItem {
             plan,
             scope: item.scope,
         })
@@ -97,12 +102,12 @@ impl Binder<'_> {
 
     pub(super) fn join_on(
         &mut self,
-        left: Item,
-        right: Item,
+        left: FromItem,
+        right: FromItem,
         kind: JoinType,
         condition: &ast::Expr,
         outer: Option<&Outer<'_>>,
-    ) -> Result<Item> {
+    ) -> Result<FromItem> {
         let mut scope = left.scope;
         scope.visible.extend(right.scope.visible);
         scope.add_relations(right.scope.relations)?;
@@ -125,23 +130,23 @@ impl Binder<'_> {
                 .and_then(LogicalPlanBuilder::build)
                 .map_err(from_datafusion)?;
             let plan = self.filter(crossed, condition)?;
-            return Ok(Item { plan, scope });
+            return Ok(FromItem { plan, scope });
         }
         let plan = LogicalPlanBuilder::new(left.plan)
             .join_on(right.plan, kind, [condition])
             .and_then(LogicalPlanBuilder::build)
             .map_err(from_datafusion)?;
-        Ok(Item { plan, scope })
+        Ok(FromItem { plan, scope })
     }
 
     /// USING and NATURAL: each named column comes once, before the others.
     pub(super) fn join_using(
         &mut self,
-        left: Item,
-        right: Item,
+        left: FromItem,
+        right: FromItem,
         kind: JoinType,
         names: &[String],
-    ) -> Result<Item> {
+    ) -> Result<FromItem> {
         if names.is_empty() && kind == JoinType::Inner {
             return cross_join(left, right);
         }
@@ -191,7 +196,7 @@ impl Binder<'_> {
             .join_on(right.plan, kind, [condition])
             .and_then(LogicalPlanBuilder::build)
             .map_err(from_datafusion)?;
-        Ok(Item { plan, scope })
+        Ok(FromItem { plan, scope })
     }
 
     pub(super) fn merged(&mut self, kind: JoinType, left: Bound, right: Bound) -> Result<Bound> {
@@ -213,7 +218,7 @@ impl Binder<'_> {
     }
 }
 
-pub(super) fn cross_join(left: Item, right: Item) -> Result<Item> {
+pub(super) fn cross_join(left: FromItem, right: FromItem) -> Result<FromItem> {
     let plan = LogicalPlanBuilder::new(left.plan)
         .cross_join(right.plan)
         .and_then(LogicalPlanBuilder::build)
@@ -221,5 +226,5 @@ pub(super) fn cross_join(left: Item, right: Item) -> Result<Item> {
     let mut scope = left.scope;
     scope.visible.extend(right.scope.visible);
     scope.add_relations(right.scope.relations)?;
-    Ok(Item { plan, scope })
+    Ok(FromItem { plan, scope })
 }

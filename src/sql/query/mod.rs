@@ -3,9 +3,11 @@
 //! `binder` and its sibling files turn the parser's tree into a logical plan with PostgreSQL's names, types and errors;
 //! DataFusion optimizes and runs it. The binder decides every type itself: DataFusion's own coercions find nothing to do.
 
+mod accumulation;
 mod aggregate;
 mod array_value;
 mod binder;
+mod bound;
 mod coercion;
 mod column_name;
 mod condition;
@@ -14,6 +16,7 @@ mod decorrelation;
 mod distinct_on;
 mod expression;
 mod from;
+mod from_item;
 mod function_call;
 mod grouped_join;
 mod grouping;
@@ -23,15 +26,18 @@ mod limit;
 mod literal;
 mod operator;
 mod ordered_set;
+mod overload;
 mod plan;
 mod query_body;
 mod same_rows;
 mod scope;
 mod select;
+mod select_item;
 mod set_returning;
 mod subquery;
 mod table_function;
 mod target_rows;
+mod undefined_function;
 mod values;
 mod window;
 

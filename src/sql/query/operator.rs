@@ -309,7 +309,7 @@ impl Binder<'_> {
 
     /// Operators over dates, times and intervals, looked up as functions named by their symbols.
     fn date_arithmetic(&mut self, op: ArithmeticOp, left: Bound, right: Bound) -> Result<Option<Bound>> {
-        let exact = |wanted: T, ty: &SqlType| super::function_call::matches_type(wanted, ty);
+        let exact = |wanted: T, ty: &SqlType| super::overload::matches_type(wanted, ty);
         let candidates: Vec<_> = functions::functions_named(op.symbol()).collect();
         let pick = candidates
             .iter()
@@ -317,7 +317,7 @@ impl Binder<'_> {
             .or_else(|| {
                 candidates.iter().find(|row| {
                     let fits = |wanted: T, ty: &SqlType| {
-                        super::function_call::sql_type(wanted)
+                        super::overload::sql_type(wanted)
                             .is_some_and(|wanted| coercion::implicit(ty, &wanted))
                     };
                     fits(row.arguments[0], &left.ty) && fits(row.arguments[1], &right.ty)

@@ -6,39 +6,12 @@ use datafusion::logical_expr::Volatility;
 use datafusion::logical_expr::expr::Sort;
 use sqlparser::ast;
 
-use super::aggregate::{Accumulation, Finish};
+use super::accumulation::{Accumulation, Finish, Percentile};
 use super::binder::{Binder, Bound, Place};
-use super::function_call::no_function;
-use crate::exec::functions::{self, Body};
+use super::undefined_function::no_function;
+use crate::exec::functions;
 use crate::types::SqlType;
 use crate::{Error, Result};
-
-/// The function that takes the percentiles out of a sorted array.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Percentile {
-    /// percentile_cont: between two values where none stands at the place.
-    Continuous,
-    /// percentile_disc: the first value at the place or after it.
-    Discrete,
-}
-
-impl Percentile {
-    /// The aggregate of this name.
-    pub(super) fn named(name: &str) -> Option<Percentile> {
-        match name {
-            "percentile_cont" => Some(Percentile::Continuous),
-            "percentile_disc" => Some(Percentile::Discrete),
-            _ => None,
-        }
-    }
-
-    fn definition(self) -> (&'static str, Body) {
-        match self {
-            Percentile::Continuous => ("percentile_cont", functions::PERCENTILE_CONT),
-            Percentile::Discrete => ("percentile_disc", functions::PERCENTILE_DISC),
-        }
-    }
-}
 
 impl Binder<'_> {
     /// What gathers the values, and their order. `arguments`: the fraction, or an array of such.

@@ -9,7 +9,7 @@ use futures::{FutureExt, StreamExt, TryStreamExt};
 
 use super::{PlannedQuery, physical_plan, run_query};
 use crate::Result;
-use crate::exec::observed::{Figures, Seen, watch};
+use crate::exec::figures::{Figures, Seen, watch};
 use crate::exec::placeholder::Constants;
 use crate::exec::short::{ShortPlan, ShortStory, StepFigures};
 use crate::exec::table_provider::is_stored_table;

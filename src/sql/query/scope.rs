@@ -7,7 +7,7 @@ use arrow::datatypes::Field;
 use datafusion::common::Column;
 use datafusion::logical_expr::Expr;
 
-use super::binder::Bound;
+use super::bound::Bound;
 use crate::error::StatementFault;
 use crate::{Error, Result};
 

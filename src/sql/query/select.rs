@@ -16,16 +16,11 @@ use super::grouping::{Grouped, has_aggregate, ungrouped, windows_of};
 use super::operator::binary;
 use super::same_rows::refuse_unsortable;
 use super::scope::{Outer, ScopeColumn};
+use super::select_item::{BoundItem, SortKey};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::sql::text_place;
 use crate::{Error, Result};
-
-/// An output column of a select list, bound.
-pub(super) struct Item {
-    pub(super) name: String,
-    pub(super) bound: Bound,
-}
 
 impl Binder<'_> {
     /// Binds a SELECT with the ORDER BY of its query.
@@ -137,12 +132,16 @@ impl Binder<'_> {
     }
 
     /// The select list, wildcards expanded.
-    pub(super) fn items(&mut self, projection: &[ast::SelectItem], place: Place<'_>) -> Result<Vec<Item>> {
+    pub(super) fn items(
+        &mut self,
+        projection: &[ast::SelectItem],
+        place: Place<'_>,
+    ) -> Result<Vec<BoundItem>> {
         let mut items = Vec::with_capacity(projection.len());
-        let expand = |columns: &[ScopeColumn]| -> Vec<Item> {
+        let expand = |columns: &[ScopeColumn]| -> Vec<BoundItem> {
             columns
                 .iter()
-                .map(|column| Item {
+                .map(|column| BoundItem {
                     name: column.name.clone(),
                     bound: column.bound.clone(),
                 })
@@ -152,14 +151,14 @@ impl Binder<'_> {
             match item {
                 ast::SelectItem::UnnamedExpr(expr) => {
                     let bound = self.expression(expr, place)?;
-                    items.push(Item {
+                    items.push(BoundItem {
                         name: column_name(expr),
                         bound,
                     });
                 }
                 ast::SelectItem::ExprWithAlias { expr, alias } => {
                     let bound = self.expression(expr, place)?;
-                    items.push(Item {
+                    items.push(BoundItem {
                         name: fold(alias),
                         bound,
                     });
@@ -207,7 +206,7 @@ impl Binder<'_> {
     pub(super) fn group_by(
         &mut self,
         group_by: &ast::GroupByExpr,
-        items: &[Item],
+        items: &[BoundItem],
         projection: &[ast::SelectItem],
         place: Place<'_>,
     ) -> Result<Option<Vec<Grouped>>> {
@@ -256,7 +255,7 @@ impl Binder<'_> {
     pub(super) fn group_item(
         &mut self,
         expr: &ast::Expr,
-        items: &[Item],
+        items: &[BoundItem],
         projection: &[ast::SelectItem],
         place: Place<'_>,
     ) -> Result<Expr> {
@@ -302,7 +301,7 @@ impl Binder<'_> {
     pub(super) fn order_by(
         &mut self,
         order_by: &[ast::OrderByExpr],
-        items: &mut Vec<Item>,
+        items: &mut Vec<BoundItem>,
         projection: &[ast::SelectItem],
         place: Place<'_>,
     ) -> Result<Vec<SortKey>> {
@@ -320,7 +319,7 @@ impl Binder<'_> {
     pub(super) fn order_item(
         &mut self,
         expr: &ast::Expr,
-        items: &mut Vec<Item>,
+        items: &mut Vec<BoundItem>,
         visible: usize,
         _projection: &[ast::SelectItem],
         place: Place<'_>,
@@ -404,7 +403,7 @@ impl Binder<'_> {
     pub(super) fn project(
         &mut self,
         plan: LogicalPlan,
-        items: Vec<Item>,
+        items: Vec<BoundItem>,
         exprs: Vec<Expr>,
         visible: usize,
         keys: Vec<SortKey>,
@@ -491,33 +490,15 @@ fn is_scan(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// A sort key over the outputs of a select list.
-pub(super) struct SortKey {
-    pub(super) output: usize,
-    pub(super) ascending: bool,
-    pub(super) nulls_first: bool,
-}
-
-impl SortKey {
-    pub(super) fn new(output: usize, options: &ast::OrderByOptions) -> SortKey {
-        let ascending = options.asc.unwrap_or(true);
-        SortKey {
-            output,
-            ascending,
-            nulls_first: options.nulls_first.unwrap_or(!ascending),
-        }
-    }
-}
-
 /// The index of an expression among the outputs, added when it is not there.
-fn output_of(items: &mut Vec<Item>, bound: Bound) -> usize {
+fn output_of(items: &mut Vec<BoundItem>, bound: Bound) -> usize {
     match items
         .iter()
         .position(|item| item.bound.expr == bound.expr && item.bound.ty == bound.ty)
     {
         Some(index) => index,
         None => {
-            items.push(Item {
+            items.push(BoundItem {
                 name: "sort".to_string(),
                 bound,
             });

@@ -7,7 +7,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fold, name_parts};
 use super::coercion::CastContext;
-use super::from::{Item, renamed};
+use super::from_item::{FromItem, renamed};
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::set_returning::unnest_columns;
 use crate::exec::pg_catalog;
@@ -29,7 +29,11 @@ impl Binder<'_> {
                 _ => bound,
             };
             if super::coercion::item_type(&bound.ty).is_none() {
-                return Err(super::function_call::no_function("unnest", &[bound.ty], false));
+                return Err(super::undefined_function::no_function(
+                    "unnest",
+                    &[bound.ty],
+                    false,
+                ));
             }
             sets.push(bound);
         }
@@ -96,7 +100,7 @@ impl Binder<'_> {
         sets: Vec<Bound>,
         plan: LogicalPlan,
         scope: Scope,
-    ) -> Result<(Item, Vec<String>)> {
+    ) -> Result<(FromItem, Vec<String>)> {
         let default = call
             .name
             .as_ref()
@@ -165,7 +169,7 @@ impl Binder<'_> {
         let mut scope = scope;
         scope.visible.extend(columns);
         scope.add_relations(vec![relation])?;
-        Ok((Item { plan, scope }, names))
+        Ok((FromItem { plan, scope }, names))
     }
 }
 

@@ -7,9 +7,9 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place};
 use super::column_name::column_name;
-use super::from::Item as FromItem;
+use super::from_item::FromItem;
 use super::scope::ScopeRelation;
-use super::select::Item;
+use super::select_item::BoundItem;
 use super::{PlannedQuery, caught, planned};
 use crate::Result;
 use crate::catalog::TableDef;
@@ -111,7 +111,7 @@ impl Binder<'_> {
         }
         let mut items = Vec::with_capacity(rows.columns.len() + rows.expressions.len());
         for at in rows.columns {
-            items.push(Item {
+            items.push(BoundItem {
                 name: rows.table.columns[*at].name.clone(),
                 bound: columns[*at].clone(),
             });
@@ -122,7 +122,7 @@ impl Binder<'_> {
                 datafusion::logical_expr::Expr::Placeholder(_) => self.decided(bound)?,
                 _ => bound,
             };
-            items.push(Item {
+            items.push(BoundItem {
                 name: column_name(expr),
                 bound,
             });

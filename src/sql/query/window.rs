@@ -11,7 +11,7 @@ use sqlparser::ast;
 use super::aggregate::{bigint, is_aggregate};
 use super::binder::{Binder, Bound, Clause, Place, fault, fold};
 use super::coercion::{CastContext, common_type};
-use super::function_call::no_function;
+use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::exec::whole_frame::whole_frame;
 use crate::types::{SqlType, Value};

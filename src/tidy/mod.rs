@@ -4,8 +4,14 @@
 //! Invariants it holds up:
 //! 1. Modules depend downward only (`LAYERS`), and the large libraries stay in their layer (`LIBRARIES`).
 //! 2. Every file opens with `//!` and has at most `LINES_MAX` lines before its tests.
-//! 3. Nothing unfinished, ignored or vaguely named is on the main branch.
+//! 3. No file names what is defined in another file that names, perhaps over others, what is defined in it (`circles`).
+//! 4. Nothing unfinished, ignored or vaguely named is on the main branch.
 
+mod circles;
+mod code;
+
+use circles::{SourceFile, circles};
+use code::{code_only, lines_before_tests};
 use std::path::{Path, PathBuf};
 
 /// The modules in the order of dependency: each may use only what stands before it.
@@ -79,27 +85,6 @@ fn check_shape(path: &str, text: &str, found: &mut Vec<(usize, String)>) {
             found.push((1, format!("name the file after what it holds, not `{part}`")));
         }
     }
-}
-
-/// Lines that are not tests: the test module stands last in a file, or is a file of its own.
-fn lines_before_tests(path: &str, text: &str) -> usize {
-    if path.ends_with("tests.rs") || path.contains("tests/") {
-        return 0;
-    }
-    let lines: Vec<&str> = text.lines().collect();
-    let starts_tests = |at: &usize| {
-        lines[*at] == "#[cfg(test)]"
-            && lines[*at + 1..]
-                .iter()
-                .find(|l| !l.starts_with("#["))
-                .is_some_and(opens_module)
-    };
-    (0..lines.len()).find(starts_tests).unwrap_or(lines.len())
-}
-
-/// Whether a line opens a module in place (`mod tests {`).
-fn opens_module(line: &&str) -> bool {
-    line.starts_with("mod ") && line.ends_with('{')
 }
 
 /// Unfinished work.
@@ -205,77 +190,6 @@ fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(at, line)| (at + 1, line))
 }
 
-/// The text with every comment and literal blanked out, line breaks kept.
-fn code_only(text: &str) -> String {
-    let mut code = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let length = literal_or_comment(rest, code.chars().next_back());
-        let (taken, blank) = if length > 0 {
-            (length, true)
-        } else {
-            (c.len_utf8(), false)
-        };
-        match blank {
-            true => code.extend(rest[..taken].chars().map(|c| if c == '\n' { '\n' } else { ' ' })),
-            false => code.push(c),
-        }
-        rest = &rest[taken..];
-    }
-    code
-}
-
-/// How many bytes of a comment or literal stand at the start of `rest`; 0 when neither does.
-fn literal_or_comment(rest: &str, before: Option<char>) -> usize {
-    let in_name = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    if rest.starts_with("//") {
-        return rest.find('\n').unwrap_or(rest.len());
-    }
-    if rest.starts_with("/*") {
-        return rest.find("*/").map_or(rest.len(), |end| end + 2);
-    }
-    if let Some(body) = rest.strip_prefix('"') {
-        return 1 + quoted_length(body, '"');
-    }
-    if !in_name && let Some(raw) = rest.strip_prefix('r') {
-        let hashes = raw.len() - raw.trim_start_matches('#').len();
-        if raw[hashes..].starts_with('"') {
-            let end = format!("\"{}", "#".repeat(hashes));
-            let body = hashes + 1;
-            return 1
-                + body
-                + raw[body..]
-                    .find(&end)
-                    .map_or(raw.len() - body, |at| at + end.len());
-        }
-    }
-    if let Some(body) = rest.strip_prefix('\'') {
-        let mut inner = body.chars();
-        // Otherwise it is a lifetime.
-        let is_char = match inner.next() {
-            Some('\\') => true,
-            Some(_) => inner.next() == Some('\''),
-            None => false,
-        };
-        return if is_char { 1 + quoted_length(body, '\'') } else { 0 };
-    }
-    0
-}
-
-/// Bytes up to and with the closing quote.
-fn quoted_length(body: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, c) in body.char_indices() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            c if c == quote => return at + 1,
-            _ => {}
-        }
-    }
-    body.len()
-}
-
 /// Every Rust file under a folder, sorted.
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -291,30 +205,39 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-#[test]
-fn the_source_is_tidy() {
+/// Every file of `src`, its path relative to it.
+fn source_files() -> Vec<SourceFile> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let files = rust_files(&source);
+    let read = |file: PathBuf| {
+        let path = file.strip_prefix(&source).expect("a file of src");
+        SourceFile {
+            path: path.to_string_lossy().replace('\\', "/"),
+            text: std::fs::read_to_string(&file).expect("a source file is readable UTF-8"),
+        }
+    };
+    let files: Vec<SourceFile> = rust_files(&source).into_iter().map(read).collect();
     assert!(
         files.len() > 20,
         "only {} files found under {}",
         files.len(),
         source.display()
     );
+    files
+}
+
+#[test]
+fn the_source_is_tidy() {
+    let files = source_files();
     let found: Vec<String> = files
         .iter()
-        .flat_map(|file| {
-            let path = file
-                .strip_prefix(&source)
-                .expect("a file of src")
-                .to_string_lossy()
-                .replace('\\', "/");
-            findings(
-                &path,
-                &std::fs::read_to_string(file).expect("a source file is readable UTF-8"),
-            )
-        })
+        .flat_map(|file| findings(&file.path, &file.text))
         .collect();
+    assert!(found.is_empty(), "{} to mend:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn no_files_stand_in_a_circle() {
+    let found = circles(&source_files());
     assert!(found.is_empty(), "{} to mend:\n{}", found.len(), found.join("\n"));
 }
 

@@ -1,0 +1,74 @@
+//! `Constants` of a run: the values that a client bound, read as the types that the plan gave its parameters.
+
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::Expr;
+
+use super::cell::scalar_of;
+use super::functions::cast::cast_value;
+use super::placeholder::Constants;
+use super::{StatementContext, pg_catalog};
+use crate::types::{FormatSettings, SqlType, Value};
+use crate::{Error, Result};
+
+impl Constants {
+    /// The context's parameters, as the types that the plan gave them, and its time. Errors: those of reading a
+    /// parameter's text as its type.
+    pub fn new(ctx: &StatementContext, types: &[SqlType]) -> Result<Constants> {
+        let settings = ctx.format_settings();
+        let parameter = |(index, ty): (usize, &SqlType)| match ctx.parameters.get(index) {
+            Some(Value::Unknown(name)) if let Some(kind) = ty.object_kind() => object(name, kind).map(Some),
+            Some(value) => {
+                let scalar = constant(value.clone(), ty, &settings)?;
+                Ok(Some(Expr::Literal(scalar, None)))
+            }
+            None => Ok(None),
+        };
+        let parameters = types.iter().enumerate().map(parameter).collect::<Result<_>>()?;
+        let now = Value::TimestampTz(ctx.transaction_time_us);
+        Ok(Constants::of(parameters, scalar_of(&now, &SqlType::TimestampTz)?))
+    }
+}
+
+/// The oid of an object of this kind that has this name, found when the statement runs.
+fn object(name: &str, kind: &str) -> Result<Expr> {
+    let (look_up, _) = pg_catalog::function(kind, &[SqlType::Text])
+        .ok_or_else(|| Error::internal(format!("nothing looks up a {kind}")))?;
+    let name = scalar_of(&Value::Text(name.to_string()), &SqlType::Text)?;
+    Ok(look_up.call(vec![Expr::Literal(name, None)]))
+}
+
+fn constant(value: Value, ty: &SqlType, settings: &FormatSettings) -> Result<ScalarValue> {
+    let from = match &value {
+        Value::Unknown(_) => SqlType::Unknown,
+        Value::Int(_)
+            if matches!(
+                ty,
+                SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass
+            ) =>
+        {
+            SqlType::Int8
+        }
+        Value::Null => return scalar_of(&Value::Null, ty),
+        other => other.natural_type(),
+    };
+    let value = if same_kind(&from, ty) {
+        value
+    } else {
+        cast_value(value, &from, ty, settings)?
+    };
+    scalar_of(&value, ty)
+}
+
+fn same_kind(from: &SqlType, to: &SqlType) -> bool {
+    match (from, to) {
+        (SqlType::Array(a), SqlType::Array(b)) => same_kind(a, b),
+        (SqlType::Int8 | SqlType::Int4 | SqlType::Int2, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) => {
+            true
+        }
+        (
+            SqlType::Text,
+            SqlType::Text | SqlType::Varchar(None) | SqlType::Json | SqlType::Jsonb | SqlType::Name,
+        ) => true,
+        (a, b) => a == b,
+    }
+}

@@ -1,0 +1,319 @@
+//! `KeyspanScanExec`: the node that reads a table by its access path. `table_provider` plans it, `parallel` gives it several
+//! readers, EXPLAIN shows it.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::compute::SortOptions;
+use arrow::datatypes::SchemaRef;
+use datafusion::catalog::TableProvider;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::{Expr, TableSource};
+use datafusion::physical_expr::expressions::Column as PhysicalColumn;
+use datafusion::physical_expr::{
+    ConstExpr, EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr,
+};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::sort_pushdown::SortOrderPushdownResult;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+
+use super::StatementContext;
+use super::datafusion_error::to_datafusion;
+use super::observed::CountMore;
+use super::ordered_column::ordered_column;
+use super::parallel::{SharedParts, SharedScan};
+use super::scan::{Demand, ScanMetrics, scan_batches};
+use super::statement_state::statement_context;
+use crate::Result;
+use crate::plan::{AccessPath, OrderColumn};
+use crate::table::row_schema;
+
+/// Reads a table by its access path.
+#[derive(Debug, Clone)]
+pub struct KeyspanScanExec {
+    path: Arc<AccessPath>,
+    /// What the statement calls the table.
+    alias: Arc<str>,
+    /// What the path was planned for, as the plan has it.
+    conditions: Arc<[Expr]>,
+    /// Positions in `TableDef::columns` of the output.
+    positions: Vec<usize>,
+    limit: Option<usize>,
+    /// How many may read at once, if somebody wants it.
+    readers_max: usize,
+    /// More than one part: several readers, in no order.
+    shared: Option<SharedParts>,
+    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+    metrics: Arc<ScanMetrics>,
+}
+
+impl KeyspanScanExec {
+    /// Reads the columns at `positions` (of `TableDef::columns`), at most `limit` rows. `conditions`: what the path was
+    /// planned for, as the plan has it.
+    pub(super) fn new(
+        path: AccessPath,
+        (alias, conditions): (&Arc<str>, &[Expr]),
+        positions: Vec<usize>,
+        limit: Option<usize>,
+        readers_max: usize,
+    ) -> KeyspanScanExec {
+        let schema = row_schema(&path.table, &positions);
+        let properties = PlanProperties::new(
+            key_order(&path, &positions, &schema),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        KeyspanScanExec {
+            alias: Arc::clone(alias),
+            conditions: conditions.into(),
+            path: Arc::new(path),
+            positions,
+            limit,
+            readers_max,
+            shared: None,
+            schema,
+            properties: Arc::new(properties),
+            metrics: Arc::default(),
+        }
+    }
+
+    /// The same rows in several parts, in no order; `None` when one reader is all there may be, or enough.
+    pub(super) fn in_parts(&self) -> Option<Arc<dyn ExecutionPlan>> {
+        if self.readers_max < 2 || self.limit.is_some() || self.path.ranges().is_none() {
+            return None;
+        }
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&self.schema)),
+            Partitioning::UnknownPartitioning(self.readers_max),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Some(Arc::new(KeyspanScanExec {
+            shared: Some(SharedParts::default()),
+            properties: Arc::new(properties),
+            ..self.clone()
+        }))
+    }
+
+    /// The rows of one reader.
+    fn part(
+        &self,
+        ctx: &StatementContext,
+        parts: &SharedParts,
+    ) -> Option<BoxStream<'static, Result<RecordBatch>>> {
+        parts.join(self.readers_max, || {
+            let (txn, metrics) = (Arc::clone(&ctx.txn), Arc::clone(&self.metrics));
+            SharedScan::new(txn, &self.path, self.positions.clone(), metrics)
+        })
+    }
+
+    /// The scan, known to come in this order: a key may decide it that does not hold all of its columns.
+    fn in_order(mut self, order: &[PhysicalSortExpr]) -> KeyspanScanExec {
+        let properties = self.properties.as_ref().clone();
+        let mut known = properties.equivalence_properties().clone();
+        known.add_ordering(order.iter().cloned());
+        self.properties = Arc::new(properties.with_eq_properties(known));
+        self
+    }
+    /// How the table is reached.
+    pub fn path(&self) -> &AccessPath {
+        &self.path
+    }
+    /// What the statement calls the table.
+    pub fn alias(&self) -> &str {
+        &self.alias
+    }
+    /// What the path was planned for, as the plan has it.
+    pub fn conditions(&self) -> &[Expr] {
+        &self.conditions
+    }
+    /// Positions in `TableDef::columns` of the output.
+    pub fn positions(&self) -> &[usize] {
+        &self.positions
+    }
+    /// Whether several readers share it.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+    /// LIMIT, when it ends the scan.
+    pub fn limit(&self) -> Option<usize> {
+        self.limit
+    }
+    /// What was read.
+    pub fn metrics_read(&self) -> &Arc<ScanMetrics> {
+        &self.metrics
+    }
+
+    /// The sort keys as columns of the table; `None` when one is no plain column.
+    fn order_columns(&self, order: &[PhysicalSortExpr]) -> Option<Vec<OrderColumn>> {
+        order
+            .iter()
+            .map(|key| {
+                Some(OrderColumn {
+                    column: *self.positions.get(ordered_column(&key.expr)?)?,
+                    descending: key.options.descending,
+                    nulls_first: key.options.nulls_first,
+                })
+            })
+            .collect()
+    }
+}
+
+impl DisplayAs for KeyspanScanExec {
+    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}", self.path.title(&self.alias))?;
+        match self.limit {
+            Some(limit) => write!(f, " limit {limit}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ExecutionPlan for KeyspanScanExec {
+    fn name(&self) -> &str {
+        "KeyspanScanExec"
+    }
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+    fn with_new_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+    fn supports_limit_pushdown(&self) -> bool {
+        false
+    }
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        if self.shared.is_some() {
+            return None;
+        }
+        let limit = match (self.limit, limit) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        Some(Arc::new(KeyspanScanExec {
+            limit,
+            ..self.clone()
+        }))
+    }
+    fn fetch(&self) -> Option<usize> {
+        self.limit
+    }
+    fn try_pushdown_sort(
+        &self,
+        order: &[PhysicalSortExpr],
+    ) -> DataFusionResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
+        if self.limit.is_some() || self.shared.is_some() {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        }
+        let direction = self
+            .order_columns(order)
+            .and_then(|order| self.path.order_direction(&order));
+        Ok(match direction {
+            None => SortOrderPushdownResult::Unsupported,
+            Some(reverse) => {
+                let path = AccessPath {
+                    reverse,
+                    ..self.path.as_ref().clone()
+                };
+                let named = (&self.alias, &*self.conditions);
+                let inner = KeyspanScanExec::new(path, named, self.positions.clone(), None, self.readers_max);
+                SortOrderPushdownResult::Exact {
+                    inner: Arc::new(inner.in_order(order)),
+                }
+            }
+        })
+    }
+    fn with_new_state(&self, state: Arc<dyn Any + Send + Sync>) -> Option<Arc<dyn ExecutionPlan>> {
+        let earlier: Option<&KeyspanScanExec> = CountMore::earlier(&*state)?;
+        Some(Arc::new(KeyspanScanExec {
+            metrics: Arc::clone(&earlier?.metrics),
+            ..self.clone()
+        }))
+    }
+    fn execute(
+        &self,
+        _partition: usize,
+        context: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
+        let ctx = statement_context(context.session_config())?;
+        let part = self.shared.as_ref().and_then(|parts| self.part(&ctx, parts));
+        let batches = part.unwrap_or_else(|| {
+            scan_batches(
+                Arc::clone(&ctx.txn),
+                Arc::clone(&self.path),
+                self.positions.clone(),
+                Demand::of_limit(self.limit),
+                Arc::clone(&self.metrics),
+            )
+        });
+        let batches = batches.map(|batch| batch.map_err(to_datafusion));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            Arc::clone(&self.schema),
+            batches,
+        )))
+    }
+}
+
+/// The order in which rows come: along the key, as far as its columns are in the output. Pinned columns are constant.
+fn key_order(path: &AccessPath, positions: &[usize], schema: &SchemaRef) -> EquivalenceProperties {
+    let mut properties = EquivalenceProperties::new(Arc::clone(schema));
+    let table = &path.table;
+    let index = std::iter::once(&table.primary_key)
+        .chain(&table.indexes)
+        .find(|index| index.id == path.index);
+    let Some(index) = index else { return properties };
+    let column_at = |position: usize| -> Option<Arc<dyn PhysicalExpr>> {
+        let at = positions.iter().position(|candidate| *candidate == position)?;
+        Some(Arc::new(PhysicalColumn::new(schema.field(at).name(), at)))
+    };
+    let mut order = Vec::new();
+    let mut complete = true;
+    for key in &index.columns {
+        let Some(position) = table.column_index_by_id(key.column) else {
+            break;
+        };
+        let column = column_at(position);
+        if path.pinned.contains(&position) {
+            if let Some(column) = column {
+                // Adding a constant to fresh properties cannot contradict anything.
+                let _ = properties.add_constants([ConstExpr::from(column)]);
+            }
+            continue;
+        }
+        match column {
+            Some(expr) if complete => order.push(PhysicalSortExpr {
+                expr,
+                options: SortOptions {
+                    descending: key.descending != path.reverse,
+                    nulls_first: key.nulls_first != path.reverse,
+                },
+            }),
+            _ => complete = false,
+        }
+    }
+    if let Some(ordering) = LexOrdering::new(order) {
+        properties.add_ordering(ordering);
+    }
+    properties
+}

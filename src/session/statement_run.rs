@@ -1,0 +1,69 @@
+//! `Run`: one run of a statement, and the reply to what it gave. `run` makes one of each statement, `replay` of those that
+//! it runs again.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::Reply;
+use super::rows::{RowStream, RowsTag};
+use crate::exec::{OutputColumn, Parameters};
+use crate::sql::{Outcome, Statement};
+use crate::{Error, Result};
+
+/// One run of a statement.
+pub(super) struct Run<'a> {
+    pub(super) statement: &'a Arc<Statement>,
+    pub(super) parameters: Parameters,
+    pub(super) described: Option<&'a [OutputColumn]>,
+    pub(super) deadline: Option<Instant>,
+}
+
+impl Run<'_> {
+    /// The reply to what executing gave. Errors: 0A000 when the client was told of other columns.
+    pub(super) fn reply(&self, outcome: Outcome) -> Result<Reply> {
+        let mut rows = match outcome {
+            Outcome::Done { tag } => return Ok(Reply::Done { tag }),
+            Outcome::Written(written) if written.columns.is_empty() => {
+                return Ok(Reply::Done { tag: written.tag });
+            }
+            Outcome::Written(written) => {
+                RowStream::of_batches(written.columns, written.batches, RowsTag::Fixed(written.tag))
+            }
+            Outcome::Rows { columns, stream } => RowStream::new(columns, stream, RowsTag::Counted("SELECT")),
+        };
+        if let Some(described) = self.described
+            && !std::ptr::eq(described, &*rows.columns)
+        {
+            let kept = kept_columns(described, &rows.columns).ok_or_else(|| Error::PlanChanged {
+                hint: Some("Prepare the statement again.".to_string()),
+            })?;
+            if kept.len() < rows.columns.len() {
+                rows.project(kept);
+            }
+        }
+        rows.deadline = self.deadline;
+        Ok(Reply::Rows(rows))
+    }
+}
+
+/// Where the columns that the client was told of stand in the result; `None` when one is missing or has changed. Columns
+/// that the tables got since then are left out: on a wide table any write may add one, and a prepared `SELECT *` goes on
+/// to give what it gave.
+fn kept_columns(described: &[OutputColumn], found: &[OutputColumn]) -> Option<Vec<usize>> {
+    let mut kept = Vec::with_capacity(described.len());
+    let mut rest = found.iter().enumerate();
+    for wanted in described {
+        loop {
+            let (at, column) = rest.next()?;
+            if column.name == wanted.name && column.ty == wanted.ty && column.table_oid == wanted.table_oid {
+                kept.push(at);
+                break;
+            }
+            if column.table_oid == 0 {
+                return None;
+            }
+        }
+    }
+    rest.all(|(_, column)| column.table_oid != 0).then_some(kept)
+}

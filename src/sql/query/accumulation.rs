@@ -1,0 +1,64 @@
+//! `Accumulation`: what an aggregate is computed by. `aggregate` and `ordered_set` make one of a call, and plan it.
+
+use std::sync::Arc;
+
+use datafusion::logical_expr::{AggregateUDF, Expr};
+
+use super::bound::Bound;
+use crate::exec::functions::{self, Body};
+use crate::types::SqlType;
+
+/// What computes an aggregate: accumulators, and what is made of their results.
+pub(super) struct Accumulation {
+    /// DataFusion's function, its arguments, the type of its result.
+    pub(super) calls: Vec<(Arc<AggregateUDF>, Vec<Expr>, SqlType)>,
+    /// What the results become.
+    pub(super) finish: Finish,
+}
+
+/// What the accumulators' results become.
+#[derive(Debug, Clone)]
+pub(super) enum Finish {
+    /// The only result, cast.
+    Cast(SqlType),
+    /// The float, of this type, that the result is the key of.
+    Float(SqlType),
+    /// The first divided by the second, as numerics.
+    Quotient,
+    /// An array as JSON.
+    Json(SqlType),
+    /// An array of keys and one of values as a JSON object, by this function.
+    Object(&'static str),
+    /// An array of texts as one text; NULLs are left out.
+    Joined(Bound),
+    /// The percentiles of an array in its order, at a fraction.
+    Percentile(Percentile, Bound),
+}
+
+/// The function that takes the percentiles out of a sorted array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Percentile {
+    /// percentile_cont: between two values where none stands at the place.
+    Continuous,
+    /// percentile_disc: the first value at the place or after it.
+    Discrete,
+}
+
+impl Percentile {
+    /// The aggregate of this name.
+    pub(super) fn named(name: &str) -> Option<Percentile> {
+        match name {
+            "percentile_cont" => Some(Percentile::Continuous),
+            "percentile_disc" => Some(Percentile::Discrete),
+            _ => None,
+        }
+    }
+
+    /// The name and the body of the function.
+    pub(super) fn definition(self) -> (&'static str, Body) {
+        match self {
+            Percentile::Continuous => ("percentile_cont", functions::PERCENTILE_CONT),
+            Percentile::Discrete => ("percentile_disc", functions::PERCENTILE_DISC),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `FromItem`: a relation or join of FROM, bound: its plan and what names mean over it.
+
+use datafusion::logical_expr::LogicalPlan;
+use sqlparser::ast;
+
+use super::binder::{fault, fold};
+use super::scope::{Scope, ScopeColumn};
+use crate::Result;
+use crate::error::StatementFault;
+
+/// A bound FROM item.
+pub(super) struct FromItem {
+    pub(super) plan: LogicalPlan,
+    pub(super) scope: Scope,
+}
+
+/// `AS name(a, b)` renames the first columns. Errors: 42P10 when it names more than there are.
+pub(super) fn renamed(
+    mut columns: Vec<ScopeColumn>,
+    alias: Option<&ast::TableAlias>,
+    relation: &str,
+) -> Result<Vec<ScopeColumn>> {
+    let Some(alias) = alias else { return Ok(columns) };
+    if alias.columns.len() > columns.len() {
+        return Err(fault(
+            StatementFault::InvalidColumnReference,
+            format!(
+                "table \"{relation}\" has {} columns available but {} columns specified",
+                columns.len(),
+                alias.columns.len()
+            ),
+        ));
+    }
+    for (column, name) in columns.iter_mut().zip(&alias.columns) {
+        column.name = fold(&name.name);
+    }
+    Ok(columns)
+}

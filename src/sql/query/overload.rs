@@ -1,0 +1,138 @@
+//! Which of the functions of one name takes the arguments: PostgreSQL's choice by their types. `function_call` and
+//! `operator` ask.
+
+use super::coercion::{self, Category, base, category, is_preferred, item_type};
+use crate::exec::functions::{FunctionDef, T};
+use crate::types::SqlType;
+
+/// PostgreSQL's choice among functions of one name: an exact match, else the candidates that the arguments convert to,
+/// narrowed by exact matches, preferred types, and the categories that untyped arguments most likely have.
+pub(super) fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&'static FunctionDef> {
+    let candidates: Vec<(&'static FunctionDef, Vec<T>)> = rows
+        .iter()
+        .filter_map(|row| expanded(row, types.len()).map(|wanted| (*row, wanted)))
+        .filter(|(_, wanted)| wanted.iter().zip(types).all(|(wanted, ty)| accepts(*wanted, ty)))
+        .collect();
+    let unknown = |ty: &SqlType| matches!(ty, SqlType::Unknown | SqlType::Void);
+    let exact = |wanted: &[T]| {
+        wanted
+            .iter()
+            .zip(types)
+            .filter(|(wanted, ty)| !unknown(ty) && sql_type(**wanted).is_some() && matches_type(**wanted, ty))
+            .count()
+    };
+    let candidates = best(candidates, |(_, wanted)| exact(wanted));
+    let preferred = |wanted: &[T]| {
+        wanted
+            .iter()
+            .zip(types)
+            .filter(|(wanted, ty)| {
+                !unknown(ty)
+                    && sql_type(**wanted)
+                        .is_some_and(|wanted| base(&wanted) == base(ty) || is_preferred(&wanted))
+            })
+            .count()
+    };
+    let candidates = best(candidates, |(_, wanted)| preferred(wanted));
+    // Untyped arguments: string first, then a preferred type of the one category that all candidates share.
+    let text_like = |wanted: &[T]| {
+        wanted
+            .iter()
+            .zip(types)
+            .filter(|(wanted, ty)| {
+                unknown(ty) && sql_type(**wanted).is_some_and(|wanted| category(&wanted) == Category::String)
+            })
+            .count()
+    };
+    let candidates = best(candidates, |(_, wanted)| text_like(wanted));
+    let known: Vec<&SqlType> = types.iter().filter(|ty| !unknown(ty)).collect();
+    let alike = |wanted: &[T]| match known.first() {
+        // All known arguments of one type: the untyped ones are assumed to have it too.
+        Some(first) if known.iter().all(|ty| ty == first) => wanted
+            .iter()
+            .zip(types)
+            .filter(|(wanted, ty)| unknown(ty) && matches_type(**wanted, first))
+            .count(),
+        _ => 0,
+    };
+    let candidates = best(candidates, |(_, wanted)| alike(wanted));
+    let candidates = best(candidates, |(_, wanted)| {
+        wanted
+            .iter()
+            .zip(types)
+            .filter(|(wanted, ty)| unknown(ty) && sql_type(**wanted).is_some_and(|ty| is_preferred(&ty)))
+            .count()
+    });
+    candidates.first().map(|(row, _)| *row)
+}
+
+/// The SQL type of a registration's argument; `None` for the polymorphic ones.
+pub(super) fn sql_type(wanted: T) -> Option<SqlType> {
+    Some(match wanted {
+        T::Bool => SqlType::Bool,
+        T::Int2 => SqlType::Int2,
+        T::Int4 => SqlType::Int4,
+        T::Int8 => SqlType::Int8,
+        T::Float4 => SqlType::Float4,
+        T::Float8 => SqlType::Float8,
+        T::Numeric => SqlType::Numeric(None),
+        T::Text => SqlType::Text,
+        T::Bytea => SqlType::Bytea,
+        T::Date => SqlType::Date,
+        T::Time => SqlType::Time,
+        T::Timestamp => SqlType::Timestamp,
+        T::TimestampTz => SqlType::TimestampTz,
+        T::Interval => SqlType::Interval,
+        T::Uuid => SqlType::Uuid,
+        T::Json => SqlType::Json,
+        T::Jsonb => SqlType::Jsonb,
+        T::Name => SqlType::Name,
+        T::Oid => SqlType::Oid,
+        T::TextArray => SqlType::Array(Box::new(SqlType::Text)),
+        T::Any | T::AnyElement | T::AnyArray => return None,
+    })
+}
+
+/// Whether an argument is of exactly the registered type.
+pub(super) fn matches_type(wanted: T, ty: &SqlType) -> bool {
+    match sql_type(wanted) {
+        Some(wanted) => base(&wanted) == base(ty),
+        None => match wanted {
+            T::AnyArray => item_type(ty).is_some(),
+            _ => true,
+        },
+    }
+}
+
+/// Whether an argument may stand where the registered type is wanted.
+pub(super) fn accepts(wanted: T, ty: &SqlType) -> bool {
+    match sql_type(wanted) {
+        Some(wanted) => coercion::implicit(ty, &wanted),
+        None => match wanted {
+            T::AnyArray => item_type(ty).is_some() || matches!(ty, SqlType::Unknown | SqlType::Void),
+            _ => true,
+        },
+    }
+}
+
+/// The registered types of a call with so many arguments.
+pub(super) fn expanded(row: &FunctionDef, count: usize) -> Option<Vec<T>> {
+    let mut types = row.arguments.to_vec();
+    if row.variadic {
+        let last = *types.last()?;
+        while types.len() < count {
+            types.push(last);
+        }
+    }
+    (types.len() == count).then_some(types)
+}
+
+fn best<C>(candidates: Vec<C>, score: impl Fn(&C) -> usize) -> Vec<C> {
+    let Some(most) = candidates.iter().map(&score).max() else {
+        return candidates;
+    };
+    candidates
+        .into_iter()
+        .filter(|candidate| score(candidate) == most)
+        .collect()
+}

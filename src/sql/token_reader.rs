@@ -1,0 +1,111 @@
+//! `TokenReader`: goes over the tokens of one statement, for `command_reader`. Knows no statement.
+
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use super::position::{byte_offset, character_position};
+use crate::{Error, Result};
+
+/// The tokens of one statement, without blanks.
+pub(super) struct TokenReader<'a> {
+    pub(super) tokens: Vec<TokenWithSpan>,
+    /// The next token.
+    pub(super) at: usize,
+    /// The message that the tokens are of.
+    text: &'a str,
+}
+
+impl<'a> TokenReader<'a> {
+    /// Over the tokens of one statement, without blanks, of the message `text`.
+    pub(super) fn new(tokens: Vec<TokenWithSpan>, text: &'a str) -> TokenReader<'a> {
+        TokenReader { tokens, at: 0, text }
+    }
+
+    pub(super) fn name_or_all(&mut self) -> Result<Option<String>> {
+        if self.word("ALL") {
+            Ok(None)
+        } else {
+            self.name().map(Some)
+        }
+    }
+
+    /// An identifier, folded unless it is quoted.
+    pub(super) fn name(&mut self) -> Result<String> {
+        let name = match self.peek() {
+            Some(Token::Word(word)) if word.quote_style.is_some() => word.value.clone(),
+            Some(Token::Word(word)) => word.value.to_lowercase(),
+            _ => return Err(self.syntax_error()),
+        };
+        self.at += 1;
+        Ok(name)
+    }
+
+    /// Takes a word when it is next.
+    pub(super) fn word(&mut self, word: &str) -> bool {
+        let found = matches!(self.peek(),
+            Some(Token::Word(next)) if next.quote_style.is_none() && next.value.eq_ignore_ascii_case(word));
+        self.at += usize::from(found);
+        found
+    }
+
+    pub(super) fn expect(&mut self, word: &str) -> Result<()> {
+        if self.word(word) {
+            Ok(())
+        } else {
+            Err(self.syntax_error())
+        }
+    }
+
+    /// Takes a token when it is next.
+    pub(super) fn token(&mut self, token: &Token) -> bool {
+        let found = self.peek() == Some(token);
+        self.at += usize::from(found);
+        found
+    }
+
+    pub(super) fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at).map(|token| &token.token)
+    }
+
+    /// The text from the next token to the last, taken whole.
+    pub(super) fn rest(&mut self) -> String {
+        let rest = match (self.tokens.get(self.at), self.tokens.last()) {
+            (Some(first), Some(last)) => {
+                let start = byte_offset(first.span.start, self.text);
+                let end = byte_offset(last.span.end, self.text);
+                self.text.get(start..end).unwrap_or_default()
+            }
+            _ => "",
+        };
+        self.at = self.tokens.len();
+        rest.to_string()
+    }
+
+    pub(super) fn syntax_error(&self) -> Error {
+        match (self.tokens.get(self.at), self.tokens.last()) {
+            (Some(token), _) => Error::Syntax {
+                message: format!("syntax error at or near \"{}\"", token.token),
+                position: character_position(token.span.start, self.text),
+            },
+            (None, Some(last)) => Error::Syntax {
+                message: "syntax error at end of input".to_string(),
+                position: character_position(last.span.end, self.text),
+            },
+            (None, None) => Error::Syntax {
+                message: "syntax error at end of input".to_string(),
+                position: 0,
+            },
+        }
+    }
+}
+
+/// The text of a string token.
+pub(super) fn string_of(token: &Token) -> Option<String> {
+    match token {
+        Token::SingleQuotedString(text)
+        | Token::EscapedStringLiteral(text)
+        | Token::UnicodeStringLiteral(text)
+        | Token::NationalStringLiteral(text) => Some(text.clone()),
+        Token::DollarQuotedString(text) => Some(text.value.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,437 @@
+//! What PostgreSQL calls a type: names, OIDs and modifiers of a `SqlType`, and the type that each of them means. All are
+//! read from the one table (`type_table`). Everybody asks it; it knows nothing of values and of Arrow.
+
+use super::sql_type::CHARACTERS_MAX;
+use super::type_table::{TYPES, TypeRow};
+use super::{CatalogType, NUMERIC_PRECISION_MAX, NumericSize, SqlType};
+use crate::{Error, Result};
+
+/// Bytes of the header that PostgreSQL counts into the modifiers of varchar, char and numeric.
+const MODIFIER_HEADER: i32 = 4;
+
+/// The OID that undecided and missing types are sent with.
+const TEXT_OID: u32 = 25;
+/// The OID of char(n).
+const BPCHAR_OID: u32 = 1042;
+
+impl SqlType {
+    /// PostgreSQL's OID of the type. Unknown and Void answer text's, because that is what clients are told.
+    pub fn oid(&self) -> u32 {
+        match self {
+            SqlType::Array(element) => element.type_row().array_oid,
+            SqlType::Unknown | SqlType::Void => TEXT_OID,
+            other => other.type_row().oid,
+        }
+    }
+
+    /// The type modifier of RowDescription and pg_attribute.atttypmod; -1 when there is none.
+    pub fn modifier(&self) -> i32 {
+        match self {
+            SqlType::Varchar(Some(length)) | SqlType::Char(length) => {
+                i32::try_from(*length).map_or(-1, |length| length + MODIFIER_HEADER)
+            }
+            SqlType::Numeric(Some(size)) => {
+                ((i32::from(size.precision) << 16) | i32::from(size.scale)) + MODIFIER_HEADER
+            }
+            SqlType::Array(element) => element.modifier(),
+            _ => -1,
+        }
+    }
+
+    /// The width in bytes of pg_type.typlen; -1 when it varies.
+    pub fn length(&self) -> i16 {
+        match self {
+            SqlType::Array(_) | SqlType::Unknown | SqlType::Void => -1,
+            other => other.type_row().length,
+        }
+    }
+
+    /// The name as `format_type` prints it, modifier included: `character varying(10)`, `timestamp without time zone`.
+    pub fn name(&self) -> String {
+        let base = self.base_name();
+        match self {
+            SqlType::Array(element) => format!("{}[]", element.name()),
+            SqlType::Varchar(Some(length)) | SqlType::Char(length) => format!("{base}({length})"),
+            SqlType::Numeric(Some(size)) => format!("{base}({},{})", size.precision, size.scale),
+            _ => base.to_string(),
+        }
+    }
+
+    /// The name without modifier, as PostgreSQL's conversion errors give it: `numeric`, `character varying`. For an
+    /// array it is its element's.
+    pub fn base_name(&self) -> &'static str {
+        match self {
+            SqlType::Array(element) => element.base_name(),
+            other => other.type_row().sql_name,
+        }
+    }
+
+    /// The name without modifier, `[]` included: how PostgreSQL names types in `column … is of type …`.
+    pub fn full_base_name(&self) -> String {
+        match self {
+            SqlType::Array(element) => format!("{}[]", element.base_name()),
+            other => other.base_name().to_string(),
+        }
+    }
+
+    /// pg_type.typname: `int4`, `varchar`, `_text`.
+    pub fn catalog_name(&self) -> String {
+        match self {
+            SqlType::Array(element) => format!("_{}", element.catalog_name()),
+            other => other.type_row().catalog_name.to_string(),
+        }
+    }
+
+    /// The kind of object whose oid it is: `regclass`, `regproc` …; `None` for any other type.
+    pub fn object_kind(&self) -> Option<&'static str> {
+        matches!(
+            self,
+            SqlType::Regclass
+                | SqlType::Catalog(
+                    CatalogType::Regproc
+                        | CatalogType::Regtype
+                        | CatalogType::Regnamespace
+                        | CatalogType::Regrole
+                )
+        )
+        .then(|| self.base_name())
+    }
+
+    /// The type with this OID and modifier (as clients give them in Parse), if we have it.
+    pub fn from_oid(oid: u32, modifier: i32) -> Option<SqlType> {
+        if oid == 0 {
+            return Some(SqlType::Unknown);
+        }
+        if oid == BPCHAR_OID && modifier < MODIFIER_HEADER {
+            return Some(SqlType::Text); // bpchar of no length: padding it would change it
+        }
+        let row = TYPES.iter().find(|row| row.oid == oid || row.array_oid == oid)?;
+        let element = row.ty.with_modifier(modifier);
+        Some(if row.oid == oid {
+            element
+        } else {
+            SqlType::Array(Box::new(element))
+        })
+    }
+
+    /// The type that a name in SQL text means, any alias of PostgreSQL's and Lindorm's (`int`, `varchar`, `double`,
+    /// `tinyint`, `varbinary`, `decimal` …), lower case, with its modifiers: `from_name("varchar", &[10])`; a trailing
+    /// `[]` or a leading `_` makes an array. `None`: unknown. The precision of timestamp(p), time(p) and interval(p) is
+    /// checked and then not kept: all three hold microseconds.
+    /// Errors: 22023 for a modifier out of range, 42601 where the type takes none.
+    pub fn from_name(name: &str, modifiers: &[i64]) -> Result<Option<SqlType>> {
+        let name = name.trim();
+        if let Some(element) = name.strip_suffix("[]").or_else(|| name.strip_prefix('_')) {
+            let element = SqlType::from_name(element, modifiers)?;
+            // Arrays of arrays are the same type in PostgreSQL.
+            return Ok(element.map(|element| match element {
+                SqlType::Array(_) => element,
+                element => SqlType::Array(Box::new(element)),
+            }));
+        }
+        match name {
+            "char" => return SqlType::Char(1).with_modifiers(modifiers).map(Some),
+            "float" if !modifiers.is_empty() => return float_of_bits(modifiers).map(Some),
+            _ => {}
+        }
+        let named = TYPES
+            .iter()
+            .filter(|row| row.ty != SqlType::InternalChar || name == row.sql_name);
+        let found = named
+            .into_iter()
+            .find(|row| row.catalog_name == name || row.sql_name == name || row.aliases.contains(&name));
+        match found {
+            Some(row) if row.oid == BPCHAR_OID && name == "bpchar" && modifiers.is_empty() => {
+                Ok(Some(SqlType::Text))
+            }
+            Some(row) => row.ty.with_modifiers(modifiers).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The row of [`TYPES`] of its family; an array's is its element's.
+    pub fn type_row(&self) -> &'static TypeRow {
+        let family = match self {
+            SqlType::Array(element) => return element.type_row(),
+            SqlType::Numeric(_) => &SqlType::Numeric(None),
+            SqlType::Varchar(_) => &SqlType::Varchar(None),
+            SqlType::Char(_) => &SqlType::Char(1),
+            other => other,
+        };
+        TYPES
+            .iter()
+            .find(|row| row.ty == *family)
+            .expect("every type has its row in TYPES")
+    }
+
+    /// The type with PostgreSQL's internal modifier, as [`SqlType::modifier`] answers it.
+    fn with_modifier(&self, modifier: i32) -> SqlType {
+        let size = match u32::try_from(modifier.saturating_sub(MODIFIER_HEADER)) {
+            Ok(size @ 1..) => size,
+            _ => return self.clone(),
+        };
+        match self {
+            SqlType::Varchar(_) => SqlType::Varchar(Some(size)),
+            SqlType::Char(_) => SqlType::Char(size),
+            SqlType::Numeric(_) => {
+                let (precision, scale) = ((size >> 16) as u8, (size & 0xFFFF) as u8);
+                let fits = (1..=NUMERIC_PRECISION_MAX).contains(&precision) && scale <= precision;
+                SqlType::Numeric(fits.then_some(NumericSize { precision, scale }))
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The type with the modifiers that SQL text gives it.
+    fn with_modifiers(&self, modifiers: &[i64]) -> Result<SqlType> {
+        match (self, modifiers) {
+            (_, []) => Ok(self.clone()),
+            (SqlType::Varchar(_), [length]) => {
+                character_length(*length, "varchar").map(|n| SqlType::Varchar(Some(n)))
+            }
+            (SqlType::Char(_), [length]) => character_length(*length, "char").map(SqlType::Char),
+            (SqlType::Numeric(_), [precision]) => {
+                numeric_size(*precision, 0).map(|size| SqlType::Numeric(Some(size)))
+            }
+            (SqlType::Numeric(_), [precision, scale]) => {
+                numeric_size(*precision, *scale).map(|size| SqlType::Numeric(Some(size)))
+            }
+            (SqlType::Numeric(_) | SqlType::Varchar(_) | SqlType::Char(_), _) => {
+                Err(invalid_modifier(format!(
+                    "invalid {} type modifier",
+                    self.type_row().catalog_name.to_uppercase()
+                )))
+            }
+            (SqlType::Timestamp | SqlType::TimestampTz | SqlType::Time | SqlType::Interval, [precision]) => {
+                if *precision < 0 {
+                    let name = self.type_row().catalog_name.to_uppercase();
+                    return Err(invalid_modifier(format!(
+                        "{name}({precision}) precision must not be negative"
+                    )));
+                }
+                Ok(self.clone())
+            }
+            _ => Err(Error::Syntax {
+                message: format!(
+                    "type modifier is not allowed for type \"{}\"",
+                    self.type_row().catalog_name
+                ),
+                position: 0,
+            }),
+        }
+    }
+
+    /// Reads what [`SqlType::name`] writes.
+    pub(super) fn from_formatted(formatted: &str) -> Option<SqlType> {
+        if let Some(element) = formatted.strip_suffix("[]") {
+            return SqlType::from_formatted(element).map(|element| SqlType::Array(Box::new(element)));
+        }
+        let (name, modifiers) = match formatted.strip_suffix(')').and_then(|rest| rest.split_once('(')) {
+            Some((name, list)) => (
+                name,
+                list.split(',')
+                    .map(|m| m.parse().ok())
+                    .collect::<Option<Vec<i64>>>()?,
+            ),
+            None => (formatted, Vec::new()),
+        };
+        SqlType::from_name(name, &modifiers).ok().flatten()
+    }
+}
+
+/// The type's name, as `format_type` prints it.
+impl std::fmt::Display for SqlType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+fn invalid_modifier(message: String) -> Error {
+    Error::InvalidParameter { message, hint: None }
+}
+
+fn character_length(length: i64, type_name: &str) -> Result<u32> {
+    if length < 1 {
+        return Err(invalid_modifier(format!(
+            "length for type {type_name} must be at least 1"
+        )));
+    }
+    u32::try_from(length)
+        .ok()
+        .filter(|length| *length <= CHARACTERS_MAX)
+        .ok_or_else(|| {
+            invalid_modifier(format!(
+                "length for type {type_name} cannot exceed {CHARACTERS_MAX}"
+            ))
+        })
+}
+
+fn numeric_size(precision: i64, scale: i64) -> Result<NumericSize> {
+    let precision = match u8::try_from(precision) {
+        Ok(precision @ 1..=NUMERIC_PRECISION_MAX) => precision,
+        _ => {
+            let message =
+                format!("NUMERIC precision {precision} must be between 1 and {NUMERIC_PRECISION_MAX}");
+            return Err(invalid_modifier(message));
+        }
+    };
+    match u8::try_from(scale) {
+        Ok(scale) if scale <= precision => Ok(NumericSize { precision, scale }),
+        _ => Err(invalid_modifier(format!(
+            "NUMERIC scale {scale} must be between 0 and precision {precision}"
+        ))),
+    }
+}
+
+/// `float(n)`: n counts binary digits.
+fn float_of_bits(modifiers: &[i64]) -> Result<SqlType> {
+    match modifiers {
+        [1..=24] => Ok(SqlType::Float4),
+        [25..=53] => Ok(SqlType::Float8),
+        [bits] if *bits < 1 => Err(invalid_modifier(
+            "precision for type float must be at least 1 bit".to_string(),
+        )),
+        _ => Err(invalid_modifier(
+            "precision for type float must be less than 54 bits".to_string(),
+        )),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    fn named(name: &str, modifiers: &[i64]) -> SqlType {
+        SqlType::from_name(name, modifiers).unwrap().unwrap()
+    }
+
+    #[test]
+    fn names_and_aliases_of_postgresql_and_lindorm() {
+        let cases: &[(&str, &[i64], &str)] = &[
+            ("bool", &[], "boolean"),
+            ("tinyint", &[], "smallint"),
+            ("int", &[], "integer"),
+            ("int4", &[], "integer"),
+            ("int8", &[], "bigint"),
+            ("double", &[], "double precision"),
+            ("float", &[], "double precision"),
+            ("float", &[24], "real"),
+            ("decimal", &[10, 2], "numeric(10,2)"),
+            ("dec", &[10], "numeric(10,0)"),
+            ("numeric", &[], "numeric"),
+            ("varchar", &[], "character varying"),
+            ("varchar", &[10], "character varying(10)"),
+            ("char", &[], "character(1)"),
+            ("character", &[3], "character(3)"),
+            ("\"char\"", &[], "\"char\""),
+            ("varbinary", &[], "bytea"),
+            ("timestamp", &[3], "timestamp without time zone"),
+            ("timestamptz", &[], "timestamp with time zone"),
+            ("varchar[]", &[10], "character varying(10)[]"),
+            ("_int4", &[], "integer[]"),
+            ("bpchar", &[], "text"),
+        ];
+        for (name, modifiers, expected) in cases {
+            assert_eq!(named(name, modifiers).name(), *expected, "{name}{modifiers:?}");
+        }
+        assert_eq!(SqlType::from_name("geometry", &[]).unwrap(), None);
+    }
+
+    #[test]
+    fn modifiers_out_of_range_are_refused_in_postgresqls_words() {
+        let cases: &[(&str, &[i64], &str, &str)] = &[
+            (
+                "varchar",
+                &[0],
+                "22023",
+                "length for type varchar must be at least 1",
+            ),
+            (
+                "char",
+                &[10_485_761],
+                "22023",
+                "length for type char cannot exceed 10485760",
+            ),
+            (
+                "numeric",
+                &[39],
+                "22023",
+                "NUMERIC precision 39 must be between 1 and 38",
+            ),
+            (
+                "numeric",
+                &[3, 4],
+                "22023",
+                "NUMERIC scale 4 must be between 0 and precision 3",
+            ),
+            ("numeric", &[3, 1, 1], "22023", "invalid NUMERIC type modifier"),
+            (
+                "float",
+                &[54],
+                "22023",
+                "precision for type float must be less than 54 bits",
+            ),
+            (
+                "int4",
+                &[4],
+                "42601",
+                "type modifier is not allowed for type \"int4\"",
+            ),
+        ];
+        for (name, modifiers, state, message) in cases {
+            let error = SqlType::from_name(name, modifiers).unwrap_err();
+            assert_eq!((error.sqlstate(), error.to_string().as_str()), (*state, *message));
+        }
+    }
+
+    /// Each type of the table, some with modifiers, and its array.
+    pub(in crate::types) fn every_type() -> Vec<SqlType> {
+        let mut types: Vec<SqlType> = TYPES.iter().map(|row| row.ty.clone()).collect();
+        types.extend([
+            SqlType::Varchar(Some(10)),
+            SqlType::Char(7),
+            SqlType::Numeric(Some(NumericSize {
+                precision: 10,
+                scale: 2,
+            })),
+            SqlType::Numeric(Some(NumericSize {
+                precision: 38,
+                scale: 38,
+            })),
+        ]);
+        let arrays: Vec<SqlType> = types
+            .iter()
+            .filter(|ty| ty.type_row().array_oid != 0)
+            .map(|ty| SqlType::Array(Box::new(ty.clone())))
+            .collect();
+        types.extend(arrays);
+        types
+    }
+
+    /// The type of objects whose names the type holds; both have one OID. Any other type stays.
+    fn object_of(ty: &SqlType) -> SqlType {
+        TYPES
+            .iter()
+            .map(|row| &row.ty)
+            .find(|object| object.leaving() == *ty)
+            .unwrap_or(ty)
+            .clone()
+    }
+
+    #[test]
+    fn oid_and_modifier_tell_every_type_apart() {
+        for ty in every_type() {
+            let expected = match &ty {
+                SqlType::Unknown | SqlType::Void => SqlType::Text,
+                SqlType::Array(element) => SqlType::Array(Box::new(object_of(element))),
+                other => object_of(other),
+            };
+            assert_eq!(SqlType::from_oid(ty.oid(), ty.modifier()), Some(expected));
+        }
+        assert_eq!(SqlType::from_oid(0, -1), Some(SqlType::Unknown));
+        assert_eq!(SqlType::from_oid(705, -1), Some(SqlType::Unknown));
+        assert_eq!(SqlType::from_oid(1042, -1), Some(SqlType::Text));
+        assert_eq!(SqlType::from_oid(1700, i32::MIN), Some(SqlType::Numeric(None)));
+        assert_eq!(SqlType::from_oid(4_000_000, -1), None);
+    }
+}
