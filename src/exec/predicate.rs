@@ -10,7 +10,9 @@ use arrow::datatypes::{DataType, TimeUnit};
 
 use super::functions::cast::CAST_NAME;
 use super::functions::compare::{FLOAT_ORDER_NAME, TRIM_CHAR_NAME};
-use super::functions::result_type;
+use super::functions::pattern::fixed_prefix;
+use super::functions::pattern_prefix::like_literal;
+use super::functions::{is_strict, result_type};
 use crate::catalog::TableDef;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
 use crate::types::{Interval, Numeric, SqlType, Value};
@@ -215,44 +217,50 @@ impl Converter<'_> {
         has_sound_pattern(&predicate).then_some(predicate)
     }
 
-    /// `like_escape(column, 'pattern', 'escape')` and `starts_with(column, 'prefix')` are LIKEs.
+    /// Calls that are a LIKE, or that only a value can match that a LIKE does.
     fn function(&self, whole: &Expr, call: &ScalarFunction) -> Predicate {
-        if let ("like_escape" | "ilike_escape" | "like_bytes", [value, pattern, escape]) =
-            (call.name(), call.args.as_slice())
-            && let Some(Some(Some(escape))) = literal(escape).map(ScalarValue::try_as_str)
-            && let Some(like) = self.like(
-                value,
-                pattern,
-                escape.chars().next(),
-                call.name() == "ilike_escape",
-            )
-        {
-            return like;
+        let is_null = |argument: &Expr| literal(argument).is_some_and(ScalarValue::is_null);
+        if is_strict(&call.func) && call.args.iter().any(is_null) {
+            return Predicate::Constant(None);
         }
-        if let ("starts_with", [value, prefix]) = (call.name(), call.args.as_slice())
-            && let Some(operand) = self.operand(value)
-            && matches!(operand.ty, SqlType::Text | SqlType::Varchar(_))
-            && let Some(Some(Some(prefix))) = literal(prefix).map(ScalarValue::try_as_str)
-        {
-            let mut pattern: String = prefix
-                .chars()
-                .flat_map(|it| {
-                    matches!(it, '\\' | '%' | '_')
-                        .then_some('\\')
-                        .into_iter()
-                        .chain([it])
+        let found = match (call.name(), call.args.as_slice()) {
+            (name @ ("like_escape" | "ilike_escape" | "like_bytes"), [value, pattern, escape]) => {
+                text_literal(escape).and_then(|escape| {
+                    self.like(value, pattern, escape.chars().next(), name == "ilike_escape")
                 })
-                .collect();
-            pattern.push('%');
-            let (column, pattern) = (operand.column, Value::Text(pattern));
-            return Predicate::Like {
-                column,
-                pattern,
-                escape: Some('\\'),
-                case_insensitive: false,
-            };
-        }
-        self.opaque(whole)
+            }
+            ("starts_with" | "^@", [value, prefix]) => text_literal(prefix)
+                .and_then(|prefix| self.like_of_text(value, format!("{}%", like_literal(prefix)))),
+            (name @ ("~" | "regexp_like" | "similar_to"), [value, pattern @ ..]) => {
+                self.bounded_by_prefix(whole, name, value, pattern)
+            }
+            _ => None,
+        };
+        found.unwrap_or_else(|| self.opaque(whole))
+    }
+
+    /// `value ~ '^ab'`: LIKE 'ab%', which bounds a key, and the regular expression itself.
+    fn bounded_by_prefix(
+        &self,
+        whole: &Expr,
+        name: &str,
+        value: &Expr,
+        pattern: &[Expr],
+    ) -> Option<Predicate> {
+        let pattern: Option<Vec<_>> = pattern.iter().map(text_literal).collect();
+        let like = self.like_of_text(value, fixed_prefix(name, &pattern?)?.like_pattern())?;
+        Some(Predicate::all(vec![like, self.opaque(whole)]))
+    }
+
+    /// `value LIKE pattern`, escaped by backslashes, for a column of text.
+    fn like_of_text(&self, value: &Expr, pattern: String) -> Option<Predicate> {
+        let operand = self.operand(value)?;
+        matches!(operand.ty, SqlType::Text | SqlType::Varchar(_)).then_some(Predicate::Like {
+            column: operand.column,
+            pattern: Value::Text(pattern),
+            escape: Some('\\'),
+            case_insensitive: false,
+        })
     }
 
     fn null_test(&self, whole: &Expr, child: &Expr, negated: bool) -> Predicate {
@@ -419,6 +427,10 @@ fn literal(expr: &Expr) -> Option<&ScalarValue> {
         Expr::Cast(cast) => literal(&cast.expr).filter(|value| value.data_type() == *cast.field.data_type()),
         _ => None,
     }
+}
+
+fn text_literal(expr: &Expr) -> Option<&str> {
+    literal(expr)?.try_as_str()?
 }
 
 fn is_utc(zone: &str) -> bool {

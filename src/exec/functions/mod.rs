@@ -24,6 +24,7 @@ mod json_piece;
 mod math;
 mod number_format;
 pub mod pattern;
+pub(in crate::exec) mod pattern_prefix;
 mod percentile;
 mod size;
 mod string;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, StringArray};
 use regex::{Regex, RegexBuilder};
 
+use super::pattern_prefix::{FixedPrefix, anchored_prefix};
 use super::size::{BatchBytes, LimitedText, check_length};
 use super::text_argument::{bytes, text};
 use super::{Batch, Body, Call, FunctionDef, T};
@@ -174,15 +175,44 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex> {
         })
 }
 
-/// PostgreSQL's escapes that Rust's syntax spells otherwise.
+/// PostgreSQL's directors and escapes that Rust's syntax spells otherwise.
 fn translated(pattern: &str) -> String {
+    if let Some(literal) = pattern.strip_prefix("***=") {
+        return regex::escape(literal);
+    }
     let pattern = pattern.strip_prefix("***:").unwrap_or(pattern);
-    pattern
-        .replace("\\m", "\\b{start}")
-        .replace("\\M", "\\b{end}")
-        .replace("\\y", "\\b")
-        .replace("\\Y", "\\B")
-        .replace("\\Z", "\\z")
+    let mut translated = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            translated.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('m') => translated.push_str("\\b{start}"),
+            Some('M') => translated.push_str("\\b{end}"),
+            Some('y') => translated.push_str("\\b"),
+            Some('Y') => translated.push_str("\\B"),
+            Some('Z') => translated.push_str("\\z"),
+            other => {
+                translated.push('\\');
+                translated.extend(other);
+            }
+        }
+    }
+    translated
+}
+
+/// What a text begins with for which `function(text, pattern, …)` is true; `None` where that is not known, and for a
+/// pattern that is not valid, whose error is for whoever evaluates it to raise.
+pub(in crate::exec) fn fixed_prefix(function: &str, arguments: &[&str]) -> Option<FixedPrefix> {
+    let pattern = match (function, arguments) {
+        ("~" | "regexp_like", [pattern]) => (*pattern).to_string(),
+        ("similar_to", [pattern, escape]) => format!("^{}$", similar_regex(pattern, escape.chars().next())),
+        _ => return None,
+    };
+    with_regex(&pattern, "", |_| ()).ok()?;
+    anchored_prefix(&pattern)
 }
 
 fn matches(arguments: &[Value], insensitive: bool) -> Result<Value> {
@@ -301,11 +331,17 @@ fn like_bytes(arguments: &[Value]) -> Result<Value> {
     Ok(Value::Bool(pattern.matches(bytes(&arguments[0])?, false)))
 }
 
-/// SIMILAR TO as a regular expression over the whole text.
 fn similar(arguments: &[Value], _: &Call) -> Result<Value> {
     let escape = text(&arguments[2])?.chars().next();
-    let mut regex = String::from("\\A(?:");
-    let mut characters = text(&arguments[1])?.chars();
+    let regex = similar_regex(text(&arguments[1])?, escape);
+    let whole = format!("\\A(?:{regex})\\z");
+    with_regex(&whole, "", |regex| regex.is_match(subject(arguments))).map(Value::Bool)
+}
+
+/// A pattern of SIMILAR TO as a regular expression, to be matched by the whole text.
+fn similar_regex(pattern: &str, escape: Option<char>) -> String {
+    let mut regex = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
     let mut in_class = false;
     while let Some(character) = characters.next() {
         match character {
@@ -329,6 +365,5 @@ fn similar(arguments: &[Value], _: &Call) -> Result<Value> {
             other => regex.push_str(&regex::escape(&other.to_string())),
         }
     }
-    regex.push_str(")\\z");
-    with_regex(&regex, "", |regex| regex.is_match(subject(arguments))).map(Value::Bool)
+    regex
 }

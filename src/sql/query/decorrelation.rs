@@ -9,18 +9,22 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator, Subquery};
 
+use super::binder::Binder;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{SubPlan, SubPlanKind, for_each_node};
+use crate::exec::table_provider::scanned_table;
+use crate::plan::FullScanPolicy;
 use crate::{Error, Result};
+
+/// Levels of subqueries in one another that DataFusion sees. Each doubles what it takes to check a plan; what lies deeper
+/// stands in a dependent join, whose subqueries are plans of their own.
+const LEVELS_MAX: usize = 4;
 
 /// Whether a subquery stands anywhere in the expression.
 pub(super) fn has_subquery(expr: &Expr) -> bool {
     let mut found = false;
     let walked = expr.apply(|expr| {
-        if matches!(
-            expr,
-            Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_)
-        ) {
+        if marker(expr).is_some() {
             found = true;
             return Ok(TreeNodeRecursion::Stop);
         }
@@ -29,84 +33,185 @@ pub(super) fn has_subquery(expr: &Expr) -> bool {
     walked.is_ok() && found
 }
 
-/// A whole condition that DataFusion turns into a semi or anti join: `[NOT] EXISTS` correlated by equalities, `IN`
-/// uncorrelated or so.
-pub(super) fn keep_as_join(expr: &Expr) -> Option<Expr> {
-    match expr {
-        Expr::Exists(exists) if !exists.subquery.outer_ref_columns.is_empty() => {
-            let subquery = as_decorrelatable(&exists.subquery)?;
-            Some(Expr::Exists(Exists::new(subquery, exists.negated)))
+impl Binder<'_> {
+    /// A whole condition that DataFusion turns into a semi or anti join: `[NOT] EXISTS` correlated by equalities and
+    /// what else is asked of rows that are equal so, `IN` uncorrelated or so.
+    pub(super) fn keep_as_join(&self, expr: &Expr) -> Result<Option<Expr>> {
+        Ok(match expr {
+            Expr::Exists(exists) if !exists.subquery.outer_ref_columns.is_empty() => self
+                .as_decorrelatable(&exists.subquery)?
+                .map(|subquery| Expr::Exists(Exists::new(subquery, exists.negated))),
+            Expr::InSubquery(test) if !test.negated && !has_subquery(&test.expr) => self
+                .as_decorrelatable(&test.subquery)?
+                .map(|subquery| Expr::InSubquery(InSubquery::new(test.expr.clone(), subquery, false))),
+            _ => None,
+        })
+    }
+
+    /// The marker as DataFusion's own subquery, when its decorrelation gives PostgreSQL's answer.
+    fn as_decorrelatable(&self, marker: &Subquery) -> Result<Option<Subquery>> {
+        let references: Option<Vec<Expr>> = marker.outer_ref_columns.iter().map(own_reference).collect();
+        let Some(references) = references.filter(|_| levels(&marker.subquery) < LEVELS_MAX) else {
+            return Ok(None);
+        };
+        if !references.is_empty() && !self.joins_well(&marker.subquery)? {
+            return Ok(None);
         }
-        Expr::InSubquery(test) if !test.negated && !has_subquery(&test.expr) => {
-            let subquery = as_decorrelatable(&test.subquery)?;
-            Some(Expr::InSubquery(InSubquery::new(
-                test.expr.clone(),
-                subquery,
-                false,
-            )))
+        Ok(Some(Subquery {
+            outer_ref_columns: references,
+            ..marker.clone()
+        }))
+    }
+
+    /// Whether a correlated subquery may be the inner side of a join. With conditions beside equalities it is not where
+    /// a key answers each outer row and reading the whole table would be refused.
+    fn joins_well(&self, plan: &LogicalPlan) -> Result<bool> {
+        let Some(correlation) = Correlation::of(plan) else {
+            return Ok(false);
+        };
+        if correlation.equalities_only {
+            return Ok(true);
         }
-        _ => None,
+        let reads = self.inner_reads(correlation.input, &correlation.equal)?;
+        Ok(reads.may_scan || !reads.by_key)
+    }
+
+    /// How the tables of a subquery's plan are read, once for each set of values of the columns `equal`.
+    pub(super) fn inner_reads(&self, plan: &LogicalPlan, equal: &HashSet<&str>) -> Result<InnerReads> {
+        let mut reads = InnerReads {
+            stored_only: true,
+            may_scan: true,
+            by_key: false,
+        };
+        plan.apply(|node| {
+            match node {
+                LogicalPlan::TableScan(scan) => match scanned_table(scan) {
+                    Some((table, _, _)) => {
+                        reads.may_scan &= self.ctx.plan_rules(&table).full_scan == FullScanPolicy::Allow;
+                        reads.by_key |= table
+                            .all_indexes()
+                            .filter_map(|index| index.columns.first())
+                            .filter_map(|first| table.column_index_by_id(first.column))
+                            .any(|at| equal.contains(table.columns[at].name.as_str()));
+                    }
+                    None => reads.stored_only = false,
+                },
+                LogicalPlan::Extension(_) | LogicalPlan::RecursiveQuery(_) => reads.stored_only = false,
+                _ => {}
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })
+        .map_err(from_datafusion)?;
+        Ok(reads)
     }
 }
 
-/// The marker as DataFusion's own subquery, when its decorrelation gives PostgreSQL's answer.
-fn as_decorrelatable(marker: &Subquery) -> Option<Subquery> {
-    let mut references = Vec::with_capacity(marker.outer_ref_columns.len());
-    for reference in &marker.outer_ref_columns {
-        let Expr::Alias(alias) = reference else {
-            return None;
-        };
-        let Expr::Column(column) = alias.expr.as_ref() else {
-            return None;
-        };
-        if column.relation != alias.relation || column.name != alias.name {
-            return None;
-        }
-        let field = Arc::new(arrow::datatypes::Field::new(
-            &column.name,
-            arrow::datatypes::DataType::Null,
-            true,
-        ));
-        references.push(Expr::OuterReferenceColumn(field, column.clone()));
-    }
-    if !references.is_empty() && !equalities_only(&marker.subquery) {
+/// How a subquery's tables are read.
+pub(super) struct InnerReads {
+    /// Nothing else is read than stored tables.
+    pub(super) stored_only: bool,
+    /// Reading every table from end to end is allowed.
+    pub(super) may_scan: bool,
+    /// Some key or index begins with a column whose value is known.
+    pub(super) by_key: bool,
+}
+
+/// An outer column as DataFusion refers to it; `None`: it is computed.
+fn own_reference(reference: &Expr) -> Option<Expr> {
+    let Expr::Alias(alias) = reference else {
+        return None;
+    };
+    let Expr::Column(column) = alias.expr.as_ref() else {
+        return None;
+    };
+    if column.relation != alias.relation || column.name != alias.name {
         return None;
     }
-    Some(Subquery {
-        outer_ref_columns: references,
-        ..marker.clone()
-    })
+    let field = Arc::new(arrow::datatypes::Field::new(
+        &column.name,
+        arrow::datatypes::DataType::Null,
+        true,
+    ));
+    Some(Expr::OuterReferenceColumn(field, column.clone()))
 }
 
-/// Whether outer columns appear only in equalities with inner columns, in one filter at the top of a plain query or right
-/// below its select list. The inner columns must have names of their own: decorrelation drops their tables.
-fn equalities_only(plan: &LogicalPlan) -> bool {
-    let filter = match plan {
-        LogicalPlan::Projection(projection) if !projection.expr.iter().any(has_outer_reference) => {
-            projection.input.as_ref()
-        }
-        plan => plan,
-    };
-    let LogicalPlan::Filter(filter) = filter else {
-        return false;
-    };
-    let mut named: Vec<&Column> = Vec::new();
-    for condition in datafusion::logical_expr::utils::split_conjunction(&filter.predicate) {
-        if !has_outer_reference(condition) {
-            continue;
-        }
-        let Some(column) = equal_column(condition) else {
-            return false;
+/// How a subquery uses outer columns that can be joined with.
+struct Correlation<'a> {
+    /// The inner columns that equal outer ones.
+    equal: HashSet<&'a str>,
+    /// Outer columns appear nowhere else.
+    equalities_only: bool,
+    /// What is filtered.
+    input: &'a LogicalPlan,
+}
+
+impl<'a> Correlation<'a> {
+    /// Outer columns may appear in one filter at the top of a plain query or right below its select list: in an equality
+    /// with an inner column at least, beside it in any condition on inner columns. These must have names of their own:
+    /// decorrelation drops their tables.
+    fn of(plan: &'a LogicalPlan) -> Option<Correlation<'a>> {
+        let filter = match plan {
+            LogicalPlan::Projection(projection) if !projection.expr.iter().any(has_outer_reference) => {
+                projection.input.as_ref()
+            }
+            plan => plan,
         };
-        if named
-            .iter()
-            .any(|other| other.name == column.name && *other != column)
-        {
-            return false;
+        let LogicalPlan::Filter(filter) = filter else {
+            return None;
+        };
+        let mut found = Correlation {
+            equal: HashSet::new(),
+            equalities_only: true,
+            input: &filter.input,
+        };
+        let mut named: HashSet<&Column> = HashSet::new();
+        for condition in datafusion::logical_expr::utils::split_conjunction(&filter.predicate) {
+            if !has_outer_reference(condition) {
+                continue;
+            }
+            let inner = condition.column_refs();
+            match equal_column(condition) {
+                Some(column) => drop(found.equal.insert(column.name.as_str())),
+                None if inner.is_empty() || has_subquery(condition) || condition.is_volatile() => {
+                    return None;
+                }
+                None => found.equalities_only = false,
+            }
+            named.extend(inner);
         }
-        named.push(column);
+        let names: HashSet<&str> = named.iter().map(|column| column.name.as_str()).collect();
+        let is_joinable = names.len() == named.len()
+            && (found.equalities_only || !found.equal.is_empty())
+            && !plan_has_outer_reference(&filter.input);
+        is_joinable.then_some(found)
     }
-    !plan_has_outer_reference(&filter.input)
+}
+
+/// The levels of subqueries in a plan; none of those that dependent joins hold.
+fn levels(plan: &LogicalPlan) -> usize {
+    let mut deepest = 0;
+    let walked = plan.apply(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Some(subquery) = marker(expr) {
+                    deepest = deepest.max(1 + levels(&subquery.subquery));
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    });
+    // A plan that cannot be walked is not one to nest.
+    walked.map_or(LEVELS_MAX, |_| deepest)
+}
+
+/// The subquery that an expression is.
+fn marker(expr: &Expr) -> Option<&Subquery> {
+    match expr {
+        Expr::ScalarSubquery(subquery) => Some(subquery),
+        Expr::Exists(exists) => Some(&exists.subquery),
+        Expr::InSubquery(test) => Some(&test.subquery),
+        _ => None,
+    }
 }
 
 /// The inner column of `inner = outer`.
@@ -126,16 +231,8 @@ pub(super) fn equal_column(condition: &Expr) -> Option<&Column> {
 }
 
 pub(super) fn has_outer_reference(expr: &Expr) -> bool {
-    expr.exists(|expr| {
-        let inside = match expr {
-            Expr::ScalarSubquery(subquery) => Some(subquery),
-            Expr::Exists(exists) => Some(&exists.subquery),
-            Expr::InSubquery(test) => Some(&test.subquery),
-            _ => None,
-        };
-        Ok(matches!(expr, Expr::OuterReferenceColumn(..)) || inside.is_some())
-    })
-    .unwrap_or(true)
+    expr.exists(|expr| Ok(matches!(expr, Expr::OuterReferenceColumn(..)) || marker(expr).is_some()))
+        .unwrap_or(true)
 }
 
 pub(super) fn plan_has_outer_reference(plan: &LogicalPlan) -> bool {
@@ -163,16 +260,15 @@ pub(super) fn refers_out(plan: &LogicalPlan) -> Result<bool> {
     Ok(!used.is_subset(&own))
 }
 
-/// What a marker becomes of ours; `None`: it is no marker, or DataFusion computes it (an uncorrelated scalar, once; a
-/// scalar aggregate correlated by equalities).
-pub(super) fn sub_plan_of(expr: &Expr, filter: bool) -> Option<(SubPlanKind, Subquery)> {
+/// What a marker becomes of ours; `None`: it is no marker, or DataFusion computes it (an uncorrelated scalar, once).
+pub(super) fn sub_plan_of(expr: &Expr) -> Option<(SubPlanKind, Subquery)> {
     match expr {
-        Expr::ScalarSubquery(subquery) if subquery.outer_ref_columns.is_empty() => None,
-        Expr::ScalarSubquery(subquery) => {
-            // DataFusion would keep a reference of ours as it is; only whole conditions are known to come out right.
-            let _ = filter;
-            Some((SubPlanKind::Scalar, subquery.clone()))
+        Expr::ScalarSubquery(subquery)
+            if subquery.outer_ref_columns.is_empty() && levels(&subquery.subquery) < LEVELS_MAX =>
+        {
+            None
         }
+        Expr::ScalarSubquery(subquery) => Some((SubPlanKind::Scalar, subquery.clone())),
         Expr::Exists(exists) => Some((
             SubPlanKind::Exists {
                 negated: exists.negated,

@@ -11,7 +11,6 @@
 use std::collections::HashSet;
 
 use arrow::datatypes::DataType;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, JoinType};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Operator};
@@ -23,8 +22,6 @@ use crate::Result;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{SubPlan, SubPlanKind};
 use crate::exec::functions;
-use crate::exec::table_provider::scanned_table;
-use crate::plan::FullScanPolicy;
 
 /// A subquery as the right side of a join.
 pub(super) struct GroupedJoin {
@@ -72,7 +69,9 @@ impl Binder<'_> {
         if pairs.is_empty() || own.iter().any(|condition| condition.is_volatile()) {
             return Ok(None);
         }
-        if !self.would_scan(&filter.input, &pairs)? {
+        let equal: HashSet<&str> = pairs.iter().map(|(column, _)| column.name.as_str()).collect();
+        let reads = self.inner_reads(&filter.input, &equal)?;
+        if !reads.stored_only || !reads.may_scan || reads.by_key {
             return Ok(None);
         }
         let (inner, outer_keys): (Vec<Column>, Vec<Expr>) = pairs.into_iter().unzip();
@@ -99,34 +98,6 @@ impl Binder<'_> {
             keys: keys.iter().map(Column::new_unqualified).collect(),
             name: sub_plan.name.clone(),
         }))
-    }
-
-    /// Whether the subquery would read each of its tables from end to end for every outer row, as is allowed.
-    fn would_scan(&self, input: &LogicalPlan, pairs: &[(Column, Expr)]) -> Result<bool> {
-        let compared: HashSet<&str> = pairs.iter().map(|(column, _)| column.name.as_str()).collect();
-        let mut would_scan = true;
-        input
-            .apply(|node| {
-                match node {
-                    LogicalPlan::TableScan(scan) => match scanned_table(scan) {
-                        Some((table, _, _)) => {
-                            let is_allowed = self.ctx.plan_rules(&table).full_scan == FullScanPolicy::Allow;
-                            let begins_a_key = table
-                                .all_indexes()
-                                .filter_map(|index| index.columns.first())
-                                .filter_map(|first| table.column_index_by_id(first.column))
-                                .any(|at| compared.contains(table.columns[at].name.as_str()));
-                            would_scan &= is_allowed && !begins_a_key;
-                        }
-                        None => would_scan = false,
-                    },
-                    LogicalPlan::Extension(_) | LogicalPlan::RecursiveQuery(_) => would_scan = false,
-                    _ => {}
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })
-            .map_err(from_datafusion)?;
-        Ok(would_scan)
     }
 }
 

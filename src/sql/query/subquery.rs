@@ -15,7 +15,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Place, fault};
 use super::coercion::CastContext;
-use super::decorrelation::{has_subquery, keep_as_join, sub_plan, sub_plan_of};
+use super::decorrelation::{has_subquery, sub_plan, sub_plan_of};
 use super::expression::{operator_name, row_items};
 use super::operator::binary;
 use super::scope::Outer;
@@ -392,11 +392,11 @@ impl Binder<'_> {
         let lowered = exprs
             .into_iter()
             .map(|expr| {
-                if filter && let Some(kept) = keep_as_join(&expr) {
+                if filter && let Some(kept) = binder.borrow().keep_as_join(&expr)? {
                     return Ok(kept);
                 }
                 let replaced = expr.transform_down(|expr| {
-                    let Some((kind, subquery)) = sub_plan_of(&expr, filter) else {
+                    let Some((kind, subquery)) = sub_plan_of(&expr) else {
                         return Ok(Transformed::no(expr));
                     };
                     let name = binder.borrow_mut().unique_name("?subquery");
