@@ -11,7 +11,6 @@ use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableScan, TableSource, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use futures::StreamExt;
 
 use super::StatementContext;
 use super::datafusion_error::to_datafusion;
