@@ -1,47 +1,13 @@
-//! `plan_access`: a table and a predicate into one access path, or the error that teaches (53400, 54000).
-//!
-//! The verdict is syntactic and never asks statistics:
-//! 1. nothing can match: `Empty`;
-//! 2. every key column is pinned to points: `MultiGet`, or `TooManyKeys`;
-//! 3. the condition bounds the first key column, or there is no condition: `RangeScan`;
-//! 4. otherwise a full scan, which is refused unless the rules allow it.
+//! `AccessPath`: the key of a table that is read, what of it, in which order its rows come, and what is left to check.
 
 use std::sync::Arc;
 
 use super::Predicate;
-use super::bounds::bounds_column;
-use super::boxes::{ConjunctCover, KeyBox, cover_all};
-use super::key_ranges::{self, Points, Ranges, point_count};
 use super::key_shape::KeyShape;
-use super::one_key::one_key;
 use super::readable;
 use crate::catalog::{IndexDef, TableDef};
 use crate::codec::keyspace::IndexId;
 use crate::store::KeyRange;
-use crate::{Error, Result};
-
-/// Whether filters without a key bound may run (`keyspan.full_scan`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FullScanPolicy {
-    /// They may.
-    Allow,
-    /// They are refused (the default).
-    #[default]
-    Reject,
-    /// Unfiltered reads are refused as well.
-    Forbid,
-}
-
-/// What the session allows.
-#[derive(Debug, Clone)]
-pub struct PlanRules {
-    /// Full scans; `Allow` when the statement carries a hint or the table its option.
-    pub full_scan: FullScanPolicy,
-    /// `keyspan.multi_get_max_keys`.
-    pub multi_get_keys_max: usize,
-    /// Ranges at most (`keyspan.ranges_max`); above it ranges are merged and a residual filters.
-    pub ranges_max: usize,
-}
 
 /// One column of an ORDER BY that is a plain column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,82 +61,6 @@ pub struct AccessPath {
     /// Key columns (positions in `TableDef::columns`) that the condition pins to one value: they may be left out of an
     /// ORDER BY.
     pub pinned: Vec<usize>,
-}
-
-/// Plans the access to one table. `predicate`: `None` when there is no WHERE.
-/// Errors: `FullScan`, `TooManyKeys`.
-pub fn plan_access(
-    table: &Arc<TableDef>,
-    predicate: Option<&Predicate>,
-    rules: &PlanRules,
-) -> Result<AccessPath> {
-    // Only the primary key can be read so far; built indexes join here, and the better candidate wins.
-    let index = &table.primary_key;
-    let conditions: Vec<&Predicate> = predicate
-        .map(Predicate::conjuncts)
-        .unwrap_or_default()
-        .into_iter()
-        .filter(|condition| **condition != Predicate::Constant(Some(true)))
-        .collect();
-    if let Some(key) = one_key(table, index, &conditions) {
-        let class = AccessClass::MultiGet { keys: vec![key] };
-        return Ok(AccessPath {
-            pinned: table.key_columns(),
-            ..path(table, index, class, None)
-        });
-    }
-    let Some(shape) = KeyShape::new(table, index) else {
-        return Err(Error::internal(format!(
-            "key \"{}\" holds a column that cannot stand in a key",
-            index.name
-        )));
-    };
-    if conditions.is_empty() {
-        return whole_key(table, index, &shape, rules);
-    }
-    let cover = cover_all(&shape, &conditions);
-    if cover.boxes.is_empty() {
-        return Ok(path(table, index, AccessClass::Empty, None));
-    }
-    let pinned = pinned_columns(&shape, &cover.boxes);
-    let planned = match key_ranges::points(&shape, &cover.boxes, rules.multi_get_keys_max) {
-        Points::TooMany(keys) => {
-            return Err(Error::TooManyKeys {
-                keys,
-                keys_max: rules.multi_get_keys_max,
-            });
-        }
-        Points::Keys(keys) => {
-            let residual = residual(&shape, &conditions, &cover, shape.columns.len());
-            path(table, index, AccessClass::MultiGet { keys }, residual)
-        }
-        Points::Open if is_bounded(&shape, &conditions, &cover) => {
-            let Ranges {
-                ranges,
-                exact_columns,
-            } = key_ranges::ranges(&shape, &cover.boxes, rules.ranges_max);
-            let residual = residual(&shape, &conditions, &cover, exact_columns);
-            path(
-                table,
-                index,
-                AccessClass::RangeScan { ranges, whole: false },
-                residual,
-            )
-        }
-        Points::Open if rules.full_scan == FullScanPolicy::Allow => {
-            let residual = residual(&shape, &conditions, &cover, 0);
-            path(
-                table,
-                index,
-                AccessClass::FullScan {
-                    range: key_ranges::whole(&shape),
-                },
-                residual,
-            )
-        }
-        Points::Open => return Err(full_scan(table, index)),
-    };
-    Ok(AccessPath { pinned, ..planned })
 }
 
 impl AccessPath {
@@ -274,129 +164,5 @@ impl AccessPath {
             AccessClass::MultiGet { keys } => keys.len() <= 1 && self.key().unique,
             AccessClass::RangeScan { .. } | AccessClass::FullScan { .. } => false,
         }
-    }
-}
-
-fn whole_key(
-    table: &Arc<TableDef>,
-    index: &IndexDef,
-    shape: &KeyShape,
-    rules: &PlanRules,
-) -> Result<AccessPath> {
-    if rules.full_scan == FullScanPolicy::Forbid {
-        return Err(full_scan(table, index));
-    }
-    let ranges = vec![key_ranges::whole(shape)];
-    Ok(path(
-        table,
-        index,
-        AccessClass::RangeScan { ranges, whole: true },
-        None,
-    ))
-}
-
-fn path(
-    table: &Arc<TableDef>,
-    index: &IndexDef,
-    class: AccessClass,
-    residual: Option<Predicate>,
-) -> AccessPath {
-    AccessPath {
-        table: table.clone(),
-        index: index.id,
-        class,
-        reverse: false,
-        residual,
-        pinned: Vec::new(),
-    }
-}
-
-/// Whether the condition says where to look: it names the first key column in a way that bounds it, or the boxes do.
-fn is_bounded(shape: &KeyShape, conditions: &[&Predicate], cover: &ConjunctCover) -> bool {
-    let Some(first) = shape.columns.first() else {
-        return false;
-    };
-    let everything = first.not_null_set();
-    let narrow = |one: &KeyBox| one.set(0).is_some_and(|set| set.spans() != everything.spans());
-    conditions
-        .iter()
-        .any(|condition| bounds_column(condition, true, first.column))
-        || cover.boxes.iter().all(narrow)
-}
-
-/// Key columns that every box pins to the same one value.
-fn pinned_columns(shape: &KeyShape, boxes: &[KeyBox]) -> Vec<usize> {
-    let is_pinned = |position: usize| {
-        let column = &shape.columns[position];
-        let Some(first) = boxes.first().and_then(|one| one.set(position)) else {
-            return false;
-        };
-        point_count(column, first) == Some(1) && boxes.iter().all(|one| one.set(position) == Some(first))
-    };
-    (0..shape.columns.len())
-        .filter(|position| is_pinned(*position))
-        .map(|at| shape.columns[at].column)
-        .collect()
-}
-
-/// The conditions that reading the boxes does not already guarantee: a condition drops out when its cover was tight and
-/// the bytes that are read say all that the boxes say of its columns (the first `exact_columns` of the key).
-fn residual(
-    shape: &KeyShape,
-    conditions: &[&Predicate],
-    cover: &ConjunctCover,
-    exact_columns: usize,
-) -> Option<Predicate> {
-    let guaranteed = |condition: &Predicate| {
-        condition.columns().iter().all(|column| {
-            let position = shape.position(*column);
-            // A key column without NULLs that is not bounded at all (`a IS NOT NULL`) needs no check either.
-            position.is_some_and(|position| {
-                position < exact_columns
-                    || cover
-                        .boxes
-                        .iter()
-                        .all(|one| spans_everything(shape, one, position))
-            })
-        })
-    };
-    let left: Vec<Predicate> = conditions
-        .iter()
-        .zip(&cover.tight)
-        .filter(|(condition, tight)| !(**tight && guaranteed(condition)))
-        .map(|(condition, _)| (*condition).clone())
-        .collect();
-    (!left.is_empty()).then(|| Predicate::all(left))
-}
-
-fn spans_everything(shape: &KeyShape, one: &KeyBox, position: usize) -> bool {
-    let column = &shape.columns[position];
-    one.set(position).is_none_or(|set| {
-        set.spans() == column.not_null_set().spans() && (column.not_null || set.holds_null())
-    })
-}
-
-/// The error that refuses a full scan, and says what would serve.
-fn full_scan(table: &TableDef, index: &IndexDef) -> Error {
-    let override_hint = "allow it with /*+ _l_allow_filtering_ */ after SELECT, UPDATE or DELETE, or SET keyspan.full_scan = allow";
-    if table.has_hidden_key() {
-        return Error::FullScan {
-            table: table.name.clone(),
-            column: String::new(),
-            hint: format!(
-                "Only reads of the whole table can go without a key: create the table with a PRIMARY KEY, or {override_hint}."
-            ),
-        };
-    }
-    let first = index
-        .columns
-        .first()
-        .and_then(|key| table.column_index_by_id(key.column));
-    let column = first.map(|at| table.columns[at].name.clone()).unwrap_or_default();
-    let hint = format!("Add a condition on \"{column}\", such as {column} = …, or {override_hint}.");
-    Error::FullScan {
-        table: table.name.clone(),
-        column,
-        hint,
     }
 }

@@ -5,6 +5,7 @@
 //!   predicate    And[InList, Compare, Compare]           three-valued, columns by position, constants never rounded
 //!   boxes        [channel ∈ {alipay, wechat}, id ∈ ('a0089', …)]              covers every row that may match
 //!   key ranges   [7061… , 7061…) [7077… , 7077…)        sorted, disjoint, in the key's own bytes and directions
+//!   candidate    of each key that can be read; the best is chosen, and may run or is refused
 //!   access path  RangeScan, residual: location = 'shanghai'
 //! ```
 //!
@@ -19,6 +20,8 @@
 mod access_path;
 mod bounds;
 mod boxes;
+mod candidate;
+mod choice;
 mod column_set;
 pub(crate) mod compare;
 mod key_ranges;
@@ -27,10 +30,13 @@ pub(crate) mod like;
 mod one_key;
 pub(crate) mod predicate;
 mod readable;
+mod rules;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use access_path::{AccessClass, AccessPath, FullScanPolicy, OrderColumn, PlanRules, plan_access};
+pub use access_path::{AccessClass, AccessPath, OrderColumn};
+pub use choice::plan_access;
 pub(crate) use like::has_sound_pattern;
 pub use predicate::{CompareOp, Predicate};
 pub(crate) use readable::literal;
+pub use rules::{FullScanPolicy, PlanRules};

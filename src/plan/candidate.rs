@@ -1,0 +1,243 @@
+//! `Candidate`: how one key of a table would serve a condition: what would be read of it, and what would be left to check.
+//! Never an error: whether it may run is said of the one that is chosen (`choice`).
+
+use super::Predicate;
+use super::bounds::bounds_column;
+use super::boxes::{ConjunctCover, KeyBox, cover_all};
+use super::key_ranges::{self, Points, point_count};
+use super::key_shape::KeyShape;
+use super::one_key::one_key;
+use super::rules::PlanRules;
+use crate::catalog::{IndexDef, TableDef};
+use crate::store::KeyRange;
+
+/// What one key offers.
+#[derive(Debug)]
+pub(super) struct Candidate<'a> {
+    /// The key.
+    pub(super) key: &'a IndexDef,
+    /// What would be read of it.
+    pub(super) reach: Reach,
+    /// As `AccessPath::residual`.
+    pub(super) residual: Option<Predicate>,
+    /// As `AccessPath::pinned`.
+    pub(super) pinned: Vec<usize>,
+}
+
+/// The part of a key that holds every row for which the condition is true.
+#[derive(Debug)]
+pub(super) enum Reach {
+    /// None of it: no row can match.
+    Nothing,
+    /// These keys, sorted and distinct.
+    Keys(Vec<Vec<u8>>),
+    /// So many keys: more than the rules let one read fetch.
+    TooManyKeys(u128),
+    /// These ranges, sorted and disjoint.
+    Ranges(Vec<KeyRange>),
+    /// All of it, for there is no condition.
+    Everything(KeyRange),
+    /// All of it: there is a condition, and it says nothing of the first key column.
+    Unbounded(KeyRange),
+}
+
+impl<'a> Candidate<'a> {
+    /// What `key` offers under all of `conditions`. `None`: a column of it cannot stand in a key.
+    pub(super) fn of(
+        table: &TableDef,
+        key: &'a IndexDef,
+        conditions: &[&Predicate],
+        rules: &PlanRules,
+    ) -> Option<Candidate<'a>> {
+        if let Some(one) = one_key(table, key, conditions) {
+            let columns = key.columns.iter();
+            return Some(Candidate {
+                key,
+                reach: Reach::Keys(vec![one]),
+                residual: None,
+                pinned: columns
+                    .filter_map(|column| table.column_index_by_id(column.column))
+                    .collect(),
+            });
+        }
+        let shape = KeyShape::new(table, key)?;
+        let whole = |reach: Reach| Candidate {
+            key,
+            reach,
+            residual: None,
+            pinned: Vec::new(),
+        };
+        if conditions.is_empty() {
+            return Some(whole(Reach::Everything(key_ranges::whole(&shape))));
+        }
+        let cover = cover_all(&shape, conditions);
+        if cover.boxes.is_empty() {
+            return Some(whole(Reach::Nothing));
+        }
+        let (reach, exact_columns) = reach(&shape, conditions, &cover, rules);
+        Some(Candidate {
+            key,
+            reach,
+            residual: residual(&shape, conditions, &cover, exact_columns),
+            pinned: pinned_columns(&shape, &cover.boxes),
+        })
+    }
+
+    /// How good it is: of two candidates the greater is read.
+    pub(super) fn rank(&self) -> impl Ord + use<> {
+        let class = match &self.reach {
+            Reach::Nothing => 4,
+            Reach::Keys(_) => 3,
+            Reach::Ranges(_) => 2,
+            // A read of everything is the primary key's, where the rows are.
+            Reach::Everything(_) | Reach::Unbounded(_) => 1,
+            Reach::TooManyKeys(_) => 0,
+        };
+        (class, self.pinned.len(), self.key.id == 0)
+    }
+}
+
+/// What is read of the key, and how many of its columns, from the first, that fully decides.
+fn reach(
+    shape: &KeyShape,
+    conditions: &[&Predicate],
+    cover: &ConjunctCover,
+    rules: &PlanRules,
+) -> (Reach, usize) {
+    match key_ranges::points(shape, &cover.boxes, rules.multi_get_keys_max) {
+        Points::TooMany(keys) => (Reach::TooManyKeys(keys), shape.columns.len()),
+        Points::Keys(keys) => (Reach::Keys(keys), shape.columns.len()),
+        Points::Open if is_bounded(shape, conditions, cover) => {
+            let found = key_ranges::ranges(shape, &cover.boxes, rules.ranges_max);
+            (Reach::Ranges(found.ranges), found.exact_columns)
+        }
+        Points::Open => (Reach::Unbounded(key_ranges::whole(shape)), 0),
+    }
+}
+
+/// Whether the condition says where to look: it names the first key column in a way that bounds it, or the boxes do.
+fn is_bounded(shape: &KeyShape, conditions: &[&Predicate], cover: &ConjunctCover) -> bool {
+    let Some(first) = shape.columns.first() else {
+        return false;
+    };
+    let everything = first.not_null_set();
+    let narrow = |one: &KeyBox| one.set(0).is_some_and(|set| set.spans() != everything.spans());
+    conditions
+        .iter()
+        .any(|condition| bounds_column(condition, true, first.column))
+        || cover.boxes.iter().all(narrow)
+}
+
+/// Key columns that every box pins to the same one value.
+fn pinned_columns(shape: &KeyShape, boxes: &[KeyBox]) -> Vec<usize> {
+    let is_pinned = |position: usize| {
+        let column = &shape.columns[position];
+        let Some(first) = boxes.first().and_then(|one| one.set(position)) else {
+            return false;
+        };
+        point_count(column, first) == Some(1) && boxes.iter().all(|one| one.set(position) == Some(first))
+    };
+    (0..shape.columns.len())
+        .filter(|position| is_pinned(*position))
+        .map(|at| shape.columns[at].column)
+        .collect()
+}
+
+/// The conditions that reading the boxes does not already guarantee: a condition drops out when its cover was tight and
+/// the bytes that are read say all that the boxes say of its columns (the first `exact_columns` of the key).
+fn residual(
+    shape: &KeyShape,
+    conditions: &[&Predicate],
+    cover: &ConjunctCover,
+    exact_columns: usize,
+) -> Option<Predicate> {
+    let guaranteed = |condition: &Predicate| {
+        condition.columns().iter().all(|column| {
+            let position = shape.position(*column);
+            // A key column without NULLs that is not bounded at all (`a IS NOT NULL`) needs no check either.
+            position.is_some_and(|position| {
+                position < exact_columns
+                    || cover
+                        .boxes
+                        .iter()
+                        .all(|one| spans_everything(shape, one, position))
+            })
+        })
+    };
+    let left: Vec<Predicate> = conditions
+        .iter()
+        .zip(&cover.tight)
+        .filter(|(condition, tight)| !(**tight && guaranteed(condition)))
+        .map(|(condition, _)| (*condition).clone())
+        .collect();
+    (!left.is_empty()).then(|| Predicate::all(left))
+}
+
+fn spans_everything(shape: &KeyShape, one: &KeyBox, position: usize) -> bool {
+    let column = &shape.columns[position];
+    one.set(position).is_none_or(|set| {
+        set.spans() == column.not_null_set().spans() && (column.not_null || set.holds_null())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::predicate::CompareOp;
+    use crate::plan::rules::FullScanPolicy;
+    use crate::plan::tests::table;
+    use crate::types::{SqlType, Value};
+
+    fn compare(column: usize, op: CompareOp, value: i64) -> Predicate {
+        Predicate::Compare {
+            column,
+            op,
+            value: Value::Int(value),
+        }
+    }
+
+    /// Which of the keys (a, b) and (c) is read: 0 is the primary key.
+    fn chosen(conditions: &[Predicate]) -> u16 {
+        let table = table(&[SqlType::Int8, SqlType::Int8, SqlType::Int8], &[false, false]);
+        let mut second = table.primary_key.clone();
+        second.id = 1;
+        second.columns.truncate(1);
+        second.columns[0].column = table.columns[2].id;
+        let rules = PlanRules {
+            full_scan: FullScanPolicy::Reject,
+            multi_get_keys_max: 3,
+            ranges_max: 10,
+        };
+        let conditions: Vec<&Predicate> = conditions.iter().collect();
+        let candidates =
+            [&table.primary_key, &second].map(|key| Candidate::of(&table, key, &conditions, &rules));
+        let best = candidates.into_iter().flatten().max_by_key(Candidate::rank);
+        best.expect("both are candidates").key.id
+    }
+
+    #[test]
+    fn points_come_before_ranges_and_the_primary_key_before_its_like() {
+        use CompareOp::{Eq, Greater};
+        let (a, b, c) = (compare(0, Eq, 1), compare(1, Eq, 2), compare(2, Eq, 3));
+        assert_eq!(chosen(&[]), 0);
+        assert_eq!(chosen(&[b.clone()]), 0, "neither is bounded");
+        assert_eq!(chosen(&[c.clone()]), 1);
+        assert_eq!(chosen(&[a.clone(), c.clone()]), 1, "points before a range");
+        assert_eq!(
+            chosen(&[a.clone(), compare(2, Greater, 3)]),
+            0,
+            "more columns pinned"
+        );
+        assert_eq!(chosen(&[compare(0, Greater, 1), compare(2, Greater, 3)]), 0);
+        assert_eq!(
+            chosen(&[a.clone(), b, c]),
+            0,
+            "both are points, this one pins more"
+        );
+        let many = Predicate::InList {
+            column: 2,
+            values: (0..9).map(Value::Int).collect(),
+        };
+        assert_eq!(chosen(&[a, many]), 0, "too many keys are the last choice");
+    }
+}
