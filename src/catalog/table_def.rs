@@ -97,6 +97,7 @@ pub enum Unverified {
 
 /// What a column takes when a write leaves it out.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum ColumnDefault {
     /// A constant of the column's type; `sql` as written.
     Constant { value: Value, sql: String },

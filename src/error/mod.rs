@@ -9,6 +9,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Everything that can go wrong, in PostgreSQL's words (lower case, no full stop, `"names"` quoted).
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum Error {
     // ---- SQL text and names -------------------------------------------------------------------------------------
     /// The statement does not parse. `position` counts characters from 1, 0 when unknown.

@@ -1,4 +1,4 @@
-//! The rules that plans are optimized by: DataFusion's, without what would change an answer. Called by `engine` (and by
+//! The rules that plans are optimized by: DataFusion's, without what would change an answer. Called by `datafusion_state` (and by
 //! `written_filters`, so that filters are judged where they go).
 //!
 //! 1. A condition without columns stays above what gives a row of nothing: `SELECT count(*) … HAVING false` has no row,
@@ -80,7 +80,8 @@ impl OptimizerRule for PushDownRowFilter {
         };
         let input = below_filters(&filter.input);
         let parts = split_conjunction(&filter.predicate);
-        let (kept, moved): (Vec<&Expr>, Vec<&Expr>) = parts.into_iter().partition(|part| stays(part, input));
+        let (kept, moved): (Vec<&Expr>, Vec<&Expr>) =
+            parts.into_iter().partition(|part| must_stay_above(part, input));
         let Some(kept) = conjunction(kept.into_iter().cloned()) else {
             return self.inner.rewrite(plan, config);
         };
@@ -105,7 +106,7 @@ fn below_filters(plan: &LogicalPlan) -> &LogicalPlan {
 }
 
 /// Whether the condition must stay above the plan.
-fn stays(condition: &Expr, plan: &LogicalPlan) -> bool {
+fn must_stay_above(condition: &Expr, plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Aggregate(aggregate) => {
             condition.is_volatile() || (has_no_columns(condition) && may_have_row_of_nothing(aggregate))

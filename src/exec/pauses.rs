@@ -1,5 +1,5 @@
 //! Pauses in plans. DataFusion lets a plan pause where it reads, but a join makes many rows of the few it has read, and
-//! whoever sums them up asks for more without end: such a task could not be stopped. Called by `engine` for every plan.
+//! whoever sums them up asks for more without end: such a task could not be stopped. Called by `datafusion_state` for every plan.
 
 use std::sync::Arc;
 

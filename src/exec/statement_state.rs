@@ -1,5 +1,5 @@
 //! The `StatementContext` that DataFusion's state carries, from where a plan is made to where it runs. Knows nothing of how
-//! the state is set up (`engine`).
+//! the state is set up (`datafusion_state`).
 
 use std::sync::Arc;
 

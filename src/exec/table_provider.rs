@@ -14,7 +14,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use super::StatementContext;
 use super::datafusion_error::to_datafusion;
-use super::predicate::from_expr;
+use super::filter_predicate::from_expr;
 use super::scan_exec::KeyspanScanExec;
 use super::statement_state::statement_context;
 use crate::Result;

@@ -1,5 +1,5 @@
 //! The full-scan rule judges what the user wrote. Optimizing a plan infers filters (`a.x = b.y AND a.x = 5` gives
-//! `b.y = 5`), and such a filter may narrow the scan of a table but must not get it refused. Called by `engine` when a
+//! `b.y = 5`), and such a filter may narrow the scan of a table but must not get it refused. Called by `datafusion_state` when a
 //! scan was refused: here the same query is looked at without the conditions between relations, so that only conditions
 //! on one relation reach its scan.
 
@@ -54,7 +54,7 @@ pub(crate) fn for_each_scan(
 /// The node without conditions that concern more than one relation.
 fn without_conditions_between(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {
     Ok(match node {
-        LogicalPlan::Filter(filter) => match alone(filter.predicate) {
+        LogicalPlan::Filter(filter) => match on_one_relation(filter.predicate) {
             Some(predicate) => {
                 Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, filter.input)?))
             }
@@ -62,7 +62,7 @@ fn without_conditions_between(node: LogicalPlan) -> DataFusionResult<Transformed
             None => without_conditions_between(filter.input.as_ref().clone())?,
         },
         LogicalPlan::Join(join) => {
-            let filter = join.filter.and_then(alone);
+            let filter = join.filter.and_then(on_one_relation);
             // Without a condition between its sides, only an inner join says what it said.
             let outer_condition = filter.is_some() && join.join_type != JoinType::Inner;
             Transformed::yes(LogicalPlan::Join(Join {
@@ -76,7 +76,7 @@ fn without_conditions_between(node: LogicalPlan) -> DataFusionResult<Transformed
 }
 
 /// The conjuncts over one relation.
-fn alone(condition: Expr) -> Option<Expr> {
+fn on_one_relation(condition: Expr) -> Option<Expr> {
     conjunction(
         split_conjunction_owned(condition)
             .into_iter()

@@ -2,16 +2,16 @@
 //! Where it does, the statement is run in the task of its connection, beside those of all other clients; where it does
 //! not, on the query threads, for nobody can stop a thread that computes. Called by `sql::execute` and by `session`.
 //!
-//! Bounded is what is short, names tables (a view may hold anything), has no query in it but its own, and calls no
-//! function but those of `CHEAP`: none that makes much of little, as `repeat`, `generate_series` or a pattern may.
+//! Bounded is what is short, names tables (a view may hold anything), has no query in it but its own, and calls only
+//! functions that say of themselves that they are (`FunctionDef::is_bounded` and its like): none that makes much of little,
+//! as `repeat`, `generate_series` or a pattern may.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
 
 use sqlparser::ast::{self, BinaryOperator, Expr, GroupByExpr, ObjectName, SetExpr, Visit, Visitor};
 
 use super::names;
+use super::query::is_bounded_call;
 use crate::catalog::Relation;
 use crate::exec::StatementContext;
 use crate::types::Value;
@@ -22,84 +22,6 @@ const TEXT_BYTES_MAX: usize = 8 << 10;
 const TEXT_DEPTH_MAX: usize = 6;
 /// Values of a Bind that are read at once, and with which a bounded statement stays bounded. In bytes.
 pub const PARAMETER_BYTES_MAX: usize = 64 << 10;
-
-/// Functions that compute about as much as they are given.
-const CHEAP: &[&str] = &[
-    "abs",
-    "any_value",
-    "array_length",
-    "avg",
-    "bit_length",
-    "bool_and",
-    "bool_or",
-    "btrim",
-    "cardinality",
-    "ceil",
-    "ceiling",
-    "char_length",
-    "character_length",
-    "clock_timestamp",
-    "coalesce",
-    "concat",
-    "concat_ws",
-    "count",
-    "current_database",
-    "current_date",
-    "current_schema",
-    "current_setting",
-    "current_time",
-    "current_timestamp",
-    "current_user",
-    "currval",
-    "date_part",
-    "date_trunc",
-    "every",
-    "floor",
-    "gen_random_uuid",
-    "greatest",
-    "initcap",
-    "lastval",
-    "least",
-    "left",
-    "length",
-    "localtime",
-    "localtimestamp",
-    "lower",
-    "ltrim",
-    "max",
-    "md5",
-    "min",
-    "mod",
-    "nextval",
-    "now",
-    "nullif",
-    "octet_length",
-    "pg_backend_pid",
-    "position",
-    "random",
-    "right",
-    "round",
-    "rtrim",
-    "session_user",
-    "set_config",
-    "setval",
-    "sign",
-    "split_part",
-    "starts_with",
-    "statement_timestamp",
-    "strpos",
-    "substr",
-    "substring",
-    "sum",
-    "to_char",
-    "to_timestamp",
-    "transaction_timestamp",
-    "trim",
-    "trunc",
-    "upper",
-    "user",
-    "version",
-];
 
 /// What a statement's form says of the work that it makes.
 #[derive(Debug, Clone)]
@@ -229,8 +151,17 @@ impl Visitor for Bounds {
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        let is_cheap = match expr {
-            Expr::Function(function) => is_cheap(&function.name),
+        let is_bounded = match expr {
+            Expr::Function(function) => {
+                let name = function.name.0.last().and_then(|part| part.as_ident());
+                name.is_some_and(|name| is_bounded_call(&names::fold(name)))
+            }
+            // Behind FROM may stand a pattern.
+            Expr::Substring {
+                substring_from: Some(from),
+                shorthand: false,
+                ..
+            } => is_number(from),
             Expr::BinaryOp { op, .. } => !matches!(
                 op,
                 BinaryOperator::Custom(_)
@@ -243,18 +174,15 @@ impl Visitor for Bounds {
             Expr::SimilarTo { .. } => false,
             _ => true,
         };
-        match is_cheap {
+        match is_bounded {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
         }
     }
 }
 
-fn is_cheap(name: &ObjectName) -> bool {
-    static NAMES: OnceLock<HashSet<&str>> = OnceLock::new();
-    let names = NAMES.get_or_init(|| CHEAP.iter().copied().collect());
-    let last = name.0.last().and_then(|part| part.as_ident());
-    last.is_some_and(|ident| names.contains(&*super::names::fold(ident)))
+fn is_number(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if matches!(value.value, ast::Value::Number(..)))
 }
 
 #[cfg(test)]
@@ -274,6 +202,8 @@ mod tests {
             "VALUES (1), (2)",
             "INSERT INTO t (a, b) VALUES ($1, now()) ON CONFLICT DO NOTHING RETURNING a",
             "UPDATE t SET b = b + 1 WHERE a = 1",
+            "SELECT substring(b, 1, 3), substr(b, a), trim(b), greatest(a, 1), current_date, stddev(a) FROM t",
+            "SELECT set_config('a.b', current_setting('a.b'), false), pg_catalog.lower('A')",
             "DELETE FROM t WHERE a = 1",
         ] {
             assert!(is_bounded(text), "{text}");
@@ -286,6 +216,10 @@ mod tests {
             "SELECT 2 ^ 3",
             "SELECT 'a' ~ 'b'",
             "SELECT 'a' SIMILAR TO 'b'",
+            "SELECT substring('a' FROM 'b')",
+            "SELECT substring('a', $1)",
+            "SELECT array_agg(a) FROM t",
+            "SELECT no_such_function(1)",
             "WITH q AS (SELECT 1) SELECT * FROM q",
             "SELECT (SELECT 1)",
             "SELECT * FROM (SELECT 1) s",

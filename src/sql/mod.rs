@@ -4,7 +4,6 @@
 mod column_type;
 pub mod command;
 mod command_reader;
-mod comment;
 mod condition_text;
 mod constant;
 pub mod ddl;
@@ -13,6 +12,7 @@ pub mod dml;
 mod effort;
 mod explain;
 mod grammar;
+mod hash_comment;
 mod interval_range;
 mod kind;
 mod names;
@@ -52,13 +52,18 @@ pub use statement::{Statement, parse};
 pub enum Outcome {
     /// A result that streams; the command tag is `SELECT n` with the rows counted as they leave.
     Rows {
+        /// As Describe tells them.
         columns: Arc<[OutputColumn]>,
+        /// The rows, not yet asked for.
         stream: RowsStream,
     },
     /// A write that is done (not yet committed): its tag (`INSERT 0 3`) and the rows of RETURNING, if it has one.
     Written(dml::WriteResult),
-    /// A statement without rows that is done: its tag (`CREATE TABLE`).
-    Done { tag: String },
+    /// A statement without rows that is done.
+    Done {
+        /// `CREATE TABLE`.
+        tag: String,
+    },
 }
 
 /// What Describe tells of a statement.

@@ -15,7 +15,7 @@ use super::grammar::{self, Fault};
 use super::kind::StatementKind;
 use super::position::{Cursor, character_position};
 use super::query::QueryPlan;
-use super::{comment, nesting, row_assignment, symmetric, text_place, tokens, with_write};
+use super::{hash_comment, nesting, row_assignment, symmetric, text_place, tokens, with_write};
 use crate::error::Limit;
 use crate::exec::RowPlans;
 use crate::exec::plan_cache::PlanCache;
@@ -54,7 +54,7 @@ pub fn parse(text: &str) -> Result<Vec<Statement>> {
     if let Some(at) = text.find('\0') {
         return Err(syntax_error("\\0", text[..at].chars().count() + 1));
     }
-    let blanked = comment::blank_hash_comments(text);
+    let blanked = hash_comment::blank_hash_comments(text);
     let all = Tokenizer::new(&PostgreSqlDialect {}, &blanked)
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(error, text))?;

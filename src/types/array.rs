@@ -1,4 +1,4 @@
-//! The text form of one-dimensional arrays, read: `{1,NULL,"a b"}`. Called by `input`; what an element is, it does not
+//! The text form of one-dimensional arrays, read: `{1,NULL,"a b"}`. Called by `text_input`; what an element is, it does not
 //! know.
 
 use super::Value;

@@ -1,4 +1,4 @@
-//! The numbers of PostgreSQL's binary forms that reading (`input_binary`) and writing (`scalar`) share.
+//! The numbers of PostgreSQL's binary forms that reading (`binary_input`) and writing (`scalar`) share.
 
 use super::datetime::MICROS_PER_DAY;
 

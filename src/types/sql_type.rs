@@ -160,7 +160,7 @@ impl SqlType {
     }
 
     /// What it leaves a query as: an oid that names an object leaves as the name. Any other type stays.
-    pub fn leaving(&self) -> SqlType {
+    pub fn output_type(&self) -> SqlType {
         match self {
             SqlType::Regclass => SqlType::Catalog(CatalogType::RegclassName),
             SqlType::Catalog(CatalogType::Regproc) => SqlType::Catalog(CatalogType::RegprocName),

@@ -413,7 +413,7 @@ pub(super) mod tests {
         TYPES
             .iter()
             .map(|row| &row.ty)
-            .find(|object| object.leaving() == *ty)
+            .find(|object| object.output_type() == *ty)
             .unwrap_or(ty)
             .clone()
     }

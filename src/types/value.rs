@@ -1,5 +1,5 @@
 //! `Value`: one SQL constant (a literal, a bound parameter, a default). Used where there is one value, never a row of
-//! many: rows travel as Arrow arrays. Reading text stands in `input`, binary in `input_binary`, conversions in `convert`.
+//! many: rows travel as Arrow arrays. Reading text stands in `text_input`, binary in `binary_input`, conversions in `convert`.
 
 use super::array_quotes::quote_element;
 use super::{FormatSettings, Interval, Numeric, SqlType, datetime, digits, floats};

@@ -9,6 +9,8 @@
 //! - labels for `onlyif` and `skipif`: `keyspan`, `postgres`, `simple`, `extended`, `memory`, `sled`, `fjall`.
 //!
 //! `SLT=part-of-a-path` runs some scripts only. Every script has a server (on PostgreSQL: a database) of its own.
+//! `SLT_WRITE=part-of-a-path` with the filter `answers_written_anew` puts what Keyspan answers into scripts that are for
+//! Keyspan only (the plans): whoever does so reads the difference, for a wrong plan is a finding.
 
 use std::path::{Path, PathBuf};
 
@@ -193,7 +195,11 @@ fn report(mut outcomes: Vec<(PathBuf, Outcome)>) {
 
 /// Every script under a folder whose path holds what the environment variable `SLT` says, sorted.
 fn scripts(folder: &Path) -> Vec<PathBuf> {
-    let wanted = std::env::var("SLT").unwrap_or_default();
+    scripts_named(folder, &std::env::var("SLT").unwrap_or_default())
+}
+
+/// Every script under a folder whose path holds this, sorted.
+fn scripts_named(folder: &Path, wanted: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -202,7 +208,7 @@ fn scripts(folder: &Path) -> Vec<PathBuf> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "slt")
-                && path.to_string_lossy().contains(&wanted)
+                && path.to_string_lossy().contains(wanted)
             {
                 found.push(path);
             }
@@ -210,6 +216,46 @@ fn scripts(folder: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// Puts Keyspan's answers into the scripts for Keyspan only that `SLT_WRITE` names.
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_written_anew() {
+    let Ok(wanted) = std::env::var("SLT_WRITE") else {
+        eprintln!("skipped: SLT_WRITE is not set");
+        return;
+    };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql-tests");
+    for path in scripts_named(&folder, &wanted) {
+        if !first_line(&path).starts_with("# keyspan only:") {
+            continue;
+        }
+        let server = TestServer::start("memory").await;
+        let target = &server.target();
+        let mut runner = Runner::new(|| async move {
+            Ok(Driver {
+                client: None,
+                target: target.clone(),
+                protocol: Protocol::Simple,
+                setup: &[],
+            })
+        });
+        for label in ["keyspan", "simple", "memory"] {
+            runner.add_label(label);
+        }
+        runner
+            .update_test_file(
+                &path,
+                "\t",
+                sqllogictest::default_validator,
+                sqllogictest::default_normalizer,
+                sqllogictest::default_column_validator,
+            )
+            .await
+            .expect("the script can be written");
+        drop(runner);
+        server.stop().await;
+    }
 }
 
 /// Our own scripts.

@@ -14,7 +14,7 @@
 //! 6. A range that is recorded as dropped belongs to no table or index that is still there.
 
 mod agreement;
-mod fault;
+mod faults;
 mod records;
 mod walk;
 
@@ -25,7 +25,7 @@ use super::{Relation, TableDef};
 use crate::Result;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::store::Snapshot;
-pub use fault::{FAULTS_KEPT_MAX, Fault, FaultKind, Faults};
+pub use faults::{FAULTS_KEPT_MAX, Fault, FaultKind, Faults};
 pub use walk::{PAGE_ROWS, Walk, hex};
 
 use records::Records;

@@ -124,7 +124,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             Ok(Value::Array((1..=int_of(length)).map(Value::Int).collect()))
         },
     ),
-    FunctionDef::row("array_length", &[T::AnyArray, T::Int4], T::Int4, length),
+    FunctionDef::row("array_length", &[T::AnyArray, T::Int4], T::Int4, length).bounded(),
     FunctionDef::row("array_upper", &[T::AnyArray, T::Int4], T::Int4, length),
     FunctionDef::row(
         "array_lower",
@@ -146,7 +146,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::row("cardinality", &[T::AnyArray], T::Int4, |arguments, _| {
         Ok(Value::Int(int_of(items(&arguments[0])?.len())))
-    }),
+    })
+    .bounded(),
     FunctionDef::row(
         "array_append",
         &[T::AnyArray, T::AnyElement],

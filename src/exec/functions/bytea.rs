@@ -47,13 +47,16 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::row("btrim", &[T::Bytea, T::Bytea], T::Bytea, |a, _| {
         trim(a, true, true)
-    }),
+    })
+    .bounded(),
     FunctionDef::row("ltrim", &[T::Bytea, T::Bytea], T::Bytea, |a, _| {
         trim(a, true, false)
-    }),
+    })
+    .bounded(),
     FunctionDef::row("rtrim", &[T::Bytea, T::Bytea], T::Bytea, |a, _| {
         trim(a, false, true)
-    }),
+    })
+    .bounded(),
 ];
 
 /// The byte and the mask of a bit; bits count from the lowest of each byte.

@@ -11,11 +11,6 @@ pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 pub(super) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 pub(super) const DAYS_TO_EPOCH_CE: i64 = 719_163;
 
-/// A bug of ours: the table of functions and a function do not agree on its types.
-pub(super) fn wrong() -> Error {
-    Error::internal("a date function of other types")
-}
-
 /// 22008.
 pub(super) fn out_of_range(what: &str) -> Error {
     Error::DatetimeOverflow {

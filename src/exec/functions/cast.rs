@@ -171,7 +171,7 @@ pub fn to_f64(value: &Value) -> Result<f64> {
 }
 
 fn from_jsonb(text: &str, to: &SqlType, settings: &FormatSettings) -> Result<Value> {
-    let wrong = |found: &str| Error::InvalidParameter {
+    let of_kind = |found: &str| Error::InvalidParameter {
         message: format!("cannot cast jsonb {found} to type {to}"),
         hint: None,
     };
@@ -187,11 +187,11 @@ fn from_jsonb(text: &str, to: &SqlType, settings: &FormatSettings) -> Result<Val
             to,
             settings,
         ),
-        (serde_json::Value::Null, _) => Err(wrong("null")),
-        (serde_json::Value::String(_), _) => Err(wrong("string")),
-        (serde_json::Value::Array(_), _) => Err(wrong("array")),
-        (serde_json::Value::Object(_), _) => Err(wrong("object")),
-        (serde_json::Value::Bool(_), _) => Err(wrong("boolean")),
-        (serde_json::Value::Number(_), _) => Err(wrong("numeric")),
+        (serde_json::Value::Null, _) => Err(of_kind("null")),
+        (serde_json::Value::String(_), _) => Err(of_kind("string")),
+        (serde_json::Value::Array(_), _) => Err(of_kind("array")),
+        (serde_json::Value::Object(_), _) => Err(of_kind("object")),
+        (serde_json::Value::Bool(_), _) => Err(of_kind("boolean")),
+        (serde_json::Value::Number(_), _) => Err(of_kind("numeric")),
     }
 }

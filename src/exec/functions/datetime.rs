@@ -4,11 +4,11 @@ use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 
 use super::calendar::{
     MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, is_infinite, micros_of, midnight, out_of_range,
-    to_local, wrong,
+    to_local,
 };
 use super::datetime_field::{date_part, extract, extract_type, truncate};
 use super::datetime_make::{at_time_zone, from_seconds, make_date, make_interval, make_time, make_timestamp};
-use super::{Batch, Body, Call, FunctionDef, T};
+use super::{Batch, Body, Call, FunctionDef, T, mismatched_types};
 use crate::exec::cell::{array_of, value_at};
 use crate::types::{Interval, Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
@@ -36,7 +36,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
                     false => Ok(Value::Int(i64::from(*a) - i64::from(*b))),
                 }
             }
-            _ => Err(wrong()),
+            _ => Err(mismatched_types()),
         }
     }),
     FunctionDef::row("+", &[T::Date, T::Interval], T::Timestamp, |arguments, call| {
@@ -57,7 +57,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
                     .map(Value::Timestamp)
                     .ok_or_else(|| out_of_range("timestamp")),
             },
-            _ => Err(wrong()),
+            _ => Err(mismatched_types()),
         }
     }),
     FunctionDef::row(
@@ -119,7 +119,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         |arguments, _| match arguments[1] {
             Value::Float8(0.0) => Err(Error::DivisionByZero),
             Value::Float8(divisor) => scale(&arguments[0], &Value::Float8(1.0 / divisor)),
-            _ => Err(wrong()),
+            _ => Err(mismatched_types()),
         },
     ),
     FunctionDef::row("extract", &[T::Text, T::Timestamp], T::Numeric, extract).computed(extract_type),
@@ -127,14 +127,14 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("extract", &[T::Text, T::Date], T::Numeric, extract).computed(extract_type),
     FunctionDef::row("extract", &[T::Text, T::Time], T::Numeric, extract).computed(extract_type),
     FunctionDef::row("extract", &[T::Text, T::Interval], T::Numeric, extract).computed(extract_type),
-    FunctionDef::row("date_part", &[T::Text, T::Timestamp], T::Float8, date_part),
-    FunctionDef::row("date_part", &[T::Text, T::TimestampTz], T::Float8, date_part),
-    FunctionDef::row("date_part", &[T::Text, T::Date], T::Float8, date_part),
-    FunctionDef::row("date_part", &[T::Text, T::Time], T::Float8, date_part),
-    FunctionDef::row("date_part", &[T::Text, T::Interval], T::Float8, date_part),
-    FunctionDef::row("date_trunc", &[T::Text, T::Timestamp], T::Timestamp, truncate),
-    FunctionDef::row("date_trunc", &[T::Text, T::TimestampTz], T::TimestampTz, truncate),
-    FunctionDef::row("date_trunc", &[T::Text, T::Interval], T::Interval, truncate),
+    FunctionDef::row("date_part", &[T::Text, T::Timestamp], T::Float8, date_part).bounded(),
+    FunctionDef::row("date_part", &[T::Text, T::TimestampTz], T::Float8, date_part).bounded(),
+    FunctionDef::row("date_part", &[T::Text, T::Date], T::Float8, date_part).bounded(),
+    FunctionDef::row("date_part", &[T::Text, T::Time], T::Float8, date_part).bounded(),
+    FunctionDef::row("date_part", &[T::Text, T::Interval], T::Float8, date_part).bounded(),
+    FunctionDef::row("date_trunc", &[T::Text, T::Timestamp], T::Timestamp, truncate).bounded(),
+    FunctionDef::row("date_trunc", &[T::Text, T::TimestampTz], T::TimestampTz, truncate).bounded(),
+    FunctionDef::row("date_trunc", &[T::Text, T::Interval], T::Interval, truncate).bounded(),
     FunctionDef::row("age", &[T::Timestamp, T::Timestamp], T::Interval, age),
     FunctionDef::row("age", &[T::TimestampTz, T::TimestampTz], T::Interval, age),
     FunctionDef::row("make_date", &[T::Int4, T::Int4, T::Int4], T::Date, make_date),
@@ -164,9 +164,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         T::TimestampTz,
         |arguments, _| match arguments[0] {
             Value::Float8(seconds) => from_seconds(seconds),
-            _ => Err(wrong()),
+            _ => Err(mismatched_types()),
         },
-    ),
+    )
+    .bounded(),
     FunctionDef::row("timezone", &[T::Text, T::Timestamp], T::TimestampTz, at_time_zone),
     FunctionDef::row("timezone", &[T::Text, T::TimestampTz], T::Timestamp, at_time_zone),
     FunctionDef::row("isfinite", &[T::Date], T::Bool, finite),
@@ -193,6 +194,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("clock_timestamp", &[], T::TimestampTz, |_, _| {
         Ok(Value::TimestampTz(chrono::Utc::now().timestamp_micros()))
     })
+    .bounded()
     .volatile(),
     FunctionDef::row("timeofday", &[], T::Text, |_, _| {
         Ok(Value::Text(
@@ -207,7 +209,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 fn interval(value: &Value) -> Result<Interval> {
     match value {
         Value::Interval(interval) => Ok(*interval),
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 
@@ -259,7 +261,7 @@ fn sum(a: Interval, b: Interval) -> Result<Interval> {
 /// Fractions of months become days, fractions of days time, as PostgreSQL's `interval_mul`.
 fn scale(value: &Value, factor: &Value) -> Result<Value> {
     let (given, Value::Float8(factor)) = (interval(value)?, factor) else {
-        return Err(wrong());
+        return Err(mismatched_types());
     };
     let months = f64::from(given.months) * factor;
     let days = f64::from(given.days) * factor;
@@ -289,7 +291,7 @@ fn scale(value: &Value, factor: &Value) -> Result<Value> {
 
 fn shift_date(date: &Value, days: &Value, sign: i64) -> Result<Value> {
     let (Value::Date(date), Value::Int(days)) = (date, days) else {
-        return Err(wrong());
+        return Err(mismatched_types());
     };
     if matches!(*date, i32::MIN | i32::MAX) {
         return Ok(Value::Date(*date));
@@ -342,7 +344,7 @@ fn add(arguments: &[Value], call: &Call, sign: i32) -> Result<Value> {
                 .map(Value::TimestampTz)
                 .ok_or_else(|| out_of_range("timestamp"))
         }
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 
@@ -399,7 +401,7 @@ fn difference(arguments: &[Value], _: &Call) -> Result<Value> {
             }
             a.checked_sub(*b).ok_or_else(|| out_of_range("interval"))?
         }
-        _ => return Err(wrong()),
+        _ => return Err(mismatched_types()),
     };
     let days = i32::try_from(micros / MICROS_PER_DAY).map_err(|_| out_of_range("interval"))?;
     Ok(Value::Interval(Interval {
@@ -417,7 +419,7 @@ fn age(arguments: &[Value], call: &Call) -> Result<Value> {
             to_local(*a, call.settings.time_zone)?,
             to_local(*b, call.settings.time_zone)?,
         ),
-        _ => return Err(wrong()),
+        _ => return Err(mismatched_types()),
     };
     let (later, earlier, sign) = if a >= b {
         (civil(a)?, civil(b)?, 1)
@@ -476,7 +478,7 @@ pub(super) fn series(arguments: &[Value], call: &Call) -> Result<Value> {
     let forward = step.span() > 0;
     let time = |value: &Value| match value {
         Value::Timestamp(time) | Value::TimestampTz(time) => Ok(*time),
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     };
     let end = time(&arguments[1])?;
     let mut at = arguments[0].clone();

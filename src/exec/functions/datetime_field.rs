@@ -3,11 +3,11 @@
 use chrono::{Datelike, NaiveDate, NaiveDateTime};
 use chrono_tz::Tz;
 
-use super::Call;
 use super::calendar::{
     DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, is_infinite, midnight,
-    out_of_range, to_local, wrong,
+    out_of_range, to_local,
 };
+use super::{Call, mismatched_types};
 use crate::types::{Interval, Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
@@ -40,7 +40,7 @@ pub(super) fn unit_of(value: &Value) -> Result<String> {
                 _ => unit,
             })
         }
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 
@@ -129,7 +129,7 @@ pub(super) fn field_micros(unit: &str, value: &Value, ty: &SqlType, zone: Tz) ->
                 _ => date_field(unit, civil(midnight(*days)?)?, ty),
             }
         }
-        Value::Timestamp(time) => instant_field(unit, *time, *time, 0, ty),
+        Value::Timestamp(time) => instant_field(unit, *time, *time, ty),
         Value::TimestampTz(utc) if is_infinite(*utc) => {
             field_micros(unit, &Value::TimestampTz(0), ty, zone)?;
             Ok(infinite(unit, *utc < 0))
@@ -141,10 +141,10 @@ pub(super) fn field_micros(unit: &str, value: &Value, ty: &SqlType, zone: Tz) ->
                 "timezone" => Ok(Field::Whole(offset)),
                 "timezone_hour" => Ok(Field::Whole(offset / 3600)),
                 "timezone_minute" => Ok(Field::Whole(offset % 3600 / 60)),
-                _ => instant_field(unit, local, *utc, offset, ty),
+                _ => instant_field(unit, local, *utc, ty),
             }
         }
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 
@@ -157,9 +157,9 @@ pub(super) fn infinite(unit: &str, negative: bool) -> Field {
     }
 }
 
-pub(super) fn instant_field(unit: &str, local: i64, utc: i64, _offset: i64, ty: &SqlType) -> Result<Field> {
+pub(super) fn instant_field(unit: &str, local: i64, utc: i64, ty: &SqlType) -> Result<Field> {
     if is_infinite(local) {
-        instant_field(unit, 0, 0, 0, ty)?;
+        instant_field(unit, 0, 0, ty)?;
         return Ok(infinite(unit, local < 0));
     }
     match unit {
@@ -270,7 +270,7 @@ pub(super) fn truncate(arguments: &[Value], call: &Call) -> Result<Value> {
             from_local(local, zone).map(Value::TimestampTz)
         }
         Value::Interval(interval) => truncate_interval(&unit, interval, ty).map(Value::Interval),
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 

@@ -3,14 +3,14 @@
 use chrono::{Datelike, NaiveDate, Timelike};
 
 use super::calendar::{civil, to_local};
-use super::{Call, FunctionDef, T};
+use super::{Call, FunctionDef, T, mismatched_types};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("to_char", &[T::Timestamp, T::Text], T::Text, to_char),
-    FunctionDef::row("to_char", &[T::TimestampTz, T::Text], T::Text, to_char),
-    FunctionDef::row("to_char", &[T::Interval, T::Text], T::Text, interval_to_char),
+    FunctionDef::row("to_char", &[T::Timestamp, T::Text], T::Text, to_char).bounded(),
+    FunctionDef::row("to_char", &[T::TimestampTz, T::Text], T::Text, to_char).bounded(),
+    FunctionDef::row("to_char", &[T::Interval, T::Text], T::Text, interval_to_char).bounded(),
     FunctionDef::row("to_date", &[T::Text, T::Text], T::Date, |arguments, _| {
         let micros = read(arguments)?;
         Ok(Value::Date(
@@ -22,7 +22,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         &[T::Text, T::Text],
         T::TimestampTz,
         |arguments, call| Value::Timestamp(read(arguments)?).cast(&SqlType::TimestampTz, call.settings),
-    ),
+    )
+    .bounded(),
 ];
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
@@ -66,10 +67,6 @@ fn out_of_range() -> Error {
     Error::DatetimeOverflow {
         message: "date out of range".to_string(),
     }
-}
-
-fn wrong() -> Error {
-    Error::internal("a date template of other types")
 }
 
 /// A piece of a template.
@@ -188,7 +185,7 @@ fn ordinal(number: i64, suffix: &str) -> String {
 
 fn to_char(arguments: &[Value], call: &Call) -> Result<Value> {
     let Value::Text(template) = &arguments[1] else {
-        return Err(wrong());
+        return Err(mismatched_types());
     };
     let (local, offset_seconds, zone) = match arguments[0] {
         Value::Timestamp(i64::MIN | i64::MAX) | Value::TimestampTz(i64::MIN | i64::MAX) => {
@@ -199,7 +196,7 @@ fn to_char(arguments: &[Value], call: &Call) -> Result<Value> {
             let local = to_local(utc, call.settings.time_zone)?;
             (local, (local - utc) / 1_000_000, zone_name(utc, call)?)
         }
-        _ => return Err(wrong()),
+        _ => return Err(mismatched_types()),
     };
     let time = civil(local)?;
     let mut out = String::new();
@@ -353,7 +350,7 @@ fn sign(number: i64) -> char {
 /// An interval's own hours and days, not a calendar's.
 fn interval_to_char(arguments: &[Value], _: &Call) -> Result<Value> {
     let (Value::Interval(interval), Value::Text(template)) = (&arguments[0], &arguments[1]) else {
-        return Err(wrong());
+        return Err(mismatched_types());
     };
     let seconds = interval.microseconds / 1_000_000;
     let mut out = String::new();
@@ -397,7 +394,7 @@ fn interval_to_char(arguments: &[Value], _: &Call) -> Result<Value> {
 /// What a text says by a template, as microseconds since 1970.
 fn read(arguments: &[Value]) -> Result<i64> {
     let (Value::Text(input), Value::Text(template)) = (&arguments[0], &arguments[1]) else {
-        return Err(wrong());
+        return Err(mismatched_types());
     };
     let mut fields = Fields {
         year: 1,
@@ -539,7 +536,7 @@ impl Fields {
     }
 
     fn finish(self, input: &str) -> Result<i64> {
-        let wrong = || Error::DatetimeOverflow {
+        let overflow = || Error::DatetimeOverflow {
             message: format!("date/time field value out of range: \"{input}\""),
         };
         let year = if self.before_christ {
@@ -551,14 +548,14 @@ impl Fields {
             Some(day) => NaiveDate::from_yo_opt(year, day),
             None => NaiveDate::from_ymd_opt(year, self.month, self.day),
         };
-        let date = date.ok_or_else(wrong)?;
+        let date = date.ok_or_else(overflow)?;
         let hour = match self.afternoon {
             Some(true) if self.hour < 12 => self.hour + 12,
             Some(false) if self.hour == 12 => 0,
             _ => self.hour,
         };
         if hour > 23 || self.minute > 59 || self.second > 59 {
-            return Err(wrong());
+            return Err(overflow());
         }
         let days = i64::from(date.num_days_from_ce()) - 719_163;
         Ok(days * MICROS_PER_DAY + ((hour * 60 + self.minute) * 60 + self.second) * 1_000_000 + self.micros)

@@ -4,9 +4,9 @@ use chrono::{Datelike, NaiveDate};
 
 use super::calendar::{
     DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, iso_offset, out_of_range, posix_offset,
-    to_local, wrong,
+    to_local,
 };
-use super::{Body, Call};
+use super::{Body, Call, mismatched_types};
 use crate::types::{Interval, IntervalField, IntervalRange, SqlType, Value};
 use crate::{Error, Result};
 
@@ -65,7 +65,7 @@ pub fn cut_interval(value: &Value, last: IntervalField) -> Result<Value> {
 pub(super) fn whole(value: &Value) -> Result<i64> {
     match value {
         Value::Int(number) => Ok(*number),
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 
@@ -77,20 +77,20 @@ pub(super) fn date_of(arguments: &[Value]) -> Result<NaiveDate> {
     );
     // Negative years are BC.
     let civil_year = if year < 0 { year + 1 } else { year };
-    let wrong = || Error::DatetimeOverflow {
+    let overflow = || Error::DatetimeOverflow {
         message: format!("date field value out of range: {year}-{month:02}-{day:02}"),
     };
     if year == 0 {
-        return Err(wrong());
+        return Err(overflow());
     }
     let (Ok(y), Ok(m), Ok(d)) = (
         i32::try_from(civil_year),
         u32::try_from(month),
         u32::try_from(day),
     ) else {
-        return Err(wrong());
+        return Err(overflow());
     };
-    NaiveDate::from_ymd_opt(y, m, d).ok_or_else(wrong)
+    NaiveDate::from_ymd_opt(y, m, d).ok_or_else(overflow)
 }
 
 pub(super) fn make_date(arguments: &[Value], _: &Call) -> Result<Value> {
@@ -102,7 +102,7 @@ pub(super) fn make_date(arguments: &[Value], _: &Call) -> Result<Value> {
 
 pub(super) fn clock_of(hour: &Value, minute: &Value, second: &Value) -> Result<i64> {
     let (hour, minute, Value::Float8(second)) = (whole(hour)?, whole(minute)?, second) else {
-        return Err(wrong());
+        return Err(mismatched_types());
     };
     let valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60.0).contains(second);
     #[expect(clippy::cast_possible_truncation, reason = "seconds are below 61")]
@@ -181,14 +181,14 @@ pub(super) fn from_seconds(seconds: f64) -> Result<Value> {
 
 pub(super) fn at_time_zone(arguments: &[Value], _: &Call) -> Result<Value> {
     let Value::Text(name) = &arguments[0] else {
-        return Err(wrong());
+        return Err(mismatched_types());
     };
     match arguments[1] {
         Value::Timestamp(time) if matches!(time, i64::MIN | i64::MAX) => Ok(Value::TimestampTz(time)),
         Value::TimestampTz(time) if matches!(time, i64::MIN | i64::MAX) => Ok(Value::Timestamp(time)),
         Value::Timestamp(local) => at_offset(name, local, -1).map(Value::TimestampTz),
         Value::TimestampTz(utc) => at_offset(name, utc, 1).map(Value::Timestamp),
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 

@@ -3,41 +3,59 @@
 use rand::Rng;
 
 use super::arithmetic::{ArithmeticOp, numeric};
-use super::{Call, FunctionDef, T, decimal, exponential};
+use super::{Call, FunctionDef, T, decimal, exponential, mismatched_types};
 use crate::types::{Numeric, SqlType, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("abs", &[T::Int2], T::Int2, abs),
-    FunctionDef::row("abs", &[T::Int4], T::Int4, abs),
-    FunctionDef::row("abs", &[T::Int8], T::Int8, abs),
-    FunctionDef::row("abs", &[T::Float4], T::Float4, abs),
-    FunctionDef::row("abs", &[T::Float8], T::Float8, abs),
-    FunctionDef::row("abs", &[T::Numeric], T::Numeric, abs).computed(|types, _| types[0].clone()),
-    FunctionDef::row("sign", &[T::Float8], T::Float8, sign),
-    FunctionDef::row("sign", &[T::Numeric], T::Numeric, sign).computed(|_, _| SqlType::numeric_of_scale(0)),
-    FunctionDef::row("ceil", &[T::Float8], T::Float8, |a, _| float(a, f64::ceil)),
-    FunctionDef::row("ceil", &[T::Numeric], T::Numeric, ceil).computed(|_, _| SqlType::numeric_of_scale(0)),
-    FunctionDef::row("ceiling", &[T::Float8], T::Float8, |a, _| float(a, f64::ceil)),
-    FunctionDef::row("ceiling", &[T::Numeric], T::Numeric, ceil)
+    FunctionDef::row("abs", &[T::Int2], T::Int2, abs).bounded(),
+    FunctionDef::row("abs", &[T::Int4], T::Int4, abs).bounded(),
+    FunctionDef::row("abs", &[T::Int8], T::Int8, abs).bounded(),
+    FunctionDef::row("abs", &[T::Float4], T::Float4, abs).bounded(),
+    FunctionDef::row("abs", &[T::Float8], T::Float8, abs).bounded(),
+    FunctionDef::row("abs", &[T::Numeric], T::Numeric, abs)
+        .bounded()
+        .computed(|types, _| types[0].clone()),
+    FunctionDef::row("sign", &[T::Float8], T::Float8, sign).bounded(),
+    FunctionDef::row("sign", &[T::Numeric], T::Numeric, sign)
+        .bounded()
         .computed(|_, _| SqlType::numeric_of_scale(0)),
-    FunctionDef::row("floor", &[T::Float8], T::Float8, |a, _| float(a, f64::floor)),
+    FunctionDef::row("ceil", &[T::Float8], T::Float8, |a, _| float(a, f64::ceil)).bounded(),
+    FunctionDef::row("ceil", &[T::Numeric], T::Numeric, ceil)
+        .bounded()
+        .computed(|_, _| SqlType::numeric_of_scale(0)),
+    FunctionDef::row("ceiling", &[T::Float8], T::Float8, |a, _| float(a, f64::ceil)).bounded(),
+    FunctionDef::row("ceiling", &[T::Numeric], T::Numeric, ceil)
+        .bounded()
+        .computed(|_, _| SqlType::numeric_of_scale(0)),
+    FunctionDef::row("floor", &[T::Float8], T::Float8, |a, _| float(a, f64::floor)).bounded(),
     FunctionDef::row("floor", &[T::Numeric], T::Numeric, |a, _| {
         Ok(Value::Numeric(decimal::floor(number(&a[0])?)?))
     })
+    .bounded()
     .computed(|_, _| SqlType::numeric_of_scale(0)),
     FunctionDef::row("round", &[T::Float8], T::Float8, |a, _| {
         float(a, f64::round_ties_even)
-    }),
-    FunctionDef::row("round", &[T::Numeric], T::Numeric, round).computed(rounded_type),
-    FunctionDef::row("round", &[T::Numeric, T::Int4], T::Numeric, round).computed(rounded_type),
-    FunctionDef::row("trunc", &[T::Float8], T::Float8, |a, _| float(a, f64::trunc)),
-    FunctionDef::row("trunc", &[T::Numeric], T::Numeric, cut).computed(rounded_type),
-    FunctionDef::row("trunc", &[T::Numeric, T::Int4], T::Numeric, cut).computed(rounded_type),
-    FunctionDef::row("mod", &[T::Int2, T::Int2], T::Int2, modulo),
-    FunctionDef::row("mod", &[T::Int4, T::Int4], T::Int4, modulo),
-    FunctionDef::row("mod", &[T::Int8, T::Int8], T::Int8, modulo),
+    })
+    .bounded(),
+    FunctionDef::row("round", &[T::Numeric], T::Numeric, round)
+        .bounded()
+        .computed(rounded_type),
+    FunctionDef::row("round", &[T::Numeric, T::Int4], T::Numeric, round)
+        .bounded()
+        .computed(rounded_type),
+    FunctionDef::row("trunc", &[T::Float8], T::Float8, |a, _| float(a, f64::trunc)).bounded(),
+    FunctionDef::row("trunc", &[T::Numeric], T::Numeric, cut)
+        .bounded()
+        .computed(rounded_type),
+    FunctionDef::row("trunc", &[T::Numeric, T::Int4], T::Numeric, cut)
+        .bounded()
+        .computed(rounded_type),
+    FunctionDef::row("mod", &[T::Int2, T::Int2], T::Int2, modulo).bounded(),
+    FunctionDef::row("mod", &[T::Int4, T::Int4], T::Int4, modulo).bounded(),
+    FunctionDef::row("mod", &[T::Int8, T::Int8], T::Int8, modulo).bounded(),
     FunctionDef::row("mod", &[T::Numeric, T::Numeric], T::Numeric, modulo)
+        .bounded()
         .computed(|types, _| super::arithmetic_result(ArithmeticOp::Modulo, &types[0], &types[1])),
     FunctionDef::row("div", &[T::Numeric, T::Numeric], T::Numeric, |a, _| {
         let quotient = numeric(ArithmeticOp::Divide, number(&a[0])?, number(&a[1])?, Some(38));
@@ -155,6 +173,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("random", &[], T::Float8, |_, _| {
         Ok(Value::Float8(rand::rng().random()))
     })
+    .bounded()
     .volatile(),
     FunctionDef::row("scale", &[T::Numeric], T::Int4, |a, _| match number(&a[0])? {
         Numeric::Finite { scale, .. } => Ok(Value::Int(i64::from(*scale))),
@@ -172,10 +191,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     ),
 ];
 
-fn wrong() -> Error {
-    Error::internal("a number function of other types")
-}
-
 fn out_of_range(message: &str) -> Error {
     Error::NumericOutOfRange {
         message: message.to_string(),
@@ -186,21 +201,21 @@ fn out_of_range(message: &str) -> Error {
 fn number(value: &Value) -> Result<&Numeric> {
     match value {
         Value::Numeric(number) => Ok(number),
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 
 fn double(value: &Value) -> Result<f64> {
     match value {
         Value::Float8(number) => Ok(*number),
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 
 fn integer(value: &Value) -> Result<i64> {
     match value {
         Value::Int(number) => Ok(*number),
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 
@@ -515,7 +530,7 @@ fn shift(arguments: &[Value], call: &Call) -> Result<Value> {
     let (number, by) = (integer(&arguments[0])?, integer(&arguments[1])?);
     Ok(Value::Int(match call.returns {
         SqlType::Int4 => {
-            let narrow = i32::try_from(number).map_err(|_| wrong())?;
+            let narrow = i32::try_from(number).map_err(|_| mismatched_types())?;
             i64::from(narrow.wrapping_shl(u32::try_from(by & 31).unwrap_or(0)))
         }
         _ => number.wrapping_shl(u32::try_from(by & 63).unwrap_or(0)),

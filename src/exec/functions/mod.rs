@@ -173,6 +173,9 @@ pub struct FunctionDef {
     pub strict: bool,
     /// Immutable, stable or volatile, as PostgreSQL's.
     pub volatility: Volatility,
+    /// Whether it computes and answers about as much as it is given: it makes nothing much of little, as `repeat`,
+    /// `generate_series` or a pattern may.
+    pub is_bounded: bool,
     /// How it is computed.
     pub body: Body,
 }
@@ -192,6 +195,7 @@ impl FunctionDef {
             returns: Returns::Type(returns),
             strict: true,
             volatility: Volatility::Immutable,
+            is_bounded: false,
             body: Body::Row(body),
         }
     }
@@ -229,6 +233,13 @@ impl FunctionDef {
             ..self
         }
     }
+    /// It computes and answers about as much as it is given.
+    pub const fn bounded(self) -> FunctionDef {
+        FunctionDef {
+            is_bounded: true,
+            ..self
+        }
+    }
     /// A result type found from the arguments.
     pub const fn computed(self, returns: fn(&[SqlType], &[Option<Value>]) -> SqlType) -> FunctionDef {
         FunctionDef {
@@ -245,12 +256,23 @@ impl FunctionDef {
     }
 }
 
+/// A function was called with other types than its registration says: a bug in us.
+fn mismatched_types() -> crate::Error {
+    crate::Error::internal("a function of other types than it was planned for")
+}
+
 /// Every function of this name.
 pub fn functions_named(name: &str) -> impl Iterator<Item = &'static FunctionDef> {
     TABLES
         .iter()
         .flat_map(|table| table.iter())
         .filter(move |row| row.name == name)
+}
+
+/// Whether there are functions of this name, all of them bounded.
+pub fn are_bounded(name: &str) -> bool {
+    let mut rows = functions_named(name).peekable();
+    rows.peek().is_some() && rows.all(|row| row.is_bounded)
 }
 
 /// Every function name, for hints and pg_proc.

@@ -1,14 +1,14 @@
 //! `to_char` of numbers and `to_number`, by templates of 9, 0, point and signs.
 
-use super::{Call, FunctionDef, T, decimal};
+use super::{Call, FunctionDef, T, decimal, mismatched_types};
 use crate::types::{Numeric, SqlType, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("to_char", &[T::Int4, T::Text], T::Text, to_char),
-    FunctionDef::row("to_char", &[T::Int8, T::Text], T::Text, to_char),
-    FunctionDef::row("to_char", &[T::Numeric, T::Text], T::Text, to_char),
-    FunctionDef::row("to_char", &[T::Float8, T::Text], T::Text, to_char),
+    FunctionDef::row("to_char", &[T::Int4, T::Text], T::Text, to_char).bounded(),
+    FunctionDef::row("to_char", &[T::Int8, T::Text], T::Text, to_char).bounded(),
+    FunctionDef::row("to_char", &[T::Numeric, T::Text], T::Text, to_char).bounded(),
+    FunctionDef::row("to_char", &[T::Float8, T::Text], T::Text, to_char).bounded(),
     FunctionDef::row("to_number", &[T::Text, T::Text], T::Numeric, to_number)
         .computed(|_, _| SqlType::Numeric(None)),
 ];
@@ -142,7 +142,7 @@ impl Template {
 
 fn to_char(arguments: &[Value], _: &Call) -> Result<Value> {
     let Value::Text(text) = &arguments[1] else {
-        return Err(wrong());
+        return Err(mismatched_types());
     };
     let template = parse(text);
     let number = match &arguments[0] {
@@ -373,7 +373,7 @@ fn roman(number: &Numeric, template: &str) -> Result<String> {
 /// EEEE: one digit, the places of the template, and an exponent of two digits at least.
 fn scientific(number: &Numeric, places: usize) -> Result<String> {
     let Numeric::Finite { unscaled, scale } = number else {
-        return Err(wrong());
+        return Err(mismatched_types());
     };
     let written = unscaled.to_string();
     let (sign, digits) = match written.strip_prefix('-') {
@@ -389,7 +389,7 @@ fn scientific(number: &Numeric, places: usize) -> Result<String> {
         false => *number,
     };
     let Numeric::Finite { unscaled, .. } = rounded else {
-        return Err(wrong());
+        return Err(mismatched_types());
     };
     let digits = unscaled.to_string();
     let digits = digits.trim_start_matches('-');
@@ -407,13 +407,9 @@ fn scientific(number: &Numeric, places: usize) -> Result<String> {
     ))
 }
 
-fn wrong() -> Error {
-    Error::internal("a number template of other types")
-}
-
 fn to_number(arguments: &[Value], _: &Call) -> Result<Value> {
     let (Value::Text(text), Value::Text(_)) = (&arguments[0], &arguments[1]) else {
-        return Err(wrong());
+        return Err(mismatched_types());
     };
     let negative = text.contains('-') || (text.contains('<') && text.contains('>'));
     let digits: String = text

@@ -1,61 +1,70 @@
 //! Text and bytea: case, length, parts, padding, encoding, hashing, formatting.
 
 use super::size::{LimitedText, check_length};
-use super::text_argument::{bytes, count, integer, shown, text, wrong};
+use super::text_argument::{bytes, count, integer, shown, text};
 use super::text_encoding::{decode, encode, format_text, hex};
-use super::{Call, FunctionDef, T};
+use super::{Call, FunctionDef, T, mismatched_types};
 use crate::exec::pg_catalog::quoting;
 use crate::types::Value;
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("lower", &[T::Text], T::Text, |a, _| {
-        Ok(Value::Text(text(&a[0])?.chars().map(lower).collect()))
-    }),
+        Ok(Value::Text(text(&a[0])?.chars().map(lowercase_of).collect()))
+    })
+    .bounded(),
     FunctionDef::row("upper", &[T::Text], T::Text, |a, _| {
-        Ok(Value::Text(text(&a[0])?.chars().map(upper).collect()))
-    }),
-    FunctionDef::row("initcap", &[T::Text], T::Text, initcap),
+        Ok(Value::Text(text(&a[0])?.chars().map(uppercase_of).collect()))
+    })
+    .bounded(),
+    FunctionDef::row("initcap", &[T::Text], T::Text, initcap).bounded(),
     FunctionDef::row("length", &[T::Text], T::Int4, |a, _| {
         count(text(&a[0])?.chars().count())
-    }),
-    FunctionDef::row("length", &[T::Bytea], T::Int4, |a, _| count(bytes(&a[0])?.len())),
+    })
+    .bounded(),
+    FunctionDef::row("length", &[T::Bytea], T::Int4, |a, _| count(bytes(&a[0])?.len())).bounded(),
     FunctionDef::row("char_length", &[T::Text], T::Int4, |a, _| {
         count(text(&a[0])?.chars().count())
-    }),
+    })
+    .bounded(),
     FunctionDef::row("character_length", &[T::Text], T::Int4, |a, _| {
         count(text(&a[0])?.chars().count())
-    }),
+    })
+    .bounded(),
     FunctionDef::row("octet_length", &[T::Text], T::Int4, |a, _| {
         count(text(&a[0])?.len())
-    }),
+    })
+    .bounded(),
     FunctionDef::row("octet_length", &[T::Bytea], T::Int4, |a, _| {
         count(bytes(&a[0])?.len())
-    }),
+    })
+    .bounded(),
     FunctionDef::row("bit_length", &[T::Text], T::Int4, |a, _| {
         count(text(&a[0])?.len() * 8)
-    }),
+    })
+    .bounded(),
     FunctionDef::row("bit_length", &[T::Bytea], T::Int4, |a, _| {
         count(bytes(&a[0])?.len() * 8)
-    }),
-    FunctionDef::row("substring", &[T::Text, T::Int4], T::Text, substring),
-    FunctionDef::row("substring", &[T::Text, T::Int4, T::Int4], T::Text, substring),
-    FunctionDef::row("substring", &[T::Bytea, T::Int4], T::Bytea, substring),
-    FunctionDef::row("substring", &[T::Bytea, T::Int4, T::Int4], T::Bytea, substring),
-    FunctionDef::row("substr", &[T::Text, T::Int4], T::Text, substring),
-    FunctionDef::row("substr", &[T::Text, T::Int4, T::Int4], T::Text, substring),
-    FunctionDef::row("substr", &[T::Bytea, T::Int4], T::Bytea, substring),
-    FunctionDef::row("substr", &[T::Bytea, T::Int4, T::Int4], T::Bytea, substring),
-    FunctionDef::row("left", &[T::Text, T::Int4], T::Text, left),
-    FunctionDef::row("right", &[T::Text, T::Int4], T::Text, right),
-    FunctionDef::row("btrim", &[T::Text], T::Text, |a, _| trim(a, true, true)),
-    FunctionDef::row("btrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, true)),
-    FunctionDef::row("ltrim", &[T::Text], T::Text, |a, _| trim(a, true, false)),
-    FunctionDef::row("ltrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, false)),
-    FunctionDef::row("rtrim", &[T::Text], T::Text, |a, _| trim(a, false, true)),
-    FunctionDef::row("rtrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, false, true)),
-    FunctionDef::row("trim", &[T::Text], T::Text, |a, _| trim(a, true, true)),
-    FunctionDef::row("trim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, true)),
+    })
+    .bounded(),
+    FunctionDef::row("substring", &[T::Text, T::Int4], T::Text, substring).bounded(),
+    FunctionDef::row("substring", &[T::Text, T::Int4, T::Int4], T::Text, substring).bounded(),
+    FunctionDef::row("substring", &[T::Bytea, T::Int4], T::Bytea, substring).bounded(),
+    FunctionDef::row("substring", &[T::Bytea, T::Int4, T::Int4], T::Bytea, substring).bounded(),
+    FunctionDef::row("substr", &[T::Text, T::Int4], T::Text, substring).bounded(),
+    FunctionDef::row("substr", &[T::Text, T::Int4, T::Int4], T::Text, substring).bounded(),
+    FunctionDef::row("substr", &[T::Bytea, T::Int4], T::Bytea, substring).bounded(),
+    FunctionDef::row("substr", &[T::Bytea, T::Int4, T::Int4], T::Bytea, substring).bounded(),
+    FunctionDef::row("left", &[T::Text, T::Int4], T::Text, left).bounded(),
+    FunctionDef::row("right", &[T::Text, T::Int4], T::Text, right).bounded(),
+    FunctionDef::row("btrim", &[T::Text], T::Text, |a, _| trim(a, true, true)).bounded(),
+    FunctionDef::row("btrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, true)).bounded(),
+    FunctionDef::row("ltrim", &[T::Text], T::Text, |a, _| trim(a, true, false)).bounded(),
+    FunctionDef::row("ltrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, false)).bounded(),
+    FunctionDef::row("rtrim", &[T::Text], T::Text, |a, _| trim(a, false, true)).bounded(),
+    FunctionDef::row("rtrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, false, true)).bounded(),
+    FunctionDef::row("trim", &[T::Text], T::Text, |a, _| trim(a, true, true)).bounded(),
+    FunctionDef::row("trim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, true)).bounded(),
     FunctionDef::row("lpad", &[T::Text, T::Int4], T::Text, |a, _| pad(a, true)),
     FunctionDef::row("lpad", &[T::Text, T::Int4, T::Text], T::Text, |a, _| pad(a, true)),
     FunctionDef::row("rpad", &[T::Text, T::Int4], T::Text, |a, _| pad(a, false)),
@@ -76,12 +85,13 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("translate", &[T::Text, T::Text, T::Text], T::Text, translate),
     FunctionDef::row("overlay", &[T::Text, T::Text, T::Int4], T::Text, overlay),
     FunctionDef::row("overlay", &[T::Text, T::Text, T::Int4, T::Int4], T::Text, overlay),
-    FunctionDef::row("position", &[T::Text, T::Text], T::Int4, position),
-    FunctionDef::row("strpos", &[T::Text, T::Text], T::Int4, position),
-    FunctionDef::row("split_part", &[T::Text, T::Text, T::Int4], T::Text, split_part),
+    FunctionDef::row("position", &[T::Text, T::Text], T::Int4, position).bounded(),
+    FunctionDef::row("strpos", &[T::Text, T::Text], T::Int4, position).bounded(),
+    FunctionDef::row("split_part", &[T::Text, T::Text, T::Int4], T::Text, split_part).bounded(),
     FunctionDef::row("starts_with", &[T::Text, T::Text], T::Bool, |a, _| {
         Ok(Value::Bool(text(&a[0])?.starts_with(text(&a[1])?)))
-    }),
+    })
+    .bounded(),
     FunctionDef::row("ascii", &[T::Text], T::Int4, |a, _| {
         Ok(Value::Int(
             text(&a[0])?
@@ -92,9 +102,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::row("chr", &[T::Int4], T::Text, chr),
     FunctionDef::row("concat", &[T::Any], T::Text, concat)
+        .bounded()
         .variadic()
         .on_null(),
     FunctionDef::row("concat_ws", &[T::Text, T::Any], T::Text, concat_ws)
+        .bounded()
         .variadic()
         .on_null(),
     FunctionDef::row("quote_ident", &[T::Text], T::Text, quote_ident),
@@ -112,10 +124,12 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         .on_null(),
     FunctionDef::row("md5", &[T::Text], T::Text, |a, _| {
         Ok(Value::Text(super::digest::md5_hex(text(&a[0])?.as_bytes())))
-    }),
+    })
+    .bounded(),
     FunctionDef::row("md5", &[T::Bytea], T::Text, |a, _| {
         Ok(Value::Text(super::digest::md5_hex(bytes(&a[0])?)))
-    }),
+    })
+    .bounded(),
     FunctionDef::row("sha256", &[T::Bytea], T::Bytea, |a, _| {
         Ok(Value::Bytes(super::digest::sha256(bytes(&a[0])?).to_vec()))
     }),
@@ -124,7 +138,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::row("to_hex", &[T::Int8], T::Text, |a, _| match a[0] {
         Value::Int(number) => Ok(Value::Text(format!("{number:x}"))),
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }),
     FunctionDef::row("encode", &[T::Bytea, T::Text], T::Text, encode),
     FunctionDef::row("decode", &[T::Text, T::Text], T::Bytea, decode),
@@ -148,15 +162,16 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         bytes[8] = (bytes[8] & 0x3F) | 0x80;
         Ok(Value::Uuid(bytes))
     })
+    .bounded()
     .volatile(),
 ];
 
 fn narrow_bits(value: &Value) -> Result<i32> {
-    i32::try_from(integer(value)?).map_err(|_| wrong())
+    i32::try_from(integer(value)?).map_err(|_| mismatched_types())
 }
 
 /// A character in upper case; one that has no single such character stays, as in PostgreSQL.
-fn upper(character: char) -> char {
+fn uppercase_of(character: char) -> char {
     let mut mapped = character.to_uppercase();
     match (mapped.next(), mapped.next()) {
         (Some(single), None) => single,
@@ -164,8 +179,8 @@ fn upper(character: char) -> char {
     }
 }
 
-/// See [`upper`].
-fn lower(character: char) -> char {
+/// See [`uppercase_of`].
+fn lowercase_of(character: char) -> char {
     let mut mapped = character.to_lowercase();
     match (mapped.next(), mapped.next()) {
         (Some(single), None) => single,
@@ -178,9 +193,9 @@ fn initcap(arguments: &[Value], _: &Call) -> Result<Value> {
     let mut inside = false;
     for character in text(&arguments[0])?.chars() {
         if inside {
-            out.push(lower(character));
+            out.push(lowercase_of(character));
         } else {
-            out.push(upper(character));
+            out.push(uppercase_of(character));
         }
         inside = character.is_alphanumeric();
     }

@@ -6,7 +6,8 @@ use crate::types::Value;
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("version", &[], T::Text, |_, _| {
         Ok(Value::Text(format!("PostgreSQL {}", crate::exec::SERVER_VERSION)))
-    }),
+    })
+    .bounded(),
     FunctionDef::row("pg_typeof", &[T::Any], T::Text, |_, call| {
         Ok(Value::Text(call.arguments[0].full_base_name()))
     })

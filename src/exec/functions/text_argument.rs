@@ -1,37 +1,34 @@
 //! What functions of text and bytes take: their arguments as Rust values.
 
-use super::Call;
+use super::{Call, mismatched_types};
+use crate::Result;
 use crate::types::{SqlType, Value};
-use crate::{Error, Result};
-
-/// A function was called with other types than it was planned for: a bug in us.
-pub(super) fn wrong() -> Error {
-    Error::internal("a text function of other types")
-}
 
 pub(super) fn text(value: &Value) -> Result<&str> {
     match value {
         Value::Text(text) => Ok(text),
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 
 pub(super) fn bytes(value: &Value) -> Result<&[u8]> {
     match value {
         Value::Bytes(bytes) => Ok(bytes),
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 
 pub(super) fn integer(value: &Value) -> Result<i64> {
     match value {
         Value::Int(number) => Ok(*number),
-        _ => Err(wrong()),
+        _ => Err(mismatched_types()),
     }
 }
 
 pub(super) fn count(length: usize) -> Result<Value> {
-    i64::try_from(length).map(Value::Int).map_err(|_| wrong())
+    i64::try_from(length)
+        .map(Value::Int)
+        .map_err(|_| mismatched_types())
 }
 
 /// The text that an output function gives (booleans as t and f, char(n) with its padding).

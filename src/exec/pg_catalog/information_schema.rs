@@ -6,12 +6,12 @@ use arrow::array::RecordBatch;
 use super::ddl_text::view_definition;
 use super::definitions::{Definition, definitions};
 use super::objects::{OWNER_NAME, UserColumn, UserRelation, type_facts};
+use super::relation_rows::{Constants, RelationRows, Source, text, yes_or_no};
 use super::relations::{SYSTEM_TABLES, index_columns};
-use super::rows::{Constants, Rows, Source, text, yes_or_no};
 use super::session_rows::role_names;
 use crate::types::{NumericSize, SqlType};
 
-type Fill = fn(&Source<'_>, &mut Rows);
+type Fill = fn(&Source<'_>, &mut RelationRows);
 
 static RELATIONS: &[(&str, Constants, Fill)] = &[
     ("information_schema_catalog_name", &[], catalog_name),
@@ -36,16 +36,16 @@ pub(crate) fn batches(source: &Source<'_>, name: &str) -> Vec<RecordBatch> {
     let Some((_, constants, fill)) = RELATIONS.iter().find(|(relation, _, _)| *relation == name) else {
         return Vec::new();
     };
-    let mut rows = Rows::new("information_schema", name, constants);
+    let mut rows = RelationRows::new("information_schema", name, constants);
     fill(source, &mut rows);
     vec![rows.finish()]
 }
 
-fn catalog_name(source: &Source<'_>, rows: &mut Rows) {
+fn catalog_name(source: &Source<'_>, rows: &mut RelationRows) {
     rows.push(&[("catalog_name", text(&source.ctx.database))]);
 }
 
-fn schemata(source: &Source<'_>, rows: &mut Rows) {
+fn schemata(source: &Source<'_>, rows: &mut RelationRows) {
     let ours = source.objects.schemas.iter().map(|(_, name, _)| name.as_str());
     for schema in ["pg_catalog", "information_schema"].into_iter().chain(ours) {
         rows.push(&[
@@ -63,7 +63,7 @@ fn system_relations() -> impl Iterator<Item = &'static Definition> {
     definitions().iter().filter(|system| system.oid != 0)
 }
 
-fn tables(source: &Source<'_>, rows: &mut Rows) {
+fn tables(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     for system in system_relations() {
         rows.push(&[
@@ -104,7 +104,7 @@ const VIEW: Constants = &[
     ("is_trigger_insertable_into", "NO"),
 ];
 
-fn views(source: &Source<'_>, rows: &mut Rows) {
+fn views(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     for system in system_relations().filter(|system| !is_table(system)) {
         rows.push(&[
@@ -135,7 +135,7 @@ const COLUMN: Constants = &[
     ("is_generated", "NEVER"),
 ];
 
-fn columns(source: &Source<'_>, rows: &mut Rows) {
+fn columns(source: &Source<'_>, rows: &mut RelationRows) {
     let database = &source.ctx.database;
     for system in system_relations() {
         for (position, field) in system.fields.fields().iter().enumerate() {
@@ -166,7 +166,7 @@ fn columns(source: &Source<'_>, rows: &mut Rows) {
 }
 
 fn column_row(
-    rows: &mut Rows,
+    rows: &mut RelationRows,
     database: &str,
     (schema, table): (&str, &str),
     position: usize,
@@ -262,7 +262,7 @@ const CONSTRAINT: Constants = &[
     ("enforced", "YES"),
 ];
 
-fn table_constraints(source: &Source<'_>, rows: &mut Rows) {
+fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     for relation in &source.objects.relations {
         for index in relation.indexes.iter().filter(|index| index.constraint) {
@@ -285,7 +285,7 @@ fn table_constraints(source: &Source<'_>, rows: &mut Rows) {
 }
 
 /// The standard counts NOT NULL as a check constraint; PostgreSQL names it by oids.
-fn not_null_constraints(database: &Option<String>, relation: &UserRelation, rows: &mut Rows) {
+fn not_null_constraints(database: &Option<String>, relation: &UserRelation, rows: &mut RelationRows) {
     for (position, _) in relation
         .columns
         .iter()
@@ -321,7 +321,7 @@ fn each_key_column(source: &Source<'_>, mut each: impl FnMut(&UserRelation, &str
     }
 }
 
-fn key_column_usage(source: &Source<'_>, rows: &mut Rows) {
+fn key_column_usage(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     each_key_column(source, |relation, constraint, column, position| {
         rows.push(&[
@@ -337,7 +337,7 @@ fn key_column_usage(source: &Source<'_>, rows: &mut Rows) {
     });
 }
 
-fn constraint_column_usage(source: &Source<'_>, rows: &mut Rows) {
+fn constraint_column_usage(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     each_key_column(source, |relation, constraint, column, _| {
         rows.push(&[
@@ -353,7 +353,7 @@ fn constraint_column_usage(source: &Source<'_>, rows: &mut Rows) {
 }
 
 /// Only foreign keys are listed here, and there are none.
-fn constraint_table_usage(source: &Source<'_>, rows: &mut Rows) {
+fn constraint_table_usage(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     for relation in &source.objects.relations {
         for index in relation.indexes.iter().filter(|index| index.constraint) {
@@ -375,7 +375,7 @@ const PRIVILEGE: Constants = &[
     ("is_grantable", "YES"),
 ];
 
-fn table_privileges(source: &Source<'_>, rows: &mut Rows) {
+fn table_privileges(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     for relation in &source.objects.relations {
         for privilege in [
@@ -398,7 +398,7 @@ fn table_privileges(source: &Source<'_>, rows: &mut Rows) {
     }
 }
 
-fn column_privileges(source: &Source<'_>, rows: &mut Rows) {
+fn column_privileges(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     for relation in &source.objects.relations {
         for column in &relation.columns {
@@ -415,7 +415,7 @@ fn column_privileges(source: &Source<'_>, rows: &mut Rows) {
     }
 }
 
-fn enabled_roles(source: &Source<'_>, rows: &mut Rows) {
+fn enabled_roles(source: &Source<'_>, rows: &mut RelationRows) {
     for (_, name) in role_names(&source.ctx.user) {
         rows.push(&[("role_name", text(name))]);
     }
@@ -429,7 +429,7 @@ const CHARACTER_SET: Constants = &[
     ("default_collate_name", "default"),
 ];
 
-fn character_sets(source: &Source<'_>, rows: &mut Rows) {
+fn character_sets(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     rows.push(&[("default_collate_catalog", database)]);
 }

@@ -14,7 +14,7 @@
 //!
 //! A regclass, regtype, regproc … is an oid (Int64) within a query, so that it joins and compares as one. Text becomes one
 //! by the function of the type's name (`regclass('orders')`), and leaves the query as its name by `object_name('regclass',
-//! x)`, typed [`SqlType::leaving`].
+//! x)`, typed [`SqlType::output_type`].
 
 mod cells;
 mod ddl_text;
@@ -24,8 +24,8 @@ mod information_schema;
 mod naming;
 mod objects;
 pub(crate) mod quoting;
+mod relation_rows;
 mod relations;
-mod rows;
 mod session_rows;
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ impl CatalogContext {
     /// Schema and rows of a system relation, `None` when there is none of that name.
     pub fn table(&self, schema: &str, name: &str) -> Option<(SchemaRef, Vec<RecordBatch>)> {
         let definition = definitions::definition(schema, name)?;
-        let source = rows::Source {
+        let source = relation_rows::Source {
             ctx: &self.statement,
             objects: self.objects(),
         };
@@ -179,6 +179,14 @@ pub fn set_function(name: &str) -> Option<&'static SetFunction> {
     functions::arrays::SET_FUNCTIONS
         .iter()
         .find(|function| function.name == name)
+}
+
+/// Whether there are catalog functions of this name, all of them bounded by what they are given.
+pub fn are_bounded(name: &str) -> bool {
+    let mut rows = functions::all()
+        .filter(|function| function.name == name)
+        .peekable();
+    rows.peek().is_some() && rows.all(|function| function.is_bounded)
 }
 
 /// The names of all catalog functions.

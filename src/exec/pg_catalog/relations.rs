@@ -6,12 +6,12 @@ use arrow::array::RecordBatch;
 use super::ddl_text::{index_definition, view_definition};
 use super::definitions::{definition, definitions};
 use super::objects::{OWNER_NAME, SYSTEM, UserColumn, UserIndex, UserRelation, type_facts};
-use super::rows::{Constants, Rows, Source, array_or_null, boolean, text, vector};
+use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text, vector};
 use super::session_rows;
 use crate::types::SqlType;
 
 /// Fills the rows that are ours, beside those that every database has.
-type Fill = fn(&Source<'_>, &mut Rows);
+type Fill = fn(&Source<'_>, &mut RelationRows);
 
 /// Every relation of pg_catalog with rows of ours: name, columns that are the same in all of them, and what fills it.
 static RELATIONS: &[(&str, Constants, Fill)] = &[
@@ -60,7 +60,7 @@ pub(crate) fn batches(source: &Source<'_>, name: &str) -> Vec<RecordBatch> {
             batches.push(rows.clone());
         }
         if let Some((_, constants, fill)) = RELATIONS.iter().find(|(relation, _, _)| *relation == name) {
-            let mut rows = Rows::new("pg_catalog", name, constants);
+            let mut rows = RelationRows::new("pg_catalog", name, constants);
             fill(source, &mut rows);
             batches.push(rows.finish());
         }
@@ -68,7 +68,7 @@ pub(crate) fn batches(source: &Source<'_>, name: &str) -> Vec<RecordBatch> {
     batches
 }
 
-fn namespaces(source: &Source<'_>, rows: &mut Rows) {
+fn namespaces(source: &Source<'_>, rows: &mut RelationRows) {
     for (oid, name, _) in &source.objects.schemas {
         rows.push(&[("oid", text(oid)), ("nspname", text(name))]);
     }
@@ -100,7 +100,7 @@ const CLASS: Constants = &[
 const HEAP: i64 = 2;
 const BTREE: i64 = 403;
 
-fn classes(source: &Source<'_>, rows: &mut Rows) {
+fn classes(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         let is_table = relation.kind == 'r';
         rows.push(&[
@@ -147,7 +147,7 @@ const ATTRIBUTE: Constants = &[
     ("attinhcount", "0"),
 ];
 
-fn attributes(source: &Source<'_>, rows: &mut Rows) {
+fn attributes(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for (position, column) in relation.columns.iter().enumerate() {
             attribute(rows, relation.oid, position + 1, column, false);
@@ -160,7 +160,7 @@ fn attributes(source: &Source<'_>, rows: &mut Rows) {
     }
 }
 
-fn attribute(rows: &mut Rows, relation: i64, number: usize, column: &UserColumn, of_index: bool) {
+fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &UserColumn, of_index: bool) {
     let facts = type_facts(&column.ty);
     rows.push(&[
         ("attrelid", text(relation)),
@@ -190,7 +190,7 @@ pub(crate) fn index_columns<'a>(
         .filter_map(|key| relation.columns.get(key.attribute - 1))
 }
 
-fn column_defaults(source: &Source<'_>, rows: &mut Rows) {
+fn column_defaults(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for (position, column) in relation.columns.iter().enumerate() {
             if let Some(default) = &column.default {
@@ -238,7 +238,7 @@ const ROW_TYPE: Constants = &[
     ("typcollation", "0"),
 ];
 
-fn row_types(source: &Source<'_>, rows: &mut Rows) {
+fn row_types(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         rows.push(&[
             ("oid", text(relation.oid)),
@@ -260,7 +260,7 @@ const INDEX: Constants = &[
     ("indisreplident", "f"),
 ];
 
-fn indexes(source: &Source<'_>, rows: &mut Rows) {
+fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for index in &relation.indexes {
             let columns: Vec<&UserColumn> = index_columns(relation, index).collect();
@@ -321,7 +321,7 @@ const CONSTRAINT: Constants = &[
     ("connoinherit", "t"),
 ];
 
-fn constraints(source: &Source<'_>, rows: &mut Rows) {
+fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for index in relation.indexes.iter().filter(|index| index.constraint) {
             rows.push(&[
@@ -344,7 +344,7 @@ fn constraints(source: &Source<'_>, rows: &mut Rows) {
 pub(crate) const CLASS_CLASS: i64 = 1259;
 const NAMESPACE_CLASS: i64 = 2615;
 
-fn descriptions(source: &Source<'_>, rows: &mut Rows) {
+fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
     let mut push = |object: i64, class: i64, sub: usize, comment: &Option<String>| {
         if let Some(comment) = comment {
             rows.push(&[
@@ -374,7 +374,7 @@ const REWRITE: Constants = &[
     ("is_instead", "t"),
 ];
 
-fn view_rules(source: &Source<'_>, rows: &mut Rows) {
+fn view_rules(source: &Source<'_>, rows: &mut RelationRows) {
     for view in source
         .objects
         .relations
@@ -385,7 +385,7 @@ fn view_rules(source: &Source<'_>, rows: &mut Rows) {
     }
 }
 
-fn tables(source: &Source<'_>, rows: &mut Rows) {
+fn tables(source: &Source<'_>, rows: &mut RelationRows) {
     for system in definitions()
         .iter()
         .filter(|system| SYSTEM_TABLES.contains(&system.oid))
@@ -426,7 +426,7 @@ pub(crate) static SYSTEM_TABLES: std::sync::LazyLock<Vec<i64>> = std::sync::Lazy
         .collect()
 });
 
-fn views(source: &Source<'_>, rows: &mut Rows) {
+fn views(source: &Source<'_>, rows: &mut RelationRows) {
     // How the system's views are made is our own business: they have no definition to show.
     for system in definitions()
         .iter()
@@ -453,7 +453,7 @@ fn views(source: &Source<'_>, rows: &mut Rows) {
     }
 }
 
-fn index_definitions(source: &Source<'_>, rows: &mut Rows) {
+fn index_definitions(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for index in &relation.indexes {
             rows.push(&[
@@ -469,7 +469,7 @@ fn index_definitions(source: &Source<'_>, rows: &mut Rows) {
 const TABLE_STATISTICS: Constants = &[];
 
 /// Nothing is counted per table: the rows are there, so that tools find their tables, and the counts are NULL.
-fn table_statistics(source: &Source<'_>, rows: &mut Rows) {
+fn table_statistics(source: &Source<'_>, rows: &mut RelationRows) {
     for table in source
         .objects
         .relations
@@ -487,7 +487,7 @@ fn table_statistics(source: &Source<'_>, rows: &mut Rows) {
 const INDEX_STATISTICS: Constants = &[];
 
 /// See [`table_statistics`].
-fn index_statistics(source: &Source<'_>, rows: &mut Rows) {
+fn index_statistics(source: &Source<'_>, rows: &mut RelationRows) {
     for table in &source.objects.relations {
         for index in &table.indexes {
             rows.push(&[

@@ -6,7 +6,7 @@ use chrono::TimeZone;
 use chrono_tz::{OffsetComponents, TZ_VARIANTS};
 
 use super::objects::{OWNER_NAME, OWNER_OID};
-use super::rows::{Constants, Rows, Source, array_or_null, boolean, text};
+use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text};
 use crate::exec::settings::{SettingKind, SettingScope, Unit};
 
 /// The oid of the session's user when it is not the owner of everything: no object has it.
@@ -47,11 +47,11 @@ pub(crate) const ROLE_WITH_PASSWORD: Constants = &[
     ("rolpassword", "********"),
 ];
 
-pub(crate) fn authid(source: &Source<'_>, rows: &mut Rows) {
+pub(crate) fn authid(source: &Source<'_>, rows: &mut RelationRows) {
     roles(source, rows);
 }
 
-pub(crate) fn roles(source: &Source<'_>, rows: &mut Rows) {
+pub(crate) fn roles(source: &Source<'_>, rows: &mut RelationRows) {
     for (oid, name) in role_names(&source.ctx.user) {
         rows.push(&[("oid", text(oid)), ("rolname", text(name))]);
     }
@@ -65,7 +65,7 @@ pub(crate) const USER: Constants = &[
     ("passwd", "********"),
 ];
 
-pub(crate) fn users(source: &Source<'_>, rows: &mut Rows) {
+pub(crate) fn users(source: &Source<'_>, rows: &mut RelationRows) {
     for (oid, name) in role_names(&source.ctx.user) {
         rows.push(&[("usesysid", text(oid)), ("usename", text(name))]);
     }
@@ -85,7 +85,7 @@ pub(crate) const DATABASE: Constants = &[
     ("datctype", "C"),
 ];
 
-pub(crate) fn databases(source: &Source<'_>, rows: &mut Rows) {
+pub(crate) fn databases(source: &Source<'_>, rows: &mut RelationRows) {
     rows.push(&[
         ("oid", text(DATABASE_OID)),
         ("datname", text(&source.ctx.database)),
@@ -94,7 +94,7 @@ pub(crate) fn databases(source: &Source<'_>, rows: &mut Rows) {
 
 pub(crate) const SETTING: Constants = &[("pending_restart", "f")];
 
-pub(crate) fn settings(source: &Source<'_>, rows: &mut Rows) {
+pub(crate) fn settings(source: &Source<'_>, rows: &mut RelationRows) {
     for setting in source.ctx.settings.rows() {
         let definition = setting.def;
         let default = definition.map(|def| def.default.to_string());
@@ -161,7 +161,7 @@ fn facts(kind: &SettingKind) -> Facts {
 
 pub(crate) const ACTIVITY: Constants = &[("state", "active"), ("backend_type", "client backend")];
 
-pub(crate) fn activity(source: &Source<'_>, rows: &mut Rows) {
+pub(crate) fn activity(source: &Source<'_>, rows: &mut RelationRows) {
     let oid = role_names(&source.ctx.user)
         .into_iter()
         .find(|(_, name)| **name == *source.ctx.user)
@@ -178,14 +178,14 @@ pub(crate) fn activity(source: &Source<'_>, rows: &mut Rows) {
 
 pub(crate) const DATABASE_STATISTICS: Constants = &[];
 
-pub(crate) fn database_statistics(source: &Source<'_>, rows: &mut Rows) {
+pub(crate) fn database_statistics(source: &Source<'_>, rows: &mut RelationRows) {
     rows.push(&[
         ("datid", text(DATABASE_OID)),
         ("datname", text(&source.ctx.database)),
     ]);
 }
 
-pub(crate) fn prepared_statements(source: &Source<'_>, rows: &mut Rows) {
+pub(crate) fn prepared_statements(source: &Source<'_>, rows: &mut RelationRows) {
     for (name, prepared) in source.ctx.prepared.rows().iter() {
         let types: Vec<String> = prepared
             .parameter_types
@@ -205,7 +205,7 @@ pub(crate) fn prepared_statements(source: &Source<'_>, rows: &mut Rows) {
     }
 }
 
-pub(crate) fn time_zones(source: &Source<'_>, rows: &mut Rows) {
+pub(crate) fn time_zones(source: &Source<'_>, rows: &mut RelationRows) {
     let now = chrono::DateTime::from_timestamp_micros(source.ctx.transaction_time_us).unwrap_or_default();
     for zone in TZ_VARIANTS {
         let offset = zone.offset_from_utc_datetime(&now.naive_utc());

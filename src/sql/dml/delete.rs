@@ -42,7 +42,7 @@ pub(super) async fn execute(
         let mut found = widen(&target.table, &columns, read, page.num_rows())?;
         let mut beside = beside.to_vec();
         if !finding.from.is_empty() {
-            (found, beside) = first.keep(&found, &beside)?;
+            (found, beside) = first.take_unseen_rows(&found, &beside)?;
         }
         if found.num_rows() == 0 {
             continue;
@@ -50,7 +50,7 @@ pub(super) async fn execute(
         delete_rows(&ctx.txn, &target.table, &found, ctx.settings.limits).await?;
         deleted += found.num_rows();
         if items.is_some() {
-            returned.push(joined.beside(found, beside)?)?;
+            returned.push(joined.append_joined(found, beside)?)?;
         }
     }
     let tag = format!("DELETE {deleted}");

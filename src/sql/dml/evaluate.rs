@@ -233,7 +233,7 @@ fn over_rows(
             ),
         };
         text.push_str(&join);
-        transient.insert(relation, counted(&batch)?);
+        transient.insert(relation, with_row_numbers(&batch)?);
         first.get_or_insert(name);
     }
     let first = first.ok_or_else(|| Error::internal("no rows to evaluate over"))?;
@@ -250,7 +250,7 @@ fn over_rows(
 }
 
 /// The batch with the column that counts its rows.
-fn counted(batch: &RecordBatch) -> Result<RecordBatch> {
+fn with_row_numbers(batch: &RecordBatch) -> Result<RecordBatch> {
     let mut fields: Vec<Arc<Field>> = batch.schema().fields().iter().cloned().collect();
     fields.push(Arc::new(SqlType::Int8.field(ORDINAL, false)));
     let counter: ArrayRef = Arc::new(Int64Array::from_iter_values(0..batch.num_rows() as i64));

@@ -60,7 +60,7 @@ impl JoinedRelations {
     }
 
     /// Whole rows of the target with the columns of the relations behind them.
-    pub(super) fn beside(&self, rows: RecordBatch, joined: Vec<ArrayRef>) -> Result<RecordBatch> {
+    pub(super) fn append_joined(&self, rows: RecordBatch, joined: Vec<ArrayRef>) -> Result<RecordBatch> {
         if self.is_empty() {
             return Ok(rows);
         }
@@ -93,7 +93,7 @@ impl JoinedRelations {
     pub(super) fn no_rows(&self, target: &Target) -> Result<RecordBatch> {
         let columns = self.relations.iter().flat_map(|relation| &relation.columns);
         let nothing = columns.map(|(_, ty)| arrow::array::new_empty_array(&ty.arrow_type()));
-        self.beside(
+        self.append_joined(
             RecordBatch::new_empty(write_schema(&target.table)),
             nothing.collect(),
         )

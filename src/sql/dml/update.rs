@@ -94,7 +94,7 @@ pub(super) async fn execute(
             RecordBatch::try_new(write_schema(&target.table), rows.to_vec()).map_err(Error::arrow)?;
         if !finding.from.is_empty() {
             // A row that joins with several is updated once, by any of them.
-            (old, values) = first.keep(&old, &values)?;
+            (old, values) = first.take_unseen_rows(&old, &values)?;
         }
         if old.num_rows() == 0 {
             continue;
@@ -114,7 +114,7 @@ pub(super) async fn execute(
         write.replace(&old, &new).await?;
         updated += new.num_rows();
         if returning.is_some() {
-            returned.push(joined.beside(new, beside)?)?;
+            returned.push(joined.append_joined(new, beside)?)?;
         }
     }
     write.finish()?;
@@ -279,7 +279,7 @@ impl<'a> FirstOfEachKey<'a> {
     }
 
     /// The whole rows of the target that no batch had before, and what stands beside them.
-    pub(super) fn keep(
+    pub(super) fn take_unseen_rows(
         &mut self,
         rows: &RecordBatch,
         beside: &[ArrayRef],

@@ -13,7 +13,7 @@
 //! ```
 
 mod access;
-mod grouping;
+mod aggregate_nodes;
 mod joins;
 mod node;
 mod options;
@@ -95,6 +95,25 @@ struct Explained {
     planning: Duration,
     /// `None`: it was not run.
     execution: Option<Duration>,
+    /// For VERBOSE.
+    bound: Option<BoundForm>,
+}
+
+/// What a statement's rows are bound to, before a way to reach them is planned.
+struct BoundForm {
+    /// Whether it runs as a short statement, as it is bound. Else DataFusion makes the general plan of it.
+    is_short: bool,
+    /// The tree, a line a node.
+    tree: String,
+}
+
+impl BoundForm {
+    fn executor(&self) -> &'static str {
+        match self.is_short {
+            true => "short",
+            false => "general",
+        }
+    }
 }
 
 /// A run of a statement by EXPLAIN ANALYZE.
@@ -118,6 +137,7 @@ impl Run {
             node: PlanNode::default(),
             planning: self.planning,
             execution: Some(self.begun.elapsed()),
+            bound: None,
         }
     }
 }
@@ -129,11 +149,17 @@ impl Explained {
             node,
             planning: begun.elapsed(),
             execution: None,
+            bound: None,
         }
     }
 
     fn lines(&self, options: Options) -> Vec<String> {
         let mut lines = self.node.lines(options.timing);
+        if let Some(bound) = &self.bound {
+            lines.push(format!("Executor: {}", bound.executor()));
+            lines.push("Bound:".to_string());
+            lines.extend(bound.tree.lines().map(|line| format!("  {line}")));
+        }
         let times = self.times(options).into_iter();
         lines.extend(times.map(|(name, time)| format!("{name}: {} ms", milliseconds(time, 1))));
         lines
@@ -142,6 +168,10 @@ impl Explained {
     fn json(&self, options: Options) -> Result<String> {
         let mut object = Map::new();
         object.insert("Plan".to_string(), self.node.json(options.timing));
+        if let Some(bound) = &self.bound {
+            object.insert("Executor".to_string(), json!(bound.executor()));
+            object.insert("Bound".to_string(), json!(bound.tree.lines().collect::<Vec<_>>()));
+        }
         for (name, time) in self.times(options) {
             object.insert(name.to_string(), number(milliseconds(time, 1)));
         }

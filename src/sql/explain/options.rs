@@ -13,6 +13,8 @@ pub(super) struct Options {
     pub(super) json: bool,
     /// Show the time of each node.
     pub(super) timing: bool,
+    /// Show what the statement is bound to, and how that is run.
+    pub(super) verbose: bool,
     /// Show the time of planning and running; `None`: with ANALYZE.
     summary: Option<bool>,
 }
@@ -24,10 +26,12 @@ impl Options {
             analyze: false,
             json: false,
             timing: true,
+            verbose: false,
             summary: None,
         };
         let ast::Statement::Explain {
             analyze,
+            verbose,
             format,
             options: listed,
             ..
@@ -36,6 +40,7 @@ impl Options {
             return Ok(options);
         };
         options.analyze = *analyze;
+        options.verbose = *verbose;
         if let Some(AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format)) = format {
             match format {
                 AnalyzeFormat::TEXT => {}
@@ -88,13 +93,14 @@ impl Options {
         };
         match name.as_str() {
             "analyze" => self.analyze = on,
+            "verbose" => self.verbose = on,
             "summary" => self.summary = Some(on),
             "timing" => {
                 self.timing = on;
                 *needs_analyze = on.then_some("TIMING").or(*needs_analyze);
             }
             "wal" => *needs_analyze = on.then_some("WAL").or(*needs_analyze),
-            "verbose" | "costs" | "settings" | "buffers" | "generic_plan" => {}
+            "costs" | "settings" | "buffers" | "generic_plan" => {}
             _ => return Err(syntax(format!("unrecognized EXPLAIN option \"{name}\""))),
         }
         Ok(())

@@ -12,7 +12,7 @@ use super::node::PlanNode;
 use super::options::Options;
 use super::physical::plan_node;
 use super::short::short_node;
-use super::{Explained, Run};
+use super::{BoundForm, Explained, Run};
 use crate::exec::StatementContext;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join_exec::DependentJoinExec;
@@ -29,7 +29,11 @@ pub(super) async fn explain_query(
     let plan = QueryPlan::new(query::plan_query(ctx, query, &known_types(ctx))?);
     if !options.analyze {
         let node = query_node(ctx, &plan, None).await?;
-        return Ok(Explained::planned(node, begun));
+        let bound = bound_form(ctx, &plan, options, None)?;
+        return Ok(Explained {
+            bound,
+            ..Explained::planned(node, begun)
+        });
     }
     let observation = Observation::default();
     let mut rows = plan.run_observed(ctx, Some(&observation)).await?;
@@ -37,7 +41,26 @@ pub(super) async fn explain_query(
     while rows.try_next().await?.is_some() {}
     let ran = run.end();
     let node = query_node(ctx, &plan, Some(&observation)).await?;
-    Ok(Explained { node, ..ran })
+    let bound = bound_form(ctx, &plan, options, Some(&observation))?;
+    Ok(Explained { node, bound, ..ran })
+}
+
+/// For VERBOSE, what the query is bound to and whether that ran, or would run, as it is. Errors: as binding parameters.
+pub(super) fn bound_form(
+    ctx: &StatementContext,
+    plan: &QueryPlan,
+    options: Options,
+    observation: Option<&Observation>,
+) -> Result<Option<BoundForm>> {
+    if !options.verbose {
+        return Ok(None);
+    }
+    let is_short = match observation {
+        Some(observation) => observation.general().is_none(),
+        None => plan.story(ctx)?.is_some(),
+    };
+    let tree = plan.bound().display_indent().to_string();
+    Ok(Some(BoundForm { is_short, tree }))
 }
 
 /// The tree of a query: of what ran, or of what would. Errors: those of planning the access.

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::node::PlanNode;
 use super::options::Options;
-use super::query::query_node;
-use super::{Explained, Run};
+use super::query::{bound_form, query_node};
+use super::{BoundForm, Explained, Run};
 use crate::Result;
 use crate::exec::StatementContext;
 use crate::exec::figures::Seen;
@@ -22,7 +22,11 @@ pub(super) async fn explain_write(
     let reading = dml::plan_reading(ctx, statement)?;
     if !options.analyze {
         let below = rows_node(ctx, &reading, None).await?;
-        return Ok(Explained::planned(write_node(&reading, below), begun));
+        let bound = rows_bound(ctx, &reading, options, None)?;
+        return Ok(Explained {
+            bound,
+            ..Explained::planned(write_node(&reading, below), begun)
+        });
     }
     let observation = Observation::default();
     let run = Run::after(begun);
@@ -37,7 +41,8 @@ pub(super) async fn explain_write(
     };
     let below = rows_node(ctx, &reading, Some(&observation)).await?;
     let node = write_node(&reading, below).counted(Some(seen));
-    Ok(Explained { node, ..ran })
+    let bound = rows_bound(ctx, &reading, options, Some(&observation))?;
+    Ok(Explained { node, bound, ..ran })
 }
 
 /// `Update on t`, as PostgreSQL's ModifyTable.
@@ -87,5 +92,17 @@ async fn rows_node(
             Ok(node.counted(observation.map(|_| seen)))
         }
         RowsRead::Query(plan) => query_node(ctx, plan, observation).await,
+    }
+}
+
+fn rows_bound(
+    ctx: &StatementContext,
+    reading: &Reading,
+    options: Options,
+    observation: Option<&Observation>,
+) -> Result<Option<BoundForm>> {
+    match &reading.rows {
+        RowsRead::Values(_) => Ok(None),
+        RowsRead::Query(plan) => bound_form(ctx, plan, options, observation),
     }
 }

@@ -16,7 +16,8 @@ use crate::exec::functions::{self, ArithmeticOp};
 use crate::types::{NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
-const NAMES: &[&str] = &[
+/// Aggregates that keep about as much as one value, however many they are given.
+const FOLDING: &[&str] = &[
     "count",
     "sum",
     "avg",
@@ -25,8 +26,6 @@ const NAMES: &[&str] = &[
     "bool_and",
     "bool_or",
     "every",
-    "string_agg",
-    "array_agg",
     "stddev",
     "stddev_samp",
     "stddev_pop",
@@ -48,19 +47,30 @@ const NAMES: &[&str] = &[
     "bit_and",
     "bit_or",
     "bit_xor",
+    "any_value",
+    "grouping",
+];
+
+/// Aggregates that keep what they are given.
+const GATHERING: &[&str] = &[
+    "string_agg",
+    "array_agg",
     "json_agg",
     "jsonb_agg",
     "json_object_agg",
     "jsonb_object_agg",
     "percentile_cont",
     "percentile_disc",
-    "any_value",
-    "grouping",
 ];
 
 /// Whether the name is an aggregate function's.
 pub(super) fn is_aggregate(name: &str) -> bool {
-    NAMES.contains(&name)
+    FOLDING.contains(&name) || GATHERING.contains(&name)
+}
+
+/// Whether it is the name of an aggregate whose result is about as large as one value.
+pub(super) fn is_folding(name: &str) -> bool {
+    FOLDING.contains(&name)
 }
 
 impl Binder<'_> {
@@ -172,7 +182,7 @@ impl Binder<'_> {
                     hint: None,
                 });
             }
-            one(
+            single_call(
                 aggregates::count::count_udaf(),
                 vec![Expr::Literal(
                     datafusion::common::ScalarValue::Int64(Some(1)),
@@ -182,7 +192,7 @@ impl Binder<'_> {
             )
         } else if name == "grouping" {
             let arguments = arguments.into_iter().map(|argument| argument.expr).collect();
-            one(aggregates::grouping::grouping_udaf(), arguments, SqlType::Int4)
+            single_call(aggregates::grouping::grouping_udaf(), arguments, SqlType::Int4)
         } else {
             let sorts_by_others = |sort: &Sort| arguments.iter().all(|argument| argument.expr != sort.expr);
             if distinct && order_by.iter().any(sorts_by_others) {
@@ -204,7 +214,7 @@ impl Binder<'_> {
     /// One item of an ORDER BY inside a call or a window.
     pub(super) fn sort_item(&mut self, item: &ast::OrderByExpr, place: Place<'_>) -> Result<Sort> {
         let bound = self.expression(&item.expr, place)?;
-        let bound = self.decided(bound)?;
+        let bound = self.with_decided_type(bound)?;
         let ascending = item.options.asc.unwrap_or(true);
         Ok(Sort::new(
             bound.expr,
@@ -221,9 +231,13 @@ impl Binder<'_> {
         let second = arguments.next();
         match (name, second) {
             ("count", None) => {
-                let argument = self.decided(first)?;
+                let argument = self.with_decided_type(first)?;
                 let counted = self.key_of_bound(&argument)?.unwrap_or(argument.expr);
-                Ok(one(aggregates::count::count_udaf(), vec![counted], SqlType::Int8))
+                Ok(single_call(
+                    aggregates::count::count_udaf(),
+                    vec![counted],
+                    SqlType::Int8,
+                ))
             }
             ("sum", None) => self.sum(first).map_err(|error| relabel(error, wrong())),
             ("avg", None) => self.average(first).map_err(|error| relabel(error, wrong())),
@@ -231,8 +245,8 @@ impl Binder<'_> {
                 .extremum(name, first)
                 .map_err(|error| relabel(error, wrong())),
             ("any_value", None) => {
-                let argument = self.decided(first)?;
-                Ok(one(
+                let argument = self.with_decided_type(first)?;
+                Ok(single_call(
                     aggregates::first_last::first_value_udaf(),
                     vec![argument.expr],
                     argument.ty,
@@ -244,7 +258,7 @@ impl Binder<'_> {
                     "bool_or" => aggregates::bool_and_or::bool_or_udaf(),
                     _ => aggregates::bool_and_or::bool_and_udaf(),
                 };
-                Ok(one(udaf, vec![argument.expr], SqlType::Bool))
+                Ok(single_call(udaf, vec![argument.expr], SqlType::Bool))
             }
             ("string_agg", Some(separator)) => {
                 let argument = self.coerce(first, &SqlType::Text).map_err(|_| wrong())?;
@@ -257,14 +271,14 @@ impl Binder<'_> {
                     finish: Finish::Joined(separator),
                 })
             }
-            ("array_agg", None) => self.gathered(first),
+            ("array_agg", None) => self.array_of_values(first),
             ("json_agg", None) => Ok(Accumulation {
                 finish: Finish::Json(SqlType::Json),
-                ..self.gathered(first)?
+                ..self.array_of_values(first)?
             }),
             ("jsonb_agg", None) => Ok(Accumulation {
                 finish: Finish::Json(SqlType::Jsonb),
-                ..self.gathered(first)?
+                ..self.array_of_values(first)?
             }),
             ("json_object_agg", Some(value)) => self.object("json_object_of", first, value),
             ("jsonb_object_agg", Some(value)) => self.object("jsonb_object_of", first, value),
@@ -277,7 +291,7 @@ impl Binder<'_> {
                     "bit_or" => aggregates::bit_and_or_xor::bit_or_udaf(),
                     _ => aggregates::bit_and_or_xor::bit_xor_udaf(),
                 };
-                Ok(one(udaf, vec![first.expr], first.ty))
+                Ok(single_call(udaf, vec![first.expr], first.ty))
             }
             (_, None) => self.deviation(name, first, &wrong),
             (_, Some(second)) => self.regression(name, first, second, &wrong),
@@ -286,7 +300,7 @@ impl Binder<'_> {
 
     /// Keys and values, of which `function` makes a JSON object.
     fn object(&mut self, function: &'static str, key: Bound, value: Bound) -> Result<Accumulation> {
-        let (keys, values) = (self.gathered(key)?, self.gathered(value)?);
+        let (keys, values) = (self.array_of_values(key)?, self.array_of_values(value)?);
         Ok(Accumulation {
             calls: keys.calls.into_iter().chain(values.calls).collect(),
             finish: Finish::Object(function),
@@ -294,10 +308,10 @@ impl Binder<'_> {
     }
 
     /// Every value, in an array.
-    fn gathered(&mut self, argument: Bound) -> Result<Accumulation> {
-        let argument = self.decided(argument)?;
+    fn array_of_values(&mut self, argument: Bound) -> Result<Accumulation> {
+        let argument = self.with_decided_type(argument)?;
         let ty = SqlType::Array(Box::new(argument.ty));
-        Ok(one(
+        Ok(single_call(
             aggregates::array_agg::array_agg_udaf(),
             vec![argument.expr],
             ty,
@@ -310,20 +324,24 @@ impl Binder<'_> {
         match &argument.ty {
             SqlType::Int2 | SqlType::Int4 => {
                 let argument = self.convert(argument, &SqlType::Int8, CastContext::Implicit)?;
-                Ok(one(udaf, vec![argument.expr], SqlType::Int8))
+                Ok(single_call(udaf, vec![argument.expr], SqlType::Int8))
             }
             SqlType::Int8 => {
                 let argument =
                     self.convert(argument, &SqlType::numeric_of_scale(0), CastContext::Implicit)?;
-                Ok(one(udaf, vec![argument.expr], SqlType::numeric_of_scale(0)))
+                Ok(single_call(
+                    udaf,
+                    vec![argument.expr],
+                    SqlType::numeric_of_scale(0),
+                ))
             }
             SqlType::Numeric(Some(size)) => {
                 let wide = SqlType::numeric_of_scale(size.scale);
                 let argument = self.convert(argument, &wide, CastContext::Explicit)?;
-                Ok(one(udaf, vec![argument.expr], wide))
+                Ok(single_call(udaf, vec![argument.expr], wide))
             }
-            SqlType::Numeric(None) => Ok(one(udaf, vec![argument.expr], SqlType::Numeric(None))),
-            SqlType::Float8 => Ok(one(udaf, vec![argument.expr], SqlType::Float8)),
+            SqlType::Numeric(None) => Ok(single_call(udaf, vec![argument.expr], SqlType::Numeric(None))),
+            SqlType::Float8 => Ok(single_call(udaf, vec![argument.expr], SqlType::Float8)),
             SqlType::Float4 => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
                 let calls = vec![(udaf, vec![argument.expr], SqlType::Float8)];
@@ -334,7 +352,7 @@ impl Binder<'_> {
             }
             SqlType::Unknown | SqlType::Void => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
-                Ok(one(udaf, vec![argument.expr], SqlType::Float8))
+                Ok(single_call(udaf, vec![argument.expr], SqlType::Float8))
             }
             _ => Err(Error::unsupported("sum", None)),
         }
@@ -345,7 +363,7 @@ impl Binder<'_> {
         match &argument.ty {
             SqlType::Float4 | SqlType::Float8 | SqlType::Unknown | SqlType::Void => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
-                Ok(one(
+                Ok(single_call(
                     aggregates::average::avg_udaf(),
                     vec![argument.expr],
                     SqlType::Float8,
@@ -367,7 +385,7 @@ impl Binder<'_> {
 
     fn extremum(&mut self, name: &str, argument: Bound) -> Result<Accumulation> {
         use SqlType as S;
-        let argument = self.decided(argument)?;
+        let argument = self.with_decided_type(argument)?;
         let ty = match &argument.ty {
             S::Bool | S::Uuid | S::Bytea | S::Json | S::Jsonb | S::Array(_) => {
                 return Err(Error::unsupported("an extremum", None));
@@ -394,7 +412,7 @@ impl Binder<'_> {
                 finish: Finish::Float(ty),
             });
         }
-        Ok(one(udaf, vec![argument.expr], ty))
+        Ok(single_call(udaf, vec![argument.expr], ty))
     }
 
     fn deviation(&mut self, name: &str, argument: Bound, wrong: &dyn Fn() -> Error) -> Result<Accumulation> {
@@ -446,7 +464,7 @@ impl Binder<'_> {
             "regr_syy" => (regr::regr_syy_udaf(), SqlType::Float8),
             _ => return Err(wrong()),
         };
-        Ok(one(udaf, vec![first.expr, second.expr], ty))
+        Ok(single_call(udaf, vec![first.expr, second.expr], ty))
     }
 
     /// What the accumulators' results become.
@@ -518,7 +536,7 @@ impl Binder<'_> {
     }
 }
 
-fn one(udaf: Arc<AggregateUDF>, arguments: Vec<Expr>, ty: SqlType) -> Accumulation {
+fn single_call(udaf: Arc<AggregateUDF>, arguments: Vec<Expr>, ty: SqlType) -> Accumulation {
     Accumulation {
         calls: vec![(udaf, arguments, ty.clone())],
         finish: Finish::Cast(ty),

@@ -174,7 +174,7 @@ impl<'c> Binder<'c> {
     }
 
     /// Goes one level deeper with enough stack. Errors: 54001.
-    pub(super) fn deeper<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+    pub(super) fn one_level_deeper<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         if self.depth >= NESTING_MAX {
             return Err(Error::LimitExceeded {
                 state: Limit::Complexity,
@@ -189,7 +189,7 @@ impl<'c> Binder<'c> {
     }
 
     /// Notes where the error stands, unless something inside has: the innermost place says most.
-    pub(super) fn placed<R>(
+    pub(super) fn note_place<R>(
         &mut self,
         result: Result<R>,
         place: impl FnOnce(&Error) -> Option<TextPlace>,

@@ -181,7 +181,7 @@ pub(super) fn common_type(types: &[SqlType]) -> Option<SqlType> {
 }
 
 /// The common type of constants: a numeric among them keeps each one's own digits.
-pub(super) fn loosened(ty: SqlType, constants: bool) -> SqlType {
+pub(super) fn without_scale_of_constants(ty: SqlType, constants: bool) -> SqlType {
     if constants && matches!(ty, SqlType::Numeric(_)) {
         SqlType::Numeric(None)
     } else {
@@ -230,7 +230,7 @@ impl Binder<'_> {
         let types: Vec<SqlType> = bound.iter().map(|bound| bound.ty.clone()).collect();
         let constants = bound.iter().all(|bound| matches!(bound.expr, Expr::Literal(..)));
         common_type(&types)
-            .map(|ty| loosened(ty, constants))
+            .map(|ty| without_scale_of_constants(ty, constants))
             .ok_or_else(|| {
                 let known: Vec<&SqlType> = types.iter().filter(|ty| **ty != SqlType::Unknown).collect();
                 let other = known
@@ -284,15 +284,15 @@ impl Binder<'_> {
                 to: type_name(target),
             });
         }
-        let names_object = bound.ty.leaving() != bound.ty || target.leaving() != *target;
+        let names_object = bound.ty.output_type() != bound.ty || target.output_type() != *target;
         if let Some(value) = bound.literal()?.filter(|_| !names_object) {
             let value = cast::cast_value(value, &bound.ty, target, &self.settings)?;
             return Bound::constant(&value, target.clone());
         }
-        if target.leaving() != *target && bound.ty.is_string() {
+        if target.output_type() != *target && bound.ty.is_string() {
             return self.resolve_function(target.base_name(), vec![bound]);
         }
-        if bound.ty.leaving() != bound.ty && target.is_string() {
+        if bound.ty.output_type() != bound.ty && target.is_string() {
             let kind = Bound::constant(&Value::Text(bound.ty.base_name().to_string()), SqlType::Text)?;
             return self.resolve_function("object_name", vec![kind, bound]);
         }
@@ -322,7 +322,7 @@ impl Binder<'_> {
                 Ok(Some(Bound::constant(&Value::Null, target.clone())?))
             }
             Expr::Literal(ScalarValue::Utf8(Some(text)), _) => {
-                if target.leaving() != *target {
+                if target.output_type() != *target {
                     let text = Bound::constant(&Value::Text(text.clone()), SqlType::Text)?;
                     return self.resolve_function(target.base_name(), vec![text]).map(Some);
                 }
@@ -366,7 +366,7 @@ impl Binder<'_> {
     }
 
     /// The expression with a type of its own: an untyped literal becomes text.
-    pub(super) fn decided(&mut self, bound: Bound) -> Result<Bound> {
+    pub(super) fn with_decided_type(&mut self, bound: Bound) -> Result<Bound> {
         match bound.ty {
             SqlType::Unknown | SqlType::Void => self.convert(bound, &SqlType::Text, CastContext::Implicit),
             _ => Ok(bound),

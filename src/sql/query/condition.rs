@@ -24,7 +24,7 @@ impl Binder<'_> {
             let mut test: Option<Expr> = None;
             for item in items {
                 let item = self.expression(item, place)?;
-                let one = is_null(self.decided(item)?.expr, negated);
+                let one = is_null(self.with_decided_type(item)?.expr, negated);
                 test = Some(match test {
                     Some(before) => binary(before, Operator::And, one),
                     None => one,
@@ -34,7 +34,7 @@ impl Binder<'_> {
             return Ok(Bound::new(test, SqlType::Bool));
         }
         let operand = self.expression(operand, place)?;
-        let operand = self.decided(operand)?;
+        let operand = self.with_decided_type(operand)?;
         Ok(Bound::new(is_null(operand.expr, negated), SqlType::Bool))
     }
 

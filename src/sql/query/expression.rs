@@ -6,6 +6,7 @@ use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, Clause, Place, fault, fold, name_parts};
 use super::coercion::{CastContext, item_type, type_name};
+use super::context_value::is_bare_keyword;
 use super::literal::number_literal;
 use super::operator::{binary, no_operator};
 use super::scope::capture;
@@ -18,8 +19,8 @@ use crate::{Error, Result};
 impl Binder<'_> {
     /// Binds any expression.
     pub(super) fn expression(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
-        let bound = self.deeper(|binder| binder.expression_here(expr, place));
-        self.placed(bound, |error| text_place::of_expr(expr, error))
+        let bound = self.one_level_deeper(|binder| binder.expression_here(expr, place));
+        self.note_place(bound, |error| text_place::of_expr(expr, error))
     }
 
     pub(super) fn expression_here(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
@@ -108,7 +109,7 @@ impl Binder<'_> {
             clause => clause.name(),
         };
         let condition = self.coerce_boolean(bound, name);
-        self.placed(condition, |_| text_place::of_span(expr.span()))
+        self.note_place(condition, |_| text_place::of_span(expr.span()))
     }
 
     pub(super) fn identifier(&mut self, ident: &ast::Ident, place: Place<'_>) -> Result<Bound> {
@@ -144,20 +145,7 @@ impl Binder<'_> {
 
     /// `current_date` and its like, which the parser gives as plain names.
     pub(super) fn bare_keyword(&mut self, name: &str) -> Result<Option<Bound>> {
-        const KEYWORDS: &[&str] = &[
-            "current_date",
-            "current_time",
-            "current_timestamp",
-            "localtime",
-            "localtimestamp",
-            "current_user",
-            "session_user",
-            "user",
-            "current_role",
-            "current_catalog",
-            "current_schema",
-        ];
-        if KEYWORDS.contains(&name) {
+        if is_bare_keyword(name) {
             self.context_value(name)
         } else {
             Ok(None)

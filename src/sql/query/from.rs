@@ -56,7 +56,7 @@ impl Binder<'_> {
         }
         let mut item = self.cross(None, &table.relation, outer)?;
         for join in &table.joins {
-            item = self.deeper(|binder| binder.join(item, join, outer))?;
+            item = self.one_level_deeper(|binder| binder.join(item, join, outer))?;
         }
         match left {
             Some(left) => cross_join(left, item),
@@ -141,8 +141,7 @@ impl Binder<'_> {
                 }) {
                     return Ok(None);
                 }
-                let (item, names) = self.function_item(&call, sets, left.plan.clone(), left.scope.clone())?;
-                let _ = names;
+                let item = self.function_item(&call, sets, left.plan.clone(), left.scope.clone())?;
                 Ok(Some(item))
             }
         }
@@ -161,8 +160,8 @@ impl Binder<'_> {
                 with_ordinality: false,
                 ..
             } => {
-                let table = self.table(name, alias.as_ref(), outer);
-                self.placed(table, |_| text_place::of_span(name.span()))
+                let table = self.table(name, alias.as_ref());
+                self.note_place(table, |_| text_place::of_span(name.span()))
             }
             // The rows of a function without arguments that the catalogs keep as a relation.
             ast::TableFactor::Table {
@@ -170,7 +169,7 @@ impl Binder<'_> {
                 alias,
                 args: Some(args),
                 ..
-            } if args.args.is_empty() && kept_as_relation(name) => self.table(name, alias.as_ref(), outer),
+            } if args.args.is_empty() && kept_as_relation(name) => self.table(name, alias.as_ref()),
             ast::TableFactor::Derived { subquery, alias, .. } => {
                 // Not lateral: the items before it are not visible, the queries around are.
                 let bound = self.query(subquery, outer)?;
@@ -197,7 +196,7 @@ impl Binder<'_> {
                     };
                     let sets = self.set_arguments(&call, place)?;
                     let one_row = LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?;
-                    Ok(self.function_item(&call, sets, one_row, Scope::default())?.0)
+                    self.function_item(&call, sets, one_row, Scope::default())
                 }
                 None => Err(Error::unsupported(format!("{other} in FROM"), None)),
             },
@@ -210,7 +209,6 @@ impl Binder<'_> {
         &mut self,
         name: &ast::ObjectName,
         alias: Option<&ast::TableAlias>,
-        outer: Option<&Outer<'_>>,
     ) -> Result<FromItem> {
         let parts = name_parts(name)?;
         let (schema, table) = match parts.as_slice() {
@@ -248,7 +246,7 @@ impl Binder<'_> {
             })?;
         match relation {
             Relation::Table(table) => self.stored_table(table, alias),
-            Relation::View(view) => self.view(view, alias, outer),
+            Relation::View(view) => self.view(view, alias),
         }
     }
 
@@ -378,12 +376,7 @@ impl Binder<'_> {
     }
 
     /// A view is its query, planned where the view was made.
-    pub(super) fn view(
-        &mut self,
-        view: &Arc<ViewDef>,
-        alias: Option<&ast::TableAlias>,
-        _outer: Option<&Outer<'_>>,
-    ) -> Result<FromItem> {
+    pub(super) fn view(&mut self, view: &Arc<ViewDef>, alias: Option<&ast::TableAlias>) -> Result<FromItem> {
         let mut statements = crate::sql::parse(&view.query)?;
         let statement = match (statements.pop(), statements.is_empty()) {
             (Some(statement), true) => statement,
@@ -403,7 +396,7 @@ impl Binder<'_> {
         let search_path = std::mem::replace(&mut self.search_path, view.search_path.clone());
         let common_tables = std::mem::take(&mut self.common_tables);
         self.views += 1;
-        let bound = self.deeper(|binder| binder.query(&query, None));
+        let bound = self.one_level_deeper(|binder| binder.query(&query, None));
         self.views -= 1;
         self.search_path = search_path;
         self.common_tables = common_tables;

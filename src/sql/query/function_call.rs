@@ -7,6 +7,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
 use super::coercion::{self, CastContext, base, common_type, item_type};
+use super::context_value::is_context_value;
 use super::operator::binary;
 use super::overload::{expanded, pick, sql_type};
 use super::undefined_function::no_function;
@@ -15,6 +16,36 @@ use crate::exec::functions::{self, Body, FunctionDef, Returns, T};
 use crate::exec::pg_catalog;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
+
+/// Calls that SQL defines by what they mean, for arguments of any type.
+#[derive(Debug, Clone, Copy)]
+enum Construct {
+    Coalesce,
+    NullIf,
+    Greatest,
+    Least,
+}
+
+impl Construct {
+    fn named(name: &str) -> Option<Construct> {
+        match name {
+            "coalesce" => Some(Construct::Coalesce),
+            "nullif" => Some(Construct::NullIf),
+            "greatest" => Some(Construct::Greatest),
+            "least" => Some(Construct::Least),
+            _ => None,
+        }
+    }
+}
+
+/// Whether every call of this name computes and answers about as much as it is given, as the functions themselves say.
+pub(crate) fn is_bounded_call(name: &str) -> bool {
+    is_context_value(name)
+        || Construct::named(name).is_some()
+        || super::aggregate::is_folding(name)
+        || functions::are_bounded(name)
+        || pg_catalog::are_bounded(name)
+}
 
 impl Binder<'_> {
     /// `name(arguments)` in any of its forms.
@@ -78,10 +109,14 @@ impl Binder<'_> {
         {
             return Ok(value);
         }
+        if let Some(construct) = Construct::named(name) {
+            return match construct {
+                Construct::Coalesce => self.coalesce(arguments),
+                Construct::NullIf => self.nullif(arguments),
+                Construct::Greatest | Construct::Least => self.extreme(name, arguments),
+            };
+        }
         match name {
-            "coalesce" => self.coalesce(arguments),
-            "nullif" => self.nullif(arguments),
-            "greatest" | "least" => self.extreme(name, arguments),
             "octet_length" if matches!(arguments.as_slice(), [argument] if matches!(argument.ty, SqlType::Char(_))) =>
             {
                 // Padding counts.
@@ -164,7 +199,7 @@ impl Binder<'_> {
                 Some((function, returns)) => {
                     let arguments = arguments
                         .into_iter()
-                        .map(|argument| Ok(self.decided(argument)?.expr))
+                        .map(|argument| Ok(self.with_decided_type(argument)?.expr))
                         .collect::<Result<Vec<_>>>()?;
                     Ok(Bound::new(
                         Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments)),
@@ -199,7 +234,7 @@ impl Binder<'_> {
                     &SqlType::Array(Box::new(element.clone())),
                     CastContext::Implicit,
                 )?,
-                (None, _) => self.decided(argument)?,
+                (None, _) => self.with_decided_type(argument)?,
             });
         }
         let types: Vec<SqlType> = converted.iter().map(|argument| argument.ty.clone()).collect();
@@ -301,7 +336,7 @@ impl Binder<'_> {
 
     pub(super) fn decided_beside(&mut self, bound: Bound, other: &Bound) -> Result<Bound> {
         match (&bound.ty, &other.ty) {
-            (SqlType::Unknown, SqlType::Unknown) => self.decided(bound),
+            (SqlType::Unknown, SqlType::Unknown) => self.with_decided_type(bound),
             (SqlType::Unknown, ty) => {
                 let ty = common_type(&[SqlType::Unknown, ty.clone()]).unwrap_or_else(|| ty.clone());
                 self.convert(bound, &ty, CastContext::Implicit)

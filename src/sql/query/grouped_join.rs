@@ -103,7 +103,7 @@ impl Binder<'_> {
 
 impl GroupedJoin {
     /// The outer plan with the subquery's value as a further column.
-    pub(super) fn beside(self, outer: LogicalPlan) -> Result<LogicalPlan> {
+    pub(super) fn join_to(self, outer: LogicalPlan) -> Result<LogicalPlan> {
         let mut outputs: Vec<Expr> = (0..outer.schema().fields().len())
             .map(|index| Expr::Column(Column::from(outer.schema().qualified_field(index))))
             .collect();

@@ -84,7 +84,7 @@ impl Binder<'_> {
         // Subqueries in keys and arguments are computed first.
         let mut inputs = keys.clone();
         inputs.extend(aggregates.iter().cloned());
-        let (plan, inputs) = self.lower(plan, inputs, false)?;
+        let (plan, inputs) = self.place_subqueries(plan, inputs, false)?;
         let (plan, inputs) = self.in_input_order(plan, inputs)?;
         let mut inputs = self.distinctly_named(inputs);
         let mut aggregates_lowered = inputs.split_off(keys.len());

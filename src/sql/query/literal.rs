@@ -18,17 +18,17 @@ impl Binder<'_> {
         let ty = sql_type(&typed.data_type)?;
         let text = with_units(text, interval_range::of_type(&typed.data_type));
         let bound = self.convert(Bound::unknown(Some(text)), &ty, CastContext::Explicit)?;
-        self.kept(bound, &typed.data_type)
+        self.apply_type_options(bound, &typed.data_type)
     }
 
     /// What the type's name keeps of the value: fields of an interval, digits behind the second.
-    fn kept(&mut self, bound: Bound, data_type: &ast::DataType) -> Result<Bound> {
-        let bound = self.cut(bound, interval_range::of_type(data_type))?;
-        self.rounded(bound, fraction_digits(data_type))
+    fn apply_type_options(&mut self, bound: Bound, data_type: &ast::DataType) -> Result<Bound> {
+        let bound = self.cut_to_interval_range(bound, interval_range::of_type(data_type))?;
+        self.round_fraction_digits(bound, fraction_digits(data_type))
     }
 
     /// The value rounded to so many digits behind the second.
-    fn rounded(&mut self, bound: Bound, digits: Option<u64>) -> Result<Bound> {
+    fn round_fraction_digits(&mut self, bound: Bound, digits: Option<u64>) -> Result<Bound> {
         let Some(digits) = digits else {
             return Ok(bound);
         };
@@ -36,11 +36,11 @@ impl Binder<'_> {
         if let Some(value) = bound.literal()? {
             return Bound::constant(&functions::round_fraction(&value, &digits)?, bound.ty);
         }
-        self.limited("round_fraction", functions::ROUND_FRACTION, bound, &digits)
+        self.call_with_number("round_fraction", functions::ROUND_FRACTION, bound, &digits)
     }
 
     /// An interval without what is smaller than its last field.
-    fn cut(&mut self, bound: Bound, range: Option<IntervalRange>) -> Result<Bound> {
+    fn cut_to_interval_range(&mut self, bound: Bound, range: Option<IntervalRange>) -> Result<Bound> {
         let Some(range) = range else {
             return Ok(bound);
         };
@@ -48,11 +48,17 @@ impl Binder<'_> {
             return Bound::constant(&functions::cut_interval(&value, range.last)?, bound.ty);
         }
         let field = Value::Int(range.last as i64);
-        self.limited("cut_interval", functions::CUT_INTERVAL, bound, &field)
+        self.call_with_number("cut_interval", functions::CUT_INTERVAL, bound, &field)
     }
 
     /// A function of a value and a number that keeps the type.
-    fn limited(&self, name: &str, body: functions::Body, bound: Bound, limit: &Value) -> Result<Bound> {
+    fn call_with_number(
+        &self,
+        name: &str,
+        body: functions::Body,
+        bound: Bound,
+        limit: &Value,
+    ) -> Result<Bound> {
         let limit = Bound::constant(limit, SqlType::Int4)?;
         let definition = (name, body, true, Volatility::Immutable);
         let arguments = vec![(bound.expr, bound.ty.clone()), (limit.expr, limit.ty)];
@@ -89,8 +95,8 @@ impl Binder<'_> {
         let range = interval_range::of_literal(interval)?;
         let text = Bound::unknown(Some(with_units(text.clone(), range)));
         let bound = self.convert(text, &SqlType::Interval, CastContext::Explicit)?;
-        let bound = self.cut(bound, range)?;
-        self.rounded(bound, interval_range::digits_of_literal(interval))
+        let bound = self.cut_to_interval_range(bound, range)?;
+        self.round_fraction_digits(bound, interval_range::digits_of_literal(interval))
     }
 
     pub(super) fn cast(
@@ -126,7 +132,7 @@ impl Binder<'_> {
             _ => bound,
         };
         let bound = self.convert(bound, &target, CastContext::Explicit)?;
-        self.kept(bound, data_type)
+        self.apply_type_options(bound, data_type)
     }
 }
 

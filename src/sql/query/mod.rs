@@ -56,10 +56,11 @@ use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::observed::observe;
 use crate::exec::placeholder::Constants;
 use crate::exec::query_threads::{self, on_query_threads};
-use crate::exec::{OutputColumn, StatementContext, engine};
+use crate::exec::{OutputColumn, StatementContext, datafusion_state};
 use crate::types::SqlType;
 use crate::{Error, Result};
 use binder::{Binder, BoundQuery};
+pub(crate) use function_call::is_bounded_call;
 pub(crate) use plan::{Observation, QueryPlan};
 pub(crate) use target_rows::{JoinedRelation, TargetRows, joined_relations, plan_target_rows};
 
@@ -89,7 +90,7 @@ pub fn plan_query(
     query: &ast::Query,
     parameters: &[Option<SqlType>],
 ) -> Result<PlannedQuery> {
-    caught(|| bind_as(ctx, query, parameters, SqlType::Text))
+    without_panic(|| bind_as(ctx, query, parameters, SqlType::Text))
 }
 
 /// Plans the query that an INSERT takes its rows from: string literals of its select list that have no type of their own
@@ -99,12 +100,12 @@ pub(crate) fn plan_source(
     query: &ast::Query,
     parameters: &[Option<SqlType>],
 ) -> Result<PlannedQuery> {
-    caught(|| bind_as(ctx, query, parameters, SqlType::Unknown))
+    without_panic(|| bind_as(ctx, query, parameters, SqlType::Unknown))
 }
 
 /// What binding gives; a panic in it is the statement's error alone.
-fn caught(bind: impl FnOnce() -> Result<PlannedQuery>) -> Result<PlannedQuery> {
-    std::panic::catch_unwind(AssertUnwindSafe(bind)).unwrap_or_else(|_| Err(panicked()))
+fn without_panic(bind: impl FnOnce() -> Result<PlannedQuery>) -> Result<PlannedQuery> {
+    std::panic::catch_unwind(AssertUnwindSafe(bind)).unwrap_or_else(|_| Err(panic_error()))
 }
 
 /// Binds a query whose string literals of no type leave it as `untyped`.
@@ -117,7 +118,7 @@ fn bind_as(
     let mut binder = Binder::new(ctx, parameters);
     let bound = binder
         .query(query, None)
-        .and_then(|bound| binder.leaving(bound))
+        .and_then(|bound| binder.with_output_types(bound))
         .map_err(|error| binder.at_its_place(error))?;
     Ok(planned(binder, bound, untyped))
 }
@@ -184,7 +185,7 @@ pub(crate) async fn run_query(
 ) -> Result<BatchStream> {
     let (ctx, query) = (ctx.clone(), query.clone());
     let started = AssertUnwindSafe(Box::pin(start(ctx, query, observed))).catch_unwind();
-    let batches = query_threads::run(async { started.await.unwrap_or_else(|_| Err(panicked())) }).await?;
+    let batches = query_threads::run(async { started.await.unwrap_or_else(|_| Err(panic_error())) }).await?;
     Ok(on_query_threads(batches))
 }
 
@@ -203,7 +204,7 @@ async fn start(
     let batches = AssertUnwindSafe(batches).catch_unwind().map(|batch| match batch {
         Ok(Ok(batch)) => Ok(batch),
         Ok(Err(error)) => Err(from_datafusion(error)),
-        Err(_) => Err(panicked()),
+        Err(_) => Err(panic_error()),
     });
     Ok(batches.boxed())
 }
@@ -215,13 +216,16 @@ pub(crate) async fn physical_plan(
 ) -> Result<(Arc<dyn ExecutionPlan>, SessionState)> {
     let planned = AssertUnwindSafe(async {
         let plan = Constants::new(ctx, &query.parameters)?.replace_in_plan(query.plan.clone())?;
-        let state = engine::session_state(ctx)?;
-        let physical = engine::physical_plan(&state, &plan).await?;
+        let state = datafusion_state::session_state(ctx)?;
+        let physical = datafusion_state::physical_plan(&state, &plan).await?;
         Ok((physical, state))
     });
-    planned.catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
+    planned
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|_| Err(panic_error()))
 }
 
-fn panicked() -> Error {
+fn panic_error() -> Error {
     Error::internal("the query engine failed; the server's log says where")
 }

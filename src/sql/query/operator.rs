@@ -35,7 +35,10 @@ impl Binder<'_> {
     pub(super) fn comparable(&mut self, symbol: &str, left: Bound, right: Bound) -> Result<(Expr, Expr)> {
         let (left, right) = self.unify(symbol, left, right)?;
         let ty = left.ty.clone();
-        Ok((self.ordered(left, &right.ty)?, self.ordered(right, &ty)?))
+        Ok((
+            self.ordering_operand(left, &right.ty)?,
+            self.ordering_operand(right, &ty)?,
+        ))
     }
 
     /// Both operands in the one type in which they compare.
@@ -43,7 +46,7 @@ impl Binder<'_> {
         use SqlType as S;
         let unknown = |ty: &S| matches!(ty, S::Unknown | S::Void);
         match (unknown(&left.ty), unknown(&right.ty)) {
-            (true, true) => return Ok((self.decided(left)?, self.decided(right)?)),
+            (true, true) => return Ok((self.with_decided_type(left)?, self.with_decided_type(right)?)),
             (true, false) => {
                 let left = self.unknown_operand(left, &right.ty)?;
                 return Ok((left, right));
@@ -55,11 +58,11 @@ impl Binder<'_> {
             (false, false) => {}
         }
         if is_timestamp(&left.ty) && is_integer(&right.ty) {
-            let right = self.epoch(right, &left.ty)?;
+            let right = self.timestamp_of_milliseconds(right, &left.ty)?;
             return Ok((left, right));
         }
         if is_timestamp(&right.ty) && is_integer(&left.ty) {
-            let left = self.epoch(left, &right.ty)?;
+            let left = self.timestamp_of_milliseconds(left, &right.ty)?;
             return Ok((left, right));
         }
         if let Some(number) = promote(&left.ty, &right.ty) {
@@ -167,7 +170,7 @@ impl Binder<'_> {
     }
 
     /// An integer beside a timestamp counts milliseconds since 1970-01-01 UTC.
-    pub(super) fn epoch(&mut self, integer: Bound, ty: &SqlType) -> Result<Bound> {
+    pub(super) fn timestamp_of_milliseconds(&mut self, integer: Bound, ty: &SqlType) -> Result<Bound> {
         if let Some(Value::Int(milliseconds)) = integer.literal()? {
             return Bound::constant(&compare::epoch_timestamp(milliseconds, ty)?, ty.clone());
         }
@@ -187,11 +190,11 @@ impl Binder<'_> {
     /// An expression that rows are ordered by, as Arrow must see it to order them as PostgreSQL does.
     pub(super) fn order_key(&mut self, bound: Bound) -> Result<Expr> {
         let ty = bound.ty.clone();
-        self.ordered(bound, &ty)
+        self.ordering_operand(bound, &ty)
     }
 
     /// The operand as Arrow must see it to order it as PostgreSQL does.
-    fn ordered(&mut self, bound: Bound, other: &SqlType) -> Result<Expr> {
+    fn ordering_operand(&mut self, bound: Bound, other: &SqlType) -> Result<Expr> {
         match (&bound.ty, bound.literal()?) {
             (SqlType::Float4, Some(Value::Float4(number))) => {
                 return Ok(Bound::constant(&Value::Float4(compare::order_f32(number)), bound.ty)?.expr);
@@ -203,15 +206,15 @@ impl Binder<'_> {
         }
         // Two columns of different widths; a literal has been padded.
         if matches!(&bound.ty, SqlType::Char(n) if !matches!(other, SqlType::Char(m) if n == m)) {
-            return Ok(self.wrap(compare::TRIM_CHAR_NAME, compare::TRIM_CHAR, bound, None));
+            return Ok(self.call_on(compare::TRIM_CHAR_NAME, compare::TRIM_CHAR, bound, None));
         }
         Ok(match functions::order_function(&bound.ty) {
-            Some((name, body, key)) => self.wrap(name, body, bound, Some(key)),
+            Some((name, body, key)) => self.call_on(name, body, bound, Some(key)),
             None => bound.expr,
         })
     }
 
-    fn wrap(&self, name: &str, body: functions::Body, bound: Bound, returns: Option<SqlType>) -> Expr {
+    fn call_on(&self, name: &str, body: functions::Body, bound: Bound, returns: Option<SqlType>) -> Expr {
         let returns = returns.unwrap_or_else(|| bound.ty.clone());
         let definition = (name, body, true, Volatility::Immutable);
         functions::call(definition, vec![(bound.expr, bound.ty)], returns, &self.settings)

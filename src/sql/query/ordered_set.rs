@@ -27,7 +27,7 @@ impl Binder<'_> {
             return Err(no_function(name, &types, false));
         };
         let value = self.expression(&item.expr, place)?;
-        let value = self.decided(value)?;
+        let value = self.with_decided_type(value)?;
         let mut types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
         types.push(value.ty.clone());
         let wrong = || no_function(name, &types, false);

@@ -42,6 +42,11 @@ impl QueryPlan {
         Arc::clone(&self.columns)
     }
 
+    /// What the query is bound to.
+    pub(crate) fn bound(&self) -> &LogicalPlan {
+        &self.query.plan
+    }
+
     /// The types of `$1` …
     pub(crate) fn parameters(&self) -> &[SqlType] {
         &self.query.parameters

@@ -15,7 +15,7 @@ use datafusion::logical_expr::{
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold};
-use super::coercion::{CastContext, common_type, implicit, loosened, type_name};
+use super::coercion::{CastContext, common_type, implicit, type_name, without_scale_of_constants};
 use super::decorrelation::refers_out;
 use super::same_rows::refuse_unsortable;
 use super::scope::Outer;
@@ -31,7 +31,7 @@ use crate::{Error, Result};
 impl Binder<'_> {
     /// Binds a query with everything around its body.
     pub(super) fn query(&mut self, query: &ast::Query, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
-        self.deeper(|binder| {
+        self.one_level_deeper(|binder| {
             let outside = binder.common_tables.len();
             let bound = binder.query_here(query, outer);
             binder.common_tables.truncate(outside);
@@ -58,7 +58,7 @@ impl Binder<'_> {
             ast::SetExpr::Query(inner) if order_by.is_empty() => self.query(inner, outer)?,
             body => {
                 let bound = self.set_expr(body, outer)?;
-                self.sort_outputs(bound, order_by, outer)?
+                self.sort_outputs(bound, order_by)?
             }
         };
         bound.plan = self.limit(bound.plan, query, outer)?;
@@ -66,18 +66,18 @@ impl Binder<'_> {
     }
 
     /// The query as it leaves the statement: oids that name objects become the names.
-    pub(super) fn leaving(&mut self, bound: BoundQuery) -> Result<BoundQuery> {
+    pub(super) fn with_output_types(&mut self, bound: BoundQuery) -> Result<BoundQuery> {
         if bound
             .columns
             .iter()
-            .all(|column| column.ty.leaving() == column.ty)
+            .all(|column| column.ty.output_type() == column.ty)
         {
             return Ok(bound);
         }
         let mut outputs = Vec::with_capacity(bound.columns.len());
         let mut columns = Vec::with_capacity(bound.columns.len());
         for column in bound.columns {
-            let ty = column.ty.leaving();
+            let ty = column.ty.output_type();
             let expr = Expr::Column(column.column);
             let name = self.unique_name(&column.name);
             let expr = if ty == column.ty {
@@ -170,7 +170,7 @@ impl Binder<'_> {
         // What the terms after the first give may be NULL, but DataFusion takes the columns of all from the first, and
         // trusts them. Volatile, lest a constant be computed before: it would be known not to be NULL again.
         let perhaps_null = |column, ty: &SqlType| self.perhaps_null(column, ty, Volatility::Volatile);
-        start.plan = labelled(start.plan, &types, &names, perhaps_null)?;
+        start.plan = with_type_labels(start.plan, &types, &names, perhaps_null)?;
         for column in &mut start.columns {
             column.column = Column::new_unqualified(&column.column.name);
         }
@@ -190,8 +190,8 @@ impl Binder<'_> {
             ));
         }
         check_step_types(name, &start.columns, &step.columns)?;
-        let step = labelled(
-            self.conform(step, &types, &names)?,
+        let step = with_type_labels(
+            self.project_as(step, &types, &names)?,
             &types,
             &names,
             |column, _| column,
@@ -218,7 +218,9 @@ impl Binder<'_> {
                 op,
                 set_quantifier,
                 right,
-            } => self.deeper(|binder| binder.set_operation(left, *op, *set_quantifier, right, outer)),
+            } => {
+                self.one_level_deeper(|binder| binder.set_operation(left, *op, *set_quantifier, right, outer))
+            }
             ast::SetExpr::Table(table) => {
                 let name = table.table_name.clone().unwrap_or_default();
                 let mut parts = vec![ast::Ident::new(name)];
@@ -286,7 +288,7 @@ impl Binder<'_> {
         let mut types = Vec::with_capacity(left.columns.len());
         for (a, b) in left.columns.iter().zip(&right.columns) {
             let common = common_type(&[a.ty.clone(), b.ty.clone()])
-                .map(|ty| loosened(ty, [a, b].iter().all(|column| column.constant)));
+                .map(|ty| without_scale_of_constants(ty, [a, b].iter().all(|column| column.constant)));
             types.push(common.ok_or_else(|| Error::DatatypeMismatch {
                 message: format!(
                     "{word} types {} and {} cannot be matched",
@@ -298,8 +300,8 @@ impl Binder<'_> {
         }
         let shown: Vec<String> = left.columns.iter().map(|column| column.name.clone()).collect();
         let names: Vec<String> = shown.iter().map(|name| self.unique_name(name)).collect();
-        let left = self.conform(left, &types, &names)?;
-        let right = self.conform(right, &types, &names)?;
+        let left = self.project_as(left, &types, &names)?;
+        let right = self.project_as(right, &types, &names)?;
         let plan = match (op, all) {
             (ast::SetOperator::Union, _) => {
                 let both = LogicalPlanBuilder::new(left)
@@ -379,7 +381,7 @@ impl Binder<'_> {
     }
 
     /// The query's plan with its columns of these types under these names.
-    pub(super) fn conform(
+    pub(super) fn project_as(
         &mut self,
         bound: BoundQuery,
         types: &[SqlType],
@@ -405,7 +407,6 @@ impl Binder<'_> {
         &mut self,
         bound: BoundQuery,
         order_by: &[ast::OrderByExpr],
-        _outer: Option<&Outer<'_>>,
     ) -> Result<BoundQuery> {
         if order_by.is_empty() {
             return Ok(bound);
@@ -571,7 +572,7 @@ fn set_mentions(body: &ast::SetExpr, name: &str) -> bool {
 
 /// The plan with each field labelled by its type, whatever its expression's own label: the terms of a recursive query
 /// must agree in that too. `wrap` goes around each column.
-fn labelled(
+fn with_type_labels(
     plan: LogicalPlan,
     types: &[SqlType],
     names: &[String],

@@ -54,7 +54,7 @@ impl Binder<'_> {
             Some(having) => Some(self.condition(having, place(Clause::Having))?),
             None => None,
         };
-        let keys = self.order_by(order_by, &mut items, &select.projection, place(Clause::Select))?;
+        let keys = self.order_by(order_by, &mut items, place(Clause::Select))?;
         let mut distinct_on = self.distinct_on(select, &mut items, place(Clause::Select))?;
         let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
         if distinct && items.len() > visible {
@@ -68,7 +68,7 @@ impl Binder<'_> {
             let wanted = all.len();
             all.extend(having.clone());
             let grouped = self.group(plan, groups.unwrap_or_default(), all, &scope);
-            let (grouped, mapped) = self.placed(grouped, |error| ungrouped(select, error))?;
+            let (grouped, mapped) = self.note_place(grouped, |error| ungrouped(select, error))?;
             plan = grouped;
             exprs = mapped;
             if let Some(having) = exprs.split_off(wanted).pop() {
@@ -76,7 +76,7 @@ impl Binder<'_> {
             }
         }
         (plan, exprs) = self.windows(plan, exprs)?;
-        (plan, exprs) = self.lower(plan, exprs, false)?;
+        (plan, exprs) = self.place_subqueries(plan, exprs, false)?;
         if let Some(on) = &distinct_on
             && let Some(first) = self.first_rows(&plan, (&exprs, &items), (on, &keys))?
         {
@@ -110,7 +110,7 @@ impl Binder<'_> {
             return Ok(plan);
         }
         let fields = plan.schema().fields().len();
-        let (lowered, conditions) = self.lower(plan, with, true)?;
+        let (lowered, conditions) = self.place_subqueries(plan, with, true)?;
         let Some(condition) = joined(conditions) else {
             return Ok(lowered);
         };
@@ -196,7 +196,7 @@ impl Binder<'_> {
         for item in &mut items {
             // A parameter must be of some type; an untyped literal may still take one from a set operation around.
             if matches!(item.bound.expr, Expr::Placeholder(_)) {
-                item.bound = self.decided(item.bound.clone())?;
+                item.bound = self.with_decided_type(item.bound.clone())?;
             }
         }
         Ok(items)
@@ -294,7 +294,7 @@ impl Binder<'_> {
             }
         }
         let bound = self.expression(expr, place)?;
-        Ok(self.decided(bound)?.expr)
+        Ok(self.with_decided_type(bound)?.expr)
     }
 
     /// ORDER BY: positions, output names, expressions (added as hidden outputs).
@@ -302,14 +302,13 @@ impl Binder<'_> {
         &mut self,
         order_by: &[ast::OrderByExpr],
         items: &mut Vec<BoundItem>,
-        projection: &[ast::SelectItem],
         place: Place<'_>,
     ) -> Result<Vec<SortKey>> {
         let visible = items.len();
         let mut keys = Vec::with_capacity(order_by.len());
         for item in order_by {
-            let output = self.order_item(&item.expr, items, visible, projection, place);
-            let output = self.placed(output, |_| text_place::of_span(item.expr.span()))?;
+            let output = self.order_item(&item.expr, items, visible, place);
+            let output = self.note_place(output, |_| text_place::of_span(item.expr.span()))?;
             refuse_unsortable(&items[output].bound.ty)?;
             keys.push(SortKey::new(output, &item.options));
         }
@@ -321,7 +320,6 @@ impl Binder<'_> {
         expr: &ast::Expr,
         items: &mut Vec<BoundItem>,
         visible: usize,
-        _projection: &[ast::SelectItem],
         place: Place<'_>,
     ) -> Result<usize> {
         if let Some(position) = ordinal(expr) {
@@ -358,7 +356,7 @@ impl Binder<'_> {
             }
         }
         let bound = self.expression(expr, place)?;
-        let bound = self.decided(bound)?;
+        let bound = self.with_decided_type(bound)?;
         Ok(output_of(items, bound))
     }
 
@@ -372,7 +370,7 @@ impl Binder<'_> {
         if windows.is_empty() {
             return Ok((plan, exprs));
         }
-        let (plan, windows_lowered) = self.lower(plan, windows.clone(), false)?;
+        let (plan, windows_lowered) = self.place_subqueries(plan, windows.clone(), false)?;
         let windows_lowered = self.distinctly_named(windows_lowered);
         let plan = LogicalPlanBuilder::window_plan(plan, windows_lowered.clone()).map_err(from_datafusion)?;
         let exprs = exprs

@@ -36,7 +36,7 @@ impl Binder<'_> {
         let marker = Subquery {
             subquery: Arc::new(bound.plan.clone()),
             // The alias keeps the column's name inside the subquery while the expression may be mapped.
-            outer_ref_columns: captured.into_iter().map(marked).collect(),
+            outer_ref_columns: captured.into_iter().map(captured_column).collect(),
             spans: Spans::new(),
         };
         Ok((bound, marker))
@@ -124,7 +124,7 @@ impl Binder<'_> {
         };
         let inner = Bound::new(Expr::Column(column.column.clone()), column.ty.clone());
         let (operand, item) = self.comparable("=", operand, inner)?;
-        let marker = self.projected(marker, item)?;
+        let marker = self.with_column(marker, item)?;
         Ok(Bound::new(
             Expr::InSubquery(InSubquery::new(Box::new(operand), marker, negated)),
             SqlType::Bool,
@@ -132,7 +132,7 @@ impl Binder<'_> {
     }
 
     /// The subquery with its only column computed as `item`.
-    fn projected(&mut self, marker: Subquery, item: Expr) -> Result<Subquery> {
+    fn with_column(&mut self, marker: Subquery, item: Expr) -> Result<Subquery> {
         let correlated = !marker.outer_ref_columns.is_empty();
         if matches!(item, Expr::Column(_)) && !correlated {
             return Ok(marker);
@@ -201,7 +201,7 @@ impl Binder<'_> {
         }
         let test = test.ok_or_else(|| Error::unsupported("an empty row", None))?;
         for column in used.into_inner() {
-            let reference = marked(column);
+            let reference = captured_column(column);
             if !marker.outer_ref_columns.contains(&reference) {
                 marker.outer_ref_columns.push(reference);
             }
@@ -377,7 +377,7 @@ impl Binder<'_> {
 
     /// Gives every subquery in the expressions its place in the plan: those of ours become columns of a dependent join
     /// over `plan`. `filter`: the expressions are conditions that only TRUE passes, so DataFusion may make joins of them.
-    pub(super) fn lower(
+    pub(super) fn place_subqueries(
         &mut self,
         plan: LogicalPlan,
         exprs: Vec<Expr>,
@@ -386,7 +386,7 @@ impl Binder<'_> {
         if !exprs.iter().any(has_subquery) {
             return Ok((plan, exprs));
         }
-        let (plan, exprs) = self.lower_operands(plan, exprs)?;
+        let (plan, exprs) = self.place_operand_subqueries(plan, exprs)?;
         let sub_plans = RefCell::new(Vec::<SubPlan>::new());
         let binder = RefCell::new(self);
         let lowered = exprs
@@ -412,7 +412,7 @@ impl Binder<'_> {
         let (mut plan, mut dependent) = (plan, Vec::new());
         for sub_plan in sub_plans.into_inner() {
             match binder.grouped_join(&sub_plan)? {
-                Some(joined) => plan = joined.beside(plan)?,
+                Some(joined) => plan = joined.join_to(plan)?,
                 None => dependent.push(sub_plan),
             }
         }
@@ -423,7 +423,11 @@ impl Binder<'_> {
     }
 
     /// Lowers the subqueries in what is looked up IN another one: their values come from a join below that one's.
-    fn lower_operands(&mut self, plan: LogicalPlan, exprs: Vec<Expr>) -> Result<(LogicalPlan, Vec<Expr>)> {
+    fn place_operand_subqueries(
+        &mut self,
+        plan: LogicalPlan,
+        exprs: Vec<Expr>,
+    ) -> Result<(LogicalPlan, Vec<Expr>)> {
         let mut operands: Vec<Expr> = Vec::new();
         for expr in &exprs {
             let walked = expr.apply(|expr| {
@@ -441,7 +445,7 @@ impl Binder<'_> {
         if operands.is_empty() {
             return Ok((plan, exprs));
         }
-        let (plan, lowered) = self.lower(plan, operands.clone(), false)?;
+        let (plan, lowered) = self.place_subqueries(plan, operands.clone(), false)?;
         let exprs = exprs.into_iter().map(|expr| {
             let replaced = expr.transform_down(|expr| match expr {
                 Expr::InSubquery(mut test) => {
@@ -472,7 +476,7 @@ pub(super) fn computed_below(expr: Expr, projection: &Projection) -> Result<Expr
 }
 
 /// A captured column as a marker holds it.
-fn marked(column: Column) -> Expr {
+fn captured_column(column: Column) -> Expr {
     let Column { relation, name, .. } = column.clone();
     Expr::Alias(Alias::new(Expr::Column(column), relation, name))
 }

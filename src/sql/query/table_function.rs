@@ -100,7 +100,7 @@ impl Binder<'_> {
         sets: Vec<Bound>,
         plan: LogicalPlan,
         scope: Scope,
-    ) -> Result<(FromItem, Vec<String>)> {
+    ) -> Result<FromItem> {
         let default = call
             .name
             .as_ref()
@@ -110,7 +110,7 @@ impl Binder<'_> {
             .alias
             .map_or_else(|| default.clone(), |alias| fold(&alias.name));
         let one_column = sets.len() == 1;
-        let (mut columns, mut arrays, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut columns, mut arrays) = (Vec::new(), Vec::new());
         for set in sets {
             let ty = super::coercion::item_type(&set.ty).unwrap_or(SqlType::Text);
             let name = self.unique_name("?set");
@@ -132,7 +132,6 @@ impl Binder<'_> {
                 name: column_name,
                 bound,
             });
-            names.push(name);
         }
         if call.ordinality {
             let name = self.unique_name("?ordinality");
@@ -169,7 +168,7 @@ impl Binder<'_> {
         let mut scope = scope;
         scope.visible.extend(columns);
         scope.add_relations(vec![relation])?;
-        Ok((FromItem { plan, scope }, names))
+        Ok(FromItem { plan, scope })
     }
 }
 

@@ -10,7 +10,7 @@ use super::column_name::column_name;
 use super::from_item::FromItem;
 use super::scope::ScopeRelation;
 use super::select_item::BoundItem;
-use super::{PlannedQuery, caught, planned};
+use super::{PlannedQuery, planned, without_panic};
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
@@ -41,7 +41,7 @@ pub(crate) fn plan_target_rows(
     rows: TargetRows<'_>,
     parameters: &[Option<SqlType>],
 ) -> Result<PlannedQuery> {
-    caught(|| {
+    without_panic(|| {
         let mut binder = Binder::new(ctx, parameters);
         let bound = binder
             .target_rows(rows)
@@ -119,7 +119,7 @@ impl Binder<'_> {
         for expr in rows.expressions {
             let bound = self.expression(expr, place(Clause::Set))?;
             let bound = match bound.expr {
-                datafusion::logical_expr::Expr::Placeholder(_) => self.decided(bound)?,
+                datafusion::logical_expr::Expr::Placeholder(_) => self.with_decided_type(bound)?,
                 _ => bound,
             };
             items.push(BoundItem {
@@ -129,7 +129,7 @@ impl Binder<'_> {
         }
         let visible = items.len();
         let exprs = items.iter().map(|item| item.bound.expr.clone()).collect();
-        let (plan, exprs) = self.lower(plan, exprs, false)?;
+        let (plan, exprs) = self.place_subqueries(plan, exprs, false)?;
         self.project(plan, items, exprs, visible, Vec::new(), false, None)
     }
 

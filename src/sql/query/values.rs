@@ -105,7 +105,7 @@ impl Binder<'_> {
         let mut union: Option<LogicalPlan> = None;
         for row in rows {
             let one = LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?;
-            let (one, row) = self.lower(one, row, false)?;
+            let (one, row) = self.place_subqueries(one, row, false)?;
             let outputs: Vec<Expr> = row
                 .into_iter()
                 .enumerate()

@@ -198,7 +198,7 @@ impl Binder<'_> {
                 Ok((udwf, list, value.ty.clone(), value.ty))
             }
             ("first_value" | "last_value", Some(value)) => {
-                let value = self.decided(value)?;
+                let value = self.with_decided_type(value)?;
                 let udwf = match name {
                     "first_value" => windows::nth_value::first_value_udwf(),
                     _ => windows::nth_value::last_value_udwf(),
@@ -206,7 +206,7 @@ impl Binder<'_> {
                 Ok((udwf, vec![value.expr], value.ty.clone(), value.ty))
             }
             ("nth_value", Some(value)) => {
-                let value = self.decided(value)?;
+                let value = self.with_decided_type(value)?;
                 let place = self.constant_argument(name, second.ok_or_else(wrong)?)?;
                 Ok((
                     windows::nth_value::nth_value_udwf(),
@@ -226,7 +226,7 @@ impl Binder<'_> {
         default: Option<Bound>,
     ) -> Result<Option<(Bound, Option<Bound>)>> {
         let Some(default) = default else {
-            return Ok(Some((self.decided(value)?, None)));
+            return Ok(Some((self.with_decided_type(value)?, None)));
         };
         let Some(ty) = common_type(&[value.ty.clone(), default.ty.clone()]) else {
             return Ok(None);
@@ -266,7 +266,7 @@ impl Binder<'_> {
         let mut partition_by = Vec::new();
         for expr in &spec.partition_by {
             let bound = self.expression(expr, place)?;
-            let bound = self.decided(bound)?;
+            let bound = self.with_decided_type(bound)?;
             partition_by.push(self.order_key(bound)?);
         }
         let mut order_by = Vec::new();

@@ -82,7 +82,7 @@ impl Tree {
                 break;
             }
             merged = Some(seen);
-            self.tell();
+            self.notify();
         }
     }
 

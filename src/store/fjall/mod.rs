@@ -161,7 +161,7 @@ impl Engine for FjallEngine {
             }
             if lsm.active_memtable().size() >= self.tree.memtable_bytes {
                 lsm.rotate_memtable();
-                self.tree.tell();
+                self.tree.notify();
             }
             Ok(())
         })?;
@@ -219,7 +219,7 @@ impl Tree {
         let result = caught(&self.path, || call(&self.lsm));
         if let Err(error) = &result {
             let _ = self.failure.set(error.clone());
-            self.tell();
+            self.notify();
         }
         result
     }
@@ -230,12 +230,12 @@ impl Tree {
             let lock = lsm.get_flush_lock();
             lsm.flush(&lock, self.sequence.get())
         })?;
-        self.tell();
+        self.notify();
         Ok(())
     }
 
     /// Wakes whoever waits for a change.
-    fn tell(&self) {
+    fn notify(&self) {
         drop(self.is_over.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.notify_all();
     }

@@ -3,8 +3,8 @@
 //! the statement's catalog in the configuration. Knows nothing of SQL text.
 
 pub(crate) mod arrays;
-mod definitions;
-mod names;
+mod definition_text;
+mod object_names;
 mod privileges;
 mod server;
 mod settings;
@@ -84,6 +84,8 @@ pub(crate) struct Function {
     pub(crate) returns: Returns,
     /// NULL for any NULL argument, without a call.
     pub(crate) strict: bool,
+    /// Whether it computes and answers about as much as it is given.
+    pub(crate) is_bounded: bool,
     /// What computes it.
     pub(crate) call: fn(&Call<'_>) -> Result<Value>,
 }
@@ -100,6 +102,7 @@ const fn strict(
         arguments,
         returns,
         strict: true,
+        is_bounded: false,
         call,
     }
 }
@@ -116,14 +119,15 @@ const fn lenient(
         arguments,
         returns,
         strict: false,
+        is_bounded: false,
         call,
     }
 }
 
 /// Every catalog function, by topic.
 static FUNCTIONS: &[&[Function]] = &[
-    names::FUNCTIONS,
-    definitions::FUNCTIONS,
+    object_names::FUNCTIONS,
+    definition_text::FUNCTIONS,
     privileges::FUNCTIONS,
     server::FUNCTIONS,
     settings::FUNCTIONS,
@@ -186,6 +190,14 @@ impl CatalogFunction {
 }
 
 impl Function {
+    /// It computes and answers about as much as it is given.
+    const fn bounded(self) -> Function {
+        Function {
+            is_bounded: true,
+            ..self
+        }
+    }
+
     /// What it answers for arguments of these types.
     pub(crate) fn return_type(&self, arguments: &[SqlType]) -> SqlType {
         let array = |element| SqlType::Array(Box::new(element));

@@ -5,8 +5,8 @@ use crate::Result;
 use crate::types::Value;
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    lenient("current_setting", (1, 2), Returns::Text, current_setting),
-    lenient("set_config", (3, 3), Returns::Text, set_config),
+    lenient("current_setting", (1, 2), Returns::Text, current_setting).bounded(),
+    lenient("set_config", (3, 3), Returns::Text, set_config).bounded(),
 ];
 
 fn current_setting(call: &Call<'_>) -> Result<Value> {

@@ -1,4 +1,4 @@
-//! `Rows`: rows of one system relation under construction, column by name, and what they are made from. Used by the files that fill relations.
+//! `RelationRows`: rows of one system relation under construction, column by name, and what they are made from. Used by the files that fill relations.
 
 use std::fmt::Display;
 
@@ -20,21 +20,21 @@ pub(crate) type Constants = &'static [(&'static str, &'static str)];
 
 /// Rows of one relation. A column that a row does not name is NULL, unless the constants name it.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct RelationRows {
     definition: &'static Definition,
     template: Vec<Cell>,
     rows: Vec<Vec<Cell>>,
 }
 
-impl Rows {
+impl RelationRows {
     /// No rows yet, of a relation of `pg_catalog` or `information_schema`.
-    pub(crate) fn new(schema: &str, name: &str, constants: Constants) -> Rows {
+    pub(crate) fn new(schema: &str, name: &str, constants: Constants) -> RelationRows {
         let definition = definition(schema, name).expect("the relation stands in relations.txt");
         let mut template = vec![None; definition.fields.fields().len()];
         for (column, text) in constants {
             template[definition.position(column)] = Some((*text).to_string());
         }
-        Rows {
+        RelationRows {
             definition,
             template,
             rows: Vec::new(),
