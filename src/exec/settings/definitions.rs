@@ -192,6 +192,8 @@ const BYTES: SettingKind = number(1, TEBIBYTE, Unit::Bytes);
 /// Memory or messages that less than this makes useless: the engine's cache asserts a floor of its own, and a message
 /// carries at least a short statement.
 const ROOMY_BYTES: SettingKind = number(64 << 10, TEBIBYTE, Unit::Bytes);
+/// With more, the texts of a batch would be beyond Arrow's offsets.
+const RESULT_BYTES: SettingKind = number(1 << 10, 1 << 30, Unit::Bytes);
 /// With what stands before them, keys stay below the 65,535 bytes that every engine takes.
 const KEY_BYTES: SettingKind = number(1, 65_000, Unit::Bytes);
 const TEBIBYTE: i64 = 1 << 40;
@@ -346,6 +348,18 @@ static DEFINITIONS: &[SettingDef] = &[
         "536870912",
         ROOMY_BYTES,
         "Memory for sorts, joins and groups before they spill.",
+    ),
+    server(
+        "keyspan.function_value_bytes_max",
+        "67108864",
+        RESULT_BYTES,
+        "Longest value that a function makes.",
+    ),
+    server(
+        "keyspan.function_batch_bytes_max",
+        "536870912",
+        RESULT_BYTES,
+        "Most bytes of a function's results for one batch of rows.",
     ),
     server(
         "keyspan.transaction_bytes_max",
