@@ -147,6 +147,24 @@ struct Limits {
         value_parser = parse_size
     )]
     query_memory_bytes_max: u64,
+    /// Longest value that a function makes.
+    #[arg(
+        long,
+        env = "KEYSPAN_FUNCTION_VALUE_BYTES_MAX",
+        value_name = "SIZE",
+        default_value = "64MB",
+        value_parser = parse_size
+    )]
+    function_value_bytes_max: u64,
+    /// Most bytes of a function's results for one batch of rows.
+    #[arg(
+        long,
+        env = "KEYSPAN_FUNCTION_BATCH_BYTES_MAX",
+        value_name = "SIZE",
+        default_value = "512MB",
+        value_parser = parse_size
+    )]
+    function_batch_bytes_max: u64,
     /// Longest message that a client may send.
     #[arg(long, env = "KEYSPAN_MESSAGE_BYTES_MAX", value_name = "SIZE", default_value = "64MB", value_parser = parse_size)]
     message_bytes_max: u64,
@@ -342,6 +360,14 @@ impl Serve {
         let settings = [
             ("keyspan.transaction_bytes_max", limits.transaction_bytes_max),
             ("keyspan.query_memory_bytes_max", limits.query_memory_bytes_max),
+            (
+                "keyspan.function_value_bytes_max",
+                limits.function_value_bytes_max,
+            ),
+            (
+                "keyspan.function_batch_bytes_max",
+                limits.function_batch_bytes_max,
+            ),
             ("keyspan.message_bytes_max", limits.message_bytes_max),
             ("keyspan.key_column_bytes_max", limits.key_column_bytes_max),
             ("keyspan.key_bytes_max", limits.key_bytes_max),

@@ -215,9 +215,7 @@ impl TableRecord {
 
 /// Constants are written in UTC, whatever the session's zone.
 fn constant_settings() -> FormatSettings {
-    FormatSettings {
-        time_zone: chrono_tz::UTC,
-    }
+    FormatSettings::default()
 }
 
 /// The text form of a constant; `None` for NULL.

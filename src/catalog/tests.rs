@@ -135,9 +135,7 @@ fn samples() -> Vec<(SqlType, &'static str)> {
 #[tokio::test]
 async fn every_kind_of_definition_reads_back() {
     let store = memory_store();
-    let utc = FormatSettings {
-        time_zone: chrono_tz::UTC,
-    };
+    let utc = FormatSettings::default();
     let constant = |text: &str, ty: &SqlType| Value::parse(text, ty, &utc).unwrap();
     let types = samples();
     let mut columns: Vec<_> = types

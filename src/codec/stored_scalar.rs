@@ -138,7 +138,10 @@ mod tests {
     fn column_prints(ty: &SqlType, builder: ColumnBuilder) -> Vec<Option<Vec<u8>>> {
         let array = builder.finish();
         let print = |format| {
-            let settings = FormatSettings { time_zone: ZONE };
+            let settings = FormatSettings {
+                time_zone: ZONE,
+                ..FormatSettings::default()
+            };
             let mut out = Vec::new();
             let encoder = ColumnEncoder::new(ty, &array, format, &settings).unwrap();
             encoder.encode(0, &mut out).then_some(out)

@@ -263,9 +263,21 @@ pub enum Error {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextPlace {
     /// A token of the statement's tree: line and column, in characters from 1.
-    Token { line: u64, column: u64 },
-    /// The operator of this name between two operands, of which the second begins here.
-    Operator { name: String, line: u64, column: u64 },
+    Token {
+        /// Counts from 1.
+        line: u64,
+        /// Counts from 1, in characters.
+        column: u64,
+    },
+    /// The first operator of this name behind a place.
+    Operator {
+        /// As it is written, in lower case.
+        name: String,
+        /// It stands behind this place: counts from 1.
+        line: u64,
+        /// See `line`.
+        column: u64,
+    },
     /// The character PostgreSQL reports, from 1.
     Character(usize),
 }

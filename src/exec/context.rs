@@ -88,9 +88,7 @@ impl StatementContext {
 
     /// What reading and printing values depends on.
     pub fn format_settings(&self) -> FormatSettings {
-        FormatSettings {
-            time_zone: self.settings.time_zone,
-        }
+        self.settings.format()
     }
 }
 

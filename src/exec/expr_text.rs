@@ -5,10 +5,10 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{AggregateFunction, InList, Like, ScalarFunction, Sort};
 use datafusion::logical_expr::{Between, BinaryExpr, Case, Expr, Operator};
 
-use super::dependent_join_exec::outer_name;
 use super::functions;
 use super::functions::compare::{FLOAT_ORDER_NAME, TRIM_CHAR_NAME};
 use super::functions::json_order::JSONB_ORDER_NAME;
+use super::outer_values::outer_name;
 use crate::exec::cell::value_of_scalar;
 use crate::plan::literal;
 use crate::types::SqlType;

@@ -1,7 +1,10 @@
 //! The session's settings: one row a setting in `definitions`, read by SET, SHOW, RESET, pg_settings and the README's
 //! table. A `Settings` holds every value as text and, typed, those that statements read. Knows nothing of SQL text.
 
+mod definition;
 mod definitions;
+mod own;
+mod postgresql;
 mod value;
 
 use std::collections::BTreeMap;
@@ -13,10 +16,12 @@ use super::SpillFiles;
 use crate::catalog::nearest_name;
 use crate::plan::FullScanPolicy;
 use crate::table::Limits;
-use crate::types::FormatSettings;
+use crate::types::{FormatSettings, ResultLimits};
 use crate::{Error, Result};
-pub use definitions::{SERVER_VERSION, SettingDef, SettingScope, definitions};
-pub(crate) use definitions::{SettingKind, Unit};
+pub use definition::{SettingDef, SettingScope};
+pub(crate) use definition::{SettingKind, Unit};
+pub use definitions::definitions;
+pub use postgresql::SERVER_VERSION;
 use value::{display, normalize};
 
 /// Every setting of a session. Cloned to be changed; statements hold it by `Arc`.
@@ -50,6 +55,8 @@ pub struct Settings {
     pub transaction_read_only: bool,
     /// keyspan.key_column_bytes_max, keyspan.key_bytes_max, keyspan.value_bytes_max.
     pub limits: Limits,
+    /// keyspan.function_value_bytes_max, keyspan.function_batch_bytes_max.
+    pub result_limits: ResultLimits,
     /// keyspan.transaction_bytes_max.
     pub transaction_bytes_max: usize,
     /// keyspan.query_memory_bytes_max.
@@ -198,6 +205,7 @@ impl Settings {
     pub fn format(&self) -> FormatSettings {
         FormatSettings {
             time_zone: self.time_zone,
+            result_limits: self.result_limits,
         }
     }
 
@@ -257,6 +265,7 @@ impl Settings {
             synchronous_commit: true,
             transaction_read_only: false,
             limits: Limits::default(),
+            result_limits: ResultLimits::default(),
             transaction_bytes_max: 0,
             query_memory_bytes_max: 0,
             message_bytes_max: 0,
@@ -300,6 +309,10 @@ impl Settings {
             key_column_bytes_max: self.number("keyspan.key_column_bytes_max"),
             key_bytes_max: self.number("keyspan.key_bytes_max"),
             value_bytes_max: self.number("keyspan.value_bytes_max"),
+        };
+        self.result_limits = ResultLimits {
+            value_bytes_max: self.number("keyspan.function_value_bytes_max"),
+            batch_bytes_max: self.number("keyspan.function_batch_bytes_max"),
         };
         self.transaction_bytes_max = self.number("keyspan.transaction_bytes_max");
         self.query_memory_bytes_max = self.number("keyspan.query_memory_bytes_max");

@@ -31,11 +31,7 @@ pub(super) fn ranges(table: &TableDef, shape: &KeyShape, ranges: &[KeyRange]) ->
 
 /// A constant as SQL writes it.
 pub(crate) fn literal(value: &Value) -> String {
-    let text = || {
-        value.to_text(&FormatSettings {
-            time_zone: chrono_tz::Tz::UTC,
-        })
-    };
+    let text = || value.to_text(&FormatSettings::default());
     match value {
         Value::Null => "NULL".to_string(),
         Value::Bool(truth) => truth.to_string(),

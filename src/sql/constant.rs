@@ -91,6 +91,7 @@ impl ConstantContext<'_> {
     pub(crate) fn format_settings(&self) -> FormatSettings {
         FormatSettings {
             time_zone: self.time_zone,
+            ..FormatSettings::default()
         }
     }
 

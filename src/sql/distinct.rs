@@ -74,7 +74,7 @@ pub(crate) fn mark(tokens: &mut Vec<TokenWithSpan>) {
             continue;
         }
         let right = at + 2 + operand_length(&tokens[at + 2..]);
-        let left = operand_start(&tokens[..is]);
+        let left = behind_assignment(&tokens[..is], operand_start(&tokens[..is]));
         if left < is && right > at + 2 {
             let span = tokens[is].span;
             tokens.insert(
@@ -113,6 +113,32 @@ fn operand_start(tokens: &[TokenWithSpan]) -> usize {
         }
     }
     0
+}
+
+/// Where the operand starts, when what starts at `start` may be an assignment: behind its `=`, which is no comparison.
+fn behind_assignment(tokens: &[TokenWithSpan], start: usize) -> usize {
+    let mut depth = 0_usize;
+    let clause = (0..start).rev().find(|at| {
+        match &tokens[*at].token {
+            Token::RParen | Token::RBracket => depth += 1,
+            Token::LParen | Token::LBracket if depth == 0 => return true,
+            Token::LParen | Token::LBracket => depth -= 1,
+            _ => {}
+        }
+        let begins_clause = ["SET", "SELECT", "WHERE", "FROM", "BY", "VALUES", "RETURNING"];
+        depth == 0 && begins_clause.iter().any(|word| is_word(tokens.get(*at), word))
+    });
+    if !clause.is_some_and(|at| is_word(tokens.get(at), "SET")) {
+        return start;
+    }
+    let target = tokens[start..]
+        .iter()
+        .take_while(|token| matches!(token.token, Token::Word(_) | Token::Period))
+        .count();
+    match tokens.get(start + target).map(|token| &token.token) {
+        Some(Token::Eq) if target > 0 => start + target + 1,
+        _ => start,
+    }
 }
 
 /// How many tokens the operand takes.
@@ -161,6 +187,14 @@ mod tests {
             (
                 "SELECT a IS DISTINCT FROM 1 AND b IS DISTINCT FROM 2 OR c",
                 "SELECT (a IS DISTINCT FROM 1) AND (b IS DISTINCT FROM 2) OR c",
+            ),
+            (
+                "UPDATE t SET a = b = c IS DISTINCT FROM 1, t.d = e IS DISTINCT FROM d FROM u WHERE a = b IS DISTINCT FROM c",
+                "UPDATE t SET a = (b = c IS DISTINCT FROM 1), t.d = (e IS DISTINCT FROM d) FROM u WHERE (a = b IS DISTINCT FROM c)",
+            ),
+            (
+                "INSERT INTO t (a) VALUES (1) ON CONFLICT (a) DO UPDATE SET b = t.b IS DISTINCT FROM 1",
+                "INSERT INTO t (a) VALUES (1) ON CONFLICT(a) DO UPDATE SET b = (t.b IS DISTINCT FROM 1)",
             ),
         ] {
             let statements = parse(sql).unwrap();

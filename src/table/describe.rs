@@ -97,9 +97,7 @@ fn value_text(value: &Value) -> String {
     if *value == Value::Null {
         return "null".to_string();
     }
-    let settings = FormatSettings {
-        time_zone: chrono_tz::UTC,
-    };
+    let settings = FormatSettings::default();
     let text = value.to_text(&settings);
     match text.char_indices().nth(VALUE_CHARS_MAX) {
         None => text,

@@ -390,6 +390,7 @@ mod tests {
         let ty = SqlType::from_arrow(array.data_type());
         let settings = FormatSettings {
             time_zone: Tz::Asia__Tokyo,
+            ..FormatSettings::default()
         };
         let encoder = ColumnEncoder::new(&ty, &array, WireFormat::Text, &settings).unwrap();
         [0, 1].map(|row| {

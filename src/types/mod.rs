@@ -43,7 +43,7 @@ pub use arrow_type::TYPE_METADATA_KEY;
 pub use column_encoder::ColumnEncoder;
 pub use convert::epoch_milliseconds;
 pub(crate) use datetime::{local_to_utc, utc_to_local};
-pub use format_settings::FormatSettings;
+pub use format_settings::{FormatSettings, ResultLimits};
 pub use interval::Interval;
 pub use interval_range::{IntervalField, IntervalRange};
 pub use numeric::Numeric;

@@ -33,6 +33,7 @@ fn reads_and_prints_as_postgresql_does() {
         let [ty, zone, text, expected]: [String; 4] = serde_json::from_str(line).unwrap();
         let settings = FormatSettings {
             time_zone: zone.parse().unwrap(),
+            ..FormatSettings::default()
         };
         assert_eq!(answer(&text, &type_named(&ty), &settings), expected, "{line}");
         cases += 1;
@@ -124,6 +125,7 @@ fn binary_parameters() {
 fn converted(text: &str, from: &str, to: &str, cast: bool) -> String {
     let settings = FormatSettings {
         time_zone: chrono_tz::America::New_York,
+        ..FormatSettings::default()
     };
     let value = Value::parse(text, &type_named(from), &settings).unwrap();
     let to = type_named(to);

@@ -1,6 +1,9 @@
 //! The forms of a SELECT answer alike: every predicate of a plain SELECT, of the same over a subquery, and with an
 //! expression in the select list, literal and as parameters.
 
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
 use crate::client::TextClient;
 use crate::server::{TestServer, run};
 
@@ -214,5 +217,56 @@ async fn literals_and_parameters_agree() {
             }
         }
     }
+    server.stop().await;
+}
+
+/// Every text of up to three of these.
+const LETTERS: [&str; 5] = ["a", "b", "%", "|", "é"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn regular_expressions_find_what_they_match() {
+    let server = TestServer::start("memory").await;
+    let mut client = server.connect_text().await;
+    let texts = "WITH RECURSIVE w(s, n) AS (SELECT '', 0 UNION ALL SELECT s || l, n + 1 FROM w, letters WHERE n < 3) SELECT s FROM w";
+    let letters = LETTERS.map(|letter| format!("('{letter}')")).join(", ");
+    for sql in [
+        "SET keyspan.full_scan = allow",
+        "CREATE TABLE letters (l text PRIMARY KEY)",
+        &format!("INSERT INTO letters VALUES {letters}"),
+        "CREATE TABLE words (s text PRIMARY KEY)",
+        &format!("INSERT INTO words {texts}"),
+    ] {
+        run(&mut client, sql)
+            .await
+            .unwrap_or_else(|error| panic!("{sql}\n{error}"));
+    }
+    const PIECES: [&str; 17] = [
+        "a", "b", "é", "%", "\\|", "*", "+", "?", "{0,2}", "(a|b)", "[ab]", "[^a]", "$", ".", "|", "(?:a)?",
+        "_",
+    ];
+    let mut random = StdRng::seed_from_u64(11);
+    let mut matched = 0;
+    for _ in 0..250 {
+        let pieces = (0..random.random_range(1..5)).map(|_| PIECES[random.random_range(0..PIECES.len())]);
+        let pieces: String = pieces.collect();
+        let conditions = [format!("s ~ '^{pieces}'"), format!("s SIMILAR TO '{pieces}'")];
+        for condition in conditions {
+            // A pattern that is none is refused where it is evaluated.
+            let every = format!("SELECT s, CASE WHEN {condition} THEN 1 ELSE 0 END FROM words");
+            let Ok(every) = run(&mut client, &every).await else {
+                continue;
+            };
+            let mut expected = every.rows;
+            expected.retain(|row| row[1].as_deref() == Some("1"));
+            expected.iter_mut().for_each(|row| row.truncate(1));
+            expected.sort();
+            matched += expected.len();
+            let found = rows(&mut client, &format!("SELECT s FROM words WHERE {condition}")).await;
+            assert_eq!(found, expected, "{condition}");
+            let others = rows(&mut client, &format!("SELECT s FROM words WHERE NOT {condition}")).await;
+            assert_eq!(found.len() + others.len(), 156, "NOT {condition}");
+        }
+    }
+    assert!(matched > 1_000, "{matched} rows matched");
     server.stop().await;
 }

@@ -90,6 +90,16 @@ fn the_environment_sets_each_flag() {
             "1",
             "keyspan.query_memory_bytes_max",
         ),
+        (
+            "KEYSPAN_FUNCTION_VALUE_BYTES_MAX",
+            "1",
+            "keyspan.function_value_bytes_max",
+        ),
+        (
+            "KEYSPAN_FUNCTION_BATCH_BYTES_MAX",
+            "2GB",
+            "keyspan.function_batch_bytes_max",
+        ),
         ("KEYSPAN_MESSAGE_BYTES_MAX", "1", "keyspan.message_bytes_max"),
         ("KEYSPAN_KEY_COLUMN_BYTES_MAX", "0", "--key-column-bytes-max"),
         ("KEYSPAN_KEY_BYTES_MAX", "0", "--key-bytes-max"),

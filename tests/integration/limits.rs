@@ -86,6 +86,115 @@ async fn sizes_of_data_are_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn results_of_functions_are_bounded() {
+    let (_data_dir, _server, mut client) = start(&[
+        "--function-value-bytes-max",
+        "10kB",
+        "--function-batch-bytes-max",
+        "100kB",
+    ])
+    .await;
+    let value = "keyspan.function_value_bytes_max";
+    let batch = "keyspan.function_batch_bytes_max";
+    for (statement, sqlstate, setting) in [
+        ("SELECT repeat('x', 11000)", "54000", value),
+        ("SELECT lpad('x', 11000)", "54000", value),
+        (
+            "SELECT replace(repeat('x', 1000), 'x', repeat('y', 20))",
+            "54000",
+            value,
+        ),
+        (
+            "SELECT regexp_replace(repeat('x', 1000), 'x', repeat('y', 20), 'g')",
+            "54000",
+            value,
+        ),
+        (
+            "SELECT concat(repeat('x', 6000), repeat('y', 6000))",
+            "54000",
+            value,
+        ),
+        (
+            "SELECT concat_ws('-', repeat('x', 6000), repeat('y', 6000))",
+            "54000",
+            value,
+        ),
+        ("SELECT repeat('x', 6000) || repeat('y', 6000)", "54000", value),
+        (
+            "SELECT format('%s%s', repeat('x', 6000), repeat('y', 6000))",
+            "54000",
+            value,
+        ),
+        (
+            "SELECT array_to_string(ARRAY(SELECT 'xy' FROM generate_series(1, 6000)), '-')",
+            "54000",
+            value,
+        ),
+        (
+            "SELECT repeat('x', 5000 + g) FROM generate_series(1, 100) g",
+            "53200",
+            batch,
+        ),
+    ] {
+        let error = fails(&mut client, statement).await;
+        assert_eq!(error.sqlstate, sqlstate, "{statement}: {error}");
+        assert!(
+            error.hint.as_ref().is_some_and(|hint| hint.contains(setting)),
+            "{statement}: {error}"
+        );
+    }
+    assert_eq!(
+        ok(&mut client, "SELECT length(repeat('x', 9000))").await,
+        [[Some("9000".to_string())]]
+    );
+    assert_eq!(
+        ok(&mut client, "SHOW keyspan.function_value_bytes_max").await,
+        [[Some("10kB".to_string())]]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_dependent_joins_keep_is_the_querys_memory() {
+    let (_data_dir, _server, mut client) = start(&["--query-memory-bytes-max", "4MB"]).await;
+    ok(
+        &mut client,
+        "CREATE TABLE t (a int, b int, v text, PRIMARY KEY (a, b))",
+    )
+    .await;
+    ok(
+        &mut client,
+        "INSERT INTO t SELECT g % 100, g, repeat('x', 1000) FROM generate_series(1, 10000) g",
+    )
+    .await;
+    // Ten megabytes of answers, a hundred of 100 kB: those of rows before are given up.
+    for (query, count) in [
+        (
+            "SELECT count(*) FROM generate_series(0, 99) g(i), LATERAL (SELECT v FROM t WHERE a = g.i OFFSET 0) s",
+            "10000",
+        ),
+        (
+            "SELECT count(*) FROM generate_series(0, 99) g(i) WHERE 'y' NOT IN (SELECT v || b FROM t WHERE a = g.i)",
+            "100",
+        ),
+    ] {
+        assert_eq!(
+            ok(&mut client, query).await,
+            [[Some(count.to_string())]],
+            "{query}"
+        );
+    }
+    // One answer of ten megabytes, and a hundred values of 100 kB in one batch.
+    for query in [
+        "SELECT count(*) FROM generate_series(0, 1) g(i), LATERAL (SELECT v FROM t WHERE a >= g.i OFFSET 0) s",
+        "SELECT count(*) FROM generate_series(0, 1) g(i) WHERE 'y' NOT IN (SELECT v || b FROM t WHERE a >= g.i)",
+        "SELECT i, (SELECT string_agg(v, '') FROM t WHERE a = g.i) FROM generate_series(0, 99) g(i)",
+    ] {
+        let error = fails(&mut client, query).await;
+        assert_eq!(error.sqlstate, "53200", "{query}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_query_spills_or_ends_within_its_memory() {
     let (_data_dir, _server, mut client) = start(&["--query-memory-bytes-max", "16MB"]).await;
     ok(&mut client, "CREATE TABLE t (k int PRIMARY KEY, v text)").await;

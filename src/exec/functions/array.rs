@@ -144,6 +144,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             Value::Int(1)
         })
     }),
+    FunctionDef::row("trim_array", &[T::AnyArray, T::Int4], T::AnyArray, trim),
     FunctionDef::row("cardinality", &[T::AnyArray], T::Int4, |arguments, _| {
         Ok(Value::Int(int_of(items(&arguments[0])?.len())))
     })
@@ -240,6 +241,22 @@ fn items(value: &Value) -> Result<&[Value]> {
         Value::Array(items) => Ok(items),
         other => Err(Error::internal(format!("no array: {other:?}"))),
     }
+}
+
+/// The array without so many of its last items.
+fn trim(arguments: &[Value], _: &Call) -> Result<Value> {
+    let items = items(&arguments[0])?;
+    let kept = match &arguments[1] {
+        Value::Int(dropped) => usize::try_from(*dropped)
+            .ok()
+            .and_then(|dropped| items.len().checked_sub(dropped)),
+        _ => None,
+    };
+    let kept = kept.ok_or_else(|| Error::DataException {
+        state: "2202E",
+        message: format!("number of elements to trim must be between 0 and {}", items.len()),
+    })?;
+    Ok(Value::Array(items[..kept].to_vec()))
 }
 
 fn int_of(length: usize) -> i64 {
@@ -443,7 +460,7 @@ fn to_text(arguments: &[Value], call: &Call) -> Result<Value> {
             (Value::Null, _) => None,
             (item, _) => Some(super::text_argument::shown(item, &item_type, call)),
         });
-    LimitedText::joined(parts, separator).map(Value::Text)
+    LimitedText::joined(parts, separator, call.result_limits()).map(Value::Text)
 }
 
 /// Whether some item compares so: NULL when only a NULL might.

@@ -157,6 +157,54 @@ pub(crate) fn divide(a: &Numeric, b: &Numeric, scale: u8) -> Result<Numeric> {
     })
 }
 
+/// The largest number that divides both into whole numbers; at the larger of their scales.
+pub(crate) fn common_divisor(a: &Numeric, b: &Numeric) -> Result<Numeric> {
+    let Some((mut x, mut y, scale)) = aligned(a, b)? else {
+        return Ok(Numeric::NaN);
+    };
+    while y != i256::ZERO {
+        (x, y) = (y, x.checked_rem(y).ok_or_else(overflow)?);
+    }
+    let unscaled = absolute(x);
+    Ok(Numeric::Finite { unscaled, scale })
+}
+
+/// The smallest number that both divide into whole numbers; 0 when one of them is.
+pub(crate) fn common_multiple(a: &Numeric, b: &Numeric) -> Result<Numeric> {
+    let (
+        Some((x, y, scale)),
+        Numeric::Finite {
+            unscaled: divisor, ..
+        },
+    ) = (aligned(a, b)?, common_divisor(a, b)?)
+    else {
+        return Ok(Numeric::NaN);
+    };
+    let unscaled = match x.checked_div(divisor) {
+        Some(times) => absolute(times.checked_mul(y).ok_or_else(overflow)?),
+        // Both are 0.
+        None => i256::ZERO,
+    };
+    Ok(Numeric::Finite { unscaled, scale })
+}
+
+/// Two finite numbers at the larger of their scales.
+fn aligned(a: &Numeric, b: &Numeric) -> Result<Option<(i256, i256, u8)>> {
+    match (a, b) {
+        (
+            Numeric::Finite {
+                unscaled: x,
+                scale: p,
+            },
+            Numeric::Finite {
+                unscaled: y,
+                scale: q,
+            },
+        ) => align((*x, *p), (*y, *q)).map(Some),
+        _ => Ok(None),
+    }
+}
+
 /// The quotient rounded half away from zero.
 fn divide_rounding(dividend: i256, divisor: i256) -> Result<i256> {
     let quotient = dividend.checked_div(divisor).ok_or_else(overflow)?;

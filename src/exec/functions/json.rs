@@ -133,7 +133,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("-", &[T::Jsonb, T::Int4], T::Jsonb, remove_item),
 ];
 
-fn text(value: &Value) -> Result<&str> {
+pub(super) fn text(value: &Value) -> Result<&str> {
     match value {
         Value::Text(text) => Ok(text),
         _ => Err(Error::internal("a json function of other types")),
@@ -168,7 +168,7 @@ fn path_of(arguments: &[Value]) -> Result<Vec<&str>> {
 }
 
 /// The place in an array that a step names; negative ones count from the end.
-fn index_of(step: &str, length: usize) -> Option<usize> {
+pub(super) fn index_of(step: &str, length: usize) -> Option<usize> {
     let index: i64 = step.trim().parse().ok()?;
     match usize::try_from(index) {
         Ok(at) => Some(at),
@@ -216,7 +216,7 @@ fn remove_at(json: &mut Json, path: &[&str]) {
     }
 }
 
-fn read(value: &Value) -> Result<Json> {
+pub(super) fn read(value: &Value) -> Result<Json> {
     let text = text(value)?;
     serde_json::from_str(text).map_err(|_| Error::InvalidText {
         type_name: "json".to_string(),
@@ -224,7 +224,7 @@ fn read(value: &Value) -> Result<Json> {
     })
 }
 
-fn write(json: &Json, call: &Call) -> Result<Value> {
+pub(super) fn write(json: &Json, call: &Call) -> Result<Value> {
     Value::parse(&json.to_string(), &SqlType::Jsonb, call.settings)
 }
 

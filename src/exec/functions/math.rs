@@ -66,6 +66,14 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("gcd", &[T::Int8, T::Int8], T::Int8, gcd),
     FunctionDef::row("lcm", &[T::Int4, T::Int4], T::Int4, lcm),
     FunctionDef::row("lcm", &[T::Int8, T::Int8], T::Int8, lcm),
+    FunctionDef::row("gcd", &[T::Numeric, T::Numeric], T::Numeric, |a, _| {
+        decimal::common_divisor(number(&a[0])?, number(&a[1])?).map(Value::Numeric)
+    })
+    .computed(|types, _| super::arithmetic_result(ArithmeticOp::Modulo, &types[0], &types[1])),
+    FunctionDef::row("lcm", &[T::Numeric, T::Numeric], T::Numeric, |a, _| {
+        decimal::common_multiple(number(&a[0])?, number(&a[1])?).map(Value::Numeric)
+    })
+    .computed(|types, _| super::arithmetic_result(ArithmeticOp::Modulo, &types[0], &types[1])),
     FunctionDef::row("sqrt", &[T::Float8], T::Float8, sqrt),
     FunctionDef::row("sqrt", &[T::Numeric], T::Numeric, sqrt_numeric)
         .computed(|_, literals| of_one(literals, sqrt_numeric_of, 15)),

@@ -14,11 +14,13 @@ mod datetime;
 mod datetime_field;
 mod datetime_format;
 mod datetime_make;
+mod datetime_period;
 mod decimal;
 mod digest;
 mod exponential;
 mod json;
 mod json_build;
+mod json_change;
 pub mod json_order;
 mod json_piece;
 mod math;
@@ -48,7 +50,7 @@ use datafusion::logical_expr::{
 use super::cell::{array_of, value_at};
 use super::datafusion_error::{from_datafusion, to_datafusion};
 use crate::Result;
-use crate::types::{FormatSettings, SqlType, Value};
+use crate::types::{FormatSettings, ResultLimits, SqlType, Value};
 
 /// Rows that one call of a set-returning function gives at most: they are made in memory.
 const SET_ROWS_MAX: usize = 20_000_000;
@@ -145,6 +147,13 @@ pub struct Call<'a> {
     pub returns: &'a SqlType,
     /// What reading and printing depends on.
     pub settings: &'a FormatSettings,
+}
+
+impl Call<'_> {
+    /// How long the result may be.
+    fn result_limits(&self) -> ResultLimits {
+        self.settings.result_limits
+    }
 }
 
 /// How a function is computed.
@@ -285,8 +294,10 @@ static TABLES: &[&[FunctionDef]] = &[
     bytea::FUNCTIONS,
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
+    datetime_period::FUNCTIONS,
     json::FUNCTIONS,
     json_build::FUNCTIONS,
+    json_change::FUNCTIONS,
     math::FUNCTIONS,
     number_format::FUNCTIONS,
     pattern::FUNCTIONS,
@@ -364,7 +375,10 @@ impl BoundFunction {
             }
             Body::Row(body) | Body::Rows(body) => body,
         };
-        let (mut results, mut bytes) = (Vec::with_capacity(rows), size::BatchBytes::default());
+        let (mut results, mut bytes) = (
+            Vec::with_capacity(rows),
+            size::BatchBytes::new(call.result_limits()),
+        );
         let mut values = vec![Value::Null; arrays.len()];
         for row in 0..rows {
             if self.strict && arrays.iter().any(|array| array.is_null(row)) {

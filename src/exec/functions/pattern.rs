@@ -115,10 +115,11 @@ fn concatenate(batch: &Batch) -> Result<ArrayRef> {
         batch.arrays[0].as_string::<i32>(),
         batch.arrays[1].as_string::<i32>(),
     );
-    let mut bytes = BatchBytes::default();
+    let limits = batch.settings.result_limits;
+    let mut bytes = BatchBytes::new(limits);
     for pair in left.iter().zip(right) {
         if let (Some(a), Some(b)) = pair {
-            check_length(a.len() + b.len())?;
+            check_length(a.len() + b.len(), limits)?;
             bytes.add_bytes(a.len() + b.len())?;
         }
     }
@@ -223,7 +224,7 @@ fn matches(arguments: &[Value], insensitive: bool) -> Result<Value> {
     .map(Value::Bool)
 }
 
-fn replace(arguments: &[Value], _: &Call) -> Result<Value> {
+fn replace(arguments: &[Value], call: &Call) -> Result<Value> {
     let flags = match arguments.get(3) {
         Some(flags) => text(flags)?,
         None => "",
@@ -231,20 +232,27 @@ fn replace(arguments: &[Value], _: &Call) -> Result<Value> {
     let replacement = replacement(text(&arguments[2])?);
     let times = if flags.contains('g') { usize::MAX } else { 1 };
     with_regex(text(&arguments[1])?, flags, |regex| {
-        replace_found(regex, subject(arguments), &replacement, times)
+        let out = LimitedText::new(call.result_limits());
+        replace_found(regex, subject(arguments), &replacement, times, out)
     })?
     .map(Value::Text)
 }
 
-/// The text with the first `times` matches replaced. Errors: 54000.
-fn replace_found(regex: &Regex, whole: &str, replacement: &str, times: usize) -> Result<String> {
-    let (mut out, mut piece, mut from) = (LimitedText::default(), String::new(), 0);
+/// The text with the first `times` matches replaced, put together in `out`. Errors: 54000.
+fn replace_found(
+    regex: &Regex,
+    whole: &str,
+    replacement: &str,
+    times: usize,
+    mut out: LimitedText,
+) -> Result<String> {
+    let (mut piece, mut from) = (String::new(), 0);
     let groups = replacement.matches("${").count();
     for captures in regex.captures_iter(whole).take(times) {
         let Some(found) = captures.get(0) else { break };
         out.push(&whole[from..found.start()])?;
         // No group is longer than the match.
-        check_length(
+        out.check_more(
             replacement
                 .len()
                 .saturating_add(groups.saturating_mul(found.len())),

@@ -1,46 +1,62 @@
-//! How long a value may be, and the values of one batch together: a function may make much of little, and an allocator that
-//! fails ends the server. `BoundFunction` holds every result to both limits; a function whose result may be longer than a
-//! few times its arguments asks before it makes it.
+//! How long a value may be, and the values of one batch together (`ResultLimits`): a function may make much of little, and
+//! an allocator that fails ends the server. `BoundFunction` holds every result to both limits; a function whose result may
+//! be longer than a few times its arguments asks before it makes it.
 
 use crate::error::Limit;
-use crate::types::Value;
+use crate::types::{ResultLimits, Value};
 use crate::{Error, Result};
 
-/// The longest value that a function makes, in bytes (PostgreSQL's limit is a gigabyte; ours keeps a batch small).
-pub(super) const VALUE_BYTES_MAX: usize = 64 << 20;
-/// The results of a function for one batch of rows, in bytes; below the 2 GiB that Arrow's offsets reach.
-const BATCH_BYTES_MAX: usize = 512 << 20;
 /// What a value takes beside its text.
 const VALUE_BYTES: usize = 16;
 
 /// Errors: 54000 when a value of this length is too long.
-pub(super) fn check_length(bytes: usize) -> Result<()> {
-    match bytes <= VALUE_BYTES_MAX {
+pub(super) fn check_length(bytes: usize, limits: ResultLimits) -> Result<()> {
+    match bytes <= limits.value_bytes_max {
         true => Ok(()),
         false => Err(Error::LimitExceeded {
             state: Limit::Program,
             message: "requested length too large".to_string(),
-            hint: format!("A function makes values of at most {} MB.", VALUE_BYTES_MAX >> 20),
+            hint: format!(
+                "A function makes values of at most {} bytes: keyspan.function_value_bytes_max.",
+                limits.value_bytes_max
+            ),
         }),
     }
 }
 
 /// A text that is put together piece by piece.
-#[derive(Debug, Default)]
-pub(super) struct LimitedText(String);
+#[derive(Debug)]
+pub(super) struct LimitedText {
+    text: String,
+    limits: ResultLimits,
+}
 
 impl LimitedText {
+    pub(super) fn new(limits: ResultLimits) -> LimitedText {
+        let text = String::new();
+        LimitedText { text, limits }
+    }
+
     /// Errors: 54000 when it would become too long.
     pub(super) fn push(&mut self, piece: &str) -> Result<()> {
-        check_length(self.0.len().saturating_add(piece.len()))?;
-        self.0.push_str(piece);
+        self.check_more(piece.len())?;
+        self.text.push_str(piece);
         Ok(())
+    }
+
+    pub(super) fn ends_with(&self, end: char) -> bool {
+        self.text.ends_with(end)
+    }
+
+    /// Errors: 54000 when so many bytes more would be too long.
+    pub(super) fn check_more(&self, bytes: usize) -> Result<()> {
+        check_length(self.text.len().saturating_add(bytes), self.limits)
     }
 
     /// So many blanks. Errors: as `push`.
     pub(super) fn push_blanks(&mut self, count: usize) -> Result<()> {
-        check_length(self.0.len().saturating_add(count))?;
-        self.0.extend(std::iter::repeat_n(' ', count));
+        self.check_more(count)?;
+        self.text.extend(std::iter::repeat_n(' ', count));
         Ok(())
     }
 
@@ -48,8 +64,9 @@ impl LimitedText {
     pub(super) fn joined(
         pieces: impl IntoIterator<Item = impl AsRef<str>>,
         separator: &str,
+        limits: ResultLimits,
     ) -> Result<String> {
-        let mut text = LimitedText::default();
+        let mut text = LimitedText::new(limits);
         for (at, piece) in pieces.into_iter().enumerate() {
             if at > 0 {
                 text.push(separator)?;
@@ -60,20 +77,27 @@ impl LimitedText {
     }
 
     pub(super) fn finish(self) -> String {
-        self.0
+        self.text
     }
 }
 
 /// The results of one batch so far.
-#[derive(Debug, Default)]
-pub(super) struct BatchBytes(usize);
+#[derive(Debug)]
+pub(super) struct BatchBytes {
+    bytes: usize,
+    limits: ResultLimits,
+}
 
 impl BatchBytes {
+    pub(super) fn new(limits: ResultLimits) -> BatchBytes {
+        BatchBytes { bytes: 0, limits }
+    }
+
     /// Errors: 54000 for a value that is too long, 53200 when there are too many bytes.
     pub(super) fn add(&mut self, value: &Value) -> Result<()> {
         match value {
-            Value::Text(text) | Value::Unknown(text) => check_length(text.len())?,
-            Value::Bytes(bytes) => check_length(bytes.len())?,
+            Value::Text(text) | Value::Unknown(text) => check_length(text.len(), self.limits)?,
+            Value::Bytes(bytes) => check_length(bytes.len(), self.limits)?,
             // The batch bounds arrays.
             _ => {}
         }
@@ -82,15 +106,15 @@ impl BatchBytes {
 
     /// Errors: 53200.
     pub(super) fn add_bytes(&mut self, bytes: usize) -> Result<()> {
-        self.0 = self.0.saturating_add(bytes);
-        match self.0 <= BATCH_BYTES_MAX {
+        self.bytes = self.bytes.saturating_add(bytes);
+        match self.bytes <= self.limits.batch_bytes_max {
             true => Ok(()),
             false => Err(Error::LimitExceeded {
                 state: Limit::Memory,
                 message: "out of memory".to_string(),
                 hint: format!(
-                    "The results of a function for one batch of rows take at most {} MB; ask for shorter values or fewer rows.",
-                    BATCH_BYTES_MAX >> 20
+                    "The results of a function for one batch of rows take at most {} bytes (keyspan.function_batch_bytes_max); ask for shorter values or fewer rows.",
+                    self.limits.batch_bytes_max
                 ),
             }),
         }
@@ -112,11 +136,18 @@ mod tests {
 
     #[test]
     fn texts_and_batches_are_bounded() {
-        let long = "x".repeat(VALUE_BYTES_MAX / 2);
-        assert_eq!(LimitedText::joined(["a", "b"], ", ").as_deref(), Ok("a, b"));
-        let refused = LimitedText::joined([&long, &long], ",").unwrap_err();
+        let limits = ResultLimits {
+            value_bytes_max: 1_000,
+            batch_bytes_max: 10_000,
+        };
+        let long = "x".repeat(500);
+        assert_eq!(
+            LimitedText::joined(["a", "b"], ", ", limits).as_deref(),
+            Ok("a, b")
+        );
+        let refused = LimitedText::joined([&long, &long], ",", limits).unwrap_err();
         assert_eq!(refused.sqlstate(), "54000");
-        let (mut batch, value) = (BatchBytes::default(), Value::Text(long));
+        let (mut batch, value) = (BatchBytes::new(limits), Value::Text(long));
         let added = (0..100).map(|_| batch.add(&value)).find_map(Result::err);
         assert_eq!(added.map(|error| error.sqlstate()), Some("53200"));
     }

@@ -65,22 +65,26 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::row("rtrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, false, true)).bounded(),
     FunctionDef::row("trim", &[T::Text], T::Text, |a, _| trim(a, true, true)).bounded(),
     FunctionDef::row("trim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, true)).bounded(),
-    FunctionDef::row("lpad", &[T::Text, T::Int4], T::Text, |a, _| pad(a, true)),
-    FunctionDef::row("lpad", &[T::Text, T::Int4, T::Text], T::Text, |a, _| pad(a, true)),
-    FunctionDef::row("rpad", &[T::Text, T::Int4], T::Text, |a, _| pad(a, false)),
-    FunctionDef::row("rpad", &[T::Text, T::Int4, T::Text], T::Text, |a, _| {
-        pad(a, false)
+    FunctionDef::row("lpad", &[T::Text, T::Int4], T::Text, |a, call| pad(a, true, call)),
+    FunctionDef::row("lpad", &[T::Text, T::Int4, T::Text], T::Text, |a, call| {
+        pad(a, true, call)
+    }),
+    FunctionDef::row("rpad", &[T::Text, T::Int4], T::Text, |a, call| {
+        pad(a, false, call)
+    }),
+    FunctionDef::row("rpad", &[T::Text, T::Int4, T::Text], T::Text, |a, call| {
+        pad(a, false, call)
     }),
     FunctionDef::row("repeat", &[T::Text, T::Int4], T::Text, repeat),
     FunctionDef::row("reverse", &[T::Text], T::Text, |a, _| {
         Ok(Value::Text(text(&a[0])?.chars().rev().collect()))
     }),
-    FunctionDef::row("replace", &[T::Text, T::Text, T::Text], T::Text, |a, _| {
+    FunctionDef::row("replace", &[T::Text, T::Text, T::Text], T::Text, |a, call| {
         let (whole, from) = (text(&a[0])?, text(&a[1])?);
         if from.is_empty() {
             return Ok(a[0].clone());
         }
-        LimitedText::joined(whole.split(from), text(&a[2])?).map(Value::Text)
+        LimitedText::joined(whole.split(from), text(&a[2])?, call.result_limits()).map(Value::Text)
     }),
     FunctionDef::row("translate", &[T::Text, T::Text, T::Text], T::Text, translate),
     FunctionDef::row("overlay", &[T::Text, T::Text, T::Int4], T::Text, overlay),
@@ -264,13 +268,13 @@ fn trim(arguments: &[Value], start: bool, end: bool) -> Result<Value> {
     Ok(Value::Text(trimmed.to_string()))
 }
 
-fn pad(arguments: &[Value], before: bool) -> Result<Value> {
+fn pad(arguments: &[Value], before: bool, call: &Call) -> Result<Value> {
     let (given, length) = (
         text(&arguments[0])?,
         usize::try_from(integer(&arguments[1])?).unwrap_or(0),
     );
     // A character takes four bytes at most.
-    check_length(length.saturating_mul(4))?;
+    check_length(length.saturating_mul(4), call.result_limits())?;
     let fill: Vec<char> = match arguments.get(2) {
         Some(fill) => text(fill)?.chars().collect(),
         None => vec![' '],
@@ -287,12 +291,12 @@ fn pad(arguments: &[Value], before: bool) -> Result<Value> {
     }))
 }
 
-fn repeat(arguments: &[Value], _: &Call) -> Result<Value> {
+fn repeat(arguments: &[Value], call: &Call) -> Result<Value> {
     let (text, times) = (
         text(&arguments[0])?,
         usize::try_from(integer(&arguments[1])?).unwrap_or(0),
     );
-    check_length(text.len().saturating_mul(times))?;
+    check_length(text.len().saturating_mul(times), call.result_limits())?;
     Ok(Value::Text(text.repeat(times)))
 }
 
@@ -387,7 +391,8 @@ fn concat(arguments: &[Value], call: &Call) -> Result<Value> {
         .iter()
         .zip(call.arguments)
         .filter(|(value, _)| **value != Value::Null);
-    LimitedText::joined(parts.map(|(value, ty)| shown(value, ty, call)), "").map(Value::Text)
+    let parts = parts.map(|(value, ty)| shown(value, ty, call));
+    LimitedText::joined(parts, "", call.result_limits()).map(Value::Text)
 }
 
 fn concat_ws(arguments: &[Value], call: &Call) -> Result<Value> {
@@ -399,7 +404,7 @@ fn concat_ws(arguments: &[Value], call: &Call) -> Result<Value> {
         .zip(&call.arguments[1..])
         .filter(|(value, _)| **value != Value::Null)
         .map(|(value, ty)| shown(value, ty, call));
-    LimitedText::joined(parts, separator).map(Value::Text)
+    LimitedText::joined(parts, separator, call.result_limits()).map(Value::Text)
 }
 
 fn quote_ident(arguments: &[Value], _: &Call) -> Result<Value> {

@@ -14,7 +14,7 @@ pub(super) fn format_text(arguments: &[Value], call: &Call) -> Result<Value> {
     let Value::Text(pattern) = &arguments[0] else {
         return Ok(Value::Null);
     };
-    let mut out = LimitedText::default();
+    let mut out = LimitedText::new(call.result_limits());
     let mut next = 1;
     let mut characters = pattern.chars().peekable();
     while let Some(character) = characters.next() {

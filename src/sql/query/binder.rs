@@ -144,9 +144,7 @@ impl<'c> Binder<'c> {
     pub(super) fn new(ctx: &'c StatementContext, parameters: &[Option<SqlType>]) -> Binder<'c> {
         Binder {
             ctx,
-            settings: Arc::new(FormatSettings {
-                time_zone: ctx.settings.time_zone,
-            }),
+            settings: Arc::new(ctx.format_settings()),
             parameters: parameters.to_vec(),
             common_tables: Vec::new(),
             search_path: ctx.settings.search_path.clone(),

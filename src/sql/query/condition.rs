@@ -13,6 +13,34 @@ use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 impl Binder<'_> {
+    /// `(start, end) OVERLAPS (start, end)`; an end may be an interval behind the start.
+    pub(super) fn overlaps(
+        &mut self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        let mut ends = Vec::with_capacity(4);
+        for (side, expr) in [("left", left), ("right", right)] {
+            let Some([start, end]) = row_items(expr)
+                .as_deref()
+                .and_then(|items| <[_; 2]>::try_from(items).ok())
+            else {
+                return Err(fault(
+                    StatementFault::Syntax,
+                    format!("wrong number of parameters on {side} side of OVERLAPS expression"),
+                ));
+            };
+            let (start, end) = (self.expression(start, place)?, self.expression(end, place)?);
+            let end = match end.ty {
+                SqlType::Interval => self.operator("+", start.clone(), end)?,
+                _ => end,
+            };
+            ends.extend([start, end]);
+        }
+        self.resolve_function("overlaps", ends)
+    }
+
     pub(super) fn null_test(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
         let (operand, negated) = match expr {
             ast::Expr::IsNotNull(operand) => (operand, true),

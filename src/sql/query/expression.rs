@@ -212,6 +212,9 @@ impl Binder<'_> {
             let (left, right) = (self.expression(left, place)?, self.expression(right, place)?);
             return self.compare(op, left, right);
         }
+        if *op == B::Overlaps {
+            return self.overlaps(left, right, place);
+        }
         if let B::And | B::Or = op {
             let (name, operator) = if *op == B::And {
                 ("AND", Operator::And)

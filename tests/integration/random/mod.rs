@@ -4,6 +4,7 @@
 //!
 //! `KEYSPAN_RANDOM_STATEMENTS=10000` runs more; `KEYSPAN_RANDOM_SEED=7` begins elsewhere.
 
+mod expression;
 mod query;
 mod statement;
 
@@ -176,6 +177,26 @@ impl Oracles {
     }
 }
 
+impl Oracles {
+    /// A write of any kind beside PostgreSQL: what it returns, and what the tables hold after it.
+    async fn check_wide_write(&mut self, generator: &mut Generator, seed: u64) {
+        if self.postgresql.is_none() {
+            return;
+        }
+        let write = generator.wide_write();
+        let text = write.write(Form::Plain, "").remove(0);
+        let all = ["SELECT * FROM t", "SELECT * FROM u"].map(|text| Sql::of(text, &[]));
+        for sql in std::iter::once(&write).chain(&all) {
+            let found = answer(&mut self.keyspan, sql, Form::Plain, self.protocol, false).await;
+            let Some(postgresql) = &mut self.postgresql else {
+                return;
+            };
+            let theirs = answer(postgresql, sql, Form::Plain, self.protocol, false).await;
+            assert_eq!(found, theirs, "seed {seed}, beside PostgreSQL: {text}");
+        }
+    }
+}
+
 async fn random_statements(store: &str, protocol: Protocol) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seed = number("KEYSPAN_RANDOM_SEED").unwrap_or(1);
@@ -214,6 +235,7 @@ async fn random_statements(store: &str, protocol: Protocol) {
         if at % BETWEEN_WRITES == BETWEEN_WRITES - 1 {
             oracles.check_write(&mut generator, seed).await;
             oracles.check_block(&mut generator, seed).await;
+            oracles.check_wide_write(&mut generator, seed).await;
         }
         let select = generator.statement();
         oracles.check(select, seed).await;

@@ -80,11 +80,16 @@ pub(crate) struct Select {
     pub(super) conditions: Vec<Sql>,
     /// Groups by this many of the items; the others are aggregates.
     pub(super) groups: Option<usize>,
+    pub(super) having: Option<Sql>,
     pub(super) distinct: bool,
+    /// The first row for each value of the first item.
+    pub(super) distinct_on: bool,
     /// With the rows of another, by a set operation.
     pub(super) beside: Option<(&'static str, Box<Select>)>,
     /// By every column of the result.
     pub(super) descending: Option<Vec<bool>>,
+    /// Where NULLs stand in the order, when it is said.
+    pub(super) nulls_first: Option<bool>,
     pub(super) limit: Option<(u32, u32)>,
 }
 
@@ -157,12 +162,17 @@ impl Select {
             parts.push(other.body(form));
         }
         if let Some(descending) = &self.descending {
+            let nulls = match self.nulls_first {
+                Some(true) => " NULLS FIRST",
+                Some(false) => " NULLS LAST",
+                None => "",
+            };
             let keys = descending
                 .iter()
                 .zip(1..)
                 .map(|(descending, at)| match descending {
-                    true => format!("{at} DESC"),
-                    false => at.to_string(),
+                    true => format!("{at} DESC{nulls}"),
+                    false => format!("{at}{nulls}"),
                 });
             template.push_str(&format!(" ORDER BY {}", keys.collect::<Vec<_>>().join(", ")));
         }
@@ -193,6 +203,8 @@ impl Select {
         let mut template = "SELECT ".to_string();
         if self.distinct {
             template.push_str("DISTINCT ");
+        } else if self.distinct_on && self.descending.is_some() {
+            template.push_str("DISTINCT ON (1) ");
         }
         let mut parts = vec![Sql::joined(&self.items, ", ")];
         template.push_str(&format!("{{}} FROM {from}"));
@@ -209,6 +221,10 @@ impl Select {
         match self.groups {
             Some(groups) if groups > 0 => template.push_str(&format!(" GROUP BY {}", numbers(groups))),
             _ => {}
+        }
+        if let Some(having) = &self.having {
+            template.push_str(" HAVING {}");
+            parts.push(having.clone());
         }
         Sql::of(&template, &parts)
     }
@@ -250,10 +266,40 @@ impl Select {
             }
             smaller.push(select);
         }
-        if self.distinct {
-            let mut select = self.clone();
-            select.distinct = false;
-            smaller.push(select);
+        if self.distinct || self.distinct_on || self.having.is_some() || self.nulls_first.is_some() {
+            let plain = || self.clone();
+            let without = [
+                Select {
+                    distinct: false,
+                    ..plain()
+                },
+                Select {
+                    distinct_on: false,
+                    ..plain()
+                },
+                Select {
+                    having: None,
+                    ..plain()
+                },
+                Select {
+                    nulls_first: None,
+                    ..plain()
+                },
+            ];
+            let lacks = |select: &Select| {
+                (
+                    select.distinct,
+                    select.distinct_on,
+                    select.having.is_some(),
+                    select.nulls_first,
+                ) != (
+                    self.distinct,
+                    self.distinct_on,
+                    self.having.is_some(),
+                    self.nulls_first,
+                )
+            };
+            smaller.extend(without.into_iter().filter(lacks));
         }
         if let Some((operation, other)) = &self.beside {
             let alone = |beside| Select {
@@ -339,7 +385,7 @@ impl Generator {
         }
     }
 
-    fn literal(&mut self, ty: Type) -> Sql {
+    pub(super) fn literal(&mut self, ty: Type) -> Sql {
         let name = match ty {
             Type::Int => "int",
             Type::Text => "text",
@@ -393,6 +439,9 @@ impl Generator {
                 Some(column) => column,
                 None => self.literal(ty),
             };
+        }
+        if self.chance(50) {
+            return self.template(from, ty, depth);
         }
         let (template, parts): (&str, Vec<Sql>) = match ty {
             Type::Int => match self.random.random_range(0..7) {
@@ -475,6 +524,9 @@ impl Generator {
                 1 => Sql::of("({} OR {})", &both),
                 _ => Sql::of("NOT ({})", &both[..1]),
             };
+        }
+        if self.chance(30) {
+            return self.template(from, Type::Bool, depth);
         }
         let ty = match from {
             From::U => self.pick(&[Type::Int, Type::Text]),
@@ -578,7 +630,7 @@ impl Generator {
         } else {
             for _ in 0..count {
                 let ty = ty_of(self);
-                items.push(self.expression(from, ty, 2));
+                items.push(self.shown(from, ty, 2));
             }
             if self.chance(20) {
                 items.push(self.window(from));
@@ -589,11 +641,18 @@ impl Generator {
             .collect();
         let is_ordered = self.chance(50);
         let descending: Vec<bool> = items.iter().map(|_| self.random.random()).collect();
+        let distinct = groups.is_none() && self.chance(15);
         Select {
             from,
             conditions,
             groups,
-            distinct: groups.is_none() && self.chance(15),
+            having: match groups {
+                Some(_) if self.chance(30) => Some(self.having(from)),
+                _ => None,
+            },
+            distinct,
+            distinct_on: groups.is_none() && !distinct && is_ordered && self.chance(20),
+            nulls_first: (is_ordered && self.chance(40)).then(|| self.random.random()),
             limit: (is_ordered && self.chance(60)).then(|| {
                 let random = &mut self.random;
                 (random.random_range(0..12), random.random_range(0..4))
@@ -616,7 +675,10 @@ impl Generator {
                 Type::Float,
             ]),
         };
-        let argument = self.expression(from, ty, 1);
+        if self.chance(40) {
+            return self.wide_aggregate(from);
+        }
+        let argument = self.shown(from, ty, 1);
         match self.random.random_range(0..6) {
             0 => Sql::new("count(*)"),
             1 => Sql::of("count({})", &[argument]),

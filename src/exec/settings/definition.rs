@@ -1,0 +1,208 @@
+//! `SettingDef`: what a setting is: name, default, kind, who may change it, whether clients are told, what it means; and the
+//! kinds that the two tables of settings are written with.
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingDef {
+    /// Its name, in PostgreSQL's spelling.
+    pub name: &'static str,
+    /// Its default, in the form that `normalize` gives: numbers in their base unit.
+    pub default: &'static str,
+    /// What values it takes.
+    pub kind: SettingKind,
+    /// Who may change it.
+    pub scope: SettingScope,
+    /// Clients are told of its value at start and whenever it changes.
+    pub reported: bool,
+    /// What it means, in one sentence.
+    pub description: &'static str,
+}
+
+/// What values a setting takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingKind {
+    /// on, off and their other spellings.
+    Bool,
+    /// A whole number.
+    Integer { min: i64, max: i64, unit: Unit },
+    /// A number.
+    Real { min: i64, max: i64 },
+    /// One of these words.
+    Enum(&'static [&'static str]),
+    /// Any text.
+    Text,
+    /// TimeZone.
+    TimeZone,
+    /// DateStyle: ISO, with any order of day and month on input.
+    DateStyle,
+    /// client_encoding: UTF8.
+    Encoding,
+    /// A list of names.
+    Names,
+}
+
+/// What a whole number counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Nothing.
+    None,
+    /// Milliseconds.
+    Milliseconds,
+    /// Bytes.
+    Bytes,
+    /// Kilobytes.
+    Kilobytes,
+    /// Pages of 8 kB.
+    Pages,
+}
+
+/// Who may change a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingScope {
+    /// SET.
+    Session,
+    /// The server's command line.
+    Server,
+    /// Nobody.
+    Internal,
+}
+
+impl SettingDef {
+    /// The unit as pg_settings names it.
+    pub fn unit(&self) -> Option<&'static str> {
+        match self.kind {
+            SettingKind::Integer {
+                unit: Unit::Milliseconds,
+                ..
+            } => Some("ms"),
+            SettingKind::Integer {
+                unit: Unit::Bytes, ..
+            } => Some("B"),
+            SettingKind::Integer {
+                unit: Unit::Kilobytes,
+                ..
+            } => Some("kB"),
+            SettingKind::Integer {
+                unit: Unit::Pages, ..
+            } => Some("8kB"),
+            _ => None,
+        }
+    }
+
+    /// The kind as pg_settings names it.
+    pub fn vartype(&self) -> &'static str {
+        match self.kind {
+            SettingKind::Bool => "bool",
+            SettingKind::Integer { .. } => "integer",
+            SettingKind::Real { .. } => "real",
+            SettingKind::Enum(_) => "enum",
+            _ => "string",
+        }
+    }
+
+    /// Who may change it, as pg_settings says.
+    pub fn context(&self) -> &'static str {
+        match self.scope {
+            SettingScope::Session => "user",
+            SettingScope::Server => "postmaster",
+            SettingScope::Internal => "internal",
+        }
+    }
+}
+
+pub(super) const fn user(
+    name: &'static str,
+    default: &'static str,
+    kind: SettingKind,
+    description: &'static str,
+) -> SettingDef {
+    SettingDef {
+        name,
+        default,
+        kind,
+        scope: SettingScope::Session,
+        reported: false,
+        description,
+    }
+}
+
+pub(super) const fn reported(
+    name: &'static str,
+    default: &'static str,
+    kind: SettingKind,
+    description: &'static str,
+) -> SettingDef {
+    SettingDef {
+        name,
+        default,
+        kind,
+        scope: SettingScope::Session,
+        reported: true,
+        description,
+    }
+}
+
+pub(super) const fn server(
+    name: &'static str,
+    default: &'static str,
+    kind: SettingKind,
+    description: &'static str,
+) -> SettingDef {
+    SettingDef {
+        name,
+        default,
+        kind,
+        scope: SettingScope::Server,
+        reported: false,
+        description,
+    }
+}
+
+pub(super) const fn internal(
+    name: &'static str,
+    default: &'static str,
+    reported: bool,
+    description: &'static str,
+) -> SettingDef {
+    SettingDef {
+        name,
+        default,
+        kind: SettingKind::Text,
+        scope: SettingScope::Internal,
+        reported,
+        description,
+    }
+}
+
+pub(super) const fn number(min: i64, max: i64, unit: Unit) -> SettingKind {
+    SettingKind::Integer { min, max, unit }
+}
+
+pub(super) const INT_MAX: i64 = i32::MAX as i64;
+pub(super) const MILLISECONDS: SettingKind = number(0, INT_MAX, Unit::Milliseconds);
+/// A limit on data: any size, but one that arithmetic on it cannot overflow.
+pub(super) const BYTES: SettingKind = number(1, TEBIBYTE, Unit::Bytes);
+/// Memory or messages that less than this makes useless: the engine's cache asserts a floor of its own, and a message
+/// carries at least a short statement.
+pub(super) const ROOMY_BYTES: SettingKind = number(64 << 10, TEBIBYTE, Unit::Bytes);
+/// With more, the texts of a batch would be beyond Arrow's offsets.
+pub(super) const RESULT_BYTES: SettingKind = number(1 << 10, 1 << 30, Unit::Bytes);
+/// With what stands before them, keys stay below the 65,535 bytes that every engine takes.
+pub(super) const KEY_BYTES: SettingKind = number(1, 65_000, Unit::Bytes);
+pub(super) const TEBIBYTE: i64 = 1 << 40;
+pub(super) const KILOBYTES: SettingKind = number(64, INT_MAX, Unit::Kilobytes);
+pub(super) const PAGES: SettingKind = number(1, INT_MAX, Unit::Pages);
+pub(super) const COUNT: SettingKind = number(0, INT_MAX, Unit::None);
+pub(super) const COST: SettingKind = SettingKind::Real {
+    min: 0,
+    max: i64::MAX,
+};
+pub(super) const LEVELS: SettingKind = SettingKind::Enum(&[
+    "debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error",
+]);
+pub(super) const ISOLATION: SettingKind = SettingKind::Enum(&[
+    "serializable",
+    "repeatable read",
+    "read committed",
+    "read uncommitted",
+]);

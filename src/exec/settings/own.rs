@@ -1,0 +1,123 @@
+//! Keyspan's own settings.
+
+use super::definition::SettingKind::Enum;
+use super::definition::{
+    BYTES, KEY_BYTES, RESULT_BYTES, ROOMY_BYTES, SettingDef, Unit, number, server, user,
+};
+
+pub(super) static SETTINGS: &[SettingDef] = &[
+    user(
+        "keyspan.full_scan",
+        "reject",
+        Enum(&["allow", "reject", "forbid"]),
+        "What happens to a filter without a bound on a key's first column; forbid also refuses unfiltered reads.",
+    ),
+    user(
+        "keyspan.multi_get_max_keys",
+        "2000",
+        number(1, 1_000_000, Unit::None),
+        "Most keys that one multi-get may fetch.",
+    ),
+    user(
+        "keyspan.known_texts_max",
+        "64",
+        number(0, 10_000, Unit::None),
+        "Statements of the simple protocol that a session keeps planned, for texts that differ in constants only.",
+    ),
+    user(
+        "keyspan.known_texts_threshold",
+        "2",
+        number(1, 1_000, Unit::None),
+        "Times that a text must come, but for its constants, to be kept planned.",
+    ),
+    user(
+        "keyspan.ranges_max",
+        "10000",
+        number(1, 1_000_000, Unit::None),
+        "Most key ranges of one scan; above it neighbours are merged and a filter checks the rows.",
+    ),
+    server(
+        "keyspan.cache_bytes",
+        "268435456",
+        ROOMY_BYTES,
+        "Memory for the storage engine's cache.",
+    ),
+    server(
+        "keyspan.key_bytes_max",
+        "30720",
+        KEY_BYTES,
+        "Longest key of a row.",
+    ),
+    server(
+        "keyspan.key_column_bytes_max",
+        "2048",
+        BYTES,
+        "Longest value of one key column.",
+    ),
+    server(
+        "keyspan.message_bytes_max",
+        "67108864",
+        ROOMY_BYTES,
+        "Longest message that a client may send.",
+    ),
+    server(
+        "keyspan.query_memory_bytes_max",
+        "536870912",
+        ROOMY_BYTES,
+        "Memory for sorts, joins and groups before they spill.",
+    ),
+    server(
+        "keyspan.function_value_bytes_max",
+        "67108864",
+        RESULT_BYTES,
+        "Longest value that a function makes.",
+    ),
+    server(
+        "keyspan.function_batch_bytes_max",
+        "536870912",
+        RESULT_BYTES,
+        "Most bytes of a function's results for one batch of rows.",
+    ),
+    server(
+        "keyspan.transaction_bytes_max",
+        "1073741824",
+        BYTES,
+        "Most bytes that one transaction may write; they wait in memory for COMMIT.",
+    ),
+    server(
+        "keyspan.checkpoint_bytes",
+        "268435456",
+        ROOMY_BYTES,
+        "Growth of the log after which the storage engine is made durable.",
+    ),
+    server(
+        "keyspan.disk_reserve_bytes",
+        "268435456",
+        BYTES,
+        "Free disk space below which only what frees space is written.",
+    ),
+    server(
+        "keyspan.log_segment_bytes",
+        "16777216",
+        ROOMY_BYTES,
+        "Length of a segment of the log.",
+    ),
+    server(
+        "keyspan.memtable_bytes_max",
+        "67108864",
+        ROOMY_BYTES,
+        "Memory for commits that the storage engine does not have yet.",
+    ),
+    server(
+        "keyspan.undo_bytes_max",
+        "268435456",
+        BYTES,
+        "Memory for old values that open snapshots still need.",
+    ),
+    server(
+        "keyspan.value_bytes_max",
+        "2097152",
+        BYTES,
+        "Longest row without its key.",
+    ),
+];
