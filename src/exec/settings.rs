@@ -2,6 +2,7 @@
 //! table. A `Settings` holds every value as text and, typed, those that statements read. Knows nothing of SQL text.
 
 mod definitions;
+mod setting_def;
 mod value;
 
 use std::collections::BTreeMap;
@@ -15,8 +16,9 @@ use crate::plan::FullScanPolicy;
 use crate::table::Limits;
 use crate::types::FormatSettings;
 use crate::{Error, Result};
-pub use definitions::{SERVER_VERSION, SettingDef, SettingScope, definitions};
-pub(crate) use definitions::{SettingKind, Unit};
+pub use definitions::{SERVER_VERSION, definitions};
+pub use setting_def::{SettingDef, SettingScope};
+pub(crate) use setting_def::{SettingKind, Unit};
 use value::{display, normalize};
 
 /// Every setting of a session. Cloned to be changed; statements hold it by `Arc`.

@@ -220,8 +220,8 @@ mod tests {
         use CompareOp::{Eq, Greater};
         let (a, b, c) = (compare(0, Eq, 1), compare(1, Eq, 2), compare(2, Eq, 3));
         assert_eq!(chosen(&[]), 0);
-        assert_eq!(chosen(&[b.clone()]), 0, "neither is bounded");
-        assert_eq!(chosen(&[c.clone()]), 1);
+        assert_eq!(chosen(std::slice::from_ref(&b)), 0, "neither is bounded");
+        assert_eq!(chosen(std::slice::from_ref(&c)), 1);
         assert_eq!(chosen(&[a.clone(), c.clone()]), 1, "points before a range");
         assert_eq!(
             chosen(&[a.clone(), compare(2, Greater, 3)]),

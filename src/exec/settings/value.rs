@@ -3,7 +3,7 @@
 use chrono_tz::{TZ_VARIANTS, Tz};
 
 use super::super::functions::calendar::posix_offset;
-use super::definitions::{SettingDef, SettingKind, Unit};
+use super::setting_def::{SettingDef, SettingKind, Unit};
 use crate::{Error, Result};
 
 /// Factors of the units a time may be written in, in milliseconds, largest first.
