@@ -61,10 +61,10 @@ impl Kind {
         let text = text.trim_start();
         let end = text.find(|c: char| !c.is_ascii_alphabetic())?;
         let is = |word: &&str| text[..end].eq_ignore_ascii_case(word);
-        if ["insert", "upsert"].iter().any(|word| is(word)) {
+        if ["insert", "upsert"].iter().any(&is) {
             return Some(Kind::Insert);
         }
-        let is_other = ["select", "update", "delete"].iter().any(|word| is(word));
+        let is_other = ["select", "update", "delete"].iter().any(is);
         is_other.then_some(Kind::Other)
     }
 }
