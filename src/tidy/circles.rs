@@ -51,8 +51,8 @@ pub(super) fn circles(files: &[SourceFile]) -> Vec<String> {
         .collect();
     let reached: Vec<Vec<bool>> = (0..nodes.len()).map(|start| reachable(&edges, start)).collect();
     let mut found = Vec::new();
-    for start in 0..nodes.len() {
-        let members = (0..nodes.len()).filter(|other| reached[start][*other] && reached[*other][start]);
+    for (start, from_start) in reached.iter().enumerate() {
+        let members = (0..nodes.len()).filter(|other| from_start[*other] && reached[*other][start]);
         let members: Vec<usize> = members.collect();
         if members.len() > 1 && members[0] == start {
             let members = members.into_iter().map(|member| nodes[member]).collect();

@@ -1,5 +1,5 @@
 //! What a regular expression says about the start of the texts it matches, so that a key column bounds the scan that
-//! looks for them. Asked by `exec::predicate`; `pattern` evaluates the same expressions. Says nothing rather than
+//! looks for them. Asked by `exec::filter_predicate`; `pattern` evaluates the same expressions. Says nothing rather than
 //! guess: `None` costs a scan, a prefix too long loses rows.
 
 /// What every text that a pattern matches begins with.
