@@ -261,7 +261,6 @@ pub enum Error {
 
 /// Where in a statement's text an error stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum TextPlace {
     /// A token of the statement's tree: line and column, in characters from 1.
     Token {
