@@ -126,7 +126,8 @@ fn behind_assignment(tokens: &[TokenWithSpan], start: usize) -> usize {
             _ => {}
         }
         let begins_clause = ["SET", "SELECT", "WHERE", "FROM", "BY", "VALUES", "RETURNING"];
-        depth == 0 && begins_clause.iter().any(|word| is_word(tokens.get(*at), word))
+        let is_test = *at > 0 && is_word(tokens.get(*at - 1), "DISTINCT");
+        depth == 0 && !is_test && begins_clause.iter().any(|word| is_word(tokens.get(*at), word))
     });
     if !clause.is_some_and(|at| is_word(tokens.get(at), "SET")) {
         return start;
