@@ -9,7 +9,8 @@
 //!
 //! 1. `wire` cuts the bytes into a `Message` and hands its text to the connection's [`session::Session`].
 //! 2. [`sql::parse`] splits the text and makes each part a [`sql::Statement`]: PostgreSQL's tree, plus what is ours
-//!    (UPSERT, hints, ALLOW FILTERING).
+//!    (UPSERT, hints, ALLOW FILTERING). A text that came before, but for its constants, is neither parsed nor bound: the
+//!    session knows it as a prepared statement of which those are the parameters ([`sql::Parameterized`]).
 //! 3. The session opens or continues a [`txn::Transaction`]: one [`store::Snapshot`] and the writes buffered over it.
 //! 4. [`catalog::Catalog::load`] gives the schema as that snapshot sees it; together they are the
 //!    [`exec::StatementContext`] the statement runs in.
@@ -18,8 +19,8 @@
 //!    on threads of its own, aggregates of a long scan with a reader for each processor. Either way table scans come back
 //!    to step 6. UPDATE and DELETE find their rows by such a plan too. A prepared statement keeps its plan
 //!    ([`exec::plan_cache::PlanCache`]).
-//! 6. WHERE becomes a [`plan::Predicate`], then boxes, then a [`plan::AccessPath`]: points, ranges, or an error that
-//!    teaches ([`plan::plan_access`]).
+//! 6. WHERE becomes a [`plan::Predicate`], then boxes for each key of the table, then an offer of that key; the best
+//!    becomes a [`plan::AccessPath`], points or ranges, or an error that teaches ([`plan::plan_access`]).
 //! 7. [`exec::scan::scan_stored`] reads the path through the transaction: a [`store::Page`] at a time from
 //!    [`store::Scan`], or values by multi-get. What must be filtered or computed with becomes Arrow batches on the way
 //!    ([`table::RowDecoder`]).

@@ -144,6 +144,42 @@ async fn a_plain_select_and_its_other_forms_agree() {
     server.stop().await;
 }
 
+/// What is refused on a table is refused on a view of it and on a subquery over it, and nothing else is.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_full_scan_rule_sees_through_views_and_subqueries() {
+    let server = TestServer::start("memory").await;
+    let mut client = client_of(&server).await;
+    let setup = "RESET keyspan.full_scan;
+        CREATE VIEW same AS SELECT * FROM t;
+        CREATE VIEW other AS SELECT v, b, at, n, x, d, s, a FROM same";
+    run(&mut client, setup).await.expect("the views are made");
+    let mut refused = 0;
+    for predicate in PREDICATES {
+        let verdict = async |client: &mut TextClient, from: &str| {
+            let sql = format!("SELECT a FROM {from} WHERE {predicate} ORDER BY d, s");
+            run(client, &sql)
+                .await
+                .map(|reply| reply.rows.len())
+                .map_err(|error| error.sqlstate)
+        };
+        let expected = verdict(&mut client, "t").await;
+        refused += usize::from(expected.is_err());
+        for from in [
+            "same",
+            "other",
+            "(SELECT * FROM t) q",
+            "(SELECT * FROM t ORDER BY v) q",
+        ] {
+            assert_eq!(verdict(&mut client, from).await, expected, "{from}: {predicate}");
+        }
+    }
+    assert!(
+        (5..PREDICATES.len() - 5).contains(&refused),
+        "{refused} are refused"
+    );
+    server.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn order_and_limit_agree() {
     let server = TestServer::start("memory").await;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{
-    Aggregate, BinaryExpr, Expr, ExprSchemable, Filter, Join, Limit, LogicalPlan, Operator, Projection, Sort,
+    Aggregate, BinaryExpr, Expr, ExprSchemable, Join, Limit, LogicalPlan, Operator, Projection, Sort,
 };
 
 use super::ShortPlan;
@@ -33,24 +34,73 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
             Some(ShortPlan::from_source(source))
         }
         LogicalPlan::SubqueryAlias(alias) => read(&alias.input),
-        LogicalPlan::Filter(filter) => read_filter(filter),
+        LogicalPlan::Filter(filter) => {
+            let conditions = split_conjunction(&filter.predicate).into_iter().cloned();
+            read_filtered(conditions.collect(), &filter.input)
+        }
         LogicalPlan::Join(join) => read_join(join, Vec::new()),
-        LogicalPlan::Projection(projection) => read_projection(projection),
+        LogicalPlan::Projection(projection) => project(read(&projection.input)?, projection),
         LogicalPlan::Aggregate(aggregate) => read_totals(aggregate),
-        LogicalPlan::Sort(sort) => read_sort(sort),
+        LogicalPlan::Sort(sort) => order(read(&sort.input)?, sort),
         LogicalPlan::Limit(limit) => read_limit(limit),
         _ => None,
     }
 }
 
-fn read_filter(filter: &Filter) -> Option<ShortPlan> {
-    let conditions = split_conjunction(&filter.predicate);
-    if let LogicalPlan::Join(join) = filter.input.as_ref() {
-        return read_join(join, conditions);
+/// The rows of `input` for which all conditions hold. They are checked as far down as they can be: those on a view or
+/// a subquery bound the table's key, or are refused, as they would be on the table.
+fn read_filtered(mut conditions: Vec<Expr>, input: &LogicalPlan) -> Option<ShortPlan> {
+    match input {
+        LogicalPlan::Join(join) => read_join(join, conditions.iter().collect()),
+        LogicalPlan::Filter(filter) => {
+            let own = split_conjunction(&filter.predicate).into_iter().cloned();
+            conditions.splice(0..0, own);
+            read_filtered(conditions, &filter.input)
+        }
+        LogicalPlan::SubqueryAlias(alias) if !matches!(*alias.input, LogicalPlan::TableScan(_)) => {
+            let below = alias.input.schema();
+            let column = |at| Some(Expr::Column(Column::from(below.qualified_field(at))));
+            let conditions = below_schema(conditions, &alias.schema, column)?;
+            read_filtered(conditions, &alias.input)
+        }
+        LogicalPlan::Projection(projection) => {
+            let computed = |at: usize| {
+                let expr = projection.expr[at].clone().unalias();
+                (!expr.is_volatile()).then_some(expr)
+            };
+            let conditions = below_schema(conditions, &projection.schema, computed)?;
+            project(read_filtered(conditions, &projection.input)?, projection)
+        }
+        LogicalPlan::Sort(sort) => order(read_filtered(conditions, &sort.input)?, sort),
+        _ => {
+            let mut chain = read(input)?;
+            let conditions: Vec<&Expr> = conditions.iter().collect();
+            add_conditions(&mut chain, &conditions, input.schema())?;
+            Some(chain)
+        }
     }
-    let mut chain = read(&filter.input)?;
-    add_conditions(&mut chain, &conditions, filter.input.schema())?;
-    Some(chain)
+}
+
+/// The conditions, which are over `schema`, in terms of what its columns are made of; `None` if one of those must not be
+/// computed elsewhere.
+fn below_schema(
+    conditions: Vec<Expr>,
+    schema: &DFSchema,
+    made_of: impl Fn(usize) -> Option<Expr>,
+) -> Option<Vec<Expr>> {
+    let replaced = conditions.into_iter().map(|condition| {
+        let mut is_whole = !condition.is_volatile();
+        let replaced = condition.transform_up(|expr| {
+            let Expr::Column(column) = &expr else {
+                return Ok(Transformed::no(expr));
+            };
+            let found = schema.index_of_column(column).ok().and_then(&made_of);
+            is_whole &= found.is_some();
+            Ok(found.map_or_else(|| Transformed::no(expr), Transformed::yes))
+        });
+        replaced.ok().filter(|_| is_whole).map(|replaced| replaced.data)
+    });
+    replaced.collect()
 }
 
 /// Adds conditions on the rows so far: to the table's if nothing was made of its rows yet.
@@ -149,8 +199,8 @@ fn plain_table(plan: &LogicalPlan) -> Option<(Arc<TableDef>, Arc<str>, Vec<usize
     }
 }
 
-fn read_projection(projection: &Projection) -> Option<ShortPlan> {
-    let mut chain = read(&projection.input)?;
+/// The chain with the projection behind it.
+fn project(mut chain: ShortPlan, projection: &Projection) -> Option<ShortPlan> {
     let input = projection.input.schema();
     let columns = projection.expr.iter().map(|expr| Computed::new(expr, input));
     chain.steps.push(Step::Project {
@@ -174,8 +224,8 @@ fn read_totals(aggregate: &Aggregate) -> Option<ShortPlan> {
     Some(chain)
 }
 
-fn read_sort(sort: &Sort) -> Option<ShortPlan> {
-    let mut chain = read(&sort.input)?;
+/// The chain with the sort behind it.
+fn order(mut chain: ShortPlan, sort: &Sort) -> Option<ShortPlan> {
     let input = sort.input.schema();
     if sort.fetch.is_some() {
         return None;
