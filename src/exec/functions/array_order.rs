@@ -1,14 +1,20 @@
-//! Arrays as comparisons see them: each item as its type compares.
+//! Arrays as comparisons see them: item by item, each as its type compares, and NULL behind all others.
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, ListArray};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, ListArray};
+use arrow::compute::SortOptions;
+use arrow::datatypes::Field;
+use arrow::error::ArrowError;
+use arrow::row::{RowConverter, SortField};
 
 use super::{Batch, Body};
 use crate::Result;
+use crate::exec::cell::element_type;
+use crate::exec::datafusion_error::from_arrow;
 use crate::types::SqlType;
 
-/// An array of the keys that its items compare by; the result's item type is the key's.
+/// The array as bytes that compare as it does.
 const ARRAY_ORDER: Body = Body::Batch(array_order);
 
 /// The function that gives the key which values of a type compare by, its name, and the key's type; `None` when Arrow
@@ -29,32 +35,42 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
             super::datetime::INTERVAL_ORDER,
             super::datetime::interval_order_type(),
         )),
-        SqlType::Array(item) => {
-            let (_, _, key) = order_function(item)?;
-            Some(("array_order", ARRAY_ORDER, SqlType::Array(Box::new(key))))
-        }
+        SqlType::Array(_) => Some(("array_order", ARRAY_ORDER, SqlType::Bytea)),
         _ => None,
     }
 }
 
 fn array_order(batch: &Batch) -> Result<ArrayRef> {
     let lists = batch.arrays[0].as_list::<i32>();
-    let item = super::super::cell::element_type(&batch.arguments[0]);
-    let Some((_, Body::Batch(body), key)) = order_function(&item) else {
-        return Ok(Arc::clone(&batch.arrays[0]));
+    let item = element_type(&batch.arguments[0]);
+    let items = match order_function(&item) {
+        Some((_, Body::Batch(body), key)) => body(&Batch {
+            arrays: &[Arc::clone(lists.values())],
+            arguments: &[item],
+            returns: &key,
+            rows: lists.values().len(),
+            settings: batch.settings,
+        })?,
+        _ => Arc::clone(lists.values()),
     };
-    let keys = body(&Batch {
-        arrays: &[Arc::clone(lists.values())],
-        arguments: &[item],
-        returns: &key,
-        rows: lists.values().len(),
-        settings: batch.settings,
-    })?;
-    let arrow::datatypes::DataType::List(field) = batch.returns.arrow_type() else {
-        return Ok(Arc::clone(&batch.arrays[0]));
+    let keys = bytes_in_order(lists, items).map_err(|error| from_arrow(&error))?;
+    Ok(Arc::new(keys))
+}
+
+/// Bytes that order as the lists do, which have these items.
+fn bytes_in_order(lists: &ListArray, items: ArrayRef) -> Result<BinaryArray, ArrowError> {
+    let field = Arc::new(Field::new_list_field(items.data_type().clone(), true));
+    let lists = ListArray::try_new(field, lists.offsets().clone(), items, lists.nulls().cloned())?;
+    let nulls_last = SortOptions {
+        descending: false,
+        nulls_first: false,
     };
-    let keyed = ListArray::try_new(field, lists.offsets().clone(), keys, lists.nulls().cloned());
-    Ok(Arc::new(keyed.map_err(|error| {
-        super::super::datafusion_error::from_arrow(&error)
-    })?))
+    let column = SortField::new_with_options(lists.data_type().clone(), nulls_last);
+    let lists: ArrayRef = Arc::new(lists);
+    let rows = RowConverter::new(vec![column])?.convert_columns(&[Arc::clone(&lists)])?;
+    let mut keys = BinaryBuilder::with_capacity(lists.len(), rows.size());
+    for (at, row) in rows.iter().enumerate() {
+        keys.append_option(lists.is_valid(at).then_some(row));
+    }
+    Ok(keys.finish())
 }
