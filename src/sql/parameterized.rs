@@ -75,7 +75,7 @@ enum Token<'t> {
     /// A name or key word, not in quotes.
     Word(&'t str),
     /// A whole number.
-    Integer { start: usize, number: i64 },
+    Integer { start: usize, end: usize, number: i64 },
     /// `'…'`.
     String { start: usize, quoted: &'t str },
     /// Characters of operators that stand together.
@@ -126,7 +126,11 @@ impl<'t> Tokens<'t> {
         let start = self.at;
         let text = self.run(|byte| is_word(byte) || byte == b'.');
         match text.parse::<i64>() {
-            Ok(number) if text.bytes().all(|byte| byte.is_ascii_digit()) => Token::Integer { start, number },
+            Ok(number) if text.bytes().all(|byte| byte.is_ascii_digit()) => Token::Integer {
+                start,
+                end: self.at,
+                number,
+            },
             _ => Token::Other,
         }
     }
@@ -253,12 +257,7 @@ impl<'t> Reader<'t> {
         let place = std::mem::replace(&mut self.place, Place::Fixed);
         let opens_list = std::mem::take(&mut self.opens_list);
         match token {
-            Token::Integer { start, number } if place != Place::Fixed => {
-                let end = start
-                    + self.source[start..]
-                        .bytes()
-                        .take_while(u8::is_ascii_digit)
-                        .count();
+            Token::Integer { start, end, number } if place != Place::Fixed => {
                 self.candidate = Some((Value::Int(number), start..end));
             }
             Token::String { start, quoted } if place == Place::Operand => {

@@ -133,12 +133,8 @@ pub(super) const fn reported(
     description: &'static str,
 ) -> SettingDef {
     SettingDef {
-        name,
-        default,
-        kind,
-        scope: SettingScope::Session,
         reported: true,
-        description,
+        ..user(name, default, kind, description)
     }
 }
 
@@ -149,12 +145,8 @@ pub(super) const fn server(
     description: &'static str,
 ) -> SettingDef {
     SettingDef {
-        name,
-        default,
-        kind,
         scope: SettingScope::Server,
-        reported: false,
-        description,
+        ..user(name, default, kind, description)
     }
 }
 
@@ -165,12 +157,9 @@ pub(super) const fn internal(
     description: &'static str,
 ) -> SettingDef {
     SettingDef {
-        name,
-        default,
-        kind: SettingKind::Text,
         scope: SettingScope::Internal,
         reported,
-        description,
+        ..user(name, default, SettingKind::Text, description)
     }
 }
 

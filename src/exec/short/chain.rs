@@ -34,11 +34,7 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
             Some(ShortPlan::from_source(source))
         }
         LogicalPlan::SubqueryAlias(alias) => read(&alias.input),
-        LogicalPlan::Filter(filter) => {
-            let conditions = split_conjunction(&filter.predicate).into_iter().cloned();
-            read_filtered(conditions.collect(), &filter.input)
-        }
-        LogicalPlan::Join(join) => read_join(join, Vec::new()),
+        LogicalPlan::Filter(_) | LogicalPlan::Join(_) => read_filtered(Vec::new(), plan),
         LogicalPlan::Projection(projection) => project(read(&projection.input)?, projection),
         LogicalPlan::Aggregate(aggregate) => read_totals(aggregate),
         LogicalPlan::Sort(sort) => order(read(&sort.input)?, sort),
