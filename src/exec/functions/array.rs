@@ -458,7 +458,7 @@ fn to_text(arguments: &[Value], call: &Call) -> Result<Value> {
         .filter_map(|item| match (item, arguments.get(2)) {
             (Value::Null, Some(Value::Text(null))) => Some(null.clone()),
             (Value::Null, _) => None,
-            (item, _) => Some(super::text_argument::shown(item, &item_type, call)),
+            (item, _) => Some(super::text_output::shown(item, &item_type, call.settings)),
         });
     LimitedText::joined(parts, separator, call.result_limits()).map(Value::Text)
 }

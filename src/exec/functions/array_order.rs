@@ -49,6 +49,7 @@ fn array_order(batch: &Batch) -> Result<ArrayRef> {
             arguments: &[item],
             returns: &key,
             rows: lists.values().len(),
+            strict: true,
             settings: batch.settings,
         })?,
         _ => Arc::clone(lists.values()),

@@ -1,87 +1,92 @@
 //! Functions of single bytes and bits of a bytea, and the trimming of its ends.
 
-use super::text_argument::{bytes, count, integer};
 use super::{FunctionDef, T};
-use crate::types::Value;
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("get_byte", &[T::Bytea, T::Int4], T::Int4, |a, _| {
-        let (bytes, index) = (bytes(&a[0])?, integer(&a[1])?);
-        match usize::try_from(index).ok().and_then(|at| bytes.get(at)) {
-            Some(byte) => Ok(Value::Int(i64::from(*byte))),
-            None => Err(index_fault(index, bytes.len())),
-        }
+    FunctionDef::new("get_byte", &[T::Bytea, T::Int4], T::Int4, |b| b.map2(byte)),
+    FunctionDef::new("set_byte", &[T::Bytea, T::Int4, T::Int4], T::Bytea, |b| {
+        b.map3(with_byte)
     }),
-    FunctionDef::row("set_byte", &[T::Bytea, T::Int4, T::Int4], T::Bytea, |a, _| {
-        let (mut bytes, index) = (bytes(&a[0])?.to_vec(), integer(&a[1])?);
-        let length = bytes.len();
-        match usize::try_from(index).ok().and_then(|at| bytes.get_mut(at)) {
-            Some(byte) => *byte = u8::try_from(integer(&a[2])? & 0xFF).unwrap_or(0),
-            None => return Err(index_fault(index, length)),
-        }
-        Ok(Value::Bytes(bytes))
+    FunctionDef::new("get_bit", &[T::Bytea, T::Int8], T::Int4, |b| b.map2(bit)),
+    FunctionDef::new("set_bit", &[T::Bytea, T::Int8, T::Int4], T::Bytea, |b| {
+        b.map3(with_bit)
     }),
-    FunctionDef::row("get_bit", &[T::Bytea, T::Int8], T::Int4, |a, _| {
-        let (bytes, index) = (bytes(&a[0])?, integer(&a[1])?);
-        let (at, mask) = bit(bytes, index)?;
-        Ok(Value::Int(i64::from(bytes[at] & mask != 0)))
+    FunctionDef::new("bit_count", &[T::Bytea], T::Int8, |b| {
+        b.map1(|bytes: &[u8]| bytes.iter().map(|byte| i64::from(byte.count_ones())).sum::<i64>())
     }),
-    FunctionDef::row("set_bit", &[T::Bytea, T::Int8, T::Int4], T::Bytea, |a, _| {
-        let (mut bytes, index) = (bytes(&a[0])?.to_vec(), integer(&a[1])?);
-        let (at, mask) = bit(&bytes, index)?;
-        match integer(&a[2])? {
-            0 => bytes[at] &= !mask,
-            1 => bytes[at] |= mask,
-            _ => {
-                return Err(Error::InvalidParameter {
-                    message: "new bit must be 0 or 1".to_string(),
-                    hint: None,
-                });
-            }
-        }
-        Ok(Value::Bytes(bytes))
-    }),
-    FunctionDef::row("bit_count", &[T::Bytea], T::Int8, |a, _| {
-        count(bytes(&a[0])?.iter().map(|byte| byte.count_ones() as usize).sum())
-    }),
-    FunctionDef::row("btrim", &[T::Bytea, T::Bytea], T::Bytea, |a, _| {
-        trim(a, true, true)
+    FunctionDef::new("btrim", &[T::Bytea, T::Bytea], T::Bytea, |b| {
+        b.map2(|bytes, cut| trimmed_end(trimmed_start(bytes, cut), cut))
     })
     .bounded(),
-    FunctionDef::row("ltrim", &[T::Bytea, T::Bytea], T::Bytea, |a, _| {
-        trim(a, true, false)
+    FunctionDef::new("ltrim", &[T::Bytea, T::Bytea], T::Bytea, |b| {
+        b.map2(trimmed_start)
     })
     .bounded(),
-    FunctionDef::row("rtrim", &[T::Bytea, T::Bytea], T::Bytea, |a, _| {
-        trim(a, false, true)
-    })
-    .bounded(),
+    FunctionDef::new("rtrim", &[T::Bytea, T::Bytea], T::Bytea, |b| b.map2(trimmed_end)).bounded(),
 ];
 
+fn byte(bytes: &[u8], index: i32) -> Result<i32> {
+    match usize::try_from(index).ok().and_then(|at| bytes.get(at)) {
+        Some(byte) => Ok(i32::from(*byte)),
+        None => Err(index_fault(i64::from(index), bytes.len())),
+    }
+}
+
+fn with_byte(bytes: &[u8], index: i32, new: i32) -> Result<Vec<u8>> {
+    let mut changed = bytes.to_vec();
+    match usize::try_from(index).ok().and_then(|at| changed.get_mut(at)) {
+        Some(byte) => *byte = u8::try_from(new & 0xFF).unwrap_or(0),
+        None => return Err(index_fault(i64::from(index), bytes.len())),
+    }
+    Ok(changed)
+}
+
+fn bit(bytes: &[u8], index: i64) -> Result<i32> {
+    let (at, mask) = place_of_bit(bytes, index)?;
+    Ok(i32::from(bytes[at] & mask != 0))
+}
+
+fn with_bit(bytes: &[u8], index: i64, new: i32) -> Result<Vec<u8>> {
+    let (at, mask) = place_of_bit(bytes, index)?;
+    let mut changed = bytes.to_vec();
+    match new {
+        0 => changed[at] &= !mask,
+        1 => changed[at] |= mask,
+        _ => {
+            return Err(Error::InvalidParameter {
+                message: "new bit must be 0 or 1".to_string(),
+                hint: None,
+            });
+        }
+    }
+    Ok(changed)
+}
+
 /// The byte and the mask of a bit; bits count from the lowest of each byte.
-fn bit(bytes: &[u8], index: i64) -> Result<(usize, u8)> {
+fn place_of_bit(bytes: &[u8], index: i64) -> Result<(usize, u8)> {
     match usize::try_from(index).ok().filter(|at| at / 8 < bytes.len()) {
         Some(at) => Ok((at / 8, 1 << (at % 8))),
         None => Err(index_fault(index, bytes.len() * 8)),
     }
 }
 
-fn trim(arguments: &[Value], start: bool, end: bool) -> Result<Value> {
-    let (mut rest, cut) = (bytes(&arguments[0])?, bytes(&arguments[1])?);
-    while let [first, after @ ..] = rest
-        && start
+fn trimmed_start<'a>(mut bytes: &'a [u8], cut: &[u8]) -> &'a [u8] {
+    while let [first, after @ ..] = bytes
         && cut.contains(first)
     {
-        rest = after;
+        bytes = after;
     }
-    while let [before @ .., last] = rest
-        && end
+    bytes
+}
+
+fn trimmed_end<'a>(mut bytes: &'a [u8], cut: &[u8]) -> &'a [u8] {
+    while let [before @ .., last] = bytes
         && cut.contains(last)
     {
-        rest = before;
+        bytes = before;
     }
-    Ok(Value::Bytes(rest.to_vec()))
+    bytes
 }
 
 fn index_fault(index: i64, length: usize) -> Error {

@@ -60,7 +60,7 @@ fn json_text(value: &Value, ty: &SqlType, call: &Call) -> Result<String> {
             }
             quoted(text)
         }
-        other => quoted(super::text_argument::shown(other, ty, call)),
+        other => quoted(super::text_output::shown(other, ty, call.settings)),
     })
 }
 

@@ -1,177 +1,201 @@
-//! Text and bytea: case, length, parts, padding, encoding, hashing, formatting.
+//! Text and bytea: case, length, parts, padding, hashing, quoting.
 
+use std::borrow::Cow;
+
+use md5::{Digest, Md5};
+use sha2::Sha256;
+
+use super::argument::Uuid;
 use super::size::{LimitedText, check_length};
-use super::text_argument::{bytes, count, integer, shown, text};
 use super::text_encoding::{decode, encode, format_text, hex};
-use super::{Call, FunctionDef, T, mismatched_types};
+use super::text_output::shown;
+use super::{Batch, FunctionDef, T, mismatched_types};
 use crate::exec::pg_catalog::quoting;
-use crate::types::Value;
+use crate::types::{ResultLimits, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("lower", &[T::Text], T::Text, |a, _| {
-        Ok(Value::Text(text(&a[0])?.chars().map(lowercase_of).collect()))
+    FunctionDef::new("lower", &[T::Text], T::Text, |b| b.map1(lower)).bounded(),
+    FunctionDef::new("upper", &[T::Text], T::Text, |b| b.map1(upper)).bounded(),
+    FunctionDef::new("initcap", &[T::Text], T::Text, |b| b.map1(initcap)).bounded(),
+    FunctionDef::new("length", &[T::Text], T::Int4, |b| b.map1(characters)).bounded(),
+    FunctionDef::new("length", &[T::Bytea], T::Int4, |b| b.map1(octets)).bounded(),
+    FunctionDef::new("char_length", &[T::Text], T::Int4, |b| b.map1(characters)).bounded(),
+    FunctionDef::new("character_length", &[T::Text], T::Int4, |b| b.map1(characters)).bounded(),
+    FunctionDef::new("octet_length", &[T::Text], T::Int4, |b| {
+        b.map1(|text: &str| count(text.len()))
     })
     .bounded(),
-    FunctionDef::row("upper", &[T::Text], T::Text, |a, _| {
-        Ok(Value::Text(text(&a[0])?.chars().map(uppercase_of).collect()))
+    FunctionDef::new("octet_length", &[T::Bytea], T::Int4, |b| b.map1(octets)).bounded(),
+    FunctionDef::new("bit_length", &[T::Text], T::Int4, |b| {
+        b.map1(|text: &str| count(text.len() * 8))
     })
     .bounded(),
-    FunctionDef::row("initcap", &[T::Text], T::Text, initcap).bounded(),
-    FunctionDef::row("length", &[T::Text], T::Int4, |a, _| {
-        count(text(&a[0])?.chars().count())
+    FunctionDef::new("bit_length", &[T::Bytea], T::Int4, |b| {
+        b.map1(|bytes: &[u8]| count(bytes.len() * 8))
     })
     .bounded(),
-    FunctionDef::row("length", &[T::Bytea], T::Int4, |a, _| count(bytes(&a[0])?.len())).bounded(),
-    FunctionDef::row("char_length", &[T::Text], T::Int4, |a, _| {
-        count(text(&a[0])?.chars().count())
+    FunctionDef::new("substring", &[T::Text, T::Int4], T::Text, |b| b.map2(text_from)).bounded(),
+    FunctionDef::new("substring", &[T::Text, T::Int4, T::Int4], T::Text, |b| {
+        b.map3(text_part)
     })
     .bounded(),
-    FunctionDef::row("character_length", &[T::Text], T::Int4, |a, _| {
-        count(text(&a[0])?.chars().count())
+    FunctionDef::new("substring", &[T::Bytea, T::Int4], T::Bytea, |b| {
+        b.map2(bytes_from)
     })
     .bounded(),
-    FunctionDef::row("octet_length", &[T::Text], T::Int4, |a, _| {
-        count(text(&a[0])?.len())
+    FunctionDef::new("substring", &[T::Bytea, T::Int4, T::Int4], T::Bytea, |b| {
+        b.map3(bytes_part)
     })
     .bounded(),
-    FunctionDef::row("octet_length", &[T::Bytea], T::Int4, |a, _| {
-        count(bytes(&a[0])?.len())
+    FunctionDef::new("substr", &[T::Text, T::Int4], T::Text, |b| b.map2(text_from)).bounded(),
+    FunctionDef::new("substr", &[T::Text, T::Int4, T::Int4], T::Text, |b| {
+        b.map3(text_part)
     })
     .bounded(),
-    FunctionDef::row("bit_length", &[T::Text], T::Int4, |a, _| {
-        count(text(&a[0])?.len() * 8)
+    FunctionDef::new("substr", &[T::Bytea, T::Int4], T::Bytea, |b| b.map2(bytes_from)).bounded(),
+    FunctionDef::new("substr", &[T::Bytea, T::Int4, T::Int4], T::Bytea, |b| {
+        b.map3(bytes_part)
     })
     .bounded(),
-    FunctionDef::row("bit_length", &[T::Bytea], T::Int4, |a, _| {
-        count(bytes(&a[0])?.len() * 8)
+    FunctionDef::new("left", &[T::Text, T::Int4], T::Text, |b| b.map2(left)).bounded(),
+    FunctionDef::new("right", &[T::Text, T::Int4], T::Text, |b| b.map2(right)).bounded(),
+    FunctionDef::new("btrim", &[T::Text], T::Text, |b| {
+        b.map1(|text| trimmed(text, " "))
     })
     .bounded(),
-    FunctionDef::row("substring", &[T::Text, T::Int4], T::Text, substring).bounded(),
-    FunctionDef::row("substring", &[T::Text, T::Int4, T::Int4], T::Text, substring).bounded(),
-    FunctionDef::row("substring", &[T::Bytea, T::Int4], T::Bytea, substring).bounded(),
-    FunctionDef::row("substring", &[T::Bytea, T::Int4, T::Int4], T::Bytea, substring).bounded(),
-    FunctionDef::row("substr", &[T::Text, T::Int4], T::Text, substring).bounded(),
-    FunctionDef::row("substr", &[T::Text, T::Int4, T::Int4], T::Text, substring).bounded(),
-    FunctionDef::row("substr", &[T::Bytea, T::Int4], T::Bytea, substring).bounded(),
-    FunctionDef::row("substr", &[T::Bytea, T::Int4, T::Int4], T::Bytea, substring).bounded(),
-    FunctionDef::row("left", &[T::Text, T::Int4], T::Text, left).bounded(),
-    FunctionDef::row("right", &[T::Text, T::Int4], T::Text, right).bounded(),
-    FunctionDef::row("btrim", &[T::Text], T::Text, |a, _| trim(a, true, true)).bounded(),
-    FunctionDef::row("btrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, true)).bounded(),
-    FunctionDef::row("ltrim", &[T::Text], T::Text, |a, _| trim(a, true, false)).bounded(),
-    FunctionDef::row("ltrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, false)).bounded(),
-    FunctionDef::row("rtrim", &[T::Text], T::Text, |a, _| trim(a, false, true)).bounded(),
-    FunctionDef::row("rtrim", &[T::Text, T::Text], T::Text, |a, _| trim(a, false, true)).bounded(),
-    FunctionDef::row("trim", &[T::Text], T::Text, |a, _| trim(a, true, true)).bounded(),
-    FunctionDef::row("trim", &[T::Text, T::Text], T::Text, |a, _| trim(a, true, true)).bounded(),
-    FunctionDef::row("lpad", &[T::Text, T::Int4], T::Text, |a, call| pad(a, true, call)),
-    FunctionDef::row("lpad", &[T::Text, T::Int4, T::Text], T::Text, |a, call| {
-        pad(a, true, call)
+    FunctionDef::new("btrim", &[T::Text, T::Text], T::Text, |b| b.map2(trimmed)).bounded(),
+    FunctionDef::new("ltrim", &[T::Text], T::Text, |b| {
+        b.map1(|text| trimmed_start(text, " "))
+    })
+    .bounded(),
+    FunctionDef::new("ltrim", &[T::Text, T::Text], T::Text, |b| b.map2(trimmed_start)).bounded(),
+    FunctionDef::new("rtrim", &[T::Text], T::Text, |b| {
+        b.map1(|text| trimmed_end(text, " "))
+    })
+    .bounded(),
+    FunctionDef::new("rtrim", &[T::Text, T::Text], T::Text, |b| b.map2(trimmed_end)).bounded(),
+    FunctionDef::new("trim", &[T::Text], T::Text, |b| b.map1(|text| trimmed(text, " "))).bounded(),
+    FunctionDef::new("trim", &[T::Text, T::Text], T::Text, |b| b.map2(trimmed)).bounded(),
+    FunctionDef::new("lpad", &[T::Text, T::Int4], T::Text, |b| {
+        b.map2(|text, length| padded_before(text, length, " ", b.limits()))
     }),
-    FunctionDef::row("rpad", &[T::Text, T::Int4], T::Text, |a, call| {
-        pad(a, false, call)
+    FunctionDef::new("lpad", &[T::Text, T::Int4, T::Text], T::Text, |b| {
+        b.map3(|text, length, fill| padded_before(text, length, fill, b.limits()))
     }),
-    FunctionDef::row("rpad", &[T::Text, T::Int4, T::Text], T::Text, |a, call| {
-        pad(a, false, call)
+    FunctionDef::new("rpad", &[T::Text, T::Int4], T::Text, |b| {
+        b.map2(|text, length| padded_behind(text, length, " ", b.limits()))
     }),
-    FunctionDef::row("repeat", &[T::Text, T::Int4], T::Text, repeat),
-    FunctionDef::row("reverse", &[T::Text], T::Text, |a, _| {
-        Ok(Value::Text(text(&a[0])?.chars().rev().collect()))
+    FunctionDef::new("rpad", &[T::Text, T::Int4, T::Text], T::Text, |b| {
+        b.map3(|text, length, fill| padded_behind(text, length, fill, b.limits()))
     }),
-    FunctionDef::row("replace", &[T::Text, T::Text, T::Text], T::Text, |a, call| {
-        let (whole, from) = (text(&a[0])?, text(&a[1])?);
-        if from.is_empty() {
-            return Ok(a[0].clone());
-        }
-        LimitedText::joined(whole.split(from), text(&a[2])?, call.result_limits()).map(Value::Text)
+    FunctionDef::new("repeat", &[T::Text, T::Int4], T::Text, |b| {
+        b.map2(|text, times| repeated(text, times, b.limits()))
     }),
-    FunctionDef::row("translate", &[T::Text, T::Text, T::Text], T::Text, translate),
-    FunctionDef::row("overlay", &[T::Text, T::Text, T::Int4], T::Text, overlay),
-    FunctionDef::row("overlay", &[T::Text, T::Text, T::Int4, T::Int4], T::Text, overlay),
-    FunctionDef::row("position", &[T::Text, T::Text], T::Int4, position).bounded(),
-    FunctionDef::row("strpos", &[T::Text, T::Text], T::Int4, position).bounded(),
-    FunctionDef::row("split_part", &[T::Text, T::Text, T::Int4], T::Text, split_part).bounded(),
-    FunctionDef::row("starts_with", &[T::Text, T::Text], T::Bool, |a, _| {
-        Ok(Value::Bool(text(&a[0])?.starts_with(text(&a[1])?)))
+    FunctionDef::new("reverse", &[T::Text], T::Text, |b| {
+        b.map1(|text: &str| text.chars().rev().collect::<String>())
+    }),
+    FunctionDef::new("replace", &[T::Text, T::Text, T::Text], T::Text, |b| {
+        b.map3(|text, from, to| replaced(text, from, to, b.limits()))
+    }),
+    FunctionDef::new("translate", &[T::Text, T::Text, T::Text], T::Text, |b| {
+        b.map3(translated)
+    }),
+    FunctionDef::new("overlay", &[T::Text, T::Text, T::Int4], T::Text, |b| {
+        b.map3(|text, part: &str, start| overlaid(text, part, start, characters(part)?))
+    }),
+    FunctionDef::new("overlay", &[T::Text, T::Text, T::Int4, T::Int4], T::Text, |b| {
+        b.map4(overlaid)
+    }),
+    FunctionDef::new("position", &[T::Text, T::Text], T::Int4, |b| b.map2(position)).bounded(),
+    FunctionDef::new("strpos", &[T::Text, T::Text], T::Int4, |b| b.map2(position)).bounded(),
+    FunctionDef::new("split_part", &[T::Text, T::Text, T::Int4], T::Text, |b| {
+        b.map3(split_part)
     })
     .bounded(),
-    FunctionDef::row("ascii", &[T::Text], T::Int4, |a, _| {
-        Ok(Value::Int(
-            text(&a[0])?
-                .chars()
-                .next()
-                .map_or(0, |first| i64::from(u32::from(first))),
-        ))
-    }),
-    FunctionDef::row("chr", &[T::Int4], T::Text, chr),
-    FunctionDef::row("concat", &[T::Any], T::Text, concat)
-        .bounded()
-        .variadic()
-        .on_null(),
-    FunctionDef::row("concat_ws", &[T::Text, T::Any], T::Text, concat_ws)
-        .bounded()
-        .variadic()
-        .on_null(),
-    FunctionDef::row("quote_ident", &[T::Text], T::Text, quote_ident),
-    FunctionDef::row("quote_literal", &[T::Text], T::Text, |a, _| {
-        Ok(Value::Text(quoting::quote_literal(text(&a[0])?)))
-    }),
-    FunctionDef::row("quote_nullable", &[T::Text], T::Text, |a, _| match &a[0] {
-        Value::Null => Ok(Value::Text("NULL".to_string())),
-        other => Ok(Value::Text(quoting::quote_literal(text(other)?))),
-    })
-    .on_null(),
-    FunctionDef::row("format", &[T::Text], T::Text, format_text).on_null(),
-    FunctionDef::row("format", &[T::Text, T::Any], T::Text, format_text)
-        .variadic()
-        .on_null(),
-    FunctionDef::row("md5", &[T::Text], T::Text, |a, _| {
-        Ok(Value::Text(super::digest::md5_hex(text(&a[0])?.as_bytes())))
+    FunctionDef::new("starts_with", &[T::Text, T::Text], T::Bool, |b| {
+        b.map2(|text: &str, start: &str| text.starts_with(start))
     })
     .bounded(),
-    FunctionDef::row("md5", &[T::Bytea], T::Text, |a, _| {
-        Ok(Value::Text(super::digest::md5_hex(bytes(&a[0])?)))
-    })
-    .bounded(),
-    FunctionDef::row("sha256", &[T::Bytea], T::Bytea, |a, _| {
-        Ok(Value::Bytes(super::digest::sha256(bytes(&a[0])?).to_vec()))
-    }),
-    FunctionDef::row("to_hex", &[T::Int4], T::Text, |a, _| {
-        Ok(Value::Text(format!("{:x}", narrow_bits(&a[0])?)))
-    }),
-    FunctionDef::row("to_hex", &[T::Int8], T::Text, |a, _| match a[0] {
-        Value::Int(number) => Ok(Value::Text(format!("{number:x}"))),
-        _ => Err(mismatched_types()),
-    }),
-    FunctionDef::row("encode", &[T::Bytea, T::Text], T::Text, encode),
-    FunctionDef::row("decode", &[T::Text, T::Text], T::Bytea, decode),
-    FunctionDef::row("convert_to", &[T::Text, T::Text], T::Bytea, |a, _| {
-        Ok(Value::Bytes(text(&a[0])?.as_bytes().to_vec()))
-    }),
-    FunctionDef::row(
-        "convert_from",
-        &[T::Bytea, T::Text],
-        T::Text,
-        |a, _| match String::from_utf8(bytes(&a[0])?.to_vec()) {
-            Ok(text) => Ok(Value::Text(text)),
-            Err(_) => Err(Error::InvalidUtf8 {
-                bytes: "0x".to_string() + &hex(bytes(&a[0])?),
-            }),
-        },
-    ),
-    FunctionDef::row("gen_random_uuid", &[], T::Uuid, |_, _| {
-        let mut bytes: [u8; 16] = rand::random();
-        bytes[6] = (bytes[6] & 0x0F) | 0x40;
-        bytes[8] = (bytes[8] & 0x3F) | 0x80;
-        Ok(Value::Uuid(bytes))
+    FunctionDef::new("ascii", &[T::Text], T::Int4, |b| b.map1(code_point)),
+    FunctionDef::new("chr", &[T::Int4], T::Text, |b| b.map1(character)),
+    FunctionDef::new("concat", &[T::Any], T::Text, |b| {
+        b.map_values(|values| concatenated("", values, b.arguments, b))
     })
     .bounded()
-    .volatile(),
+    .variadic()
+    .on_null(),
+    FunctionDef::new("concat_ws", &[T::Text, T::Any], T::Text, |b| {
+        b.map_values(|values| match values {
+            [Value::Text(separator), parts @ ..] => {
+                concatenated(separator, parts, &b.arguments[1..], b).map(Some)
+            }
+            _ => Ok(None),
+        })
+    })
+    .bounded()
+    .variadic()
+    .on_null(),
+    FunctionDef::new("quote_ident", &[T::Text], T::Text, |b| {
+        b.map1(quoting::quote_ident)
+    }),
+    FunctionDef::new("quote_literal", &[T::Text], T::Text, |b| {
+        b.map1(quoting::quote_literal)
+    }),
+    FunctionDef::new("quote_nullable", &[T::Text], T::Text, |b| {
+        b.map1(|text: Option<&str>| text.map_or_else(|| "NULL".to_string(), quoting::quote_literal))
+    })
+    .on_null(),
+    FunctionDef::new("format", &[T::Text], T::Text, |b| {
+        b.map_values(|values| format_text(values, b))
+    })
+    .on_null(),
+    FunctionDef::new("format", &[T::Text, T::Any], T::Text, |b| {
+        b.map_values(|values| format_text(values, b))
+    })
+    .variadic()
+    .on_null(),
+    FunctionDef::new("md5", &[T::Text], T::Text, |b| {
+        b.map1(|text: &str| hex(&Md5::digest(text)))
+    })
+    .bounded(),
+    FunctionDef::new("md5", &[T::Bytea], T::Text, |b| {
+        b.map1(|bytes: &[u8]| hex(&Md5::digest(bytes)))
+    })
+    .bounded(),
+    FunctionDef::new("sha256", &[T::Bytea], T::Bytea, |b| {
+        b.map1(|bytes: &[u8]| Sha256::digest(bytes).to_vec())
+    }),
+    FunctionDef::new("to_hex", &[T::Int4], T::Text, |b| {
+        b.map1(|number: i32| format!("{number:x}"))
+    }),
+    FunctionDef::new("to_hex", &[T::Int8], T::Text, |b| {
+        b.map1(|number: i64| format!("{number:x}"))
+    }),
+    FunctionDef::new("encode", &[T::Bytea, T::Text], T::Text, |b| b.map2(encode)),
+    FunctionDef::new("decode", &[T::Text, T::Text], T::Bytea, |b| b.map2(decode)),
+    FunctionDef::new("convert_to", &[T::Text, T::Text], T::Bytea, |b| {
+        b.map2(|text: &str, _: &str| text.as_bytes().to_vec())
+    }),
+    FunctionDef::new("convert_from", &[T::Bytea, T::Text], T::Text, |b| {
+        b.map2(|bytes: &[u8], _: &str| utf8(bytes))
+    }),
+    FunctionDef::new("gen_random_uuid", &[], T::Uuid, |b| b.map0(random_uuid))
+        .bounded()
+        .volatile(),
 ];
 
-fn narrow_bits(value: &Value) -> Result<i32> {
-    i32::try_from(integer(value)?).map_err(|_| mismatched_types())
+/// A length as SQL's integer.
+pub(super) fn count(length: usize) -> Result<i32> {
+    i32::try_from(length).map_err(|_| mismatched_types())
+}
+
+fn characters(text: &str) -> Result<i32> {
+    count(text.chars().count())
+}
+
+fn octets(bytes: &[u8]) -> Result<i32> {
+    count(bytes.len())
 }
 
 /// A character in upper case; one that has no single such character stays, as in PostgreSQL.
@@ -192,221 +216,254 @@ fn lowercase_of(character: char) -> char {
     }
 }
 
-fn initcap(arguments: &[Value], _: &Call) -> Result<Value> {
-    let mut out = String::new();
-    let mut inside = false;
-    for character in text(&arguments[0])?.chars() {
-        if inside {
-            out.push(lowercase_of(character));
-        } else {
-            out.push(uppercase_of(character));
-        }
-        inside = character.is_alphanumeric();
+fn upper(text: &str) -> String {
+    match text.is_ascii() {
+        true => text.to_ascii_uppercase(),
+        false => text.chars().map(uppercase_of).collect(),
     }
-    Ok(Value::Text(out))
 }
 
-fn substring(arguments: &[Value], _: &Call) -> Result<Value> {
-    let start = integer(&arguments[1])?;
-    let end = match arguments.get(2) {
-        None => i64::MAX,
-        Some(length) => {
-            let length = integer(length)?;
-            if length < 0 {
-                return Err(Error::DataException {
-                    state: "22011",
-                    message: "negative substring length not allowed".to_string(),
-                });
-            }
-            start.saturating_add(length)
+fn lower(text: &str) -> String {
+    match text.is_ascii() {
+        true => text.to_ascii_lowercase(),
+        false => text.chars().map(lowercase_of).collect(),
+    }
+}
+
+fn initcap(text: &str) -> String {
+    let mut inside = false;
+    let capitals = text.chars().map(|character| {
+        let shown = match inside {
+            true => lowercase_of(character),
+            false => uppercase_of(character),
+        };
+        inside = character.is_alphanumeric();
+        shown
+    });
+    capitals.collect()
+}
+
+/// Where a part that starts at the `start`th place (from 1) starts and how long it is at most, in places.
+fn places(start: i32, length: Option<i32>) -> Result<(usize, usize)> {
+    let (start, end) = match length {
+        None => (i64::from(start), i64::MAX),
+        Some(..0) => {
+            return Err(Error::DataException {
+                state: "22011",
+                message: "negative substring length not allowed".to_string(),
+            });
         }
+        Some(length) => (i64::from(start), i64::from(start) + i64::from(length)),
     };
     let skip = usize::try_from(start.max(1) - 1).unwrap_or(usize::MAX);
-    let take = usize::try_from(end.saturating_sub(start.max(1)).max(0)).unwrap_or(usize::MAX);
-    match &arguments[0] {
-        Value::Bytes(bytes) => Ok(Value::Bytes(
-            bytes.iter().skip(skip).take(take).copied().collect(),
-        )),
-        other => Ok(Value::Text(text(other)?.chars().skip(skip).take(take).collect())),
+    let take = usize::try_from(end.saturating_sub(start.max(1))).unwrap_or(0);
+    Ok((skip, take))
+}
+
+/// Where the character after `count` others starts.
+fn offset_of(text: &str, count: usize) -> usize {
+    match text.is_ascii() {
+        true => count.min(text.len()),
+        false => text.char_indices().nth(count).map_or(text.len(), |(at, _)| at),
     }
 }
 
-fn left(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (text, count) = (text(&arguments[0])?, integer(&arguments[1])?);
-    let take = match usize::try_from(count) {
-        Ok(take) => take,
-        Err(_) => text
-            .chars()
-            .count()
-            .saturating_sub(usize::try_from(-count).unwrap_or(usize::MAX)),
-    };
-    Ok(Value::Text(text.chars().take(take).collect()))
+fn slice_text(text: &str, (skip, take): (usize, usize)) -> &str {
+    let rest = &text[offset_of(text, skip)..];
+    &rest[..offset_of(rest, take)]
 }
 
-fn right(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (text, count) = (text(&arguments[0])?, integer(&arguments[1])?);
-    let length = text.chars().count();
-    let skip = match usize::try_from(count) {
-        Ok(take) => length.saturating_sub(take),
-        Err(_) => usize::try_from(-count).unwrap_or(usize::MAX),
-    };
-    Ok(Value::Text(text.chars().skip(skip).collect()))
+fn slice_bytes(bytes: &[u8], (skip, take): (usize, usize)) -> &[u8] {
+    let rest = &bytes[skip.min(bytes.len())..];
+    &rest[..take.min(rest.len())]
 }
 
-fn trim(arguments: &[Value], start: bool, end: bool) -> Result<Value> {
-    let characters: Vec<char> = match arguments.get(1) {
-        Some(characters) => text(characters)?.chars().collect(),
-        None => vec![' '],
-    };
-    let mut trimmed = text(&arguments[0])?;
-    if start {
-        trimmed = trimmed.trim_start_matches(characters.as_slice());
-    }
-    if end {
-        trimmed = trimmed.trim_end_matches(characters.as_slice());
-    }
-    Ok(Value::Text(trimmed.to_string()))
+fn text_from(text: &str, start: i32) -> Result<&str> {
+    Ok(slice_text(text, places(start, None)?))
 }
 
-fn pad(arguments: &[Value], before: bool, call: &Call) -> Result<Value> {
-    let (given, length) = (
-        text(&arguments[0])?,
-        usize::try_from(integer(&arguments[1])?).unwrap_or(0),
-    );
-    // A character takes four bytes at most.
-    check_length(length.saturating_mul(4), call.result_limits())?;
-    let fill: Vec<char> = match arguments.get(2) {
-        Some(fill) => text(fill)?.chars().collect(),
-        None => vec![' '],
-    };
-    let present = given.chars().count();
-    if present >= length || fill.is_empty() {
-        return Ok(Value::Text(given.chars().take(length).collect()));
-    }
-    let padding: String = fill.iter().cycle().take(length - present).collect();
-    Ok(Value::Text(if before {
-        padding + given
-    } else {
-        given.to_string() + &padding
-    }))
+fn text_part(text: &str, start: i32, length: i32) -> Result<&str> {
+    Ok(slice_text(text, places(start, Some(length))?))
 }
 
-fn repeat(arguments: &[Value], call: &Call) -> Result<Value> {
-    let (text, times) = (
-        text(&arguments[0])?,
-        usize::try_from(integer(&arguments[1])?).unwrap_or(0),
-    );
-    check_length(text.len().saturating_mul(times), call.result_limits())?;
-    Ok(Value::Text(text.repeat(times)))
+fn bytes_from(bytes: &[u8], start: i32) -> Result<&[u8]> {
+    Ok(slice_bytes(bytes, places(start, None)?))
 }
 
-fn translate(arguments: &[Value], _: &Call) -> Result<Value> {
-    let from: Vec<char> = text(&arguments[1])?.chars().collect();
-    let to: Vec<char> = text(&arguments[2])?.chars().collect();
-    let translated = text(&arguments[0])?.chars().filter_map(|character| {
-        match from.iter().position(|other| *other == character) {
-            Some(at) => to.get(at).copied(),
-            None => Some(character),
+fn bytes_part(bytes: &[u8], start: i32, length: i32) -> Result<&[u8]> {
+    Ok(slice_bytes(bytes, places(start, Some(length))?))
+}
+
+/// So many characters, or all but so many of the other end for a negative count.
+fn first_characters(text: &str, count: i32) -> usize {
+    match usize::try_from(count) {
+        Ok(count) => offset_of(text, count),
+        Err(_) => {
+            let all = text.chars().count();
+            offset_of(text, all.saturating_sub(count.unsigned_abs() as usize))
         }
-    });
-    Ok(Value::Text(translated.collect()))
+    }
 }
 
-fn overlay(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (whole, part) = (text(&arguments[0])?, text(&arguments[1])?);
-    let start = integer(&arguments[2])?;
+fn left(text: &str, count: i32) -> &str {
+    &text[..first_characters(text, count)]
+}
+
+fn right(text: &str, count: i32) -> &str {
+    match usize::try_from(count) {
+        Ok(count) => {
+            let all = text.chars().count();
+            &text[offset_of(text, all.saturating_sub(count))..]
+        }
+        Err(_) => &text[offset_of(text, count.unsigned_abs() as usize)..],
+    }
+}
+
+fn trimmed<'a>(text: &'a str, characters: &str) -> &'a str {
+    trimmed_end(trimmed_start(text, characters), characters)
+}
+
+fn trimmed_start<'a>(text: &'a str, characters: &str) -> &'a str {
+    text.trim_start_matches(|character| characters.contains(character))
+}
+
+fn trimmed_end<'a>(text: &'a str, characters: &str) -> &'a str {
+    text.trim_end_matches(|character| characters.contains(character))
+}
+
+/// The text, cut to a length in characters, and what it lacks of that length.
+fn padding<'a>(text: &'a str, length: i32, fill: &str, limits: ResultLimits) -> Result<(&'a str, String)> {
+    let length = usize::try_from(length).unwrap_or(0);
+    // A character takes four bytes at most.
+    check_length(length.saturating_mul(4), limits)?;
+    let missing = length.saturating_sub(text.chars().count());
+    let text = &text[..offset_of(text, length)];
+    Ok((text, fill.chars().cycle().take(missing).collect()))
+}
+
+fn padded_before(text: &str, length: i32, fill: &str, limits: ResultLimits) -> Result<String> {
+    let (text, padding) = padding(text, length, fill, limits)?;
+    Ok(padding + text)
+}
+
+fn padded_behind(text: &str, length: i32, fill: &str, limits: ResultLimits) -> Result<String> {
+    let (text, padding) = padding(text, length, fill, limits)?;
+    Ok(text.to_string() + &padding)
+}
+
+fn repeated(text: &str, times: i32, limits: ResultLimits) -> Result<String> {
+    let times = usize::try_from(times).unwrap_or(0);
+    check_length(text.len().saturating_mul(times), limits)?;
+    Ok(text.repeat(times))
+}
+
+fn replaced<'a>(text: &'a str, from: &str, to: &str, limits: ResultLimits) -> Result<Cow<'a, str>> {
+    match from.is_empty() {
+        true => Ok(Cow::Borrowed(text)),
+        false => LimitedText::joined(text.split(from), to, limits).map(Cow::Owned),
+    }
+}
+
+fn translated(text: &str, from: &str, to: &str) -> String {
+    let translated =
+        text.chars().filter_map(
+            |character| match from.chars().position(|other| other == character) {
+                Some(at) => to.chars().nth(at),
+                None => Some(character),
+            },
+        );
+    translated.collect()
+}
+
+fn overlaid(text: &str, part: &str, start: i32, length: i32) -> Result<String> {
     if start < 1 {
         return Err(Error::DataException {
             state: "22011",
             message: "negative substring length not allowed".to_string(),
         });
     }
-    let length = match arguments.get(3) {
-        Some(length) => integer(length)?,
-        None => i64::try_from(part.chars().count()).unwrap_or(i64::MAX),
-    };
-    let skip = usize::try_from(start - 1).unwrap_or(usize::MAX);
-    let after = usize::try_from((start - 1).saturating_add(length).max(0)).unwrap_or(usize::MAX);
-    let head: String = whole.chars().take(skip).collect();
-    let tail: String = whole.chars().skip(after).collect();
-    Ok(Value::Text(head + part + &tail))
+    let before = i64::from(start) - 1;
+    let after = before + i64::from(length);
+    let offset = |count: i64| offset_of(text, usize::try_from(count).unwrap_or(0));
+    Ok([&text[..offset(before)], part, &text[offset(after)..]].concat())
 }
 
-fn position(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (whole, part) = (text(&arguments[0])?, text(&arguments[1])?);
-    match whole.find(part) {
-        Some(at) => count(whole[..at].chars().count() + 1),
-        None => Ok(Value::Int(0)),
+fn position(text: &str, part: &str) -> Result<i32> {
+    match text.find(part) {
+        Some(at) => characters(&text[..at]).map(|before| before + 1),
+        None => Ok(0),
     }
 }
 
-fn split_part(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (whole, separator, field) = (
-        text(&arguments[0])?,
-        text(&arguments[1])?,
-        integer(&arguments[2])?,
-    );
-    if field == 0 {
-        return Err(Error::InvalidParameter {
-            message: "field position must not be zero".to_string(),
-            hint: None,
-        });
-    }
-    let parts: Vec<&str> = if separator.is_empty() {
-        vec![whole]
-    } else {
-        whole.split(separator).collect()
+fn split_part<'a>(text: &'a str, separator: &str, field: i32) -> Result<&'a str> {
+    let skipped = field.unsigned_abs() as usize;
+    let part = match (field, separator) {
+        (0, _) => {
+            return Err(Error::InvalidParameter {
+                message: "field position must not be zero".to_string(),
+                hint: None,
+            });
+        }
+        (1 | -1, "") => Some(text),
+        (_, "") => None,
+        (1.., _) => text.split(separator).nth(skipped - 1),
+        // Separators that overlap are found from the start.
+        _ => {
+            let parts: Vec<&str> = text.split(separator).collect();
+            parts
+                .len()
+                .checked_sub(skipped)
+                .and_then(|at| parts.get(at))
+                .copied()
+        }
     };
-    let at = match usize::try_from(field) {
-        Ok(field) => Some(field - 1),
-        Err(_) => parts
-            .len()
-            .checked_sub(usize::try_from(-field).unwrap_or(usize::MAX)),
-    };
-    Ok(Value::Text(
-        at.and_then(|at| parts.get(at))
-            .copied()
-            .unwrap_or_default()
-            .to_string(),
-    ))
+    Ok(part.unwrap_or_default())
 }
 
-fn chr(arguments: &[Value], _: &Call) -> Result<Value> {
+fn code_point(text: &str) -> Result<i32> {
+    let first = text.chars().next().map_or(0, u32::from);
+    i32::try_from(first).map_err(|_| mismatched_types())
+}
+
+fn character(code: i32) -> Result<String> {
     let refuse = |message: String| {
         Err(Error::DataException {
             state: "54000",
             message,
         })
     };
-    let number = integer(&arguments[0])?;
-    match u32::try_from(number).ok().and_then(char::from_u32) {
+    match u32::try_from(code).ok().and_then(char::from_u32) {
         Some('\0') => refuse("null character not permitted".to_string()),
-        Some(character) => Ok(Value::Text(character.to_string())),
-        None => refuse(format!("requested character not valid for encoding: {number}")),
+        Some(character) => Ok(character.to_string()),
+        None => refuse(format!("requested character not valid for encoding: {code}")),
     }
 }
 
-fn concat(arguments: &[Value], call: &Call) -> Result<Value> {
-    let parts = arguments
+/// The values that are not NULL as texts, a separator between them.
+fn concatenated(
+    separator: &str,
+    values: &[Value],
+    types: &[crate::types::SqlType],
+    batch: &Batch,
+) -> Result<String> {
+    let present = values
         .iter()
-        .zip(call.arguments)
+        .zip(types)
         .filter(|(value, _)| **value != Value::Null);
-    let parts = parts.map(|(value, ty)| shown(value, ty, call));
-    LimitedText::joined(parts, "", call.result_limits()).map(Value::Text)
+    let parts = present.map(|(value, ty)| shown(value, ty, batch.settings));
+    LimitedText::joined(parts, separator, batch.limits())
 }
 
-fn concat_ws(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Text(separator) = &arguments[0] else {
-        return Ok(Value::Null);
-    };
-    let parts = arguments[1..]
-        .iter()
-        .zip(&call.arguments[1..])
-        .filter(|(value, _)| **value != Value::Null)
-        .map(|(value, ty)| shown(value, ty, call));
-    LimitedText::joined(parts, separator, call.result_limits()).map(Value::Text)
+fn utf8(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|_| Error::InvalidUtf8 {
+        bytes: "0x".to_string() + &hex(bytes),
+    })
 }
 
-fn quote_ident(arguments: &[Value], _: &Call) -> Result<Value> {
-    Ok(Value::Text(quoting::quote_ident(text(&arguments[0])?)))
+/// A uuid of version 4.
+fn random_uuid() -> Uuid {
+    let mut bytes: [u8; 16] = rand::random();
+    bytes[6] = (bytes[6] & 0x0F) | 0x40;
+    bytes[8] = (bytes[8] & 0x3F) | 0x80;
+    Uuid(bytes)
 }

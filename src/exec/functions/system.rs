@@ -1,32 +1,25 @@
 //! Functions about the server that need nothing of the catalog.
 
+use super::string::count;
 use super::{FunctionDef, T};
 use crate::types::Value;
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("version", &[], T::Text, |_, _| {
-        Ok(Value::Text(format!("PostgreSQL {}", crate::exec::SERVER_VERSION)))
+    FunctionDef::new("version", &[], T::Text, |b| {
+        b.map0(|| format!("PostgreSQL {}", crate::exec::SERVER_VERSION))
     })
     .bounded(),
-    FunctionDef::row("pg_typeof", &[T::Any], T::Text, |_, call| {
-        Ok(Value::Text(call.arguments[0].full_base_name()))
+    FunctionDef::new("pg_typeof", &[T::Any], T::Text, |b| {
+        b.map0(|| b.arguments[0].full_base_name())
     })
     .on_null(),
-    FunctionDef::row("num_nulls", &[T::Any], T::Int4, |arguments, _| {
-        let nulls = arguments
-            .iter()
-            .filter(|argument| **argument == Value::Null)
-            .count();
-        Ok(Value::Int(i64::try_from(nulls).unwrap_or(i64::MAX)))
+    FunctionDef::new("num_nulls", &[T::Any], T::Int4, |b| {
+        b.map_values(|values| count(values.iter().filter(|value| **value == Value::Null).count()))
     })
     .variadic()
     .on_null(),
-    FunctionDef::row("num_nonnulls", &[T::Any], T::Int4, |arguments, _| {
-        let values = arguments
-            .iter()
-            .filter(|argument| **argument != Value::Null)
-            .count();
-        Ok(Value::Int(i64::try_from(values).unwrap_or(i64::MAX)))
+    FunctionDef::new("num_nonnulls", &[T::Any], T::Int4, |b| {
+        b.map_values(|values| count(values.iter().filter(|value| **value != Value::Null).count()))
     })
     .variadic()
     .on_null(),

@@ -1,8 +1,8 @@
 //! What functions of text and bytes take: their arguments as Rust values.
 
-use super::{Call, mismatched_types};
+use super::mismatched_types;
 use crate::Result;
-use crate::types::{SqlType, Value};
+use crate::types::Value;
 
 pub(super) fn text(value: &Value) -> Result<&str> {
     match value {
@@ -29,13 +29,4 @@ pub(super) fn count(length: usize) -> Result<Value> {
     i64::try_from(length)
         .map(Value::Int)
         .map_err(|_| mismatched_types())
-}
-
-/// The text that an output function gives (booleans as t and f, char(n) with its padding).
-pub(super) fn shown(value: &Value, ty: &SqlType, call: &Call) -> String {
-    match value {
-        Value::Bool(_) => value.to_text(call.settings),
-        Value::Text(text) => text.clone(),
-        other => super::cast::text_of(other, ty, call.settings),
-    }
 }

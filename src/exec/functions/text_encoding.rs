@@ -1,20 +1,21 @@
 //! `format`, `encode` and `decode`: texts for other programs, and bytes as text.
 
-use super::Call;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use base64::{DecodeError, Engine};
+
 use super::size::LimitedText;
-use super::text_argument::{bytes, shown, text};
+use super::text_output::shown;
+use super::{Batch, mismatched_types};
 use crate::exec::pg_catalog::quoting::{quote_ident, quote_literal};
-use crate::types::{SqlType, Value};
+use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 /// `format('%s %I %L', …)`.
-pub(super) fn format_text(arguments: &[Value], call: &Call) -> Result<Value> {
+pub(super) fn format_text(arguments: &[Value], call: &Batch) -> Result<Option<String>> {
     let Value::Text(pattern) = &arguments[0] else {
-        return Ok(Value::Null);
+        return Ok(None);
     };
-    let mut out = LimitedText::new(call.result_limits());
+    let mut out = LimitedText::new(call.limits());
     let mut next = 1;
     let mut characters = pattern.chars().peekable();
     while let Some(character) = characters.next() {
@@ -51,16 +52,16 @@ pub(super) fn format_text(arguments: &[Value], call: &Call) -> Result<Value> {
         next += 1;
         let piece = match (specifier, value) {
             ('s', Value::Null) => String::new(),
-            ('s', value) => shown(value, ty, call),
+            ('s', value) => shown(value, ty, call.settings),
             ('L', Value::Null) => "NULL".to_string(),
-            ('L', value) => quote_literal(&shown(value, ty, call)),
+            ('L', value) => quote_literal(&shown(value, ty, call.settings)),
             ('I', Value::Null) => {
                 return Err(Error::DataException {
                     state: "22004",
                     message: "null values cannot be formatted as an SQL identifier".to_string(),
                 });
             }
-            ('I', value) => quote_ident(&shown(value, ty, call)),
+            ('I', value) => quote_ident(&shown(value, ty, call.settings)),
             (other, _) => {
                 return Err(Error::InvalidParameter {
                     message: format!("unrecognized format() type specifier \"{other}\""),
@@ -72,7 +73,7 @@ pub(super) fn format_text(arguments: &[Value], call: &Call) -> Result<Value> {
         out.push_blanks(missing)?;
         out.push(&piece)?;
     }
-    Ok(Value::Text(out.finish()))
+    Ok(Some(out.finish()))
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
@@ -86,75 +87,63 @@ pub(super) fn unknown_encoding(name: &str) -> Error {
     }
 }
 
-pub(super) fn encode(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (bytes, format) = (bytes(&arguments[0])?, text(&arguments[1])?);
+pub(super) fn encode(bytes: &[u8], format: &str) -> Result<String> {
     match format {
-        "hex" => Ok(Value::Text(hex(bytes))),
-        "escape" => Ok(Value::Text(
-            bytes
-                .iter()
-                .map(|byte| match byte {
-                    b'\\' => "\\\\".to_string(),
-                    0 | 0x80..=0xFF => format!("\\{byte:03o}"),
-                    other => char::from(*other).to_string(),
-                })
-                .collect(),
-        )),
-        "base64" => {
-            let mut out = String::new();
-            for (index, chunk) in bytes.chunks(3).enumerate() {
-                if index > 0 && index % 19 == 0 {
-                    out.push('\n');
-                }
-                let word = (u32::from(chunk[0]) << 16)
-                    | (u32::from(chunk.get(1).copied().unwrap_or(0)) << 8)
-                    | u32::from(chunk.get(2).copied().unwrap_or(0));
-                for at in 0..4_usize {
-                    if at <= chunk.len() {
-                        let shift = 18 - 6 * at;
-                        let index = usize::try_from((word >> shift) & 63).unwrap_or(0);
-                        out.push(char::from(BASE64[index]));
-                    } else {
-                        out.push('=');
-                    }
-                }
-            }
-            Ok(Value::Text(out))
-        }
+        "hex" => Ok(hex(bytes)),
+        "escape" => Ok(bytes.iter().map(|byte| escaped(*byte)).collect()),
+        "base64" => Ok(in_lines(&BASE64.encode(bytes))),
         other => Err(unknown_encoding(other)),
     }
 }
 
-pub(super) fn decode(arguments: &[Value], call: &Call) -> Result<Value> {
-    let (encoded, format) = (text(&arguments[0])?, text(&arguments[1])?);
+/// A byte as bytea's escape format writes it.
+fn escaped(byte: u8) -> String {
+    match byte {
+        b'\\' => "\\\\".to_string(),
+        0 | 0x80..=0xFF => format!("\\{byte:03o}"),
+        other => char::from(other).to_string(),
+    }
+}
+
+/// In lines of 76 characters (RFC 2045).
+fn in_lines(encoded: &str) -> String {
+    let lines = encoded.as_bytes().chunks(76).map(String::from_utf8_lossy);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn decode(encoded: &str, format: &str) -> Result<Vec<u8>> {
     match format {
-        "hex" => Value::parse(&format!("\\x{encoded}"), &SqlType::Bytea, call.settings),
-        "escape" => Value::parse(encoded, &SqlType::Bytea, call.settings),
-        "base64" => {
-            let mut out = Vec::new();
-            let (mut word, mut bits) = (0_u32, 0);
-            for byte in encoded
-                .bytes()
-                .filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=')
-            {
-                let digit = BASE64.iter().position(|other| *other == byte).ok_or_else(|| {
-                    Error::InvalidParameter {
-                        message: format!(
-                            "invalid symbol \"{}\" found while decoding base64 sequence",
-                            char::from(byte)
-                        ),
-                        hint: None,
-                    }
-                })?;
-                word = (word << 6) | u32::try_from(digit).unwrap_or(0);
-                bits += 6;
-                if bits >= 8 {
-                    bits -= 8;
-                    out.push(u8::try_from((word >> bits) & 0xFF).unwrap_or(0));
-                }
-            }
-            Ok(Value::Bytes(out))
-        }
+        "hex" => bytes_of_text(&format!("\\x{encoded}")),
+        "escape" => bytes_of_text(encoded),
+        "base64" => bytes_of_base64(encoded),
         other => Err(unknown_encoding(other)),
     }
+}
+
+fn bytes_of_text(text: &str) -> Result<Vec<u8>> {
+    match Value::parse(text, &SqlType::Bytea, &FormatSettings::default())? {
+        Value::Bytes(bytes) => Ok(bytes),
+        _ => Err(mismatched_types()),
+    }
+}
+
+/// Blanks between the symbols are passed over, and padding may be left out.
+fn bytes_of_base64(encoded: &str) -> Result<Vec<u8>> {
+    let symbols: Vec<u8> = encoded
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
+    BASE64.decode(&symbols).map_err(|error| match error {
+        DecodeError::InvalidByte(_, symbol) => Error::InvalidParameter {
+            message: format!(
+                "invalid symbol \"{}\" found while decoding base64 sequence",
+                char::from(symbol)
+            ),
+            hint: None,
+        },
+        _ => Error::InvalidParameter {
+            message: "invalid base64 end sequence".to_string(),
+            hint: Some("Input data is missing padding, is truncated, or is otherwise corrupted.".to_string()),
+        },
+    })
 }

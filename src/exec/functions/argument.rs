@@ -1,0 +1,177 @@
+//! What a function of Rust values takes: the cells of an argument's array as values of one Rust type. Says nothing of
+//! what they are for.
+
+use arrow::array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array,
+    FixedSizeBinaryArray, Float32Array, Float64Array, Int16Array, Int32Array, Int64Array,
+    IntervalMonthDayNanoArray, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+};
+use arrow::datatypes::{DataType, i256};
+
+use super::mismatched_types;
+use crate::Result;
+use crate::exec::cell::value_at;
+use crate::types::{Interval, Numeric, SqlType, Value};
+
+/// A type that arguments come as.
+pub(super) trait Argument<'a>: Sized {
+    /// The argument's array.
+    type Column;
+    /// Whether a NULL is one of its values; else the function is not called for a NULL.
+    const TAKES_NULL: bool = false;
+    /// The array as one of this type. Errors: internal, when it carries another.
+    fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column>;
+    /// The cell of a row; not asked for a NULL unless it takes NULLs.
+    fn cell(column: &Self::Column, row: usize) -> Result<Self>;
+}
+
+/// Days since 1970-01-01.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Date(pub i32);
+
+/// Microseconds of the day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Time(pub i64);
+
+/// Microseconds since 1970-01-01, no zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Timestamp(pub i64);
+
+/// Microseconds since 1970-01-01 UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TimestampTz(pub i64);
+
+/// The 16 bytes of a uuid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Uuid(pub [u8; 16]);
+
+/// An array of the Arrow type that it should be.
+fn downcast<A: Array + 'static>(array: &ArrayRef) -> Result<&A> {
+    array.as_any().downcast_ref().ok_or_else(mismatched_types)
+}
+
+/// An argument whose cells one Arrow array gives as they are, or wrapped in a type of their own.
+macro_rules! plain_argument {
+    ($rust:ty, $array:ty, $make:expr) => {
+        impl<'a> Argument<'a> for $rust {
+            type Column = &'a $array;
+            fn column(array: &'a ArrayRef, _: &'a SqlType) -> Result<&'a $array> {
+                downcast(array)
+            }
+            fn cell(column: &&'a $array, row: usize) -> Result<$rust> {
+                Ok($make(column.value(row)))
+            }
+        }
+    };
+}
+
+plain_argument!(bool, BooleanArray, |flag| flag);
+plain_argument!(i16, Int16Array, |number| number);
+plain_argument!(i32, Int32Array, |number| number);
+plain_argument!(i64, Int64Array, |number| number);
+plain_argument!(f32, Float32Array, |number| number);
+plain_argument!(f64, Float64Array, |number| number);
+plain_argument!(&'a str, StringArray, |text| text);
+plain_argument!(&'a [u8], BinaryArray, |bytes| bytes);
+plain_argument!(Date, Date32Array, Date);
+plain_argument!(Time, Time64MicrosecondArray, Time);
+plain_argument!(Timestamp, TimestampMicrosecondArray, Timestamp);
+plain_argument!(TimestampTz, TimestampMicrosecondArray, TimestampTz);
+
+impl<'a> Argument<'a> for Interval {
+    type Column = &'a IntervalMonthDayNanoArray;
+    fn column(array: &'a ArrayRef, _: &'a SqlType) -> Result<Self::Column> {
+        downcast(array)
+    }
+    fn cell(column: &Self::Column, row: usize) -> Result<Interval> {
+        let interval = column.value(row);
+        Ok(Interval {
+            months: interval.months,
+            days: interval.days,
+            microseconds: interval.nanoseconds / 1_000,
+        })
+    }
+}
+
+impl<'a> Argument<'a> for Uuid {
+    type Column = &'a FixedSizeBinaryArray;
+    fn column(array: &'a ArrayRef, _: &'a SqlType) -> Result<Self::Column> {
+        downcast(array)
+    }
+    fn cell(column: &Self::Column, row: usize) -> Result<Uuid> {
+        column
+            .value(row)
+            .try_into()
+            .map(Uuid)
+            .map_err(|_| mismatched_types())
+    }
+}
+
+/// Numerics of one scale, in 16 or in 32 bytes.
+#[derive(Debug)]
+pub(super) enum NumericColumn<'a> {
+    /// Of 16 bytes.
+    Narrow(&'a Decimal128Array, u8),
+    /// Of 32 bytes.
+    Wide(&'a Decimal256Array, u8),
+}
+
+impl<'a> Argument<'a> for Numeric {
+    type Column = NumericColumn<'a>;
+    fn column(array: &'a ArrayRef, _: &'a SqlType) -> Result<NumericColumn<'a>> {
+        let scale = |scale: i8| u8::try_from(scale).unwrap_or(0);
+        match array.data_type() {
+            DataType::Decimal128(_, digits) => Ok(NumericColumn::Narrow(downcast(array)?, scale(*digits))),
+            DataType::Decimal256(_, digits) => Ok(NumericColumn::Wide(downcast(array)?, scale(*digits))),
+            _ => Err(mismatched_types()),
+        }
+    }
+    fn cell(column: &NumericColumn<'a>, row: usize) -> Result<Numeric> {
+        let (unscaled, scale) = match column {
+            NumericColumn::Narrow(array, scale) => (i256::from_i128(array.value(row)), *scale),
+            NumericColumn::Wide(array, scale) => (array.value(row), *scale),
+        };
+        Ok(Numeric::Finite { unscaled, scale })
+    }
+}
+
+/// Of any type, NULL too; the cell is copied.
+impl<'a> Argument<'a> for Value {
+    type Column = (&'a ArrayRef, &'a SqlType);
+    const TAKES_NULL: bool = true;
+    fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
+        Ok((array, ty))
+    }
+    fn cell((array, ty): &Self::Column, row: usize) -> Result<Value> {
+        value_at(array, row, ty)
+    }
+}
+
+/// The items of an array; they are copied.
+impl<'a> Argument<'a> for Vec<Value> {
+    type Column = (&'a ArrayRef, &'a SqlType);
+    fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
+        Ok((array, ty))
+    }
+    fn cell((array, ty): &Self::Column, row: usize) -> Result<Vec<Value>> {
+        match value_at(array, row, ty)? {
+            Value::Array(items) => Ok(items),
+            _ => Err(mismatched_types()),
+        }
+    }
+}
+
+/// `None` is NULL.
+impl<'a, A: Argument<'a>> Argument<'a> for Option<A> {
+    type Column = (&'a ArrayRef, A::Column);
+    const TAKES_NULL: bool = true;
+    fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
+        Ok((array, A::column(array, ty)?))
+    }
+    fn cell((array, column): &Self::Column, row: usize) -> Result<Option<A>> {
+        match array.is_null(row) {
+            true => Ok(None),
+            false => A::cell(column, row).map(Some),
+        }
+    }
+}

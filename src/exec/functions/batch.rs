@@ -1,0 +1,141 @@
+//! One call of a function: the arrays of its arguments, and the mapping of a function of Rust values over their rows.
+
+use arrow::array::{Array, ArrayRef};
+use arrow::buffer::NullBuffer;
+
+use super::argument::Argument;
+use super::mismatched_types;
+use super::output::Output;
+use crate::Result;
+use crate::exec::cell::value_at;
+use crate::types::{FormatSettings, ResultLimits, SqlType, Value};
+
+/// What a function is given.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a> {
+    /// Its arguments, each of `rows` rows.
+    pub arrays: &'a [ArrayRef],
+    /// The argument types.
+    pub arguments: &'a [SqlType],
+    /// The result type.
+    pub returns: &'a SqlType,
+    /// How many rows.
+    pub rows: usize,
+    /// Whether it gives NULL for any NULL.
+    pub strict: bool,
+    /// What reading and printing depends on.
+    pub settings: &'a FormatSettings,
+}
+
+impl<'a> Batch<'a> {
+    /// How long a result may be.
+    pub(super) fn limits(&self) -> ResultLimits {
+        self.settings.result_limits
+    }
+
+    /// The results of a function of no arguments, called for each row.
+    pub(super) fn map0<R: Output>(&self, function: impl Fn() -> R) -> Result<ArrayRef> {
+        self.gather(None, |_| Ok(function()))
+    }
+
+    /// The results of a function of one argument.
+    pub(super) fn map1<A, R>(&self, function: impl Fn(A) -> R) -> Result<ArrayRef>
+    where
+        A: Argument<'a>,
+        R: Output,
+    {
+        let a = self.column::<A>(0)?;
+        self.gather(self.nulls(&[A::TAKES_NULL]), |row| {
+            Ok(function(A::cell(&a, row)?))
+        })
+    }
+
+    /// The results of a function of two arguments.
+    pub(super) fn map2<A, B, R>(&self, function: impl Fn(A, B) -> R) -> Result<ArrayRef>
+    where
+        A: Argument<'a>,
+        B: Argument<'a>,
+        R: Output,
+    {
+        let (a, b) = (self.column::<A>(0)?, self.column::<B>(1)?);
+        self.gather(self.nulls(&[A::TAKES_NULL, B::TAKES_NULL]), |row| {
+            Ok(function(A::cell(&a, row)?, B::cell(&b, row)?))
+        })
+    }
+
+    /// The results of a function of three arguments.
+    pub(super) fn map3<A, B, C, R>(&self, function: impl Fn(A, B, C) -> R) -> Result<ArrayRef>
+    where
+        A: Argument<'a>,
+        B: Argument<'a>,
+        C: Argument<'a>,
+        R: Output,
+    {
+        let (a, b, c) = (self.column::<A>(0)?, self.column::<B>(1)?, self.column::<C>(2)?);
+        let nulls = self.nulls(&[A::TAKES_NULL, B::TAKES_NULL, C::TAKES_NULL]);
+        self.gather(nulls, |row| {
+            Ok(function(A::cell(&a, row)?, B::cell(&b, row)?, C::cell(&c, row)?))
+        })
+    }
+
+    /// The results of a function of four arguments.
+    pub(super) fn map4<A, B, C, D, R>(&self, function: impl Fn(A, B, C, D) -> R) -> Result<ArrayRef>
+    where
+        A: Argument<'a>,
+        B: Argument<'a>,
+        C: Argument<'a>,
+        D: Argument<'a>,
+        R: Output,
+    {
+        let (a, b) = (self.column::<A>(0)?, self.column::<B>(1)?);
+        let (c, d) = (self.column::<C>(2)?, self.column::<D>(3)?);
+        let nulls = self.nulls(&[A::TAKES_NULL, B::TAKES_NULL, C::TAKES_NULL, D::TAKES_NULL]);
+        self.gather(nulls, |row| {
+            let (a, b) = (A::cell(&a, row)?, B::cell(&b, row)?);
+            Ok(function(a, b, C::cell(&c, row)?, D::cell(&d, row)?))
+        })
+    }
+
+    /// The results of a function of any arguments, of whatever types.
+    pub(super) fn map_values<R: Output>(&self, function: impl Fn(&[Value]) -> R) -> Result<ArrayRef> {
+        let nulls = self.nulls(&vec![!self.strict; self.arrays.len()]);
+        self.gather(nulls, |row| {
+            let cells = self.arrays.iter().zip(self.arguments);
+            let values: Vec<Value> = cells
+                .map(|(array, ty)| value_at(array, row, ty))
+                .collect::<Result<_>>()?;
+            Ok(function(&values))
+        })
+    }
+
+    fn column<A: Argument<'a>>(&self, position: usize) -> Result<A::Column> {
+        match (self.arrays.get(position), self.arguments.get(position)) {
+            (Some(array), Some(ty)) => A::column(array, ty),
+            _ => Err(mismatched_types()),
+        }
+    }
+
+    /// The rows in which an argument that takes no NULL is one.
+    fn nulls(&self, takes_null: &[bool]) -> Option<NullBuffer> {
+        let strict = self.arrays.iter().zip(takes_null).filter(|(_, takes)| !**takes);
+        strict.fold(None, |nulls, (array, _)| {
+            NullBuffer::union(nulls.as_ref(), array.nulls())
+        })
+    }
+
+    /// What `compute` gives for each row, NULL for the rows of `nulls`.
+    fn gather<R: Output>(
+        &self,
+        nulls: Option<NullBuffer>,
+        compute: impl Fn(usize) -> Result<R>,
+    ) -> Result<ArrayRef> {
+        let mut column = R::column(self.rows, self.returns, self.limits());
+        for row in 0..self.rows {
+            match &nulls {
+                Some(nulls) if nulls.is_null(row) => R::append_null(&mut column),
+                _ => compute(row)?.append(&mut column)?,
+            }
+        }
+        R::finish(column)
+    }
+}

@@ -1,0 +1,247 @@
+//! A function of fixed argument and result types, as DataFusion runs it.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, new_null_array};
+use arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use super::batch::Batch;
+use super::definition::{Body, Call};
+use super::{compare, size};
+use crate::Result;
+use crate::exec::cell::{array_of, value_at};
+use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
+use crate::types::{FormatSettings, SqlType, Value};
+
+/// A function whose argument and result types are fixed, as DataFusion runs it.
+pub(super) struct BoundFunction {
+    name: String,
+    arguments: Vec<SqlType>,
+    returns: SqlType,
+    strict: bool,
+    body: Body,
+    settings: Arc<FormatSettings>,
+    signature: Signature,
+}
+
+/// A call of `body` as an expression: arguments of exactly the `arguments` types, result of the `returns` type.
+pub fn call(
+    definition: (&str, Body, bool, Volatility),
+    arguments: Vec<(Expr, SqlType)>,
+    returns: SqlType,
+    settings: &Arc<FormatSettings>,
+) -> Expr {
+    let (name, body, strict, volatility) = definition;
+    let (expressions, types): (Vec<Expr>, Vec<SqlType>) = arguments.into_iter().unzip();
+    let signature = if types.is_empty() {
+        Signature::nullary(volatility)
+    } else {
+        Signature::any(types.len(), volatility)
+    };
+    let function = BoundFunction {
+        name: name.to_string(),
+        arguments: types,
+        returns,
+        strict,
+        body,
+        settings: settings.clone(),
+        signature,
+    };
+    Expr::ScalarFunction(ScalarFunction::new_udf(
+        Arc::new(ScalarUDF::new_from_impl(function)),
+        expressions,
+    ))
+}
+
+impl BoundFunction {
+    /// Computes it for rows of arguments.
+    fn compute(&self, mut arrays: Vec<ArrayRef>, rows: usize) -> Result<ArrayRef> {
+        for (array, ty) in arrays.iter_mut().zip(&self.arguments) {
+            // With NULLs of no type, DataFusion asks what a condition gives for NULL.
+            if *array.data_type() == DataType::Null {
+                *array = new_null_array(&ty.arrow_type(), array.len());
+            }
+        }
+        self.compute_raw(&arrays, rows).map(compare::with_one_nan)
+    }
+
+    fn compute_raw(&self, arrays: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+        let call = Call {
+            arguments: &self.arguments,
+            returns: &self.returns,
+            settings: &self.settings,
+        };
+        let body = match self.body {
+            Body::Batch(body) => {
+                return body(&Batch {
+                    arrays,
+                    arguments: &self.arguments,
+                    returns: &self.returns,
+                    rows,
+                    strict: self.strict,
+                    settings: &self.settings,
+                });
+            }
+            Body::Row(body) | Body::Rows(body) => body,
+        };
+        let (mut results, mut bytes) = (
+            Vec::with_capacity(rows),
+            size::BatchBytes::new(call.result_limits()),
+        );
+        let mut values = vec![Value::Null; arrays.len()];
+        for row in 0..rows {
+            if self.strict && arrays.iter().any(|array| array.is_null(row)) {
+                results.push(Value::Null);
+                continue;
+            }
+            for ((value, array), ty) in values.iter_mut().zip(arrays).zip(&self.arguments) {
+                *value = value_at(array, row, ty)?;
+            }
+            let result = body(&values, &call)?;
+            bytes.add(&result)?;
+            results.push(result);
+        }
+        array_of(&results, &self.returns)
+    }
+}
+
+impl ScalarUDFImpl for BoundFunction {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn schema_name(&self, arguments: &[Expr]) -> datafusion::error::Result<String> {
+        let arguments: Vec<String> = arguments
+            .iter()
+            .map(|argument| argument.schema_name().to_string())
+            .collect();
+        // The types tell apart calls that differ in nothing else (casts of one expression to several types).
+        Ok(format!(
+            "{}[{}]({})",
+            self.name,
+            self.returns,
+            arguments.join(",")
+        ))
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn return_type(&self, _arguments: &[DataType]) -> datafusion::error::Result<DataType> {
+        Ok(self.returns.arrow_type())
+    }
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> datafusion::error::Result<ColumnarValue> {
+        let constant = self.signature.volatility != Volatility::Volatile
+            && args
+                .args
+                .iter()
+                .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
+        let rows = if constant { 1 } else { args.number_rows };
+        let arrays = args
+            .args
+            .into_iter()
+            .map(|argument| argument.into_array(rows))
+            .collect::<datafusion::error::Result<Vec<_>>>()?;
+        let result = self.compute(arrays, rows).map_err(to_datafusion)?;
+        if constant {
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?));
+        }
+        Ok(ColumnarValue::Array(result))
+    }
+}
+
+impl fmt::Debug for BoundFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoundFunction")
+            .field("name", &self.name)
+            .field("returns", &self.returns)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Calls are the same when name, types and settings are: the body follows from these.
+impl PartialEq for BoundFunction {
+    fn eq(&self, other: &BoundFunction) -> bool {
+        self.name == other.name
+            && self.arguments == other.arguments
+            && self.returns == other.returns
+            && self.settings == other.settings
+    }
+}
+
+impl Eq for BoundFunction {}
+
+impl Hash for BoundFunction {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+        self.arguments.hash(state);
+        self.returns.hash(state);
+    }
+}
+
+/// Whether a function is one of the tables above, which need nothing of the statement that calls them.
+pub fn is_self_contained(function: &ScalarUDF) -> bool {
+    (function.inner().as_ref() as &dyn std::any::Any).is::<BoundFunction>()
+}
+
+/// Whether a function is one of the tables above that gives NULL for any NULL.
+pub fn is_strict(function: &ScalarUDF) -> bool {
+    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
+    ours.is_some_and(|ours| ours.strict)
+}
+
+/// The result type of a function that is one of the tables above.
+pub fn result_type(function: &ScalarUDF) -> Option<&SqlType> {
+    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
+    ours.map(|ours| &ours.returns)
+}
+
+/// The expression with every function of ours over constants computed.
+pub fn fold_constants(expression: Expr) -> Result<Expr> {
+    let folded = expression.transform_up(|expression| {
+        Ok(match evaluate_constant(&expression).map_err(to_datafusion)? {
+            Some(scalar) => Transformed::yes(Expr::Literal(scalar, None)),
+            None => match &expression {
+                Expr::Cast(cast) => match cast.expr.as_ref() {
+                    Expr::Literal(scalar, _) => {
+                        Transformed::yes(Expr::Literal(scalar.cast_to(cast.field.data_type())?, None))
+                    }
+                    _ => Transformed::no(expression),
+                },
+                _ => Transformed::no(expression),
+            },
+        })
+    });
+    folded.map(|folded| folded.data).map_err(from_datafusion)
+}
+
+/// Runs a function once, on constants; `None` when it is none of ours or an argument is no constant.
+fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
+    let Expr::ScalarFunction(function) = expression else {
+        return Ok(None);
+    };
+    let Some(bound) = (function.func.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>()
+    else {
+        return Ok(None);
+    };
+    if bound.signature.volatility == Volatility::Volatile {
+        return Ok(None);
+    }
+    let mut arrays = Vec::with_capacity(function.args.len());
+    for argument in &function.args {
+        let Expr::Literal(scalar, _) = argument else {
+            return Ok(None);
+        };
+        arrays.push(scalar.to_array().map_err(from_datafusion)?);
+    }
+    let result = bound.compute(arrays, 1)?;
+    ScalarValue::try_from_array(&result, 0)
+        .map(Some)
+        .map_err(from_datafusion)
+}

@@ -1,0 +1,214 @@
+//! A row of the registry: what a function is called, takes and gives, and what computes it.
+
+use arrow::array::ArrayRef;
+use datafusion::logical_expr::Volatility;
+
+use super::batch::Batch;
+use crate::Result;
+use crate::types::{FormatSettings, ResultLimits, SqlType, Value};
+
+/// The type of an argument or a result in a registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum T {
+    /// boolean.
+    Bool,
+    /// smallint.
+    Int2,
+    /// integer.
+    Int4,
+    /// bigint.
+    Int8,
+    /// real.
+    Float4,
+    /// double precision.
+    Float8,
+    /// numeric of any size.
+    Numeric,
+    /// text.
+    Text,
+    /// bytea.
+    Bytea,
+    /// date.
+    Date,
+    /// time.
+    Time,
+    /// timestamp.
+    Timestamp,
+    /// timestamptz.
+    TimestampTz,
+    /// interval.
+    Interval,
+    /// uuid.
+    Uuid,
+    /// json.
+    Json,
+    /// jsonb.
+    Jsonb,
+    /// name.
+    Name,
+    /// oid.
+    Oid,
+    /// text[].
+    TextArray,
+    /// Any type, each argument its own.
+    Any,
+    /// Any type, the same for all arguments marked so.
+    AnyElement,
+    /// An array whose items are of `AnyElement`'s type.
+    AnyArray,
+}
+
+/// The type of a function's result.
+#[derive(Clone, Copy)]
+pub enum Returns {
+    /// Always this type (for `AnyElement` and `AnyArray`: as the arguments decided).
+    Type(T),
+    /// An array of this type.
+    ArrayOf(T),
+    /// Found from the argument types and the arguments that are constants (numeric scales).
+    Computed(fn(&[SqlType], &[Option<Value>]) -> SqlType),
+}
+
+/// What a function of single values is given beside them.
+pub struct Call<'a> {
+    /// The argument types.
+    pub arguments: &'a [SqlType],
+    /// The result type.
+    pub returns: &'a SqlType,
+    /// What reading and printing depends on.
+    pub settings: &'a FormatSettings,
+}
+
+impl Call<'_> {
+    /// How long the result may be.
+    pub(super) fn result_limits(&self) -> ResultLimits {
+        self.settings.result_limits
+    }
+}
+
+/// How a function is computed.
+#[derive(Clone, Copy)]
+pub enum Body {
+    /// A row at a time.
+    Row(fn(&[Value], &Call) -> Result<Value>),
+    /// A batch at a time.
+    Batch(fn(&Batch) -> Result<ArrayRef>),
+    /// Gives an array whose items become rows.
+    Rows(fn(&[Value], &Call) -> Result<Value>),
+}
+
+/// A registration.
+#[derive(Clone, Copy)]
+pub struct FunctionDef {
+    /// Its name, lower case.
+    pub name: &'static str,
+    /// Its arguments; with `variadic` the last may come once or more.
+    pub arguments: &'static [T],
+    /// See `arguments`.
+    pub variadic: bool,
+    /// Its result.
+    pub returns: Returns,
+    /// NULL when any argument is NULL, without a call.
+    pub strict: bool,
+    /// Immutable, stable or volatile, as PostgreSQL's.
+    pub volatility: Volatility,
+    /// Whether it computes and answers about as much as it is given: it makes nothing much of little, as `repeat`,
+    /// `generate_series` or a pattern may.
+    pub is_bounded: bool,
+    /// How it is computed.
+    pub body: Body,
+}
+
+impl FunctionDef {
+    /// A strict, immutable function of single values.
+    pub const fn row(
+        name: &'static str,
+        arguments: &'static [T],
+        returns: T,
+        body: fn(&[Value], &Call) -> Result<Value>,
+    ) -> FunctionDef {
+        FunctionDef {
+            name,
+            arguments,
+            variadic: false,
+            returns: Returns::Type(returns),
+            strict: true,
+            volatility: Volatility::Immutable,
+            is_bounded: false,
+            body: Body::Row(body),
+        }
+    }
+    /// A strict, immutable function of arrays.
+    pub const fn new(
+        name: &'static str,
+        arguments: &'static [T],
+        returns: T,
+        body: fn(&Batch) -> Result<ArrayRef>,
+    ) -> FunctionDef {
+        FunctionDef {
+            name,
+            arguments,
+            variadic: false,
+            returns: Returns::Type(returns),
+            strict: true,
+            volatility: Volatility::Immutable,
+            is_bounded: false,
+            body: Body::Batch(body),
+        }
+    }
+    /// A strict, immutable function that gives a set of rows.
+    pub const fn rows(
+        name: &'static str,
+        arguments: &'static [T],
+        returns: T,
+        body: fn(&[Value], &Call) -> Result<Value>,
+    ) -> FunctionDef {
+        FunctionDef {
+            returns: Returns::ArrayOf(returns),
+            body: Body::Rows(body),
+            ..Self::row(name, arguments, returns, body)
+        }
+    }
+    /// The last argument may come once or more.
+    pub const fn variadic(self) -> FunctionDef {
+        FunctionDef {
+            variadic: true,
+            ..self
+        }
+    }
+    /// It is called with NULLs too.
+    pub const fn on_null(self) -> FunctionDef {
+        FunctionDef {
+            strict: false,
+            ..self
+        }
+    }
+    /// Another value at every call.
+    pub const fn volatile(self) -> FunctionDef {
+        FunctionDef {
+            volatility: Volatility::Volatile,
+            ..self
+        }
+    }
+    /// It computes and answers about as much as it is given.
+    pub const fn bounded(self) -> FunctionDef {
+        FunctionDef {
+            is_bounded: true,
+            ..self
+        }
+    }
+    /// A result type found from the arguments.
+    pub const fn computed(self, returns: fn(&[SqlType], &[Option<Value>]) -> SqlType) -> FunctionDef {
+        FunctionDef {
+            returns: Returns::Computed(returns),
+            ..self
+        }
+    }
+    /// An array result.
+    pub const fn array(self, item: T) -> FunctionDef {
+        FunctionDef {
+            returns: Returns::ArrayOf(item),
+            ..self
+        }
+    }
+}

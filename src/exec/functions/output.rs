@@ -1,0 +1,243 @@
+//! What a function of Rust values gives: values of one Rust type, or NULL (`None`), or an error, gathered into an array.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, PrimitiveBuilder, StringBuilder,
+};
+use arrow::datatypes::{
+    Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType,
+};
+
+use super::argument::{Date, Time, Timestamp, TimestampTz, Uuid};
+use super::size::{BatchBytes, check_length};
+use crate::Result;
+use crate::exec::cell::array_of;
+use crate::exec::datafusion_error::from_arrow;
+use crate::types::{Interval, Numeric, ResultLimits, SqlType, Value};
+
+/// A type that results come as.
+pub(super) trait Output: Sized {
+    /// The array that is being built.
+    type Column;
+    /// An empty one for `rows` results of the type `ty`.
+    fn column(rows: usize, ty: &SqlType, limits: ResultLimits) -> Self::Column;
+    /// Puts a result behind the others. Errors: its own; 54000 and 53200 for results too long.
+    fn append(self, column: &mut Self::Column) -> Result<()>;
+    /// Puts a NULL behind the others.
+    fn append_null(column: &mut Self::Column);
+    /// The array. Errors: 22003 for a numeric that the type cannot hold.
+    fn finish(column: Self::Column) -> Result<ArrayRef>;
+}
+
+/// `None` is NULL.
+impl<R: Output> Output for Option<R> {
+    type Column = R::Column;
+    fn column(rows: usize, ty: &SqlType, limits: ResultLimits) -> R::Column {
+        R::column(rows, ty, limits)
+    }
+    fn append(self, column: &mut R::Column) -> Result<()> {
+        match self {
+            Some(result) => result.append(column),
+            None => {
+                R::append_null(column);
+                Ok(())
+            }
+        }
+    }
+    fn append_null(column: &mut R::Column) {
+        R::append_null(column);
+    }
+    fn finish(column: R::Column) -> Result<ArrayRef> {
+        R::finish(column)
+    }
+}
+
+/// An error ends the batch.
+impl<R: Output> Output for Result<R> {
+    type Column = R::Column;
+    fn column(rows: usize, ty: &SqlType, limits: ResultLimits) -> R::Column {
+        R::column(rows, ty, limits)
+    }
+    fn append(self, column: &mut R::Column) -> Result<()> {
+        self?.append(column)
+    }
+    fn append_null(column: &mut R::Column) {
+        R::append_null(column);
+    }
+    fn finish(column: R::Column) -> Result<ArrayRef> {
+        R::finish(column)
+    }
+}
+
+/// A result that one Arrow builder takes as it is, or without the type of its own around it.
+macro_rules! plain_output {
+    ($rust:ty, $arrow:ty, $native:expr) => {
+        impl Output for $rust {
+            type Column = PrimitiveBuilder<$arrow>;
+            fn column(rows: usize, ty: &SqlType, _: ResultLimits) -> Self::Column {
+                // The zone of a timestamp is told by the type.
+                let builder = PrimitiveBuilder::with_capacity(rows);
+                match ty.arrow_type() {
+                    zoned @ arrow::datatypes::DataType::Timestamp(_, Some(_)) => {
+                        builder.with_data_type(zoned)
+                    }
+                    _ => builder,
+                }
+            }
+            fn append(self, column: &mut Self::Column) -> Result<()> {
+                column.append_value($native(self));
+                Ok(())
+            }
+            fn append_null(column: &mut Self::Column) {
+                column.append_null();
+            }
+            fn finish(mut column: Self::Column) -> Result<ArrayRef> {
+                Ok(Arc::new(column.finish()))
+            }
+        }
+    };
+}
+
+plain_output!(i16, Int16Type, |number| number);
+plain_output!(i32, Int32Type, |number| number);
+plain_output!(i64, Int64Type, |number| number);
+plain_output!(f32, Float32Type, |number| number);
+plain_output!(f64, Float64Type, |number| number);
+plain_output!(Date, Date32Type, |date: Date| date.0);
+plain_output!(Time, Time64MicrosecondType, |time: Time| time.0);
+plain_output!(Timestamp, TimestampMicrosecondType, |time: Timestamp| time.0);
+plain_output!(TimestampTz, TimestampMicrosecondType, |time: TimestampTz| time.0);
+plain_output!(Interval, IntervalMonthDayNanoType, |interval: Interval| {
+    IntervalMonthDayNano::new(
+        interval.months,
+        interval.days,
+        interval.microseconds.saturating_mul(1_000),
+    )
+});
+
+impl Output for bool {
+    type Column = BooleanBuilder;
+    fn column(rows: usize, _: &SqlType, _: ResultLimits) -> BooleanBuilder {
+        BooleanBuilder::with_capacity(rows)
+    }
+    fn append(self, column: &mut BooleanBuilder) -> Result<()> {
+        column.append_value(self);
+        Ok(())
+    }
+    fn append_null(column: &mut BooleanBuilder) {
+        column.append_null();
+    }
+    fn finish(mut column: BooleanBuilder) -> Result<ArrayRef> {
+        Ok(Arc::new(column.finish()))
+    }
+}
+
+impl Output for Uuid {
+    type Column = FixedSizeBinaryBuilder;
+    fn column(rows: usize, _: &SqlType, _: ResultLimits) -> FixedSizeBinaryBuilder {
+        FixedSizeBinaryBuilder::with_capacity(rows, 16)
+    }
+    fn append(self, column: &mut FixedSizeBinaryBuilder) -> Result<()> {
+        column.append_value(self.0).map_err(|error| from_arrow(&error))
+    }
+    fn append_null(column: &mut FixedSizeBinaryBuilder) {
+        column.append_null();
+    }
+    fn finish(mut column: FixedSizeBinaryBuilder) -> Result<ArrayRef> {
+        Ok(Arc::new(column.finish()))
+    }
+}
+
+/// Results whose lengths are held to the limits.
+#[derive(Debug)]
+pub(super) struct Limited<B> {
+    builder: B,
+    bytes: BatchBytes,
+    limits: ResultLimits,
+}
+
+impl<B> Limited<B> {
+    fn new(builder: B, limits: ResultLimits) -> Limited<B> {
+        let bytes = BatchBytes::new(limits);
+        Limited {
+            builder,
+            bytes,
+            limits,
+        }
+    }
+    /// Errors: 54000 for a result that is too long, 53200 when there are too many bytes.
+    fn add(&mut self, length: usize) -> Result<()> {
+        check_length(length, self.limits)?;
+        self.bytes.add_bytes(length)
+    }
+}
+
+/// A result of characters or bytes; what it is borrowed from does not matter.
+macro_rules! long_output {
+    ($rust:ty, $builder:ty) => {
+        impl Output for $rust {
+            type Column = Limited<$builder>;
+            fn column(rows: usize, _: &SqlType, limits: ResultLimits) -> Self::Column {
+                Limited::new(<$builder>::with_capacity(rows, 0), limits)
+            }
+            fn append(self, column: &mut Self::Column) -> Result<()> {
+                column.add(self.len())?;
+                column.builder.append_value(self);
+                Ok(())
+            }
+            fn append_null(column: &mut Self::Column) {
+                column.builder.append_null();
+            }
+            fn finish(mut column: Self::Column) -> Result<ArrayRef> {
+                Ok(Arc::new(column.builder.finish()))
+            }
+        }
+    };
+}
+
+long_output!(&str, StringBuilder);
+long_output!(String, StringBuilder);
+long_output!(Cow<'_, str>, StringBuilder);
+long_output!(&[u8], BinaryBuilder);
+long_output!(Vec<u8>, BinaryBuilder);
+
+/// Results of any type, kept as values until all are there.
+#[derive(Debug)]
+pub(super) struct Values {
+    values: Vec<Value>,
+    bytes: BatchBytes,
+    ty: SqlType,
+}
+
+/// A result that a `Value` carries.
+macro_rules! value_output {
+    ($rust:ty, $value:expr) => {
+        impl Output for $rust {
+            type Column = Values;
+            fn column(rows: usize, ty: &SqlType, limits: ResultLimits) -> Values {
+                let (values, bytes) = (Vec::with_capacity(rows), BatchBytes::new(limits));
+                let ty = ty.clone();
+                Values { values, bytes, ty }
+            }
+            fn append(self, column: &mut Values) -> Result<()> {
+                let value = $value(self);
+                column.bytes.add(&value)?;
+                column.values.push(value);
+                Ok(())
+            }
+            fn append_null(column: &mut Values) {
+                column.values.push(Value::Null);
+            }
+            fn finish(column: Values) -> Result<ArrayRef> {
+                array_of(&column.values, &column.ty)
+            }
+        }
+    };
+}
+
+value_output!(Value, |value| value);
+value_output!(Numeric, Value::Numeric);
+value_output!(Vec<Value>, Value::Array);

@@ -1,0 +1,101 @@
+//! Every function of the registry is called with the types that its row says.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef};
+
+use super::*;
+use crate::exec::cell::array_of;
+use crate::types::{FormatSettings, Interval, Numeric, SqlType, Value};
+
+/// A type that a registration stands for, and a value of it.
+fn sample(argument: T) -> (SqlType, Value) {
+    let text = |text: &str| Value::Text(text.to_string());
+    match argument {
+        T::Bool => (SqlType::Bool, Value::Bool(true)),
+        T::Int2 => (SqlType::Int2, Value::Int(1)),
+        T::Int4 => (SqlType::Int4, Value::Int(1)),
+        T::Int8 => (SqlType::Int8, Value::Int(1)),
+        T::Float4 => (SqlType::Float4, Value::Float4(1.0)),
+        T::Float8 => (SqlType::Float8, Value::Float8(1.0)),
+        T::Numeric => (SqlType::numeric_of_scale(2), Value::Numeric(Numeric::from_i64(1))),
+        T::Text | T::Any | T::AnyElement => (SqlType::Text, text("1")),
+        T::Bytea => (SqlType::Bytea, Value::Bytes(vec![1])),
+        T::Date => (SqlType::Date, Value::Date(1)),
+        T::Time => (SqlType::Time, Value::Time(1)),
+        T::Timestamp => (SqlType::Timestamp, Value::Timestamp(1)),
+        T::TimestampTz => (SqlType::TimestampTz, Value::TimestampTz(1)),
+        T::Interval => (
+            SqlType::Interval,
+            Value::Interval(Interval {
+                months: 1,
+                days: 1,
+                microseconds: 1,
+            }),
+        ),
+        T::Uuid => (SqlType::Uuid, Value::Uuid([1; 16])),
+        T::Json => (SqlType::Json, text("{}")),
+        T::Jsonb => (SqlType::Jsonb, text("{}")),
+        T::Name => (SqlType::Name, text("a")),
+        T::Oid => (SqlType::Oid, Value::Int(1)),
+        T::TextArray | T::AnyArray => (
+            SqlType::Array(Box::new(SqlType::Text)),
+            Value::Array(vec![text("a"), Value::Null]),
+        ),
+    }
+}
+
+/// The type that a registration says for arguments of these types.
+fn result_of(row: &FunctionDef, arguments: &[SqlType]) -> SqlType {
+    let of = |ty: T| sample(ty).0;
+    match row.returns {
+        Returns::Type(ty) => of(ty),
+        Returns::ArrayOf(ty) => SqlType::Array(Box::new(of(ty))),
+        Returns::Computed(compute) => compute(arguments, &vec![None; arguments.len()]),
+    }
+}
+
+/// One row of NULLs, one of a value each and one where only the first is NULL.
+fn columns(row: &FunctionDef) -> Vec<(ArrayRef, SqlType)> {
+    let mut columns = Vec::new();
+    for (place, argument) in row.arguments.iter().enumerate() {
+        let (ty, value) = sample(*argument);
+        let mixed = match place {
+            0 => Value::Null,
+            _ => value.clone(),
+        };
+        let array = array_of(&[Value::Null, value, mixed], &ty).expect("a sample of its type");
+        columns.push((array, ty));
+    }
+    columns
+}
+
+#[test]
+fn every_function_takes_and_gives_what_its_registration_says() {
+    let settings = Arc::new(FormatSettings::default());
+    for row in TABLES.iter().flat_map(|table| table.iter()) {
+        let Body::Batch(body) = row.body else { continue };
+        let (arrays, arguments): (Vec<_>, Vec<_>) = columns(row).into_iter().unzip();
+        let returns = result_of(row, &arguments);
+        let batch = Batch {
+            arrays: &arrays,
+            arguments: &arguments,
+            returns: &returns,
+            rows: 3,
+            strict: row.strict,
+            settings: &settings,
+        };
+        let called = format!("{}({arguments:?})", row.name);
+        match body(&batch) {
+            Ok(result) => {
+                assert_eq!(result.len(), 3, "{called}");
+                assert_eq!(result.data_type(), &returns.arrow_type(), "{called}");
+                let gives_null = row.strict && !arrays.is_empty();
+                assert!(!gives_null || result.is_null(0), "{called} of NULLs is no NULL");
+                assert!(!gives_null || result.is_null(2), "{called} of a NULL is no NULL");
+            }
+            // A value may not be one that the function takes; its type must be.
+            Err(error) => assert_ne!(error.sqlstate(), "XX000", "{called}: {error}"),
+        }
+    }
+}
