@@ -27,6 +27,7 @@
 mod analytics;
 mod cache;
 mod commits;
+mod floor;
 mod part;
 mod raw;
 mod recovery;
@@ -45,6 +46,9 @@ use workload::{Sizes, Workload};
 async fn main() {
     // `cargo test --benches` and `cargo bench -- --test` only ask whether the program starts.
     if std::env::args().any(|argument| argument == "--test") {
+        return;
+    }
+    if floor::serve_if_asked().await {
         return;
     }
     let sizes = Sizes::from_environment();

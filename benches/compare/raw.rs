@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use keyspan::store::engine::{Engine, EngineBatch};
 use keyspan::store::fjall::FjallEngine;
@@ -147,4 +147,43 @@ fn engine(report: &mut Report, name: &str, engine: &dyn Engine, keys: &[Vec<u8>]
             report.add(workload.name(), workload.unit(), column, speed);
         }
     }
+}
+
+/// How long sled alone goes over all entries with a reader for each processor: the median.
+pub(crate) fn scan_on_all_processors(data_dir: &Path, rounds: usize) -> Duration {
+    let lock = File::open(data_dir.join("LOCK")).expect("the data directory has its lock file");
+    let cache_bytes = StoreOptions::default().cache_bytes;
+    let engine = SledEngine::open(data_dir, cache_bytes, lock).expect("sled opens");
+    let borders = borders(&engine);
+    let mut times: Vec<Duration> = (0..rounds.max(1))
+        .map(|_| {
+            let (engine, start) = (&engine, Instant::now());
+            std::thread::scope(|scope| {
+                for pair in borders.windows(2) {
+                    let (from, to) = (&pair[0], &pair[1]);
+                    scope.spawn(move || {
+                        let end = (!to.is_empty()).then_some(to.as_slice());
+                        let go_on = &mut |_: &[u8], _: &[u8]| ControlFlow::Continue(());
+                        engine.scan(from, end, false, go_on).expect("the engine reads");
+                    });
+                }
+            });
+            start.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// Keys that part the entries evenly among the processors; the empty key at both ends.
+fn borders(engine: &SledEngine) -> Vec<Vec<u8>> {
+    let mut keys = Vec::new();
+    let take = &mut |key: &[u8], _: &[u8]| {
+        keys.push(key.to_vec());
+        ControlFlow::Continue(())
+    };
+    engine.scan(&[], None, false, take).expect("the engine reads");
+    let parts = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let inner = (1..parts).filter_map(|part| keys.get(keys.len() * part / parts).cloned());
+    [vec![]].into_iter().chain(inner).chain([vec![]]).collect()
 }

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use crate::system::System;
 use crate::workload::Sizes;
 
-/// Columns after those of the systems: the layers below SQL, read in process.
-const LAYERS: [&str; 3] = ["store", "sled", "fjall"];
+/// Columns after those of the systems: what is beside SQL or below it.
+const LAYERS: [&str; 4] = ["floor", "store", "sled", "fjall"];
 
 /// One row of the table.
 struct Line {
@@ -21,8 +21,8 @@ struct Line {
 pub(crate) struct Report {
     heading: String,
     systems: Vec<String>,
-    /// Whether there are columns for `LAYERS`.
-    has_layers: bool,
+    /// Those of `LAYERS` that have a column.
+    layers: Vec<&'static str>,
     lines: Vec<Line>,
 }
 
@@ -31,10 +31,7 @@ impl Report {
     pub(crate) fn new(sizes: &Sizes, systems: &[System]) -> Report {
         let heading = format!("{} rows, medians of {} rounds", sizes.rows, sizes.rounds);
         let names = systems.iter().map(|system| system.name().to_string()).collect();
-        Report {
-            has_layers: true,
-            ..Report::of_part(&heading, names)
-        }
+        Report::of_part(&heading, names).with_layers(&["store", "sled", "fjall"])
     }
 
     /// An empty report of another part, with a column for each name.
@@ -42,8 +39,16 @@ impl Report {
         Report {
             heading: format!("{heading}; {}", machine()),
             systems: names,
-            has_layers: false,
+            layers: Vec::new(),
             lines: Vec::new(),
+        }
+    }
+
+    /// With columns for these of `LAYERS`.
+    pub(crate) fn with_layers(self, layers: &[&'static str]) -> Report {
+        Report {
+            layers: layers.to_vec(),
+            ..self
         }
     }
 
@@ -80,13 +85,12 @@ impl Report {
 
     /// The table in Markdown. Behind the systems stands the ratio of the first and the last.
     pub(crate) fn table(&self) -> String {
-        let layers = if self.has_layers { LAYERS.as_slice() } else { &[] };
         let mut names: Vec<&str> = self.systems.iter().map(String::as_str).collect();
-        let has_ratio = names.len() > 1 || self.has_layers;
+        let has_ratio = names.len() > 1 || !self.layers.is_empty();
         if has_ratio {
             names.push("ratio");
         }
-        names.extend(layers);
+        names.extend(&self.layers);
         let mut table = format!("{}\n\n| measured | unit |", self.heading);
         for name in &names {
             let _ = write!(table, " {name} |");
@@ -104,7 +108,7 @@ impl Report {
                 let ratio = ratio.map_or("–".to_string(), |ratio| format!("{ratio:.2}"));
                 let _ = write!(table, " {ratio} |");
             }
-            for layer in layers {
+            for layer in &self.layers {
                 let _ = write!(table, " {} |", figure(median(Report::layer(layer))));
             }
         }

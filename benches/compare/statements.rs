@@ -1,5 +1,5 @@
 //! Short statements: by key or over a few rows, with something to compute, in both protocols, on one connection and on
-//! eight. The table is YCSB's: a key and ten fields of 100 bytes.
+//! eight, beside a server that has each answer ready (`floor`). The table is YCSB's: a key and ten fields of 100 bytes.
 
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use rand::{Rng, SeedableRng};
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
+use crate::floor;
 use crate::report::Report;
 use crate::system::System;
 use crate::workload::{LOADED_ROWS, Sizes, counted_on_connections, number};
@@ -78,11 +79,13 @@ pub(crate) async fn measure(sizes: &Sizes) -> String {
         "short statements: {rows} rows, medians of {} rounds",
         sizes.rounds
     );
-    let mut report = Report::of_part(&heading, names);
+    let mut report = Report::of_part(&heading, names).with_layers(&["floor"]);
     for system in &mut systems {
         load(system, rows).await;
     }
     for (name, sql) in STATEMENTS {
+        let key = (rows / 2).to_string();
+        let (floor, _folder) = floor::of(&systems[0], &sql.replace("$1", &key)).await;
         for (protocol, connections) in [Protocol::Prepared, Protocol::Simple]
             .into_iter()
             .flat_map(|protocol| CONNECTIONS.map(|connections| (protocol, connections)))
@@ -96,6 +99,8 @@ pub(crate) async fn measure(sizes: &Sizes) -> String {
                     let speed = speed(system, sql, protocol, connections, rows, round).await;
                     report.add(&name, "statements/s", at, speed);
                 }
+                let speed = speed(&floor, sql, protocol, connections, rows, round).await;
+                report.add(&name, "statements/s", Report::layer("floor"), speed);
             }
             eprintln!("measured: {name}");
         }

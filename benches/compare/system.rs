@@ -29,6 +29,8 @@ pub(crate) fn stores() -> Vec<StoreKind> {
 enum Program {
     Keyspan,
     PostgreSql,
+    /// See `floor`.
+    Floor,
 }
 
 /// A running server.
@@ -70,6 +72,18 @@ impl System {
             .arg(data_dir.path().join("data"))
             .args(arguments);
         System::start(name, Program::Keyspan, addr, data_dir, command).await
+    }
+
+    /// A server that answers every statement with the rows of this file: see `floor`.
+    pub(crate) async fn floor(rows: &Path) -> System {
+        let addr = free_address();
+        let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+        command
+            .arg(crate::floor::ARGUMENT)
+            .arg(addr.to_string())
+            .arg(rows);
+        let folder = TempDir::new().expect("a temporary folder");
+        System::start("floor".to_string(), Program::Floor, addr, folder, command).await
     }
 
     /// PostgreSQL with `initdb`'s own settings, or `None` where it is not installed.
@@ -126,7 +140,7 @@ impl System {
             program,
             addr,
             user: match program {
-                Program::Keyspan => "bench",
+                Program::Keyspan | Program::Floor => "bench",
                 Program::PostgreSql => "postgres",
             },
             child: command.spawn().expect("the server starts"),
@@ -250,7 +264,7 @@ impl System {
     /// What it says its cache may take, as SHOW prints it.
     pub(crate) async fn cache_setting(&self) -> String {
         let query = match self.program {
-            Program::Keyspan => "SHOW keyspan.cache_bytes",
+            Program::Keyspan | Program::Floor => "SHOW keyspan.cache_bytes",
             Program::PostgreSql => "SHOW shared_buffers",
         };
         let row = self.connect().await.query_one(query, &[]).await;
@@ -273,7 +287,7 @@ impl System {
     fn end(&mut self) {
         let signal = match self.program {
             Program::PostgreSql => "-INT",
-            Program::Keyspan => "-TERM",
+            Program::Keyspan | Program::Floor => "-TERM",
         };
         let _ = Command::new("kill")
             .args([signal, &self.child.id().to_string()])

@@ -102,6 +102,25 @@ impl AccessPath {
         Some(reverse.unwrap_or(false))
     }
 
+    /// Whether rows with the same values in these columns come one after the other.
+    pub fn keeps_together(&self, columns: &[usize]) -> bool {
+        if self.yields_one_row_at_most() {
+            return true;
+        }
+        let mut apart: Vec<usize> = columns.to_vec();
+        apart.retain(|column| !self.pinned.contains(column));
+        apart.sort_unstable();
+        apart.dedup();
+        let key = self.key().columns.iter();
+        let key = key.filter_map(|key| self.table.column_index_by_id(key.column));
+        let leading = key
+            .filter(|column| !self.pinned.contains(column))
+            .take(apart.len());
+        let mut leading: Vec<usize> = leading.collect();
+        leading.sort_unstable();
+        leading == apart
+    }
+
     /// The ranges that are walked, sorted; `None` when nothing is, or keys are fetched.
     pub fn ranges(&self) -> Option<&[KeyRange]> {
         match &self.class {

@@ -5,7 +5,6 @@ mod column_type;
 pub mod command;
 mod command_reader;
 mod condition_text;
-mod constant;
 pub mod ddl;
 mod distinct;
 pub mod dml;

@@ -13,6 +13,7 @@
 
 mod cancel;
 mod connection;
+mod constant_answer;
 mod descriptors;
 mod extended;
 mod input;
@@ -28,4 +29,5 @@ mod simple;
 mod startup;
 mod startups;
 
+pub use constant_answer::ConstantAnswer;
 pub use server::{Server, ServerOptions};

@@ -7,7 +7,8 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{
-    Aggregate, BinaryExpr, Expr, ExprSchemable, Join, Limit, LogicalPlan, Operator, Projection, Sort,
+    Aggregate, BinaryExpr, Distinct, Expr, ExprSchemable, Join, Limit, LogicalPlan, Operator, Projection,
+    Sort,
 };
 
 use super::ShortPlan;
@@ -36,7 +37,8 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
         LogicalPlan::SubqueryAlias(alias) => read(&alias.input),
         LogicalPlan::Filter(_) | LogicalPlan::Join(_) => read_filtered(Vec::new(), plan),
         LogicalPlan::Projection(projection) => project(read(&projection.input)?, projection),
-        LogicalPlan::Aggregate(aggregate) => read_totals(aggregate),
+        LogicalPlan::Aggregate(aggregate) => group(read(&aggregate.input)?, aggregate),
+        LogicalPlan::Distinct(Distinct::All(input)) => distinct(read(input)?, input.schema()),
         LogicalPlan::Sort(sort) => order(read(&sort.input)?, sort),
         LogicalPlan::Limit(limit) => read_limit(limit),
         _ => None,
@@ -68,6 +70,20 @@ fn read_filtered(mut conditions: Vec<Expr>, input: &LogicalPlan) -> Option<Short
             project(read_filtered(conditions, &projection.input)?, projection)
         }
         LogicalPlan::Sort(sort) => order(read_filtered(conditions, &sort.input)?, sort),
+        LogicalPlan::Distinct(Distinct::All(rows)) if !conditions.iter().any(Expr::is_volatile) => {
+            distinct(read_filtered(conditions, rows)?, rows.schema())
+        }
+        LogicalPlan::Aggregate(aggregate) => {
+            let (of_keys, of_groups): (Vec<Expr>, Vec<Expr>) = conditions
+                .into_iter()
+                .partition(|condition| is_over_keys(condition, aggregate));
+            let key = |at: usize| Some(aggregate.group_expr[at].clone().unalias());
+            let of_rows = below_schema(of_keys, &aggregate.schema, key)?;
+            let mut chain = group(read_filtered(of_rows, &aggregate.input)?, aggregate)?;
+            let of_groups: Vec<&Expr> = of_groups.iter().collect();
+            add_conditions(&mut chain, &of_groups, input.schema())?;
+            Some(chain)
+        }
         _ => {
             let mut chain = read(input)?;
             let conditions: Vec<&Expr> = conditions.iter().collect();
@@ -75,6 +91,17 @@ fn read_filtered(mut conditions: Vec<Expr>, input: &LogicalPlan) -> Option<Short
             Some(chain)
         }
     }
+}
+
+/// Whether a condition on groups says the same of each row of a group: it is over their keys.
+fn is_over_keys(condition: &Expr, aggregate: &Aggregate) -> bool {
+    let keys = aggregate.group_expr.len();
+    let columns = condition.column_refs();
+    let is_key = |column: &&Column| aggregate.schema.index_of_column(column).is_ok_and(|at| at < keys);
+    !columns.is_empty()
+        && !condition.is_volatile()
+        && columns.iter().all(is_key)
+        && !aggregate.group_expr.iter().any(Expr::is_volatile)
 }
 
 /// The conditions, which are over `schema`, in terms of what its columns are made of; `None` if one of those must not be
@@ -206,16 +233,31 @@ fn project(mut chain: ShortPlan, projection: &Projection) -> Option<ShortPlan> {
     Some(chain)
 }
 
-fn read_totals(aggregate: &Aggregate) -> Option<ShortPlan> {
-    if !aggregate.group_expr.is_empty() {
-        return None;
-    }
-    let mut chain = read(&aggregate.input)?;
+/// The chain with the aggregates behind it. `None`: grouping sets.
+fn group(mut chain: ShortPlan, aggregate: &Aggregate) -> Option<ShortPlan> {
     let input = aggregate.input.schema();
+    let keys = aggregate.group_expr.iter().map(|expr| Computed::new(expr, input));
+    let keys: Vec<Computed> = keys.collect::<Option<_>>()?;
     let totals = aggregate.aggr_expr.iter().map(|expr| Total::new(expr, input));
-    chain.steps.push(Step::Totals {
-        totals: totals.collect::<Option<_>>()?,
-        schema: Arc::clone(aggregate.schema.inner()),
+    let totals = totals.collect::<Option<_>>()?;
+    let schema = Arc::clone(aggregate.schema.inner());
+    chain.steps.push(match keys.is_empty() {
+        true => Step::Totals { totals, schema },
+        false => Step::Groups { keys, totals, schema },
+    });
+    Some(chain)
+}
+
+/// The chain with DISTINCT behind it: rows whose columns are all the same are a group.
+fn distinct(mut chain: ShortPlan, schema: &DFSchema) -> Option<ShortPlan> {
+    let columns = (0..schema.fields().len()).map(|at| Column::from(schema.qualified_field(at)));
+    let keys = columns.map(|column| Computed::new(&Expr::Column(column), schema));
+    chain.steps.push(Step::Groups {
+        keys: keys
+            .collect::<Option<_>>()
+            .filter(|keys: &Vec<_>| !keys.is_empty())?,
+        totals: Vec::new(),
+        schema: Arc::clone(schema.inner()),
     });
     Some(chain)
 }

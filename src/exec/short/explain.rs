@@ -12,7 +12,7 @@ use super::lookup::Lookup;
 use super::sort_key::SortKey;
 use super::step::{Source, Step};
 use super::totals::Total;
-use super::{ShortPlan, rows_wanted};
+use super::{Arrival, ShortPlan, rows_wanted};
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
@@ -42,6 +42,13 @@ pub enum ShortKind {
     Sort(Vec<String>),
     /// One row of aggregates.
     Aggregate,
+    /// A row a group.
+    Groups {
+        /// What rows of a group share.
+        keys: Vec<String>,
+        /// Whether rows of a group come one after the other.
+        together: bool,
+    },
     /// A join with a table that is read by its key.
     Lookup {
         /// That table.
@@ -68,6 +75,8 @@ pub struct ShortStory {
     pub source_step: Option<usize>,
     /// Rows at which the source ends.
     pub limit: Option<usize>,
+    /// Whether rows of the next groups come one after the other.
+    is_grouped: bool,
 }
 
 /// Where a chain begins.
@@ -89,7 +98,7 @@ pub enum ShortSource {
 impl ShortPlan {
     /// What would run with these constants; `None` when it would not be this. Errors: as `run`.
     pub fn story(&self, ctx: &StatementContext, constants: &Constants) -> Result<Option<ShortStory>> {
-        let (mut filters, mut is_ordered) = (Vec::new(), false);
+        let (mut filters, mut arrival) = (Vec::new(), Arrival::default());
         let names = match self.steps.iter().any(|step| matches!(step, Step::Lookup(_))) {
             true => Names::Qualified,
             false => Names::Bare,
@@ -102,14 +111,14 @@ impl ShortPlan {
                 let Some(mut access) = table.access(ctx, constants)? else {
                     return Ok(None);
                 };
-                is_ordered = self.order.as_ref().is_some_and(|order| access.serve(order));
+                arrival = self.arrival(&mut access);
                 let outputs = Outputs::new(constants, names);
                 filters = access
                     .unchecked()
                     .map(|condition| outputs.text_of_table(condition.written()))
                     .collect();
                 if access.is_exact() {
-                    limit = rows_wanted(&self.steps, is_ordered, constants)?;
+                    limit = rows_wanted(&self.steps, arrival.is_ordered, constants)?;
                 }
                 ShortSource::Table {
                     alias: Arc::clone(table.alias()),
@@ -123,10 +132,11 @@ impl ShortPlan {
             source_step: filters.len().checked_sub(1),
             filters,
             limit,
+            is_grouped: arrival.is_grouped,
         };
         let mut outputs = Outputs::new(constants, names);
         for step in &self.steps {
-            if !(is_ordered && matches!(step, Step::Sort(_))) {
+            if !(arrival.is_ordered && matches!(step, Step::Sort(_))) {
                 story.add(step, &mut outputs);
             }
         }
@@ -158,6 +168,15 @@ impl ShortStory {
             }
             Step::Limit { .. } => ShortKind::Limit,
             Step::Sort(keys) => ShortKind::Sort(keys.iter().map(|key| key_text(key, outputs)).collect()),
+            Step::Groups { keys, totals, schema } => {
+                let texts = keys.iter().map(|key| outputs.text(key.written())).collect();
+                let written = keys.iter().map(Computed::written);
+                outputs.become_those(schema, written.chain(totals.iter().map(Total::written)));
+                ShortKind::Groups {
+                    keys: texts,
+                    together: std::mem::take(&mut self.is_grouped),
+                }
+            }
             Step::Totals { totals, schema } => {
                 outputs.become_those(schema, totals.iter().map(Total::written));
                 ShortKind::Aggregate

@@ -1,5 +1,5 @@
 //! Short statements: a query over one table, or over none, whose plan is a chain (filters, computed columns, an order, a
-//! limit, aggregates without groups) runs as it was bound: no optimizer, no physical planner, no other thread. Everything
+//! limit, aggregates, DISTINCT) runs as it was bound: no optimizer, no physical planner, no other thread. Everything
 //! that does not depend on the parameters is worked out once, and kept with a prepared statement.
 //!
 //! A statement is short by its form; whether few rows pass through it nobody knows before. So a chain that turns out to
@@ -11,6 +11,7 @@ mod computed;
 mod evaluate;
 mod explain;
 mod figures;
+mod groups;
 mod lookup;
 mod order;
 mod read;
@@ -41,7 +42,8 @@ use crate::{Error, Result};
 use computed::Computed;
 pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 pub use figures::StepFigures;
-use read::one_row;
+use groups::RunningGroups;
+use read::{Access, one_row};
 pub use row_expressions::{RowExpressions, side_by_side};
 use run::{Run, RunningStep};
 use step::{Source, Step};
@@ -59,8 +61,19 @@ pub struct ShortPlan {
     steps: Vec<Step>,
     /// The order that the sort asks for, when it goes by columns of the table; empty without a sort.
     order: Option<Vec<OrderColumn>>,
+    /// The columns of the table whose values the first groups share; `None`: no groups, or not by columns.
+    group_columns: Option<Vec<usize>>,
     /// The layout of the result in the table's rows, when nothing is computed.
     stored: Option<Arc<RowLayout>>,
+}
+
+/// How the rows of a table come.
+#[derive(Debug, Clone, Copy, Default)]
+struct Arrival {
+    /// In the order that the sort asks for.
+    is_ordered: bool,
+    /// Those of one of the first groups one after the other.
+    is_grouped: bool,
 }
 
 /// The general plan's result, for a chain that turned out to be long.
@@ -73,6 +86,7 @@ impl ShortPlan {
         short.prune_columns();
         if let Source::Table(table) = &short.source {
             short.order = order::of_table(table, &short.steps);
+            short.group_columns = order::of_groups(table, &short.steps);
             short.stored = order::unchanged(&short.steps).map(|columns| Arc::new(table.layout(&columns)));
         }
         Some(short)
@@ -83,6 +97,7 @@ impl ShortPlan {
             source,
             steps: Vec::new(),
             order: None,
+            group_columns: None,
             stored: None,
         }
     }
@@ -102,6 +117,11 @@ impl ShortPlan {
                 Step::Limit { .. } => {}
                 Step::Project { columns, .. } => {
                     readers.extend(columns);
+                    is_shaped = true;
+                }
+                Step::Groups { keys, totals, .. } => {
+                    readers.extend(keys);
+                    readers.extend(totals.iter_mut().flat_map(Total::inputs_mut));
                     is_shaped = true;
                 }
                 Step::Totals { totals, .. } => {
@@ -165,7 +185,8 @@ impl ShortPlan {
         let Some(mut access) = table.access(ctx, constants)? else {
             return Ok(None);
         };
-        let is_ordered = self.order.as_ref().is_some_and(|order| access.serve(order));
+        let arrival = self.arrival(&mut access);
+        let is_ordered = arrival.is_ordered;
         let limit = rows_wanted(&self.steps, is_ordered, constants)?;
         if let Some(layout) = &self.stored
             && is_ordered
@@ -179,7 +200,7 @@ impl ShortPlan {
             limit => Demand::of_limit(limit),
         };
         let mut steps = access.filters(constants)?;
-        steps.extend(self.start(ctx, constants, is_ordered)?);
+        steps.extend(self.start(ctx, constants, arrival)?);
         let run = Run::new(access.batches(ctx, demand, metrics), steps, figures.cloned());
         Ok(Some(through(run, long)))
     }
@@ -196,7 +217,11 @@ impl ShortPlan {
             Some(figures) => watch(source, figures, RecordBatch::num_rows).boxed(),
             None => source,
         };
-        let run = Run::new(source, self.start(ctx, constants, false)?, figures.cloned());
+        let run = Run::new(
+            source,
+            self.start(ctx, constants, Arrival::default())?,
+            figures.cloned(),
+        );
         Ok(through(run, long))
     }
 
@@ -215,13 +240,29 @@ impl ShortPlan {
         Ok(0)
     }
 
-    /// The steps with their constants. `is_ordered`: rows come in the order that the sort asks for. Errors: 42P02, 2201W,
-    /// 2201X.
+    /// How the rows come that the path gives; it is turned round if that serves the sort.
+    fn arrival(&self, access: &mut Access<'_>) -> Arrival {
+        let columns = self.group_columns.as_ref();
+        let is_grouped = columns.is_some_and(|columns| access.keeps_together(columns));
+        // Groups that are found by hashing come in no order.
+        let has_groups = self.steps.iter().any(|step| matches!(step, Step::Groups { .. }));
+        let keeps_order = is_grouped || !has_groups;
+        let is_ordered = match &self.order {
+            Some(order) => order.is_empty() || keeps_order && access.serve(order),
+            None => false,
+        };
+        Arrival {
+            is_ordered,
+            is_grouped,
+        }
+    }
+
+    /// The steps with their constants. Errors: 42P02, 2201W, 2201X.
     fn start(
         &self,
         ctx: &StatementContext,
         constants: &Constants,
-        is_ordered: bool,
+        arrival: Arrival,
     ) -> Result<Vec<RunningStep>> {
         let mut running = Vec::with_capacity(self.steps.len());
         for (at, step) in self.steps.iter().enumerate() {
@@ -235,7 +276,7 @@ impl ShortPlan {
                     schema: Arc::clone(schema),
                 },
                 Step::Lookup(lookup) => RunningStep::Lookup(Box::new(lookup.start(ctx, constants)?)),
-                Step::Sort(_) if is_ordered => continue,
+                Step::Sort(_) if arrival.is_ordered => continue,
                 Step::Sort(keys) => {
                     let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
                     RunningStep::TopRows(TopRows::new(keys, wanted.unwrap_or(usize::MAX), constants)?)
@@ -243,6 +284,13 @@ impl ShortPlan {
                 Step::Limit { skip, fetch } => {
                     let (skip, left) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
                     RunningStep::Limit { skip, left }
+                }
+                Step::Groups { keys, totals, schema } => {
+                    let is_first = !self.steps[..at]
+                        .iter()
+                        .any(|step| matches!(step, Step::Groups { .. }));
+                    let together = is_first && arrival.is_grouped;
+                    RunningStep::Groups(RunningGroups::new(keys, totals, schema, constants, together)?)
                 }
                 Step::Totals { totals, schema } => {
                     RunningStep::Totals(RunningTotals::new(totals, schema, constants)?)
@@ -271,7 +319,9 @@ fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constants) -> Resul
                 let (skip, fetch) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
                 return Ok(fetch.map(|fetch| fetch.saturating_add(skip)));
             }
-            Step::Sort(_) | Step::Filter(_) | Step::Lookup(_) | Step::Totals { .. } => break,
+            Step::Sort(_) | Step::Filter(_) | Step::Lookup(_) | Step::Groups { .. } | Step::Totals { .. } => {
+                break;
+            }
         }
     }
     Ok(None)

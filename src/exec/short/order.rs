@@ -1,4 +1,5 @@
-//! What of a chain is the table's own: the order that its sort asks for, and a result that is columns of the table.
+//! What of a chain is the table's own: the order that its sort asks for, the columns that its groups share, and a result
+//! that is columns of the table.
 
 use super::computed::Computed;
 use super::lookup::Lookup;
@@ -27,12 +28,32 @@ pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderCol
                 };
                 order = Some(keys.iter().map(column).collect::<Option<Vec<_>>>()?);
             }
+            Step::Groups { keys, totals, .. } => outputs.group(keys, totals.len()),
             Step::Limit { .. } | Step::Totals { .. } if sorts && order.is_none() => return None,
             Step::Sort(_) => return None,
             Step::Filter(_) | Step::Limit { .. } | Step::Totals { .. } => {}
         }
     }
     Some(order.unwrap_or_default())
+}
+
+/// The columns of the table whose values the first groups share; `None` when there are no groups, their keys are something
+/// else, or a sort comes before them.
+pub(super) fn of_groups(table: &TableRead, steps: &[Step]) -> Option<Vec<usize>> {
+    let mut outputs = Outputs::default();
+    for step in steps {
+        match step {
+            Step::Project { columns, .. } => outputs.project(columns),
+            Step::Lookup(lookup) => outputs.join(lookup),
+            Step::Groups { keys, .. } => {
+                let column = |key: &Computed| Some(table.position(outputs.source_column(key)?));
+                return keys.iter().map(column).collect();
+            }
+            Step::Filter(_) | Step::Limit { .. } => {}
+            Step::Sort(_) | Step::Totals { .. } => return None,
+        }
+    }
+    None
 }
 
 /// The columns of the source that the result is, when rows are only ordered and limited once.
@@ -44,7 +65,7 @@ pub(super) fn unchanged(steps: &[Step]) -> Option<Vec<usize>> {
             Step::Project { columns, .. } => outputs.project(columns),
             Step::Sort(_) => {}
             Step::Limit { .. } => limits += 1,
-            Step::Filter(_) | Step::Lookup(_) | Step::Totals { .. } => return None,
+            Step::Filter(_) | Step::Lookup(_) | Step::Groups { .. } | Step::Totals { .. } => return None,
         }
     }
     match limits {
@@ -67,6 +88,12 @@ impl Outputs {
         let outer = (0..lookup.outer_columns()).map(Some);
         let inner = std::iter::repeat_n(None, lookup.inner_columns());
         self.0 = Some(outer.chain(inner).collect());
+    }
+
+    /// The keys come first, then the totals.
+    fn group(&mut self, keys: &[Computed], totals: usize) {
+        let keys = keys.iter().map(|key| self.source_column(key));
+        self.0 = Some(keys.chain(std::iter::repeat_n(None, totals)).collect());
     }
 
     fn source_column(&self, computed: &Computed) -> Option<usize> {

@@ -140,6 +140,11 @@ impl Access<'_> {
         }
     }
 
+    /// Whether rows with the same values in these columns come one after the other.
+    pub(super) fn keeps_together(&self, columns: &[usize]) -> bool {
+        self.path.keeps_together(columns)
+    }
+
     /// What checks the conditions that the path does not. Errors: 42P02.
     pub(super) fn filters(&self, constants: &Constants) -> Result<Vec<RunningStep>> {
         let filter = |condition: &&Condition| Ok(RunningStep::Filter(condition.bind(constants)?));

@@ -10,6 +10,7 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::evaluate::{filter, project};
 use super::figures::StepFigures;
+use super::groups::RunningGroups;
 use super::lookup::RunningLookup;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
@@ -29,6 +30,7 @@ pub(super) enum RunningStep {
     },
     Lookup(Box<RunningLookup>),
     TopRows(TopRows),
+    Groups(RunningGroups),
     Totals(RunningTotals),
 }
 
@@ -36,10 +38,11 @@ impl RunningStep {
     /// Whether the general plan is to take over when there is much: it gives nothing before it has seen everything, or
     /// others are better at it.
     fn collects(&self) -> bool {
-        matches!(
-            self,
-            RunningStep::Lookup(_) | RunningStep::TopRows(_) | RunningStep::Totals(_)
-        )
+        match self {
+            RunningStep::Lookup(_) | RunningStep::TopRows(_) | RunningStep::Totals(_) => true,
+            RunningStep::Groups(groups) => groups.collects(),
+            RunningStep::Filter(_) | RunningStep::Project { .. } | RunningStep::Limit { .. } => false,
+        }
     }
 
     /// Whether it wants no more rows.
@@ -64,6 +67,7 @@ impl RunningStep {
                 rows.push(batch)?;
                 return Ok(None);
             }
+            RunningStep::Groups(groups) => return groups.push(&batch),
             RunningStep::Totals(totals) => {
                 totals.push(&batch)?;
                 return Ok(None);
@@ -75,6 +79,7 @@ impl RunningStep {
     fn finish(&mut self) -> Result<Option<RecordBatch>> {
         match self {
             RunningStep::TopRows(rows) => rows.finish(),
+            RunningStep::Groups(groups) => groups.finish(),
             RunningStep::Totals(totals) => totals.finish().map(Some),
             RunningStep::Filter(_)
             | RunningStep::Project { .. }

@@ -36,6 +36,12 @@ pub(super) enum Step {
         skip: Option<Expr>,
         fetch: Option<Expr>,
     },
+    /// A row a group of rows with the same keys: the keys, then aggregates over the group.
+    Groups {
+        keys: Vec<Computed>,
+        totals: Vec<Total>,
+        schema: SchemaRef,
+    },
     /// Aggregates over all rows: one row.
     Totals {
         totals: Vec<Total>,

@@ -1,4 +1,4 @@
-//! `Total`: an aggregate over all rows; `RunningTotals`: those of one run.
+//! `Total`: an aggregate; `RunningTotals`: those over all rows of one run.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::DFSchema;
 use datafusion::execution::context::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{Accumulator, Expr};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::logical_expr::{Accumulator, Expr, GroupsAccumulator};
 use datafusion::physical_expr::aggregate::{AggregateFunctionExpr, LoweredAggregateBuilder};
+use datafusion::physical_expr::{GroupsAccumulatorAdapter, PhysicalExpr};
 
 use super::computed::{Computed, Open, is_plain};
 use super::evaluate::{truth, values};
@@ -18,7 +18,7 @@ use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::placeholder::Constants;
 use crate::{Error, Result};
 
-/// An aggregate over all rows.
+/// An aggregate over all rows, or over those of each group.
 #[derive(Debug)]
 pub(super) struct Total {
     /// What it was made of, for EXPLAIN.
@@ -63,7 +63,29 @@ impl Total {
         &self.written
     }
 
-    /// What it computes of a row.
+    /// What it computes of a row: its arguments, and whether the row counts. Errors: 42P02.
+    #[expect(clippy::type_complexity, reason = "expressions as DataFusion has them")]
+    pub(super) fn inputs(
+        &self,
+        constants: &Constants,
+    ) -> Result<(Vec<Arc<dyn PhysicalExpr>>, Option<Arc<dyn PhysicalExpr>>)> {
+        let arguments = self.arguments.iter().map(|argument| argument.bind(constants));
+        let condition = self.condition.as_ref().map(|it| it.bind(constants));
+        Ok((arguments.collect::<Result<_>>()?, condition.transpose()?))
+    }
+
+    /// What accumulates it for many groups at once.
+    pub(super) fn grouped(&self) -> Result<Box<dyn GroupsAccumulator>> {
+        if self.function.groups_accumulator_supported() {
+            return self.function.create_groups_accumulator().map_err(from_datafusion);
+        }
+        let function = Arc::clone(&self.function);
+        Ok(Box::new(GroupsAccumulatorAdapter::new(move || {
+            function.create_accumulator()
+        })))
+    }
+
+    /// See [`Total::inputs`].
     pub(super) fn inputs_mut(&mut self) -> impl Iterator<Item = &mut Computed> {
         self.arguments.iter_mut().chain(&mut self.condition)
     }
@@ -85,18 +107,11 @@ impl RunningTotals {
     /// `schema`: of the one row that comes of it. Errors: 42P02.
     pub(super) fn new(totals: &[Total], schema: &SchemaRef, constants: &Constants) -> Result<RunningTotals> {
         let start = |total: &Total| {
+            let (arguments, condition) = total.inputs(constants)?;
             Ok(RunningTotal {
                 accumulator: total.function.create_accumulator().map_err(from_datafusion)?,
-                arguments: total
-                    .arguments
-                    .iter()
-                    .map(|argument| argument.bind(constants))
-                    .collect::<Result<_>>()?,
-                condition: total
-                    .condition
-                    .as_ref()
-                    .map(|it| it.bind(constants))
-                    .transpose()?,
+                arguments,
+                condition,
             })
         };
         Ok(RunningTotals {

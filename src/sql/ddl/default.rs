@@ -29,12 +29,11 @@ pub(super) async fn read(
     column: &str,
 ) -> Result<Option<ColumnDefault>> {
     let sql = expr.to_string();
-    let constant = if dml::reads_clock(expr) {
-        None
-    } else {
-        dml::fold(ctx, expr)?
+    let constant = match calls_a_function(expr) {
+        true => None,
+        false => query::constant(ctx, expr)?,
     };
-    if let Some(value) = constant {
+    if let Some(query::Constant { value, .. }) = constant {
         if value == Value::Null {
             return Ok(None);
         }
@@ -56,6 +55,15 @@ pub(super) async fn read(
 /// `SELECT expr`.
 fn select(expr: &Expr) -> Result<ast::Query> {
     dml::select_of(vec![SelectItem::UnnamedExpr(expr.clone())])
+}
+
+/// Whether a function is called: what it gives may be another value when a row is written.
+fn calls_a_function(expr: &Expr) -> bool {
+    let found = ast::visit_expressions(expr, |expr| match expr {
+        Expr::Function(_) => std::ops::ControlFlow::Break(()),
+        _ => std::ops::ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 /// Whether each row would get a value of its own.

@@ -8,10 +8,9 @@ use sqlparser::ast::{Expr, SelectItem};
 
 use super::assign::{assign_value, result_value};
 use super::evaluate::{Rows, evaluate, parse_expression, run, select_of};
-use super::fold;
 use crate::catalog::{ColumnDefault, TableDef};
 use crate::exec::{RowSite, StatementContext};
-use crate::sql::names;
+use crate::sql::query::{Constant, constant};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -47,7 +46,7 @@ pub(super) async fn default_values(
         }
         Some(ColumnDefault::Expression { sql }) => {
             let expr = parse_expression(sql)?;
-            if let Some(value) = fold(ctx, &expr)? {
+            if let Some(Constant { value, .. }) = constant(ctx, &expr)? {
                 let value = assign_value(value, column, &ctx.format_settings())?;
                 return Ok(vec![value; count]);
             }
@@ -63,39 +62,14 @@ pub(crate) async fn evaluate_default(
     ty: &SqlType,
     column: &str,
 ) -> Result<Value> {
-    let value = match fold(ctx, expr)? {
-        Some(value) => value,
+    let value = match constant(ctx, expr)? {
+        Some(constant) => constant.value,
         None => {
             let (columns, batch) = run(ctx, &select_of(vec![SelectItem::UnnamedExpr(expr.clone())])?).await?;
             result_value(batch.column(0), 0, &columns[0].ty)?
         }
     };
     value.assign(ty, column, &ctx.format_settings())
-}
-
-/// Whether a constant expression depends on the time of the statement.
-pub(crate) fn reads_clock(expr: &Expr) -> bool {
-    let mut found = false;
-    let _ = sqlparser::ast::visit_expressions(expr, |expr| {
-        if let Expr::Function(function) = expr {
-            let name = function
-                .name
-                .0
-                .last()
-                .and_then(|part| part.as_ident())
-                .map(names::fold);
-            let clocks = [
-                "now",
-                "current_timestamp",
-                "transaction_timestamp",
-                "localtimestamp",
-                "current_date",
-            ];
-            found |= name.is_some_and(|name| clocks.contains(&name.as_str()));
-        }
-        std::ops::ControlFlow::<()>::Continue(())
-    });
-    found
 }
 
 /// Evaluates an expression for each of `count` rows: volatile functions differ from row to row.

@@ -24,13 +24,11 @@ use arrow::array::RecordBatch;
 use sqlparser::ast;
 
 use super::Statement;
-use super::constant::ConstantContext;
 use super::query::Observation;
 use crate::exec::{OutputColumn, StatementContext};
-use crate::types::Value;
 use crate::{Error, Result};
 
-pub(crate) use default::{evaluate_default, reads_clock};
+pub(crate) use default::evaluate_default;
 pub use describe::describe;
 pub(crate) use evaluate::{parse_expression, select_of};
 pub(crate) use insert::insert_query;
@@ -69,16 +67,6 @@ pub(crate) async fn execute_observed(
         ctx.txn.rollback_to(savepoint);
     }
     result
-}
-
-/// The value of a constant expression, parameters put in; `None` when it is no constant.
-pub(crate) fn fold(ctx: &StatementContext, expr: &ast::Expr) -> Result<Option<Value>> {
-    let constants = ConstantContext {
-        parameters: &ctx.parameters,
-        time_zone: ctx.settings.time_zone,
-        now_us: ctx.transaction_time_us,
-    };
-    constants.fold(expr)
 }
 
 /// Whether the expression is the word DEFAULT.

@@ -7,6 +7,7 @@ use sqlparser::ast::{Expr, Ident, ObjectName, Spanned, TableFactor, TableWithJoi
 use crate::catalog::{CatalogWriter, NewDynamicColumn, Relation, TableDef, is_system_schema, nearest_name};
 use crate::exec::StatementContext;
 use crate::sql::column_type::check_stored;
+use crate::sql::query::Constant;
 use crate::sql::type_name::get_sql_type;
 use crate::sql::{names, text_place};
 use crate::types::{SqlType, Value};
@@ -136,18 +137,17 @@ pub(super) fn column_name(name: &ObjectName, table: &str) -> Result<String> {
 pub(super) fn dynamic_type_of_constant(
     ctx: &StatementContext,
     expr: &Expr,
-    value: &Value,
+    constant: &Constant,
 ) -> Option<SqlType> {
-    match value {
-        Value::Null => None,
-        value => match (declared_type(ctx, expr), value) {
-            (Some(SqlType::Numeric(size)), _) => Some(SqlType::Numeric(size)),
-            (Some(ty), _) => dynamic_type_of(&ty),
-            (None, Value::Unknown(_)) => Some(SqlType::Text),
-            (None, Value::Int(_)) => Some(SqlType::Int8),
-            (None, Value::Numeric(_)) => Some(SqlType::Float8),
-            (None, value) => dynamic_type_of(&value.natural_type()),
-        },
+    if constant.value == Value::Null {
+        return None;
+    }
+    match (declared_type(ctx, expr), &constant.ty) {
+        (Some(SqlType::Numeric(size)), _) => Some(SqlType::Numeric(size)),
+        (Some(ty), _) => dynamic_type_of(&ty),
+        (None, SqlType::Int2 | SqlType::Int4) => Some(SqlType::Int8),
+        (None, SqlType::Numeric(_)) => Some(SqlType::Float8),
+        (None, ty) => dynamic_type_of(ty),
     }
 }
 

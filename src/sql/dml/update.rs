@@ -21,13 +21,13 @@ use super::joined::JoinedRelations;
 use super::kept_rows::KeptRows;
 use super::returning;
 use super::target::{Target, column_name, dynamic_type_of, dynamic_type_of_constant};
-use super::{WriteResult, fold, is_default};
+use super::{WriteResult, is_default};
 use crate::catalog::{ColumnDef, ColumnDefault, NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::exec::plan_cache::PlanCache;
-use crate::sql::query::{Observation, QueryPlan};
+use crate::sql::query::{Observation, QueryPlan, constant};
 use crate::sql::text_place;
 use crate::table::{RowEncoder, RowUpdate, write_schema};
 use crate::types::{SqlType, Value};
@@ -306,8 +306,8 @@ fn constant_values(
         let column = &target.table.columns[assignment.position];
         let value = match assignment.value {
             Assigned::Default => constant_default(column),
-            Assigned::Expression(expr) => fold(ctx, expr)?
-                .map(|value| assign_value(value, column, &settings))
+            Assigned::Expression(expr) => constant(ctx, expr)?
+                .map(|constant| assign_value(constant.value, column, &settings))
                 .transpose()?,
         };
         match value {
@@ -367,8 +367,8 @@ pub(super) fn add_dynamic_columns(
         if text_place::at_span(target.column(&name), span)?.is_some() || is_default(expr) {
             continue;
         }
-        let ty = match fold(ctx, expr)? {
-            Some(value) => dynamic_type_of_constant(ctx, expr, &value),
+        let ty = match constant(ctx, expr)? {
+            Some(constant) => dynamic_type_of_constant(ctx, expr, &constant),
             None => type_of(target, expr)?.last().and_then(dynamic_type_of),
         };
         if let Some(ty) = ty {

@@ -7,19 +7,20 @@ use sqlparser::ast::{Expr, Parens, SelectItem};
 use super::assign::{assign_value, result_value};
 use super::default::default_values;
 use super::evaluate::{run, select_of};
+use super::is_default;
 use super::target::{Target, dynamic_type_of, dynamic_type_of_constant};
-use super::{fold, is_default};
 use crate::catalog::{ColumnDefault, NewDynamicColumn};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
+use crate::sql::query::{Constant, constant};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// One cell of VALUES.
 pub(super) enum Cell {
     /// A constant.
-    Value(Value),
+    Constant(Constant),
     /// An expression's value and type.
     Computed(Value, SqlType),
     /// DEFAULT.
@@ -44,8 +45,8 @@ pub(super) async fn read<'a>(
         }
         check_width(row.len(), width, short)?;
         let read = row.iter().map(|expr| {
-            Ok(match fold(ctx, expr)? {
-                Some(value) => Cell::Value(value),
+            Ok(match constant(ctx, expr)? {
+                Some(constant) => Cell::Constant(constant),
                 None if is_default(expr) => Cell::Default,
                 None => {
                     expressions.push(SelectItem::UnnamedExpr(expr.clone()));
@@ -84,10 +85,7 @@ async fn evaluate_cells(
         .flatten()
         .filter(|cell| matches!(cell, Cell::Pending));
     for ((cell, array), column) in waiting.zip(batch.columns()).zip(&columns) {
-        *cell = match result_value(array, 0, &column.ty)? {
-            value @ Value::Unknown(_) => Cell::Value(value),
-            value => Cell::Computed(value, column.ty.clone()),
-        };
+        *cell = Cell::Computed(result_value(array, 0, &column.ty)?, column.ty.clone());
     }
     Ok(())
 }
@@ -103,7 +101,7 @@ pub(super) fn dynamic_column(
     let ty = rows.iter().zip(cells).find_map(|(row, cells)| {
         let expr = row.content.get(at)?;
         match cells.get(at)? {
-            Cell::Value(value) => dynamic_type_of_constant(ctx, expr, value),
+            Cell::Constant(constant) => dynamic_type_of_constant(ctx, expr, constant),
             Cell::Computed(value, ty) => dynamic_type_of(ty).filter(|_| *value != Value::Null),
             Cell::Default | Cell::Pending => None,
         }
@@ -135,7 +133,9 @@ pub(super) async fn column_array(
     let mut builder = ColumnBuilder::new(&column.ty, cells.len());
     for row in cells {
         let value = match std::mem::replace(&mut row[at], Cell::Default) {
-            Cell::Value(value) | Cell::Computed(value, _) => assign_value(value, column, &settings)?,
+            Cell::Constant(Constant { value, .. }) | Cell::Computed(value, _) => {
+                assign_value(value, column, &settings)?
+            }
             Cell::Default => defaults.next().unwrap_or(Value::Null),
             Cell::Pending => return Err(Error::internal("an expression of VALUES was not evaluated")),
         };

@@ -59,6 +59,16 @@ fn step_node(node: ShortNode) -> PlanNode {
         ShortKind::Aggregate => PlanNode::named("Aggregate")
             .with_property("Strategy", "Plain")
             .with_property("Partial Mode", "Simple"),
+        ShortKind::Groups { keys, together } => {
+            let (name, strategy) = match together {
+                true => ("GroupAggregate", "Sorted"),
+                false => ("HashAggregate", "Hashed"),
+            };
+            PlanNode::named(name)
+                .with_property("Strategy", strategy)
+                .with_property("Partial Mode", "Simple")
+                .with_list("Group Key", keys)
+        }
         ShortKind::Lookup {
             table,
             alias,

@@ -181,8 +181,9 @@ fn own_digits(bound: &Bound) -> Result<Option<Bound>> {
     }
 }
 
-/// integer when it fits, else bigint, else numeric; numeric with a point or exponent.
-pub(super) fn number_literal(text: &str) -> Result<Bound> {
+/// The digits of a number in SQL text, signed or not: an integer when 64 bits hold it, else a numeric; double precision
+/// where a numeric cannot hold it (`1e100`). Errors: 22003.
+pub(super) fn number_value(text: &str) -> Result<Value> {
     let text = text.replace('_', "");
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -195,26 +196,35 @@ pub(super) fn number_literal(text: &str) -> Result<Bound> {
         Some((rest, base)) => i64::from_str_radix(&format!("{sign}{rest}"), base).ok(),
         None => text.parse::<i64>().ok(),
     };
-    if let Some(number) = whole {
-        let ty = if i32::try_from(number).is_ok() {
-            SqlType::Int4
-        } else {
-            SqlType::Int8
-        };
-        return Bound::constant(&Value::Int(number), ty);
+    match whole {
+        Some(whole) => Ok(Value::Int(whole)),
+        None => Numeric::parse(&text)
+            .map(Value::Numeric)
+            .or_else(|_| Value::parse(&text, &SqlType::Float8, &FormatSettings::default())),
     }
-    // Beyond the digits that a numeric has here; PostgreSQL's would hold it.
-    let as_float = || {
-        let float = Value::parse(&text, &SqlType::Float8, &FormatSettings::default())?;
-        Bound::constant(&float, SqlType::Float8)
+}
+
+/// integer when it fits, else bigint, else numeric; numeric with a point or exponent.
+pub(super) fn number_literal(text: &str) -> Result<Bound> {
+    let number = match number_value(text)? {
+        Value::Numeric(number) => number,
+        value => return Bound::constant(&value, value.natural_type()),
     };
-    let held = |number: &Numeric| matches!(number.fit(None), Ok(fitted) if fitted == *number);
-    let Some(number) = Numeric::parse(&text).ok().filter(held) else {
-        return as_float();
+    // Beyond the digits that a numeric has in a query; PostgreSQL's would hold it.
+    let as_float = || {
+        let float = Value::parse(
+            &text.replace('_', ""),
+            &SqlType::Float8,
+            &FormatSettings::default(),
+        )?;
+        Bound::constant(&float, SqlType::Float8)
     };
     let Numeric::Finite { unscaled, scale } = number else {
         return Err(Error::internal("a numeric literal that is no number"));
     };
+    if !matches!(number.fit(None), Ok(fitted) if fitted == number) {
+        return as_float();
+    }
     let digits = unscaled.to_string().trim_start_matches('-').len();
     let precision = u8::try_from(digits)
         .unwrap_or(u8::MAX)
