@@ -52,6 +52,8 @@ pub enum ShortKind {
         keeps_outer: bool,
         /// `p.maker = s.maker`.
         keys: Vec<String>,
+        /// What a partner must satisfy beside its key.
+        conditions: Vec<String>,
     },
 }
 
@@ -89,7 +91,7 @@ pub enum ShortSource {
 impl ShortPlan {
     /// What would run with these constants; `None` when it would not be this. Errors: as `run`.
     pub fn story(&self, ctx: &StatementContext, constants: &Constants) -> Result<Option<ShortStory>> {
-        let (mut filters, mut is_ordered) = (Vec::new(), false);
+        let (mut filters, mut is_ordered, mut is_extreme) = (Vec::new(), false, false);
         let names = match self.steps.iter().any(|step| matches!(step, Step::Lookup(_))) {
             true => Names::Qualified,
             false => Names::Bare,
@@ -103,13 +105,17 @@ impl ShortPlan {
                     return Ok(None);
                 };
                 is_ordered = self.order.as_ref().is_some_and(|order| access.serve(order));
+                is_extreme = self.serve_extreme(&mut access);
                 let outputs = Outputs::new(constants, names);
                 filters = access
                     .unchecked()
                     .map(|condition| outputs.text_of_table(condition.written()))
                     .collect();
                 if access.is_exact() {
-                    limit = rows_wanted(&self.steps, is_ordered, constants)?;
+                    limit = match is_extreme {
+                        true => Some(1),
+                        false => rows_wanted(&self.steps, is_ordered, constants)?,
+                    };
                 }
                 ShortSource::Table {
                     alias: Arc::clone(table.alias()),
@@ -125,6 +131,10 @@ impl ShortPlan {
             limit,
         };
         let mut outputs = Outputs::new(constants, names);
+        if is_extreme {
+            let (skip, fetch) = (None, None);
+            story.add(&Step::Limit { skip, fetch }, &mut outputs);
+        }
         for step in &self.steps {
             if !(is_ordered && matches!(step, Step::Sort(_))) {
                 story.add(step, &mut outputs);
@@ -196,6 +206,11 @@ fn lookup_kind(lookup: &Lookup, outputs: &Outputs<'_>) -> ShortKind {
         alias: Arc::clone(lookup.alias()),
         keeps_outer: lookup.keeps_outer(),
         keys: lookup.keys().map(key).collect(),
+        conditions: lookup
+            .conditions()
+            .iter()
+            .map(|condition| outputs.text(condition.written()))
+            .collect(),
     }
 }
 
