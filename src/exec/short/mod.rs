@@ -186,6 +186,14 @@ impl ShortPlan {
         Ok(through(run, long))
     }
 
+    /// Whether it reads a part of a table that conditions bound, or no table.
+    pub fn is_bounded(&self) -> bool {
+        match &self.source {
+            Source::Table(table) => table.has_conditions(),
+            Source::OneRow | Source::Rows(_) => true,
+        }
+    }
+
     /// Whether it reads what is there when it runs, not what was there when it was planned.
     pub fn is_lasting(&self) -> bool {
         !matches!(self.source, Source::Rows(_))

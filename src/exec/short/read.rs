@@ -54,6 +54,10 @@ impl TableRead {
         self.conditions.push(condition);
     }
 
+    pub(super) fn has_conditions(&self) -> bool {
+        !self.conditions.is_empty()
+    }
+
     /// Position in `TableDef::columns` of a column that is read.
     pub(super) fn position(&self, column: usize) -> usize {
         self.positions[column]
