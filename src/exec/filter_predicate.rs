@@ -121,6 +121,12 @@ impl Converter<'_> {
     fn binary(&self, whole: &Expr, binary: &BinaryExpr) -> Predicate {
         let BinaryExpr { left, op, right } = binary;
         let distinct = |negated| {
+            if let (Some(left), Some(right)) = (literal(left), literal(right))
+                && (left.is_null() || right.is_null())
+            {
+                let is_same = left.is_null() && right.is_null();
+                return Predicate::Constant(Some(is_same != negated));
+            }
             let equal = self.comparison(whole, left, CompareOp::Eq, right);
             match (self.operand(left).or_else(|| self.operand(right)), equal) {
                 (Some(operand), Predicate::Constant(None)) => {
@@ -155,6 +161,10 @@ impl Converter<'_> {
         let (operand, op, constant) = match (self.operand(left), self.operand(right)) {
             (Some(operand), None) => (operand, op, literal(right)),
             (None, Some(operand)) => (operand, op.flipped(), literal(left)),
+            (None, None) => match comparison_of_constants(left, op, right) {
+                Some(truth) => return Predicate::Constant(truth),
+                None => return self.opaque(whole),
+            },
             _ => return self.opaque(whole),
         };
         match constant.and_then(|constant| operand.value(constant)) {
@@ -170,7 +180,13 @@ impl Converter<'_> {
 
     fn in_list(&self, whole: &Expr, list: &InList) -> Predicate {
         let Some(operand) = self.operand(&list.expr) else {
-            return self.opaque(whole);
+            let equals = list.list.iter();
+            let equals = equals.map(|item| comparison_of_constants(&list.expr, CompareOp::Eq, item));
+            let Some(equals) = equals.collect::<Option<Vec<_>>>() else {
+                return self.opaque(whole);
+            };
+            let within = Predicate::any(equals.into_iter().map(Predicate::Constant).collect());
+            return if list.negated { within.negate() } else { within };
         };
         let values: Option<Vec<_>> = list
             .list
@@ -280,6 +296,7 @@ impl Converter<'_> {
     fn truth_test(&self, whole: &Expr, child: &Expr, truth: Option<bool>, negated: bool) -> Predicate {
         match self.condition(child) {
             Predicate::Opaque { .. } => self.opaque(whole),
+            Predicate::Constant(constant) => Predicate::Constant(Some((constant == truth) != negated)),
             child => Predicate::Is {
                 child: Box::new(child),
                 truth,
@@ -427,6 +444,17 @@ fn literal(expr: &Expr) -> Option<&ScalarValue> {
         Expr::Cast(cast) => literal(&cast.expr).filter(|value| value.data_type() == *cast.field.data_type()),
         _ => None,
     }
+}
+
+/// What comparing two constants of one type gives, NULL for a NULL; `None` when they are none.
+fn comparison_of_constants(left: &Expr, op: CompareOp, right: &Expr) -> Option<Option<bool>> {
+    let (left, right) = (literal(left)?, literal(right)?);
+    if left.is_null() || right.is_null() {
+        return Some(None);
+    }
+    let is_comparable = left.data_type() == right.data_type() && !left.data_type().is_nested();
+    let ordering = left.partial_cmp(right).filter(|_| is_comparable)?;
+    Some(Some(op.holds(ordering)))
 }
 
 fn text_literal(expr: &Expr) -> Option<&str> {

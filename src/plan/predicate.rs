@@ -163,13 +163,14 @@ impl CompareOp {
 }
 
 impl Predicate {
-    /// All of `children`, flattened; TRUE for none.
+    /// All of `children`, flattened; TRUE for none, FALSE with one that is.
     pub fn all(children: Vec<Predicate>) -> Predicate {
         let mut flat = Vec::with_capacity(children.len());
         for child in children {
             match child {
                 Predicate::And(inner) => flat.extend(inner),
                 Predicate::Constant(Some(true)) => {}
+                Predicate::Constant(Some(false)) => return Predicate::Constant(Some(false)),
                 other => flat.push(other),
             }
         }
@@ -180,13 +181,14 @@ impl Predicate {
         }
     }
 
-    /// Any of `children`, flattened; FALSE for none.
+    /// Any of `children`, flattened; FALSE for none, TRUE with one that is.
     pub fn any(children: Vec<Predicate>) -> Predicate {
         let mut flat = Vec::with_capacity(children.len());
         for child in children {
             match child {
                 Predicate::Or(inner) => flat.extend(inner),
                 Predicate::Constant(Some(false)) => {}
+                Predicate::Constant(Some(true)) => return Predicate::Constant(Some(true)),
                 other => flat.push(other),
             }
         }

@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
 
 use super::ShortPlan;
 use super::computed::{Computed, Condition};
-use super::lookup::Lookup;
+use super::lookup::{Lookup, Partners};
 use super::read::TableRead;
 use super::sort_key::SortKey;
 use super::step::{Source, Step};
@@ -49,7 +49,7 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
 /// a subquery bound the table's key, or are refused, as they would be on the table.
 fn read_filtered(mut conditions: Vec<Expr>, input: &LogicalPlan) -> Option<ShortPlan> {
     match input {
-        LogicalPlan::Join(join) => read_join(join, conditions.iter().collect()),
+        LogicalPlan::Join(join) => read_join(join, conditions),
         LogicalPlan::Filter(filter) => {
             let own = split_conjunction(&filter.predicate).into_iter().cloned();
             conditions.splice(0..0, own);
@@ -139,9 +139,9 @@ fn add_conditions(chain: &mut ShortPlan, conditions: &[&Expr], schema: &Arc<DFSc
     Some(())
 }
 
-/// A join whose right side is a table with every column of its primary key given by the left side. `above`: conditions
-/// on the joined rows.
-fn read_join(join: &Join, above: Vec<&Expr>) -> Option<ShortPlan> {
+/// A join whose right side is a table with every column of its primary key given by the left side, a table or such a join
+/// itself. `above`: conditions on the joined rows.
+fn read_join(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
     let keeps_outer = match join.join_type {
         JoinType::Inner => false,
         JoinType::Left => true,
@@ -150,14 +150,10 @@ fn read_join(join: &Join, above: Vec<&Expr>) -> Option<ShortPlan> {
     if !join.on.is_empty() || join.null_equality != NullEquality::NullEqualsNothing {
         return None;
     }
-    let mut chain = read(&join.left)?;
-    let Source::Table(_) = &chain.source else {
-        return None;
-    };
     let (table, alias, positions) = plain_table(&join.right)?;
     let (left, right) = (join.left.schema(), join.right.schema());
-    let mut on: Vec<&Expr> = join.filter.as_ref().map(split_conjunction).unwrap_or_default();
-    let mut above = above;
+    let on = join.filter.as_ref().map(split_conjunction).unwrap_or_default();
+    let mut on: Vec<Expr> = on.into_iter().cloned().collect();
     if !keeps_outer {
         on.append(&mut above);
     }
@@ -167,23 +163,31 @@ fn read_join(join: &Join, above: Vec<&Expr>) -> Option<ShortPlan> {
         let column = Expr::Column(Column::from(right.qualified_field(at)));
         let given = |condition: &Expr| key_value(condition, &column, left, right.field(at).data_type());
         let found = on.iter().position(|condition| given(condition).is_some())?;
-        keys.push(given(on.remove(found))?);
+        keys.push(given(&on.remove(found))?);
     }
-    if keeps_outer && !on.is_empty() {
-        // They decide which inner rows there are, not which rows of the result.
+    // What else a left join asks for decides which inner rows there are, not which rows of the result.
+    let asked = if keeps_outer {
+        std::mem::take(&mut on)
+    } else {
+        Vec::new()
+    };
+    let asked = asked
+        .iter()
+        .map(|condition| Computed::new(condition, &join.schema));
+    let partners = match keeps_outer {
+        true => Partners::OrNone(asked.collect::<Option<_>>()?),
+        false => Partners::Needed,
+    };
+    let is_of_left = |condition: &Expr| is_over(condition, left) && !condition.is_volatile();
+    let (of_left, rest): (Vec<Expr>, Vec<Expr>) = on.into_iter().chain(above).partition(is_of_left);
+    let mut chain = read_filtered(of_left, &join.left)?;
+    let is_joined = |step: &Step| matches!(step, Step::Lookup(_) | Step::Filter(_));
+    if !matches!(chain.source, Source::Table(_)) || !chain.steps.iter().all(is_joined) {
         return None;
     }
-    let (of_left, rest): (Vec<&Expr>, Vec<&Expr>) = on
-        .into_iter()
-        .chain(above)
-        .partition(|condition| is_over(condition, left));
-    if !chain.steps.is_empty() {
-        return None;
-    }
-    add_conditions(&mut chain, &of_left, left)?;
-    let lookup = Lookup::new((table, alias), keys, positions, left.fields().len(), keeps_outer);
+    let lookup = Lookup::new((table, alias), keys, positions, left.fields().len(), partners);
     chain.steps.push(Step::Lookup(lookup));
-    add_conditions(&mut chain, &rest, &join.schema)?;
+    add_conditions(&mut chain, &rest.iter().collect::<Vec<_>>(), &join.schema)?;
     Some(chain)
 }
 

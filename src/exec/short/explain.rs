@@ -59,6 +59,8 @@ pub enum ShortKind {
         keeps_outer: bool,
         /// `p.maker = s.maker`.
         keys: Vec<String>,
+        /// What a partner must satisfy beside its key.
+        conditions: Vec<String>,
     },
 }
 
@@ -118,7 +120,10 @@ impl ShortPlan {
                     .map(|condition| outputs.text_of_table(condition.written()))
                     .collect();
                 if access.is_exact() {
-                    limit = rows_wanted(&self.steps, arrival.is_ordered, constants)?;
+                    limit = match arrival.is_extreme {
+                        true => Some(1),
+                        false => rows_wanted(&self.steps, arrival.is_ordered, constants)?,
+                    };
                 }
                 ShortSource::Table {
                     alias: Arc::clone(table.alias()),
@@ -135,6 +140,10 @@ impl ShortPlan {
             is_grouped: arrival.is_grouped,
         };
         let mut outputs = Outputs::new(constants, names);
+        if arrival.is_extreme {
+            let (skip, fetch) = (None, None);
+            story.add(&Step::Limit { skip, fetch }, &mut outputs);
+        }
         for step in &self.steps {
             if !(arrival.is_ordered && matches!(step, Step::Sort(_))) {
                 story.add(step, &mut outputs);
@@ -215,6 +224,11 @@ fn lookup_kind(lookup: &Lookup, outputs: &Outputs<'_>) -> ShortKind {
         alias: Arc::clone(lookup.alias()),
         keeps_outer: lookup.keeps_outer(),
         keys: lookup.keys().map(key).collect(),
+        conditions: lookup
+            .conditions()
+            .iter()
+            .map(|condition| outputs.text(condition.written()))
+            .collect(),
     }
 }
 

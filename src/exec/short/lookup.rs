@@ -12,7 +12,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use futures::TryStreamExt;
 
 use super::computed::Computed;
-use super::evaluate::values;
+use super::evaluate::{truth, values};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::exec::placeholder::Constants;
@@ -37,8 +37,16 @@ pub(super) struct Lookup {
     positions: Vec<usize>,
     /// So many columns of an outer row are given before them.
     outer_columns: usize,
-    /// Outer rows without an inner row stay, with NULLs (LEFT JOIN).
-    keeps_outer: bool,
+    partners: Partners,
+}
+
+/// What becomes of outer rows without an inner row.
+#[derive(Debug)]
+pub(super) enum Partners {
+    /// They go.
+    Needed,
+    /// They stay, with NULLs (LEFT JOIN). An inner row counts when these conditions hold for both.
+    OrNone(Vec<Computed>),
 }
 
 impl Lookup {
@@ -47,7 +55,7 @@ impl Lookup {
         keys: Vec<Computed>,
         positions: Vec<usize>,
         outer_columns: usize,
-        keeps_outer: bool,
+        partners: Partners,
     ) -> Lookup {
         Lookup {
             table,
@@ -55,7 +63,7 @@ impl Lookup {
             keys,
             positions,
             outer_columns,
-            keeps_outer,
+            partners,
         }
     }
 
@@ -86,11 +94,24 @@ impl Lookup {
 
     /// Whether outer rows without an inner row stay.
     pub(super) fn keeps_outer(&self) -> bool {
-        self.keeps_outer
+        matches!(self.partners, Partners::OrNone(_))
     }
 
-    pub(super) fn keys_mut(&mut self) -> impl Iterator<Item = &mut Computed> {
-        self.keys.iter_mut()
+    /// What an inner row of a left join must satisfy beside its key.
+    pub(super) fn conditions(&self) -> &[Computed] {
+        match &self.partners {
+            Partners::Needed => &[],
+            Partners::OrNone(conditions) => conditions,
+        }
+    }
+
+    /// What it computes: the keys of outer rows, the conditions of joined ones.
+    pub(super) fn inputs_mut(&mut self) -> impl Iterator<Item = &mut Computed> {
+        let conditions = match &mut self.partners {
+            Partners::Needed => [].iter_mut(),
+            Partners::OrNone(conditions) => conditions.iter_mut(),
+        };
+        self.keys.iter_mut().chain(conditions)
     }
 
     /// Gives only these of the inner columns, behind so many of the outer ones.
@@ -109,20 +130,20 @@ impl Lookup {
             .fields()
             .iter()
             .map(|field| SortField::new(field.data_type().clone()));
+        let bind = |computed: &[Computed]| computed.iter().map(|one| one.bind(constants)).collect();
+        let keys: Result<_> = bind(&self.keys);
+        let conditions: Result<_> = bind(self.conditions());
         Ok(RunningLookup {
             ctx: ctx.clone(),
             table: Arc::clone(&self.table),
-            keys: self
-                .keys
-                .iter()
-                .map(|key| key.bind(constants))
-                .collect::<Result<_>>()?,
+            keys: keys?,
+            conditions: conditions?,
             converter: RowConverter::new(fields.collect()).map_err(Error::arrow)?,
             inner: row_schema(&self.table, &read),
             read,
             key_positions,
             outer_columns: self.outer_columns,
-            keeps_outer: self.keeps_outer,
+            keeps_outer: self.keeps_outer(),
         })
     }
 }
@@ -132,6 +153,7 @@ pub(super) struct RunningLookup {
     ctx: StatementContext,
     table: Arc<TableDef>,
     keys: Vec<Arc<dyn PhysicalExpr>>,
+    conditions: Vec<Arc<dyn PhysicalExpr>>,
     converter: RowConverter,
     /// The schema of what is read of the table.
     inner: SchemaRef,
@@ -203,46 +225,56 @@ impl RunningLookup {
 
     /// Puts each outer row before its inner row.
     fn join(&self, outer: &RecordBatch, keys: &[ArrayRef], inner: &RecordBatch) -> Result<RecordBatch> {
+        let given: Vec<usize> = (self.key_positions.len()..self.read.len()).collect();
+        let given = inner.project(&given).map_err(Error::arrow)?;
+        let mut places = self.places(keys, inner)?;
+        for condition in &self.conditions {
+            let joined = side_by_side(outer, &given, &places, false)?;
+            let truth = truth(condition, &joined)?;
+            let found = places.iter_mut().filter(|place| place.is_some());
+            for (place, holds) in found.zip(&truth) {
+                *place = place.filter(|_| holds == Some(true));
+            }
+        }
+        side_by_side(outer, &given, &places, self.keeps_outer)
+    }
+
+    /// For each outer row, of which these are the keys, the place of its inner row.
+    fn places(&self, keys: &[ArrayRef], inner: &RecordBatch) -> Result<Vec<Option<u32>>> {
         let inner_keys = &inner.columns()[..self.key_positions.len()];
         let found = self.converter.convert_columns(inner_keys).map_err(Error::arrow)?;
         let places: HashMap<&[u8], u32> = found.iter().map(|key| key.data()).zip(0..).collect();
-        let (mut outer_rows, mut inner_rows) = (Vec::new(), Vec::new());
         let wanted = self.converter.convert_columns(keys).map_err(Error::arrow)?;
-        for (row, key) in (0..).zip(wanted.iter()) {
-            // No inner key has a NULL.
-            match places.get(key.data()) {
-                Some(place) => {
-                    outer_rows.push(row);
-                    inner_rows.push(Some(*place));
-                }
-                None if self.keeps_outer => {
-                    outer_rows.push(row);
-                    inner_rows.push(None);
-                }
-                None => {}
-            }
-        }
-        let outer = take_record_batch(outer, &UInt32Array::from(outer_rows)).map_err(Error::arrow)?;
-        let given: Vec<usize> = (self.key_positions.len()..self.read.len()).collect();
-        let inner = inner.project(&given).map_err(Error::arrow)?;
-        let places = UInt32Array::from(inner_rows);
-        let inner_columns = inner
-            .columns()
-            .iter()
-            .map(|column| arrow::compute::take(column, &places, None));
-        let inner_columns = inner_columns
-            .collect::<std::result::Result<Vec<_>, _>>()
-            .map_err(Error::arrow)?;
-        let fields = outer.schema_ref().fields().iter().cloned().chain(
-            inner
-                .schema_ref()
-                .fields()
-                .iter()
-                .map(|field| Arc::new(field.as_ref().clone().with_nullable(true))),
-        );
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let columns = outer.columns().iter().cloned().chain(inner_columns).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(outer.num_rows()));
-        RecordBatch::try_new_with_options(schema, columns, &options).map_err(Error::arrow)
+        // No inner key has a NULL.
+        let place = wanted.iter().map(|key| places.get(key.data()).copied());
+        Ok(place.collect())
     }
+}
+
+/// The outer rows beside the inner rows at these places; those without one beside NULLs, or left out.
+fn side_by_side(
+    outer: &RecordBatch,
+    inner: &RecordBatch,
+    places: &[Option<u32>],
+    keeps_outer: bool,
+) -> Result<RecordBatch> {
+    let rows = (0..).zip(places);
+    let (outer_rows, inner_rows): (Vec<u32>, Vec<Option<u32>>) =
+        rows.filter(|(_, place)| keeps_outer || place.is_some()).unzip();
+    let outer = take_record_batch(outer, &UInt32Array::from(outer_rows)).map_err(Error::arrow)?;
+    let inner_rows = UInt32Array::from(inner_rows);
+    let inner_columns = inner
+        .columns()
+        .iter()
+        .map(|column| arrow::compute::take(column, &inner_rows, None));
+    let inner_columns = inner_columns
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(Error::arrow)?;
+    let inner_fields = inner.schema_ref().fields().iter();
+    let inner_fields = inner_fields.map(|field| Arc::new(field.as_ref().clone().with_nullable(true)));
+    let fields = outer.schema_ref().fields().iter().cloned().chain(inner_fields);
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let columns = outer.columns().iter().cloned().chain(inner_columns).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(outer.num_rows()));
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(Error::arrow)
 }

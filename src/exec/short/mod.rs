@@ -39,7 +39,6 @@ use super::{Rows, RowsStream, StatementContext};
 use crate::plan::OrderColumn;
 use crate::table::RowLayout;
 use crate::{Error, Result};
-use computed::Computed;
 pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 pub use figures::StepFigures;
 use groups::RunningGroups;
@@ -48,7 +47,7 @@ pub use row_expressions::{RowExpressions, side_by_side};
 use run::{Run, RunningStep};
 use step::{Source, Step};
 use top_rows::TopRows;
-use totals::{RunningTotals, Total};
+use totals::RunningTotals;
 
 /// Batches that a chain takes in before it is long.
 const INLINE_BATCHES: usize = 4;
@@ -63,6 +62,8 @@ pub struct ShortPlan {
     order: Option<Vec<OrderColumn>>,
     /// The columns of the table whose values the first groups share; `None`: no groups, or not by columns.
     group_columns: Option<Vec<usize>>,
+    /// The order in which the first row is enough, when the steps take one extreme of all rows.
+    extreme: Option<OrderColumn>,
     /// The layout of the result in the table's rows, when nothing is computed.
     stored: Option<Arc<RowLayout>>,
 }
@@ -74,6 +75,8 @@ struct Arrival {
     is_ordered: bool,
     /// Those of one of the first groups one after the other.
     is_grouped: bool,
+    /// The first is the extreme that the steps take.
+    is_extreme: bool,
 }
 
 /// The general plan's result, for a chain that turned out to be long.
@@ -87,6 +90,7 @@ impl ShortPlan {
         if let Source::Table(table) = &short.source {
             short.order = order::of_table(table, &short.steps);
             short.group_columns = order::of_groups(table, &short.steps);
+            short.extreme = order::of_extreme(table, &short.steps);
             short.stored = order::unchanged(&short.steps).map(|columns| Arc::new(table.layout(&columns)));
         }
         Some(short)
@@ -98,69 +102,42 @@ impl ShortPlan {
             steps: Vec::new(),
             order: None,
             group_columns: None,
+            extreme: None,
             stored: None,
         }
     }
 
-    /// Leaves out what the source would give and nobody reads.
+    /// Leaves out what the source and the lookups would give and nobody reads.
     fn prune_columns(&mut self) {
         let Source::Table(table) = &mut self.source else {
             return;
         };
-        let (mut lookup, mut readers) = (None, Vec::new());
-        let mut is_shaped = false;
-        for step in &mut self.steps {
-            match step {
-                Step::Lookup(step) => lookup = Some(step),
-                Step::Filter(condition) => readers.push(condition),
-                Step::Sort(keys) => readers.extend(keys.iter_mut().map(|key| &mut key.computed)),
-                Step::Limit { .. } => {}
-                Step::Project { columns, .. } => {
-                    readers.extend(columns);
-                    is_shaped = true;
-                }
-                Step::Groups { keys, totals, .. } => {
-                    readers.extend(keys);
-                    readers.extend(totals.iter_mut().flat_map(Total::inputs_mut));
-                    is_shaped = true;
-                }
-                Step::Totals { totals, .. } => {
-                    readers.extend(totals.iter_mut().flat_map(Total::inputs_mut));
-                    is_shaped = true;
-                }
-            }
-            if is_shaped {
-                break;
-            }
-        }
-        if !is_shaped {
-            return;
-        }
-        let used = columns_of(readers.iter().map(|computed| &**computed));
-        let Some(lookup) = lookup else {
-            let kept = table.keep_columns(used);
-            readers.into_iter().for_each(|computed| computed.renumber(&kept));
+        let Some(shaping) = self.steps.iter().position(Step::makes_columns) else {
             return;
         };
-        // The lookup stands before all other steps: they read its columns behind those of the table.
-        let outer = lookup.outer_columns();
-        let (of_table, of_lookup): (Vec<usize>, Vec<usize>) =
-            used.iter().partition(|column| **column < outer);
-        let keys: Vec<&Computed> = lookup.keys_mut().map(|key| &*key).collect();
-        let mut wanted = columns_of(keys.into_iter());
-        wanted.extend(&of_table);
-        wanted.sort_unstable();
-        wanted.dedup();
-        let mut numbers = wanted.clone();
-        numbers.extend(&of_lookup);
-        readers
-            .into_iter()
-            .for_each(|computed| computed.renumber(&numbers));
-        let given = wanted.len();
-        let kept = table.keep_columns(wanted);
-        lookup.keys_mut().for_each(|key| key.renumber(&kept));
-        let inner: Vec<usize> = of_lookup.iter().map(|column| column - outer).collect();
-        lookup.keep_columns(given, &inner);
+        // Up to there a column has one number: lookups add theirs behind those of the table.
+        let steps = &mut self.steps[..=shaping];
+        let inputs = steps.iter_mut().flat_map(Step::inputs_mut);
+        let mut used: Vec<usize> = inputs.flat_map(|computed| computed.columns()).collect();
+        used.sort_unstable();
+        used.dedup();
+        let (mut of_table, mut given) = (used.clone(), 0);
+        for step in steps {
+            if let Step::Lookup(lookup) = step {
+                let first = lookup.outer_columns();
+                let end = first + lookup.inner_columns();
+                of_table.retain(|column| *column < first);
+                given = given.max(of_table.len());
+                let own = used.iter().filter(|column| (first..end).contains(column));
+                let own: Vec<usize> = own.map(|column| column - first).collect();
+                lookup.keep_columns(given, &own);
+                given += own.len();
+            }
+            for computed in step.inputs_mut() {
+                computed.renumber(&used);
+            }
+        }
+        table.keep_columns(of_table);
     }
 
     /// Runs it with these constants; `None` when with them it is not short. `figures`: what reading and each step are
@@ -187,7 +164,10 @@ impl ShortPlan {
         };
         let arrival = self.arrival(&mut access);
         let is_ordered = arrival.is_ordered;
-        let limit = rows_wanted(&self.steps, is_ordered, constants)?;
+        let limit = match arrival.is_extreme {
+            true => Some(1),
+            false => rows_wanted(&self.steps, is_ordered, constants)?,
+        };
         if let Some(layout) = &self.stored
             && is_ordered
             && access.gives_stored(layout)
@@ -200,6 +180,8 @@ impl ShortPlan {
             limit => Demand::of_limit(limit),
         };
         let mut steps = access.filters(constants)?;
+        let (skip, left) = (0, Some(1));
+        steps.extend(arrival.is_extreme.then_some(RunningStep::Limit { skip, left }));
         steps.extend(self.start(ctx, constants, arrival)?);
         let run = Run::new(access.batches(ctx, demand, metrics), steps, figures.cloned());
         Ok(Some(through(run, long)))
@@ -225,9 +207,23 @@ impl ShortPlan {
         Ok(through(run, long))
     }
 
+    /// Whether it reads a part of a table that conditions bound, or no table.
+    pub fn is_bounded(&self) -> bool {
+        match &self.source {
+            Source::Table(table) => table.has_conditions(),
+            Source::OneRow | Source::Rows(_) => true,
+        }
+    }
+
     /// Whether it reads what is there when it runs, not what was there when it was planned.
     pub fn is_lasting(&self) -> bool {
         !matches!(self.source, Source::Rows(_))
+    }
+
+    /// Has the rows come so that the first is enough, if it can be: the key's end that an extreme stands at.
+    fn serve_extreme(&self, access: &mut Access<'_>) -> bool {
+        let order = self.extreme.as_ref();
+        order.is_some_and(|order| access.serve(std::slice::from_ref(order)))
     }
 
     /// Rows that its only limit leaves out. Errors: 2201W, 2201X.
@@ -254,6 +250,7 @@ impl ShortPlan {
         Arrival {
             is_ordered,
             is_grouped,
+            is_extreme: self.serve_extreme(access),
         }
     }
 
@@ -299,14 +296,6 @@ impl ShortPlan {
         }
         Ok(running)
     }
-}
-
-/// The columns that expressions read, each once, rising.
-fn columns_of<'a>(expressions: impl Iterator<Item = &'a Computed>) -> Vec<usize> {
-    let mut columns: Vec<usize> = expressions.flat_map(Computed::columns).collect();
-    columns.sort_unstable();
-    columns.dedup();
-    columns
 }
 
 /// How many rows these steps take, if they say. `is_ordered`: a sort has nothing to do. Errors: 2201W, 2201X.

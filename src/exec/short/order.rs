@@ -56,6 +56,23 @@ pub(super) fn of_groups(table: &TableRead, steps: &[Step]) -> Option<Vec<usize>>
     None
 }
 
+/// The order of the table in which the first row is all that the steps need: they take the least or the greatest value of
+/// a column.
+pub(super) fn of_extreme(table: &TableRead, steps: &[Step]) -> Option<OrderColumn> {
+    let Some(Step::Totals { totals, .. }) = steps.first() else {
+        return None;
+    };
+    let [total] = totals.as_slice() else {
+        return None;
+    };
+    let (column, descending) = total.extreme()?;
+    Some(OrderColumn {
+        column: table.position(column),
+        descending,
+        nulls_first: false,
+    })
+}
+
 /// The columns of the source that the result is, when rows are only ordered and limited once.
 pub(super) fn unchanged(steps: &[Step]) -> Option<Vec<usize>> {
     let mut outputs = Outputs::default();
@@ -85,7 +102,7 @@ impl Outputs {
 
     /// Outer rows keep their order, and have one inner row at most.
     fn join(&mut self, lookup: &Lookup) {
-        let outer = (0..lookup.outer_columns()).map(Some);
+        let outer = (0..lookup.outer_columns()).map(|column| self.source_of(column));
         let inner = std::iter::repeat_n(None, lookup.inner_columns());
         self.0 = Some(outer.chain(inner).collect());
     }

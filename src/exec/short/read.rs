@@ -54,14 +54,17 @@ impl TableRead {
         self.conditions.push(condition);
     }
 
+    pub(super) fn has_conditions(&self) -> bool {
+        !self.conditions.is_empty()
+    }
+
     /// Position in `TableDef::columns` of a column that is read.
     pub(super) fn position(&self, column: usize) -> usize {
         self.positions[column]
     }
 
-    /// Reads only the columns that the steps use, and behind them those that only conditions use. Answers the new order:
-    /// the old number of each column.
-    pub(super) fn keep_columns(&mut self, used_by_steps: Vec<usize>) -> Vec<usize> {
+    /// Reads only the columns that the steps use, and behind them those that only conditions use.
+    pub(super) fn keep_columns(&mut self, used_by_steps: Vec<usize>) {
         let mut kept = used_by_steps;
         self.step_columns = kept.len();
         for column in self.conditions.iter().flat_map(Condition::columns) {
@@ -73,7 +76,6 @@ impl TableRead {
         for condition in &mut self.conditions {
             condition.renumber(&kept);
         }
-        kept
     }
 
     /// The layout of rows that have these columns.

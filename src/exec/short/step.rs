@@ -48,3 +48,29 @@ pub(super) enum Step {
         schema: SchemaRef,
     },
 }
+
+impl Step {
+    /// What it computes of the rows that come to it.
+    pub(super) fn inputs_mut(&mut self) -> Vec<&mut Computed> {
+        match self {
+            Step::Filter(condition) => vec![condition],
+            Step::Project { columns, .. } => columns.iter_mut().collect(),
+            Step::Lookup(lookup) => lookup.inputs_mut().collect(),
+            Step::Sort(keys) => keys.iter_mut().map(|key| &mut key.computed).collect(),
+            Step::Limit { .. } => Vec::new(),
+            Step::Groups { keys, totals, .. } => {
+                let inputs = totals.iter_mut().flat_map(Total::inputs_mut);
+                keys.iter_mut().chain(inputs).collect()
+            }
+            Step::Totals { totals, .. } => totals.iter_mut().flat_map(Total::inputs_mut).collect(),
+        }
+    }
+
+    /// Whether no column goes through it as it came.
+    pub(super) fn makes_columns(&self) -> bool {
+        matches!(
+            self,
+            Step::Project { .. } | Step::Groups { .. } | Step::Totals { .. }
+        )
+    }
+}

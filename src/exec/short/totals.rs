@@ -85,6 +85,19 @@ impl Total {
         })))
     }
 
+    /// The column whose least or greatest value it is, and whether it is the greatest, when it is one of all rows.
+    pub(super) fn extreme(&self) -> Option<(usize, bool)> {
+        let is_greatest = match self.function.fun().name() {
+            "min" => false,
+            "max" => true,
+            _ => return None,
+        };
+        match (self.arguments.as_slice(), &self.condition) {
+            ([argument], None) => Some((argument.as_column()?, is_greatest)),
+            _ => None,
+        }
+    }
+
     /// See [`Total::inputs`].
     pub(super) fn inputs_mut(&mut self) -> impl Iterator<Item = &mut Computed> {
         self.arguments.iter_mut().chain(&mut self.condition)

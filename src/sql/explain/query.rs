@@ -29,7 +29,7 @@ pub(super) async fn explain_query(
     let plan = QueryPlan::new(query::plan_query(ctx, query, &known_types(ctx))?);
     if !options.analyze {
         let node = query_node(ctx, &plan, None).await?;
-        let bound = bound_form(ctx, &plan, options, None)?;
+        let bound = bound_form(ctx, &plan, options, None).await?;
         return Ok(Explained {
             bound,
             ..Explained::planned(node, begun)
@@ -41,12 +41,12 @@ pub(super) async fn explain_query(
     while rows.try_next().await?.is_some() {}
     let ran = run.end();
     let node = query_node(ctx, &plan, Some(&observation)).await?;
-    let bound = bound_form(ctx, &plan, options, Some(&observation))?;
+    let bound = bound_form(ctx, &plan, options, Some(&observation)).await?;
     Ok(Explained { node, bound, ..ran })
 }
 
 /// For VERBOSE, what the query is bound to and whether that ran, or would run, as it is. Errors: as binding parameters.
-pub(super) fn bound_form(
+pub(super) async fn bound_form(
     ctx: &StatementContext,
     plan: &QueryPlan,
     options: Options,
@@ -57,14 +57,43 @@ pub(super) fn bound_form(
     }
     let is_short = match observation {
         Some(observation) => observation.general().is_none(),
-        None => plan.story(ctx)?.is_some(),
+        None => match plan.answered(ctx).await? {
+            Some(answered) => answered.plan.story(ctx)?.is_some(),
+            None => plan.story(ctx)?.is_some(),
+        },
     };
     let tree = plan.bound().display_indent().to_string();
     Ok(Some(BoundForm { is_short, tree }))
 }
 
-/// The tree of a query: of what ran, or of what would. Errors: those of planning the access.
-pub(super) async fn query_node(
+/// The tree of a query: of what ran, or of what would. Prior subqueries are run for it. Errors: those of planning the
+/// access, and of running such subqueries.
+pub(super) fn query_node<'a>(
+    ctx: &'a StatementContext,
+    plan: &'a QueryPlan,
+    observation: Option<&'a Observation>,
+) -> BoxFuture<'a, Result<PlanNode>> {
+    async move {
+        let planned = match observation {
+            Some(_) => None,
+            None => plan.answered(ctx).await?,
+        };
+        let ran = observation.and_then(Observation::answered);
+        let Some(answered) = ran.or(planned.as_ref()) else {
+            return answered_node(ctx, plan, observation).await;
+        };
+        let mut node = answered_node(ctx, &answered.plan, observation).await?;
+        for subquery in &answered.subqueries {
+            let below = query_node(ctx, subquery, None).await?;
+            node = node.over_as("InitPlan", below.labelled("InitPlan".to_string()));
+        }
+        Ok(node)
+    }
+    .boxed()
+}
+
+/// The tree of a query whose prior subqueries are answered.
+async fn answered_node(
     ctx: &StatementContext,
     plan: &QueryPlan,
     observation: Option<&Observation>,

@@ -2,6 +2,7 @@
 
 use super::access::{TableRead, with_metrics};
 use super::node::PlanNode;
+use crate::exec::expr_text::all_text;
 use crate::exec::figures::Seen;
 use crate::exec::short::{ShortKind, ShortNode, ShortSource, ShortStory};
 use crate::sql::query::Observation;
@@ -74,6 +75,7 @@ fn step_node(node: ShortNode) -> PlanNode {
             alias,
             keeps_outer,
             keys,
+            conditions,
         } => {
             let (words, join_type) = if keeps_outer {
                 ("Left ", "Left")
@@ -86,7 +88,7 @@ fn step_node(node: ShortNode) -> PlanNode {
             } else {
                 format!("{name} {alias}")
             };
-            PlanNode::new(
+            let join = PlanNode::new(
                 "Lookup Join",
                 format!("Lookup {words}Join with {relation} using {key}"),
             )
@@ -95,7 +97,11 @@ fn step_node(node: ShortNode) -> PlanNode {
             .with_property("Relation Name", name.as_str())
             .with_property("Alias", &*alias)
             .with_property("Index Name", key.as_str())
-            .with_list("Key", keys)
+            .with_list("Key", keys);
+            match all_text(&conditions) {
+                Some(condition) => join.with("Join Filter", condition),
+                None => join,
+            }
         }
     };
     shown.with_filters(node.filters)

@@ -22,7 +22,7 @@ pub(super) async fn explain_write(
     let reading = dml::plan_reading(ctx, statement)?;
     if !options.analyze {
         let below = rows_node(ctx, &reading, None).await?;
-        let bound = rows_bound(ctx, &reading, options, None)?;
+        let bound = rows_bound(ctx, &reading, options, None).await?;
         return Ok(Explained {
             bound,
             ..Explained::planned(write_node(&reading, below), begun)
@@ -41,7 +41,7 @@ pub(super) async fn explain_write(
     };
     let below = rows_node(ctx, &reading, Some(&observation)).await?;
     let node = write_node(&reading, below).counted(Some(seen));
-    let bound = rows_bound(ctx, &reading, options, Some(&observation))?;
+    let bound = rows_bound(ctx, &reading, options, Some(&observation)).await?;
     Ok(Explained { node, bound, ..ran })
 }
 
@@ -95,7 +95,7 @@ async fn rows_node(
     }
 }
 
-fn rows_bound(
+async fn rows_bound(
     ctx: &StatementContext,
     reading: &Reading,
     options: Options,
@@ -103,6 +103,6 @@ fn rows_bound(
 ) -> Result<Option<BoundForm>> {
     match &reading.rows {
         RowsRead::Values(_) => Ok(None),
-        RowsRead::Query(plan) => bound_form(ctx, plan, options, observation),
+        RowsRead::Query(plan) => bound_form(ctx, plan, options, observation).await,
     }
 }

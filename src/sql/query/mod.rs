@@ -29,6 +29,7 @@ mod operator;
 mod ordered_set;
 mod overload;
 mod plan;
+mod prior;
 mod query_body;
 mod same_rows;
 mod scope;

@@ -7,6 +7,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
+use super::prior::{Answered, PriorSubquery, answer_all, prior_subqueries};
 use super::{PlannedQuery, physical_plan, run_query};
 use crate::Result;
 use crate::exec::figures::{Figures, Seen, watch};
@@ -22,10 +23,21 @@ pub(crate) struct QueryPlan {
     query: Arc<PlannedQuery>,
     columns: Arc<[OutputColumn]>,
     short: Option<ShortPlan>,
+    /// Subqueries to be answered before the rest is planned.
+    prior: Vec<PriorSubquery>,
 }
 
 impl QueryPlan {
     pub(crate) fn new(query: PlannedQuery) -> QueryPlan {
+        let prior = prior_subqueries(&query);
+        QueryPlan {
+            prior,
+            ..QueryPlan::without_prior(query)
+        }
+    }
+
+    /// A plan whose subqueries are all answered as it runs.
+    pub(super) fn without_prior(query: PlannedQuery) -> QueryPlan {
         let short = match query.looks_up() {
             true => None,
             false => ShortPlan::of(&query.plan),
@@ -34,7 +46,22 @@ impl QueryPlan {
             columns: query.columns.as_slice().into(),
             query: Arc::new(query),
             short,
+            prior: Vec::new(),
         }
+    }
+
+    /// The plan with the answers of its prior subqueries, which are run for it; `None` without such. Errors: those of
+    /// running them.
+    pub(crate) async fn answered(&self, ctx: &StatementContext) -> Result<Option<Answered>> {
+        if self.prior.is_empty() {
+            return Ok(None);
+        }
+        answer_all(ctx, &self.query, &self.prior).await.map(Some)
+    }
+
+    /// Whether it reads one table in a part that its conditions bound, or none.
+    pub(super) fn is_bounded_read(&self) -> bool {
+        self.short.as_ref().is_some_and(ShortPlan::is_bounded)
     }
 
     /// The result's columns.
@@ -90,7 +117,17 @@ impl QueryPlan {
         ctx: &StatementContext,
         observation: Option<&Observation>,
     ) -> Result<RowsStream> {
-        let rows = self.start(ctx, observation).await?;
+        let rows = match self.answered(ctx).await? {
+            Some(answered) => {
+                let rows = answered.plan.start(ctx, observation).await?;
+                if let Some(observation) = observation {
+                    // Each observation is of one run.
+                    let _ = observation.answered.set(answered);
+                }
+                rows
+            }
+            None => self.start(ctx, observation).await?,
+        };
         Ok(match observation {
             Some(observation) => watch(rows, &observation.result, Rows::num_rows).boxed(),
             None => rows,
@@ -121,6 +158,7 @@ pub(crate) struct Observation {
     result: Arc<Figures>,
     steps: Arc<StepFigures>,
     general: Arc<OnceLock<Arc<dyn ExecutionPlan>>>,
+    answered: OnceLock<Answered>,
 }
 
 impl Observation {
@@ -132,6 +170,11 @@ impl Observation {
     /// What a keyed read, or the steps of a short statement, are counted in.
     pub(crate) fn steps(&self) -> &StepFigures {
         &self.steps
+    }
+
+    /// What ran, when prior subqueries were answered for it.
+    pub(crate) fn answered(&self) -> Option<&Answered> {
+        self.answered.get()
     }
 
     /// The general plan, when it was that which ran.

@@ -1,0 +1,255 @@
+//! Subqueries that are answered before the plan around them is made: uncorrelated ones that a condition compares something
+//! with, and those of a key's `IN`. With constants in their place the condition bounds the key that is read, or is refused,
+//! as one with constants is. Called by `plan`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator, Subquery};
+use futures::future::BoxFuture;
+use futures::{FutureExt, TryStreamExt};
+
+use super::plan::QueryPlan;
+use super::{BatchStream, PlannedQuery};
+use crate::exec::StatementContext;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::dependent_join::{for_each_node, is_volatile};
+use crate::exec::shared_rows::is_shared;
+use crate::exec::table_provider::scanned_table;
+use crate::{Error, Result};
+
+/// A subquery to be answered first.
+#[derive(Debug)]
+pub(super) struct PriorSubquery {
+    /// As it stands in a condition: a scalar subquery, or a membership.
+    marker: Expr,
+    plan: Arc<QueryPlan>,
+}
+
+/// A plan with the answers in it.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    /// The plan.
+    pub(crate) plan: QueryPlan,
+    /// What was answered for it.
+    pub(crate) subqueries: Vec<Arc<QueryPlan>>,
+}
+
+/// The subqueries of a query that are answered first.
+pub(super) fn prior_subqueries(query: &PlannedQuery) -> Vec<PriorSubquery> {
+    let mut found = Vec::new();
+    let walked = query.plan.apply(|node| {
+        match node {
+            // What it repeats may read its own rows.
+            LogicalPlan::RecursiveQuery(_) => return Ok(TreeNodeRecursion::Jump),
+            LogicalPlan::Filter(filter) => {
+                for condition in split_conjunction(&filter.predicate) {
+                    found.extend(compared_subqueries(condition, query)?);
+                    found.extend(key_membership(condition, &filter.input, query));
+                }
+            }
+            _ => {}
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    walked.map_or_else(|_| Vec::new(), |_| found)
+}
+
+/// The scalar subqueries that a comparison compares something with.
+fn compared_subqueries(condition: &Expr, query: &PlannedQuery) -> DataFusionResult<Vec<PriorSubquery>> {
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = condition else {
+        return Ok(Vec::new());
+    };
+    let sides = [left, right];
+    let is_comparison = matches!(
+        op,
+        Operator::Eq | Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq
+    );
+    if !is_comparison || sides.iter().all(|side| side.column_refs().is_empty()) {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for side in sides.into_iter().filter(|side| side.column_refs().is_empty()) {
+        side.apply(|expr| {
+            if let Expr::ScalarSubquery(subquery) = expr
+                && stands_alone(subquery)
+            {
+                found.push(PriorSubquery::new(expr, subquery, query));
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    Ok(found)
+}
+
+/// `key IN (SELECT …)` over a few rows that a key leads to.
+fn key_membership(condition: &Expr, input: &LogicalPlan, query: &PlannedQuery) -> Option<PriorSubquery> {
+    let Expr::InSubquery(test) = condition else {
+        return None;
+    };
+    let operand = match test.expr.as_ref() {
+        Expr::Cast(cast) => cast.expr.as_ref(),
+        operand => operand,
+    };
+    if test.negated || !is_key_column(operand, input) || !stands_alone(&test.subquery) {
+        return None;
+    }
+    let prior = PriorSubquery::new(condition, &test.subquery, query);
+    prior.plan.is_bounded_read().then_some(prior)
+}
+
+/// Whether the expression is a column of the primary key of a stored table in the plan.
+fn is_key_column(expr: &Expr, plan: &LogicalPlan) -> bool {
+    let Expr::Column(column) = expr else {
+        return false;
+    };
+    let relation = column.relation.as_ref().map(|relation| relation.table());
+    let is_key = |node: &LogicalPlan| {
+        let LogicalPlan::TableScan(scan) = node else {
+            return false;
+        };
+        scanned_table(scan).is_some_and(|(table, alias, _)| {
+            let at = table.column_index(&column.name);
+            relation == Some(&*alias) && at.is_some_and(|at| table.key_columns().contains(&at))
+        })
+    };
+    plan.exists(|node| Ok(is_key(node))).unwrap_or(false)
+}
+
+/// Whether a subquery gives the same rows wherever and whenever it is run, and nobody else counts on their being made once.
+fn stands_alone(subquery: &Subquery) -> bool {
+    let plan = &subquery.subquery;
+    let mut is_own = subquery.outer_ref_columns.is_empty();
+    let walked = for_each_node(plan, &mut |node| {
+        is_own &= !is_shared(node);
+        Ok(TreeNodeRecursion::Continue)
+    });
+    walked.is_ok() && is_own && matches!(is_volatile(plan), Ok(false))
+}
+
+impl PriorSubquery {
+    fn new(marker: &Expr, subquery: &Subquery, query: &PlannedQuery) -> PriorSubquery {
+        let plan = QueryPlan::new(PlannedQuery {
+            columns: Vec::new(),
+            parameters: query.parameters.clone(),
+            plan: subquery.subquery.as_ref().clone(),
+        });
+        PriorSubquery {
+            marker: marker.clone(),
+            plan: Arc::new(plan),
+        }
+    }
+
+    /// What stands in the marker's place; `None` for more rows than a list may have. Errors: 21000, and those of running
+    /// the subquery.
+    async fn answer(&self, ctx: &StatementContext) -> Result<Option<Expr>> {
+        match &self.marker {
+            Expr::InSubquery(test) => {
+                let items_max = ctx.settings.multi_get_keys_max;
+                let Some(items) = self.values(ctx, items_max).await? else {
+                    return Ok(None);
+                };
+                let literals: Vec<Expr> = items.into_iter().map(|item| Expr::Literal(item, None)).collect();
+                Ok(Some(match literals.is_empty() {
+                    true => Expr::Literal(ScalarValue::Boolean(Some(false)), None),
+                    false => Expr::InList(InList::new(test.expr.clone(), literals, false)),
+                }))
+            }
+            _ => self
+                .value(ctx)
+                .await
+                .map(|value| Some(Expr::Literal(value, None))),
+        }
+    }
+
+    /// The one value; NULL without a row. Errors: 21000 for several rows.
+    async fn value(&self, ctx: &StatementContext) -> Result<ScalarValue> {
+        let mut found = None;
+        let mut batches = self.batches(ctx).await?;
+        while let Some(batch) = batches.try_next().await? {
+            if batch.num_rows() > 1 || (found.is_some() && batch.num_rows() > 0) {
+                return Err(Error::CardinalityViolation);
+            }
+            if batch.num_rows() == 1 {
+                let value = ScalarValue::try_from_array(batch.column(0), 0);
+                found = Some(value.map_err(from_datafusion)?);
+            }
+        }
+        let ty = self.plan.bound().schema().field(0).data_type();
+        found.map_or_else(|| ScalarValue::try_from(ty).map_err(from_datafusion), Ok)
+    }
+
+    /// The distinct values that are not NULL; `None` when there are more than so many.
+    async fn values(
+        &self,
+        ctx: &StatementContext,
+        values_max: usize,
+    ) -> Result<Option<HashSet<ScalarValue>>> {
+        let mut found = HashSet::new();
+        let mut batches = self.batches(ctx).await?;
+        while let Some(batch) = batches.try_next().await? {
+            for row in 0..batch.num_rows() {
+                let value = ScalarValue::try_from_array(batch.column(0), row).map_err(from_datafusion)?;
+                if !value.is_null() {
+                    found.insert(value);
+                }
+            }
+            if found.len() > values_max {
+                return Ok(None);
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// Runs it: a future of its own kind, for a subquery may have subqueries.
+    fn batches<'a>(&'a self, ctx: &'a StatementContext) -> BoxFuture<'a, Result<BatchStream>> {
+        async move {
+            let rows = self.plan.run(ctx).await?;
+            let batches: BatchStream = Box::pin(rows.and_then(|rows| async move { rows.into_batch() }));
+            Ok(batches)
+        }
+        .boxed()
+    }
+}
+
+/// The query with the answers of its prior subqueries. Errors: those of running them.
+pub(super) async fn answer_all(
+    ctx: &StatementContext,
+    query: &PlannedQuery,
+    prior: &[PriorSubquery],
+) -> Result<Answered> {
+    let (mut answers, mut subqueries) = (Vec::new(), Vec::new());
+    for subquery in prior {
+        if let Some(answer) = subquery.answer(ctx).await? {
+            answers.push((&subquery.marker, answer));
+            subqueries.push(Arc::clone(&subquery.plan));
+        }
+    }
+    let answer_to = |expr: Expr| {
+        let known = answers.iter().find(|(marker, _)| **marker == expr);
+        Ok(match known {
+            Some((_, answer)) => Transformed::new(answer.clone(), true, TreeNodeRecursion::Jump),
+            None => Transformed::no(expr),
+        })
+    };
+    let plan = query.plan.clone().transform_down(|node| match node {
+        LogicalPlan::RecursiveQuery(_) => Ok(Transformed::new(node, false, TreeNodeRecursion::Jump)),
+        LogicalPlan::Filter(filter) => {
+            let predicate = filter.predicate.transform_down(answer_to)?;
+            predicate.map_data(|predicate| Filter::try_new(predicate, filter.input).map(LogicalPlan::Filter))
+        }
+        node => Ok(Transformed::no(node)),
+    });
+    Ok(Answered {
+        plan: QueryPlan::without_prior(PlannedQuery {
+            plan: plan.map_err(from_datafusion)?.data,
+            ..query.clone()
+        }),
+        subqueries,
+    })
+}
