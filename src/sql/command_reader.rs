@@ -1,53 +1,51 @@
 //! Reads the session's own statements off their tokens, word by word: PostgreSQL's grammar of them is small and wider than
 //! sqlparser's. Called for every statement before the parser; knows nothing of what they do.
 
+use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, Discard, Modes};
 use super::token_reader::{TokenReader, string_of};
+use super::word::is_word;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
-/// The words that begin a session's statement.
-const FIRST_WORDS: [&str; 23] = [
-    "BEGIN",
-    "START",
-    "COMMIT",
-    "END",
-    "ROLLBACK",
-    "ABORT",
-    "SAVEPOINT",
-    "RELEASE",
-    "SET",
-    "RESET",
-    "SHOW",
-    "PREPARE",
-    "EXECUTE",
-    "DEALLOCATE",
-    "DISCARD",
-    "DECLARE",
-    "FETCH",
-    "MOVE",
-    "CLOSE",
-    "LISTEN",
-    "UNLISTEN",
-    "NOTIFY",
-    "LOAD",
+/// The words that begin a session's statement; MOVE does too.
+const FIRST_WORDS: [Keyword; 22] = [
+    Keyword::BEGIN,
+    Keyword::START,
+    Keyword::COMMIT,
+    Keyword::END,
+    Keyword::ROLLBACK,
+    Keyword::ABORT,
+    Keyword::SAVEPOINT,
+    Keyword::RELEASE,
+    Keyword::SET,
+    Keyword::RESET,
+    Keyword::SHOW,
+    Keyword::PREPARE,
+    Keyword::EXECUTE,
+    Keyword::DEALLOCATE,
+    Keyword::DISCARD,
+    Keyword::DECLARE,
+    Keyword::FETCH,
+    Keyword::CLOSE,
+    Keyword::LISTEN,
+    Keyword::UNLISTEN,
+    Keyword::NOTIFY,
+    Keyword::LOAD,
 ];
 
-/// The session's statement that the tokens are; `None` when they are another. `text`: the whole message.
+/// Whether the tokens are a statement of the session's.
+pub(super) fn is_command(tokens: &[TokenWithSpan]) -> bool {
+    matches!(tokens.first().map(|token| &token.token), Some(Token::Word(word))
+        if FIRST_WORDS.contains(&word.keyword) || is_word(word, "MOVE"))
+}
+
+/// The session's statement that the tokens are, which end at byte `end` of the message `text`.
 /// Errors: 42601 with a position in `text`, 0A000.
-pub(super) fn read(tokens: &[TokenWithSpan], text: &str) -> Result<Option<Command>> {
-    let is_meaningful = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
-    let first = match tokens.iter().find(is_meaningful).map(|token| &token.token) {
-        Some(Token::Word(word)) if word.quote_style.is_none() => &word.value,
-        _ => return Ok(None),
-    };
-    if !FIRST_WORDS.iter().any(|word| word.eq_ignore_ascii_case(first)) {
-        return Ok(None);
-    }
-    let tokens = tokens.iter().filter(is_meaningful).cloned().collect();
-    TokenReader::new(tokens, text).statement().map(Some)
+pub(super) fn read(tokens: Vec<TokenWithSpan>, text: &str, end: usize) -> Result<Command> {
+    TokenReader::new(tokens, &text[..end]).statement()
 }
 
 impl TokenReader<'_> {

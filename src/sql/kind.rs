@@ -3,6 +3,8 @@
 
 use sqlparser::ast::{AlterTableOperation, Query, SetExpr, Statement};
 
+use super::explain_options::Options;
+
 /// What a statement does to the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StatementKind {
@@ -40,10 +42,8 @@ impl StatementKind {
                 leaves_keys: true,
             }),
             Statement::Explain {
-                analyze: true,
-                statement,
-                ..
-            } => StatementKind::of(statement),
+                statement: explained, ..
+            } if Options::of(statement).is_ok_and(|options| options.analyze) => StatementKind::of(explained),
             Statement::Explain { .. }
             | Statement::ExplainTable { .. }
             | Statement::Analyze(_)
@@ -120,6 +120,7 @@ mod tests {
             ("INSERT INTO t VALUES (1)", "INSERT"),
             ("WITH q AS (SELECT 1) INSERT INTO t SELECT * FROM q", "INSERT"),
             ("EXPLAIN ANALYZE UPDATE t SET a = 1", "UPDATE"),
+            ("EXPLAIN (COSTS off, ANALYZE) UPSERT INTO t VALUES (1)", "INSERT"),
             ("/* a */ DELETE FROM t", "DELETE"),
             ("SELECT 1 AS a INTO t", "SELECT INTO"),
             ("CREATE TABLE t (a int)", "CREATE TABLE"),
@@ -134,7 +135,14 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["SELECT 1", "EXPLAIN DELETE FROM t", "VACUUM", "BEGIN", "SHOW ALL"] {
+        for text in [
+            "SELECT 1",
+            "EXPLAIN DELETE FROM t",
+            "EXPLAIN (ANALYZE off) DELETE FROM t",
+            "VACUUM",
+            "BEGIN",
+            "SHOW ALL",
+        ] {
             assert_eq!(kind(text), StatementKind::Read, "{text}");
         }
     }

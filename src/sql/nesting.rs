@@ -1,9 +1,9 @@
 //! How deep the tree of a statement can be at most, told from its tokens. `a + a + a …` is read in a loop, without
 //! recursion, but gives a tree that is as deep as it is long: whoever walks, clones or drops that tree needs stack for
-//! each level. So a chain too long is refused before there is a tree. Called by `statement` alone.
+//! each level. So a chain too long is refused before there is a tree. Called by `tokens` alone.
 
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::tokenizer::Token;
 
 use crate::error::Limit;
 use crate::{Error, Result};
@@ -12,40 +12,43 @@ use crate::{Error, Result};
 /// (`THREAD_STACK_BYTES`).
 const CHAIN_MAX: usize = 4_000;
 
-/// Errors: 54001 when operators could make a tree deeper than `CHAIN_MAX`.
-pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<()> {
-    // Operators since the last comma, for each parenthesis that is open; and their sum, the depth at most.
-    let mut open: Vec<usize> = vec![0];
-    let mut depth = 0;
-    for token in tokens {
-        match &token.token {
-            Token::LParen => open.push(0),
-            Token::RParen => depth -= open.pop().unwrap_or(0),
-            Token::Comma => {
-                if let Some(here) = open.last_mut() {
-                    depth -= std::mem::take(here);
-                }
-            }
+/// The depth of a statement's tree at most, as far as its tokens were taken.
+#[derive(Debug, Default)]
+pub(super) struct Nesting {
+    /// Operators since the last comma, for each parenthesis that is open.
+    open: Vec<usize>,
+    /// Those outside all parentheses.
+    outside: usize,
+    /// The sum of them, the depth at most.
+    depth: usize,
+}
+
+impl Nesting {
+    /// Takes the next token. Errors: 54001 when operators could make a tree deeper than `CHAIN_MAX`.
+    pub(super) fn take(&mut self, token: &Token) -> Result<()> {
+        match token {
+            Token::LParen => self.open.push(0),
+            Token::RParen => self.depth -= self.open.pop().unwrap_or(0),
+            Token::Comma => self.depth -= std::mem::take(self.innermost()),
             token if is_operator(token) => {
-                if open.is_empty() {
-                    open.push(0);
-                }
-                if let Some(here) = open.last_mut() {
-                    *here += 1;
-                    depth += 1;
-                }
+                *self.innermost() += 1;
+                self.depth += 1;
             }
             _ => {}
         }
-        if depth > CHAIN_MAX {
+        if self.depth > CHAIN_MAX {
             return Err(Error::LimitExceeded {
                 state: Limit::Complexity,
                 message: "stack depth limit exceeded".to_string(),
                 hint: format!("Chain fewer than {CHAIN_MAX} operators; a long OR is shorter as IN (...)."),
             });
         }
+        Ok(())
     }
-    Ok(())
+
+    fn innermost(&mut self) -> &mut usize {
+        self.open.last_mut().unwrap_or(&mut self.outside)
+    }
 }
 
 /// Whether the token may put what stands before it one level deeper.

@@ -1,20 +1,19 @@
 //! `UPDATE t SET (a, b) = (SELECT x, y …)`: each column gets a subquery of its own, which gives the same values.
 
 use sqlparser::ast::{self, Assignment, AssignmentTarget, Expr, Query, SelectItem, SetExpr};
+use sqlparser::parser::{Parser, ParserError};
 
-/// Takes the row assignments of an UPDATE apart.
-pub(crate) fn expand(statement: &mut ast::Statement) {
-    if let ast::Statement::Update(update) = statement
-        && update
-            .assignments
-            .iter()
-            .any(|assignment| parts(assignment).is_some())
-    {
+/// The UPDATE that is next, its row assignments taken apart.
+pub(super) fn parse_update(parser: &mut Parser) -> Result<ast::Statement, ParserError> {
+    let verb = parser.next_token();
+    let mut statement = parser.parse_update(verb)?;
+    if let ast::Statement::Update(update) = &mut statement {
         update.assignments = std::mem::take(&mut update.assignments)
             .into_iter()
             .flat_map(|assignment| parts(&assignment).unwrap_or_else(|| vec![assignment]))
             .collect();
     }
+    Ok(statement)
 }
 
 /// One assignment a column; `None` when the value is no plain SELECT of as many expressions as there are columns.

@@ -1,33 +1,29 @@
 //! `Statement`: one parsed statement with what the parser's tree cannot hold (hints, UPSERT, ALLOW FILTERING).
-//! Text goes through `comment` (`#` comments), the tokenizer, `tokens` (our syntax over PostgreSQL's) and sqlparser.
+//! Text goes through `hash_comment`, the tokenizer, `tokens` and the parser; the last three ask `dialect`.
 
 use std::sync::Arc;
 
 use sqlparser::ast;
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::command::Command;
-use super::command_reader;
+use super::dialect::KeyspanDialect;
 use super::effort::Effort;
-use super::grammar::{self, Fault};
 use super::kind::StatementKind;
-use super::position::{Cursor, character_position};
+use super::position::Cursor;
 use super::query::QueryPlan;
-use super::{hash_comment, nesting, row_assignment, symmetric, text_place, tokens, with_write};
-use crate::error::Limit;
+use super::syntax_error::NESTING_MAX;
+use super::tokens::StatementTokens;
+use super::{command_reader, hash_comment, syntax_error, text_place, tokens};
 use crate::exec::RowPlans;
 use crate::exec::plan_cache::PlanCache;
 use crate::{Error, Result};
 
-/// How deep expressions and subqueries may nest (54001 above it).
-const NESTING_MAX: usize = 200;
-
 /// One parsed statement.
 #[derive(Debug, Clone)]
 pub struct Statement {
-    /// The tree. `UPSERT INTO` is an `Insert` here, with `upsert` set. Says nothing when there is a `command`.
+    /// The tree. `UPSERT INTO` is an `Insert` here that [`is_upsert`]. Says nothing when there is a `command`.
     pub ast: ast::Statement,
     /// What it is when the session runs it itself.
     pub command: Option<Command>,
@@ -35,8 +31,6 @@ pub struct Statement {
     pub text: Arc<str>,
     /// The text of the whole message: the tree's places and the positions of errors count from its beginning.
     pub source: Arc<str>,
-    /// `UPSERT`.
-    pub upsert: bool,
     /// `/*+ _l_allow_filtering_ */` or ALLOW FILTERING.
     pub allow_filtering: bool,
     /// What it does to the database.
@@ -52,40 +46,17 @@ pub struct Statement {
 /// Splits and parses the text of a message. Errors: 42601 with a position.
 pub fn parse(text: &str) -> Result<Vec<Statement>> {
     if let Some(at) = text.find('\0') {
-        return Err(syntax_error("\\0", text[..at].chars().count() + 1));
+        return Err(syntax_error::near_text("\\0", text[..at].chars().count() + 1));
     }
     let blanked = hash_comment::blank_hash_comments(text);
-    let all = Tokenizer::new(&PostgreSqlDialect {}, &blanked)
+    let tokens = Tokenizer::new(&KeyspanDialect, &blanked)
         .tokenize_with_location()
-        .map_err(|error| tokenizer_error(error, text))?;
-    if let Some(token) = all.iter().find(|token| is_empty_name(&token.token)) {
-        return Err(Error::Syntax {
-            message: "zero-length delimited identifier at or near \"\"\"\"".to_string(),
-            position: character_position(token.span.start, text),
-        });
-    }
+        .map_err(|error| syntax_error::of_tokenizer(error, text))?;
     let source: Arc<str> = text.into();
     let mut cursor = Cursor::new(text);
-    statements_of(all)
-        .into_iter()
-        .filter(|tokens| tokens.iter().any(is_meaningful))
-        .map(|tokens| parse_one(tokens, &source, &mut cursor))
+    tokens::statements(tokens, text)
+        .map(|tokens| parse_one(tokens?, &source, &mut cursor))
         .collect()
-}
-
-/// The tokens of each statement.
-fn statements_of(all: Vec<TokenWithSpan>) -> Vec<Vec<TokenWithSpan>> {
-    if all.iter().all(|token| token.token != Token::SemiColon) {
-        return vec![all];
-    }
-    let mut statements = vec![Vec::new()];
-    for token in all {
-        match (&token.token, statements.last_mut()) {
-            (Token::SemiColon, _) | (_, None) => statements.push(Vec::new()),
-            (_, Some(statement)) => statement.push(token),
-        }
-    }
-    statements
 }
 
 impl Statement {
@@ -95,168 +66,66 @@ impl Statement {
     }
 }
 
-fn parse_one(tokens: Vec<TokenWithSpan>, source: &Arc<str>, cursor: &mut Cursor<'_>) -> Result<Statement> {
-    let text: &str = source;
-    let own_text = slice_of(&tokens, text, cursor);
-    nesting::check(&tokens)?;
-    if let Some(command) = command_reader::read(&tokens, text)? {
-        return Ok(Statement {
-            ast: ast::Statement::UnlockTables,
-            command: Some(command),
-            text: own_text.into(),
-            source: source.clone(),
-            upsert: false,
-            allow_filtering: false,
-            kind: StatementKind::Read,
-            effort: Effort::Unbounded,
-            plan: PlanCache::default(),
-            row_plans: Arc::default(),
-        });
-    }
-    let read = tokens::read(tokens);
-    match grammar::fault(&read.tokens) {
-        Some(Fault::Near(token)) => {
-            let position = character_position(token.span.start, text);
-            return Err(syntax_error(&token.token.to_string(), position));
+fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) -> Result<Statement> {
+    let start = cursor.byte_offset(read.span.start);
+    let end = cursor.byte_offset(read.span.end);
+    let own_text = source.get(start..end).unwrap_or_default();
+    let (ast, command) = match command_reader::is_command(&read.tokens) {
+        true => {
+            let command = command_reader::read(read.tokens, source, end)?;
+            (ast::Statement::UnlockTables, Some(command))
         }
-        Some(Fault::End) => return Err(end_of_input(text)),
-        None => {}
-    }
-    let mut parser = Parser::new(&PostgreSqlDialect {})
-        .with_recursion_limit(NESTING_MAX)
-        .with_tokens_with_locations(read.tokens);
-    let parsed = parser.parse_statement();
-    let mut ast = parsed.map_err(|error| parser_error(error, text))?;
-    let rest = parser.peek_token();
-    if rest.token != Token::EOF {
-        return Err(syntax_error(
-            &rest.token.to_string(),
-            character_position(rest.span.start, text),
-        ));
-    }
-    if read.symmetric {
-        symmetric::expand(&mut ast);
-    }
-    let mut ast = with_write::unwrap(ast);
-    row_assignment::expand(&mut ast);
-    let kind = StatementKind::of(&ast);
+        false => (parse_tree(read.tokens, source)?, None),
+    };
+    let (kind, effort) = match &command {
+        Some(_) => (StatementKind::Read, Effort::Unbounded),
+        None => (StatementKind::of(&ast), Effort::of(&ast, own_text)),
+    };
     Ok(Statement {
-        effort: Effort::of(&ast, own_text),
         ast,
-        command: None,
+        command,
         text: own_text.into(),
         source: source.clone(),
-        upsert: read.upsert,
         allow_filtering: read.allow_filtering,
         kind,
+        effort,
         plan: PlanCache::default(),
         row_plans: Arc::default(),
     })
 }
 
-/// Whether a token is `""`.
-fn is_empty_name(token: &Token) -> bool {
-    matches!(token, Token::Word(word) if word.quote_style.is_some() && word.value.is_empty())
+/// Whether an INSERT is an UPSERT. The parser sets this mark, REPLACE's, in other dialects only.
+pub(crate) fn is_upsert(insert: &ast::Insert) -> bool {
+    insert.replace_into
 }
 
-/// Whether a token is more than blanks and comments.
-fn is_meaningful(token: &TokenWithSpan) -> bool {
-    !matches!(token.token, Token::Whitespace(_))
-}
-
-/// The text of a statement without the blanks and line comments around it.
-fn slice_of<'a>(tokens: &[TokenWithSpan], text: &'a str, cursor: &mut Cursor<'_>) -> &'a str {
-    let outer = |token: &&TokenWithSpan| {
-        is_meaningful(token) || matches!(token.token, Token::Whitespace(Whitespace::MultiLineComment(_)))
-    };
-    let (Some(first), Some(last)) = (tokens.iter().find(outer), tokens.iter().rev().find(outer)) else {
-        return "";
-    };
-    let start = cursor.byte_offset(first.span.start);
-    let end = cursor.byte_offset(last.span.end);
-    text.get(start..end.max(start)).unwrap_or_default()
-}
-
-fn syntax_error(near: &str, position: usize) -> Error {
-    Error::Syntax {
-        message: format!("syntax error at or near \"{near}\""),
-        position,
+/// The tree of a statement's tokens. `text`: the message's.
+fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::Statement> {
+    let mut parser = Parser::new(&KeyspanDialect)
+        .with_recursion_limit(NESTING_MAX)
+        .with_tokens_with_locations(tokens);
+    let tree = parser
+        .parse_statement()
+        .map_err(|error| syntax_error::of_parser(error, text))?;
+    let rest = parser.peek_token_ref();
+    if rest.token != Token::EOF {
+        return Err(syntax_error::near(rest, text));
+    }
+    match is_without_columns(&tree) && parser.get_current_token().token != Token::RParen {
+        true => Err(syntax_error::end_of_input(text)),
+        false => Ok(tree),
     }
 }
 
-fn end_of_input(text: &str) -> Error {
-    Error::Syntax {
-        message: "syntax error at end of input".to_string(),
-        position: text.trim_end().chars().count() + 1,
-    }
-}
-
-fn tokenizer_error(error: TokenizerError, text: &str) -> Error {
-    let position = character_position(error.location, text);
-    let rest: String = text.chars().skip(position.saturating_sub(1)).collect();
-    if error.message == "Unterminated encoded string literal"
-        && let Some(fault) = grammar::escape_fault(&rest)
-    {
-        return fault;
-    }
-    let message = match error.message.as_str() {
-        "Unterminated string literal" => format!("unterminated quoted string at or near \"{rest}\""),
-        "Unterminated encoded string literal" => format!("unterminated quoted string at or near \"{rest}\""),
-        message if message.starts_with("Expected close delimiter") => {
-            format!("unterminated quoted identifier at or near \"{rest}\"")
-        }
-        message if message.contains("multi-line comment") => {
-            format!("unterminated /* comment at or near \"{rest}\"")
-        }
-        message if message.contains("dollar") => {
-            format!("unterminated dollar-quoted string at or near \"{rest}\"")
-        }
-        message => format!("syntax error: {}", message.to_lowercase()),
-    };
-    Error::Syntax { message, position }
-}
-
-/// sqlparser says `Expected: a, found: b at Line: 1, Column: 5`; PostgreSQL names only what was found.
-fn parser_error(error: ParserError, text: &str) -> Error {
-    let message = match error {
-        ParserError::RecursionLimitExceeded => {
-            return Error::LimitExceeded {
-                state: Limit::Complexity,
-                message: "stack depth limit exceeded".to_string(),
-                hint: format!("Nest the statement less deeply; {NESTING_MAX} levels are read."),
-            };
-        }
-        ParserError::ParserError(message) | ParserError::TokenizerError(message) => message,
-    };
-    let location = read_location(&message);
-    let position = location.map_or(0, |location| character_position(location, text));
-    let found = message
-        .split_once("found: ")
-        .map(|(_, rest)| match rest.rfind(" at Line: ") {
-            Some(end) => &rest[..end],
-            None => rest,
-        });
-    match found {
-        Some("EOF") => end_of_input(text),
-        Some(found) => syntax_error(found, position),
-        None => {
-            let end = message.rfind(" at Line: ").unwrap_or(message.len());
-            Error::Syntax {
-                message: format!("syntax error: {}", message[..end].to_lowercase()),
-                position,
-            }
-        }
-    }
-}
-
-/// The location at the end of sqlparser's message.
-fn read_location(message: &str) -> Option<Location> {
-    let (_, rest) = message.rsplit_once(" at Line: ")?;
-    let (line, column) = rest.split_once(", Column: ")?;
-    Some(Location {
-        line: line.trim().parse().ok()?,
-        column: column.trim().parse().ok()?,
-    })
+/// Whether it is a CREATE TABLE that says nothing of what is in the table, which the parser lets through; in PostgreSQL
+/// at least the parentheses must stand.
+fn is_without_columns(tree: &ast::Statement) -> bool {
+    matches!(tree, ast::Statement::CreateTable(create)
+        if create.columns.is_empty()
+            && create.constraints.is_empty()
+            && create.query.is_none()
+            && create.like.is_none()
+            && create.clone.is_none())
 }
 
 #[cfg(test)]
@@ -315,7 +184,9 @@ mod tests {
     #[test]
     fn our_own_syntax_is_read() {
         let upsert = only("UPSERT INTO t(a) VALUES (1)");
-        assert!(upsert.upsert && matches!(upsert.ast, ast::Statement::Insert(_)));
+        assert!(matches!(&upsert.ast, ast::Statement::Insert(insert) if is_upsert(insert)));
+        let insert = only("INSERT INTO t(a) VALUES (1)");
+        assert!(matches!(&insert.ast, ast::Statement::Insert(insert) if !is_upsert(insert)));
         assert!(only("select /*+ _l_allow_filtering_ */ * from t where b = 1").allow_filtering);
         assert!(only("select * from t where b = 1 ALLOW FILTERING LIMIT 5").allow_filtering);
         assert!(only("select * from t where b = 1 LIMIT 5 allow filtering").allow_filtering);

@@ -1,118 +1,70 @@
-//! `BETWEEN SYMMETRIC`, which the parser does not read: the tokens mark the lower bound with a function that nobody
-//! else can name, and the tree then says what SQL defines it as: `x BETWEEN a AND b OR x BETWEEN b AND a`.
+//! `BETWEEN SYMMETRIC`, which the parser does not read, as what SQL defines it to be:
+//! `x BETWEEN a AND b OR x BETWEEN b AND a`.
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{
-    self, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, VisitMut, VisitorMut,
-};
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::ast::{BinaryOperator, Expr, Visit, Visitor};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
 
-use super::word::is_word;
+/// Expressions in the operands of one test, which double with each test inside another.
+const OPERANDS_MAX: usize = 10_000;
 
-/// The marking function's name; the blank keeps it apart from any name a user would write.
-const MARK: &str = "between symmetric";
+/// The test behind `left`, whose BETWEEN or NOT BETWEEN is next; `None` when it is another. `precedence`: BETWEEN's.
+pub(super) fn parse(parser: &mut Parser, left: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
+    use Keyword::{ASYMMETRIC, BETWEEN, NOT, SYMMETRIC};
+    let forms = [
+        ([NOT, BETWEEN, SYMMETRIC].as_slice(), true, true),
+        (&[NOT, BETWEEN, ASYMMETRIC], true, false),
+        (&[BETWEEN, SYMMETRIC], false, true),
+        (&[BETWEEN, ASYMMETRIC], false, false),
+    ];
+    let (_, negated, symmetric) = forms
+        .into_iter()
+        .find(|(keywords, ..)| parser.parse_keywords(keywords))?;
+    Some(match symmetric {
+        true => parse_bounds(parser, precedence).and_then(|bounds| either_way(left, bounds, negated)),
+        // What BETWEEN alone says.
+        false => parser.parse_between(left.clone(), negated),
+    })
+}
 
-/// Turns `BETWEEN SYMMETRIC a AND` into `BETWEEN "between symmetric"(a) AND`. Answers whether there was any.
-pub(crate) fn mark(tokens: &mut Vec<TokenWithSpan>) -> bool {
-    let mut marked = false;
-    let mut at = 1;
-    while at < tokens.len() {
-        if is_word(tokens.get(at), "SYMMETRIC")
-            && is_word(tokens.get(at - 1), "BETWEEN")
-            && let Some(end) = end_of_lower_bound(&tokens[at + 1..]).map(|length| at + 1 + length)
-        {
-            marked = true;
-            let span = tokens[at].span;
-            tokens.insert(
-                end,
-                TokenWithSpan {
-                    token: Token::RParen,
-                    span,
-                },
-            );
-            tokens[at].token = Token::make_word(MARK, Some('"'));
-            tokens.insert(
-                at + 1,
-                TokenWithSpan {
-                    token: Token::LParen,
-                    span,
-                },
-            );
-        }
-        at += 1;
+fn parse_bounds(parser: &mut Parser, precedence: u8) -> Result<(Expr, Expr), ParserError> {
+    let low = parser.parse_subexpr(precedence)?;
+    parser.expect_keyword_is(Keyword::AND)?;
+    Ok((low, parser.parse_subexpr(precedence)?))
+}
+
+/// `(value BETWEEN low AND high OR value BETWEEN high AND low)`. Errors: for operands too large to say them twice.
+fn either_way(value: &Expr, (low, high): (Expr, Expr), negated: bool) -> Result<Expr, ParserError> {
+    if [value, &low, &high].map(size).iter().sum::<usize>() > OPERANDS_MAX {
+        return Err(ParserError::RecursionLimitExceeded);
     }
-    marked
-}
-
-/// How many tokens stand before the AND that ends the lower bound.
-fn end_of_lower_bound(tokens: &[TokenWithSpan]) -> Option<usize> {
-    let mut depth = 0usize;
-    for (at, token) in tokens.iter().enumerate() {
-        match &token.token {
-            Token::LParen | Token::LBracket => depth += 1,
-            Token::RParen | Token::RBracket => depth = depth.checked_sub(1)?,
-            _ if is_word(Some(token), "CASE") => depth += 1,
-            _ if is_word(Some(token), "END") => depth = depth.checked_sub(1)?,
-            _ if depth == 0 && is_word(Some(token), "AND") => return Some(at),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Says every marked BETWEEN in plain SQL.
-pub(crate) fn expand(statement: &mut ast::Statement) {
-    let _ = statement.visit(&mut Expand);
-}
-
-struct Expand;
-
-impl VisitorMut for Expand {
-    type Break = ();
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Between {
-            expr: value,
-            negated,
-            low,
-            high,
-        } = expr
-            && let Some(low) = marked(low)
-        {
-            let between = |low: &Expr, high: &Expr| Expr::Between {
-                expr: value.clone(),
-                negated: *negated,
-                low: Box::new(low.clone()),
-                high: Box::new(high.clone()),
-            };
-            let op = if *negated {
-                BinaryOperator::And
-            } else {
-                BinaryOperator::Or
-            };
-            let (left, right) = (Box::new(between(low, high)), Box::new(between(high, low)));
-            *expr = Expr::Nested(Box::new(Expr::BinaryOp { left, op, right }));
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-/// The argument of the marking function.
-fn marked(expr: &Expr) -> Option<&Expr> {
-    let Expr::Function(function) = expr else {
-        return None;
+    let between = |low: &Expr, high: &Expr| Expr::Between {
+        expr: Box::new(value.clone()),
+        negated,
+        low: Box::new(low.clone()),
+        high: Box::new(high.clone()),
     };
-    let [part] = function.name.0.as_slice() else {
-        return None;
+    let op = match negated {
+        true => BinaryOperator::And,
+        false => BinaryOperator::Or,
     };
-    let FunctionArguments::List(list) = &function.args else {
-        return None;
-    };
-    match list.args.as_slice() {
-        [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] if part.as_ident()?.value == MARK => {
-            Some(argument)
+    let (left, right) = (Box::new(between(&low, &high)), Box::new(between(&high, &low)));
+    Ok(Expr::Nested(Box::new(Expr::BinaryOp { left, op, right })))
+}
+
+/// How many expressions an expression consists of.
+fn size(expr: &Expr) -> usize {
+    struct Count(usize);
+    impl Visitor for Count {
+        type Break = ();
+        fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+            self.0 += 1;
+            ControlFlow::Continue(())
         }
-        _ => None,
     }
+    let mut count = Count(0);
+    let _ = expr.visit(&mut count);
+    count.0
 }

@@ -3,6 +3,7 @@
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::position::{byte_offset, character_position};
+use super::syntax_error;
 use crate::{Error, Result};
 
 /// The tokens of one statement, without blanks.
@@ -10,12 +11,12 @@ pub(super) struct TokenReader<'a> {
     pub(super) tokens: Vec<TokenWithSpan>,
     /// The next token.
     pub(super) at: usize,
-    /// The message that the tokens are of.
+    /// The message that the tokens are of, to the end of the last.
     text: &'a str,
 }
 
 impl<'a> TokenReader<'a> {
-    /// Over the tokens of one statement, without blanks, of the message `text`.
+    /// Over the tokens of one statement, without blanks, with which the text ends.
     pub(super) fn new(tokens: Vec<TokenWithSpan>, text: &'a str) -> TokenReader<'a> {
         TokenReader { tokens, at: 0, text }
     }
@@ -66,34 +67,21 @@ impl<'a> TokenReader<'a> {
         self.tokens.get(self.at).map(|token| &token.token)
     }
 
-    /// The text from the next token to the last, taken whole.
+    /// The text from the next token to the end, taken whole.
     pub(super) fn rest(&mut self) -> String {
-        let rest = match (self.tokens.get(self.at), self.tokens.last()) {
-            (Some(first), Some(last)) => {
-                let start = byte_offset(first.span.start, self.text);
-                let end = byte_offset(last.span.end, self.text);
-                self.text.get(start..end).unwrap_or_default()
-            }
-            _ => "",
-        };
+        let first = self.tokens.get(self.at);
+        let start = first.map_or(self.text.len(), |first| byte_offset(first.span.start, self.text));
         self.at = self.tokens.len();
-        rest.to_string()
+        self.text[start..].to_string()
     }
 
     pub(super) fn syntax_error(&self) -> Error {
         match (self.tokens.get(self.at), self.tokens.last()) {
-            (Some(token), _) => Error::Syntax {
-                message: format!("syntax error at or near \"{}\"", token.token),
-                position: character_position(token.span.start, self.text),
-            },
-            (None, Some(last)) => Error::Syntax {
-                message: "syntax error at end of input".to_string(),
-                position: character_position(last.span.end, self.text),
-            },
-            (None, None) => Error::Syntax {
-                message: "syntax error at end of input".to_string(),
-                position: 0,
-            },
+            (Some(token), _) => syntax_error::near(token, self.text),
+            (None, last) => {
+                let end = last.map_or(0, |last| character_position(last.span.end, self.text));
+                syntax_error::end_at(end)
+            }
         }
     }
 }

@@ -1,188 +1,246 @@
-//! Our syntax over PostgreSQL's, read off the tokens of one statement before the parser sees them:
-//! `UPSERT INTO`, `ALLOW FILTERING`, `/*+ … */` hints, `TABLE t`, `BETWEEN SYMMETRIC`, `WITH (OPTION)` without a value.
+//! A message's tokens, statement by statement, as the parser takes them: without blanks, literals joined over line
+//! breaks. One walk, which also refuses what must not reach the parser, and does what the dialect has no hook for:
+//!
+//! - A hint counts behind a verb anywhere, and ALLOW FILTERING may stand behind what ends no expression
+//!   (`ORDER BY a DESC ALLOW FILTERING LIMIT 1`).
+//! - Of `TABLE t` the parser takes three tokens, whatever they are. It becomes `SELECT * FROM t`.
+//! - `WITH (OPTION)` needs a value: it becomes `WITH (OPTION = 'true')`.
+//! - A word that begins a clause is the name of a relation to the parser.
 
+use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
+use super::nesting::Nesting;
+use super::position::character_position;
+use super::syntax_error;
 use super::word::is_word;
-use super::{distinct, symmetric};
+use crate::{Error, Result};
 
 /// The hint that lets a statement scan a whole table.
 const ALLOW_FILTERING_HINT: &str = "_l_allow_filtering_";
 
-/// A statement's tokens for the parser, and what was read off them.
-pub(crate) struct Read {
-    /// In PostgreSQL's syntax.
-    pub(crate) tokens: Vec<TokenWithSpan>,
-    /// It began with UPSERT.
-    pub(crate) upsert: bool,
+/// Words that no relation may have as its name, unless quoted, and that begin no expression either.
+const CLAUSE_WORDS: &[Keyword] = &[
+    Keyword::EXCEPT,
+    Keyword::FETCH,
+    Keyword::FROM,
+    Keyword::GROUP,
+    Keyword::HAVING,
+    Keyword::INTERSECT,
+    Keyword::INTO,
+    Keyword::LIMIT,
+    Keyword::OFFSET,
+    Keyword::ON,
+    Keyword::ORDER,
+    Keyword::RETURNING,
+    Keyword::UNION,
+    Keyword::USING,
+    Keyword::WHERE,
+    Keyword::WINDOW,
+];
+
+/// The tokens of one statement.
+pub(super) struct StatementTokens {
+    /// At least one.
+    pub(super) tokens: Vec<TokenWithSpan>,
+    /// Its own text: without the blanks and line comments around it.
+    pub(super) span: Span,
     /// A hint or ALLOW FILTERING.
-    pub(crate) allow_filtering: bool,
-    /// It has a BETWEEN SYMMETRIC, marked for `symmetric::expand`.
-    pub(crate) symmetric: bool,
+    pub(super) allow_filtering: bool,
 }
 
-/// Reads our syntax off the tokens of one statement.
-pub(crate) fn read(tokens: Vec<TokenWithSpan>) -> Read {
-    let hinted = has_hint(&tokens);
-    let mut tokens: Vec<_> = tokens
-        .into_iter()
-        .filter(|token| !matches!(token.token, Token::Whitespace(_)))
-        .collect();
-    split_signs(&mut tokens);
-    give_trim_blanks(&mut tokens);
-    let upsert = is_word(tokens.first(), "UPSERT");
-    if upsert {
-        tokens[0].token = Token::make_keyword("INSERT");
-    }
-    join_literals(&mut tokens);
-    spell_out_tables(&mut tokens);
-    let filtering = take_allow_filtering(&mut tokens);
-    if is_word(tokens.first(), "CREATE") {
-        give_options_values(&mut tokens);
-    }
-    let symmetric = symmetric::mark(&mut tokens);
-    distinct::mark(&mut tokens);
-    Read {
-        tokens,
-        upsert,
-        allow_filtering: hinted || filtering,
-        symmetric,
-    }
-}
-
-/// `TABLE t` where a query begins means `SELECT * FROM t`.
-fn spell_out_tables(tokens: &mut Vec<TokenWithSpan>) {
-    let begins = |tokens: &[TokenWithSpan], at: usize| {
-        at == 0
-            || matches!(tokens[at - 1].token, Token::LParen | Token::RParen)
-            || ["UNION", "INTERSECT", "EXCEPT", "ALL", "AS"]
-                .iter()
-                .any(|word| is_word(tokens.get(at - 1), word))
-    };
-    let mut at = 0;
-    while at < tokens.len() {
-        let names = matches!(tokens.get(at + 1).map(|next| &next.token), Some(Token::Word(_)));
-        if names && is_word(tokens.get(at), "TABLE") && begins(tokens, at) {
-            let span = tokens[at].span;
-            let select = [
-                Token::make_keyword("SELECT"),
-                Token::Mul,
-                Token::make_keyword("FROM"),
-            ];
-            tokens.splice(at..=at, select.map(|token| TokenWithSpan { token, span }));
-        }
-        at += 1;
-    }
-}
-
-/// Literals that a line break separates are one: `'a'` and `'b'` on the next line are `'ab'`.
-fn join_literals(tokens: &mut Vec<TokenWithSpan>) {
-    let mut at = 0;
-    while at + 1 < tokens.len() {
-        let apart = tokens[at].span.end.line < tokens[at + 1].span.start.line;
-        match (&tokens[at].token, &tokens[at + 1].token) {
-            (Token::SingleQuotedString(first), Token::SingleQuotedString(second)) if apart => {
-                tokens[at].token = Token::SingleQuotedString(format!("{first}{second}"));
-                tokens[at].span.end = tokens[at + 1].span.end;
-                tokens.remove(at + 1);
+/// The statements of a message, those of blanks and comments alone left out. `text`: the message.
+/// Errors: 42601 and 54001, for what must not reach the parser.
+pub(super) fn statements(
+    all: Vec<TokenWithSpan>,
+    text: &str,
+) -> impl Iterator<Item = Result<StatementTokens>> {
+    let mut rest = all.into_iter();
+    std::iter::from_fn(move || {
+        while !rest.as_slice().is_empty() {
+            let mut reader = Reader::new(text, rest.len().min(64));
+            let separator = |token: &TokenWithSpan| token.token == Token::SemiColon;
+            let read = rest
+                .by_ref()
+                .take_while(|token| !separator(token))
+                .try_for_each(|token| reader.take(token));
+            if let Err(error) = read {
+                return Some(Err(error));
             }
-            _ => at += 1,
+            if !reader.tokens.is_empty() {
+                return Some(Ok(reader.finish()));
+            }
         }
-    }
+        None
+    })
 }
 
-/// PostgreSQL reads a row of signs as so many operators: `- -+1`, `-+-1`.
-fn split_signs(tokens: &mut Vec<TokenWithSpan>) {
-    let is_signs = |token: &Token| matches!(token, Token::CustomBinaryOperator(text) if text.chars().all(|c| matches!(c, '+' | '-')));
-    while let Some(at) = tokens.iter().position(|token| is_signs(&token.token)) {
-        let span = tokens[at].span;
-        let Token::CustomBinaryOperator(text) = &tokens[at].token else {
-            return;
-        };
-        let signs: Vec<TokenWithSpan> = text
-            .chars()
-            .map(|sign| TokenWithSpan {
-                token: if sign == '+' { Token::Plus } else { Token::Minus },
-                span,
-            })
-            .collect();
-        tokens.splice(at..=at, signs);
-    }
+/// Takes the tokens of one statement.
+struct Reader<'t> {
+    text: &'t str,
+    tokens: Vec<TokenWithSpan>,
+    /// From the first token or comment to the last.
+    span: Option<Span>,
+    nesting: Nesting,
+    allow_filtering: bool,
 }
 
-/// `trim(leading FROM x)` and `trim(FROM x)` trim what `trim(x)` does; `trim(both FROM x, y)` trims y.
-fn give_trim_blanks(tokens: &mut Vec<TokenWithSpan>) {
-    let mut at = 0;
-    while at + 2 < tokens.len() {
-        let open = tokens[at + 1].token == Token::LParen;
-        if !(open && is_word(tokens.get(at), "TRIM")) {
-            at += 1;
-            continue;
+impl<'t> Reader<'t> {
+    /// `tokens`: how many it may take.
+    fn new(text: &'t str, tokens: usize) -> Reader<'t> {
+        Reader {
+            text,
+            tokens: Vec::with_capacity(tokens),
+            span: None,
+            nesting: Nesting::default(),
+            allow_filtering: false,
         }
-        at += 2;
-        let side = ["BOTH", "LEADING", "TRAILING"]
-            .iter()
-            .position(|side| is_word(tokens.get(at), side));
-        let from = at + usize::from(side.is_some());
-        if !is_word(tokens.get(from), "FROM") {
-            continue;
-        }
-        // As the function of the same meaning: btrim(x), ltrim(x), rtrim(x).
-        let name = side.map_or("btrim", |side| ["btrim", "ltrim", "rtrim"][side]);
-        tokens[at - 2].token = Token::make_word(name, None);
-        tokens.drain(at..=from);
     }
-}
 
-/// A hint counts right after SELECT, UPDATE, DELETE or INSERT.
-fn has_hint(tokens: &[TokenWithSpan]) -> bool {
-    let mut after_verb = false;
-    for token in tokens {
+    fn take(&mut self, token: TokenWithSpan) -> Result<()> {
         match &token.token {
             Token::Whitespace(Whitespace::MultiLineComment(comment)) => {
-                if after_verb
-                    && comment.starts_with('+')
-                    && comment.to_ascii_lowercase().contains(ALLOW_FILTERING_HINT)
+                self.reach(token.span);
+                self.allow_filtering |= self.is_behind_verb() && is_hint(comment);
+                return Ok(());
+            }
+            Token::Whitespace(_) => return Ok(()),
+            Token::Word(word) if word.quote_style.is_some() && word.value.is_empty() => {
+                return Err(Error::Syntax {
+                    message: "zero-length delimited identifier at or near \"\"\"\"".to_string(),
+                    position: character_position(token.span.start, self.text),
+                });
+            }
+            Token::Word(word) => self.meet_word(word.keyword, &token)?,
+            Token::SingleQuotedString(second) => {
+                if let Some(TokenWithSpan {
+                    token: Token::SingleQuotedString(first),
+                    span,
+                }) = self.tokens.last_mut()
+                    && span.end.line < token.span.start.line
                 {
-                    return true;
+                    first.push_str(second);
+                    span.end = token.span.end;
+                    self.reach(token.span);
+                    return Ok(());
                 }
             }
-            Token::Whitespace(_) => {}
-            _ => {
-                after_verb = ["SELECT", "UPDATE", "DELETE", "INSERT"]
-                    .iter()
-                    .any(|verb| is_word(Some(token), verb));
+            _ => {}
+        }
+        self.reach(token.span);
+        self.nesting.take(&token.token)?;
+        self.tokens.push(token);
+        Ok(())
+    }
+
+    /// Before a word is taken: what it says of the words before it.
+    fn meet_word(&mut self, keyword: Keyword, token: &TokenWithSpan) -> Result<()> {
+        match keyword_of(self.tokens.last()) {
+            Keyword::FROM | Keyword::JOIN if CLAUSE_WORDS.contains(&keyword) => {
+                return Err(syntax_error::near(token, self.text));
             }
+            Keyword::TABLE
+                if !CLAUSE_WORDS.contains(&keyword) && self.begins_query(self.tokens.len() - 1) =>
+            {
+                self.spell_out_table();
+            }
+            _ => {}
+        }
+        if matches!(keyword, Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH) {
+            self.take_allow_filtering();
+        }
+        Ok(())
+    }
+
+    /// Whether a query may begin with this token.
+    fn begins_query(&self, at: usize) -> bool {
+        let Some(before) = at.checked_sub(1) else {
+            return true;
+        };
+        use Keyword::{ALL, ANALYZE, AS, EXCEPT, EXPLAIN, INTERSECT, INTO, UNION, VERBOSE};
+        match keyword_of(self.tokens.get(before)) {
+            UNION | INTERSECT | EXCEPT | ALL | AS | EXPLAIN => true,
+            ANALYZE | VERBOSE => keyword_of(self.tokens.first()) == EXPLAIN,
+            _ if matches!(self.tokens[before].token, Token::LParen | Token::RParen) => true,
+            _ => before > 0 && keyword_of(self.tokens.get(before - 1)) == INTO,
         }
     }
-    false
+
+    /// Turns the TABLE taken last into `SELECT * FROM`.
+    fn spell_out_table(&mut self) {
+        let Some(TokenWithSpan { span, .. }) = self.tokens.pop() else {
+            return;
+        };
+        let select = [
+            Token::make_keyword("SELECT"),
+            Token::Mul,
+            Token::make_keyword("FROM"),
+        ];
+        self.tokens
+            .extend(select.map(|token| TokenWithSpan { token, span }));
+    }
+
+    /// Takes ALLOW FILTERING away when it was taken last.
+    fn take_allow_filtering(&mut self) {
+        if let [_, .., allow, filtering] = self.tokens.as_slice()
+            && is_named(allow, "ALLOW")
+            && is_named(filtering, "FILTERING")
+        {
+            self.tokens.truncate(self.tokens.len() - 2);
+            self.allow_filtering = true;
+        }
+    }
+
+    fn is_behind_verb(&self) -> bool {
+        use Keyword::{DELETE, INSERT, SELECT, UPDATE};
+        let last = keyword_of(self.tokens.last());
+        matches!(last, SELECT | UPDATE | DELETE | INSERT)
+            || self.tokens.last().is_some_and(|token| is_named(token, "UPSERT"))
+    }
+
+    /// Its text goes as far as this.
+    fn reach(&mut self, span: Span) {
+        let start = self.span.map_or(span.start, |span| span.start);
+        self.span = Some(Span::new(start, span.end));
+    }
+
+    fn finish(mut self) -> StatementTokens {
+        self.take_allow_filtering();
+        if keyword_of(self.tokens.first()) == Keyword::CREATE {
+            give_options_values(&mut self.tokens);
+        }
+        StatementTokens {
+            tokens: self.tokens,
+            span: self.span.unwrap_or(Span::empty()),
+            allow_filtering: self.allow_filtering,
+        }
+    }
 }
 
-/// Removes ALLOW FILTERING at the end of the statement or before LIMIT / OFFSET / FETCH.
-fn take_allow_filtering(tokens: &mut Vec<TokenWithSpan>) -> bool {
-    let at = (1..tokens.len().saturating_sub(1)).rev().find(|&at| {
-        is_word(tokens.get(at), "ALLOW")
-            && is_word(tokens.get(at + 1), "FILTERING")
-            && match tokens.get(at + 2) {
-                None => true,
-                next => ["LIMIT", "OFFSET", "FETCH"]
-                    .iter()
-                    .any(|word| is_word(next, word)),
-            }
-    });
-    if let Some(at) = at {
-        tokens.drain(at..at + 2);
+fn keyword_of(token: Option<&TokenWithSpan>) -> Keyword {
+    match token.map(|token| &token.token) {
+        Some(Token::Word(word)) => word.keyword,
+        _ => Keyword::NoKeyword,
     }
-    at.is_some()
+}
+
+/// Whether the token is this word, which the parser has no `Keyword` for.
+fn is_named(token: &TokenWithSpan, text: &str) -> bool {
+    matches!(&token.token, Token::Word(word) if is_word(word, text))
+}
+
+fn is_hint(comment: &str) -> bool {
+    comment.starts_with('+') && comment.to_ascii_lowercase().contains(ALLOW_FILTERING_HINT)
 }
 
 /// `WITH (DYNAMIC_COLUMNS)` means `WITH (DYNAMIC_COLUMNS = 'true')`.
 fn give_options_values(tokens: &mut Vec<TokenWithSpan>) {
-    let Some(with) = (1..tokens.len()).rev().find(|&at| {
-        is_word(tokens.get(at), "WITH")
+    let begins_options = |at: &usize| {
+        keyword_of(tokens.get(*at)) == Keyword::WITH
             && tokens[at - 1].token == Token::RParen
             && tokens.get(at + 1).is_some_and(|next| next.token == Token::LParen)
-    }) else {
+    };
+    let Some(with) = (1..tokens.len()).rev().find(begins_options) else {
         return;
     };
     let mut at = with + 2;
@@ -191,13 +249,11 @@ fn give_options_values(tokens: &mut Vec<TokenWithSpan>) {
         let ends_option = matches!(tokens[at + 1].token, Token::RParen | Token::Comma);
         if starts_option && ends_option && matches!(tokens[at].token, Token::Word(_)) {
             let value = [Token::Eq, Token::SingleQuotedString("true".to_string())];
-            tokens.splice(
-                at + 1..at + 1,
-                value.map(|token| TokenWithSpan {
-                    token,
-                    span: Span::empty(),
-                }),
-            );
+            let value = value.map(|token| TokenWithSpan {
+                token,
+                span: Span::empty(),
+            });
+            tokens.splice(at + 1..at + 1, value);
         }
         at += 1;
     }

@@ -1,30 +1,42 @@
-//! `WITH … INSERT / UPDATE / DELETE`: the parser makes it a query around the write. Here the write comes to the front and
-//! each of its queries takes the WITH clause along, which says the same.
+//! `WITH … INSERT / UPDATE / DELETE / UPSERT`: a write each of whose queries takes the WITH clause along, which says the
+//! same. The parser would make it a query around the write.
 
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    self, Ident, Query, SetExpr, TableAlias, TableFactor, TableWithJoins, UpdateTableFromKind, VisitMut,
-    VisitorMut, With,
+    self, Ident, Query, TableAlias, TableFactor, TableWithJoins, UpdateTableFromKind, VisitMut, VisitorMut,
+    With,
 };
 use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::parser::Parser;
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
 
 use super::names;
+use super::word::is_word;
 
-/// The write inside a query, if the statement is one.
-pub(crate) fn unwrap(statement: ast::Statement) -> ast::Statement {
-    let ast::Statement::Query(query) = statement else {
-        return statement;
+/// The statement whose WITH is next.
+pub(super) fn parse(parser: &mut Parser) -> Result<ast::Statement, ParserError> {
+    let with = With {
+        with_token: parser.next_token().into(),
+        recursive: parser.parse_keyword(Keyword::RECURSIVE),
+        cte_tables: parser.parse_comma_separated(Parser::parse_cte)?,
     };
-    let write = match query.body.as_ref() {
-        SetExpr::Insert(write) | SetExpr::Update(write) | SetExpr::Delete(write) => write.clone(),
-        _ => return ast::Statement::Query(query),
+    let Token::Word(verb) = &parser.peek_token_ref().token else {
+        return parse_query(parser, with);
     };
-    match query.with {
-        Some(with) => give(write, with),
-        None => write,
+    match verb.keyword {
+        Keyword::WITH => parser.expected_ref("a statement behind WITH", parser.peek_token_ref()),
+        Keyword::INSERT | Keyword::UPDATE | Keyword::DELETE => Ok(give(parser.parse_statement()?, with)),
+        _ if is_word(verb, "UPSERT") => Ok(give(parser.parse_statement()?, with)),
+        _ => parse_query(parser, with),
     }
+}
+
+fn parse_query(parser: &mut Parser, with: With) -> Result<ast::Statement, ParserError> {
+    let mut query = parser.parse_query()?;
+    query.with = Some(with);
+    Ok(ast::Statement::Query(query))
 }
 
 /// Gives every outermost query of the write the clause, and makes queries of the relations that it names.
@@ -136,15 +148,8 @@ impl VisitorMut for Give {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     fn unwrapped(text: &str) -> String {
-        let parsed = Parser::new(&PostgreSqlDialect {})
-            .try_with_sql(text)
-            .unwrap()
-            .parse_statement()
-            .unwrap();
-        unwrap(parsed).to_string()
+        crate::sql::parse(text).unwrap()[0].ast.to_string()
     }
 
     #[test]

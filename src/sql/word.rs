@@ -1,9 +1,9 @@
-//! Words among a statement's tokens, for the files that read tokens before the parser does.
+//! Words that the parser has no `Keyword` for.
 
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::Word;
 
-/// Whether the token is this word, unquoted.
-pub(crate) fn is_word(token: Option<&TokenWithSpan>, word: &str) -> bool {
-    matches!(token.map(|token| &token.token),
-        Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+/// Whether it is this word, not in quotes.
+pub(super) fn is_word(word: &Word, text: &str) -> bool {
+    word.keyword == Keyword::NoKeyword && word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text)
 }

@@ -11,12 +11,12 @@ use arrow::compute::{concat_batches, sort_to_indices, take_record_batch};
 use arrow::datatypes::{Field, Int64Type, Schema};
 use futures::TryStreamExt;
 use sqlparser::ast::{self, Expr, Ident, Query, SelectItem, SetExpr};
-use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 
 use crate::exec::placeholder::Constants;
 use crate::exec::short::RowExpressions;
 use crate::exec::{OutputColumn, RowPlan, RowSite, StatementContext};
+use crate::sql::dialect::KeyspanDialect;
 use crate::sql::query;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -176,7 +176,7 @@ pub(crate) fn select_of(items: Vec<SelectItem>) -> Result<Query> {
 
 /// Reads an expression that the catalog keeps as text. Errors: `Corrupt`.
 pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
-    let parsed = Parser::new(&PostgreSqlDialect {})
+    let parsed = Parser::new(&KeyspanDialect)
         .try_with_sql(sql)
         .and_then(|mut parser| parser.parse_expr());
     parsed.map_err(|error| Error::Corrupt {
@@ -188,7 +188,7 @@ pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
 /// A query written as text, with its select list and condition put in.
 pub(super) fn with_select(text: &str, items: Vec<SelectItem>, selection: Option<&Expr>) -> Result<Query> {
     let fault = || Error::internal(format!("no SELECT: {text}"));
-    let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, text).map_err(|_| fault())?;
+    let mut statements = Parser::parse_sql(&KeyspanDialect, text).map_err(|_| fault())?;
     let Some(ast::Statement::Query(mut query)) = statements.pop() else {
         return Err(fault());
     };

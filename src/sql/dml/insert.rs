@@ -21,16 +21,15 @@ use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::sql::query::{self, Observation, PlannedQuery};
+use crate::sql::statement::is_upsert;
 use crate::sql::text_place;
 use crate::table::{get_rows, insert_missing_rows, insert_rows, upsert_rows, write_schema};
-
 use crate::{Error, Result};
 
 /// Runs INSERT or UPSERT. `observation`: what its reading is counted in.
 pub(super) async fn execute(
     ctx: &StatementContext,
     insert: &ast::Insert,
-    upsert: bool,
     observation: Option<&Observation>,
 ) -> Result<WriteResult> {
     check_supported(insert)?;
@@ -45,7 +44,7 @@ pub(super) async fn execute(
         written: 0,
         rows: KeptRows::new(ctx),
     };
-    writer.mode = match (&insert.on, upsert) {
+    writer.mode = match (&insert.on, is_upsert(insert)) {
         (None, false) => Mode::Insert,
         (None, true) => Mode::Upsert,
         (Some(_), true) => return Err(syntax("UPSERT takes no ON CONFLICT clause")),
@@ -140,7 +139,7 @@ pub(super) fn plain_values(source: &Query) -> Option<&[ast::Parens<Vec<ast::Expr
 }
 
 fn check_supported(insert: &ast::Insert) -> Result<()> {
-    if insert.or.is_some() || insert.ignore || insert.replace_into || !insert.assignments.is_empty() {
+    if insert.or.is_some() || insert.ignore || !insert.assignments.is_empty() {
         return Err(Error::unsupported(
             "this form of INSERT",
             Some("Use INSERT INTO ... VALUES, ON CONFLICT or UPSERT."),

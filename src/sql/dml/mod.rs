@@ -58,7 +58,7 @@ pub(crate) async fn execute_observed(
 ) -> Result<WriteResult> {
     let savepoint = ctx.txn.savepoint();
     let result = match &statement.ast {
-        ast::Statement::Insert(insert) => insert::execute(ctx, insert, statement.upsert, observation).await,
+        ast::Statement::Insert(insert) => insert::execute(ctx, insert, observation).await,
         ast::Statement::Update(update) => update::execute(ctx, update, (&statement.plan, observation)).await,
         ast::Statement::Delete(delete) => delete::execute(ctx, delete, (&statement.plan, observation)).await,
         other => Err(Error::internal(format!("not a write: {other}"))),

@@ -11,6 +11,7 @@ use super::target::Target;
 use super::{delete, update};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
+use crate::sql::statement::is_upsert;
 use crate::{Error, Result};
 
 /// A write's table and where its rows come from.
@@ -49,7 +50,7 @@ pub(crate) fn plan_reading(ctx: &StatementContext, statement: &Statement) -> Res
     // Columns that the write adds are there while it is planned.
     let savepoint = ctx.txn.savepoint();
     let planned = match &statement.ast {
-        ast::Statement::Insert(insert) => reading_of_insert(ctx, insert, statement.upsert),
+        ast::Statement::Insert(insert) => reading_of_insert(ctx, insert),
         ast::Statement::Update(update) => {
             update::plan(ctx, update).map(|(target, plan)| reading(Operation::Update, &target, plan))
         }
@@ -71,7 +72,7 @@ fn reading(operation: Operation, target: &Target, plan: Arc<QueryPlan>) -> Readi
     }
 }
 
-fn reading_of_insert(ctx: &StatementContext, insert: &ast::Insert, upsert: bool) -> Result<Reading> {
+fn reading_of_insert(ctx: &StatementContext, insert: &ast::Insert) -> Result<Reading> {
     let (target, _) = insert::target_of(ctx, insert)?;
     let rows = match insert.source.as_deref() {
         None => RowsRead::Values(1),
@@ -84,7 +85,7 @@ fn reading_of_insert(ctx: &StatementContext, insert: &ast::Insert, upsert: bool)
         },
     };
     let on_conflict = match &insert.on {
-        None if upsert => Some("UPDATE"),
+        None if is_upsert(insert) => Some("UPDATE"),
         Some(OnInsert::OnConflict(on)) => Some(match on.action {
             OnConflictAction::DoNothing => "NOTHING",
             OnConflictAction::DoUpdate(_) => "UPDATE",

@@ -16,7 +16,6 @@ mod access;
 mod aggregate_nodes;
 mod joins;
 mod node;
-mod options;
 mod physical;
 mod query;
 mod short;
@@ -30,12 +29,12 @@ use futures::{StreamExt, stream};
 use serde_json::{Map, Value as Json, json};
 use sqlparser::ast;
 
+use super::explain_options::Options;
 use super::{Outcome, Statement};
 use crate::exec::{OutputColumn, Rows, StatementContext};
 use crate::types::SqlType;
 use crate::{Error, Result};
 use node::{PlanNode, milliseconds, number};
-use options::Options;
 
 /// Runs EXPLAIN. Errors: those of planning the statement, 42601 and 22023 for options, 0A000 for formats.
 pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {

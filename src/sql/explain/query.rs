@@ -9,13 +9,13 @@ use futures::{FutureExt, TryStreamExt};
 use sqlparser::ast;
 
 use super::node::PlanNode;
-use super::options::Options;
 use super::physical::plan_node;
 use super::short::short_node;
 use super::{BoundForm, Explained, Run};
 use crate::exec::StatementContext;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join_exec::DependentJoinExec;
+use crate::sql::explain_options::Options;
 use crate::sql::known_types;
 use crate::sql::query::{self, Observation, QueryPlan};
 use crate::{Error, Result};

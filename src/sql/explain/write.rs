@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use super::node::PlanNode;
-use super::options::Options;
 use super::query::{bound_form, query_node};
 use super::{BoundForm, Explained, Run};
 use crate::Result;
@@ -11,6 +10,7 @@ use crate::exec::StatementContext;
 use crate::exec::figures::Seen;
 use crate::sql::Statement;
 use crate::sql::dml::{self, Operation, Reading, RowsRead};
+use crate::sql::explain_options::Options;
 use crate::sql::query::Observation;
 
 pub(super) async fn explain_write(

@@ -53,11 +53,6 @@ fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
         E::Substring { .. } => strong("substring"),
         E::Overlay { .. } => strong("overlay"),
         E::AtTimeZone { .. } => strong("timezone"),
-        E::Trim { trim_where, .. } => strong(match trim_where {
-            Some(ast::TrimWhereField::Leading) => "ltrim",
-            Some(ast::TrimWhereField::Trailing) => "rtrim",
-            _ => "btrim",
-        }),
         E::Tuple(_) => strong("row"),
         E::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => Some(("bool".to_string(), 1)),
         _ => None,

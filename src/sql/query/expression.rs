@@ -89,7 +89,6 @@ impl Binder<'_> {
             | E::Floor { .. }
             | E::Position { .. }
             | E::Substring { .. }
-            | E::Trim { .. }
             | E::Overlay { .. }
             | E::AtTimeZone { .. } => self.function_syntax(expr, place),
             E::Tuple(_) => Err(Error::unsupported("a row value outside a comparison", None)),

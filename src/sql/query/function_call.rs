@@ -415,26 +415,6 @@ impl Binder<'_> {
                 }
                 self.resolve_function("substring", arguments)
             }
-            E::Trim {
-                trim_where,
-                trim_what,
-                expr,
-                trim_characters,
-            } => {
-                let name = match trim_where {
-                    Some(ast::TrimWhereField::Leading) => "ltrim",
-                    Some(ast::TrimWhereField::Trailing) => "rtrim",
-                    _ => "btrim",
-                };
-                let mut arguments = vec![self.expression(expr, place)?];
-                if let Some(what) = trim_what {
-                    arguments.push(self.expression(what, place)?);
-                }
-                for characters in trim_characters.iter().flatten() {
-                    arguments.push(self.expression(characters, place)?);
-                }
-                self.resolve_function(name, arguments)
-            }
             E::Overlay {
                 expr,
                 overlay_what,

@@ -1,27 +1,27 @@
-//! What EXPLAIN was asked for.
+//! What EXPLAIN was asked for. Called by `explain`, and by `kind`, for ANALYZE writes what the statement writes.
 
-use sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind, UtilityOption};
+use sqlparser::ast::{self, UtilityOption};
 
 use crate::error::StatementFault;
 use crate::{Error, Result};
 
 /// The options of `EXPLAIN ANALYZE VERBOSE` and of `EXPLAIN (ANALYZE, FORMAT JSON, …)`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// Run it, and show what was counted.
-    pub(super) analyze: bool,
-    pub(super) json: bool,
+    pub(crate) analyze: bool,
+    pub(crate) json: bool,
     /// Show the time of each node.
-    pub(super) timing: bool,
+    pub(crate) timing: bool,
     /// Show what the statement is bound to, and how that is run.
-    pub(super) verbose: bool,
+    pub(crate) verbose: bool,
     /// Show the time of planning and running; `None`: with ANALYZE.
     summary: Option<bool>,
 }
 
 impl Options {
     /// Errors: 42601 for an unknown option, 22023 for one that needs ANALYZE, 0A000 for formats.
-    pub(super) fn of(statement: &ast::Statement) -> Result<Options> {
+    pub(crate) fn of(statement: &ast::Statement) -> Result<Options> {
         let mut options = Options {
             analyze: false,
             json: false,
@@ -32,7 +32,6 @@ impl Options {
         let ast::Statement::Explain {
             analyze,
             verbose,
-            format,
             options: listed,
             ..
         } = statement
@@ -41,13 +40,6 @@ impl Options {
         };
         options.analyze = *analyze;
         options.verbose = *verbose;
-        if let Some(AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format)) = format {
-            match format {
-                AnalyzeFormat::TEXT => {}
-                AnalyzeFormat::JSON => options.json = true,
-                other => return Err(unsupported_format(&other.to_string())),
-            }
-        }
         let mut asks_for = None;
         for option in listed.iter().flatten() {
             options.read(option, &mut asks_for)?;
@@ -62,7 +54,7 @@ impl Options {
     }
 
     /// Whether the times of planning and running are shown.
-    pub(super) fn shows_summary(&self) -> bool {
+    pub(crate) fn shows_summary(&self) -> bool {
         self.summary.unwrap_or(self.analyze)
     }
 

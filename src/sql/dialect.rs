@@ -1,0 +1,246 @@
+//! `KeyspanDialect`: PostgreSQL's dialect, what the parser reads otherwise than PostgreSQL put right, and our own
+//! syntax (`UPSERT INTO`), as the hooks that the parser asks. Called by whoever parses; knows nothing of what is meant.
+//!
+//! What no hook is asked for is done to the tokens before ([`super::tokens`], [`super::hash_comment`]).
+
+use std::any::TypeId;
+
+use sqlparser::ast::{DataType, DescribeAlias, Expr, ObjectName, Statement, TypedString};
+use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+
+use super::word::is_word;
+use super::{distinct, row_assignment, symmetric, trim, with_write};
+
+/// What it is based on.
+const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
+
+/// PostgreSQL's dialect with ours in it.
+#[derive(Debug)]
+pub(crate) struct KeyspanDialect;
+
+/// Hooks that answer as PostgreSQL's do.
+macro_rules! as_postgresql {
+    ($($hook:ident)*) => {
+        $(fn $hook(&self) -> bool {
+            POSTGRESQL.$hook()
+        })*
+    };
+}
+
+impl Dialect for KeyspanDialect {
+    /// What the parser does for PostgreSQL alone it does for us.
+    fn dialect(&self) -> TypeId {
+        POSTGRESQL.dialect()
+    }
+
+    fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
+        POSTGRESQL.identifier_quote_style(identifier)
+    }
+
+    fn is_delimited_identifier_start(&self, ch: char) -> bool {
+        POSTGRESQL.is_delimited_identifier_start(ch)
+    }
+
+    fn is_identifier_start(&self, ch: char) -> bool {
+        POSTGRESQL.is_identifier_start(ch)
+    }
+
+    fn is_identifier_part(&self, ch: char) -> bool {
+        POSTGRESQL.is_identifier_part(ch)
+    }
+
+    fn is_reserved_for_identifier(&self, keyword: Keyword) -> bool {
+        POSTGRESQL.is_reserved_for_identifier(keyword)
+    }
+
+    /// Signs behind an operator are signs of what follows (`1>-1`, `- -+1`), and `/` may begin a comment. The operators
+    /// that have them inside (`->`, `#-`, `|/`) the tokenizer knows by themselves.
+    fn is_custom_operator_part(&self, ch: char) -> bool {
+        !matches!(ch, '+' | '-' | '/') && POSTGRESQL.is_custom_operator_part(ch)
+    }
+
+    fn prec_value(&self, precedence: Precedence) -> u8 {
+        POSTGRESQL.prec_value(precedence)
+    }
+
+    fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
+        let token = parser.peek_token_ref();
+        match &token.token {
+            // The parser would take it for an alias.
+            Token::SingleQuotedString(_) => Some(parser.expected_ref("an operator", token)),
+            Token::Word(word) if is_word(word, "ISNULL") => Some(Ok(self.prec_value(Precedence::Is))),
+            _ => POSTGRESQL.get_next_precedence(parser),
+        }
+    }
+
+    fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        let [first, second] = parser.peek_tokens_ref();
+        match &first.token {
+            // The parser would try to read a type first, here and before a name, and throw away the error.
+            Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {
+                Some(parser.parse_value().map(Expr::Value))
+            }
+            Token::Word(word) if word.keyword == Keyword::TRIM => trim::parse(parser),
+            Token::Word(word) if is_name(word, &second.token) => {
+                let ident = word.to_ident(first.span);
+                let is_called = second.token == Token::LParen;
+                let is_type = matches!(second.token, Token::SingleQuotedString(_));
+                parser.advance_token();
+                Some(match (is_called, is_type) {
+                    (true, _) => parser.parse_function(ObjectName::from(vec![ident])),
+                    (_, true) => parser.parse_value().map(|value| {
+                        Expr::TypedString(TypedString {
+                            data_type: DataType::Custom(ObjectName::from(vec![ident]), Vec::new()),
+                            value,
+                            uses_odbc_syntax: false,
+                        })
+                    }),
+                    _ => Ok(Expr::Identifier(ident)),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn parse_infix(
+        &self,
+        parser: &mut Parser,
+        left: &Expr,
+        precedence: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        let Token::Word(word) = &parser.peek_token_ref().token else {
+            return None;
+        };
+        match word.keyword {
+            Keyword::IS => distinct::parse(parser, left, precedence),
+            Keyword::BETWEEN | Keyword::NOT => symmetric::parse(parser, left, precedence),
+            _ if is_word(word, "ISNULL") => {
+                parser.advance_token();
+                Some(Ok(Expr::IsNull(Box::new(left.clone()))))
+            }
+            _ => None,
+        }
+    }
+
+    fn parse_statement(&self, parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
+        let Token::Word(word) = &parser.peek_token_ref().token else {
+            return None;
+        };
+        match word.keyword {
+            Keyword::INSERT => Some(parse_insert(parser, false)),
+            Keyword::UPDATE => Some(row_assignment::parse_update(parser)),
+            Keyword::WITH => Some(with_write::parse(parser)),
+            Keyword::EXPLAIN => Some(parse_explain(parser)),
+            _ if is_word(word, "UPSERT") => Some(parse_insert(parser, true)),
+            _ => None,
+        }
+    }
+
+    as_postgresql! {
+        allow_extract_custom
+        allow_extract_single_quotes
+        supports_alter_column_type_using
+        supports_array_typedef_with_brackets
+        supports_bitwise_shift_operators
+        supports_comma_separated_trim
+        supports_comment_on
+        supports_create_index_with_clause
+        supports_create_table_like_parenthesized
+        supports_empty_projections
+        supports_explain_with_utility_options
+        supports_factorial_operator
+        supports_filter_during_aggregation
+        supports_geometric_types
+        supports_group_by_expr
+        supports_insert_table_alias
+        supports_interval_options
+        supports_named_fn_args_with_colon_operator
+        supports_named_fn_args_with_expr_name
+        supports_nested_comments
+        supports_notnull_operator
+        supports_numeric_literal_underscores
+        supports_string_escape_constant
+        supports_unicode_string_literal
+    }
+}
+
+/// Whether a word before this token can be nothing but a name, as one that the parser does not know, or one behind
+/// which an operand ends and that is no value by itself.
+fn is_name(word: &Word, next: &Token) -> bool {
+    use Keyword::{
+        CURRENT_CATALOG, CURRENT_DATE, CURRENT_TIME, CURRENT_TIMESTAMP, CURRENT_USER, FALSE, LOCALTIME,
+        LOCALTIMESTAMP, NULL, NoKeyword, SESSION_USER, TRUE, USER,
+    };
+    let ends_operand = matches!(
+        next,
+        Token::Eq
+            | Token::Neq
+            | Token::Lt
+            | Token::LtEq
+            | Token::Gt
+            | Token::GtEq
+            | Token::Period
+            | Token::Comma
+            | Token::RParen
+            | Token::EOF
+    );
+    match word.keyword {
+        NoKeyword => true,
+        NULL | TRUE | FALSE | USER | SESSION_USER | CURRENT_USER | CURRENT_CATALOG => false,
+        CURRENT_DATE | CURRENT_TIME | CURRENT_TIMESTAMP | LOCALTIME | LOCALTIMESTAMP => false,
+        keyword => ends_operand && !POSTGRESQL.is_reserved_for_identifier(keyword),
+    }
+}
+
+/// `INSERT INTO …`, or `UPSERT INTO …`, which is an INSERT that `statement::is_upsert`.
+fn parse_insert(parser: &mut Parser, is_upsert: bool) -> Result<Statement, ParserError> {
+    let verb = parser.next_token();
+    if !parser.peek_keyword(Keyword::INTO) {
+        return parser.expected_ref("INTO", parser.peek_token_ref());
+    }
+    let mut statement = parser.parse_insert(verb)?;
+    if let Statement::Insert(insert) = &mut statement {
+        insert.replace_into = is_upsert;
+    }
+    Ok(statement)
+}
+
+/// `EXPLAIN [ANALYZE] [VERBOSE] statement`, `EXPLAIN (option, …) statement`. The parser reads other words for options
+/// too, and a statement that does not read for the name of a table.
+fn parse_explain(parser: &mut Parser) -> Result<Statement, ParserError> {
+    parser.advance_token();
+    let [first, second] = parser.peek_tokens_ref();
+    let lists_options = first.token == Token::LParen && !begins_query(second);
+    let options = match lists_options {
+        true => Some(parser.parse_utility_options()?),
+        false => None,
+    };
+    let analyze = !lists_options && parser.parse_keyword(Keyword::ANALYZE);
+    let verbose = !lists_options && parser.parse_keyword(Keyword::VERBOSE);
+    if parser.peek_keyword(Keyword::EXPLAIN) {
+        return parser.expected_ref("a statement to explain", parser.peek_token_ref());
+    }
+    Ok(Statement::Explain {
+        describe_alias: DescribeAlias::Explain,
+        analyze,
+        verbose,
+        query_plan: false,
+        estimate: false,
+        statement: Box::new(parser.parse_statement()?),
+        format: None,
+        options,
+    })
+}
+
+fn begins_query(token: &TokenWithSpan) -> bool {
+    match &token.token {
+        Token::LParen => true,
+        Token::Word(word) => {
+            matches!(word.keyword, Keyword::SELECT | Keyword::WITH | Keyword::VALUES)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,168 @@
+//! PostgreSQL's errors for text that does not read, from the tokenizer's and the parser's.
+
+use sqlparser::parser::ParserError;
+use sqlparser::tokenizer::{Location, TokenWithSpan, TokenizerError};
+
+use super::position::character_position;
+use crate::Error;
+use crate::error::Limit;
+
+/// How deep expressions and subqueries may nest (54001 above it).
+pub(super) const NESTING_MAX: usize = 200;
+
+/// The error at a token of the text.
+pub(super) fn near(token: &TokenWithSpan, text: &str) -> Error {
+    near_text(
+        &token.token.to_string(),
+        character_position(token.span.start, text),
+    )
+}
+
+/// The error at a character of the text.
+pub(super) fn near_text(near: &str, position: usize) -> Error {
+    Error::Syntax {
+        message: format!("syntax error at or near \"{near}\""),
+        position,
+    }
+}
+
+/// The error behind the last character of the text.
+pub(super) fn end_of_input(text: &str) -> Error {
+    end_at(text.trim_end().chars().count() + 1)
+}
+
+/// The error at a character behind which nothing stands.
+pub(super) fn end_at(position: usize) -> Error {
+    Error::Syntax {
+        message: "syntax error at end of input".to_string(),
+        position,
+    }
+}
+
+/// Why the text cannot be cut into tokens.
+pub(super) fn of_tokenizer(error: TokenizerError, text: &str) -> Error {
+    let position = character_position(error.location, text);
+    let rest: String = text.chars().skip(position.saturating_sub(1)).collect();
+    if error.message == "Unterminated encoded string literal"
+        && let Some(fault) = escape_fault(&rest)
+    {
+        return fault;
+    }
+    let message = match error.message.as_str() {
+        "Unterminated string literal" => format!("unterminated quoted string at or near \"{rest}\""),
+        "Unterminated encoded string literal" => format!("unterminated quoted string at or near \"{rest}\""),
+        message if message.starts_with("Expected close delimiter") => {
+            format!("unterminated quoted identifier at or near \"{rest}\"")
+        }
+        message if message.contains("multi-line comment") => {
+            format!("unterminated /* comment at or near \"{rest}\"")
+        }
+        message if message.contains("dollar") => {
+            format!("unterminated dollar-quoted string at or near \"{rest}\"")
+        }
+        message => format!("syntax error: {}", message.to_lowercase()),
+    };
+    Error::Syntax { message, position }
+}
+
+/// Why the tokens make no tree. sqlparser says `Expected: a, found: b at Line: 1, Column: 5`; PostgreSQL names only what
+/// was found.
+pub(super) fn of_parser(error: ParserError, text: &str) -> Error {
+    let message = match error {
+        ParserError::RecursionLimitExceeded => {
+            return Error::LimitExceeded {
+                state: Limit::Complexity,
+                message: "stack depth limit exceeded".to_string(),
+                hint: format!("Nest the statement less deeply; {NESTING_MAX} levels are read."),
+            };
+        }
+        ParserError::ParserError(message) | ParserError::TokenizerError(message) => message,
+    };
+    let location = read_location(&message);
+    let position = location.map_or(0, |location| character_position(location, text));
+    let found = message
+        .split_once("found: ")
+        .map(|(_, rest)| match rest.rfind(" at Line: ") {
+            Some(end) => &rest[..end],
+            None => rest,
+        });
+    match found {
+        Some("EOF") => end_of_input(text),
+        Some(found) => near_text(found, position),
+        None => {
+            let end = message.rfind(" at Line: ").unwrap_or(message.len());
+            Error::Syntax {
+                message: format!("syntax error: {}", message[..end].to_lowercase()),
+                position,
+            }
+        }
+    }
+}
+
+/// The location at the end of sqlparser's message.
+fn read_location(message: &str) -> Option<Location> {
+    let (_, rest) = message.rsplit_once(" at Line: ")?;
+    let (line, column) = rest.split_once(", Column: ")?;
+    Some(Location {
+        line: line.trim().parse().ok()?,
+        column: column.trim().parse().ok()?,
+    })
+}
+
+/// Why an `E'…'` string does not read: PostgreSQL's error for its first wrong escape. `None`: it has none.
+fn escape_fault(rest: &str) -> Option<Error> {
+    let body = rest.get(2..)?;
+    let mut bytes = Vec::new();
+    let mut chars = body.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\'' if body[at + 1..].starts_with('\'') => {
+                chars.next();
+            }
+            '\'' => break,
+            '\\' => {
+                let (_, escape) = chars.next()?;
+                match escape {
+                    'u' | 'U' => {
+                        let digits = if escape == 'u' { 4 } else { 8 };
+                        let code = body.get(at + 2..at + 2 + digits);
+                        let code = code.and_then(|code| u32::from_str_radix(code, 16).ok());
+                        if code.is_none() {
+                            return Some(Error::DataException {
+                                state: "22025",
+                                message: "invalid Unicode escape".to_string(),
+                            });
+                        }
+                    }
+                    'x' => {
+                        let digits: String = body[at + 2..]
+                            .chars()
+                            .take(2)
+                            .take_while(char::is_ascii_hexdigit)
+                            .collect();
+                        bytes.extend(u8::from_str_radix(&digits, 16).ok());
+                    }
+                    '0'..='7' => {
+                        let digits: String = body[at + 1..]
+                            .chars()
+                            .take(3)
+                            .take_while(|c| ('0'..='7').contains(c))
+                            .collect();
+                        bytes.extend(
+                            u32::from_str_radix(&digits, 8)
+                                .ok()
+                                .map(|code| (code & 0xff) as u8),
+                        );
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    let wrong = std::str::from_utf8(&bytes).err()?;
+    let first = bytes.get(wrong.valid_up_to())?;
+    Some(Error::InvalidUtf8 {
+        bytes: format!("0x{first:02x}"),
+    })
+}
