@@ -21,13 +21,15 @@ mod datetime_period;
 mod decimal;
 mod definition;
 mod exponential;
+mod float;
+mod integer;
 mod json;
 mod json_build;
 mod json_change;
 pub mod json_order;
 mod json_piece;
-mod math;
 mod number_format;
+mod numeric;
 mod output;
 pub mod pattern;
 pub(in crate::exec) mod pattern_prefix;
@@ -38,6 +40,7 @@ mod system;
 mod text_argument;
 mod text_encoding;
 mod text_output;
+mod trigonometry;
 
 /// Rows that one call of a set-returning function gives at most: they are made in memory.
 const SET_ROWS_MAX: usize = 20_000_000;
@@ -83,14 +86,17 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
     datetime_period::FUNCTIONS,
+    float::FUNCTIONS,
+    integer::FUNCTIONS,
     json::FUNCTIONS,
     json_build::FUNCTIONS,
     json_change::FUNCTIONS,
-    math::FUNCTIONS,
     number_format::FUNCTIONS,
+    numeric::FUNCTIONS,
     pattern::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
+    trigonometry::FUNCTIONS,
 ];
 
 /// 54000 for a set too large to be made in memory.
