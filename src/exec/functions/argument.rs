@@ -26,19 +26,19 @@ pub(super) trait Argument<'a>: Sized {
 }
 
 /// Days since 1970-01-01.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Date(pub i32);
 
 /// Microseconds of the day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Time(pub i64);
 
 /// Microseconds since 1970-01-01, no zone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Timestamp(pub i64);
 
 /// Microseconds since 1970-01-01 UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TimestampTz(pub i64);
 
 /// The 16 bytes of a uuid.
@@ -177,6 +177,20 @@ impl<'a, A: Argument<'a>> Argument<'a> for Vec<A> {
         let place = |offset: i32| usize::try_from(offset).map_err(|_| mismatched_types());
         let items = (place(offsets[row])?..place(offsets[row + 1])?).map(|item| A::cell(items, item));
         items.collect()
+    }
+}
+
+/// An array of which only the number of its items counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Length(pub i32);
+
+impl<'a> Argument<'a> for Length {
+    type Column = &'a ListArray;
+    fn column(array: &'a ArrayRef, _: &'a SqlType) -> Result<&'a ListArray> {
+        downcast(array)
+    }
+    fn cell(lists: &&'a ListArray, row: usize) -> Result<Length> {
+        Ok(Length(lists.value_length(row)))
     }
 }
 

@@ -41,6 +41,14 @@ pub(super) fn midnight(days: i32) -> Result<i64> {
     }
 }
 
+/// Errors: 22008 for a timestamp before PostgreSQL's first, 4714-11-24 BC.
+pub(super) fn in_calendar(micros: i64) -> Result<i64> {
+    match micros >= -210_866_803_200_000_000 {
+        true => Ok(micros),
+        false => Err(out_of_range("timestamp")),
+    }
+}
+
 /// Whether a timestamp is `infinity` or `-infinity`.
 pub(super) fn is_infinite(micros: i64) -> bool {
     matches!(micros, i64::MIN | i64::MAX)

@@ -18,6 +18,7 @@ mod datetime_field;
 mod datetime_format;
 mod datetime_make;
 mod datetime_period;
+mod datetime_trunc;
 mod decimal;
 mod definition;
 mod exponential;
@@ -37,7 +38,6 @@ mod percentile;
 mod size;
 mod string;
 mod system;
-mod text_argument;
 mod text_encoding;
 mod text_output;
 mod trigonometry;
@@ -53,7 +53,7 @@ pub use bound_function::{call, fold_constants, is_self_contained, is_strict, res
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use datetime_make::{CUT_INTERVAL, ROUND_FRACTION, cut_interval, round_fraction};
 pub use decimal::quotient_scale;
-pub use definition::{Body, Call, FunctionDef, Returns, T};
+pub use definition::{Body, FunctionDef, Returns, T};
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 
 /// A function was called with other types than its registration says: a bug in us.

@@ -14,6 +14,7 @@ use arrow::datatypes::{
 };
 
 use super::argument::{Date, Time, Timestamp, TimestampTz, Uuid, item_type};
+use super::calendar::out_of_range;
 use super::size::{BatchBytes, check_length};
 use crate::Result;
 use crate::exec::cell::array_of;
@@ -111,13 +112,26 @@ plain_output!(Date, Date32Type, |date: Date| date.0);
 plain_output!(Time, Time64MicrosecondType, |time: Time| time.0);
 plain_output!(Timestamp, TimestampMicrosecondType, |time: Timestamp| time.0);
 plain_output!(TimestampTz, TimestampMicrosecondType, |time: TimestampTz| time.0);
-plain_output!(Interval, IntervalMonthDayNanoType, |interval: Interval| {
-    IntervalMonthDayNano::new(
-        interval.months,
-        interval.days,
-        interval.microseconds.saturating_mul(1_000),
-    )
-});
+
+/// Errors: 22008 for an interval of more hours than Arrow's nanoseconds hold.
+impl Output for Interval {
+    type Column = PrimitiveBuilder<IntervalMonthDayNanoType>;
+    fn column(rows: usize, _: &SqlType, _: ResultLimits) -> Self::Column {
+        PrimitiveBuilder::with_capacity(rows)
+    }
+    fn append(self, column: &mut Self::Column) -> Result<()> {
+        let nanoseconds = self.microseconds.checked_mul(1_000);
+        let nanoseconds = nanoseconds.ok_or_else(|| out_of_range("interval"))?;
+        column.append_value(IntervalMonthDayNano::new(self.months, self.days, nanoseconds));
+        Ok(())
+    }
+    fn append_null(column: &mut Self::Column) {
+        column.append_null();
+    }
+    fn finish(mut column: Self::Column) -> Result<ArrayRef> {
+        Ok(Arc::new(column.finish()))
+    }
+}
 
 impl Output for bool {
     type Column = BooleanBuilder;
