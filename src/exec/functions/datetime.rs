@@ -1,12 +1,12 @@
-//! Dates, times and intervals: their operators, `extract`, `date_trunc`, `age`, `make_*`, time zones.
+//! Dates and times: their operators, `extract`, `date_trunc`, `age`, `make_*`, time zones.
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 use chrono_tz::Tz;
 
 use super::argument::{Date, Time, Timestamp, TimestampTz};
 use super::calendar::{
-    MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, in_calendar, is_infinite, micros_of, midnight,
-    out_of_range, to_local,
+    MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, in_calendar, is_infinite, micros_of, out_of_range,
+    to_local,
 };
 use super::datetime_field::{
     date_field, double, extract_type, interval_field, numeric, time_field, timestamp_field, timestamptz_field,
@@ -15,12 +15,10 @@ use super::datetime_make::{
     at_time_zone, from_seconds, local_of_parts, make_date, make_interval, make_time, utc_of_parts,
 };
 use super::datetime_trunc::{truncate_interval, truncate_local, truncate_utc};
-use super::{Body, FunctionDef, SET_ROWS_MAX, T, too_many_rows};
-use crate::types::{Interval, Numeric, NumericSize, SqlType};
+use super::interval::negate_interval;
+use super::{FunctionDef, SET_ROWS_MAX, T, too_many_rows};
+use crate::types::{Interval, timestamp_of_date};
 use crate::{Error, Result};
-
-/// An interval as one number, for comparisons: a month counts 30 days, a day 24 hours.
-pub(super) const INTERVAL_ORDER: Body = Body::Batch(|b| b.map1(span));
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("+", &[T::Date, T::Int4], T::Date, |b| {
@@ -85,22 +83,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("-", &[T::TimestampTz, T::TimestampTz], T::Interval, |b| {
         b.map2(|TimestampTz(a), TimestampTz(b)| time_between(a, b))
     }),
-    FunctionDef::new("+", &[T::Interval, T::Interval], T::Interval, |b| b.map2(sum)),
-    FunctionDef::new("-", &[T::Interval, T::Interval], T::Interval, |b| {
-        b.map2(|left, right| sum(left, negate_interval(right)?))
-    }),
-    FunctionDef::new("*", &[T::Interval, T::Float8], T::Interval, |b| {
-        b.map2(|interval, factor: f64| scaled(interval, |part| part * factor))
-    }),
-    FunctionDef::new("*", &[T::Float8, T::Interval], T::Interval, |b| {
-        b.map2(|factor: f64, interval| scaled(interval, |part| part * factor))
-    }),
-    FunctionDef::new("/", &[T::Interval, T::Float8], T::Interval, |b| {
-        b.map2(|interval, divisor: f64| match divisor == 0.0 {
-            true => Err(Error::DivisionByZero),
-            false => scaled(interval, |part| part / divisor),
-        })
-    }),
     FunctionDef::new("extract", &[T::Text, T::Timestamp], T::Numeric, |b| {
         b.map2(|unit, time| numeric(timestamp_field(unit, time)?))
     })
@@ -131,7 +113,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     .bounded(),
     // Unlike `extract` it takes a date as its midnight.
     FunctionDef::new("date_part", &[T::Text, T::Date], T::Float8, |b| {
-        b.map2(|unit, Date(days)| timestamp_field(unit, Timestamp(midnight(days)?)).map(double))
+        b.map2(|unit, Date(days)| timestamp_field(unit, Timestamp(timestamp_of_date(days)?)).map(double))
     })
     .bounded(),
     FunctionDef::new("date_part", &[T::Text, T::Time], T::Float8, |b| {
@@ -253,18 +235,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("isfinite", &[T::TimestampTz], T::Bool, |b| {
         b.map1(|TimestampTz(time)| !is_infinite(time))
     }),
-    FunctionDef::new("isfinite", &[T::Interval], T::Bool, |b| {
-        b.map1(|_: Interval| true)
-    }),
-    FunctionDef::new("justify_hours", &[T::Interval], T::Interval, |b| {
-        b.map1(justify_hours)
-    }),
-    FunctionDef::new("justify_days", &[T::Interval], T::Interval, |b| {
-        b.map1(justify_days)
-    }),
-    FunctionDef::new("justify_interval", &[T::Interval], T::Interval, |b| {
-        b.map1(justify_interval)
-    }),
     FunctionDef::new("clock_timestamp", &[], T::TimestampTz, |b| {
         b.map0(|| TimestampTz(chrono::Utc::now().timestamp_micros()))
     })
@@ -303,137 +273,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     ),
 ];
 
-/// The type of [`INTERVAL_ORDER`]'s result.
-pub(super) fn interval_order_type() -> SqlType {
-    SqlType::Numeric(Some(NumericSize {
-        precision: 38,
-        scale: 0,
-    }))
-}
-
-fn span(interval: Interval) -> Numeric {
-    Numeric::Finite {
-        unscaled: arrow::datatypes::i256::from_i128(interval.span()),
-        scale: 0,
-    }
-}
-
-/// `-i`.
-pub(super) fn negate_interval(interval: Interval) -> Result<Interval> {
-    let negated = || {
-        Some(Interval {
-            months: interval.months.checked_neg()?,
-            days: interval.days.checked_neg()?,
-            microseconds: interval.microseconds.checked_neg()?,
-        })
-    };
-    negated().ok_or_else(|| out_of_range("interval"))
-}
-
-fn sum(a: Interval, b: Interval) -> Result<Interval> {
-    let added = || {
-        Some(Interval {
-            months: a.months.checked_add(b.months)?,
-            days: a.days.checked_add(b.days)?,
-            microseconds: a.microseconds.checked_add(b.microseconds)?,
-        })
-    };
-    added().ok_or_else(|| out_of_range("interval"))
-}
-
-/// Each part multiplied or divided by a number: fractions of months become days, fractions of days time, as
-/// PostgreSQL's `interval_mul` and `interval_div` have it.
-fn scaled(interval: Interval, scale: impl Fn(f64) -> f64) -> Result<Interval> {
-    let overflow = || out_of_range("interval");
-    let whole = |number: f64| match number.abs() <= f64::from(i32::MAX) {
-        true => Ok(number as i32),
-        false => Err(overflow()),
-    };
-    let to_micros = |number: f64| (number * 1e6).round_ties_even() / 1e6;
-    let (months, days) = (scale(f64::from(interval.months)), scale(f64::from(interval.days)));
-    let whole_days = whole(days)?;
-    let month_days = to_micros((months - f64::from(whole(months)?)) * 30.0);
-    let seconds = to_micros((days - f64::from(whole_days) + month_days.fract()) * 86_400.0);
-    let carried = seconds / 86_400.0;
-    let days = whole_days.checked_add(whole(month_days)?);
-    let days = days
-        .and_then(|days| days.checked_add(carried as i32))
-        .ok_or_else(overflow)?;
-    let seconds = seconds - carried.trunc() * 86_400.0;
-    let microseconds = (scale(interval.microseconds as f64) + seconds * 1e6).round_ties_even();
-    // Neither NaN nor what no i64 holds.
-    match microseconds.abs() < 9.223_372_036_854_775e18 {
-        true => Ok(Interval {
-            months: whole(months)?,
-            days,
-            microseconds: microseconds as i64,
-        }),
-        false => Err(overflow()),
-    }
-}
-
-/// 24 hours are a day; days and hours then have one sign.
-fn justify_hours(interval: Interval) -> Result<Interval> {
-    let (mut days, mut microseconds) = (
-        i64::from(interval.days) + interval.microseconds / MICROS_PER_DAY,
-        interval.microseconds % MICROS_PER_DAY,
-    );
-    match (days.signum(), microseconds.signum()) {
-        (1, -1) => (days, microseconds) = (days - 1, microseconds + MICROS_PER_DAY),
-        (-1, 1) => (days, microseconds) = (days + 1, microseconds - MICROS_PER_DAY),
-        _ => {}
-    }
-    Ok(Interval {
-        months: interval.months,
-        days: i32::try_from(days).map_err(|_| out_of_range("interval"))?,
-        microseconds,
-    })
-}
-
-/// 30 days are a month; months and days then have one sign.
-fn justify_days(interval: Interval) -> Result<Interval> {
-    let (mut months, mut days) = (
-        i64::from(interval.months) + i64::from(interval.days / 30),
-        interval.days % 30,
-    );
-    match (months.signum(), days.signum()) {
-        (1, -1) => (months, days) = (months - 1, days + 30),
-        (-1, 1) => (months, days) = (months + 1, days - 30),
-        _ => {}
-    }
-    Ok(Interval {
-        months: i32::try_from(months).map_err(|_| out_of_range("interval"))?,
-        days,
-        microseconds: interval.microseconds,
-    })
-}
-
-/// Both; months, days and hours then have one sign.
-fn justify_interval(interval: Interval) -> Result<Interval> {
-    let all_days = i64::from(interval.days) + interval.microseconds / MICROS_PER_DAY;
-    let mut months = i64::from(interval.months) + all_days / 30;
-    let (mut days, mut microseconds) = (all_days % 30, interval.microseconds % MICROS_PER_DAY);
-    let below = match days {
-        0 => microseconds.signum(),
-        days => days.signum(),
-    };
-    match (months.signum(), below) {
-        (1, -1) => (months, days) = (months - 1, days + 30),
-        (-1, 1) => (months, days) = (months + 1, days - 30),
-        _ => {}
-    }
-    match (days.signum(), microseconds.signum()) {
-        (1, -1) => (days, microseconds) = (days - 1, microseconds + MICROS_PER_DAY),
-        (-1, 1) => (days, microseconds) = (days + 1, microseconds - MICROS_PER_DAY),
-        _ => {}
-    }
-    Ok(Interval {
-        months: i32::try_from(months).map_err(|_| out_of_range("interval"))?,
-        days: i32::try_from(days).map_err(|_| out_of_range("interval"))?,
-        microseconds,
-    })
-}
-
 fn shifted_date(Date(date): Date, days: i64) -> Result<Date> {
     if matches!(date, i32::MIN | i32::MAX) {
         return Ok(Date(date));
@@ -458,7 +297,7 @@ fn days_between(Date(a): Date, Date(b): Date) -> Result<i32> {
 
 /// A time of a day.
 fn at_clock(Date(days): Date, Time(time): Time) -> Result<Timestamp> {
-    let day = midnight(days)?;
+    let day = timestamp_of_date(days)?;
     match is_infinite(day) {
         true => Ok(Timestamp(day)),
         false => day
@@ -469,7 +308,7 @@ fn at_clock(Date(days): Date, Time(time): Time) -> Result<Timestamp> {
 }
 
 fn from_date(Date(days): Date, step: Result<Interval>) -> Result<Timestamp> {
-    shift(midnight(days)?, step?).map(Timestamp)
+    shift(timestamp_of_date(days)?, step?).map(Timestamp)
 }
 
 fn from_timestamp(Timestamp(time): Timestamp, step: Result<Interval>) -> Result<Timestamp> {

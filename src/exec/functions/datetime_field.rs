@@ -6,8 +6,8 @@ use chrono::{Datelike, NaiveDateTime};
 use chrono_tz::Tz;
 
 use super::argument::{Date, Time, Timestamp, TimestampTz};
-use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, civil, is_infinite, midnight, to_local};
-use crate::types::{Interval, Numeric, NumericSize, SqlType, Value};
+use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, civil, is_infinite, to_local};
+use crate::types::{Interval, Numeric, NumericSize, SqlType, Value, timestamp_of_date};
 use crate::{Error, Result};
 
 /// A field of a date or time.
@@ -141,7 +141,7 @@ pub(super) fn date_field(unit: &str, Date(days): Date) -> Result<Field> {
         | "timezone_hour" | "timezone_minute") => Err(unsupported_unit(unit, ty)),
         "epoch" => Ok(Field::Whole(i64::from(days) * 86_400)),
         "julian" => Ok(Field::Whole(i64::from(days) + 2_440_588)),
-        unit => calendar_field(unit, civil(midnight(days)?)?, ty),
+        unit => calendar_field(unit, civil(timestamp_of_date(days)?)?, ty),
     }
 }
 

@@ -168,7 +168,10 @@ fn member(key: (&Value, &SqlType), value: (&Value, &SqlType), batch: &Batch) -> 
 /// The object of an array of keys and one of their values.
 fn object_of(arguments: &[Value], batch: &Batch) -> Result<String> {
     let [Value::Array(keys), Value::Array(values)] = arguments else {
-        return Err(mismatched_types());
+        let [keys, values] = [0, 1].map(|at| batch.arguments[at].name());
+        return Err(Error::undefined_function(format!(
+            "json_object_of({keys}, {values})"
+        )));
     };
     if keys.contains(&Value::Null) {
         return Err(Error::InvalidParameter {

@@ -12,6 +12,7 @@ mod bound_function;
 mod bytea;
 pub(in crate::exec) mod calendar;
 pub mod cast;
+mod column_cast;
 pub mod compare;
 mod datetime;
 mod datetime_field;
@@ -24,6 +25,7 @@ mod definition;
 mod exponential;
 mod float;
 mod integer;
+mod interval;
 mod json;
 mod json_build;
 mod json_change;
@@ -88,6 +90,7 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime_period::FUNCTIONS,
     float::FUNCTIONS,
     integer::FUNCTIONS,
+    interval::FUNCTIONS,
     json::FUNCTIONS,
     json_build::FUNCTIONS,
     json_change::FUNCTIONS,
