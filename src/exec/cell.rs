@@ -4,12 +4,11 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array,
-    FixedSizeBinaryArray, Float32Array, Float64Array, Int16Array, Int32Array, Int64Array,
-    IntervalMonthDayNanoArray, ListArray, NullArray, StringArray, Time64MicrosecondArray,
-    TimestampMicrosecondArray,
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, FixedSizeBinaryArray, Float32Array,
+    Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, NullArray,
+    StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
-use arrow::buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Decimal256Type, Field, Float32Type, Float64Type, Int16Type,
     Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
@@ -18,6 +17,7 @@ use arrow::datatypes::{
 use datafusion::common::ScalarValue;
 
 use super::datafusion_error::from_datafusion;
+use super::numeric_builder::NumericBuilder;
 use crate::types::{CatalogType, Interval, Numeric, SqlType, Value};
 use crate::{Error, Result};
 
@@ -115,8 +115,7 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
             Value::Float8(number) => Some(*number),
             _ => None,
         })?),
-        DataType::Decimal128(precision, scale) => decimal128(values, precision, scale)?,
-        DataType::Decimal256(precision, scale) => decimal256(values, precision, scale)?,
+        DataType::Decimal128(..) | DataType::Decimal256(..) => numerics(values, ty)?,
         DataType::Utf8 => Arc::new(collect::<StringArray, _>(values, ty, |value| match value {
             Value::Text(text) | Value::Unknown(text) => Some(text.as_str()),
             _ => None,
@@ -213,67 +212,21 @@ fn integers<T: TryFrom<i64>>(values: &[Value], ty: &SqlType) -> Result<Vec<Optio
         .collect()
 }
 
-fn unscaled(value: &Value, scale: i8) -> Result<Option<i256>> {
-    let number = match value {
-        Value::Null => return Ok(None),
-        Value::Int(number) => Numeric::from_i64(*number),
-        Value::Numeric(number) => *number,
-        other => {
-            return Err(Error::internal(format!(
-                "a value of another type than numeric: {other:?}"
-            )));
+fn numerics(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
+    let mut numbers = NumericBuilder::new(values.len(), ty);
+    for value in values {
+        match value {
+            Value::Null => numbers.append_null(),
+            Value::Int(number) => numbers.append(&Numeric::from_i64(*number))?,
+            Value::Numeric(number) => numbers.append(number)?,
+            other => {
+                return Err(Error::internal(format!(
+                    "a value of another type than numeric: {other:?}"
+                )));
+            }
         }
-    };
-    match number.rescale(u8::try_from(scale).unwrap_or(0))? {
-        Numeric::Finite { unscaled, .. } => Ok(Some(unscaled)),
-        _ => Err(Error::NumericOutOfRange {
-            message: "numeric field overflow".to_string(),
-            detail: Some("NaN and infinity are not stored in numeric values here.".to_string()),
-        }),
     }
-}
-
-fn decimal128(values: &[Value], precision: u8, scale: i8) -> Result<ArrayRef> {
-    let limit = 10_i128.checked_pow(u32::from(precision)).unwrap_or(i128::MAX);
-    let numbers = values
-        .iter()
-        .map(|value| match unscaled(value, scale)? {
-            None => Ok(None),
-            Some(wide) => match wide
-                .to_i128()
-                .filter(|number| number.unsigned_abs() < limit.unsigned_abs())
-            {
-                Some(number) => Ok(Some(number)),
-                None => Err(numeric_overflow(precision, scale)),
-            },
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let array = Decimal128Array::from(numbers).with_precision_and_scale(precision, scale);
-    Ok(Arc::new(
-        array.map_err(|error| super::datafusion_error::from_arrow(&error))?,
-    ))
-}
-
-fn decimal256(values: &[Value], precision: u8, scale: i8) -> Result<ArrayRef> {
-    let numbers = values
-        .iter()
-        .map(|value| unscaled(value, scale))
-        .collect::<Result<Vec<_>>>()?;
-    let array = Decimal256Array::from(numbers).with_precision_and_scale(precision, scale);
-    Ok(Arc::new(
-        array.map_err(|error| super::datafusion_error::from_arrow(&error))?,
-    ))
-}
-
-/// 22003 for a numeric that its type cannot hold, in PostgreSQL's words.
-pub fn numeric_overflow(precision: u8, scale: i8) -> Error {
-    Error::NumericOutOfRange {
-        message: "numeric field overflow".to_string(),
-        detail: Some(format!(
-            "A field with precision {precision}, scale {scale} must round to an absolute value less than 10^{}.",
-            i16::from(precision) - i16::from(scale)
-        )),
-    }
+    numbers.finish()
 }
 
 fn uuids(values: &[Value], width: i32) -> Result<ArrayRef> {
@@ -320,24 +273,6 @@ fn lists(values: &[Value], ty: &SqlType, field: &Arc<Field>) -> Result<ArrayRef>
         OffsetBuffer::<i32>::from_lengths(lengths),
         array_of(&items, &element_type(ty))?,
         Some(NullBuffer::new(arrow::buffer::BooleanBuffer::from(valid))),
-    );
-    Ok(Arc::new(
-        array.map_err(|error| super::datafusion_error::from_arrow(&error))?,
-    ))
-}
-
-/// A list array of one list a row out of its items, for functions that build lists row by row.
-pub fn list_array(
-    field: Arc<Field>,
-    offsets: Vec<i32>,
-    items: ArrayRef,
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef> {
-    let array = ListArray::try_new(
-        field,
-        OffsetBuffer::new(ScalarBuffer::from(offsets)),
-        items,
-        nulls,
     );
     Ok(Arc::new(
         array.map_err(|error| super::datafusion_error::from_arrow(&error))?,

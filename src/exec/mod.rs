@@ -15,6 +15,7 @@ pub mod figures;
 pub mod filter_predicate;
 pub mod functions;
 mod jobs;
+mod numeric_builder;
 pub mod observed;
 mod only_input;
 mod optimizer;

@@ -142,38 +142,74 @@ fn out_of_range(type_name: &str) -> Error {
 
 fn to_integer(value: Value, type_name: &str, (min, max): (i64, i64), kind: Kind) -> Option<Result<Value>> {
     let wide = match value {
-        Value::Int(number) => Some(i128::from(number)),
-        Value::Bool(value) if kind == Kind::Cast => Some(i128::from(value)),
-        Value::Float4(number) => float_to_integer(f64::from(number)),
-        Value::Float8(number) => float_to_integer(number),
-        Value::Numeric(number) => match number.rescale(0) {
-            Ok(Numeric::Finite { unscaled, .. }) => unscaled.to_i128(),
-            Ok(special) => {
-                let what = if special == Numeric::NaN {
-                    "NaN"
-                } else {
-                    "infinity"
-                };
-                let message = format!("cannot convert {what} to {type_name}");
-                return Some(Err(Error::DataException {
-                    state: "0A000",
-                    message,
-                }));
-            }
-            Err(error) => return Some(Err(error)),
-        },
+        Value::Int(number) => Ok(number),
+        Value::Bool(value) if kind == Kind::Cast => Ok(i64::from(value)),
+        Value::Float4(number) => integer_of_float(f64::from(number), type_name),
+        Value::Float8(number) => integer_of_float(number, type_name),
+        Value::Numeric(number) => integer_of_numeric(&number, type_name),
         _ => return None,
     };
-    let narrow = wide
-        .and_then(|wide| i64::try_from(wide).ok())
-        .filter(|number| (min..=max).contains(number));
-    Some(narrow.map(Value::Int).ok_or_else(|| out_of_range(type_name)))
+    Some(wide.and_then(|wide| match (min..=max).contains(&wide) {
+        true => Ok(Value::Int(wide)),
+        false => Err(out_of_range(type_name)),
+    }))
 }
 
-/// Rounded half to even, as PostgreSQL's `rint`; `None` for NaN and beyond bigint.
-fn float_to_integer(number: f64) -> Option<i128> {
+/// An integer of the narrower type that SQL calls `type_name`. Errors: 22003 for one that it does not hold.
+pub(crate) fn narrow_integer<N: TryFrom<i64>>(number: i64, type_name: &str) -> Result<N> {
+    N::try_from(number).map_err(|_| out_of_range(type_name))
+}
+
+/// The nearest integer, half to even as PostgreSQL's `rint`. Errors: 22003 for NaN and beyond bigint.
+pub(crate) fn integer_of_float(number: f64, type_name: &str) -> Result<i64> {
     let rounded = number.round_ties_even();
-    (rounded.abs() < 1e19).then_some(rounded as i128)
+    // The first double that is too large.
+    match (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&rounded) {
+        true => Ok(rounded as i64),
+        false => Err(out_of_range(type_name)),
+    }
+}
+
+/// The nearest integer, half away from zero. Errors: 22003 beyond bigint, 0A000 for NaN and infinity.
+pub(crate) fn integer_of_numeric(number: &Numeric, type_name: &str) -> Result<i64> {
+    match number.rescale(0)? {
+        Numeric::Finite { unscaled, .. } => unscaled
+            .to_i128()
+            .and_then(|wide| i64::try_from(wide).ok())
+            .ok_or_else(|| out_of_range(type_name)),
+        special => {
+            let what = if special == Numeric::NaN {
+                "NaN"
+            } else {
+                "infinity"
+            };
+            Err(Error::DataException {
+                state: "0A000",
+                message: format!("cannot convert {what} to {type_name}"),
+            })
+        }
+    }
+}
+
+/// A double as a real. Errors: 22003 for one that is too large, or too small.
+pub(crate) fn real_of_double(number: f64) -> Result<f32> {
+    let narrow = number as f32;
+    let fault = if narrow.is_infinite() && number.is_finite() {
+        "overflow"
+    } else if narrow == 0.0 && number != 0.0 {
+        "underflow"
+    } else {
+        return Ok(narrow);
+    };
+    Err(Error::NumericOutOfRange {
+        message: format!("value out of range: {fault}"),
+        detail: None,
+    })
+}
+
+/// The nearest real. Errors: 22003.
+pub(crate) fn real_of_numeric(number: &Numeric) -> Result<f32> {
+    floats::parse_f32(&number.to_string())
 }
 
 fn to_float8(value: &Value) -> Option<f64> {
@@ -188,26 +224,13 @@ fn to_float8(value: &Value) -> Option<f64> {
 
 fn to_float4(value: Value) -> Option<Result<Value>> {
     let narrow = match value {
-        Value::Int(number) => number as f32,
-        Value::Float4(number) => number,
-        Value::Float8(number) => {
-            let narrow = number as f32;
-            let fault = if narrow.is_infinite() && number.is_finite() {
-                "overflow"
-            } else if narrow == 0.0 && number != 0.0 {
-                "underflow"
-            } else {
-                return Some(Ok(Value::Float4(narrow)));
-            };
-            return Some(Err(Error::NumericOutOfRange {
-                message: format!("value out of range: {fault}"),
-                detail: None,
-            }));
-        }
-        Value::Numeric(number) => return Some(floats::parse_f32(&number.to_string()).map(Value::Float4)),
+        Value::Int(number) => Ok(number as f32),
+        Value::Float4(number) => Ok(number),
+        Value::Float8(number) => real_of_double(number),
+        Value::Numeric(number) => real_of_numeric(&number),
         _ => return None,
     };
-    Some(Ok(Value::Float4(narrow)))
+    Some(narrow.map(Value::Float4))
 }
 
 fn to_numeric(value: Value) -> Option<Result<Numeric>> {
@@ -227,33 +250,43 @@ fn to_date(value: Value, settings: &FormatSettings) -> Option<Result<Value>> {
         Value::TimestampTz(utc) => local_time(utc, settings),
         _ => return None,
     };
-    Some(Ok(Value::Date(match micros {
+    Some(Ok(Value::Date(date_of_timestamp(micros))))
+}
+
+/// The day of a timestamp; infinity stays.
+pub(crate) fn date_of_timestamp(micros: i64) -> i32 {
+    match micros {
         i64::MIN => i32::MIN,
         i64::MAX => i32::MAX,
         micros => day_of(micros) as i32, // i64 microseconds span 107 million days
-    })))
+    }
+}
+
+/// The clock time of a timestamp; an infinite one has none.
+pub(crate) fn time_of_timestamp(micros: i64) -> Option<i64> {
+    match micros {
+        i64::MIN | i64::MAX => None,
+        micros => Some(micros.rem_euclid(MICROS_PER_DAY)),
+    }
 }
 
 /// The clock time; an infinite timestamp has none and gives NULL.
 fn to_time(value: Value, settings: &FormatSettings) -> Option<Value> {
     let micros = match value {
-        Value::Timestamp(i64::MIN | i64::MAX) | Value::TimestampTz(i64::MIN | i64::MAX) => {
-            return Some(Value::Null);
-        }
         Value::Time(micros) => Some(micros),
-        Value::Timestamp(micros) => Some(micros.rem_euclid(MICROS_PER_DAY)),
-        Value::TimestampTz(utc) => Some(local_time(utc, settings).rem_euclid(MICROS_PER_DAY)),
+        Value::Timestamp(micros) => time_of_timestamp(micros),
+        Value::TimestampTz(utc) => time_of_timestamp(local_time(utc, settings)),
         Value::Interval(interval) => Some(interval.microseconds.rem_euclid(MICROS_PER_DAY)),
-        _ => None,
+        _ => return None,
     };
-    micros.map(Value::Time)
+    Some(micros.map_or(Value::Null, Value::Time))
 }
 
 fn to_timestamp(value: Value, settings: &FormatSettings) -> Option<Result<i64>> {
     match value {
         Value::Timestamp(micros) => Some(Ok(micros)),
         Value::TimestampTz(utc) => Some(Ok(local_time(utc, settings))),
-        Value::Date(days) => Some(date_to_timestamp(days)),
+        Value::Date(days) => Some(timestamp_of_date(days)),
         Value::Int(milliseconds) => Some(epoch_milliseconds(milliseconds)),
         _ => None,
     }
@@ -264,32 +297,36 @@ fn to_timestamptz(value: Value, settings: &FormatSettings) -> Option<Result<i64>
         Value::TimestampTz(utc) => return Some(Ok(utc)),
         Value::Int(milliseconds) => return Some(epoch_milliseconds(milliseconds)),
         Value::Timestamp(micros) => Ok(micros),
-        Value::Date(days) => date_to_timestamp(days),
+        Value::Date(days) => timestamp_of_date(days),
         _ => return None,
     };
-    Some(local.and_then(|local| match local {
-        i64::MIN | i64::MAX => Ok(local),
-        local => {
-            let offset = i64::from(offset_of_local(settings.time_zone, local)) * MICROS_PER_SECOND;
-            local
-                .checked_sub(offset)
-                .filter(|utc| *utc != i64::MAX)
-                .ok_or_else(|| Error::DatetimeOverflow {
-                    message: "timestamp out of range".to_string(),
-                })
-        }
-    }))
+    Some(local.and_then(|local| instant_of(local, settings)))
+}
+
+/// The instant at which the session's clocks show this; infinity stays. Errors: 22008.
+pub(crate) fn instant_of(local: i64, settings: &FormatSettings) -> Result<i64> {
+    if matches!(local, i64::MIN | i64::MAX) {
+        return Ok(local);
+    }
+    let offset = i64::from(offset_of_local(settings.time_zone, local)) * MICROS_PER_SECOND;
+    local
+        .checked_sub(offset)
+        .filter(|utc| *utc != i64::MAX)
+        .ok_or_else(|| Error::DatetimeOverflow {
+            message: "timestamp out of range".to_string(),
+        })
 }
 
 /// What the session's clocks show at an instant; infinity stays.
-fn local_time(utc: i64, settings: &FormatSettings) -> i64 {
+pub(crate) fn local_time(utc: i64, settings: &FormatSettings) -> i64 {
     match utc {
         i64::MIN | i64::MAX => utc,
         utc => utc.saturating_add(i64::from(offset_at(settings.time_zone, utc)) * MICROS_PER_SECOND),
     }
 }
 
-fn date_to_timestamp(days: i32) -> Result<i64> {
+/// The beginning of a day; infinity stays. Errors: 22008 for a day that timestamps do not reach.
+pub(crate) fn timestamp_of_date(days: i32) -> Result<i64> {
     match days {
         i32::MIN => Ok(i64::MIN),
         i32::MAX => Ok(i64::MAX),

@@ -15,7 +15,7 @@ const MICROS_PER_MINUTE: i64 = 60 * MICROS_PER_SECOND;
 pub(super) const MICROS_MAX: i64 = i64::MAX / 1_000;
 
 /// A SQL interval: months, days and microseconds do not convert into one another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Interval {
     /// Whole months.
     pub months: i32,

@@ -42,6 +42,10 @@ mod value;
 pub use arrow_type::TYPE_METADATA_KEY;
 pub use column_encoder::ColumnEncoder;
 pub use convert::epoch_milliseconds;
+pub(crate) use convert::{
+    date_of_timestamp, instant_of, integer_of_float, integer_of_numeric, local_time, narrow_integer,
+    real_of_double, real_of_numeric, time_of_timestamp, timestamp_of_date,
+};
 pub(crate) use datetime::{local_to_utc, utc_to_local};
 pub use format_settings::{FormatSettings, ResultLimits};
 pub use interval::Interval;

@@ -147,8 +147,14 @@ impl Numeric {
             Numeric::NegativeInfinity => f64::NEG_INFINITY,
             Numeric::Infinity => f64::INFINITY,
             Numeric::NaN => f64::NAN,
-            // Through text, because only the reading of text rounds correctly; at most 76 digits never overflow.
-            Numeric::Finite { .. } => self.to_string().parse().unwrap_or(f64::NAN),
+            Numeric::Finite { unscaled, scale } => match unscaled.to_i128() {
+                // A quotient of two doubles that are exact is rounded correctly.
+                Some(exact) if exact.unsigned_abs() <= 1 << 53 && *scale <= 22 => {
+                    exact as f64 / 10_f64.powi(i32::from(*scale))
+                }
+                // Otherwise only the reading of text is; at most 76 digits never overflow.
+                _ => self.to_string().parse().unwrap_or(f64::NAN),
+            },
         }
     }
 

@@ -4,14 +4,14 @@
 use arrow::array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array,
     FixedSizeBinaryArray, Float32Array, Float64Array, Int16Array, Int32Array, Int64Array,
-    IntervalMonthDayNanoArray, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    IntervalMonthDayNanoArray, ListArray, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow::datatypes::{DataType, i256};
 
 use super::mismatched_types;
 use crate::Result;
 use crate::exec::cell::value_at;
-use crate::types::{Interval, Numeric, SqlType, Value};
+use crate::types::{CatalogType, Interval, Numeric, SqlType, Value};
 
 /// A type that arguments come as.
 pub(super) trait Argument<'a>: Sized {
@@ -26,19 +26,19 @@ pub(super) trait Argument<'a>: Sized {
 }
 
 /// Days since 1970-01-01.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Date(pub i32);
 
 /// Microseconds of the day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Time(pub i64);
 
 /// Microseconds since 1970-01-01, no zone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Timestamp(pub i64);
 
 /// Microseconds since 1970-01-01 UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TimestampTz(pub i64);
 
 /// The 16 bytes of a uuid.
@@ -147,17 +147,60 @@ impl<'a> Argument<'a> for Value {
     }
 }
 
-/// The items of an array; they are copied.
-impl<'a> Argument<'a> for Vec<Value> {
-    type Column = (&'a ArrayRef, &'a SqlType);
+/// A numeric with as many digits behind the point as SQL shows: a bare one comes with all the places of its column.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OwnDigits(pub Numeric);
+
+impl<'a> Argument<'a> for OwnDigits {
+    type Column = (NumericColumn<'a>, bool);
     fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
-        Ok((array, ty))
+        Ok((Numeric::column(array, ty)?, *ty == SqlType::Numeric(None)))
     }
-    fn cell((array, ty): &Self::Column, row: usize) -> Result<Vec<Value>> {
-        match value_at(array, row, ty)? {
-            Value::Array(items) => Ok(items),
-            _ => Err(mismatched_types()),
-        }
+    fn cell((column, is_bare): &Self::Column, row: usize) -> Result<OwnDigits> {
+        let number = Numeric::cell(column, row)?;
+        Ok(OwnDigits(match is_bare {
+            true => number.normalized(),
+            false => number,
+        }))
+    }
+}
+
+/// The items of an array, which take NULLs.
+impl<'a, A: Argument<'a>> Argument<'a> for Vec<A> {
+    type Column = (&'a ListArray, A::Column);
+    fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
+        let lists: &ListArray = downcast(array)?;
+        Ok((lists, A::column(lists.values(), item_type(ty))?))
+    }
+    fn cell((lists, items): &Self::Column, row: usize) -> Result<Vec<A>> {
+        let offsets = lists.value_offsets();
+        let place = |offset: i32| usize::try_from(offset).map_err(|_| mismatched_types());
+        let items = (place(offsets[row])?..place(offsets[row + 1])?).map(|item| A::cell(items, item));
+        items.collect()
+    }
+}
+
+/// An array of which only the number of its items counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Length(pub i32);
+
+impl<'a> Argument<'a> for Length {
+    type Column = &'a ListArray;
+    fn column(array: &'a ArrayRef, _: &'a SqlType) -> Result<&'a ListArray> {
+        downcast(array)
+    }
+    fn cell(lists: &&'a ListArray, row: usize) -> Result<Length> {
+        Ok(Length(lists.value_length(row)))
+    }
+}
+
+/// The type of an array's items.
+pub(super) fn item_type(ty: &SqlType) -> &SqlType {
+    match ty {
+        SqlType::Array(item) => item,
+        SqlType::Int2Vector => &SqlType::Int2,
+        SqlType::Catalog(CatalogType::OidVector) => &SqlType::Oid,
+        _ => &SqlType::Text,
     }
 }
 

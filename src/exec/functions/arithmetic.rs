@@ -288,7 +288,7 @@ fn negate(batch: &Batch) -> Result<ArrayRef> {
             for row in 0..batch.rows {
                 results.push(match value_at(array, row, &batch.arguments[0])? {
                     Value::Numeric(number) => Value::Numeric(decimal::negate(&number)),
-                    Value::Interval(interval) => Value::Interval(super::datetime::negate_interval(interval)?),
+                    Value::Interval(interval) => Value::Interval(super::interval::negate_interval(interval)?),
                     other => other,
                 });
             }

@@ -1,36 +1,39 @@
 //! Arrays: construction, subscripts, quantified comparisons, and the functions over them.
 
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Int32Array};
+use arrow::compute::take;
+use arrow::datatypes::Int32Type;
+
+use super::argument::{Length, item_type};
 use super::size::LimitedText;
-use super::{Body, Call, FunctionDef, T};
+use super::text_output::shown;
+use super::{Batch, Body, FunctionDef, T};
+use crate::exec::datafusion_error::from_arrow;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// `ARRAY[…]`.
-pub const MAKE_ARRAY: Body = Body::Row(|arguments, _| Ok(Value::Array(arguments.to_vec())));
+pub const MAKE_ARRAY: Body = Body::Batch(|b| b.map_values(<[Value]>::to_vec));
 /// `a[i]`.
-pub const SUBSCRIPT: Body = Body::Row(subscript);
+pub const SUBSCRIPT: Body = Body::Batch(subscript);
 /// `a[i:j]`.
-pub const SLICE: Body = Body::Row(slice);
+pub const SLICE: Body = Body::Batch(|b| b.map3(slice));
 /// The numbers 1 … of an array's items, for WITH ORDINALITY.
-pub const ORDINALITY: Body = Body::Row(|arguments, _| {
-    let items = items(&arguments[0])?;
-    Ok(Value::Array((1..=int_of(items.len())).map(Value::Int).collect()))
-});
+pub const ORDINALITY: Body =
+    Body::Batch(|b| b.map1(|Length(count)| (1..=i64::from(count)).collect::<Vec<i64>>()));
 
 /// Texts of an array joined, NULLs left out; NULL when nothing is left. A separator of NULL separates by nothing.
-pub const JOIN_TEXTS: Body = Body::Row(|arguments, call| {
-    let present = match &arguments[0] {
-        Value::Array(items) => items.iter().any(|item| *item != Value::Null),
-        _ => false,
-    };
-    if present && arguments[1] == Value::Null {
-        let arguments = [arguments[0].clone(), Value::Text(String::new())];
-        to_text(&arguments, call)
-    } else if present {
-        to_text(arguments, call)
-    } else {
-        Ok(Value::Null)
-    }
+pub const JOIN_TEXTS: Body = Body::Batch(|b| {
+    b.map2(|items: Vec<Option<&str>>, separator: Option<&str>| {
+        let mut present = items.into_iter().flatten().peekable();
+        let joined = present.peek().is_some();
+        joined
+            .then(|| LimitedText::joined(present, separator.unwrap_or_default(), b.limits()))
+            .transpose()
+    })
 });
 
 /// The name of `x = ANY (array)`, which becomes an IN list once the array is known.
@@ -39,455 +42,365 @@ pub const ANY_EQUAL_NAME: &str = "any_equal";
 /// `x op ANY (array)` or `x op ALL (array)`.
 pub fn quantified(symbol: &str, all: bool) -> Option<(&'static str, Body)> {
     Some(match (symbol, all) {
-        ("=", false) => (
-            ANY_EQUAL_NAME,
-            Body::Row(|arguments, call| any(arguments, call, |order| order.is_eq())),
-        ),
-        ("<>", false) => (
-            "any_not_equal",
-            Body::Row(|arguments, call| any(arguments, call, |order| order.is_ne())),
-        ),
-        ("<", false) => (
-            "any_less",
-            Body::Row(|arguments, call| any(arguments, call, |order| order.is_lt())),
-        ),
-        ("<=", false) => (
-            "any_less_equal",
-            Body::Row(|arguments, call| any(arguments, call, |order| order.is_le())),
-        ),
-        (">", false) => (
-            "any_greater",
-            Body::Row(|arguments, call| any(arguments, call, |order| order.is_gt())),
-        ),
-        (">=", false) => (
-            "any_greater_equal",
-            Body::Row(|arguments, call| any(arguments, call, |order| order.is_ge())),
-        ),
-        ("=", true) => (
-            "all_equal",
-            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_eq())),
-        ),
-        ("<>", true) => (
-            "all_not_equal",
-            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_ne())),
-        ),
-        ("<", true) => (
-            "all_less",
-            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_lt())),
-        ),
-        ("<=", true) => (
-            "all_less_equal",
-            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_le())),
-        ),
-        (">", true) => (
-            "all_greater",
-            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_gt())),
-        ),
-        (">=", true) => (
-            "all_greater_equal",
-            Body::Row(|arguments, call| all_of(arguments, call, |order| order.is_ge())),
-        ),
+        ("=", false) => (ANY_EQUAL_NAME, Body::Batch(|b| any(b, Ordering::is_eq))),
+        ("<>", false) => ("any_not_equal", Body::Batch(|b| any(b, Ordering::is_ne))),
+        ("<", false) => ("any_less", Body::Batch(|b| any(b, Ordering::is_lt))),
+        ("<=", false) => ("any_less_equal", Body::Batch(|b| any(b, Ordering::is_le))),
+        (">", false) => ("any_greater", Body::Batch(|b| any(b, Ordering::is_gt))),
+        (">=", false) => ("any_greater_equal", Body::Batch(|b| any(b, Ordering::is_ge))),
+        ("=", true) => ("all_equal", Body::Batch(|b| all_of(b, Ordering::is_eq))),
+        ("<>", true) => ("all_not_equal", Body::Batch(|b| all_of(b, Ordering::is_ne))),
+        ("<", true) => ("all_less", Body::Batch(|b| all_of(b, Ordering::is_lt))),
+        ("<=", true) => ("all_less_equal", Body::Batch(|b| all_of(b, Ordering::is_le))),
+        (">", true) => ("all_greater", Body::Batch(|b| all_of(b, Ordering::is_gt))),
+        (">=", true) => ("all_greater_equal", Body::Batch(|b| all_of(b, Ordering::is_ge))),
         _ => return None,
     })
 }
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::rows("unnest", &[T::AnyArray], T::AnyElement, |arguments, _| {
-        Ok(arguments[0].clone())
+    FunctionDef::rows("unnest", &[T::AnyArray], T::AnyElement, |b| {
+        Ok(Arc::clone(&b.arrays[0]))
     }),
-    FunctionDef::rows("generate_series", &[T::Int4, T::Int4], T::Int4, series),
-    FunctionDef::rows("generate_series", &[T::Int4, T::Int4, T::Int4], T::Int4, series),
-    FunctionDef::rows("generate_series", &[T::Int8, T::Int8], T::Int8, series),
-    FunctionDef::rows("generate_series", &[T::Int8, T::Int8, T::Int8], T::Int8, series),
-    FunctionDef::rows(
-        "generate_series",
-        &[T::Timestamp, T::Timestamp, T::Interval],
-        T::Timestamp,
-        super::datetime::series,
-    ),
-    FunctionDef::rows(
-        "generate_series",
-        &[T::TimestampTz, T::TimestampTz, T::Interval],
-        T::TimestampTz,
-        super::datetime::series,
-    ),
-    FunctionDef::rows(
-        "generate_subscripts",
-        &[T::AnyArray, T::Int4],
-        T::Int4,
-        |arguments, _| {
-            let length = if arguments[1] == Value::Int(1) {
-                items(&arguments[0])?.len()
-            } else {
-                0
-            };
-            Ok(Value::Array((1..=int_of(length)).map(Value::Int).collect()))
-        },
-    ),
-    FunctionDef::row("array_length", &[T::AnyArray, T::Int4], T::Int4, length).bounded(),
-    FunctionDef::row("array_upper", &[T::AnyArray, T::Int4], T::Int4, length),
-    FunctionDef::row(
-        "array_lower",
-        &[T::AnyArray, T::Int4],
-        T::Int4,
-        |arguments, call| {
-            Ok(match length(arguments, call)? {
-                Value::Int(_) => Value::Int(1),
-                other => other,
-            })
-        },
-    ),
-    FunctionDef::row("array_ndims", &[T::AnyArray], T::Int4, |arguments, _| {
-        Ok(if items(&arguments[0])?.is_empty() {
-            Value::Null
-        } else {
-            Value::Int(1)
-        })
+    FunctionDef::rows("generate_series", &[T::Int4, T::Int4], T::Int4, |b| {
+        b.map2(|start, end| narrow_series(start, end, 1))
     }),
-    FunctionDef::row("trim_array", &[T::AnyArray, T::Int4], T::AnyArray, trim),
-    FunctionDef::row("cardinality", &[T::AnyArray], T::Int4, |arguments, _| {
-        Ok(Value::Int(int_of(items(&arguments[0])?.len())))
+    FunctionDef::rows("generate_series", &[T::Int4, T::Int4, T::Int4], T::Int4, |b| {
+        b.map3(narrow_series)
+    }),
+    FunctionDef::rows("generate_series", &[T::Int8, T::Int8], T::Int8, |b| {
+        b.map2(|start, end| series(start, end, 1))
+    }),
+    FunctionDef::rows("generate_series", &[T::Int8, T::Int8, T::Int8], T::Int8, |b| {
+        b.map3(series)
+    }),
+    FunctionDef::rows("generate_subscripts", &[T::AnyArray, T::Int4], T::Int4, |b| {
+        b.map2(|items, dimension| (1..=length(items, dimension).unwrap_or(0)).collect::<Vec<i32>>())
+    }),
+    FunctionDef::new("array_length", &[T::AnyArray, T::Int4], T::Int4, |b| {
+        b.map2(length)
     })
     .bounded(),
-    FunctionDef::row(
-        "array_append",
-        &[T::AnyArray, T::AnyElement],
-        T::AnyArray,
-        |arguments, _| join(&arguments[0], std::slice::from_ref(&arguments[1])),
-    )
+    FunctionDef::new("array_upper", &[T::AnyArray, T::Int4], T::Int4, |b| {
+        b.map2(length)
+    }),
+    FunctionDef::new("array_lower", &[T::AnyArray, T::Int4], T::Int4, |b| {
+        b.map2(|items, dimension| length(items, dimension).map(|_| 1))
+    }),
+    FunctionDef::new("array_ndims", &[T::AnyArray], T::Int4, |b| {
+        b.map1(|items| length(items, 1).map(|_| 1))
+    }),
+    FunctionDef::new("cardinality", &[T::AnyArray], T::Int4, |b| {
+        b.map1(|Length(count)| count)
+    })
+    .bounded(),
+    FunctionDef::new("trim_array", &[T::AnyArray, T::Int4], T::AnyArray, |b| {
+        b.map2(trimmed)
+    }),
+    FunctionDef::new("array_append", &[T::AnyArray, T::AnyElement], T::AnyArray, |b| {
+        b.map2(appended)
+    })
     .on_null(),
-    FunctionDef::row(
-        "array_prepend",
-        &[T::AnyElement, T::AnyArray],
-        T::AnyArray,
-        prepend,
-    )
+    FunctionDef::new("array_prepend", &[T::AnyElement, T::AnyArray], T::AnyArray, |b| {
+        b.map2(prepended)
+    })
     .on_null(),
-    FunctionDef::row("array_cat", &[T::AnyArray, T::AnyArray], T::AnyArray, concatenate).on_null(),
-    FunctionDef::row("||", &[T::AnyArray, T::AnyArray], T::AnyArray, concatenate).on_null(),
-    FunctionDef::row(
-        "||",
-        &[T::AnyArray, T::AnyElement],
-        T::AnyArray,
-        |arguments, _| join(&arguments[0], std::slice::from_ref(&arguments[1])),
-    )
+    FunctionDef::new("array_cat", &[T::AnyArray, T::AnyArray], T::AnyArray, |b| {
+        b.map2(concatenated)
+    })
     .on_null(),
-    FunctionDef::row("||", &[T::AnyElement, T::AnyArray], T::AnyArray, prepend).on_null(),
-    FunctionDef::row(
-        "||",
-        &[T::Bytea, T::Bytea],
-        T::Bytea,
-        |arguments, _| match arguments {
-            [Value::Bytes(a), Value::Bytes(b)] => Ok(Value::Bytes([a.as_slice(), b.as_slice()].concat())),
-            _ => Err(Error::internal("|| of no bytea")),
-        },
-    ),
-    FunctionDef::row("array_position", &[T::AnyArray, T::AnyElement], T::Int4, position).on_null(),
-    FunctionDef::row(
+    FunctionDef::new("||", &[T::AnyArray, T::AnyArray], T::AnyArray, |b| {
+        b.map2(concatenated)
+    })
+    .on_null(),
+    FunctionDef::new("||", &[T::AnyArray, T::AnyElement], T::AnyArray, |b| {
+        b.map2(appended)
+    })
+    .on_null(),
+    FunctionDef::new("||", &[T::AnyElement, T::AnyArray], T::AnyArray, |b| {
+        b.map2(prepended)
+    })
+    .on_null(),
+    FunctionDef::new("array_position", &[T::AnyArray, T::AnyElement], T::Int4, |b| {
+        b.map2(|items: Vec<Value>, wanted: Value| position(&items, &wanted, Some(1), b))
+    })
+    .on_null(),
+    FunctionDef::new(
         "array_position",
         &[T::AnyArray, T::AnyElement, T::Int4],
         T::Int4,
-        position,
+        |b| b.map3(|items: Vec<Value>, wanted: Value, from| position(&items, &wanted, from, b)),
     )
     .on_null(),
-    FunctionDef::row(
-        "array_positions",
-        &[T::AnyArray, T::AnyElement],
-        T::Int4,
-        positions,
-    )
+    FunctionDef::new("array_positions", &[T::AnyArray, T::AnyElement], T::Int4, |b| {
+        b.map2(|items: Vec<Value>, wanted: Value| positions(&items, &wanted, b))
+    })
     .array(T::Int4)
     .on_null(),
-    FunctionDef::row("array_remove", &[T::AnyArray, T::AnyElement], T::AnyArray, remove).on_null(),
-    FunctionDef::row(
+    FunctionDef::new("array_remove", &[T::AnyArray, T::AnyElement], T::AnyArray, |b| {
+        b.map2(|items: Vec<Value>, unwanted: Value| without(items, &unwanted, b))
+    })
+    .on_null(),
+    FunctionDef::new(
         "array_replace",
         &[T::AnyArray, T::AnyElement, T::AnyElement],
         T::AnyArray,
-        replace,
+        |b| b.map3(|items: Vec<Value>, old: Value, new: Value| replaced(items, &old, &new, b)),
     )
     .on_null(),
-    FunctionDef::row("array_to_string", &[T::AnyArray, T::Text], T::Text, to_text),
-    FunctionDef::row(
+    FunctionDef::new("array_to_string", &[T::AnyArray, T::Text], T::Text, |b| {
+        b.map2(|items: Vec<Value>, separator| joined(&items, separator, None, b))
+    }),
+    FunctionDef::new(
         "array_to_string",
         &[T::AnyArray, T::Text, T::Text],
         T::Text,
-        to_text,
+        |b| b.map3(|items: Vec<Value>, separator, null| joined(&items, separator, null, b)),
     )
     .on_null(),
-    FunctionDef::row("string_to_array", &[T::Text, T::Text], T::Text, split)
-        .array(T::Text)
-        .on_null(),
-    FunctionDef::row("string_to_array", &[T::Text, T::Text, T::Text], T::Text, split)
-        .array(T::Text)
-        .on_null(),
-    FunctionDef::row("@>", &[T::AnyArray, T::AnyArray], T::Bool, |arguments, _| {
-        contains(&arguments[0], &arguments[1])
+    FunctionDef::new("string_to_array", &[T::Text, T::Text], T::Text, |b| {
+        b.map2(|text, separator| split(text, separator, None))
+    })
+    .array(T::Text)
+    .on_null(),
+    FunctionDef::new("string_to_array", &[T::Text, T::Text, T::Text], T::Text, |b| {
+        b.map3(split)
+    })
+    .array(T::Text)
+    .on_null(),
+    FunctionDef::new("@>", &[T::AnyArray, T::AnyArray], T::Bool, |b| {
+        b.map2(|whole: Vec<Value>, part: Vec<Value>| contains(&whole, &part, b))
     }),
-    FunctionDef::row("<@", &[T::AnyArray, T::AnyArray], T::Bool, |arguments, _| {
-        contains(&arguments[1], &arguments[0])
+    FunctionDef::new("<@", &[T::AnyArray, T::AnyArray], T::Bool, |b| {
+        b.map2(|part: Vec<Value>, whole: Vec<Value>| contains(&whole, &part, b))
     }),
-    FunctionDef::row("&&", &[T::AnyArray, T::AnyArray], T::Bool, |arguments, _| {
-        let other = items(&arguments[1])?;
-        Ok(Value::Bool(
-            items(&arguments[0])?
-                .iter()
-                .any(|item| *item != Value::Null && other.contains(item)),
-        ))
+    FunctionDef::new("&&", &[T::AnyArray, T::AnyArray], T::Bool, |b| {
+        b.map2(|left: Vec<Value>, right: Vec<Value>| overlaps(&left, &right, b))
     }),
 ];
 
-fn items(value: &Value) -> Result<&[Value]> {
-    match value {
-        Value::Array(items) => Ok(items),
-        other => Err(Error::internal(format!("no array: {other:?}"))),
+/// The item that each row's subscript leads to.
+fn subscript(batch: &Batch) -> Result<ArrayRef> {
+    let lists = batch.arrays[0].as_list::<i32>();
+    let subscripts = batch.arrays[1].as_primitive::<Int32Type>();
+    let bounds = lists.offsets().windows(2);
+    let places = bounds.enumerate().map(|(row, bounds)| {
+        let is_known = lists.is_valid(row) && subscripts.is_valid(row);
+        let place = is_known.then(|| subscripts.value(row).checked_sub(1)).flatten()?;
+        let place = (place >= 0).then(|| bounds[0].checked_add(place)).flatten()?;
+        (place < bounds[1]).then_some(place)
+    });
+    let places: Int32Array = places.collect();
+    take(lists.values(), &places, None).map_err(|error| from_arrow(&error))
+}
+
+/// The items from one subscript to another; up to either end where that is NULL.
+fn slice(mut items: Vec<Value>, low: Option<i32>, high: Option<i32>) -> Vec<Value> {
+    let place = |subscript: i32| usize::try_from(subscript).unwrap_or(0);
+    if let Some(high) = high {
+        items.truncate(place(high));
     }
+    let low = low.map_or(0, |low| place(low.saturating_sub(1)));
+    items.split_off(low.min(items.len()))
 }
 
-/// The array without so many of its last items.
-fn trim(arguments: &[Value], _: &Call) -> Result<Value> {
-    let items = items(&arguments[0])?;
-    let kept = match &arguments[1] {
-        Value::Int(dropped) => usize::try_from(*dropped)
-            .ok()
-            .and_then(|dropped| items.len().checked_sub(dropped)),
-        _ => None,
-    };
-    let kept = kept.ok_or_else(|| Error::DataException {
-        state: "2202E",
-        message: format!("number of elements to trim must be between 0 and {}", items.len()),
-    })?;
-    Ok(Value::Array(items[..kept].to_vec()))
-}
-
-fn int_of(length: usize) -> i64 {
-    i64::try_from(length).unwrap_or(i64::MAX)
-}
-
-fn subscript(arguments: &[Value], _: &Call) -> Result<Value> {
-    let Value::Int(index) = arguments[1] else {
-        return Err(Error::internal("a subscript that is no integer"));
-    };
-    let at = usize::try_from(index - 1).ok();
-    Ok(at
-        .and_then(|at| items(&arguments[0]).ok()?.get(at).cloned())
-        .unwrap_or(Value::Null))
-}
-
-fn slice(arguments: &[Value], _: &Call) -> Result<Value> {
-    if arguments[0] == Value::Null {
-        return Ok(Value::Null);
-    }
-    let items = items(&arguments[0])?;
-    let low = match arguments[1] {
-        Value::Int(low) => usize::try_from(low - 1).unwrap_or(0),
-        _ => 0,
-    };
-    let high = match arguments[2] {
-        Value::Int(high) => usize::try_from(high).unwrap_or(0).min(items.len()),
-        _ => items.len(),
-    };
-    Ok(Value::Array(items.get(low..high).unwrap_or_default().to_vec()))
-}
-
-fn series(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (Value::Int(start), Value::Int(end)) = (&arguments[0], &arguments[1]) else {
-        return Err(Error::internal("generate_series of no integers"));
-    };
-    let step = match arguments.get(2) {
-        Some(Value::Int(step)) => *step,
-        _ => 1,
-    };
+fn series(start: i64, end: i64, step: i64) -> Result<Vec<i64>> {
     if step == 0 {
         return Err(Error::InvalidParameter {
             message: "step size cannot equal zero".to_string(),
             hint: None,
         });
     }
-    let mut numbers = Vec::new();
-    let mut at = *start;
-    while (step > 0 && at <= *end) || (step < 0 && at >= *end) {
+    let (mut numbers, mut next) = (Vec::new(), Some(start));
+    while let Some(number) = next.filter(|next| (step > 0 && *next <= end) || (step < 0 && *next >= end)) {
         if numbers.len() >= super::SET_ROWS_MAX {
             return Err(super::too_many_rows());
         }
-        numbers.push(Value::Int(at));
-        match at.checked_add(step) {
-            Some(next) => at = next,
-            None => break,
+        numbers.push(number);
+        next = number.checked_add(step);
+    }
+    Ok(numbers)
+}
+
+/// Numbers between two integers are integers.
+fn narrow_series(start: i32, end: i32, step: i32) -> Result<Vec<i32>> {
+    let numbers = series(start.into(), end.into(), step.into())?;
+    Ok(numbers.into_iter().map(|number| number as i32).collect())
+}
+
+/// The length in a dimension; an empty array has none.
+fn length(Length(count): Length, dimension: i32) -> Option<i32> {
+    (count > 0 && dimension == 1).then_some(count)
+}
+
+/// The array without so many of its last items.
+fn trimmed(mut items: Vec<Value>, dropped: i32) -> Result<Vec<Value>> {
+    let dropped = usize::try_from(dropped).ok();
+    let kept = dropped.and_then(|dropped| items.len().checked_sub(dropped));
+    items.truncate(kept.ok_or_else(|| Error::DataException {
+        state: "2202E",
+        message: format!("number of elements to trim must be between 0 and {}", items.len()),
+    })?);
+    Ok(items)
+}
+
+fn appended(items: Option<Vec<Value>>, item: Value) -> Vec<Value> {
+    let mut items = items.unwrap_or_default();
+    items.push(item);
+    items
+}
+
+fn prepended(item: Value, items: Option<Vec<Value>>) -> Vec<Value> {
+    std::iter::once(item).chain(items.unwrap_or_default()).collect()
+}
+
+/// NULL is no array, not an empty one.
+fn concatenated(left: Option<Vec<Value>>, right: Option<Vec<Value>>) -> Option<Vec<Value>> {
+    match (left, right) {
+        (Some(mut items), Some(more)) => {
+            items.extend(more);
+            Some(items)
         }
-    }
-    Ok(Value::Array(numbers))
-}
-
-fn length(arguments: &[Value], _: &Call) -> Result<Value> {
-    let length = items(&arguments[0])?.len();
-    Ok(if length == 0 || arguments[1] != Value::Int(1) {
-        Value::Null
-    } else {
-        Value::Int(int_of(length))
-    })
-}
-
-fn join(array: &Value, more: &[Value]) -> Result<Value> {
-    let mut all = match array {
-        Value::Null => Vec::new(),
-        array => items(array)?.to_vec(),
-    };
-    all.extend_from_slice(more);
-    Ok(Value::Array(all))
-}
-
-fn prepend(arguments: &[Value], _: &Call) -> Result<Value> {
-    let mut all = vec![arguments[0].clone()];
-    if arguments[1] != Value::Null {
-        all.extend_from_slice(items(&arguments[1])?);
-    }
-    Ok(Value::Array(all))
-}
-
-fn concatenate(arguments: &[Value], _: &Call) -> Result<Value> {
-    match (&arguments[0], &arguments[1]) {
-        (Value::Null, other) | (other, Value::Null) => Ok(other.clone()),
-        (a, b) => join(a, items(b)?),
+        (left, right) => left.or(right),
     }
 }
 
 /// Whether an item is the one looked for: NULL is one too here.
-fn is_same(item: &Value, wanted: &Value, call: &Call) -> Result<bool> {
-    Ok(match order(item, wanted, &call.arguments[1])? {
+fn is_same(item: &Value, wanted: &Value, ty: &SqlType) -> Result<bool> {
+    Ok(match order(item, wanted, ty)? {
         Some(order) => order.is_eq(),
         None => *item == Value::Null && *wanted == Value::Null,
     })
 }
 
-/// Where the wanted item stands first, counted from 1, at or behind a place.
-fn position(arguments: &[Value], call: &Call) -> Result<Value> {
-    let from = match arguments.get(2) {
-        None => 1,
-        Some(Value::Int(from)) => *from,
-        Some(_) => {
-            return Err(Error::DataException {
-                state: "22004",
-                message: "initial position must not be null".to_string(),
-            });
-        }
-    };
-    let Value::Array(items) = &arguments[0] else {
-        return Ok(Value::Null);
-    };
-    for (place, item) in (1..).zip(items) {
-        if place >= from && is_same(item, &arguments[1], call)? {
-            return Ok(Value::Int(place));
-        }
-    }
-    Ok(Value::Null)
-}
-
-fn positions(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Array(items) = &arguments[0] else {
-        return Ok(Value::Null);
-    };
+/// The places, counted from 1, of the items that are the one looked for.
+fn positions(items: &[Value], wanted: &Value, batch: &Batch) -> Result<Vec<i32>> {
     let mut places = Vec::new();
     for (place, item) in (1..).zip(items) {
-        if is_same(item, &arguments[1], call)? {
-            places.push(Value::Int(place));
+        if is_same(item, wanted, &batch.arguments[1])? {
+            places.push(place);
         }
     }
-    Ok(Value::Array(places))
+    Ok(places)
 }
 
-fn remove(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Array(items) = &arguments[0] else {
-        return Ok(Value::Null);
-    };
+/// The first of them at or behind a place.
+fn position(items: &[Value], wanted: &Value, from: Option<i32>, batch: &Batch) -> Result<Option<i32>> {
+    let from = from.ok_or_else(|| Error::DataException {
+        state: "22004",
+        message: "initial position must not be null".to_string(),
+    })?;
+    let places = positions(items, wanted, batch)?;
+    Ok(places.into_iter().find(|place| *place >= from))
+}
+
+fn without(items: Vec<Value>, unwanted: &Value, batch: &Batch) -> Result<Vec<Value>> {
     let mut kept = Vec::with_capacity(items.len());
     for item in items {
-        if !is_same(item, &arguments[1], call)? {
-            kept.push(item.clone());
+        if !is_same(&item, unwanted, &batch.arguments[1])? {
+            kept.push(item);
         }
     }
-    Ok(Value::Array(kept))
+    Ok(kept)
 }
 
-fn replace(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Array(items) = &arguments[0] else {
-        return Ok(Value::Null);
-    };
-    let mut replaced = Vec::with_capacity(items.len());
-    for item in items {
-        let found = is_same(item, &arguments[1], call)?;
-        replaced.push(if found { &arguments[2] } else { item }.clone());
+fn replaced(mut items: Vec<Value>, old: &Value, new: &Value, batch: &Batch) -> Result<Vec<Value>> {
+    for item in &mut items {
+        if is_same(item, old, &batch.arguments[1])? {
+            item.clone_from(new);
+        }
     }
-    Ok(Value::Array(replaced))
+    Ok(items)
 }
 
 /// A text cut at each separator, or into its characters when that is NULL; parts equal to the third argument are NULL.
-fn split(arguments: &[Value], _: &Call) -> Result<Value> {
-    let Value::Text(text) = &arguments[0] else {
-        return Ok(Value::Null);
-    };
-    let parts: Vec<String> = match &arguments[1] {
+fn split<'t>(text: &'t str, separator: Option<&str>, null: Option<&str>) -> Vec<Option<&'t str>> {
+    let parts: Vec<&str> = match separator {
         _ if text.is_empty() => Vec::new(),
-        Value::Text(separator) if separator.is_empty() => vec![text.clone()],
-        Value::Text(separator) => text.split(separator.as_str()).map(str::to_string).collect(),
-        _ => text.chars().map(String::from).collect(),
+        Some("") => vec![text],
+        Some(separator) => text.split(separator).collect(),
+        None => text
+            .char_indices()
+            .map(|(at, character)| &text[at..at + character.len_utf8()])
+            .collect(),
     };
-    let null = arguments.get(2);
-    let item = |part: String| match null {
-        Some(Value::Text(null)) if *null == part => Value::Null,
-        _ => Value::Text(part),
-    };
-    Ok(Value::Array(parts.into_iter().map(item).collect()))
+    parts
+        .into_iter()
+        .map(|part| Some(part).filter(|part| null != Some(*part)))
+        .collect()
 }
 
-fn contains(whole: &Value, part: &Value) -> Result<Value> {
-    let whole = items(whole)?;
-    Ok(Value::Bool(
-        items(part)?
-            .iter()
-            .all(|item| *item != Value::Null && whole.contains(item)),
-    ))
+/// Whether each item of a part has its equal in the whole. No NULL has one.
+fn contains(whole: &[Value], part: &[Value], batch: &Batch) -> Result<bool> {
+    for item in part {
+        if !has_equal(whole, item, batch)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-fn to_text(arguments: &[Value], call: &Call) -> Result<Value> {
-    let (Value::Array(_), Value::Text(separator)) = (&arguments[0], &arguments[1]) else {
-        return Ok(Value::Null);
-    };
-    let item_type = super::super::cell::element_type(&call.arguments[0]);
-    let parts = items(&arguments[0])?
-        .iter()
-        .filter_map(|item| match (item, arguments.get(2)) {
-            (Value::Null, Some(Value::Text(null))) => Some(null.clone()),
-            (Value::Null, _) => None,
-            (item, _) => Some(super::text_output::shown(item, &item_type, call.settings)),
-        });
-    LimitedText::joined(parts, separator, call.result_limits()).map(Value::Text)
+fn overlaps(left: &[Value], right: &[Value], batch: &Batch) -> Result<bool> {
+    for item in left {
+        if has_equal(right, item, batch)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn has_equal(items: &[Value], wanted: &Value, batch: &Batch) -> Result<bool> {
+    let ty = item_type(&batch.arguments[0]);
+    for item in items {
+        if order(item, wanted, ty)?.is_some_and(Ordering::is_eq) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The items as texts; NULLs as `null`, or left out where that is NULL.
+fn joined(items: &[Value], separator: &str, null: Option<&str>, batch: &Batch) -> Result<String> {
+    let ty = item_type(&batch.arguments[0]);
+    let parts = items.iter().filter_map(|item| match item {
+        Value::Null => null.map(str::to_string),
+        item => Some(shown(item, ty, batch.settings)),
+    });
+    LimitedText::joined(parts, separator, batch.limits())
 }
 
 /// Whether some item compares so: NULL when only a NULL might.
-fn any(arguments: &[Value], call: &Call, test: impl Fn(std::cmp::Ordering) -> bool) -> Result<Value> {
-    let (operand, Value::Array(items)) = (&arguments[0], &arguments[1]) else {
-        return Ok(Value::Null);
-    };
-    let mut unknown = false;
-    for item in items {
-        match order(operand, item, &call.arguments[0])? {
-            Some(order) if test(order) => return Ok(Value::Bool(true)),
-            Some(_) => {}
-            None => unknown = true,
-        }
-    }
-    Ok(if unknown { Value::Null } else { Value::Bool(false) })
+fn any(batch: &Batch, test: fn(Ordering) -> bool) -> Result<ArrayRef> {
+    batch.map2(|operand: Value, items: Vec<Value>| some(&operand, &items, &batch.arguments[0], test))
 }
 
-fn all_of(arguments: &[Value], call: &Call, test: impl Fn(std::cmp::Ordering) -> bool) -> Result<Value> {
-    match any(arguments, call, |order| !test(order))? {
-        Value::Bool(found) => Ok(Value::Bool(!found)),
-        other => Ok(other),
+/// Whether all items compare so, likewise.
+fn all_of(batch: &Batch, test: fn(Ordering) -> bool) -> Result<ArrayRef> {
+    batch.map2(|operand: Value, items: Vec<Value>| {
+        let other = some(&operand, &items, &batch.arguments[0], |order| !test(order));
+        other.map(|other| other.map(|other| !other))
+    })
+}
+
+fn some(
+    operand: &Value,
+    items: &[Value],
+    ty: &SqlType,
+    test: impl Fn(Ordering) -> bool,
+) -> Result<Option<bool>> {
+    let mut found = Some(false);
+    for item in items {
+        match order(operand, item, ty)? {
+            Some(order) if test(order) => return Ok(Some(true)),
+            Some(_) => {}
+            None => found = None,
+        }
     }
+    Ok(found)
 }
 
 /// The order of two values of one type (or of two arrays, or array items, of it); `None` when either is NULL.
-pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<std::cmp::Ordering>> {
+pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Ordering>> {
     Ok(Some(match (a, b) {
         (Value::Null, _) | (_, Value::Null) => return Ok(None),
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
@@ -515,7 +428,7 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<std::cm
         (Value::Array(a), Value::Array(b)) => {
             for (a, b) in a.iter().zip(b) {
                 match order(a, b, ty)? {
-                    Some(std::cmp::Ordering::Equal) => {}
+                    Some(Ordering::Equal) => {}
                     other => return Ok(other),
                 }
             }

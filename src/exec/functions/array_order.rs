@@ -32,8 +32,8 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
         )),
         SqlType::Interval => Some((
             "interval_order",
-            super::datetime::INTERVAL_ORDER,
-            super::datetime::interval_order_type(),
+            super::interval::INTERVAL_ORDER,
+            super::interval::interval_order_type(),
         )),
         SqlType::Array(_) => Some(("array_order", ARRAY_ORDER, SqlType::Bytea)),
         _ => None,

@@ -96,6 +96,24 @@ impl<'a> Batch<'a> {
         })
     }
 
+    /// The results of a function of one argument and all that follow it, which are of one type.
+    pub(super) fn map_rest<A, B, R>(&self, function: impl Fn(A, Vec<B>) -> R) -> Result<ArrayRef>
+    where
+        A: Argument<'a>,
+        B: Argument<'a>,
+        R: Output,
+    {
+        let a = self.column::<A>(0)?;
+        let rest = (1..self.arrays.len()).map(|place| self.column::<B>(place));
+        let rest = rest.collect::<Result<Vec<_>>>()?;
+        let mut takes_null = vec![B::TAKES_NULL; self.arrays.len()];
+        takes_null[0] = A::TAKES_NULL;
+        self.gather(self.nulls(&takes_null), |row| {
+            let rest = rest.iter().map(|column| B::cell(column, row));
+            Ok(function(A::cell(&a, row)?, rest.collect::<Result<_>>()?))
+        })
+    }
+
     /// The results of a function of any arguments, of whatever types.
     pub(super) fn map_values<R: Output>(&self, function: impl Fn(&[Value]) -> R) -> Result<ArrayRef> {
         let nulls = self.nulls(&vec![!self.strict; self.arrays.len()]);

@@ -14,12 +14,11 @@ use datafusion::logical_expr::{
 };
 
 use super::batch::Batch;
-use super::definition::{Body, Call};
-use super::{compare, size};
+use super::compare;
+use super::definition::Body;
 use crate::Result;
-use crate::exec::cell::{array_of, value_at};
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
-use crate::types::{FormatSettings, SqlType, Value};
+use crate::types::{FormatSettings, SqlType};
 
 /// A function whose argument and result types are fixed, as DataFusion runs it.
 pub(super) struct BoundFunction {
@@ -70,46 +69,16 @@ impl BoundFunction {
                 *array = new_null_array(&ty.arrow_type(), array.len());
             }
         }
-        self.compute_raw(&arrays, rows).map(compare::with_one_nan)
-    }
-
-    fn compute_raw(&self, arrays: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
-        let call = Call {
+        let (Body::Batch(body) | Body::Rows(body)) = self.body;
+        let result = body(&Batch {
+            arrays: &arrays,
             arguments: &self.arguments,
             returns: &self.returns,
+            rows,
+            strict: self.strict,
             settings: &self.settings,
-        };
-        let body = match self.body {
-            Body::Batch(body) => {
-                return body(&Batch {
-                    arrays,
-                    arguments: &self.arguments,
-                    returns: &self.returns,
-                    rows,
-                    strict: self.strict,
-                    settings: &self.settings,
-                });
-            }
-            Body::Row(body) | Body::Rows(body) => body,
-        };
-        let (mut results, mut bytes) = (
-            Vec::with_capacity(rows),
-            size::BatchBytes::new(call.result_limits()),
-        );
-        let mut values = vec![Value::Null; arrays.len()];
-        for row in 0..rows {
-            if self.strict && arrays.iter().any(|array| array.is_null(row)) {
-                results.push(Value::Null);
-                continue;
-            }
-            for ((value, array), ty) in values.iter_mut().zip(arrays).zip(&self.arguments) {
-                *value = value_at(array, row, ty)?;
-            }
-            let result = body(&values, &call)?;
-            bytes.add(&result)?;
-            results.push(result);
-        }
-        array_of(&results, &self.returns)
+        });
+        result.map(compare::with_one_nan)
     }
 }
 

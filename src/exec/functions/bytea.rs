@@ -15,6 +15,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("bit_count", &[T::Bytea], T::Int8, |b| {
         b.map1(|bytes: &[u8]| bytes.iter().map(|byte| i64::from(byte.count_ones())).sum::<i64>())
     }),
+    FunctionDef::new("||", &[T::Bytea, T::Bytea], T::Bytea, |b| {
+        b.map2(|left: &[u8], right: &[u8]| [left, right].concat())
+    }),
     FunctionDef::new("btrim", &[T::Bytea, T::Bytea], T::Bytea, |b| {
         b.map2(|bytes, cut| trimmed_end(trimmed_start(bytes, cut), cut))
     })

@@ -30,14 +30,11 @@ pub(super) fn micros_of(time: NaiveDateTime) -> i64 {
     time.and_utc().timestamp_micros()
 }
 
-/// The beginning of a day as a timestamp; of an infinite day, the infinite timestamp. Errors: 22008 for days that timestamps do not reach.
-pub(super) fn midnight(days: i32) -> Result<i64> {
-    match days {
-        i32::MIN => Ok(i64::MIN),
-        i32::MAX => Ok(i64::MAX),
-        days => i64::from(days)
-            .checked_mul(MICROS_PER_DAY)
-            .ok_or_else(|| out_of_range("date")),
+/// Errors: 22008 for a timestamp before PostgreSQL's first, 4714-11-24 BC.
+pub(super) fn in_calendar(micros: i64) -> Result<i64> {
+    match micros >= -210_866_803_200_000_000 {
+        true => Ok(micros),
+        false => Err(out_of_range("timestamp")),
     }
 }
 

@@ -7,7 +7,8 @@ use arrow::array::{Array, ArrayRef};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::DataType;
 
-use super::super::cell::{array_of, element_type, value_at};
+use super::super::cell::element_type;
+use super::column_cast::column_cast;
 use super::{Batch, Body};
 use crate::types::{CatalogType, FormatSettings, Numeric, SqlType, Value};
 use crate::{Error, Result};
@@ -95,18 +96,17 @@ fn same_text(from: &SqlType, to: &SqlType) -> bool {
 }
 
 fn cast_batch(batch: &Batch) -> Result<ArrayRef> {
-    let (array, from, to) = (&batch.arrays[0], &batch.arguments[0], batch.returns);
+    let (from, to) = (&batch.arguments[0], batch.returns);
     if is_widening(from, to) {
-        return arrow_cast(array, &to.arrow_type());
+        return arrow_cast(&batch.arrays[0], &to.arrow_type());
     }
-    let mut results = Vec::with_capacity(batch.rows);
-    for row in 0..batch.rows {
-        results.push(cast_value(value_at(array, row, from)?, from, to, batch.settings)?);
+    match column_cast(batch) {
+        Some(result) => result,
+        None => batch.map1(|value: Value| cast_value(value, from, to, batch.settings)),
     }
-    array_of(&results, to)
 }
 
-fn arrow_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+pub(super) fn arrow_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));
     }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
 
-use super::{Batch, Body, Call};
-use crate::types::{SqlType, Value};
-use crate::{Error, Result};
+use super::argument::Timestamp;
+use super::{Batch, Body};
+use crate::Result;
+use crate::types::{SqlType, Value, epoch_milliseconds};
 
 /// The name of [`FLOAT_ORDER`]: whoever reads filters may look through it.
 pub const FLOAT_ORDER_NAME: &str = "float_order";
@@ -26,7 +27,7 @@ pub const FLOAT_KEY: Body = Body::Batch(float_key);
 pub const FLOAT_OF_KEY: Body = Body::Batch(float_of_key);
 
 /// Epoch milliseconds as a timestamp.
-pub const EPOCH_MS: Body = Body::Row(epoch_ms);
+pub const EPOCH_MS: Body = Body::Batch(epoch_ms);
 
 /// The array with every NaN the same NaN: processors give `Infinity - Infinity` a sign, by which Arrow would tell it from
 /// others when it groups.
@@ -134,20 +135,18 @@ fn trim_char(batch: &Batch) -> Result<ArrayRef> {
     Ok(Arc::new(trimmed.collect::<StringArray>()))
 }
 
-fn epoch_ms(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Int(milliseconds) = arguments[0] else {
-        return Err(Error::internal("epoch_ms of no integer"));
-    };
-    epoch_timestamp(milliseconds, call.returns)
+fn epoch_ms(batch: &Batch) -> Result<ArrayRef> {
+    let time = |milliseconds| epoch_milliseconds(milliseconds).map(Timestamp);
+    match batch.arguments[0] {
+        SqlType::Int2 => batch.map1(|milliseconds: i16| time(milliseconds.into())),
+        SqlType::Int4 => batch.map1(|milliseconds: i32| time(milliseconds.into())),
+        _ => batch.map1(time),
+    }
 }
 
 /// A timestamp (or timestamptz, or date) of so many milliseconds after 1970-01-01 UTC. 22008 beyond its range.
 pub fn epoch_timestamp(milliseconds: i64, ty: &SqlType) -> Result<Value> {
-    let microseconds = milliseconds
-        .checked_mul(1_000)
-        .ok_or_else(|| Error::DatetimeOverflow {
-            message: "timestamp out of range".to_string(),
-        })?;
+    let microseconds = epoch_milliseconds(milliseconds)?;
     Ok(if *ty == SqlType::TimestampTz {
         Value::TimestampTz(microseconds)
     } else {

@@ -1,351 +1,344 @@
-//! Dates, times and intervals: their operators, `extract`, `date_trunc`, `age`, `make_*`, time zones.
+//! Dates and times: their operators, `extract`, `date_trunc`, `age`, `make_*`, time zones.
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
+use chrono_tz::Tz;
 
+use super::argument::{Date, Time, Timestamp, TimestampTz};
 use super::calendar::{
-    MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, is_infinite, micros_of, midnight, out_of_range,
+    MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, in_calendar, is_infinite, micros_of, out_of_range,
     to_local,
 };
-use super::datetime_field::{date_part, extract, extract_type, truncate};
-use super::datetime_make::{at_time_zone, from_seconds, make_date, make_interval, make_time, make_timestamp};
-use super::{Batch, Body, Call, FunctionDef, T, mismatched_types};
-use crate::exec::cell::{array_of, value_at};
-use crate::types::{Interval, Numeric, NumericSize, SqlType, Value};
+use super::datetime_field::{
+    date_field, double, extract_type, interval_field, numeric, time_field, timestamp_field, timestamptz_field,
+};
+use super::datetime_make::{
+    at_time_zone, from_seconds, local_of_parts, make_date, make_interval, make_time, utc_of_parts,
+};
+use super::datetime_trunc::{truncate_interval, truncate_local, truncate_utc};
+use super::interval::negate_interval;
+use super::{FunctionDef, SET_ROWS_MAX, T, too_many_rows};
+use crate::types::{Interval, timestamp_of_date};
 use crate::{Error, Result};
 
-/// An interval as one number, for comparisons: a month counts 30 days, a day 24 hours.
-pub(super) const INTERVAL_ORDER: Body = Body::Batch(interval_order);
-
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("+", &[T::Date, T::Int4], T::Date, |arguments, _| {
-        shift_date(&arguments[0], &arguments[1], 1)
+    FunctionDef::new("+", &[T::Date, T::Int4], T::Date, |b| {
+        b.map2(|date, days: i32| shifted_date(date, i64::from(days)))
     }),
-    FunctionDef::row("+", &[T::Int4, T::Date], T::Date, |arguments, _| {
-        shift_date(&arguments[1], &arguments[0], 1)
+    FunctionDef::new("+", &[T::Int4, T::Date], T::Date, |b| {
+        b.map2(|days: i32, date| shifted_date(date, i64::from(days)))
     }),
-    FunctionDef::row("-", &[T::Date, T::Int4], T::Date, |arguments, _| {
-        shift_date(&arguments[0], &arguments[1], -1)
+    FunctionDef::new("-", &[T::Date, T::Int4], T::Date, |b| {
+        b.map2(|date, days: i32| shifted_date(date, -i64::from(days)))
     }),
-    FunctionDef::row("-", &[T::Date, T::Date], T::Int4, |arguments, _| {
-        match (&arguments[0], &arguments[1]) {
-            (Value::Date(a), Value::Date(b)) => {
-                match [a, b].iter().any(|days| matches!(**days, i32::MIN | i32::MAX)) {
-                    true => Err(Error::DatetimeOverflow {
-                        message: "cannot subtract infinite dates".to_string(),
-                    }),
-                    false => Ok(Value::Int(i64::from(*a) - i64::from(*b))),
-                }
-            }
-            _ => Err(mismatched_types()),
-        }
+    FunctionDef::new("-", &[T::Date, T::Date], T::Int4, |b| b.map2(days_between)),
+    FunctionDef::new("+", &[T::Date, T::Time], T::Timestamp, |b| b.map2(at_clock)),
+    FunctionDef::new("+", &[T::Time, T::Date], T::Timestamp, |b| {
+        b.map2(|time, date| at_clock(date, time))
     }),
-    FunctionDef::row("+", &[T::Date, T::Interval], T::Timestamp, |arguments, call| {
-        add(arguments, call, 1)
+    FunctionDef::new("+", &[T::Date, T::Interval], T::Timestamp, |b| {
+        b.map2(|date, step| from_date(date, Ok(step)))
     }),
-    FunctionDef::row("+", &[T::Interval, T::Date], T::Timestamp, |arguments, call| {
-        add_swapped(arguments, call)
+    FunctionDef::new("+", &[T::Interval, T::Date], T::Timestamp, |b| {
+        b.map2(|step, date| from_date(date, Ok(step)))
     }),
-    FunctionDef::row("-", &[T::Date, T::Interval], T::Timestamp, |arguments, call| {
-        add(arguments, call, -1)
+    FunctionDef::new("-", &[T::Date, T::Interval], T::Timestamp, |b| {
+        b.map2(|date, step| from_date(date, negate_interval(step)))
     }),
-    FunctionDef::row("+", &[T::Date, T::Time], T::Timestamp, |arguments, _| {
-        match (&arguments[0], &arguments[1]) {
-            (Value::Date(days), Value::Time(time)) => match midnight(*days)? {
-                infinite if is_infinite(infinite) => Ok(Value::Timestamp(infinite)),
-                day => day
-                    .checked_add(*time)
-                    .map(Value::Timestamp)
-                    .ok_or_else(|| out_of_range("timestamp")),
-            },
-            _ => Err(mismatched_types()),
-        }
+    FunctionDef::new("+", &[T::Timestamp, T::Interval], T::Timestamp, |b| {
+        b.map2(|time, step| from_timestamp(time, Ok(step)))
     }),
-    FunctionDef::row(
-        "+",
-        &[T::Timestamp, T::Interval],
-        T::Timestamp,
-        |arguments, call| add(arguments, call, 1),
-    ),
-    FunctionDef::row("+", &[T::Interval, T::Timestamp], T::Timestamp, add_swapped),
-    FunctionDef::row(
-        "-",
-        &[T::Timestamp, T::Interval],
-        T::Timestamp,
-        |arguments, call| add(arguments, call, -1),
-    ),
-    FunctionDef::row(
-        "+",
-        &[T::TimestampTz, T::Interval],
+    FunctionDef::new("+", &[T::Interval, T::Timestamp], T::Timestamp, |b| {
+        b.map2(|step, time| from_timestamp(time, Ok(step)))
+    }),
+    FunctionDef::new("-", &[T::Timestamp, T::Interval], T::Timestamp, |b| {
+        b.map2(|time, step| from_timestamp(time, negate_interval(step)))
+    }),
+    FunctionDef::new("+", &[T::TimestampTz, T::Interval], T::TimestampTz, |b| {
+        b.map2(|time, step| from_instant(time, Ok(step), b.settings.time_zone))
+    }),
+    FunctionDef::new("+", &[T::Interval, T::TimestampTz], T::TimestampTz, |b| {
+        b.map2(|step, time| from_instant(time, Ok(step), b.settings.time_zone))
+    }),
+    FunctionDef::new("-", &[T::TimestampTz, T::Interval], T::TimestampTz, |b| {
+        b.map2(|time, step| from_instant(time, negate_interval(step), b.settings.time_zone))
+    }),
+    FunctionDef::new("+", &[T::Time, T::Interval], T::Time, |b| {
+        b.map2(|time, step: Interval| from_time(time, step.microseconds % MICROS_PER_DAY))
+    }),
+    FunctionDef::new("+", &[T::Interval, T::Time], T::Time, |b| {
+        b.map2(|step: Interval, time| from_time(time, step.microseconds % MICROS_PER_DAY))
+    }),
+    FunctionDef::new("-", &[T::Time, T::Interval], T::Time, |b| {
+        b.map2(|time, step: Interval| from_time(time, -(step.microseconds % MICROS_PER_DAY)))
+    }),
+    FunctionDef::new("-", &[T::Time, T::Time], T::Interval, |b| {
+        b.map2(|Time(a), Time(b)| Interval {
+            microseconds: a - b,
+            ..Interval::default()
+        })
+    }),
+    FunctionDef::new("-", &[T::Timestamp, T::Timestamp], T::Interval, |b| {
+        b.map2(|Timestamp(a), Timestamp(b)| time_between(a, b))
+    }),
+    FunctionDef::new("-", &[T::TimestampTz, T::TimestampTz], T::Interval, |b| {
+        b.map2(|TimestampTz(a), TimestampTz(b)| time_between(a, b))
+    }),
+    FunctionDef::new("extract", &[T::Text, T::Timestamp], T::Numeric, |b| {
+        b.map2(|unit, time| numeric(timestamp_field(unit, time)?))
+    })
+    .computed(extract_type),
+    FunctionDef::new("extract", &[T::Text, T::TimestampTz], T::Numeric, |b| {
+        b.map2(|unit, time| numeric(timestamptz_field(unit, time, b.settings.time_zone)?))
+    })
+    .computed(extract_type),
+    FunctionDef::new("extract", &[T::Text, T::Date], T::Numeric, |b| {
+        b.map2(|unit, date| numeric(date_field(unit, date)?))
+    })
+    .computed(extract_type),
+    FunctionDef::new("extract", &[T::Text, T::Time], T::Numeric, |b| {
+        b.map2(|unit, time| numeric(time_field(unit, time)?))
+    })
+    .computed(extract_type),
+    FunctionDef::new("extract", &[T::Text, T::Interval], T::Numeric, |b| {
+        b.map2(|unit, interval| numeric(interval_field(unit, interval)?))
+    })
+    .computed(extract_type),
+    FunctionDef::new("date_part", &[T::Text, T::Timestamp], T::Float8, |b| {
+        b.map2(|unit, time| timestamp_field(unit, time).map(double))
+    })
+    .bounded(),
+    FunctionDef::new("date_part", &[T::Text, T::TimestampTz], T::Float8, |b| {
+        b.map2(|unit, time| timestamptz_field(unit, time, b.settings.time_zone).map(double))
+    })
+    .bounded(),
+    // Unlike `extract` it takes a date as its midnight.
+    FunctionDef::new("date_part", &[T::Text, T::Date], T::Float8, |b| {
+        b.map2(|unit, Date(days)| timestamp_field(unit, Timestamp(timestamp_of_date(days)?)).map(double))
+    })
+    .bounded(),
+    FunctionDef::new("date_part", &[T::Text, T::Time], T::Float8, |b| {
+        b.map2(|unit, time| time_field(unit, time).map(double))
+    })
+    .bounded(),
+    FunctionDef::new("date_part", &[T::Text, T::Interval], T::Float8, |b| {
+        b.map2(|unit, interval| interval_field(unit, interval).map(double))
+    })
+    .bounded(),
+    FunctionDef::new("date_trunc", &[T::Text, T::Timestamp], T::Timestamp, |b| {
+        b.map2(truncate_local)
+    })
+    .bounded(),
+    FunctionDef::new("date_trunc", &[T::Text, T::TimestampTz], T::TimestampTz, |b| {
+        let zone = b.settings.time_zone;
+        b.map2(|unit, time| {
+            truncate_utc(
+                unit,
+                time,
+                |utc| to_local(utc, zone),
+                |local| from_local(local, zone),
+            )
+        })
+    })
+    .bounded(),
+    FunctionDef::new(
+        "date_trunc",
+        &[T::Text, T::TimestampTz, T::Text],
         T::TimestampTz,
-        |arguments, call| add(arguments, call, 1),
-    ),
-    FunctionDef::row("+", &[T::Interval, T::TimestampTz], T::TimestampTz, add_swapped),
-    FunctionDef::row(
-        "-",
-        &[T::TimestampTz, T::Interval],
-        T::TimestampTz,
-        |arguments, call| add(arguments, call, -1),
-    ),
-    FunctionDef::row("+", &[T::Time, T::Interval], T::Time, |arguments, call| {
-        add(arguments, call, 1)
-    }),
-    FunctionDef::row("+", &[T::Interval, T::Time], T::Time, |arguments, call| {
-        add_swapped(arguments, call)
-    }),
-    FunctionDef::row("-", &[T::Time, T::Interval], T::Time, |arguments, call| {
-        add(arguments, call, -1)
-    }),
-    FunctionDef::row("-", &[T::Time, T::Time], T::Interval, difference),
-    FunctionDef::row("-", &[T::Timestamp, T::Timestamp], T::Interval, difference),
-    FunctionDef::row("-", &[T::TimestampTz, T::TimestampTz], T::Interval, difference),
-    FunctionDef::row("+", &[T::Interval, T::Interval], T::Interval, |arguments, _| {
-        let (a, b) = (interval(&arguments[0])?, interval(&arguments[1])?);
-        sum(a, b).map(Value::Interval)
-    }),
-    FunctionDef::row("-", &[T::Interval, T::Interval], T::Interval, |arguments, _| {
-        let (a, b) = (interval(&arguments[0])?, interval(&arguments[1])?);
-        sum(a, negate_interval(b)?).map(Value::Interval)
-    }),
-    FunctionDef::row("*", &[T::Interval, T::Float8], T::Interval, |arguments, _| {
-        scale(&arguments[0], &arguments[1])
-    }),
-    FunctionDef::row("*", &[T::Float8, T::Interval], T::Interval, |arguments, _| {
-        scale(&arguments[1], &arguments[0])
-    }),
-    FunctionDef::row(
-        "/",
-        &[T::Interval, T::Float8],
-        T::Interval,
-        |arguments, _| match arguments[1] {
-            Value::Float8(0.0) => Err(Error::DivisionByZero),
-            Value::Float8(divisor) => scale(&arguments[0], &Value::Float8(1.0 / divisor)),
-            _ => Err(mismatched_types()),
-        },
-    ),
-    FunctionDef::row("extract", &[T::Text, T::Timestamp], T::Numeric, extract).computed(extract_type),
-    FunctionDef::row("extract", &[T::Text, T::TimestampTz], T::Numeric, extract).computed(extract_type),
-    FunctionDef::row("extract", &[T::Text, T::Date], T::Numeric, extract).computed(extract_type),
-    FunctionDef::row("extract", &[T::Text, T::Time], T::Numeric, extract).computed(extract_type),
-    FunctionDef::row("extract", &[T::Text, T::Interval], T::Numeric, extract).computed(extract_type),
-    FunctionDef::row("date_part", &[T::Text, T::Timestamp], T::Float8, date_part).bounded(),
-    FunctionDef::row("date_part", &[T::Text, T::TimestampTz], T::Float8, date_part).bounded(),
-    FunctionDef::row("date_part", &[T::Text, T::Date], T::Float8, date_part).bounded(),
-    FunctionDef::row("date_part", &[T::Text, T::Time], T::Float8, date_part).bounded(),
-    FunctionDef::row("date_part", &[T::Text, T::Interval], T::Float8, date_part).bounded(),
-    FunctionDef::row("date_trunc", &[T::Text, T::Timestamp], T::Timestamp, truncate).bounded(),
-    FunctionDef::row("date_trunc", &[T::Text, T::TimestampTz], T::TimestampTz, truncate).bounded(),
-    FunctionDef::row("date_trunc", &[T::Text, T::Interval], T::Interval, truncate).bounded(),
-    FunctionDef::row("age", &[T::Timestamp, T::Timestamp], T::Interval, age),
-    FunctionDef::row("age", &[T::TimestampTz, T::TimestampTz], T::Interval, age),
-    FunctionDef::row("make_date", &[T::Int4, T::Int4, T::Int4], T::Date, make_date),
-    FunctionDef::row("make_time", &[T::Int4, T::Int4, T::Float8], T::Time, make_time),
-    FunctionDef::row(
-        "make_timestamp",
-        &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8],
-        T::Timestamp,
-        make_timestamp,
-    ),
-    FunctionDef::row(
-        "make_timestamptz",
-        &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8],
-        T::TimestampTz,
-        make_timestamp,
-    ),
-    FunctionDef::row(
-        "make_timestamptz",
-        &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8, T::Text],
-        T::TimestampTz,
-        make_timestamp,
-    ),
-    FunctionDef::row("make_interval", &[T::Int4], T::Interval, make_interval).variadic(),
-    FunctionDef::row(
-        "to_timestamp",
-        &[T::Float8],
-        T::TimestampTz,
-        |arguments, _| match arguments[0] {
-            Value::Float8(seconds) => from_seconds(seconds),
-            _ => Err(mismatched_types()),
+        |b| {
+            b.map3(|unit, time, zone| {
+                truncate_utc(
+                    unit,
+                    time,
+                    |utc| at_time_zone(zone, utc, 1),
+                    |local| at_time_zone(zone, local, -1),
+                )
+            })
         },
     )
     .bounded(),
-    FunctionDef::row("timezone", &[T::Text, T::Timestamp], T::TimestampTz, at_time_zone),
-    FunctionDef::row("timezone", &[T::Text, T::TimestampTz], T::Timestamp, at_time_zone),
-    FunctionDef::row("isfinite", &[T::Date], T::Bool, finite),
-    FunctionDef::row("isfinite", &[T::Timestamp], T::Bool, finite),
-    FunctionDef::row("isfinite", &[T::TimestampTz], T::Bool, finite),
-    FunctionDef::row("isfinite", &[T::Interval], T::Bool, finite),
-    FunctionDef::row("justify_hours", &[T::Interval], T::Interval, |arguments, _| {
-        let given = interval(&arguments[0])?;
-        let days = given.microseconds / MICROS_PER_DAY;
-        Ok(Value::Interval(Interval {
-            days: given.days + i32::try_from(days).map_err(|_| out_of_range("interval"))?,
-            microseconds: given.microseconds % MICROS_PER_DAY,
-            ..given
-        }))
+    FunctionDef::new("date_trunc", &[T::Text, T::Interval], T::Interval, |b| {
+        b.map2(truncate_interval)
+    })
+    .bounded(),
+    FunctionDef::new("age", &[T::Timestamp, T::Timestamp], T::Interval, |b| {
+        b.map2(|Timestamp(a), Timestamp(b)| age(a, b))
     }),
-    FunctionDef::row("justify_days", &[T::Interval], T::Interval, |arguments, _| {
-        let given = interval(&arguments[0])?;
-        Ok(Value::Interval(Interval {
-            months: given.months + given.days / 30,
-            days: given.days % 30,
-            ..given
-        }))
+    FunctionDef::new("age", &[T::TimestampTz, T::TimestampTz], T::Interval, |b| {
+        let zone = b.settings.time_zone;
+        b.map2(|TimestampTz(a), TimestampTz(b)| age(to_local(a, zone)?, to_local(b, zone)?))
     }),
-    FunctionDef::row("clock_timestamp", &[], T::TimestampTz, |_, _| {
-        Ok(Value::TimestampTz(chrono::Utc::now().timestamp_micros()))
+    FunctionDef::new("make_date", &[T::Int4, T::Int4, T::Int4], T::Date, |b| {
+        b.map3(make_date)
+    }),
+    FunctionDef::new("make_time", &[T::Int4, T::Int4, T::Float8], T::Time, |b| {
+        b.map3(make_time)
+    }),
+    FunctionDef::new(
+        "make_timestamp",
+        &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8],
+        T::Timestamp,
+        |b| b.map_values(|parts| local_of_parts(parts).map(Timestamp)),
+    ),
+    FunctionDef::new(
+        "make_timestamptz",
+        &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8],
+        T::TimestampTz,
+        |b| b.map_values(|parts| from_local(local_of_parts(parts)?, b.settings.time_zone).map(TimestampTz)),
+    ),
+    FunctionDef::new(
+        "make_timestamptz",
+        &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8, T::Text],
+        T::TimestampTz,
+        |b| b.map_values(|parts| utc_of_parts(parts).map(TimestampTz)),
+    ),
+    FunctionDef::new("make_interval", &[], T::Interval, |b| b.map_values(make_interval)),
+    FunctionDef::new("make_interval", &[T::Int4; 1], T::Interval, |b| {
+        b.map_values(make_interval)
+    }),
+    FunctionDef::new("make_interval", &[T::Int4; 2], T::Interval, |b| {
+        b.map_values(make_interval)
+    }),
+    FunctionDef::new("make_interval", &[T::Int4; 3], T::Interval, |b| {
+        b.map_values(make_interval)
+    }),
+    FunctionDef::new("make_interval", &[T::Int4; 4], T::Interval, |b| {
+        b.map_values(make_interval)
+    }),
+    FunctionDef::new("make_interval", &[T::Int4; 5], T::Interval, |b| {
+        b.map_values(make_interval)
+    }),
+    FunctionDef::new("make_interval", &[T::Int4; 6], T::Interval, |b| {
+        b.map_values(make_interval)
+    }),
+    FunctionDef::new(
+        "make_interval",
+        &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8],
+        T::Interval,
+        |b| b.map_values(make_interval),
+    ),
+    FunctionDef::new("to_timestamp", &[T::Float8], T::TimestampTz, |b| {
+        b.map1(from_seconds)
+    })
+    .bounded(),
+    FunctionDef::new("timezone", &[T::Text, T::Timestamp], T::TimestampTz, |b| {
+        b.map2(|zone, Timestamp(local)| at_time_zone(zone, local, -1).map(TimestampTz))
+    }),
+    FunctionDef::new("timezone", &[T::Text, T::TimestampTz], T::Timestamp, |b| {
+        b.map2(|zone, TimestampTz(utc)| at_time_zone(zone, utc, 1).map(Timestamp))
+    }),
+    FunctionDef::new("isfinite", &[T::Date], T::Bool, |b| {
+        b.map1(|Date(days)| !matches!(days, i32::MIN | i32::MAX))
+    }),
+    FunctionDef::new("isfinite", &[T::Timestamp], T::Bool, |b| {
+        b.map1(|Timestamp(time)| !is_infinite(time))
+    }),
+    FunctionDef::new("isfinite", &[T::TimestampTz], T::Bool, |b| {
+        b.map1(|TimestampTz(time)| !is_infinite(time))
+    }),
+    FunctionDef::new("clock_timestamp", &[], T::TimestampTz, |b| {
+        b.map0(|| TimestampTz(chrono::Utc::now().timestamp_micros()))
     })
     .bounded()
     .volatile(),
-    FunctionDef::row("timeofday", &[], T::Text, |_, _| {
-        Ok(Value::Text(
-            chrono::Utc::now()
-                .format("%a %b %d %H:%M:%S%.6f %Y UTC")
-                .to_string(),
-        ))
+    FunctionDef::new("timeofday", &[], T::Text, |b| {
+        b.map0(|| {
+            let now = chrono::Utc::now().format("%a %b %d %H:%M:%S%.6f %Y UTC");
+            now.to_string()
+        })
     })
     .volatile(),
+    FunctionDef::rows(
+        "generate_series",
+        &[T::Timestamp, T::Timestamp, T::Interval],
+        T::Timestamp,
+        |b| {
+            b.map3(|Timestamp(start), Timestamp(end), step| {
+                let next = |time| shift(time, step);
+                series(start, end, step, next)
+                    .map(|times| times.into_iter().map(Timestamp).collect::<Vec<_>>())
+            })
+        },
+    ),
+    FunctionDef::rows(
+        "generate_series",
+        &[T::TimestampTz, T::TimestampTz, T::Interval],
+        T::TimestampTz,
+        |b| {
+            b.map3(|TimestampTz(start), TimestampTz(end), step| {
+                let next = |time| shift_instant(time, step, b.settings.time_zone);
+                series(start, end, step, next)
+                    .map(|times| times.into_iter().map(TimestampTz).collect::<Vec<_>>())
+            })
+        },
+    ),
 ];
 
-fn interval(value: &Value) -> Result<Interval> {
-    match value {
-        Value::Interval(interval) => Ok(*interval),
-        _ => Err(mismatched_types()),
+fn shifted_date(Date(date): Date, days: i64) -> Result<Date> {
+    if matches!(date, i32::MIN | i32::MAX) {
+        return Ok(Date(date));
     }
-}
-
-/// The type of [`INTERVAL_ORDER`]'s result.
-pub(super) fn interval_order_type() -> SqlType {
-    SqlType::Numeric(Some(NumericSize {
-        precision: 38,
-        scale: 0,
-    }))
-}
-
-fn interval_order(batch: &Batch) -> Result<arrow::array::ArrayRef> {
-    let mut spans = Vec::with_capacity(batch.rows);
-    for row in 0..batch.rows {
-        spans.push(match value_at(&batch.arrays[0], row, &batch.arguments[0])? {
-            Value::Interval(interval) => Value::Numeric(Numeric::Finite {
-                unscaled: arrow::datatypes::i256::from_i128(interval.span()),
-                scale: 0,
-            }),
-            other => other,
-        });
-    }
-    array_of(&spans, batch.returns)
-}
-
-/// `-i`.
-pub(super) fn negate_interval(interval: Interval) -> Result<Interval> {
-    let negated = || {
-        Some(Interval {
-            months: interval.months.checked_neg()?,
-            days: interval.days.checked_neg()?,
-            microseconds: interval.microseconds.checked_neg()?,
-        })
-    };
-    negated().ok_or_else(|| out_of_range("interval"))
-}
-
-fn sum(a: Interval, b: Interval) -> Result<Interval> {
-    let added = || {
-        Some(Interval {
-            months: a.months.checked_add(b.months)?,
-            days: a.days.checked_add(b.days)?,
-            microseconds: a.microseconds.checked_add(b.microseconds)?,
-        })
-    };
-    added().ok_or_else(|| out_of_range("interval"))
-}
-
-/// Fractions of months become days, fractions of days time, as PostgreSQL's `interval_mul`.
-fn scale(value: &Value, factor: &Value) -> Result<Value> {
-    let (given, Value::Float8(factor)) = (interval(value)?, factor) else {
-        return Err(mismatched_types());
-    };
-    let months = f64::from(given.months) * factor;
-    let days = f64::from(given.days) * factor;
-    let month_days = (months - months.trunc()) * 30.0;
-    let whole_days = days.trunc() + month_days.trunc();
-    let seconds_rest = ((days - days.trunc()) + (month_days - month_days.trunc())) * 86_400.0;
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "PostgreSQL multiplies intervals as doubles too"
-    )]
-    let microseconds = given.microseconds as f64 * factor + (seconds_rest * 1e6).round();
-    if !months.is_finite()
-        || months.abs() > f64::from(i32::MAX)
-        || whole_days.abs() > f64::from(i32::MAX)
-        || microseconds.abs() > 9.2e18
-    {
-        return Err(out_of_range("interval"));
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "the ranges were checked")]
-    let scaled = Interval {
-        months: months.trunc() as i32,
-        days: whole_days as i32,
-        microseconds: microseconds.round() as i64,
-    };
-    Ok(Value::Interval(scaled))
-}
-
-fn shift_date(date: &Value, days: &Value, sign: i64) -> Result<Value> {
-    let (Value::Date(date), Value::Int(days)) = (date, days) else {
-        return Err(mismatched_types());
-    };
-    if matches!(*date, i32::MIN | i32::MAX) {
-        return Ok(Value::Date(*date));
-    }
-    let shifted = i64::from(*date) + sign * days;
+    let shifted = i64::from(date) + days;
     // PostgreSQL's calendar reaches from 4713 BC to 5874897 AD.
     if !(-2_440_588..2_145_042_906).contains(&shifted) {
         return Err(out_of_range("date"));
     }
-    Ok(Value::Date(
-        i32::try_from(shifted).map_err(|_| out_of_range("date"))?,
-    ))
+    i32::try_from(shifted).map(Date).map_err(|_| out_of_range("date"))
 }
 
-fn add_swapped(arguments: &[Value], call: &Call) -> Result<Value> {
-    add(&[arguments[1].clone(), arguments[0].clone()], call, 1)
+/// `a - b` of dates.
+fn days_between(Date(a): Date, Date(b): Date) -> Result<i32> {
+    if [a, b].iter().any(|days| matches!(*days, i32::MIN | i32::MAX)) {
+        return Err(Error::DatetimeOverflow {
+            message: "cannot subtract infinite dates".to_string(),
+        });
+    }
+    a.checked_sub(b).ok_or_else(|| out_of_range("date"))
 }
 
-/// A date or time plus or minus an interval: months keep the day of the month (or its last), days keep the clock time
-/// in the session's zone.
-fn add(arguments: &[Value], call: &Call, sign: i32) -> Result<Value> {
-    let mut step = interval(&arguments[1])?;
-    if sign < 0 {
-        step = negate_interval(step)?;
+/// A time of a day.
+fn at_clock(Date(days): Date, Time(time): Time) -> Result<Timestamp> {
+    let day = timestamp_of_date(days)?;
+    match is_infinite(day) {
+        true => Ok(Timestamp(day)),
+        false => day
+            .checked_add(time)
+            .map(Timestamp)
+            .ok_or_else(|| out_of_range("timestamp")),
     }
-    match arguments[0] {
-        Value::Time(time) => Ok(Value::Time(
-            (time + step.microseconds % MICROS_PER_DAY).rem_euclid(MICROS_PER_DAY),
-        )),
-        Value::Date(days) => shift(midnight(days)?, step).map(Value::Timestamp),
-        Value::Timestamp(time) => shift(time, step).map(Value::Timestamp),
-        Value::TimestampTz(time) if is_infinite(time) => Ok(Value::TimestampTz(time)),
-        Value::TimestampTz(time) => {
-            let zone = call.settings.time_zone;
-            let mut at = time;
-            if step.months != 0 || step.days != 0 {
-                let local = to_local(at, zone)?;
-                at = from_local(
-                    shift(
-                        local,
-                        Interval {
-                            microseconds: 0,
-                            ..step
-                        },
-                    )?,
-                    zone,
-                )?;
-            }
-            at.checked_add(step.microseconds)
-                .map(Value::TimestampTz)
-                .ok_or_else(|| out_of_range("timestamp"))
-        }
-        _ => Err(mismatched_types()),
+}
+
+fn from_date(Date(days): Date, step: Result<Interval>) -> Result<Timestamp> {
+    shift(timestamp_of_date(days)?, step?).map(Timestamp)
+}
+
+fn from_timestamp(Timestamp(time): Timestamp, step: Result<Interval>) -> Result<Timestamp> {
+    shift(time, step?).map(Timestamp)
+}
+
+fn from_instant(TimestampTz(time): TimestampTz, step: Result<Interval>, zone: Tz) -> Result<TimestampTz> {
+    shift_instant(time, step?, zone).map(TimestampTz)
+}
+
+/// The clock goes round.
+fn from_time(Time(time): Time, microseconds: i64) -> Time {
+    Time((time + microseconds).rem_euclid(MICROS_PER_DAY))
+}
+
+/// An instant that much later: months keep the day of the month (or its last), days keep the clock time in the zone.
+fn shift_instant(utc: i64, step: Interval, zone: Tz) -> Result<i64> {
+    if is_infinite(utc) {
+        return Ok(utc);
     }
+    let days = Interval {
+        microseconds: 0,
+        ..step
+    };
+    let day = match days == Interval::default() {
+        true => utc,
+        false => from_local(shift(to_local(utc, zone)?, days)?, zone)?,
+    };
+    day.checked_add(step.microseconds)
+        .ok_or_else(|| out_of_range("timestamp"))
 }
 
 /// A time that much later; an infinite one stays.
@@ -371,6 +364,7 @@ fn shift(time: i64, step: Interval) -> Result<i64> {
         .and_then(|days| at.checked_add(days))
         .and_then(|at| at.checked_add(step.microseconds))
         .ok_or_else(|| out_of_range("timestamp"))
+        .and_then(in_calendar)
 }
 
 fn days_in_month(year: i32, month: u32) -> u32 {
@@ -383,44 +377,23 @@ fn days_in_month(year: i32, month: u32) -> u32 {
         .map_or(28, |last| last.day())
 }
 
-/// `a - b` of two times or timestamps: days and time.
-fn difference(arguments: &[Value], _: &Call) -> Result<Value> {
-    let micros = match (&arguments[0], &arguments[1]) {
-        (Value::Time(a), Value::Time(b)) => {
-            return Ok(Value::Interval(Interval {
-                months: 0,
-                days: 0,
-                microseconds: a - b,
-            }));
-        }
-        (Value::Timestamp(a), Value::Timestamp(b)) | (Value::TimestampTz(a), Value::TimestampTz(b)) => {
-            if matches!(*a, i64::MIN | i64::MAX) || matches!(*b, i64::MIN | i64::MAX) {
-                return Err(Error::DatetimeOverflow {
-                    message: "cannot subtract infinite timestamps".to_string(),
-                });
-            }
-            a.checked_sub(*b).ok_or_else(|| out_of_range("interval"))?
-        }
-        _ => return Err(mismatched_types()),
-    };
-    let days = i32::try_from(micros / MICROS_PER_DAY).map_err(|_| out_of_range("interval"))?;
-    Ok(Value::Interval(Interval {
+/// `a - b` of two timestamps: days and time.
+fn time_between(a: i64, b: i64) -> Result<Interval> {
+    if is_infinite(a) || is_infinite(b) {
+        return Err(Error::DatetimeOverflow {
+            message: "cannot subtract infinite timestamps".to_string(),
+        });
+    }
+    let micros = a.checked_sub(b).ok_or_else(|| out_of_range("interval"))?;
+    Ok(Interval {
         months: 0,
-        days,
+        days: i32::try_from(micros / MICROS_PER_DAY).map_err(|_| out_of_range("interval"))?,
         microseconds: micros % MICROS_PER_DAY,
-    }))
+    })
 }
 
-/// `age(a, b)`: years, months and days by the calendar.
-fn age(arguments: &[Value], call: &Call) -> Result<Value> {
-    let (a, b) = match (&arguments[0], &arguments[1]) {
-        (Value::Timestamp(a), Value::Timestamp(b)) => (*a, *b),
-        (Value::TimestampTz(a), Value::TimestampTz(b)) => (
-            to_local(*a, call.settings.time_zone)?,
-            to_local(*b, call.settings.time_zone)?,
-        ),
-        _ => return Err(mismatched_types()),
-    };
+/// `age(a, b)` of what clocks show: years, months and days by the calendar.
+fn age(a: i64, b: i64) -> Result<Interval> {
     let (later, earlier, sign) = if a >= b {
         (civil(a)?, civil(b)?, 1)
     } else {
@@ -446,49 +419,32 @@ fn age(arguments: &[Value], call: &Call) -> Result<Value> {
         days: i32::try_from(days).unwrap_or(0),
         microseconds: micros,
     };
-    Ok(Value::Interval(if sign < 0 {
-        negate_interval(age)?
-    } else {
-        age
-    }))
+    match sign < 0 {
+        true => negate_interval(age),
+        false => Ok(age),
+    }
 }
 
 fn month_of(time: &NaiveDateTime) -> i32 {
     i32::try_from(time.month()).unwrap_or(1)
 }
 
-fn finite(arguments: &[Value], _: &Call) -> Result<Value> {
-    Ok(Value::Bool(!matches!(
-        arguments[0],
-        Value::Date(i32::MIN | i32::MAX)
-            | Value::Timestamp(i64::MIN | i64::MAX)
-            | Value::TimestampTz(i64::MIN | i64::MAX)
-    )))
-}
-
-/// `generate_series` of timestamps.
-pub(super) fn series(arguments: &[Value], call: &Call) -> Result<Value> {
-    let step = interval(&arguments[2])?;
-    if step.span() == 0 {
+/// The times from a start to an end, each a step behind the one before. Errors: 22023 for a step of no length.
+fn series(start: i64, end: i64, step: Interval, next: impl Fn(i64) -> Result<i64>) -> Result<Vec<i64>> {
+    let direction = step.span().signum();
+    if direction == 0 {
         return Err(Error::InvalidParameter {
             message: "step size cannot equal zero".to_string(),
             hint: None,
         });
     }
-    let forward = step.span() > 0;
-    let time = |value: &Value| match value {
-        Value::Timestamp(time) | Value::TimestampTz(time) => Ok(*time),
-        _ => Err(mismatched_types()),
-    };
-    let end = time(&arguments[1])?;
-    let mut at = arguments[0].clone();
-    let mut items = Vec::new();
-    while (forward && time(&at)? <= end) || (!forward && time(&at)? >= end) {
-        if items.len() >= 1_000_000 {
-            return Err(super::too_many_rows());
+    let (mut times, mut time) = (Vec::new(), start);
+    while (direction > 0 && time <= end) || (direction < 0 && time >= end) {
+        if times.len() >= SET_ROWS_MAX {
+            return Err(too_many_rows());
         }
-        items.push(at.clone());
-        at = add(&[at, arguments[2].clone()], call, 1)?;
+        times.push(time);
+        time = next(time)?;
     }
-    Ok(Value::Array(items))
+    Ok(times)
 }

@@ -1,32 +1,41 @@
 //! `to_char` of dates and times, `to_date` and `to_timestamp` by a template.
 
-use chrono::{Datelike, NaiveDate, Timelike};
+use chrono::{Datelike, NaiveDate, TimeZone, Timelike};
+use chrono_tz::Tz;
 
-use super::calendar::{civil, to_local};
-use super::{Call, FunctionDef, T, mismatched_types};
-use crate::types::{SqlType, Value};
+use super::argument::{Date, Timestamp, TimestampTz};
+use super::calendar::{
+    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, is_infinite, to_local,
+};
+use super::{FunctionDef, T};
+use crate::types::Interval;
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("to_char", &[T::Timestamp, T::Text], T::Text, to_char).bounded(),
-    FunctionDef::row("to_char", &[T::TimestampTz, T::Text], T::Text, to_char).bounded(),
-    FunctionDef::row("to_char", &[T::Interval, T::Text], T::Text, interval_to_char).bounded(),
-    FunctionDef::row("to_date", &[T::Text, T::Text], T::Date, |arguments, _| {
-        let micros = read(arguments)?;
-        Ok(Value::Date(
-            i32::try_from(micros.div_euclid(MICROS_PER_DAY)).map_err(|_| out_of_range())?,
-        ))
+    FunctionDef::new("to_char", &[T::Timestamp, T::Text], T::Text, |b| {
+        b.map2(|Timestamp(time), template| to_char(time, 0, "", template))
+    })
+    .bounded(),
+    FunctionDef::new("to_char", &[T::TimestampTz, T::Text], T::Text, |b| {
+        b.map2(|time, template| instant_to_char(time, template, b.settings.time_zone))
+    })
+    .bounded(),
+    FunctionDef::new("to_char", &[T::Interval, T::Text], T::Text, |b| {
+        b.map2(interval_to_char)
+    })
+    .bounded(),
+    FunctionDef::new("to_date", &[T::Text, T::Text], T::Date, |b| {
+        b.map2(|text, template| {
+            let days = read(text, template)?.div_euclid(MICROS_PER_DAY);
+            i32::try_from(days).map(Date).map_err(|_| out_of_range())
+        })
     }),
-    FunctionDef::row(
-        "to_timestamp",
-        &[T::Text, T::Text],
-        T::TimestampTz,
-        |arguments, call| Value::Timestamp(read(arguments)?).cast(&SqlType::TimestampTz, call.settings),
-    )
+    FunctionDef::new("to_timestamp", &[T::Text, T::Text], T::TimestampTz, |b| {
+        b.map2(|text, template| from_local(read(text, template)?, b.settings.time_zone).map(TimestampTz))
+    })
     .bounded(),
 ];
 
-const MICROS_PER_DAY: i64 = 86_400_000_000;
 const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -183,28 +192,28 @@ fn ordinal(number: i64, suffix: &str) -> String {
     }
 }
 
-fn to_char(arguments: &[Value], call: &Call) -> Result<Value> {
-    let Value::Text(template) = &arguments[1] else {
-        return Err(mismatched_types());
-    };
-    let (local, offset_seconds, zone) = match arguments[0] {
-        Value::Timestamp(i64::MIN | i64::MAX) | Value::TimestampTz(i64::MIN | i64::MAX) => {
-            return Ok(Value::Null);
-        }
-        Value::Timestamp(time) => (time, 0, String::new()),
-        Value::TimestampTz(utc) => {
-            let local = to_local(utc, call.settings.time_zone)?;
-            (local, (local - utc) / 1_000_000, zone_name(utc, call)?)
-        }
-        _ => return Err(mismatched_types()),
-    };
+/// An instant by the clocks of a zone.
+fn instant_to_char(TimestampTz(utc): TimestampTz, template: &str, zone: Tz) -> Result<Option<String>> {
+    if is_infinite(utc) {
+        return Ok(None);
+    }
+    let local = to_local(utc, zone)?;
+    let name = zone.from_utc_datetime(&civil(utc)?).format("%Z").to_string();
+    to_char(local, (local - utc) / MICROS_PER_SECOND, &name, template)
+}
+
+/// What clocks show that are so many seconds ahead of UTC, in a zone of this name.
+fn to_char(local: i64, offset_seconds: i64, zone: &str, template: &str) -> Result<Option<String>> {
+    if is_infinite(local) {
+        return Ok(None);
+    }
     let time = civil(local)?;
     let mut out = String::new();
     for piece in pieces(template) {
         match piece {
             Piece::Literal(text) => out.push_str(&text),
             Piece::Pattern { name, fill, suffix } => {
-                let (text, number) = date_piece(name, &time, local, offset_seconds, &zone, fill);
+                let (text, number) = date_piece(name, &time, local, offset_seconds, zone, fill);
                 out.push_str(&text);
                 if let (Some(suffix), Some(number)) = (suffix, number) {
                     out.push_str(&ordinal(number, suffix));
@@ -212,13 +221,7 @@ fn to_char(arguments: &[Value], call: &Call) -> Result<Value> {
             }
         }
     }
-    Ok(Value::Text(out))
-}
-
-fn zone_name(utc: i64, call: &Call) -> Result<String> {
-    use chrono::TimeZone;
-    let zone = call.settings.time_zone;
-    Ok(zone.from_utc_datetime(&civil(utc)?).format("%Z").to_string())
+    Ok(Some(out))
 }
 
 /// The text of one pattern, and its number where it is one: every name `PATTERNS` lists is a word, a number or a zone.
@@ -348,10 +351,7 @@ fn sign(number: i64) -> char {
 }
 
 /// An interval's own hours and days, not a calendar's.
-fn interval_to_char(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (Value::Interval(interval), Value::Text(template)) = (&arguments[0], &arguments[1]) else {
-        return Err(mismatched_types());
-    };
+fn interval_to_char(interval: Interval, template: &str) -> String {
     let seconds = interval.microseconds / 1_000_000;
     let mut out = String::new();
     for piece in pieces(template) {
@@ -388,14 +388,11 @@ fn interval_to_char(arguments: &[Value], _: &Call) -> Result<Value> {
             }
         }
     }
-    Ok(Value::Text(out))
+    out
 }
 
 /// What a text says by a template, as microseconds since 1970.
-fn read(arguments: &[Value]) -> Result<i64> {
-    let (Value::Text(input), Value::Text(template)) = (&arguments[0], &arguments[1]) else {
-        return Err(mismatched_types());
-    };
+fn read(input: &str, template: &str) -> Result<i64> {
     let mut fields = Fields {
         year: 1,
         month: 1,
@@ -557,7 +554,7 @@ impl Fields {
         if hour > 23 || self.minute > 59 || self.second > 59 {
             return Err(overflow());
         }
-        let days = i64::from(date.num_days_from_ce()) - 719_163;
+        let days = i64::from(date.num_days_from_ce()) - DAYS_TO_EPOCH_CE;
         Ok(days * MICROS_PER_DAY + ((hour * 60 + self.minute) * 60 + self.second) * 1_000_000 + self.micros)
     }
 }

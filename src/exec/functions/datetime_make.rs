@@ -2,23 +2,28 @@
 
 use chrono::{Datelike, NaiveDate};
 
+use super::argument::{Date, Time, TimestampTz};
 use super::calendar::{
-    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, iso_offset, out_of_range, posix_offset,
-    to_local,
+    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, in_calendar, is_infinite, iso_offset,
+    out_of_range, posix_offset, to_local,
 };
-use super::{Body, Call, mismatched_types};
-use crate::types::{Interval, IntervalField, IntervalRange, SqlType, Value};
+use super::{Body, mismatched_types};
+use crate::types::{Interval, IntervalField, IntervalRange, Value};
 use crate::{Error, Result};
 
 /// A time rounded to so many digits behind the second, as `timestamp(3)` and its like do: half goes away from zero.
-pub const ROUND_FRACTION: Body = Body::Row(|arguments, _| round_fraction(&arguments[0], &arguments[1]));
+pub const ROUND_FRACTION: Body =
+    Body::Batch(|b| b.map_values(|arguments| round_fraction(&arguments[0], &arguments[1])));
 
 /// See [`ROUND_FRACTION`].
 pub fn round_fraction(value: &Value, digits: &Value) -> Result<Value> {
-    let digits = u32::try_from(whole(digits)?.clamp(0, 6)).unwrap_or(6);
+    let Value::Int(digits) = digits else {
+        return Err(mismatched_types());
+    };
+    let digits = u32::try_from((*digits).clamp(0, 6)).unwrap_or(6);
     let unit = 10_i64.pow(6 - digits);
     let rounded = |micros: i64| {
-        if micros == i64::MIN || micros == i64::MAX {
+        if is_infinite(micros) {
             return micros;
         }
         let up = micros.unsigned_abs().saturating_add(unit.unsigned_abs() / 2);
@@ -38,131 +43,134 @@ pub fn round_fraction(value: &Value, digits: &Value) -> Result<Value> {
 }
 
 /// An interval without what is smaller than a field, given as [`IntervalRange`]'s last.
-pub const CUT_INTERVAL: Body = Body::Row(|arguments, _| {
-    let field = match whole(&arguments[1])? {
-        0 => IntervalField::Year,
-        1 => IntervalField::Month,
-        2 => IntervalField::Day,
-        3 => IntervalField::Hour,
-        4 => IntervalField::Minute,
-        _ => IntervalField::Second,
-    };
-    cut_interval(&arguments[0], field)
+pub const CUT_INTERVAL: Body = Body::Batch(|b| {
+    b.map2(|interval, last: i32| {
+        let last = match last {
+            0 => IntervalField::Year,
+            1 => IntervalField::Month,
+            2 => IntervalField::Day,
+            3 => IntervalField::Hour,
+            4 => IntervalField::Minute,
+            _ => IntervalField::Second,
+        };
+        cut(interval, last)
+    })
 });
 
 /// See [`CUT_INTERVAL`].
 pub fn cut_interval(value: &Value, last: IntervalField) -> Result<Value> {
-    let Value::Interval(interval) = value else {
-        return Ok(value.clone());
-    };
-    let range = IntervalRange {
-        first: IntervalField::Year,
-        last,
-    };
-    Ok(Value::Interval(range.cut(*interval)))
+    Ok(match value {
+        Value::Interval(interval) => Value::Interval(cut(*interval, last)),
+        other => other.clone(),
+    })
 }
 
-pub(super) fn whole(value: &Value) -> Result<i64> {
-    match value {
-        Value::Int(number) => Ok(*number),
-        _ => Err(mismatched_types()),
-    }
+fn cut(interval: Interval, last: IntervalField) -> Interval {
+    let first = IntervalField::Year;
+    IntervalRange { first, last }.cut(interval)
 }
 
-pub(super) fn date_of(arguments: &[Value]) -> Result<NaiveDate> {
-    let (year, month, day) = (
-        whole(&arguments[0])?,
-        whole(&arguments[1])?,
-        whole(&arguments[2])?,
-    );
+/// Days since 1970 of a date. Errors: 22008 for one that no calendar has.
+fn days_of(year: i32, month: i32, day: i32) -> Result<i32> {
     // Negative years are BC.
     let civil_year = if year < 0 { year + 1 } else { year };
-    let overflow = || Error::DatetimeOverflow {
+    let (month_of_year, day_of_month) = (u32::try_from(month).unwrap_or(0), u32::try_from(day).unwrap_or(0));
+    let date = NaiveDate::from_ymd_opt(civil_year, month_of_year, day_of_month).filter(|_| year != 0);
+    let date = date.ok_or_else(|| Error::DatetimeOverflow {
         message: format!("date field value out of range: {year}-{month:02}-{day:02}"),
-    };
-    if year == 0 {
-        return Err(overflow());
+    })?;
+    let days = i64::from(date.num_days_from_ce()) - DAYS_TO_EPOCH_CE;
+    i32::try_from(days).map_err(|_| out_of_range("date"))
+}
+
+pub(super) fn make_date(year: i32, month: i32, day: i32) -> Result<Date> {
+    days_of(year, month, day).map(Date)
+}
+
+pub(super) fn make_time(hour: i32, minute: i32, second: f64) -> Result<Time> {
+    clock_of(hour, minute, second).map(Time)
+}
+
+/// Microseconds of the day. Errors: 22008 for a time that no clock shows.
+fn clock_of(hour: i32, minute: i32, second: f64) -> Result<i64> {
+    let valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60.0).contains(&second);
+    let seconds = i64::from(hour) * 3600 + i64::from(minute) * 60;
+    let micros = seconds * MICROS_PER_SECOND + (second * 1e6).round() as i64;
+    match valid && micros <= MICROS_PER_DAY {
+        true => Ok(micros),
+        false => Err(Error::DatetimeOverflow {
+            message: format!("time field value out of range: {hour}:{minute:02}:{second:02}"),
+        }),
     }
-    let (Ok(y), Ok(m), Ok(d)) = (
-        i32::try_from(civil_year),
-        u32::try_from(month),
-        u32::try_from(day),
-    ) else {
-        return Err(overflow());
-    };
-    NaiveDate::from_ymd_opt(y, m, d).ok_or_else(overflow)
 }
 
-pub(super) fn make_date(arguments: &[Value], _: &Call) -> Result<Value> {
-    let days = i64::from(date_of(arguments)?.num_days_from_ce()) - DAYS_TO_EPOCH_CE;
-    Ok(Value::Date(
-        i32::try_from(days).map_err(|_| out_of_range("date"))?,
-    ))
+fn narrow(number: i64) -> Result<i32> {
+    i32::try_from(number).map_err(|_| mismatched_types())
 }
 
-pub(super) fn clock_of(hour: &Value, minute: &Value, second: &Value) -> Result<i64> {
-    let (hour, minute, Value::Float8(second)) = (whole(hour)?, whole(minute)?, second) else {
+/// What clocks show at a year, month, day, hour, minute and second.
+pub(super) fn local_of_parts(parts: &[Value]) -> Result<i64> {
+    let &[
+        Value::Int(year),
+        Value::Int(month),
+        Value::Int(day),
+        Value::Int(hour),
+        Value::Int(minute),
+        Value::Float8(second),
+        ..,
+    ] = parts
+    else {
         return Err(mismatched_types());
     };
-    let valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60.0).contains(second);
-    #[expect(clippy::cast_possible_truncation, reason = "seconds are below 61")]
-    let micros = (hour * 3600 + minute * 60) * MICROS_PER_SECOND + (second * 1e6).round() as i64;
-    if !valid || micros > MICROS_PER_DAY {
-        return Err(Error::DatetimeOverflow {
-            message: format!("time field value out of range: {hour}:{minute:02}:{second}"),
-        });
-    }
-    Ok(micros)
+    let days = days_of(narrow(year)?, narrow(month)?, narrow(day)?)?;
+    let clock = clock_of(narrow(hour)?, narrow(minute)?, second)?;
+    in_calendar(i64::from(days) * MICROS_PER_DAY + clock)
 }
 
-pub(super) fn make_time(arguments: &[Value], _: &Call) -> Result<Value> {
-    clock_of(&arguments[0], &arguments[1], &arguments[2]).map(Value::Time)
-}
-
-pub(super) fn make_timestamp(arguments: &[Value], call: &Call) -> Result<Value> {
-    let days = i64::from(date_of(arguments)?.num_days_from_ce()) - DAYS_TO_EPOCH_CE;
-    let local = days * MICROS_PER_DAY + clock_of(&arguments[3], &arguments[4], &arguments[5])?;
-    if *call.returns == SqlType::Timestamp {
-        return Ok(Value::Timestamp(local));
-    }
-    match arguments.get(6) {
+/// The instant at which the clocks of the zone behind the parts show them.
+pub(super) fn utc_of_parts(parts: &[Value]) -> Result<i64> {
+    let local = local_of_parts(parts)?;
+    let Some(Value::Text(zone)) = parts.last() else {
+        return Err(mismatched_types());
+    };
+    match iso_offset(zone) {
         // An offset counts as ISO 8601 does here: east is positive.
-        Some(Value::Text(name)) => match iso_offset(name) {
-            Some(seconds) => local
-                .checked_sub(seconds * MICROS_PER_SECOND)
-                .map(Value::TimestampTz)
-                .ok_or_else(|| out_of_range("timestamp")),
-            None if name.starts_with(|first: char| first.is_ascii_digit()) => Err(Error::InvalidParameter {
-                message: format!("invalid input syntax for type numeric time zone: \"{name}\""),
-                hint: Some("Numeric time zones must have \"-\" or \"+\" as first character.".to_string()),
-            }),
-            None => at_offset(name, local, -1).map(Value::TimestampTz),
-        },
-        _ => from_local(local, call.settings.time_zone).map(Value::TimestampTz),
+        Some(seconds) => local
+            .checked_sub(seconds * MICROS_PER_SECOND)
+            .ok_or_else(|| out_of_range("timestamp")),
+        None if zone.starts_with(|first: char| first.is_ascii_digit()) => Err(Error::InvalidParameter {
+            message: format!("invalid input syntax for type numeric time zone: \"{zone}\""),
+            hint: Some("Numeric time zones must have \"-\" or \"+\" as first character.".to_string()),
+        }),
+        None => at_time_zone(zone, local, -1),
     }
 }
 
-pub(super) fn make_interval(arguments: &[Value], _: &Call) -> Result<Value> {
-    let mut parts = [0_i64; 7];
-    for (part, argument) in parts.iter_mut().zip(arguments) {
-        *part = whole(argument)?;
+/// An interval of so many years, months, weeks, days, hours, minutes and seconds; the last ones may be left out.
+pub(super) fn make_interval(parts: &[Value]) -> Result<Interval> {
+    let whole = |place: usize| match parts.get(place) {
+        Some(Value::Int(number)) => *number,
+        _ => 0,
+    };
+    let seconds = match parts.get(6) {
+        Some(Value::Float8(seconds)) => (seconds * 1e6).round_ties_even(),
+        _ => 0.0,
+    };
+    let overflow = || out_of_range("interval");
+    if seconds.is_nan() || seconds.abs() > 9.2e18 {
+        return Err(overflow());
     }
-    let [years, months, weeks, days, hours, minutes, seconds] = parts;
-    let narrow = |number: i64| i32::try_from(number).map_err(|_| out_of_range("interval"));
-    Ok(Value::Interval(Interval {
-        months: narrow(years * 12 + months)?,
-        days: narrow(weeks * 7 + days)?,
-        microseconds: (hours * 3600 + minutes * 60 + seconds) * MICROS_PER_SECOND,
-    }))
+    let clock = (whole(4) * 3600 + whole(5) * 60) * MICROS_PER_SECOND;
+    Ok(Interval {
+        months: i32::try_from(whole(0) * 12 + whole(1)).map_err(|_| overflow())?,
+        days: i32::try_from(whole(2) * 7 + whole(3)).map_err(|_| overflow())?,
+        microseconds: clock.checked_add(seconds as i64).ok_or_else(overflow)?,
+    })
 }
 
-pub(super) fn from_seconds(seconds: f64) -> Result<Value> {
+pub(super) fn from_seconds(seconds: f64) -> Result<TimestampTz> {
     if seconds.is_infinite() {
-        return Ok(Value::TimestampTz(if seconds > 0.0 {
-            i64::MAX
-        } else {
-            i64::MIN
-        }));
+        return Ok(TimestampTz(if seconds > 0.0 { i64::MAX } else { i64::MIN }));
     }
     if seconds.is_nan() {
         return Err(Error::DatetimeOverflow {
@@ -170,30 +178,19 @@ pub(super) fn from_seconds(seconds: f64) -> Result<Value> {
         });
     }
     let micros = (seconds * 1e6).round_ties_even();
-    if micros.abs() > 9.2e18 {
-        return Err(Error::DatetimeOverflow {
+    match micros.abs() > 9.2e18 {
+        true => Err(Error::DatetimeOverflow {
             message: format!("timestamp out of range: \"{seconds}\""),
-        });
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
-    Ok(Value::TimestampTz(micros as i64))
-}
-
-pub(super) fn at_time_zone(arguments: &[Value], _: &Call) -> Result<Value> {
-    let Value::Text(name) = &arguments[0] else {
-        return Err(mismatched_types());
-    };
-    match arguments[1] {
-        Value::Timestamp(time) if matches!(time, i64::MIN | i64::MAX) => Ok(Value::TimestampTz(time)),
-        Value::TimestampTz(time) if matches!(time, i64::MIN | i64::MAX) => Ok(Value::Timestamp(time)),
-        Value::Timestamp(local) => at_offset(name, local, -1).map(Value::TimestampTz),
-        Value::TimestampTz(utc) => at_offset(name, utc, 1).map(Value::Timestamp),
-        _ => Err(mismatched_types()),
+        }),
+        false => in_calendar(micros as i64).map(TimestampTz),
     }
 }
 
 /// From UTC to the named zone's clocks (`direction` 1) or back (-1).
-pub(super) fn at_offset(name: &str, time: i64, direction: i64) -> Result<i64> {
+pub(super) fn at_time_zone(name: &str, time: i64, direction: i64) -> Result<i64> {
+    if is_infinite(time) {
+        return Ok(time);
+    }
     let known = chrono_tz::TZ_VARIANTS
         .iter()
         .copied()

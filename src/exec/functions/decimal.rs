@@ -49,24 +49,13 @@ fn strip(unscaled: i256, scale: u8) -> (i256, u8) {
 
 /// `a + b`.
 pub(crate) fn add(a: &Numeric, b: &Numeric) -> Result<Numeric> {
-    let (
-        Numeric::Finite {
-            unscaled: x,
-            scale: p,
-        },
-        Numeric::Finite {
-            unscaled: y,
-            scale: q,
-        },
-    ) = (a, b)
-    else {
-        return Ok(special_sum(a, b));
-    };
-    let (x, y, scale) = align((*x, *p), (*y, *q))?;
-    Ok(Numeric::Finite {
-        unscaled: x.checked_add(y).ok_or_else(overflow)?,
-        scale,
-    })
+    match aligned(a, b)? {
+        Some((x, y, scale)) => Ok(Numeric::Finite {
+            unscaled: x.checked_add(y).ok_or_else(overflow)?,
+            scale,
+        }),
+        None => Ok(special_sum(a, b)),
+    }
 }
 
 fn special_sum(a: &Numeric, b: &Numeric) -> Numeric {
@@ -226,29 +215,28 @@ fn absolute(value: i256) -> i256 {
     }
 }
 
+/// How often `b` goes into `a`, as a whole number cut towards zero.
+pub(super) fn whole_quotient(a: &Numeric, b: &Numeric) -> Result<Numeric> {
+    match aligned(a, b)? {
+        Some((_, i256::ZERO, _)) => Err(Error::DivisionByZero),
+        Some((x, y, _)) => Ok(Numeric::Finite {
+            unscaled: x.checked_div(y).ok_or_else(overflow)?,
+            scale: 0,
+        }),
+        None => Ok(Numeric::NaN),
+    }
+}
+
 /// `a % b`, with the sign of `a`.
 pub(crate) fn modulo(a: &Numeric, b: &Numeric) -> Result<Numeric> {
-    let (
-        Numeric::Finite {
-            unscaled: x,
-            scale: p,
-        },
-        Numeric::Finite {
-            unscaled: y,
-            scale: q,
-        },
-    ) = (a, b)
-    else {
-        return Ok(Numeric::NaN);
-    };
-    let (x, y, scale) = align((*x, *p), (*y, *q))?;
-    if y == i256::ZERO {
-        return Err(Error::DivisionByZero);
+    match aligned(a, b)? {
+        Some((_, i256::ZERO, _)) => Err(Error::DivisionByZero),
+        Some((x, y, scale)) => Ok(Numeric::Finite {
+            unscaled: x.checked_rem(y).ok_or_else(overflow)?,
+            scale,
+        }),
+        None => Ok(Numeric::NaN),
     }
-    Ok(Numeric::Finite {
-        unscaled: x.checked_rem(y).ok_or_else(overflow)?,
-        scale,
-    })
 }
 
 /// `a` cut to `scale` digits behind the point, towards zero; negative scales cut before the point.

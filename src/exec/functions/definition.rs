@@ -5,7 +5,7 @@ use datafusion::logical_expr::Volatility;
 
 use super::batch::Batch;
 use crate::Result;
-use crate::types::{FormatSettings, ResultLimits, SqlType, Value};
+use crate::types::{SqlType, Value};
 
 /// The type of an argument or a result in a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,32 +69,13 @@ pub enum Returns {
     Computed(fn(&[SqlType], &[Option<Value>]) -> SqlType),
 }
 
-/// What a function of single values is given beside them.
-pub struct Call<'a> {
-    /// The argument types.
-    pub arguments: &'a [SqlType],
-    /// The result type.
-    pub returns: &'a SqlType,
-    /// What reading and printing depends on.
-    pub settings: &'a FormatSettings,
-}
-
-impl Call<'_> {
-    /// How long the result may be.
-    pub(super) fn result_limits(&self) -> ResultLimits {
-        self.settings.result_limits
-    }
-}
-
 /// How a function is computed.
 #[derive(Clone, Copy)]
 pub enum Body {
-    /// A row at a time.
-    Row(fn(&[Value], &Call) -> Result<Value>),
-    /// A batch at a time.
+    /// Gives a value a row.
     Batch(fn(&Batch) -> Result<ArrayRef>),
-    /// Gives an array whose items become rows.
-    Rows(fn(&[Value], &Call) -> Result<Value>),
+    /// Gives an array a row, whose items become rows.
+    Rows(fn(&Batch) -> Result<ArrayRef>),
 }
 
 /// A registration.
@@ -120,24 +101,6 @@ pub struct FunctionDef {
 }
 
 impl FunctionDef {
-    /// A strict, immutable function of single values.
-    pub const fn row(
-        name: &'static str,
-        arguments: &'static [T],
-        returns: T,
-        body: fn(&[Value], &Call) -> Result<Value>,
-    ) -> FunctionDef {
-        FunctionDef {
-            name,
-            arguments,
-            variadic: false,
-            returns: Returns::Type(returns),
-            strict: true,
-            volatility: Volatility::Immutable,
-            is_bounded: false,
-            body: Body::Row(body),
-        }
-    }
     /// A strict, immutable function of arrays.
     pub const fn new(
         name: &'static str,
@@ -161,12 +124,12 @@ impl FunctionDef {
         name: &'static str,
         arguments: &'static [T],
         returns: T,
-        body: fn(&[Value], &Call) -> Result<Value>,
+        body: fn(&Batch) -> Result<ArrayRef>,
     ) -> FunctionDef {
         FunctionDef {
             returns: Returns::ArrayOf(returns),
             body: Body::Rows(body),
-            ..Self::row(name, arguments, returns, body)
+            ..Self::new(name, arguments, returns, body)
         }
     }
     /// The last argument may come once or more.

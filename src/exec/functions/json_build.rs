@@ -2,43 +2,77 @@
 
 use serde_json::Value as Json;
 
-use super::{Call, FunctionDef, T};
-use crate::types::{SqlType, Value};
+use super::argument::item_type;
+use super::cast::text_of;
+use super::json::document;
+use super::text_output::shown;
+use super::{Batch, FunctionDef, T, mismatched_types};
+use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("to_json", &[T::Any], T::Json, to_json),
-    FunctionDef::row("to_jsonb", &[T::Any], T::Jsonb, to_json),
-    FunctionDef::row("array_to_json", &[T::AnyArray], T::Json, to_json),
-    FunctionDef::row("json_build_object", &[], T::Json, build_object),
-    FunctionDef::row("json_build_object", &[T::Any], T::Json, build_object)
-        .variadic()
-        .on_null(),
-    FunctionDef::row("jsonb_build_object", &[], T::Jsonb, build_object),
-    FunctionDef::row("jsonb_build_object", &[T::Any], T::Jsonb, build_object)
-        .variadic()
-        .on_null(),
-    FunctionDef::row("json_object_of", &[T::Any, T::Any], T::Json, object_of),
-    FunctionDef::row("jsonb_object_of", &[T::Any, T::Any], T::Jsonb, object_of),
-    FunctionDef::row("json_build_array", &[], T::Json, build_array),
-    FunctionDef::row("json_build_array", &[T::Any], T::Json, build_array)
-        .variadic()
-        .on_null(),
-    FunctionDef::row("jsonb_build_array", &[], T::Jsonb, build_array),
-    FunctionDef::row("jsonb_build_array", &[T::Any], T::Jsonb, build_array)
-        .variadic()
-        .on_null(),
-    FunctionDef::row("json_list_of", &[T::AnyArray], T::Json, list_of),
-    FunctionDef::row("jsonb_list_of", &[T::AnyArray], T::Jsonb, list_of),
+    FunctionDef::new("to_json", &[T::Any], T::Json, |b| {
+        b.map_values(|values| of_value(values, b))
+    }),
+    FunctionDef::new("to_jsonb", &[T::Any], T::Jsonb, |b| {
+        b.map_values(|values| of_value(values, b))
+    }),
+    FunctionDef::new("array_to_json", &[T::AnyArray], T::Json, |b| {
+        b.map_values(|values| of_value(values, b))
+    }),
+    FunctionDef::new("json_build_object", &[], T::Json, |b| {
+        b.map_values(|values| build_object(values, b))
+    }),
+    FunctionDef::new("json_build_object", &[T::Any], T::Json, |b| {
+        b.map_values(|values| build_object(values, b))
+    })
+    .variadic()
+    .on_null(),
+    FunctionDef::new("json_object_of", &[T::Any, T::Any], T::Json, |b| {
+        b.map_values(|values| object_of(values, b))
+    }),
+    FunctionDef::new("json_build_array", &[], T::Json, |b| {
+        b.map_values(|values| build_array(values, b))
+    }),
+    FunctionDef::new("json_build_array", &[T::Any], T::Json, |b| {
+        b.map_values(|values| build_array(values, b))
+    })
+    .variadic()
+    .on_null(),
+    FunctionDef::new("json_list_of", &[T::AnyArray], T::Json, |b| {
+        b.map_values(|values| list_of(values, b))
+    }),
+    FunctionDef::new("jsonb_build_object", &[], T::Jsonb, |b| {
+        b.map_values(|values| build_object(values, b))
+    }),
+    FunctionDef::new("jsonb_build_object", &[T::Any], T::Jsonb, |b| {
+        b.map_values(|values| build_object(values, b))
+    })
+    .variadic()
+    .on_null(),
+    FunctionDef::new("jsonb_object_of", &[T::Any, T::Any], T::Jsonb, |b| {
+        b.map_values(|values| object_of(values, b))
+    }),
+    FunctionDef::new("jsonb_build_array", &[], T::Jsonb, |b| {
+        b.map_values(|values| build_array(values, b))
+    }),
+    FunctionDef::new("jsonb_build_array", &[T::Any], T::Jsonb, |b| {
+        b.map_values(|values| build_array(values, b))
+    })
+    .variadic()
+    .on_null(),
+    FunctionDef::new("jsonb_list_of", &[T::AnyArray], T::Jsonb, |b| {
+        b.map_values(|values| list_of(values, b))
+    }),
 ];
 
 /// A value as JSON text.
-fn json_text(value: &Value, ty: &SqlType, call: &Call) -> Result<String> {
-    Ok(match value {
+fn json_text(value: &Value, ty: &SqlType, settings: &FormatSettings) -> String {
+    match value {
         Value::Null => "null".to_string(),
         Value::Bool(flag) => flag.to_string(),
         Value::Int(_) | Value::Float4(_) | Value::Float8(_) | Value::Numeric(_) => {
-            let text = super::cast::text_of(value, ty, call.settings);
+            let text = text_of(value, ty, settings);
             // NaN and the infinities are no numbers of JSON.
             if text.ends_with(|last: char| last.is_ascii_digit()) {
                 text
@@ -46,11 +80,11 @@ fn json_text(value: &Value, ty: &SqlType, call: &Call) -> Result<String> {
                 quoted(text)
             }
         }
-        Value::Array(items) => array_text(items, &super::super::cell::element_type(ty), call, ",")?,
+        Value::Array(items) => array_text(items, item_type(ty), settings, ","),
         Value::Text(text) if matches!(ty, SqlType::Json | SqlType::Jsonb) => text.clone(),
-        Value::Timestamp(_) => quoted(value.to_text(call.settings).replacen(' ', "T", 1)),
+        Value::Timestamp(_) => quoted(value.to_text(settings).replacen(' ', "T", 1)),
         Value::TimestampTz(_) => {
-            let mut text = value.to_text(call.settings).replacen(' ', "T", 1);
+            let mut text = value.to_text(settings).replacen(' ', "T", 1);
             // ISO 8601 writes the minutes of the zone too.
             if text
                 .rfind(['+', '-'])
@@ -60,94 +94,102 @@ fn json_text(value: &Value, ty: &SqlType, call: &Call) -> Result<String> {
             }
             quoted(text)
         }
-        other => quoted(super::text_output::shown(other, ty, call.settings)),
-    })
+        other => quoted(shown(other, ty, settings)),
+    }
 }
 
 fn quoted(text: String) -> String {
     Json::String(text).to_string()
 }
 
-fn array_text(items: &[Value], item_type: &SqlType, call: &Call, separator: &str) -> Result<String> {
-    let items = items.iter().map(|item| json_text(item, item_type, call));
-    Ok(format!(
-        "[{}]",
-        items.collect::<Result<Vec<_>>>()?.join(separator)
-    ))
+fn array_text(items: &[Value], item_type: &SqlType, settings: &FormatSettings, separator: &str) -> String {
+    let items = items.iter().map(|item| json_text(item, item_type, settings));
+    format!("[{}]", items.collect::<Vec<_>>().join(separator))
 }
 
-/// The text as the result's type keeps it.
-fn document(text: &str, call: &Call) -> Result<Value> {
-    Value::parse(text, call.returns, call.settings)
-}
-
-fn to_json(arguments: &[Value], call: &Call) -> Result<Value> {
-    document(&json_text(&arguments[0], &call.arguments[0], call)?, call)
+fn of_value(arguments: &[Value], batch: &Batch) -> Result<String> {
+    document(
+        &json_text(&arguments[0], &batch.arguments[0], batch.settings),
+        batch,
+    )
 }
 
 /// The array that json_agg gives: a blank behind each comma.
-fn list_of(arguments: &[Value], call: &Call) -> Result<Value> {
+fn list_of(arguments: &[Value], batch: &Batch) -> Result<String> {
     let Value::Array(items) = &arguments[0] else {
-        return Err(Error::internal("a json list of no array"));
+        return Err(mismatched_types());
     };
-    let item_type = super::super::cell::element_type(&call.arguments[0]);
-    document(&array_text(items, &item_type, call, ", ")?, call)
+    let item_type = item_type(&batch.arguments[0]);
+    document(&array_text(items, item_type, batch.settings, ", "), batch)
 }
 
-fn build_object(arguments: &[Value], call: &Call) -> Result<Value> {
+/// The arguments are keys and values in turn.
+fn build_object(arguments: &[Value], batch: &Batch) -> Result<String> {
+    let of_json = *batch.returns == SqlType::Json;
     if !arguments.len().is_multiple_of(2) {
+        let function = if of_json {
+            "json_build_object"
+        } else {
+            "jsonb_build_object"
+        };
         return Err(Error::InvalidParameter {
             message: "argument list must have even number of elements".to_string(),
-            hint: Some("The arguments must consist of alternating keys and values.".to_string()),
+            hint: Some(format!(
+                "The arguments of {function}() must consist of alternating keys and values."
+            )),
         });
     }
     let mut members = Vec::with_capacity(arguments.len() / 2);
-    for (pair, types) in arguments.chunks_exact(2).zip(call.arguments.chunks_exact(2)) {
+    let types = batch.arguments.chunks_exact(2);
+    for (place, (pair, types)) in (1..).step_by(2).zip(arguments.chunks_exact(2).zip(types)) {
         if pair[0] == Value::Null {
-            return Err(Error::InvalidParameter {
-                message: "argument 1: key must not be null".to_string(),
-                hint: None,
+            return Err(match of_json {
+                true => Error::InvalidParameter {
+                    message: format!("argument {place} cannot be null"),
+                    hint: Some("Object keys should be text.".to_string()),
+                },
+                false => Error::InvalidParameter {
+                    message: format!("argument {place}: key must not be null"),
+                    hint: None,
+                },
             });
         }
-        let key = super::cast::text_of(&pair[0], &types[0], call.settings);
-        members.push(format!(
-            "{} : {}",
-            quoted(key),
-            json_text(&pair[1], &types[1], call)?
-        ));
+        members.push(member((&pair[0], &types[0]), (&pair[1], &types[1]), batch));
     }
-    let json = format!("{{{}}}", members.join(", "));
-    document(&json, call)
+    document(&format!("{{{}}}", members.join(", ")), batch)
+}
+
+/// A key and its value.
+fn member(key: (&Value, &SqlType), value: (&Value, &SqlType), batch: &Batch) -> String {
+    let key = quoted(text_of(key.0, key.1, batch.settings));
+    format!("{key} : {}", json_text(value.0, value.1, batch.settings))
 }
 
 /// The object of an array of keys and one of their values.
-fn object_of(arguments: &[Value], call: &Call) -> Result<Value> {
-    let (Value::Array(keys), Value::Array(values)) = (&arguments[0], &arguments[1]) else {
-        return Err(Error::internal("a json object of no arrays"));
+fn object_of(arguments: &[Value], batch: &Batch) -> Result<String> {
+    let [Value::Array(keys), Value::Array(values)] = arguments else {
+        let [keys, values] = [0, 1].map(|at| batch.arguments[at].name());
+        return Err(Error::undefined_function(format!(
+            "json_object_of({keys}, {values})"
+        )));
     };
-    let [key_type, value_type] = [0, 1].map(|at| super::super::cell::element_type(&call.arguments[at]));
-    let mut members = Vec::with_capacity(keys.len());
-    for (key, value) in keys.iter().zip(values) {
-        if *key == Value::Null {
-            return Err(Error::InvalidParameter {
-                message: "field name must not be null".to_string(),
-                hint: None,
-            });
-        }
-        let key = super::cast::text_of(key, &key_type, call.settings);
-        members.push(format!(
-            "{} : {}",
-            quoted(key),
-            json_text(value, &value_type, call)?
-        ));
+    if keys.contains(&Value::Null) {
+        return Err(Error::InvalidParameter {
+            message: "field name must not be null".to_string(),
+            hint: None,
+        });
     }
-    document(&format!("{{ {} }}", members.join(", ")), call)
+    let [key_type, value_type] = [0, 1].map(|at| item_type(&batch.arguments[at]));
+    let members = keys.iter().zip(values);
+    let members = members.map(|(key, value)| member((key, key_type), (value, value_type), batch));
+    document(
+        &format!("{{ {} }}", members.collect::<Vec<_>>().join(", ")),
+        batch,
+    )
 }
 
-fn build_array(arguments: &[Value], call: &Call) -> Result<Value> {
-    let mut items = Vec::with_capacity(arguments.len());
-    for (argument, ty) in arguments.iter().zip(call.arguments) {
-        items.push(json_text(argument, ty, call)?);
-    }
-    document(&format!("[{}]", items.join(", ")), call)
+fn build_array(arguments: &[Value], batch: &Batch) -> Result<String> {
+    let items = arguments.iter().zip(batch.arguments);
+    let items = items.map(|(item, ty)| json_text(item, ty, batch.settings));
+    document(&format!("[{}]", items.collect::<Vec<_>>().join(", ")), batch)
 }

@@ -1,34 +1,57 @@
-//! jsonb with something put at a path (`jsonb_set`, `jsonb_insert`), and jsonb over many lines (`jsonb_pretty`).
+//! jsonb with something put at a path or taken from there (`jsonb_set`, `jsonb_insert`, `#-`), and jsonb over many lines
+//! (`jsonb_pretty`).
 
 use serde_json::Value as Json;
 
-use super::json::{index_of, read, text, write};
+use super::json::{document, index_of, read, refuse};
+use super::json_piece::Piece;
 use super::size::LimitedText;
-use super::{Call, FunctionDef, T};
-use crate::types::Value;
+use super::{Batch, FunctionDef, T};
+use crate::types::ResultLimits;
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("jsonb_set", &[T::Jsonb, T::TextArray, T::Jsonb], T::Jsonb, set),
-    FunctionDef::row(
+    FunctionDef::new("jsonb_set", &[T::Jsonb, T::TextArray, T::Jsonb], T::Jsonb, |b| {
+        b.map3(|whole, path, value| changed(whole, path, read(value)?, Change::ReplaceOrAdd, b))
+    }),
+    FunctionDef::new(
         "jsonb_set",
         &[T::Jsonb, T::TextArray, T::Jsonb, T::Bool],
         T::Jsonb,
-        set,
+        |b| {
+            b.map4(|whole, path, value, adds| {
+                let change = if adds {
+                    Change::ReplaceOrAdd
+                } else {
+                    Change::Replace
+                };
+                changed(whole, path, read(value)?, change, b)
+            })
+        },
     ),
-    FunctionDef::row(
+    FunctionDef::new(
         "jsonb_insert",
         &[T::Jsonb, T::TextArray, T::Jsonb],
         T::Jsonb,
-        insert,
+        |b| b.map3(|whole, path, value| changed(whole, path, read(value)?, Change::Before, b)),
     ),
-    FunctionDef::row(
+    FunctionDef::new(
         "jsonb_insert",
         &[T::Jsonb, T::TextArray, T::Jsonb, T::Bool],
         T::Jsonb,
-        insert,
+        |b| {
+            b.map4(|whole, path, value, behind| {
+                let change = if behind { Change::After } else { Change::Before };
+                changed(whole, path, read(value)?, change, b)
+            })
+        },
     ),
-    FunctionDef::row("jsonb_pretty", &[T::Jsonb], T::Text, pretty),
+    FunctionDef::new("#-", &[T::Jsonb, T::TextArray], T::Jsonb, |b| {
+        b.map2(|whole, path| changed(whole, path, Json::Null, Change::Remove, b))
+    }),
+    FunctionDef::new("jsonb_pretty", &[T::Jsonb], T::Text, |b| {
+        b.map1(|text| pretty(text, b.limits()))
+    }),
 ];
 
 /// What is done at the end of a path.
@@ -42,47 +65,34 @@ enum Change {
     Before,
     /// Behind it.
     After,
+    /// It is taken away; there is no value.
+    Remove,
 }
 
-/// `jsonb_set(document, path, value [, add])`.
-fn set(arguments: &[Value], call: &Call) -> Result<Value> {
-    match arguments.get(3) {
-        Some(Value::Bool(false)) => change(arguments, Change::Replace, call),
-        _ => change(arguments, Change::ReplaceOrAdd, call),
+/// The document with a change at the end of a path.
+fn changed(
+    whole: Piece,
+    path: Vec<Option<&str>>,
+    value: Json,
+    change: Change,
+    batch: &Batch,
+) -> Result<String> {
+    let mut json = read(whole)?;
+    if !json.is_object() && !json.is_array() {
+        return Err(refuse(match change {
+            Change::Remove => "cannot delete path in scalar",
+            _ => "cannot set path in scalar",
+        }));
     }
-}
-
-/// `jsonb_insert(document, path, value [, after])`.
-fn insert(arguments: &[Value], call: &Call) -> Result<Value> {
-    match arguments.get(3) {
-        Some(Value::Bool(true)) => change(arguments, Change::After, call),
-        _ => change(arguments, Change::Before, call),
+    let mut steps = Vec::with_capacity(path.len());
+    for (at, step) in (1..).zip(path) {
+        steps.push(step.ok_or_else(|| Error::DataException {
+            state: "22004",
+            message: format!("path element at position {at} is null"),
+        })?);
     }
-}
-
-fn change(arguments: &[Value], change: Change, call: &Call) -> Result<Value> {
-    let mut document = read(&arguments[0])?;
-    if !document.is_object() && !document.is_array() {
-        return Err(Error::InvalidParameter {
-            message: "cannot set path in scalar".to_string(),
-            hint: None,
-        });
-    }
-    let Value::Array(steps) = &arguments[1] else {
-        return Err(Error::internal("a path that is no array"));
-    };
-    let mut path = Vec::with_capacity(steps.len());
-    for (at, step) in (1..).zip(steps) {
-        if *step == Value::Null {
-            return Err(Error::DataException {
-                state: "22004",
-                message: format!("path element at position {at} is null"),
-            });
-        }
-        path.push(text(step)?);
-    }
-    put(&mut document, &path, 1, read(&arguments[2])?, change)?;
-    write(&document, call)
+    put(&mut json, &steps, 1, value, change)?;
+    document(&json.to_string(), batch)
 }
 
 /// Changes what the path leads to, of which `position` counts the steps; what it does not lead to stays as it is.
@@ -99,8 +109,11 @@ fn put(document: &mut Json, path: &[&str], position: usize, value: Json, change:
                     hint: Some("Try using the function jsonb_set to replace key value.".to_string()),
                 });
             }
+            (Some(_), []) if change == Change::Remove => drop(members.shift_remove(*step)),
             (Some(member), []) => *member = value,
-            (None, []) if change != Change::Replace => drop(members.insert(step.to_string(), value)),
+            (None, []) if !matches!(change, Change::Replace | Change::Remove) => {
+                members.insert(step.to_string(), value);
+            }
             (None, _) => {}
         },
         Json::Array(items) => return put_item(items, path, position, value, change),
@@ -118,13 +131,11 @@ fn put_item(
     change: Change,
 ) -> Result<()> {
     let (step, rest) = (path[0], &path[1..]);
-    if step.trim().parse::<i32>().is_err() {
-        return Err(Error::DataException {
-            state: "22P02",
-            message: format!("path element at position {position} is not an integer: \"{step}\""),
-        });
-    }
-    let at = index_of(step, items.len());
+    let index: i32 = step.trim().parse().map_err(|_| Error::DataException {
+        state: "22P02",
+        message: format!("path element at position {position} is not an integer: \"{step}\""),
+    })?;
+    let at = index_of(index.into(), items.len());
     let found = at.filter(|at| *at < items.len());
     match (found, rest) {
         (Some(found), [_, ..]) => return put(&mut items[found], rest, position + 1, value, change),
@@ -133,8 +144,9 @@ fn put_item(
             Change::Replace | Change::ReplaceOrAdd => items[found] = value,
             Change::Before => items.insert(found, value),
             Change::After => items.insert(found + 1, value),
+            Change::Remove => drop(items.remove(found)),
         },
-        (None, []) if change == Change::Replace => {}
+        (None, []) if matches!(change, Change::Replace | Change::Remove) => {}
         (None, []) if at.is_some() => items.push(value),
         (None, []) => items.insert(0, value),
     }
@@ -142,15 +154,15 @@ fn put_item(
 }
 
 /// The document with each member and item on a line of its own.
-fn pretty(arguments: &[Value], call: &Call) -> Result<Value> {
-    let mut out = LimitedText::new(call.result_limits());
+fn pretty(text: &str, limits: ResultLimits) -> Result<String> {
+    let mut out = LimitedText::new(limits);
     let (mut depth, mut in_string, mut escaped, mut opened) = (0, false, false, false);
     let new_line = |out: &mut LimitedText, depth: usize| {
         out.push("\n")?;
         out.push_blanks(4 * depth)
     };
     // jsonb's text has one blank behind each colon and comma outside strings, and no other.
-    for character in text(&arguments[0])?.chars() {
+    for character in text.chars() {
         let closes = !in_string && matches!(character, '}' | ']');
         if closes {
             depth -= 1;
@@ -169,5 +181,5 @@ fn pretty(arguments: &[Value], call: &Call) -> Result<Value> {
         in_string ^= character == '"' && !escaped;
         escaped = in_string && character == '\\' && !escaped;
     }
-    Ok(Value::Text(out.finish()))
+    Ok(out.finish())
 }

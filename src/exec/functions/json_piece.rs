@@ -1,8 +1,16 @@
 //! JSON text taken apart without changing it: what json's functions give back is a piece of what was written, and a piece
 //! of jsonb's normalized text is normalized. The text was checked when it became a value.
 
+use std::borrow::Cow;
+
+use arrow::array::{ArrayRef, StringArray};
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
+
+use super::argument::Argument;
+use super::output::Output;
+use crate::Result;
+use crate::types::{ResultLimits, SqlType};
 
 /// The text of one JSON value, without blanks around it.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +55,16 @@ impl<'a> Piece<'a> {
         serde_json::from_str(self.0).ok()
     }
 
+    /// A string without its quotes, `None` for null, anything else as it is written.
+    pub(super) fn plain_text(self) -> Option<Cow<'a, str>> {
+        match self.kind() {
+            Kind::Null => None,
+            Kind::String if self.0.contains('\\') => self.string().map(Cow::Owned),
+            Kind::String => Some(Cow::Borrowed(self.0.trim_matches('"'))),
+            _ => Some(Cow::Borrowed(self.0)),
+        }
+    }
+
     /// The items of an array; none of other kinds.
     pub(super) fn items(self) -> impl Iterator<Item = Piece<'a>> {
         self.parts(Kind::Array)
@@ -80,6 +98,32 @@ impl<'a> Piece<'a> {
     fn parts(self, kind: Kind) -> Parts<'a> {
         let inside = self.0.get(1..).filter(|_| self.kind() == kind);
         Parts(inside.unwrap_or_default())
+    }
+}
+
+impl<'a> Argument<'a> for Piece<'a> {
+    type Column = &'a StringArray;
+    fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<&'a StringArray> {
+        <&str as Argument>::column(array, ty)
+    }
+    fn cell(column: &&'a StringArray, row: usize) -> Result<Piece<'a>> {
+        <&str as Argument>::cell(column, row).map(Piece::new)
+    }
+}
+
+impl<'a> Output for Piece<'a> {
+    type Column = <&'a str as Output>::Column;
+    fn column(rows: usize, ty: &SqlType, limits: ResultLimits) -> Self::Column {
+        <&str as Output>::column(rows, ty, limits)
+    }
+    fn append(self, column: &mut Self::Column) -> Result<()> {
+        self.0.append(column)
+    }
+    fn append_null(column: &mut Self::Column) {
+        <&str as Output>::append_null(column);
+    }
+    fn finish(column: Self::Column) -> Result<ArrayRef> {
+        <&str as Output>::finish(column)
     }
 }
 

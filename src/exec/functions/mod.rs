@@ -12,22 +12,27 @@ mod bound_function;
 mod bytea;
 pub(in crate::exec) mod calendar;
 pub mod cast;
+mod column_cast;
 pub mod compare;
 mod datetime;
 mod datetime_field;
 mod datetime_format;
 mod datetime_make;
 mod datetime_period;
+mod datetime_trunc;
 mod decimal;
 mod definition;
 mod exponential;
+mod float;
+mod integer;
+mod interval;
 mod json;
 mod json_build;
 mod json_change;
 pub mod json_order;
 mod json_piece;
-mod math;
 mod number_format;
+mod numeric;
 mod output;
 pub mod pattern;
 pub(in crate::exec) mod pattern_prefix;
@@ -35,9 +40,9 @@ mod percentile;
 mod size;
 mod string;
 mod system;
-mod text_argument;
 mod text_encoding;
 mod text_output;
+mod trigonometry;
 
 /// Rows that one call of a set-returning function gives at most: they are made in memory.
 const SET_ROWS_MAX: usize = 20_000_000;
@@ -50,7 +55,7 @@ pub use bound_function::{call, fold_constants, is_self_contained, is_strict, res
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use datetime_make::{CUT_INTERVAL, ROUND_FRACTION, cut_interval, round_fraction};
 pub use decimal::quotient_scale;
-pub use definition::{Body, Call, FunctionDef, Returns, T};
+pub use definition::{Body, FunctionDef, Returns, T};
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 
 /// A function was called with other types than its registration says: a bug in us.
@@ -83,14 +88,18 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
     datetime_period::FUNCTIONS,
+    float::FUNCTIONS,
+    integer::FUNCTIONS,
+    interval::FUNCTIONS,
     json::FUNCTIONS,
     json_build::FUNCTIONS,
     json_change::FUNCTIONS,
-    math::FUNCTIONS,
     number_format::FUNCTIONS,
+    numeric::FUNCTIONS,
     pattern::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
+    trigonometry::FUNCTIONS,
 ];
 
 /// 54000 for a set too large to be made in memory.

@@ -1,16 +1,30 @@
 //! `to_char` of numbers and `to_number`, by templates of 9, 0, point and signs.
 
-use super::{Call, FunctionDef, T, decimal, mismatched_types};
-use crate::types::{Numeric, SqlType, Value};
+use super::{FunctionDef, T, decimal, mismatched_types};
+use crate::types::{Numeric, SqlType};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row("to_char", &[T::Int4, T::Text], T::Text, to_char).bounded(),
-    FunctionDef::row("to_char", &[T::Int8, T::Text], T::Text, to_char).bounded(),
-    FunctionDef::row("to_char", &[T::Numeric, T::Text], T::Text, to_char).bounded(),
-    FunctionDef::row("to_char", &[T::Float8, T::Text], T::Text, to_char).bounded(),
-    FunctionDef::row("to_number", &[T::Text, T::Text], T::Numeric, to_number)
-        .computed(|_, _| SqlType::Numeric(None)),
+    FunctionDef::new("to_char", &[T::Int4, T::Text], T::Text, |b| {
+        b.map2(|number: i32, template| to_char(&Numeric::from_i64(number.into()), template))
+    })
+    .bounded(),
+    FunctionDef::new("to_char", &[T::Int8, T::Text], T::Text, |b| {
+        b.map2(|number, template| to_char(&Numeric::from_i64(number), template))
+    })
+    .bounded(),
+    FunctionDef::new("to_char", &[T::Numeric, T::Text], T::Text, |b| {
+        b.map2(|number, template| to_char(&number, template))
+    })
+    .bounded(),
+    FunctionDef::new("to_char", &[T::Float8, T::Text], T::Text, |b| {
+        b.map2(|number, template| to_char(&Numeric::from_f64(number)?, template))
+    })
+    .bounded(),
+    FunctionDef::new("to_number", &[T::Text, T::Text], T::Numeric, |b| {
+        b.map2(to_number)
+    })
+    .computed(|_, _| SqlType::Numeric(None)),
 ];
 
 /// What a template asks for.
@@ -140,35 +154,34 @@ impl Template {
     }
 }
 
-fn to_char(arguments: &[Value], _: &Call) -> Result<Value> {
-    let Value::Text(text) = &arguments[1] else {
-        return Err(mismatched_types());
-    };
+fn to_char(number: &Numeric, text: &str) -> Result<String> {
     let template = parse(text);
-    let number = match &arguments[0] {
-        Value::Int(number) => Numeric::from_i64(*number),
-        Value::Numeric(number) => *number,
-        Value::Float8(number) if number.is_finite() => Numeric::parse(&format!("{number:.15}"))?,
-        _ => return Ok(Value::Null),
-    };
     let upper = text.to_uppercase();
     if !text.contains('"') && upper.contains("RN") {
-        return roman(&number, text).map(Value::Text);
+        return roman(number, text);
     }
     let places = template.places();
+    let negative = *number < Numeric::from_i64(0);
+    if !number.is_finite() {
+        return Ok(match number {
+            Numeric::NaN => template.format("NaN", "", negative),
+            // More digits than there is room for.
+            _ => template.format(&"9".repeat(text.len() + 1), "", negative),
+        });
+    }
     if !text.contains('"') && upper.contains("EEEE") {
-        return scientific(&number, places).map(Value::Text);
+        return scientific(number, places);
     }
     let scale = u8::try_from(places).unwrap_or(30).min(30);
-    let rounded = decimal::round(&number, i32::from(scale))?.rescale(scale)?;
+    let rounded = decimal::round(number, i32::from(scale))?.rescale(scale)?;
     let Numeric::Finite { unscaled, .. } = rounded else {
-        return Ok(Value::Null);
+        return Err(mismatched_types());
     };
     let digits = unscaled.to_string();
     let negative = digits.starts_with('-');
     let digits = format!("{:0>width$}", digits.trim_start_matches('-'), width = places + 1);
     let (whole, fraction) = digits.split_at(digits.len() - places);
-    Ok(Value::Text(template.format(whole, fraction, negative)))
+    Ok(template.format(whole, fraction, negative))
 }
 
 impl Template {
@@ -407,10 +420,8 @@ fn scientific(number: &Numeric, places: usize) -> Result<String> {
     ))
 }
 
-fn to_number(arguments: &[Value], _: &Call) -> Result<Value> {
-    let (Value::Text(text), Value::Text(_)) = (&arguments[0], &arguments[1]) else {
-        return Err(mismatched_types());
-    };
+/// The number among the other characters of a text. What the template says is not looked at.
+fn to_number(text: &str, _: &str) -> Result<Numeric> {
     let negative = text.contains('-') || (text.contains('<') && text.contains('>'));
     let digits: String = text
         .chars()
@@ -419,13 +430,12 @@ fn to_number(arguments: &[Value], _: &Call) -> Result<Value> {
     if !digits.chars().any(|character| character.is_ascii_digit()) {
         return Err(Error::InvalidText {
             type_name: "numeric".to_string(),
-            value: text.clone(),
+            value: text.to_string(),
         });
     }
     let number = Numeric::parse(&digits)?;
-    Ok(Value::Numeric(if negative {
-        decimal::negate(&number)
-    } else {
-        number
-    }))
+    Ok(match negative {
+        true => decimal::negate(&number),
+        false => number,
+    })
 }

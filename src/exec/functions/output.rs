@@ -4,18 +4,22 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, PrimitiveBuilder, StringBuilder,
+    ArrayRef, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, ListArray, NullBufferBuilder,
+    PrimitiveBuilder, StringBuilder,
 };
+use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{
-    Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano,
-    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType,
+    DataType, Date32Type, Field, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType,
 };
 
-use super::argument::{Date, Time, Timestamp, TimestampTz, Uuid};
+use super::argument::{Date, Time, Timestamp, TimestampTz, Uuid, item_type};
+use super::calendar::out_of_range;
 use super::size::{BatchBytes, check_length};
 use crate::Result;
 use crate::exec::cell::array_of;
 use crate::exec::datafusion_error::from_arrow;
+use crate::exec::numeric_builder::NumericBuilder;
 use crate::types::{Interval, Numeric, ResultLimits, SqlType, Value};
 
 /// A type that results come as.
@@ -81,9 +85,7 @@ macro_rules! plain_output {
                 // The zone of a timestamp is told by the type.
                 let builder = PrimitiveBuilder::with_capacity(rows);
                 match ty.arrow_type() {
-                    zoned @ arrow::datatypes::DataType::Timestamp(_, Some(_)) => {
-                        builder.with_data_type(zoned)
-                    }
+                    zoned @ DataType::Timestamp(_, Some(_)) => builder.with_data_type(zoned),
                     _ => builder,
                 }
             }
@@ -110,13 +112,26 @@ plain_output!(Date, Date32Type, |date: Date| date.0);
 plain_output!(Time, Time64MicrosecondType, |time: Time| time.0);
 plain_output!(Timestamp, TimestampMicrosecondType, |time: Timestamp| time.0);
 plain_output!(TimestampTz, TimestampMicrosecondType, |time: TimestampTz| time.0);
-plain_output!(Interval, IntervalMonthDayNanoType, |interval: Interval| {
-    IntervalMonthDayNano::new(
-        interval.months,
-        interval.days,
-        interval.microseconds.saturating_mul(1_000),
-    )
-});
+
+/// Errors: 22008 for an interval of more hours than Arrow's nanoseconds hold.
+impl Output for Interval {
+    type Column = PrimitiveBuilder<IntervalMonthDayNanoType>;
+    fn column(rows: usize, _: &SqlType, _: ResultLimits) -> Self::Column {
+        PrimitiveBuilder::with_capacity(rows)
+    }
+    fn append(self, column: &mut Self::Column) -> Result<()> {
+        let nanoseconds = self.microseconds.checked_mul(1_000);
+        let nanoseconds = nanoseconds.ok_or_else(|| out_of_range("interval"))?;
+        column.append_value(IntervalMonthDayNano::new(self.months, self.days, nanoseconds));
+        Ok(())
+    }
+    fn append_null(column: &mut Self::Column) {
+        column.append_null();
+    }
+    fn finish(mut column: Self::Column) -> Result<ArrayRef> {
+        Ok(Arc::new(column.finish()))
+    }
+}
 
 impl Output for bool {
     type Column = BooleanBuilder;
@@ -204,6 +219,22 @@ long_output!(Cow<'_, str>, StringBuilder);
 long_output!(&[u8], BinaryBuilder);
 long_output!(Vec<u8>, BinaryBuilder);
 
+impl Output for Numeric {
+    type Column = NumericBuilder;
+    fn column(rows: usize, ty: &SqlType, _: ResultLimits) -> NumericBuilder {
+        NumericBuilder::new(rows, ty)
+    }
+    fn append(self, column: &mut NumericBuilder) -> Result<()> {
+        column.append(&self)
+    }
+    fn append_null(column: &mut NumericBuilder) {
+        column.append_null();
+    }
+    fn finish(column: NumericBuilder) -> Result<ArrayRef> {
+        column.finish()
+    }
+}
+
 /// Results of any type, kept as values until all are there.
 #[derive(Debug)]
 pub(super) struct Values {
@@ -212,32 +243,65 @@ pub(super) struct Values {
     ty: SqlType,
 }
 
-/// A result that a `Value` carries.
-macro_rules! value_output {
-    ($rust:ty, $value:expr) => {
-        impl Output for $rust {
-            type Column = Values;
-            fn column(rows: usize, ty: &SqlType, limits: ResultLimits) -> Values {
-                let (values, bytes) = (Vec::with_capacity(rows), BatchBytes::new(limits));
-                let ty = ty.clone();
-                Values { values, bytes, ty }
-            }
-            fn append(self, column: &mut Values) -> Result<()> {
-                let value = $value(self);
-                column.bytes.add(&value)?;
-                column.values.push(value);
-                Ok(())
-            }
-            fn append_null(column: &mut Values) {
-                column.values.push(Value::Null);
-            }
-            fn finish(column: Values) -> Result<ArrayRef> {
-                array_of(&column.values, &column.ty)
-            }
-        }
-    };
+impl Output for Value {
+    type Column = Values;
+    fn column(rows: usize, ty: &SqlType, limits: ResultLimits) -> Values {
+        let (values, bytes) = (Vec::with_capacity(rows), BatchBytes::new(limits));
+        let ty = ty.clone();
+        Values { values, bytes, ty }
+    }
+    fn append(self, column: &mut Values) -> Result<()> {
+        column.bytes.add(&self)?;
+        column.values.push(self);
+        Ok(())
+    }
+    fn append_null(column: &mut Values) {
+        column.values.push(Value::Null);
+    }
+    fn finish(column: Values) -> Result<ArrayRef> {
+        array_of(&column.values, &column.ty)
+    }
 }
 
-value_output!(Value, |value| value);
-value_output!(Numeric, Value::Numeric);
-value_output!(Vec<Value>, Value::Array);
+/// Arrays, all of whose items stand behind each other.
+#[derive(Debug)]
+pub(super) struct Lists<C> {
+    items: C,
+    lengths: Vec<usize>,
+    valid: NullBufferBuilder,
+    bytes: BatchBytes,
+    field: FieldRef,
+}
+
+impl<R: Output> Output for Vec<R> {
+    type Column = Lists<R::Column>;
+    fn column(rows: usize, ty: &SqlType, limits: ResultLimits) -> Self::Column {
+        Lists {
+            items: R::column(rows, item_type(ty), limits),
+            lengths: Vec::with_capacity(rows),
+            valid: NullBufferBuilder::new(rows),
+            bytes: BatchBytes::new(limits),
+            field: match ty.arrow_type() {
+                DataType::List(field) => field,
+                other => Arc::new(Field::new_list_field(other, true)),
+            },
+        }
+    }
+    fn append(self, column: &mut Self::Column) -> Result<()> {
+        column.bytes.add_values(self.len())?;
+        column.lengths.push(self.len());
+        column.valid.append_non_null();
+        self.into_iter()
+            .try_for_each(|item| item.append(&mut column.items))
+    }
+    fn append_null(column: &mut Self::Column) {
+        column.lengths.push(0);
+        column.valid.append_null();
+    }
+    fn finish(mut column: Self::Column) -> Result<ArrayRef> {
+        let offsets = OffsetBuffer::from_lengths(column.lengths);
+        let items = R::finish(column.items)?;
+        let lists = ListArray::try_new(column.field, offsets, items, column.valid.finish());
+        Ok(Arc::new(lists.map_err(|error| from_arrow(&error))?))
+    }
+}

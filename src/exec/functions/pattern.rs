@@ -1,179 +1,166 @@
 //! LIKE with any escape, SIMILAR TO, POSIX regular expressions, and `||` of text.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, StringArray};
 use regex::{Regex, RegexBuilder};
 
 use super::pattern_prefix::{FixedPrefix, anchored_prefix};
-use super::size::{BatchBytes, LimitedText, check_length};
-use super::text_argument::{bytes, text};
-use super::{Batch, Body, Call, FunctionDef, T};
+use super::size::LimitedText;
+use super::{Body, FunctionDef, T};
 use crate::plan::like::LikePattern;
-use crate::types::Value;
+use crate::types::ResultLimits;
 use crate::{Error, Result};
 
 /// `a || b` of texts.
-pub const CONCATENATE: Body = Body::Batch(concatenate);
+pub const CONCATENATE: Body = Body::Batch(|b| b.map2(|left: &str, right: &str| [left, right].concat()));
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::row(
-        "like_escape",
-        &[T::Text, T::Text, T::Text],
-        T::Bool,
-        |arguments, _| like(arguments, false),
-    ),
-    FunctionDef::row(
-        "ilike_escape",
-        &[T::Text, T::Text, T::Text],
-        T::Bool,
-        |arguments, _| like(arguments, true),
-    ),
-    FunctionDef::row(
-        "like_bytes",
-        &[T::Bytea, T::Bytea, T::Text],
-        T::Bool,
-        |arguments, _| like_bytes(arguments),
-    ),
-    FunctionDef::row("similar_to", &[T::Text, T::Text, T::Text], T::Bool, similar),
-    FunctionDef::row("~", &[T::Text, T::Text], T::Bool, |arguments, _| {
-        matches(arguments, false)
+    FunctionDef::new("like_escape", &[T::Text, T::Text, T::Text], T::Bool, |b| {
+        b.map3(like)
     }),
-    FunctionDef::row("~*", &[T::Text, T::Text], T::Bool, |arguments, _| {
-        matches(arguments, true)
+    FunctionDef::new("ilike_escape", &[T::Text, T::Text, T::Text], T::Bool, |b| {
+        b.map3(like_any_case)
     }),
-    FunctionDef::row("!~", &[T::Text, T::Text], T::Bool, |arguments, _| {
-        not(matches(arguments, false)?)
+    FunctionDef::new("like_bytes", &[T::Bytea, T::Bytea, T::Text], T::Bool, |b| {
+        b.map3(like_bytes)
     }),
-    FunctionDef::row("!~*", &[T::Text, T::Text], T::Bool, |arguments, _| {
-        not(matches(arguments, true)?)
+    FunctionDef::new("similar_to", &[T::Text, T::Text, T::Text], T::Bool, |b| {
+        b.map3(similar)
     }),
-    FunctionDef::row("^@", &[T::Text, T::Text], T::Bool, |arguments, _| {
-        Ok(Value::Bool(
-            text(&arguments[0])?.starts_with(text(&arguments[1])?),
-        ))
+    FunctionDef::new("~", &[T::Text, T::Text], T::Bool, |b| {
+        b.map2(|text, pattern| matches(text, pattern, ""))
     }),
-    FunctionDef::row("regexp_like", &[T::Text, T::Text], T::Bool, |arguments, _| {
-        matches(arguments, false)
+    FunctionDef::new("~*", &[T::Text, T::Text], T::Bool, |b| {
+        b.map2(|text, pattern| matches(text, pattern, "i"))
     }),
-    FunctionDef::row(
-        "regexp_like",
-        &[T::Text, T::Text, T::Text],
-        T::Bool,
-        |arguments, _| {
-            let found = with_regex(text(&arguments[1])?, text(&arguments[2])?, |regex| {
-                regex.is_match(subject(arguments))
-            })?;
-            Ok(Value::Bool(found))
-        },
-    ),
-    FunctionDef::row("regexp_replace", &[T::Text, T::Text, T::Text], T::Text, replace),
-    FunctionDef::row(
+    FunctionDef::new("!~", &[T::Text, T::Text], T::Bool, |b| {
+        b.map2(|text, pattern| matches(text, pattern, "").map(|matches| !matches))
+    }),
+    FunctionDef::new("!~*", &[T::Text, T::Text], T::Bool, |b| {
+        b.map2(|text, pattern| matches(text, pattern, "i").map(|matches| !matches))
+    }),
+    FunctionDef::new("^@", &[T::Text, T::Text], T::Bool, |b| {
+        b.map2(|text: &str, start: &str| text.starts_with(start))
+    }),
+    FunctionDef::new("regexp_like", &[T::Text, T::Text], T::Bool, |b| {
+        b.map2(|text, pattern| matches(text, pattern, ""))
+    }),
+    FunctionDef::new("regexp_like", &[T::Text, T::Text, T::Text], T::Bool, |b| {
+        b.map3(|text, pattern, flags| {
+            refuse_global(flags, "regexp_like", None)?;
+            matches(text, pattern, flags)
+        })
+    }),
+    FunctionDef::new("regexp_replace", &[T::Text, T::Text, T::Text], T::Text, |b| {
+        b.map3(|text, pattern, new| replaced(text, pattern, new, "", b.limits()))
+    }),
+    FunctionDef::new(
         "regexp_replace",
         &[T::Text, T::Text, T::Text, T::Text],
         T::Text,
-        replace,
+        |b| b.map4(|text, pattern, new, flags| replaced(text, pattern, new, flags, b.limits())),
     ),
-    FunctionDef::row("regexp_match", &[T::Text, T::Text], T::Text, first_match).array(T::Text),
-    FunctionDef::row("regexp_match", &[T::Text, T::Text, T::Text], T::Text, first_match).array(T::Text),
-    FunctionDef::row("regexp_split_to_array", &[T::Text, T::Text], T::Text, split).array(T::Text),
-    FunctionDef::rows("regexp_split_to_table", &[T::Text, T::Text], T::Text, split),
-    FunctionDef::row("regexp_count", &[T::Text, T::Text], T::Int4, |arguments, _| {
-        let count = with_regex(text(&arguments[1])?, "", |regex| {
-            regex.find_iter(subject(arguments)).count()
-        })?;
-        Ok(Value::Int(i64::try_from(count).unwrap_or(i64::MAX)))
+    FunctionDef::new("regexp_match", &[T::Text, T::Text], T::Text, |b| {
+        b.map2(|text, pattern| first_match(text, pattern, ""))
+    })
+    .array(T::Text),
+    FunctionDef::new("regexp_match", &[T::Text, T::Text, T::Text], T::Text, |b| {
+        b.map3(first_match)
+    })
+    .array(T::Text),
+    FunctionDef::new("regexp_split_to_array", &[T::Text, T::Text], T::Text, |b| {
+        b.map2(|text, pattern| split(text, pattern, ""))
+    })
+    .array(T::Text),
+    FunctionDef::new(
+        "regexp_split_to_array",
+        &[T::Text, T::Text, T::Text],
+        T::Text,
+        |b| {
+            b.map3(|text, pattern, flags| {
+                refuse_global(flags, "regexp_split_to_array", None)?;
+                split(text, pattern, flags)
+            })
+        },
+    )
+    .array(T::Text),
+    FunctionDef::rows("regexp_split_to_table", &[T::Text, T::Text], T::Text, |b| {
+        b.map2(|text, pattern| split(text, pattern, ""))
     }),
-    FunctionDef::row("substring", &[T::Text, T::Text], T::Text, |arguments, _| {
-        let found = with_regex(text(&arguments[1])?, "", |regex| {
-            let captures = regex.captures(subject(arguments))?;
-            // With a group in the pattern the result is what the group matched, if it did.
-            let wanted = usize::from(captures.len() > 1);
-            captures.get(wanted).map(|found| found.as_str().to_string())
-        })?;
-        Ok(found.map_or(Value::Null, Value::Text))
-    }),
+    FunctionDef::new("regexp_count", &[T::Text, T::Text], T::Int4, |b| b.map2(count)),
+    FunctionDef::new("substring", &[T::Text, T::Text], T::Text, |b| b.map2(first_part)),
 ];
 
-fn subject(arguments: &[Value]) -> &str {
-    match &arguments[0] {
-        Value::Text(text) => text,
-        _ => "",
-    }
-}
-
-fn not(value: Value) -> Result<Value> {
-    match value {
-        Value::Bool(flag) => Ok(Value::Bool(!flag)),
-        other => Ok(other),
-    }
-}
-
-fn concatenate(batch: &Batch) -> Result<ArrayRef> {
-    let (left, right) = (
-        batch.arrays[0].as_string::<i32>(),
-        batch.arrays[1].as_string::<i32>(),
-    );
-    let limits = batch.settings.result_limits;
-    let mut bytes = BatchBytes::new(limits);
-    for pair in left.iter().zip(right) {
-        if let (Some(a), Some(b)) = pair {
-            check_length(a.len() + b.len(), limits)?;
-            bytes.add_bytes(a.len() + b.len())?;
-        }
-    }
-    let joined = left.iter().zip(right).map(|pair| match pair {
-        (Some(a), Some(b)) => Some([a, b].concat()),
-        _ => None,
-    });
-    Ok(Arc::new(joined.collect::<StringArray>()))
-}
-
 thread_local! {
-    /// The pattern compiled last: a constant pattern is compiled once a thread, not once a row.
-    static LAST: RefCell<Option<(String, Regex)>> = const { RefCell::new(None) };
+    /// The pattern compiled last, behind its flags: a constant pattern is compiled once a thread, not once a row.
+    static LAST: RefCell<Option<(String, String, Regex)>> = const { RefCell::new(None) };
 }
 
 /// The size of a compiled pattern, so that a client cannot take the memory of the server.
 const REGEX_BYTES_MAX: usize = 4 << 20;
 
+/// Errors: 2201B for a pattern that is none, 22023 for flags that are none.
 fn with_regex<R>(pattern: &str, flags: &str, work: impl FnOnce(&Regex) -> R) -> Result<R> {
-    let key = format!("{flags}/{pattern}");
     LAST.with_borrow_mut(|last| {
-        let known = matches!(last, Some((name, _)) if *name == key);
-        if !known {
-            *last = Some((key, compile(pattern, flags)?));
-        }
-        match last {
-            Some((_, regex)) => Ok(work(regex)),
-            None => Err(Error::internal("a pattern that was not kept")),
-        }
+        let known = last.take_if(|(for_flags, text, _)| for_flags == flags && text == pattern);
+        let known = match known {
+            Some(known) => known,
+            None => (flags.to_string(), pattern.to_string(), compile(pattern, flags)?),
+        };
+        let (_, _, regex) = last.insert(known);
+        Ok(work(regex))
     })
 }
 
 fn compile(pattern: &str, flags: &str) -> Result<Regex> {
-    RegexBuilder::new(&translated(pattern))
-        .case_insensitive(flags.contains('i'))
-        // PostgreSQL's dot takes newlines and its anchors only the ends, unless told otherwise.
-        .dot_matches_new_line(!flags.contains('n') && !flags.contains('m'))
-        .multi_line(flags.contains('n') || flags.contains('m') || flags.contains('w'))
-        .ignore_whitespace(flags.contains('x'))
-        .size_limit(REGEX_BYTES_MAX)
-        .build()
-        .map_err(|error| {
-            let reason = error.to_string();
-            let reason = reason
-                .lines()
-                .last()
-                .unwrap_or_default()
-                .trim_start_matches("error: ")
-                .to_string();
-            Error::DataException {
-                state: "2201B",
-                message: format!("invalid regular expression: {reason}"),
+    let mut builder = match flags.contains('q') {
+        true => RegexBuilder::new(&regex::escape(pattern)),
+        false => RegexBuilder::new(&translated(pattern)),
+    };
+    // PostgreSQL's dot takes newlines and its anchors only the ends, unless told otherwise.
+    builder.dot_matches_new_line(true).size_limit(REGEX_BYTES_MAX);
+    for flag in flags.chars() {
+        match flag {
+            'i' => builder.case_insensitive(true),
+            'c' => builder.case_insensitive(false),
+            'n' | 'm' => builder.dot_matches_new_line(false).multi_line(true),
+            'p' => builder.dot_matches_new_line(false).multi_line(false),
+            'w' => builder.dot_matches_new_line(true).multi_line(true),
+            's' => builder.dot_matches_new_line(true).multi_line(false),
+            'x' => builder.ignore_whitespace(true),
+            't' => builder.ignore_whitespace(false),
+            // What is done with the matches, or how the pattern is written.
+            'g' | 'q' | 'e' => &mut builder,
+            other => {
+                return Err(Error::InvalidParameter {
+                    message: format!("invalid regular expression option: \"{other}\""),
+                    hint: None,
+                });
             }
-        })
+        };
+    }
+    builder.build().map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.lines().last().unwrap_or_default();
+        Error::DataException {
+            state: "2201B",
+            message: format!(
+                "invalid regular expression: {}",
+                reason.trim_start_matches("error: ")
+            ),
+        }
+    })
+}
+
+/// Errors: 22023 for the flag `g` where only one match counts.
+fn refuse_global(flags: &str, function: &str, hint: Option<&str>) -> Result<()> {
+    match flags.contains('g') {
+        true => Err(Error::InvalidParameter {
+            message: format!("{function}() does not support the \"global\" option"),
+            hint: hint.map(str::to_string),
+        }),
+        false => Ok(()),
+    }
 }
 
 /// PostgreSQL's directors and escapes that Rust's syntax spells otherwise.
@@ -216,26 +203,30 @@ pub(in crate::exec) fn fixed_prefix(function: &str, arguments: &[&str]) -> Optio
     anchored_prefix(&pattern)
 }
 
-fn matches(arguments: &[Value], insensitive: bool) -> Result<Value> {
-    let flags = if insensitive { "i" } else { "" };
-    with_regex(text(&arguments[1])?, flags, |regex| {
-        regex.is_match(subject(arguments))
-    })
-    .map(Value::Bool)
+fn matches(text: &str, pattern: &str, flags: &str) -> Result<bool> {
+    with_regex(pattern, flags, |regex| regex.is_match(text))
 }
 
-fn replace(arguments: &[Value], call: &Call) -> Result<Value> {
-    let flags = match arguments.get(3) {
-        Some(flags) => text(flags)?,
-        None => "",
-    };
-    let replacement = replacement(text(&arguments[2])?);
+fn count(text: &str, pattern: &str) -> Result<i32> {
+    let count = with_regex(pattern, "", |regex| regex.find_iter(text).count())?;
+    Ok(i32::try_from(count).unwrap_or(i32::MAX))
+}
+
+/// What the pattern matched first; with a group in it, what the group matched.
+fn first_part<'t>(text: &'t str, pattern: &str) -> Result<Option<&'t str>> {
+    with_regex(pattern, "", |regex| {
+        let captures = regex.captures(text)?;
+        let wanted = usize::from(captures.len() > 1);
+        captures.get(wanted).map(|found| found.as_str())
+    })
+}
+
+fn replaced(text: &str, pattern: &str, new: &str, flags: &str, limits: ResultLimits) -> Result<String> {
+    let new = replacement(new);
     let times = if flags.contains('g') { usize::MAX } else { 1 };
-    with_regex(text(&arguments[1])?, flags, |regex| {
-        let out = LimitedText::new(call.result_limits());
-        replace_found(regex, subject(arguments), &replacement, times, out)
+    with_regex(pattern, flags, |regex| {
+        replace_found(regex, text, &new, times, LimitedText::new(limits))
     })?
-    .map(Value::Text)
 }
 
 /// The text with the first `times` matches replaced, put together in `out`. Errors: 54000.
@@ -289,61 +280,48 @@ fn replacement(text: &str) -> String {
     out
 }
 
-fn first_match(arguments: &[Value], _: &Call) -> Result<Value> {
-    let flags = match arguments.get(2) {
-        Some(flags) => text(flags)?,
-        None => "",
-    };
-    let found = with_regex(text(&arguments[1])?, flags, |regex| {
-        let captures = regex.captures(subject(arguments))?;
-        let group = |index: usize| {
-            captures
-                .get(index)
-                .map_or(Value::Null, |found| Value::Text(found.as_str().to_string()))
+/// The groups of the first match, or the match itself where there are none.
+fn first_match<'t>(text: &'t str, pattern: &str, flags: &str) -> Result<Option<Vec<Option<&'t str>>>> {
+    refuse_global(
+        flags,
+        "regexp_match",
+        Some("Use the regexp_matches function instead."),
+    )?;
+    with_regex(pattern, flags, |regex| {
+        let captures = regex.captures(text)?;
+        let groups = match captures.len() {
+            1 => 0..1,
+            groups => 1..groups,
         };
-        Some(if captures.len() > 1 {
-            (1..captures.len()).map(group).collect()
-        } else {
-            vec![group(0)]
-        })
-    })?;
-    Ok(found.map_or(Value::Null, Value::Array))
+        let group = |at| captures.get(at).map(|found| found.as_str());
+        Some(groups.map(group).collect())
+    })
 }
 
-fn split(arguments: &[Value], _: &Call) -> Result<Value> {
-    let parts = with_regex(text(&arguments[1])?, "", |regex| {
-        regex
-            .split(subject(arguments))
-            .map(|part| Value::Text(part.to_string()))
-            .collect()
-    })?;
-    Ok(Value::Array(parts))
+fn split<'t>(text: &'t str, pattern: &str, flags: &str) -> Result<Vec<&'t str>> {
+    with_regex(pattern, flags, |regex| regex.split(text).collect())
 }
 
-fn like(arguments: &[Value], insensitive: bool) -> Result<Value> {
-    let (subject, pattern) = (text(&arguments[0])?, text(&arguments[1])?);
-    let escape = text(&arguments[2])?.chars().next();
-    let pattern = LikePattern::parse(pattern.as_bytes(), escape)?;
-    Ok(Value::Bool(match insensitive {
-        true => {
-            let (pattern, subject) = (pattern.to_lowercase(), subject.to_lowercase());
-            pattern.matches(subject.as_bytes(), true)
-        }
-        false => pattern.matches(subject.as_bytes(), true),
-    }))
+fn like(text: &str, pattern: &str, escape: &str) -> Result<bool> {
+    let pattern = LikePattern::parse(pattern.as_bytes(), escape.chars().next())?;
+    Ok(pattern.matches(text.as_bytes(), true))
 }
 
-fn like_bytes(arguments: &[Value]) -> Result<Value> {
-    let escape = text(&arguments[2])?.chars().next();
-    let pattern = LikePattern::parse(bytes(&arguments[1])?, escape)?;
-    Ok(Value::Bool(pattern.matches(bytes(&arguments[0])?, false)))
+fn like_any_case(text: &str, pattern: &str, escape: &str) -> Result<bool> {
+    let pattern = LikePattern::parse(pattern.as_bytes(), escape.chars().next())?;
+    Ok(pattern
+        .to_lowercase()
+        .matches(text.to_lowercase().as_bytes(), true))
 }
 
-fn similar(arguments: &[Value], _: &Call) -> Result<Value> {
-    let escape = text(&arguments[2])?.chars().next();
-    let regex = similar_regex(text(&arguments[1])?, escape);
-    let whole = format!("\\A(?:{regex})\\z");
-    with_regex(&whole, "", |regex| regex.is_match(subject(arguments))).map(Value::Bool)
+fn like_bytes(bytes: &[u8], pattern: &[u8], escape: &str) -> Result<bool> {
+    let pattern = LikePattern::parse(pattern, escape.chars().next())?;
+    Ok(pattern.matches(bytes, false))
+}
+
+fn similar(text: &str, pattern: &str, escape: &str) -> Result<bool> {
+    let regex = similar_regex(pattern, escape.chars().next());
+    matches(text, &format!("\\A(?:{regex})\\z"), "")
 }
 
 /// A pattern of SIMILAR TO as a regular expression, to be matched by the whole text.

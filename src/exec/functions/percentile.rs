@@ -1,13 +1,14 @@
 //! What the ordered-set aggregates take out of the values that were gathered in their order.
 
-use super::{Body, Call};
+use super::Body;
 use crate::types::Value;
 use crate::{Error, Result};
 
 /// `percentile_cont` of sorted floats at a fraction, or at each of an array of fractions.
-pub const PERCENTILE_CONT: Body = Body::Row(|arguments, _: &Call| percentiles(arguments, continuous));
+pub const PERCENTILE_CONT: Body =
+    Body::Batch(|b| b.map_values(|arguments| percentiles(arguments, continuous)));
 /// `percentile_disc` of sorted values at a fraction, or at each of an array of fractions.
-pub const PERCENTILE_DISC: Body = Body::Row(|arguments, _: &Call| percentiles(arguments, discrete));
+pub const PERCENTILE_DISC: Body = Body::Batch(|b| b.map_values(|arguments| percentiles(arguments, discrete)));
 
 fn percentiles(arguments: &[Value], at: fn(&[&Value], f64) -> Result<Value>) -> Result<Value> {
     let Value::Array(sorted) = &arguments[0] else {

@@ -104,6 +104,11 @@ impl BatchBytes {
         self.add_bytes(bytes_of(value))
     }
 
+    /// So many values, whatever they hold beside. Errors: 53200.
+    pub(super) fn add_values(&mut self, count: usize) -> Result<()> {
+        self.add_bytes(count.saturating_mul(VALUE_BYTES))
+    }
+
     /// Errors: 53200.
     pub(super) fn add_bytes(&mut self, bytes: usize) -> Result<()> {
         self.bytes = self.bytes.saturating_add(bytes);

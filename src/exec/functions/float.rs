@@ -1,0 +1,170 @@
+//! Doubles: rounding, roots, exponentials, logarithms, powers, random ones.
+
+use rand::Rng;
+
+use super::{FunctionDef, T};
+use crate::{Error, Result};
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::new("abs", &[T::Float4], T::Float4, |b| b.map1(f32::abs)).bounded(),
+    FunctionDef::new("abs", &[T::Float8], T::Float8, |b| b.map1(f64::abs)).bounded(),
+    FunctionDef::new("sign", &[T::Float8], T::Float8, |b| b.map1(sign)).bounded(),
+    FunctionDef::new("ceil", &[T::Float8], T::Float8, |b| b.map1(f64::ceil)).bounded(),
+    FunctionDef::new("ceiling", &[T::Float8], T::Float8, |b| b.map1(f64::ceil)).bounded(),
+    FunctionDef::new("floor", &[T::Float8], T::Float8, |b| b.map1(f64::floor)).bounded(),
+    FunctionDef::new("round", &[T::Float8], T::Float8, |b| b.map1(f64::round_ties_even)).bounded(),
+    FunctionDef::new("trunc", &[T::Float8], T::Float8, |b| b.map1(f64::trunc)).bounded(),
+    FunctionDef::new("sqrt", &[T::Float8], T::Float8, |b| b.map1(square_root)),
+    FunctionDef::new("cbrt", &[T::Float8], T::Float8, |b| b.map1(f64::cbrt)),
+    FunctionDef::new("exp", &[T::Float8], T::Float8, |b| b.map1(exp)),
+    FunctionDef::new("ln", &[T::Float8], T::Float8, |b| {
+        b.map1(|number| logarithm(number, f64::ln))
+    }),
+    FunctionDef::new("log", &[T::Float8], T::Float8, |b| {
+        b.map1(|number| logarithm(number, f64::log10))
+    }),
+    FunctionDef::new("log10", &[T::Float8], T::Float8, |b| {
+        b.map1(|number| logarithm(number, f64::log10))
+    }),
+    FunctionDef::new("power", &[T::Float8, T::Float8], T::Float8, |b| b.map2(power)),
+    FunctionDef::new("pow", &[T::Float8, T::Float8], T::Float8, |b| b.map2(power)),
+    FunctionDef::new("^", &[T::Float8, T::Float8], T::Float8, |b| b.map2(power)),
+    FunctionDef::new("pi", &[], T::Float8, |b| b.map0(|| std::f64::consts::PI)),
+    FunctionDef::new("random", &[], T::Float8, |b| {
+        b.map0(|| rand::rng().random::<f64>())
+    })
+    .bounded()
+    .volatile(),
+    FunctionDef::new(
+        "width_bucket",
+        &[T::Float8, T::Float8, T::Float8, T::Int4],
+        T::Int4,
+        |b| b.map4(bucket),
+    ),
+];
+
+/// 22003.
+pub(super) fn out_of_range(message: &str) -> Error {
+    Error::NumericOutOfRange {
+        message: message.to_string(),
+        detail: None,
+    }
+}
+
+/// What finite operands gave. Errors: 22003 when it is infinite, or zero where zero cannot be.
+pub(super) fn checked(result: f64, may_be_zero: bool) -> Result<f64> {
+    match result {
+        f64::INFINITY | f64::NEG_INFINITY => Err(out_of_range("value out of range: overflow")),
+        0.0 if !may_be_zero => Err(out_of_range("value out of range: underflow")),
+        result => Ok(result),
+    }
+}
+
+fn sign(number: f64) -> f64 {
+    match number == 0.0 {
+        true => 0.0,
+        false => number.signum(),
+    }
+}
+
+/// 2201F for a root that is not real.
+pub(super) fn negative_root() -> Error {
+    power_fault("cannot take square root of a negative number")
+}
+
+/// 2201F.
+pub(super) fn power_fault(message: &str) -> Error {
+    Error::DataException {
+        state: "2201F",
+        message: message.to_string(),
+    }
+}
+
+fn square_root(number: f64) -> Result<f64> {
+    match number < 0.0 {
+        true => Err(negative_root()),
+        false => Ok(number.sqrt()),
+    }
+}
+
+fn exp(number: f64) -> Result<f64> {
+    match number.is_infinite() {
+        true => Ok(number.exp()),
+        false => checked(number.exp(), false),
+    }
+}
+
+/// A logarithm. Errors: 2201E for numbers that have none.
+pub(super) fn logarithm(number: f64, compute: impl Fn(f64) -> f64) -> Result<f64> {
+    let message = if number == 0.0 {
+        "cannot take logarithm of zero"
+    } else if number < 0.0 {
+        "cannot take logarithm of a negative number"
+    } else {
+        return Ok(compute(number));
+    };
+    Err(Error::DataException {
+        state: "2201E",
+        message: message.to_string(),
+    })
+}
+
+fn power(base: f64, exponent: f64) -> Result<f64> {
+    if base == 0.0 && exponent < 0.0 {
+        return Err(power_fault("zero raised to a negative power is undefined"));
+    }
+    if base < 0.0 && exponent.is_finite() && exponent.fract() != 0.0 {
+        return Err(power_fault(
+            "a negative number raised to a non-integer power yields a complex result",
+        ));
+    }
+    let result = base.powf(exponent);
+    match base.is_finite() && exponent.is_finite() {
+        true => checked(result, base == 0.0),
+        false => Ok(result),
+    }
+}
+
+/// 2201G for buckets that cannot be.
+pub(super) fn bucket_fault(message: &str) -> Error {
+    Error::DataException {
+        state: "2201G",
+        message: message.to_string(),
+    }
+}
+
+/// Which of `count` buckets of one width between two bounds holds a number: 0 before the first, `count + 1` behind the last.
+fn bucket(operand: f64, first: f64, last: f64, count: i32) -> Result<i32> {
+    if count <= 0 {
+        return Err(bucket_fault("count must be greater than zero"));
+    }
+    if operand.is_nan() || first.is_nan() || last.is_nan() {
+        return Err(bucket_fault(
+            "operand, lower bound, and upper bound cannot be NaN",
+        ));
+    }
+    if first.is_infinite() || last.is_infinite() {
+        return Err(bucket_fault("lower and upper bounds must be finite"));
+    }
+    if first == last {
+        return Err(bucket_fault("lower bound cannot equal upper bound"));
+    }
+    let (is_before, is_behind) = match first < last {
+        true => (operand < first, operand >= last),
+        false => (operand > first, operand <= last),
+    };
+    if is_before {
+        return Ok(0);
+    }
+    if is_behind {
+        return count
+            .checked_add(1)
+            .ok_or_else(|| out_of_range("integer out of range"));
+    }
+    // Bounds whose distance no double holds are halved first.
+    let share = match (last - first).is_infinite() {
+        true => (operand / 2.0 - first / 2.0) / (last / 2.0 - first / 2.0),
+        false => (operand - first) / (last - first),
+    };
+    Ok(((f64::from(count) * share) as i32).min(count - 1) + 1)
+}
