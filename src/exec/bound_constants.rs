@@ -3,9 +3,9 @@
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
 
-use super::cell::scalar_of;
 use super::functions::cast::cast_value;
 use super::placeholder::Constants;
+use super::value_array::scalar_of;
 use super::{StatementContext, pg_catalog};
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};

@@ -9,7 +9,7 @@ use super::functions;
 use super::functions::compare::{FLOAT_ORDER_NAME, TRIM_CHAR_NAME};
 use super::functions::json_order::JSONB_ORDER_NAME;
 use super::outer_values::outer_name;
-use crate::exec::cell::value_of_scalar;
+use crate::exec::value_array::value_of_scalar;
 use crate::plan::literal;
 use crate::types::SqlType;
 

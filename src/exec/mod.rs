@@ -3,7 +3,6 @@
 
 mod bound_constants;
 pub mod catalog_table;
-pub mod cell;
 mod context;
 pub mod datafusion_error;
 pub mod datafusion_state;
@@ -41,6 +40,7 @@ pub mod shown_plans;
 mod spill;
 mod statement_state;
 pub mod table_provider;
+pub mod value_array;
 pub mod whole_frame;
 pub mod written_expr;
 mod written_filters;

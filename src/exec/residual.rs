@@ -11,16 +11,15 @@ use arrow::array::{
 };
 use arrow::compute::{and_kleene, is_not_null, is_null, not, or_kleene};
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type,
-    Int64Type, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit,
-    TimestampMicrosecondType,
+    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 
 use crate::plan::compare::{comparable_text, compare, compare_floats, is_own_kind, reduce};
 use crate::plan::like::LikePattern;
 use crate::plan::predicate::{lower_row_compare, lower_row_in};
 use crate::plan::{CompareOp, Predicate};
-use crate::types::{Interval, Numeric, SqlType, Value};
+use crate::types::{Numeric, SqlType, Value, value_at};
 use crate::{Error, Result};
 
 /// Lists up to this long are compared value by value; longer ones are searched.
@@ -187,7 +186,7 @@ impl Column<'_> {
     fn compare_slowly(&self, op: CompareOp, constant: &Value) -> Result<BooleanArray> {
         let mut result = Vec::with_capacity(self.array.len());
         for row in 0..self.array.len() {
-            let ordering = match self.value(row)? {
+            let ordering = match value_at(self.array, row, &self.ty)? {
                 Value::Null => None,
                 value => Some(compare(&self.ty, &value, constant).ok_or_else(|| {
                     Error::internal(format!("type {} does not compare with {constant:?}", self.ty))
@@ -312,53 +311,6 @@ impl Column<'_> {
             Value::Uuid(bytes) => Some(bytes),
             _ => None,
         }
-    }
-
-    /// The value of one row.
-    fn value(&self, row: usize) -> Result<Value> {
-        let array = self.array.as_ref();
-        if array.is_null(row) {
-            return Ok(Value::Null);
-        }
-        Ok(match array.data_type() {
-            DataType::Boolean => Value::Bool(array.as_boolean().value(row)),
-            DataType::Int16 => Value::Int(array.as_primitive::<Int16Type>().value(row).into()),
-            DataType::Int32 => Value::Int(array.as_primitive::<Int32Type>().value(row).into()),
-            DataType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(row)),
-            DataType::Float32 => Value::Float4(array.as_primitive::<Float32Type>().value(row)),
-            DataType::Float64 => Value::Float8(array.as_primitive::<Float64Type>().value(row)),
-            DataType::Decimal128(_, scale) => Value::Numeric(Numeric::Finite {
-                unscaled: array.as_primitive::<Decimal128Type>().value(row).into(),
-                scale: scale.unsigned_abs(),
-            }),
-            DataType::Decimal256(_, scale) => Value::Numeric(Numeric::Finite {
-                unscaled: array.as_primitive::<Decimal256Type>().value(row),
-                scale: scale.unsigned_abs(),
-            }),
-            DataType::Utf8 => Value::Text(array.as_string::<i32>().value(row).to_string()),
-            DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
-            DataType::Date32 => Value::Date(array.as_primitive::<Date32Type>().value(row)),
-            DataType::Time64(TimeUnit::Microsecond) => {
-                Value::Time(array.as_primitive::<Time64MicrosecondType>().value(row))
-            }
-            DataType::Timestamp(TimeUnit::Microsecond, zone) => {
-                let value = array.as_primitive::<TimestampMicrosecondType>().value(row);
-                if zone.is_some() {
-                    Value::TimestampTz(value)
-                } else {
-                    Value::Timestamp(value)
-                }
-            }
-            DataType::Interval(IntervalUnit::MonthDayNano) => {
-                let value = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
-                Value::Interval(Interval {
-                    months: value.months,
-                    days: value.days,
-                    microseconds: value.nanoseconds / 1000,
-                })
-            }
-            other => return Err(Error::internal(format!("no comparison for {other}"))),
-        })
     }
 }
 

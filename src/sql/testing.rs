@@ -13,8 +13,9 @@ use crate::exec::{Notice, Rows, Settings, StatementContext};
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Store, StoreOptions};
-use crate::table::{Sequences, value_at};
+use crate::table::Sequences;
 use crate::txn::Transaction;
+use crate::types::value_at;
 use crate::types::{SqlType, Value};
 
 const TXN_BYTES_MAX: usize = 64 << 20;

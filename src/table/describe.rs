@@ -1,16 +1,12 @@
 //! Rows and keys as text for the DETAIL of errors, in PostgreSQL's manner. Called by `encode` and `write`.
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type,
-    Int32Type, Int64Type, IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, i256,
-};
+use arrow::array::{ArrayRef, RecordBatch};
 
+use crate::Result;
 use crate::catalog::{IndexDef, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::ENTRY_PREFIX_BYTES;
-use crate::types::{FormatSettings, Interval, Numeric, SqlType, Value};
-use crate::{Error, Result};
+use crate::types::{FormatSettings, SqlType, Value, value_at};
 
 /// Characters of a value shown at most, as in PostgreSQL.
 const VALUE_CHARS_MAX: usize = 64;
@@ -103,61 +99,4 @@ fn value_text(value: &Value) -> String {
         None => text,
         Some((end, _)) => format!("{}...", &text[..end]),
     }
-}
-
-/// One element of an array that carries values of the type. Errors: 0A000 for arrays of arrays.
-pub fn value_at(array: &ArrayRef, row: usize, ty: &SqlType) -> Result<Value> {
-    if array.is_null(row) {
-        return Ok(Value::Null);
-    }
-    element(array, row, ty).ok_or_else(|| Error::unsupported(format!("storing a value of type {ty}"), None))
-}
-
-/// One element that is not NULL; `None` when the array is of another Arrow type.
-fn element(array: &ArrayRef, row: usize, ty: &SqlType) -> Option<Value> {
-    let scale = |scale: i8| u8::try_from(scale).unwrap_or_default();
-    Some(match ty {
-        SqlType::Bool => Value::Bool(array.as_boolean_opt()?.value(row)),
-        SqlType::Int2 => Value::Int(primitive::<Int16Type>(array, row)?.into()),
-        SqlType::Int4 => Value::Int(primitive::<Int32Type>(array, row)?.into()),
-        SqlType::Int8 | SqlType::Oid | SqlType::Regclass => Value::Int(primitive::<Int64Type>(array, row)?),
-        SqlType::Float4 => Value::Float4(primitive::<Float32Type>(array, row)?),
-        SqlType::Float8 => Value::Float8(primitive::<Float64Type>(array, row)?),
-        SqlType::Numeric(Some(size)) => {
-            let unscaled = i256::from_i128(primitive::<Decimal128Type>(array, row)?);
-            Value::Numeric(Numeric::Finite {
-                unscaled,
-                scale: size.scale,
-            })
-        }
-        SqlType::Numeric(None) => {
-            let array = array.as_primitive_opt::<Decimal256Type>()?;
-            let number = Numeric::Finite {
-                unscaled: array.value(row),
-                scale: scale(array.scale()),
-            };
-            Value::Numeric(number.normalized())
-        }
-        SqlType::Bytea => Value::Bytes(array.as_binary_opt::<i32>()?.value(row).to_vec()),
-        SqlType::Date => Value::Date(primitive::<Date32Type>(array, row)?),
-        SqlType::Time => Value::Time(primitive::<Time64MicrosecondType>(array, row)?),
-        SqlType::Timestamp => Value::Timestamp(primitive::<TimestampMicrosecondType>(array, row)?),
-        SqlType::TimestampTz => Value::TimestampTz(primitive::<TimestampMicrosecondType>(array, row)?),
-        SqlType::Interval => {
-            let value = primitive::<IntervalMonthDayNanoType>(array, row)?;
-            let microseconds = value.nanoseconds / 1_000;
-            Value::Interval(Interval {
-                months: value.months,
-                days: value.days,
-                microseconds,
-            })
-        }
-        SqlType::Uuid => Value::Uuid(array.as_fixed_size_binary_opt()?.value(row).try_into().ok()?),
-        SqlType::Array(_) | SqlType::Int2Vector | SqlType::Void => return None,
-        _ => Value::Text(array.as_string_opt::<i32>()?.value(row).to_string()),
-    })
-}
-
-fn primitive<T: ArrowPrimitiveType>(array: &ArrayRef, row: usize) -> Option<T::Native> {
-    Some(array.as_primitive_opt::<T>()?.value(row))
 }

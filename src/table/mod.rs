@@ -21,7 +21,7 @@ mod update;
 mod write;
 
 pub use build::{build_index, build_index_page, has_null, is_empty};
-pub use describe::{constraint_key, row_text, stored_key_text, value_at};
+pub use describe::{constraint_key, row_text, stored_key_text};
 pub use encode::{IndexEntry, RowEncoder};
 pub use format::RowFormatter;
 pub use layout::{RowLayout, row_schema, write_schema};

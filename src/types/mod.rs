@@ -16,6 +16,7 @@ mod array_quotes;
 mod arrow_type;
 mod binary_format;
 mod binary_input;
+mod cell;
 mod column_encoder;
 mod convert;
 mod datetime;
@@ -40,6 +41,7 @@ mod type_table;
 mod value;
 
 pub use arrow_type::TYPE_METADATA_KEY;
+pub use cell::{element_type, value_at};
 pub use column_encoder::ColumnEncoder;
 pub use convert::epoch_milliseconds;
 pub(crate) use convert::{

@@ -10,7 +10,7 @@ use arrow::datatypes::{DataType, i256};
 
 use super::mismatched_types;
 use crate::Result;
-use crate::exec::cell::value_at;
+use crate::types::value_at;
 use crate::types::{CatalogType, Interval, Numeric, SqlType, Value};
 
 /// A type that arguments come as.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
 
-use super::super::cell::{array_of, value_at};
+use super::super::value_array::array_of;
 use super::decimal;
 use super::{Batch, Body};
+use crate::types::value_at;
 use crate::types::{Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 

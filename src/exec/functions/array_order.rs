@@ -10,9 +10,9 @@ use arrow::row::{RowConverter, SortField};
 
 use super::{Batch, Body};
 use crate::Result;
-use crate::exec::cell::element_type;
 use crate::exec::datafusion_error::from_arrow;
 use crate::types::SqlType;
+use crate::types::element_type;
 
 /// The array as bytes that compare as it does.
 const ARRAY_ORDER: Body = Body::Batch(array_order);

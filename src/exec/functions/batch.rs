@@ -7,7 +7,7 @@ use super::argument::Argument;
 use super::mismatched_types;
 use super::output::Output;
 use crate::Result;
-use crate::exec::cell::value_at;
+use crate::types::value_at;
 use crate::types::{FormatSettings, ResultLimits, SqlType, Value};
 
 /// What a function is given.

@@ -7,9 +7,9 @@ use arrow::array::{Array, ArrayRef};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::DataType;
 
-use super::super::cell::element_type;
 use super::column_cast::column_cast;
 use super::{Batch, Body};
+use crate::types::element_type;
 use crate::types::{CatalogType, FormatSettings, Numeric, SqlType, Value};
 use crate::{Error, Result};
 

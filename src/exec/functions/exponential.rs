@@ -139,7 +139,7 @@ pub(super) fn type_of(result: Option<Result<Numeric>>, over_columns: SqlType) ->
         return over_columns;
     };
     let sized = SqlType::numeric_of_scale(scale);
-    match super::super::cell::scalar_of(&Value::Numeric(number), &sized) {
+    match super::super::value_array::scalar_of(&Value::Numeric(number), &sized) {
         Ok(_) => sized,
         Err(_) => SqlType::Numeric(None),
     }

@@ -17,9 +17,9 @@ use super::argument::{Date, Time, Timestamp, TimestampTz, Uuid, item_type};
 use super::calendar::out_of_range;
 use super::size::{BatchBytes, check_length};
 use crate::Result;
-use crate::exec::cell::array_of;
 use crate::exec::datafusion_error::from_arrow;
 use crate::exec::numeric_builder::NumericBuilder;
+use crate::exec::value_array::array_of;
 use crate::types::{Interval, Numeric, ResultLimits, SqlType, Value};
 
 /// A type that results come as.

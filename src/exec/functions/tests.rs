@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef};
 
 use super::*;
-use crate::exec::cell::array_of;
+use crate::exec::value_array::array_of;
 use crate::types::{FormatSettings, Interval, Numeric, SqlType, Value};
 
 /// A type that a registration stands for, and a value of it.

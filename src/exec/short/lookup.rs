@@ -19,7 +19,8 @@ use crate::exec::placeholder::Constants;
 use crate::exec::scan::{Demand, scan_batches};
 use crate::exec::table_provider::plan_conditions;
 use crate::plan::Predicate;
-use crate::table::{row_schema, value_at};
+use crate::table::row_schema;
+use crate::types::value_at;
 use crate::{Error, Result};
 
 /// Keys of one multi-get, unless the setting allows fewer.

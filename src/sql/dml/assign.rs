@@ -6,8 +6,8 @@ use arrow::array::{Array, ArrayRef, RecordBatch};
 
 use crate::catalog::{ColumnDef, TableDef};
 use crate::codec::row::ColumnBuilder;
-use crate::table::{value_at, write_schema};
-use crate::types::{FormatSettings, SqlType, Value};
+use crate::table::write_schema;
+use crate::types::{FormatSettings, SqlType, Value, value_at};
 use crate::{Error, Result};
 
 /// A value as the column holds it. Errors: 42804, 22003, 22001, 22P02 …
@@ -36,9 +36,14 @@ pub(super) fn assign_array(
     Ok(builder.finish())
 }
 
-/// A value of an expression's result; an untyped literal is still one.
+/// A value of an expression's result; an untyped literal is still one. Errors: 0A000 for what no column holds.
 pub(super) fn result_value(array: &ArrayRef, row: usize, ty: &SqlType) -> Result<Value> {
     Ok(match value_at(array, row, ty)? {
+        Value::Array(_) => {
+            return Err(Error::unsupported(format!("storing a value of type {ty}"), None));
+        }
+        // A bare numeric has the digits that all rows of its array need.
+        Value::Numeric(number) if *ty == SqlType::Numeric(None) => Value::Numeric(number.normalized()),
         Value::Text(text) if *ty == SqlType::Unknown => Value::Unknown(text),
         value => value,
     })

@@ -6,8 +6,9 @@ use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::{Cast, Expr, Volatility};
 
 use super::binder::{Binder, Bound};
-use crate::exec::cell::{element_type, scalar_of};
 use crate::exec::functions::{self, cast};
+use crate::exec::value_array::scalar_of;
+use crate::types::element_type;
 use crate::types::{CatalogType, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 

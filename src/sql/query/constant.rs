@@ -11,9 +11,9 @@ use super::literal::number_value;
 use super::scope::Scope;
 use crate::Result;
 use crate::exec::StatementContext;
-use crate::exec::cell::value_of_scalar;
 use crate::exec::functions::fold_constants;
 use crate::exec::placeholder::Constants;
+use crate::exec::value_array::value_of_scalar;
 use crate::types::{SqlType, Value};
 
 /// The value of an expression that no row decides.

@@ -5,8 +5,8 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator, Volatility};
 
 use super::binder::{Binder, Bound};
 use super::coercion::{self, CastContext, Category, base, category, item_type, promote, type_name};
-use crate::exec::cell::value_of_scalar;
 use crate::exec::functions::{self, ArithmeticOp, T, arithmetic, arithmetic_result, compare};
+use crate::exec::value_array::value_of_scalar;
 use crate::types::{Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 

@@ -352,7 +352,7 @@ impl Binder<'_> {
             .aggregate(Vec::<Expr>::new(), vec![Expr::AggregateFunction(call)])
             .and_then(|builder| {
                 let gathered = Expr::Column(Column::from(builder.schema().qualified_field(0)));
-                let empty = crate::exec::cell::scalar_of(&crate::types::Value::Array(Vec::new()), &ty)
+                let empty = crate::exec::value_array::scalar_of(&crate::types::Value::Array(Vec::new()), &ty)
                     .map_err(to_datafusion)?;
                 let filled = datafusion::logical_expr::Case::new(
                     None,

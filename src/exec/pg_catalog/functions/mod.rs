@@ -23,8 +23,9 @@ use datafusion::logical_expr::{
 
 use super::definitions::type_by_catalog_name;
 use super::{CatalogContext, installed};
-use crate::exec::cell::{array_of, value_at};
 use crate::exec::datafusion_error::to_datafusion;
+use crate::exec::value_array::array_of;
+use crate::types::value_at;
 use crate::types::{CatalogType, SqlType, Value};
 use crate::{Error, Result};
 

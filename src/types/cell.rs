@@ -1,0 +1,85 @@
+//! One cell of an Arrow array as a `Value`: for what works value by value (assignments, keys, parameters, texts).
+
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::{
+    DataType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type,
+    Int64Type, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit,
+    TimestampMicrosecondType, i256,
+};
+
+use super::{CatalogType, Interval, Numeric, SqlType, Value};
+use crate::{Error, Result};
+
+/// The cell at `row` of an array that carries values of type `ty`.
+pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
+    if array.is_null(row) {
+        return Ok(Value::Null);
+    }
+    Ok(match array.data_type() {
+        DataType::Null => Value::Null,
+        DataType::Boolean => Value::Bool(array.as_boolean().value(row)),
+        DataType::Int16 => Value::Int(i64::from(array.as_primitive::<Int16Type>().value(row))),
+        DataType::Int32 => Value::Int(i64::from(array.as_primitive::<Int32Type>().value(row))),
+        DataType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(row)),
+        DataType::Float32 => Value::Float4(array.as_primitive::<Float32Type>().value(row)),
+        DataType::Float64 => Value::Float8(array.as_primitive::<Float64Type>().value(row)),
+        DataType::Decimal128(_, scale) => Value::Numeric(Numeric::Finite {
+            unscaled: i256::from_i128(array.as_primitive::<Decimal128Type>().value(row)),
+            scale: u8::try_from(*scale).unwrap_or(0),
+        }),
+        DataType::Decimal256(_, scale) => Value::Numeric(Numeric::Finite {
+            unscaled: array.as_primitive::<Decimal256Type>().value(row),
+            scale: u8::try_from(*scale).unwrap_or(0),
+        }),
+        DataType::Utf8 => Value::Text(array.as_string::<i32>().value(row).to_string()),
+        DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
+        DataType::Date32 => Value::Date(array.as_primitive::<Date32Type>().value(row)),
+        DataType::Time64(TimeUnit::Microsecond) => {
+            Value::Time(array.as_primitive::<Time64MicrosecondType>().value(row))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
+            let microseconds = array.as_primitive::<TimestampMicrosecondType>().value(row);
+            if zone.is_some() {
+                Value::TimestampTz(microseconds)
+            } else {
+                Value::Timestamp(microseconds)
+            }
+        }
+        DataType::Interval(IntervalUnit::MonthDayNano) => {
+            let interval = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
+            Value::Interval(Interval {
+                months: interval.months,
+                days: interval.days,
+                microseconds: interval.nanoseconds / 1_000,
+            })
+        }
+        DataType::FixedSizeBinary(16) => {
+            let bytes = array.as_fixed_size_binary().value(row);
+            Value::Uuid(
+                bytes
+                    .try_into()
+                    .map_err(|_| Error::internal("a uuid of another width than 16 bytes"))?,
+            )
+        }
+        DataType::List(_) => {
+            let items = array.as_list::<i32>().value(row);
+            let item_type = element_type(ty);
+            Value::Array(
+                (0..items.len())
+                    .map(|item| value_at(&items, item, &item_type))
+                    .collect::<Result<_>>()?,
+            )
+        }
+        other => return Err(Error::internal(format!("no value for Arrow type {other}"))),
+    })
+}
+
+/// The type of the items of an array type.
+pub fn element_type(ty: &SqlType) -> SqlType {
+    match ty {
+        SqlType::Array(item) => item.as_ref().clone(),
+        SqlType::Int2Vector => SqlType::Int2,
+        SqlType::Catalog(CatalogType::OidVector) => SqlType::Oid,
+        _ => SqlType::Text,
+    }
+}
