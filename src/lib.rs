@@ -1,16 +1,16 @@
 //! Keyspan: a PostgreSQL-wire SQL engine for wide tables over a pluggable ordered key-value store.
 //!
 //! Modules stand in the order of dependency; each may use only what stands before it (the `tidy` test checks):
-//! `error < types < codec < store < txn < catalog < table < plan < exec < sql < session < wire`.
+//! `error < types < parse < codec < store < txn < catalog < table < plan < exec < sql < session < wire`.
 //!
 //! # The life of a statement
 //!
 //! `SELECT * FROM orders WHERE channel = 'alipay' AND id > 'a0089' LIMIT 10`, from socket to socket:
 //!
 //! 1. `wire` cuts the bytes into a `Message` and hands its text to the connection's [`session::Session`].
-//! 2. [`sql::parse`] splits the text and makes each part a [`sql::Statement`]: PostgreSQL's tree, plus what is ours
+//! 2. [`parse::parse`] splits the text and makes each part a [`parse::ParsedStatement`]: PostgreSQL's tree, plus what is ours
 //!    (UPSERT, hints, ALLOW FILTERING). A text that came before, but for its constants, is neither parsed nor bound: the
-//!    session knows it as a prepared statement of which those are the parameters ([`sql::Parameterized`]).
+//!    session knows it as a prepared statement of which those are the parameters ([`parse::Parameterized`]).
 //! 3. The session opens or continues a [`txn::Transaction`]: one [`store::Snapshot`] and the writes buffered over it.
 //! 4. [`catalog::Catalog::load`] gives the schema as that snapshot sees it; together they are the
 //!    [`exec::StatementContext`] the statement runs in.
@@ -34,6 +34,7 @@ pub mod catalog;
 pub mod codec;
 pub mod error;
 pub mod exec;
+pub mod parse;
 pub mod plan;
 pub mod session;
 pub mod sql;

@@ -12,7 +12,7 @@ use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Reply, RowStream, Session, text_parameter};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::{OutputColumn, Parameters, Settings};
-use crate::sql::command::{Command, Discard, Modes};
+use crate::parse::command::{Command, Discard, Modes};
 use crate::sql::{Description, Statement};
 use crate::types::{SqlType, Value, WireFormat};
 use crate::{Error, Result};
@@ -291,7 +291,7 @@ impl Session {
     pub(super) async fn declared_query(&mut self, text: &str) -> Result<Arc<Statement>> {
         let mut parsed = self.parse(text).await?;
         match (parsed.pop(), parsed.is_empty()) {
-            (Some(parsed), true) if parsed.command.is_none() => Ok(parsed),
+            (Some(parsed), true) if parsed.parsed.command.is_none() => Ok(parsed),
             _ => Err(Error::InvalidStatement {
                 state: StatementFault::Syntax,
                 message: "DECLARE CURSOR takes one query".to_string(),

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::{PreparedStatement, Session, text_parameter};
 use crate::exec::Parameters;
-use crate::sql::{Parameterized, Statement};
+use crate::parse::Parameterized;
+use crate::sql::Statement;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -165,7 +166,7 @@ impl Session {
         types: &[Option<SqlType>],
     ) -> Result<Option<PreparedStatement>> {
         let parsed = self.parse(text).await?.pop();
-        let Some(parsed) = parsed.filter(|parsed| parsed.command.is_none()) else {
+        let Some(parsed) = parsed.filter(|parsed| parsed.parsed.command.is_none()) else {
             return Ok(None);
         };
         let description = self.describe(&parsed, types).await?;

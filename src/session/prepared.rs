@@ -6,7 +6,7 @@ use super::transaction::{Block, now_us};
 use super::{Portal, PortalState, PreparedStatement, Session};
 use crate::error::DuplicateKind;
 use crate::exec::{OutputColumn, Parameters, PreparedRow};
-use crate::sql::command::Command;
+use crate::parse::command::Command;
 use crate::sql::{self, Description, Statement};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
@@ -154,7 +154,7 @@ impl Session {
         types: &[Option<SqlType>],
     ) -> Result<Description> {
         self.transaction.require_usable(parsed)?;
-        if let Some(Command::Declare { text, .. }) = &parsed.command {
+        if let Some(Command::Declare { text, .. }) = &parsed.parsed.command {
             // The cursor's query takes the parameters; its rows come with FETCH.
             let query = self.declared_query(text).await?;
             let described = Box::pin(self.describe(&query, types)).await?;
@@ -163,7 +163,7 @@ impl Session {
                 ..described
             });
         }
-        if let Some(command) = &parsed.command {
+        if let Some(command) = &parsed.parsed.command {
             return Ok(Description {
                 parameters: Vec::new(),
                 columns: self.command_columns(command)?,

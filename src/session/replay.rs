@@ -36,7 +36,9 @@ impl Replay {
     /// A statement ran.
     pub(super) fn ran(&mut self, statement: &Arc<Statement>, parameters: &Parameters, reply: &Reply) {
         match reply {
-            Reply::Done { tag } if statement.command.is_none() && self.statements.len() < STATEMENTS_MAX => {
+            Reply::Done { tag }
+                if statement.parsed.command.is_none() && self.statements.len() < STATEMENTS_MAX =>
+            {
                 self.statements.push(Ran {
                     statement: statement.clone(),
                     parameters: parameters.clone(),

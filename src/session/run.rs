@@ -10,6 +10,7 @@ use super::transaction::{Block, now_us};
 use super::{Reply, RowStream, Session};
 use crate::catalog::Catalog;
 use crate::exec::{OutputColumn, Parameters, StatementContext, query_threads};
+use crate::parse::is_quick_to_read;
 use crate::sql::{self, Outcome, Statement};
 use crate::txn::Transaction;
 use crate::{Error, Result};
@@ -21,7 +22,7 @@ const ATTEMPTS_MAX: usize = 200;
 impl Session {
     /// Splits and parses the text of a message. Errors: 42601 with a position.
     pub async fn parse(&mut self, text: &str) -> Result<Vec<Arc<Statement>>> {
-        let parsed = match sql::is_quick_to_read(text) {
+        let parsed = match is_quick_to_read(text) {
             true => sql::parse(text)?,
             false => {
                 let text = text.to_string();
@@ -43,12 +44,13 @@ impl Session {
         // Many statements of one message may each be done at once.
         tokio::task::consume_budget().await;
         self.transaction.require_usable(statement)?;
-        if let Some(command) = &statement.command {
-            let reply = Box::pin(self.run_command(command, &statement.text, parameters.clone())).await?;
+        if let Some(command) = &statement.parsed.command {
+            let reply =
+                Box::pin(self.run_command(command, &statement.parsed.text, parameters.clone())).await?;
             self.transaction.ran(statement, &parameters, &reply);
             return Ok(reply);
         }
-        if let Some(write) = statement.kind.write()
+        if let Some(write) = statement.parsed.kind.write()
             && self.is_read_only()
         {
             let message = format!("cannot execute {} in a read-only transaction", write.name);
@@ -67,7 +69,12 @@ impl Session {
             Block::None => self.run_alone(&run).await?,
             Block::Implicit | Block::Explicit | Block::Failed => self.run_in_block(&run).await?,
         };
-        if statement.kind.write().is_some_and(|write| write.leaves_keys) {
+        if statement
+            .parsed
+            .kind
+            .write()
+            .is_some_and(|write| write.leaves_keys)
+        {
             self.dropped();
         }
         self.transaction.ran(statement, &run.parameters, &reply);
@@ -136,7 +143,7 @@ impl Session {
             } else {
                 now_us()
             },
-            allow_filtering: statement.allow_filtering,
+            allow_filtering: statement.parsed.allow_filtering,
             notices: self.notices.clone(),
             user: self.user.clone(),
             database: self.database.clone(),
@@ -199,7 +206,7 @@ impl Session {
             Reply::Rows(rows) if streams => rows.txn = Some(txn),
             // Not under the guard: once it is on its way a commit ends as it ends.
             _ if txn.has_writes() => {
-                txn.note_statement(run.statement.kind.frees_space());
+                txn.note_statement(run.statement.parsed.kind.frees_space());
                 txn.commit(!self.settings().synchronous_commit).await?;
             }
             _ => {}
@@ -219,7 +226,7 @@ impl Session {
         match executed.and_then(|outcome| run.reply(outcome)) {
             Ok(reply) => {
                 if txn.progress() > progress {
-                    txn.note_statement(run.statement.kind.frees_space());
+                    txn.note_statement(run.statement.parsed.kind.frees_space());
                 }
                 Ok(reply)
             }

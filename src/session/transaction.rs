@@ -12,8 +12,8 @@ use super::settings::SettingsMark;
 use super::{Reply, Session};
 use crate::catalog::Catalog;
 use crate::exec::Parameters;
+use crate::parse::command::{Command, Modes};
 use crate::sql::Statement;
-use crate::sql::command::{Command, Modes};
 use crate::txn::{Savepoint, Transaction};
 use crate::{Error, Result};
 
@@ -76,7 +76,7 @@ impl TransactionState {
 /// Whether a statement may run in a failed block: COMMIT, ROLLBACK, ROLLBACK TO.
 fn ends_failed_block(statement: &Statement) -> bool {
     matches!(
-        statement.command,
+        statement.parsed.command,
         Some(Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo { .. })
     )
 }

@@ -10,16 +10,12 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{self, BinaryOperator, Expr, GroupByExpr, ObjectName, SetExpr, Visit, Visitor};
 
-use super::names;
 use super::query::is_bounded_call;
 use crate::catalog::Relation;
 use crate::exec::StatementContext;
+use crate::parse::{ParsedStatement, TEXT_BYTES_MAX, names};
 use crate::types::Value;
 
-/// A text up to this long is read at once, unless it nests. In bytes.
-const TEXT_BYTES_MAX: usize = 8 << 10;
-/// Parentheses and brackets open at once in such a text: the parser may try two ways into each.
-const TEXT_DEPTH_MAX: usize = 6;
 /// Values of a Bind that are read at once, and with which a bounded statement stays bounded. In bytes.
 pub const PARAMETER_BYTES_MAX: usize = 64 << 10;
 
@@ -30,20 +26,6 @@ pub(crate) enum Effort {
     Bounded { relations: Vec<ObjectName> },
     /// As much as it likes.
     Unbounded,
-}
-
-/// Whether a message's text is read at once.
-pub fn is_quick_to_read(text: &str) -> bool {
-    let mut depth = 0usize;
-    text.len() <= TEXT_BYTES_MAX
-        && text.bytes().all(|byte| {
-            match byte {
-                b'(' | b'[' => depth += 1,
-                b')' | b']' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            depth <= TEXT_DEPTH_MAX
-        })
 }
 
 /// Whether values are so few that a bounded statement stays bounded with them.
@@ -58,8 +40,9 @@ fn are_quick_to_read(values: &[Value]) -> bool {
 }
 
 impl Effort {
-    /// That of a statement with this text.
-    pub(super) fn of(statement: &ast::Statement, text: &str) -> Effort {
+    /// That of a statement.
+    pub(super) fn of(parsed: &ParsedStatement) -> Effort {
+        let (statement, text) = (&parsed.ast, &parsed.text);
         let simple = match statement {
             ast::Statement::Query(query) => is_simple(query),
             ast::Statement::Insert(insert) => insert.source.as_ref().is_none_or(|source| {
@@ -233,16 +216,5 @@ mod tests {
         ] {
             assert!(!is_bounded(text), "{text}");
         }
-    }
-
-    #[test]
-    fn long_and_nested_texts_are_not_quick_to_read() {
-        assert!(is_quick_to_read("SELECT f(g((1))), ((2)), ((3))"));
-        assert!(!is_quick_to_read(&format!(
-            "SELECT {}1{}",
-            "abs(".repeat(12),
-            ")".repeat(12)
-        )));
-        assert!(!is_quick_to_read(&"SELECT 1;".repeat(40_000)));
     }
 }

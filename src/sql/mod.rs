@@ -1,40 +1,17 @@
-//! Text to statement: dialect, names resolved against our catalog, DDL, DML, hints; queries bound and
-//! planned. Knows nothing of sockets.
+//! Statements carried out: names resolved against our catalog, DDL, DML, EXPLAIN; queries bound and planned. Knows
+//! nothing of sockets.
 
 mod column_type;
-pub mod command;
-mod command_reader;
 mod condition_text;
 pub mod ddl;
-mod dialect;
-mod distinct;
 pub mod dml;
 mod effort;
 mod explain;
-mod explain_options;
-mod hash_comment;
-mod interval_range;
-mod kind;
-mod names;
-mod nesting;
-mod parameterized;
-mod parameters;
-mod position;
 pub mod query;
-mod row_assignment;
 mod statement;
-mod symmetric;
-mod syntax_error;
 #[cfg(test)]
 mod testing;
-mod text_place;
-mod token_reader;
-mod tokens;
-mod trim;
-mod type_name;
 mod unwritten;
-mod with_write;
-mod word;
 
 use std::sync::Arc;
 
@@ -43,10 +20,9 @@ use sqlparser::ast;
 use crate::Result;
 use crate::exec::query_threads;
 use crate::exec::{OutputColumn, RowsStream, StatementContext};
+use crate::parse::parameters;
 use crate::types::{SqlType, Value};
-pub use effort::{PARAMETER_BYTES_MAX, is_quick_to_read};
-pub use kind::StatementKind;
-pub use parameterized::Parameterized;
+pub use effort::PARAMETER_BYTES_MAX;
 use query::QueryPlan;
 pub use statement::{Statement, parse};
 
@@ -89,7 +65,7 @@ pub async fn execute(ctx: &StatementContext, statement: &Arc<Statement>) -> Resu
 /// Runs a statement on the query threads; the rows of its result are computed there too.
 async fn execute_apart(ctx: StatementContext, statement: Arc<Statement>) -> Result<Outcome> {
     let jobs = Arc::clone(&ctx.jobs);
-    let writes = statement.kind.write().is_some();
+    let writes = statement.parsed.kind.write().is_some();
     let work = async move { execute_here(&ctx, &statement).await };
     let outcome = match writes {
         true => jobs.run_on_query_threads(work).await?,
@@ -105,11 +81,11 @@ async fn execute_apart(ctx: StatementContext, statement: Arc<Statement>) -> Resu
 }
 
 async fn execute_here(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
-    let executed = match &statement.ast {
+    let executed = match &statement.parsed.ast {
         ast::Statement::Query(query) => execute_query(ctx, statement, query).await,
         _ => Box::pin(execute_other(ctx, statement)).await,
     };
-    executed.map_err(|error| statement.locate(error))
+    executed.map_err(|error| statement.parsed.locate(error))
 }
 
 async fn execute_query(ctx: &StatementContext, statement: &Statement, query: &ast::Query) -> Result<Outcome> {
@@ -128,12 +104,9 @@ async fn execute_query(ctx: &StatementContext, statement: &Statement, query: &as
 }
 
 async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
-    let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement {
-        ast,
-        ..statement.clone()
-    });
+    let resolved = unwritten::resolve(ctx, &statement.parsed.ast).map(|ast| statement.with_tree(ast));
     let statement = resolved.as_ref().unwrap_or(statement);
-    match &statement.ast {
+    match &statement.parsed.ast {
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             Ok(Outcome::Written(dml::execute(ctx, statement).await?))
         }
@@ -153,7 +126,7 @@ fn plan_select(
 ) -> Result<Arc<QueryPlan>> {
     let planned = match query::plan_query(ctx, query, parameters) {
         Err(unknown) if unknown.is_undefined_column() => {
-            let Some(ast::Statement::Query(resolved)) = unwritten::resolve(ctx, &statement.ast) else {
+            let Some(ast::Statement::Query(resolved)) = unwritten::resolve(ctx, &statement.parsed.ast) else {
                 return Err(unknown);
             };
             // What it resolves to now it may not resolve to when it runs again.
@@ -206,7 +179,7 @@ async fn describe_here(
     parameters: &[Option<SqlType>],
 ) -> Result<Description> {
     let told = Box::pin(tell(ctx, statement, parameters)).await;
-    told.map_err(|error| statement.locate(error))
+    told.map_err(|error| statement.parsed.locate(error))
 }
 
 async fn tell(
@@ -215,8 +188,8 @@ async fn tell(
     parameters: &[Option<SqlType>],
 ) -> Result<Description> {
     let mut types = parameters.to_vec();
-    types.resize(types.len().max(parameters::count(&statement.ast)?), None);
-    match &statement.ast {
+    types.resize(types.len().max(parameters::count(&statement.parsed.ast)?), None);
+    match &statement.parsed.ast {
         ast::Statement::Query(query) => {
             let plan = plan_select(ctx, statement, query, &types)?;
             Ok(Description {
@@ -225,22 +198,16 @@ async fn tell(
             })
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
-            let resolved = unwritten::resolve(ctx, &statement.ast).map(|ast| Statement {
-                ast,
-                ..statement.clone()
-            });
+            let resolved = unwritten::resolve(ctx, &statement.parsed.ast).map(|ast| statement.with_tree(ast));
             dml::describe(ctx, resolved.as_ref().unwrap_or(statement), &types).await
         }
         ast::Statement::Explain {
             statement: explained, ..
         } => {
-            let explained = Statement {
-                ast: (**explained).clone(),
-                ..statement.clone()
-            };
+            let explained = statement.with_tree((**explained).clone());
             let described = Box::pin(describe_here(ctx, &explained, &types)).await?;
             Ok(Description {
-                columns: Some(explain::columns(&statement.ast).into()),
+                columns: Some(explain::columns(&statement.parsed.ast).into()),
                 ..described
             })
         }

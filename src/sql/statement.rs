@@ -1,40 +1,21 @@
-//! `Statement`: one parsed statement with what the parser's tree cannot hold (hints, UPSERT, ALLOW FILTERING).
-//! Text goes through `hash_comment`, the tokenizer, `tokens` and the parser; the last three ask `dialect`.
+//! `Statement`: one statement as it was read, with what is known of running it.
 
 use std::sync::Arc;
 
 use sqlparser::ast;
-use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
-use super::command::Command;
-use super::dialect::KeyspanDialect;
 use super::effort::Effort;
-use super::kind::StatementKind;
-use super::position::Cursor;
 use super::query::QueryPlan;
-use super::syntax_error::NESTING_MAX;
-use super::tokens::StatementTokens;
-use super::{command_reader, hash_comment, syntax_error, text_place, tokens};
+use crate::Result;
 use crate::exec::RowPlans;
 use crate::exec::plan_cache::PlanCache;
-use crate::{Error, Result};
+use crate::parse::{self, ParsedStatement};
 
-/// One parsed statement.
+/// One statement, which may run many times.
 #[derive(Debug, Clone)]
 pub struct Statement {
-    /// The tree. `UPSERT INTO` is an `Insert` here that [`is_upsert`]. Says nothing when there is a `command`.
-    pub ast: ast::Statement,
-    /// What it is when the session runs it itself.
-    pub command: Option<Command>,
-    /// The statement's own text.
-    pub text: Arc<str>,
-    /// The text of the whole message: the tree's places and the positions of errors count from its beginning.
-    pub source: Arc<str>,
-    /// `/*+ _l_allow_filtering_ */` or ALLOW FILTERING.
-    pub allow_filtering: bool,
-    /// What it does to the database.
-    pub kind: StatementKind,
+    /// As it was read.
+    pub parsed: ParsedStatement,
     /// Whether its work is bounded by its form.
     pub(super) effort: Effort,
     /// The plan of a query, or of how a write finds its rows.
@@ -43,171 +24,26 @@ pub struct Statement {
     pub row_plans: Arc<RowPlans>,
 }
 
-/// Splits and parses the text of a message. Errors: 42601 with a position.
+/// The statements of a message. Errors: 42601 with a position, 54001.
 pub fn parse(text: &str) -> Result<Vec<Statement>> {
-    if let Some(at) = text.find('\0') {
-        return Err(syntax_error::near_text("\\0", text[..at].chars().count() + 1));
-    }
-    let blanked = hash_comment::blank_hash_comments(text);
-    let tokens = Tokenizer::new(&KeyspanDialect, &blanked)
-        .tokenize_with_location()
-        .map_err(|error| syntax_error::of_tokenizer(error, text))?;
-    let source: Arc<str> = text.into();
-    let mut cursor = Cursor::new(text);
-    tokens::statements(tokens, text)
-        .map(|tokens| parse_one(tokens?, &source, &mut cursor))
-        .collect()
+    let parsed = parse::parse(text)?;
+    Ok(parsed.into_iter().map(Statement::new).collect())
 }
 
 impl Statement {
-    /// An error of this statement with its position in the text.
-    pub fn locate(&self, error: Error) -> Error {
-        text_place::locate(error, &self.source)
-    }
-}
-
-fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) -> Result<Statement> {
-    let start = cursor.byte_offset(read.span.start);
-    let end = cursor.byte_offset(read.span.end);
-    let own_text = source.get(start..end).unwrap_or_default();
-    let (ast, command) = match command_reader::is_command(&read.tokens) {
-        true => {
-            let command = command_reader::read(read.tokens, source, end)?;
-            (ast::Statement::UnlockTables, Some(command))
+    fn new(parsed: ParsedStatement) -> Statement {
+        Statement {
+            effort: Effort::of(&parsed),
+            parsed,
+            plan: PlanCache::default(),
+            row_plans: Arc::default(),
         }
-        false => (parse_tree(read.tokens, source)?, None),
-    };
-    let (kind, effort) = match &command {
-        Some(_) => (StatementKind::Read, Effort::Unbounded),
-        None => (StatementKind::of(&ast), Effort::of(&ast, own_text)),
-    };
-    Ok(Statement {
-        ast,
-        command,
-        text: own_text.into(),
-        source: source.clone(),
-        allow_filtering: read.allow_filtering,
-        kind,
-        effort,
-        plan: PlanCache::default(),
-        row_plans: Arc::default(),
-    })
-}
-
-/// Whether an INSERT is an UPSERT. The parser sets this mark, REPLACE's, in other dialects only.
-pub(crate) fn is_upsert(insert: &ast::Insert) -> bool {
-    insert.replace_into
-}
-
-/// The tree of a statement's tokens. `text`: the message's.
-fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::Statement> {
-    let mut parser = Parser::new(&KeyspanDialect)
-        .with_recursion_limit(NESTING_MAX)
-        .with_tokens_with_locations(tokens);
-    let tree = parser
-        .parse_statement()
-        .map_err(|error| syntax_error::of_parser(error, text))?;
-    let rest = parser.peek_token_ref();
-    if rest.token != Token::EOF {
-        return Err(syntax_error::near(rest, text));
-    }
-    match is_without_columns(&tree) && parser.get_current_token().token != Token::RParen {
-        true => Err(syntax_error::end_of_input(text)),
-        false => Ok(tree),
-    }
-}
-
-/// Whether it is a CREATE TABLE that says nothing of what is in the table, which the parser lets through; in PostgreSQL
-/// at least the parentheses must stand.
-fn is_without_columns(tree: &ast::Statement) -> bool {
-    matches!(tree, ast::Statement::CreateTable(create)
-        if create.columns.is_empty()
-            && create.constraints.is_empty()
-            && create.query.is_none()
-            && create.like.is_none()
-            && create.clone.is_none())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn only(text: &str) -> Statement {
-        let mut statements = parse(text).unwrap();
-        assert_eq!(statements.len(), 1, "{text}");
-        statements.remove(0)
     }
 
-    fn fault(text: &str) -> (String, Option<usize>) {
-        let error = parse(text).unwrap_err();
-        (error.to_string(), error.position())
-    }
-
-    #[test]
-    fn statements_are_split_and_keep_their_text() {
-        let texts: Vec<_> = parse("select 1; ; -- no\n select ';' ;;")
-            .unwrap()
-            .iter()
-            .map(|s| s.text.to_string())
-            .collect();
-        assert_eq!(texts, ["select 1", "select ';'"]);
-        assert!(parse(" -- nothing\n ; /* at all */").unwrap().is_empty());
-    }
-
-    #[test]
-    fn errors_have_postgres_wording_and_position() {
-        assert_eq!(
-            fault("selec 1"),
-            ("syntax error at or near \"selec\"".into(), Some(1))
-        );
-        assert_eq!(
-            fault("select (1"),
-            ("syntax error at end of input".into(), Some(10))
-        );
-        assert_eq!(
-            fault("select 1;\nselect é é é"),
-            ("syntax error at or near \"é\"".into(), Some(22))
-        );
-        assert_eq!(
-            fault("select 'abc"),
-            ("unterminated quoted string at or near \"'abc\"".into(), Some(8))
-        );
-        assert_eq!(
-            fault("select \"abc"),
-            (
-                "unterminated quoted identifier at or near \"\"abc\"".into(),
-                Some(8)
-            )
-        );
-    }
-
-    #[test]
-    fn our_own_syntax_is_read() {
-        let upsert = only("UPSERT INTO t(a) VALUES (1)");
-        assert!(matches!(&upsert.ast, ast::Statement::Insert(insert) if is_upsert(insert)));
-        let insert = only("INSERT INTO t(a) VALUES (1)");
-        assert!(matches!(&insert.ast, ast::Statement::Insert(insert) if !is_upsert(insert)));
-        assert!(only("select /*+ _l_allow_filtering_ */ * from t where b = 1").allow_filtering);
-        assert!(only("select * from t where b = 1 ALLOW FILTERING LIMIT 5").allow_filtering);
-        assert!(only("select * from t where b = 1 LIMIT 5 allow filtering").allow_filtering);
-        assert!(!only("select allow from filtering").allow_filtering);
-        assert_eq!(only("select a == 1").ast.to_string(), "SELECT a = 1");
-        assert_eq!(only("TABLE t").ast.to_string(), "SELECT * FROM t");
-        assert_eq!(
-            only("select a between symmetric 3 and 1 and b").ast.to_string(),
-            "SELECT (a BETWEEN 3 AND 1 OR a BETWEEN 1 AND 3) AND b"
-        );
-        let create =
-            only("CREATE TABLE t (\n a int, # it's the key; really\n b int # last\n) WITH (DYNAMIC_COLUMNS)");
-        assert_eq!(
-            create.ast.to_string(),
-            "CREATE TABLE t (a INT, b INT) WITH (DYNAMIC_COLUMNS = 'true')"
-        );
-    }
-
-    #[test]
-    fn nesting_is_bounded() {
-        let deep = format!("select {}1{}", "(".repeat(10_000), ")".repeat(10_000));
-        assert_eq!(parse(&deep).unwrap_err().sqlstate(), "54001");
+    /// The same statement with another tree: what it explains, or what it reads as.
+    pub(super) fn with_tree(&self, ast: ast::Statement) -> Statement {
+        let mut statement = self.clone();
+        statement.parsed.ast = ast;
+        statement
     }
 }

@@ -117,7 +117,7 @@ impl Client {
         let mut last = (String::new(), Vec::new());
         for statement in parse(text)? {
             let ctx = StatementContext {
-                allow_filtering: statement.allow_filtering,
+                allow_filtering: statement.parsed.allow_filtering,
                 ..self.context(parameters).await
             };
             last = match execute(&ctx, &statement.into()).await? {

@@ -11,9 +11,9 @@ use sqlparser::ast::{
     TableWithJoins, Value as Literal, VisitMut, VisitorMut,
 };
 
-use super::names;
 use crate::catalog::{Relation, TableDef};
 use crate::exec::{Notice, StatementContext};
+use crate::parse::names;
 
 /// The statement with unwritten columns read as NULL; `None` when it names none. Raises a NOTICE for each column.
 pub(crate) fn resolve(ctx: &StatementContext, statement: &ast::Statement) -> Option<ast::Statement> {

@@ -15,8 +15,9 @@ use crate::catalog::{
 };
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::StatementContext;
-use crate::sql::type_name;
-use crate::sql::{dml, names};
+use crate::parse::names;
+use crate::parse::type_name;
+use crate::sql::dml;
 use crate::table::{Sequences, has_null, is_empty};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};

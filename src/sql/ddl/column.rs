@@ -6,7 +6,8 @@ use super::default;
 use crate::catalog::{ColumnDef, ColumnDefault};
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
-use crate::sql::{column_type, names, type_name};
+use crate::parse::{names, type_name};
+use crate::sql::column_type;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

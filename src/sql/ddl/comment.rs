@@ -7,7 +7,7 @@ use sqlparser::ast::{CommentObject, ObjectName, Statement};
 use super::relation;
 use crate::catalog::{CatalogWriter, Relation, SchemaDef, TableDef, ViewDef, is_system_schema};
 use crate::exec::StatementContext;
-use crate::sql::names;
+use crate::parse::names;
 use crate::{Error, Result};
 
 /// Runs COMMENT ON.

@@ -76,7 +76,7 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
                 .0
                 .last()
                 .and_then(|part| part.as_ident())
-                .map(crate::sql::names::fold);
+                .map(crate::parse::names::fold);
             volatile |= name.is_some_and(|name| VOLATILE_FUNCTIONS.contains(&name.as_str()));
         }
         std::ops::ControlFlow::<()>::Continue(())

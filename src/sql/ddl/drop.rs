@@ -8,7 +8,7 @@ use super::notice;
 use crate::catalog::{BUILTIN_SCHEMAS, CatalogWriter, Relation, TableDef};
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
-use crate::sql::names;
+use crate::parse::names;
 use crate::{Error, Result};
 
 /// Runs DROP.

@@ -17,7 +17,7 @@ use crate::catalog::{Catalog, CatalogWriter, IndexDef, KeyColumn, TableDef, writ
 use crate::codec::keyspace::TableId;
 use crate::error::DuplicateKind;
 use crate::exec::{Abandoned, StatementContext};
-use crate::sql::names;
+use crate::parse::names;
 use crate::store::Store;
 use crate::table::{Limits, build_index, build_index_page};
 use crate::{Error, Result};

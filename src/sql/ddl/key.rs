@@ -8,7 +8,7 @@ use sqlparser::ast::{
 use crate::catalog::{ColumnDef, KeyColumn};
 use crate::codec::key::check_key_type;
 use crate::exec::StatementContext;
-use crate::sql::names;
+use crate::parse::names;
 use crate::{Error, Result};
 
 /// What a key is for, in PostgreSQL's words.

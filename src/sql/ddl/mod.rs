@@ -20,10 +20,11 @@ use std::sync::Arc;
 
 use sqlparser::ast::{self, ObjectName};
 
-use super::kind::first_words;
-use super::{Statement, names};
+use super::Statement;
 use crate::catalog::{Catalog, Relation, TableDef, is_system_schema};
 use crate::exec::{Notice, StatementContext};
+use crate::parse::first_words;
+use crate::parse::names;
 use crate::{Error, Result};
 
 pub(crate) use create_table::select_into;
@@ -33,7 +34,7 @@ pub use unverified::undo_unfinished;
 /// it stays in the transaction.
 pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<String> {
     let savepoint = ctx.txn.savepoint();
-    let result = run(ctx, &statement.ast).await;
+    let result = run(ctx, &statement.parsed.ast).await;
     if result.is_err() {
         ctx.txn.rollback_to(savepoint);
     }

@@ -3,7 +3,7 @@
 use sqlparser::ast::{CreateTableOptions, Expr, SqlOption, Value as Literal};
 
 use crate::catalog::TableOptions;
-use crate::sql::names;
+use crate::parse::names;
 use crate::{Error, Result};
 
 /// An option: its name, and how its value is set.

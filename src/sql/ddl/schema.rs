@@ -6,7 +6,7 @@ use super::notice;
 use crate::catalog::{CatalogWriter, SchemaDef, is_system_schema};
 use crate::error::DuplicateKind;
 use crate::exec::StatementContext;
-use crate::sql::names;
+use crate::parse::names;
 use crate::{Error, Result};
 
 /// Runs CREATE SCHEMA.

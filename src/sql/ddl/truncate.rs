@@ -7,7 +7,7 @@ use sqlparser::ast::{Truncate, TruncateIdentityOption};
 use super::{notice, table};
 use crate::catalog::{CatalogWriter, TableDef};
 use crate::exec::StatementContext;
-use crate::sql::names;
+use crate::parse::names;
 use crate::{Error, Result};
 
 /// Runs TRUNCATE.

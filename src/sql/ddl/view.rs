@@ -10,7 +10,8 @@ use super::{creation_target, notice};
 use crate::catalog::{CatalogWriter, Relation, ViewDef};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::{OutputColumn, StatementContext};
-use crate::sql::{names, query};
+use crate::parse::names;
+use crate::sql::query;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

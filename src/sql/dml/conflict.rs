@@ -18,7 +18,7 @@ use super::update::{Assigned, Assignment, pairs, read_assignments};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::StatementFault;
 use crate::exec::{RowSite, StatementContext};
-use crate::sql::names;
+use crate::parse::names;
 use crate::table::{Conflicts, RowEncoder, get_rows, insert_rows, update_rows, write_schema};
 use crate::types::SqlType;
 use crate::{Error, Result};

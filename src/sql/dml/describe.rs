@@ -10,7 +10,8 @@ use super::update::pairs;
 use super::{delete, insert, is_default, returning, update};
 use crate::Result;
 use crate::exec::StatementContext;
-use crate::sql::{Description, Statement, query, text_place};
+use crate::parse::text_place;
+use crate::sql::{Description, Statement, query};
 use crate::types::SqlType;
 
 /// Parameter types and RETURNING columns of a write, without running it.
@@ -20,7 +21,7 @@ pub async fn describe(
     parameters: &[Option<SqlType>],
 ) -> Result<Description> {
     let mut types = parameters.to_vec();
-    let (target, items, from) = match &statement.ast {
+    let (target, items, from) = match &statement.parsed.ast {
         ast::Statement::Insert(insert) => (
             describe_insert(ctx, insert, &mut types).await?,
             insert.returning.as_deref(),

@@ -10,13 +10,12 @@ use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::{concat_batches, sort_to_indices, take_record_batch};
 use arrow::datatypes::{Field, Int64Type, Schema};
 use futures::TryStreamExt;
-use sqlparser::ast::{self, Expr, Ident, Query, SelectItem, SetExpr};
-use sqlparser::parser::Parser;
+use sqlparser::ast::{Expr, Ident, Query, SelectItem, SetExpr};
 
 use crate::exec::placeholder::Constants;
 use crate::exec::short::RowExpressions;
 use crate::exec::{OutputColumn, RowPlan, RowSite, StatementContext};
-use crate::sql::dialect::KeyspanDialect;
+use crate::parse;
 use crate::sql::query;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -176,9 +175,7 @@ pub(crate) fn select_of(items: Vec<SelectItem>) -> Result<Query> {
 
 /// Reads an expression that the catalog keeps as text. Errors: `Corrupt`.
 pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
-    let parsed = Parser::new(&KeyspanDialect)
-        .try_with_sql(sql)
-        .and_then(|mut parser| parser.parse_expr());
+    let parsed = parse::parse_expression(sql);
     parsed.map_err(|error| Error::Corrupt {
         what: format!("expression {sql}"),
         reason: error.to_string(),
@@ -188,10 +185,7 @@ pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
 /// A query written as text, with its select list and condition put in.
 pub(super) fn with_select(text: &str, items: Vec<SelectItem>, selection: Option<&Expr>) -> Result<Query> {
     let fault = || Error::internal(format!("no SELECT: {text}"));
-    let mut statements = Parser::parse_sql(&KeyspanDialect, text).map_err(|_| fault())?;
-    let Some(ast::Statement::Query(mut query)) = statements.pop() else {
-        return Err(fault());
-    };
+    let mut query = parse::parse_query(text).map_err(|_| fault())?;
     let SetExpr::Select(select) = query.body.as_mut() else {
         return Err(fault());
     };

@@ -14,7 +14,7 @@ use crate::Result;
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::exec::plan_cache::PlanCache;
-use crate::sql::names;
+use crate::parse::names;
 use crate::sql::query::{Observation, QueryPlan, TargetRows, plan_target_rows};
 use crate::types::SqlType;
 

@@ -20,9 +20,9 @@ use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
+use crate::parse::is_upsert;
+use crate::parse::text_place;
 use crate::sql::query::{self, Observation, PlannedQuery};
-use crate::sql::statement::is_upsert;
-use crate::sql::text_place;
 use crate::table::{get_rows, insert_missing_rows, insert_rows, upsert_rows, write_schema};
 use crate::{Error, Result};
 

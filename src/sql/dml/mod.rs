@@ -57,7 +57,7 @@ pub(crate) async fn execute_observed(
     observation: Option<&Observation>,
 ) -> Result<WriteResult> {
     let savepoint = ctx.txn.savepoint();
-    let result = match &statement.ast {
+    let result = match &statement.parsed.ast {
         ast::Statement::Insert(insert) => insert::execute(ctx, insert, observation).await,
         ast::Statement::Update(update) => update::execute(ctx, update, (&statement.plan, observation)).await,
         ast::Statement::Delete(delete) => delete::execute(ctx, delete, (&statement.plan, observation)).await,

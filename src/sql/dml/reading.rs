@@ -11,7 +11,7 @@ use super::target::Target;
 use super::{delete, update};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
-use crate::sql::statement::is_upsert;
+use crate::parse::is_upsert;
 use crate::{Error, Result};
 
 /// A write's table and where its rows come from.
@@ -49,7 +49,7 @@ pub(crate) enum RowsRead {
 pub(crate) fn plan_reading(ctx: &StatementContext, statement: &Statement) -> Result<Reading> {
     // Columns that the write adds are there while it is planned.
     let savepoint = ctx.txn.savepoint();
-    let planned = match &statement.ast {
+    let planned = match &statement.parsed.ast {
         ast::Statement::Insert(insert) => reading_of_insert(ctx, insert),
         ast::Statement::Update(update) => {
             update::plan(ctx, update).map(|(target, plan)| reading(Operation::Update, &target, plan))

@@ -11,7 +11,7 @@ use super::target::Target;
 use crate::catalog::{ColumnDef, TableDef};
 use crate::error::StatementFault;
 use crate::exec::{OutputColumn, RowSite, StatementContext};
-use crate::sql::names;
+use crate::parse::names;
 use crate::table::row_schema;
 use crate::types::SqlType;
 use crate::{Error, Result};

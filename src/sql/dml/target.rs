@@ -6,10 +6,10 @@ use sqlparser::ast::{Expr, Ident, ObjectName, Spanned, TableFactor, TableWithJoi
 
 use crate::catalog::{CatalogWriter, NewDynamicColumn, Relation, TableDef, is_system_schema, nearest_name};
 use crate::exec::StatementContext;
+use crate::parse::type_name::get_sql_type;
+use crate::parse::{names, text_place};
 use crate::sql::column_type::check_stored;
 use crate::sql::query::Constant;
-use crate::sql::type_name::get_sql_type;
-use crate::sql::{names, text_place};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

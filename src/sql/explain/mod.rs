@@ -29,9 +29,9 @@ use futures::{StreamExt, stream};
 use serde_json::{Map, Value as Json, json};
 use sqlparser::ast;
 
-use super::explain_options::Options;
 use super::{Outcome, Statement};
 use crate::exec::{OutputColumn, Rows, StatementContext};
+use crate::parse::explain_options::Options;
 use crate::types::SqlType;
 use crate::{Error, Result};
 use node::{PlanNode, milliseconds, number};
@@ -41,15 +41,12 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     let begun = Instant::now();
     let ast::Statement::Explain {
         statement: explained, ..
-    } = &statement.ast
+    } = &statement.parsed.ast
     else {
         return Err(Error::internal("EXPLAIN of nothing"));
     };
-    let options = Options::of(&statement.ast)?;
-    let inner = Statement {
-        ast: (**explained).clone(),
-        ..statement.clone()
-    };
+    let options = Options::of(&statement.parsed.ast)?;
+    let inner = statement.with_tree((**explained).clone());
     let explained = match explained.as_ref() {
         ast::Statement::Query(query) => query::explain_query(ctx, query, options, begun).await?,
         ast::Statement::Update(_) | ast::Statement::Delete(_) | ast::Statement::Insert(_) => {
@@ -66,7 +63,7 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         true => vec![explained.json(options)?],
         false => explained.lines(options),
     };
-    let columns = columns(&statement.ast);
+    let columns = columns(&statement.parsed.ast);
     let array: ArrayRef = Arc::new(StringArray::from(lines));
     let schema = arrow::datatypes::Schema::new(vec![columns[0].ty.field(&columns[0].name, false)]);
     let batch = RecordBatch::try_new(Arc::new(schema), vec![array]).map_err(Error::arrow)?;

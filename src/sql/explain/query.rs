@@ -15,7 +15,7 @@ use super::{BoundForm, Explained, Run};
 use crate::exec::StatementContext;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join_exec::DependentJoinExec;
-use crate::sql::explain_options::Options;
+use crate::parse::explain_options::Options;
 use crate::sql::known_types;
 use crate::sql::query::{self, Observation, QueryPlan};
 use crate::{Error, Result};

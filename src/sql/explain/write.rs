@@ -8,9 +8,9 @@ use super::{BoundForm, Explained, Run};
 use crate::Result;
 use crate::exec::StatementContext;
 use crate::exec::figures::Seen;
+use crate::parse::explain_options::Options;
 use crate::sql::Statement;
 use crate::sql::dml::{self, Operation, Reading, RowsRead};
-use crate::sql::explain_options::Options;
 use crate::sql::query::Observation;
 
 pub(super) async fn explain_write(

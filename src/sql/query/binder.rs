@@ -12,7 +12,7 @@ pub(super) use super::bound::Bound;
 use super::scope::{Outer, Scope};
 use crate::error::{Limit, StatementFault, TextPlace};
 use crate::exec::StatementContext;
-pub(super) use crate::sql::names::fold;
+pub(super) use crate::parse::names::fold;
 use crate::types::{FormatSettings, SqlType};
 use crate::{Error, Result};
 

@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::binder::fold;
-use crate::sql::type_name::sql_type;
+use crate::parse::type_name::sql_type;
 use crate::types::SqlType;
 
 /// The name of an expression's output column.

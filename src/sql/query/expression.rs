@@ -12,7 +12,7 @@ use super::operator::{binary, no_operator};
 use super::scope::capture;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, ArithmeticOp, pattern};
-use crate::sql::text_place;
+use crate::parse::text_place;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

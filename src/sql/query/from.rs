@@ -20,7 +20,7 @@ use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
 use crate::exec::table_provider::table_source;
 use crate::exec::{catalog_table, pg_catalog};
-use crate::sql::text_place;
+use crate::parse::text_place;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -377,7 +377,7 @@ impl Binder<'_> {
 
     /// A view is its query, planned where the view was made.
     pub(super) fn view(&mut self, view: &Arc<ViewDef>, alias: Option<&ast::TableAlias>) -> Result<FromItem> {
-        let mut statements = crate::sql::parse(&view.query)?;
+        let mut statements = crate::parse::parse(&view.query)?;
         let statement = match (statements.pop(), statements.is_empty()) {
             (Some(statement), true) => statement,
             _ => {

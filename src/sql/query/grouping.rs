@@ -16,7 +16,7 @@ use super::same_rows::{first_of, where_keyed};
 use super::scope::Scope;
 use crate::error::{StatementFault, TextPlace};
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
-use crate::sql::text_place;
+use crate::parse::text_place;
 use crate::{Error, Result};
 
 /// One item of GROUP BY.

@@ -6,8 +6,8 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Place};
 use super::coercion::CastContext;
 use crate::exec::functions;
-use crate::sql::interval_range;
-use crate::sql::type_name::{fraction_digits, sql_type};
+use crate::parse::interval_range;
+use crate::parse::type_name::{fraction_digits, sql_type};
 use crate::types::{FormatSettings, IntervalRange, Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 

@@ -19,7 +19,7 @@ use super::scope::{Outer, ScopeColumn};
 use super::select_item::{BoundItem, SortKey};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
-use crate::sql::text_place;
+use crate::parse::text_place;
 use crate::{Error, Result};
 
 impl Binder<'_> {

@@ -530,7 +530,7 @@ mod tests {
     use super::*;
 
     fn read_text(text: &str) -> Result<Command> {
-        crate::sql::parse(text).map(|mut parsed| parsed.remove(0).command.expect("a session's statement"))
+        crate::parse::parse(text).map(|mut parsed| parsed.remove(0).command.expect("a session's statement"))
     }
 
     fn set(name: &str, values: Option<&[&str]>, local: bool) -> Command {

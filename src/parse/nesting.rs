@@ -90,7 +90,7 @@ fn is_operator(token: &Token) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::sql::parse;
+    use crate::parse::parse;
 
     fn refused(text: &str) -> bool {
         match parse(text) {

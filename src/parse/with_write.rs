@@ -149,7 +149,7 @@ impl VisitorMut for Give {
 #[cfg(test)]
 mod tests {
     fn unwrapped(text: &str) -> String {
-        crate::sql::parse(text).unwrap()[0].ast.to_string()
+        crate::parse::parse(text).unwrap()[0].ast.to_string()
     }
 
     #[test]

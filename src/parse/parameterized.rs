@@ -7,7 +7,7 @@
 //! typed literals, casts, arguments) stay in the text. Texts with comments, parameters, escapes or several statements
 //! are left as they are.
 
-use super::is_quick_to_read;
+use super::short_text::is_quick_to_read;
 use crate::types::{SqlType, Value};
 
 /// Constants that are taken out of one text.

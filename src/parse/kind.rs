@@ -27,7 +27,7 @@ pub struct Write {
 
 impl StatementKind {
     /// The kind of a statement.
-    pub(super) fn of(statement: &Statement) -> StatementKind {
+    pub(crate) fn of(statement: &Statement) -> StatementKind {
         match statement {
             Statement::Query(query) if !is_select_into(query) => StatementKind::Read,
             Statement::Query(_) => writes("SELECT INTO"),
@@ -96,7 +96,7 @@ fn is_select_into(query: &Query) -> bool {
 }
 
 /// The first words of a statement: `CREATE SEQUENCE`.
-pub(super) fn first_words(statement: &Statement) -> String {
+pub(crate) fn first_words(statement: &Statement) -> String {
     let text = statement.to_string();
     let words: Vec<_> = text.split_whitespace().take(2).collect();
     match words.as_slice() {
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     fn kind(text: &str) -> StatementKind {
-        crate::sql::parse(text).unwrap().remove(0).kind
+        crate::parse::parse(text).unwrap().remove(0).kind
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::error::TextPlace;
 use crate::{Error, Result};
 
 /// The error with the character of `text` that it is about.
-pub(super) fn locate(error: Error, text: &str) -> Error {
+pub(crate) fn locate(error: Error, text: &str) -> Error {
     let Error::At { error, place } = error else {
         return error;
     };
@@ -32,7 +32,7 @@ pub(super) fn locate(error: Error, text: &str) -> Error {
 }
 
 /// The beginning of a span; `None` for what no text stands behind.
-pub(super) fn of_span(span: Span) -> Option<TextPlace> {
+pub(crate) fn of_span(span: Span) -> Option<TextPlace> {
     (span.start.line > 0).then_some(TextPlace::Token {
         line: span.start.line,
         column: span.start.column,
@@ -40,12 +40,12 @@ pub(super) fn of_span(span: Span) -> Option<TextPlace> {
 }
 
 /// The result, an error of it at the beginning of a span.
-pub(super) fn at_span<R>(result: Result<R>, span: Span) -> Result<R> {
+pub(crate) fn at_span<R>(result: Result<R>, span: Span) -> Result<R> {
     result.map_err(|error| at_error(error, span))
 }
 
 /// The error at the beginning of a span.
-pub(super) fn at_error(error: Error, span: Span) -> Error {
+pub(crate) fn at_error(error: Error, span: Span) -> Error {
     match of_span(span) {
         Some(place) => error.at(place),
         None => error,
@@ -54,7 +54,7 @@ pub(super) fn at_error(error: Error, span: Span) -> Error {
 
 /// Where an error of binding this expression stands: PostgreSQL names the operator, the literal that does not read, or the
 /// beginning of the expression.
-pub(super) fn of_expr(expr: &Expr, error: &Error) -> Option<TextPlace> {
+pub(crate) fn of_expr(expr: &Expr, error: &Error) -> Option<TextPlace> {
     let runs_later = matches!(
         error,
         Error::DivisionByZero
@@ -123,7 +123,7 @@ fn of_literal(expr: &Expr, text: &str) -> Option<TextPlace> {
 }
 
 /// The first place of a SELECT that names this column (`t.a` or `a`): an error found after binding is about it.
-pub(super) fn of_column(select: &ast::Select, column: &str) -> Option<TextPlace> {
+pub(crate) fn of_column(select: &ast::Select, column: &str) -> Option<TextPlace> {
     struct Find<'a>(&'a str, Option<TextPlace>);
     impl Visitor for Find<'_> {
         type Break = ();

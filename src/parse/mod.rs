@@ -1,0 +1,38 @@
+//! Text to tree: a message's statements, each a tree of the parser, or a command of the session. Knows types by name, but no
+//! relation and no row; whoever binds or runs what is read stands above.
+
+pub mod command;
+mod command_reader;
+mod dialect;
+mod distinct;
+pub(crate) mod explain_options;
+mod fragment;
+mod hash_comment;
+pub(crate) mod interval_range;
+mod kind;
+pub(crate) mod names;
+mod nesting;
+mod parameterized;
+pub(crate) mod parameters;
+mod position;
+mod row_assignment;
+mod short_text;
+mod statement;
+mod symmetric;
+mod syntax_error;
+pub(crate) mod text_place;
+mod token_reader;
+mod tokens;
+mod trim;
+pub(crate) mod type_name;
+mod with_write;
+mod word;
+
+pub(crate) use fragment::{parse_expression, parse_query};
+pub use kind::StatementKind;
+pub(crate) use kind::first_words;
+pub use parameterized::Parameterized;
+pub(crate) use short_text::TEXT_BYTES_MAX;
+pub use short_text::is_quick_to_read;
+pub(crate) use statement::is_upsert;
+pub use statement::{ParsedStatement, parse};
