@@ -166,7 +166,13 @@ impl ShortPlan {
         let (skip, left) = (0, Some(1));
         steps.extend(is_extreme.then_some(RunningStep::Limit { skip, left }));
         steps.extend(self.start(ctx, constants, is_ordered)?);
-        let run = Run::new(access.batches(ctx, demand, metrics), steps, figures.cloned());
+        let source = access.batches(ctx, demand, metrics);
+        let run = Run::new(
+            source,
+            steps,
+            ctx.settings.query_memory_bytes_max,
+            figures.cloned(),
+        );
         Ok(Some(through(run, long)))
     }
 
@@ -182,7 +188,13 @@ impl ShortPlan {
             Some(figures) => watch(source, figures, RecordBatch::num_rows).boxed(),
             None => source,
         };
-        let run = Run::new(source, self.start(ctx, constants, false)?, figures.cloned());
+        let steps = self.start(ctx, constants, false)?;
+        let run = Run::new(
+            source,
+            steps,
+            ctx.settings.query_memory_bytes_max,
+            figures.cloned(),
+        );
         Ok(through(run, long))
     }
 
