@@ -102,6 +102,11 @@ fn out_of_memory(message: &str) -> Error {
             hint: "Select fewer rows or columns, or add a condition on the key.".to_string(),
         };
     }
+    query_memory_exceeded()
+}
+
+/// 53200: what a statement holds in memory is more than it may.
+pub(super) fn query_memory_exceeded() -> Error {
     Error::LimitExceeded {
         state: Limit::Memory,
         message: "out of memory".to_string(),

@@ -121,7 +121,7 @@ impl Instance {
             .await
     }
 
-    fn shared_catalog(&self) -> Option<Arc<Catalog>> {
+    pub(super) fn shared_catalog(&self) -> Option<Arc<Catalog>> {
         self.catalog
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::{PreparedStatement, Session, text_parameter};
+use crate::catalog::Catalog;
 use crate::exec::Parameters;
 use crate::parse::Parameterized;
 use crate::sql::Statement;
@@ -30,8 +31,9 @@ struct Kept {
     hash: u64,
     text: String,
     types: Vec<Option<SqlType>>,
-    /// `None`: with parameters it is another statement, or none.
     statement: Option<Arc<PreparedStatement>>,
+    /// Without a statement: with parameters the text is another one, or none, as long as the newest catalog is this.
+    refused_in: Weak<Catalog>,
 }
 
 /// A statement that is known, with the constants of the text that asks for it.
@@ -64,9 +66,18 @@ impl KnownTexts {
     }
 
     /// What is known of a text, which has come now. It is to be kept when it comes for the `threshold`-th time.
-    fn find(&mut self, hash: u64, text: &str, types: &[Option<SqlType>], threshold: usize) -> Known {
+    fn find(
+        &mut self,
+        (hash, text, types): (u64, &str, &[Option<SqlType>]),
+        threshold: usize,
+        newest: &Weak<Catalog>,
+    ) -> Known {
         let is_it = |kept: &Kept| kept.hash == hash && kept.text == text && kept.types == types;
         if let Some(at) = self.kept.iter().position(is_it) {
+            if self.kept[at].statement.is_none() && !self.kept[at].refused_in.ptr_eq(newest) {
+                self.kept.remove(at);
+                return Known::New;
+            }
             let statement = self.kept[at].statement.clone();
             self.kept.make_contiguous()[..=at].rotate_right(1);
             return statement.map_or(Known::No, Known::Statement);
@@ -94,9 +105,10 @@ impl KnownTexts {
     }
 
     /// The text with parameters is not the statement that it is without.
-    fn forbid(&mut self, hash: u64) {
+    fn forbid(&mut self, hash: u64, newest: &Weak<Catalog>) {
         for kept in self.kept.iter_mut().filter(|kept| kept.hash == hash) {
             kept.statement = None;
+            kept.refused_in = newest.clone();
         }
     }
 }
@@ -114,7 +126,11 @@ impl Session {
         };
         let types = read.types();
         let hash = self.known_texts.hash(&read.text, &types);
-        let prepared = match self.known_texts.find(hash, &read.text, &types, threshold) {
+        let newest = self.newest_catalog();
+        let prepared = match self
+            .known_texts
+            .find((hash, &read.text, &types), threshold, &newest)
+        {
             Known::No => None,
             Known::Statement(prepared) => Some(prepared),
             Known::New => {
@@ -124,6 +140,7 @@ impl Session {
                     text: read.text,
                     types,
                     statement: statement.clone(),
+                    refused_in: self.newest_catalog(),
                 };
                 self.known_texts.keep(kept, kept_max);
                 statement
@@ -145,7 +162,14 @@ impl Session {
 
     /// Says that a statement failed with parameters which does not fail without.
     pub fn forbid_parameters(&mut self, known: &KnownText) {
-        self.known_texts.forbid(known.hash);
+        let newest = self.newest_catalog();
+        self.known_texts.forbid(known.hash, &newest);
+    }
+
+    /// The catalog that the last change of definitions left; none before the first statement.
+    fn newest_catalog(&self) -> Weak<Catalog> {
+        let newest = self.instance.shared_catalog();
+        newest.map_or_else(Weak::new, |catalog| Arc::downgrade(&catalog))
     }
 
     /// The statement of a text with parameters; `None` when that is none. Errors: what stops the session.
@@ -217,7 +241,12 @@ mod tests {
             text: text.to_string(),
             types: Vec::new(),
             statement: None,
+            refused_in: Weak::new(),
         }
+    }
+
+    fn find(known: &mut KnownTexts, hash: u64, text: &str, threshold: usize) -> Known {
+        known.find((hash, text, &[]), threshold, &Weak::new())
     }
 
     #[test]
@@ -226,7 +255,7 @@ mod tests {
         for (hash, text) in [(1, "a"), (2, "b"), (3, "c")] {
             known.keep(kept(text, hash), 3);
         }
-        known.find(1, "a", &[], 1);
+        find(&mut known, 1, "a", 1);
         known.keep(kept("d", 4), 3);
         let texts: Vec<&str> = known.kept.iter().map(|kept| &*kept.text).collect();
         assert_eq!(texts, ["d", "a", "c"]);
@@ -235,18 +264,30 @@ mod tests {
     #[test]
     fn a_text_is_known_by_its_text_and_types() {
         let mut known = KnownTexts::default();
-        assert!(matches!(known.find(1, "a", &[], 3), Known::No));
-        assert!(matches!(known.find(2, "b", &[], 3), Known::No));
-        assert!(matches!(known.find(1, "a", &[], 3), Known::No));
-        assert!(matches!(known.find(1, "a", &[], 3), Known::New));
+        assert!(matches!(find(&mut known, 1, "a", 3), Known::No));
+        assert!(matches!(find(&mut known, 2, "b", 3), Known::No));
+        assert!(matches!(find(&mut known, 1, "a", 3), Known::No));
+        assert!(matches!(find(&mut known, 1, "a", 3), Known::New));
         let types = [Some(SqlType::Int8)];
         assert_ne!(known.hash("a", &types), known.hash("a", &[Some(SqlType::Int4)]));
         known.keep(kept("a", 1), 3);
-        assert!(matches!(known.find(1, "a", &[], 1), Known::No));
-        assert!(matches!(known.find(1, "a", &types, 1), Known::New));
+        assert!(matches!(find(&mut known, 1, "a", 1), Known::No));
+        let other_types = (1, "a", types.as_slice());
+        assert!(matches!(known.find(other_types, 1, &Weak::new()), Known::New));
         for hash in 10..1000 {
-            known.find(hash, "x", &[], 3);
+            find(&mut known, hash, "x", 3);
         }
         assert_eq!(known.counted.len(), COUNTED_MAX);
+    }
+
+    #[test]
+    fn a_refused_text_is_tried_again_when_the_catalog_is_another() {
+        let (first, second) = (Arc::new(Catalog::default()), Arc::new(Catalog::default()));
+        let (first, second) = (Arc::downgrade(&first), Arc::downgrade(&second));
+        let mut known = KnownTexts::default();
+        known.keep(kept("a", 1), 3);
+        known.forbid(1, &first);
+        assert!(matches!(known.find((1, "a", &[]), 3, &first), Known::No));
+        assert!(matches!(known.find((1, "a", &[]), 3, &second), Known::New));
     }
 }

@@ -52,6 +52,23 @@ async fn each_text_is_answered_with_its_own_constants() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_failed_is_known_again_when_definitions_changed() {
+    let server = TestServer::start("memory").await;
+    let mut client = client_of(&server).await;
+    for k in 1..9 {
+        let missing = column(&mut client, &format!("SELECT v FROM later WHERE k = {k}")).await;
+        assert_eq!(missing.expect_err("there is no table").sqlstate, "42P01");
+    }
+    let create = "CREATE TABLE later (k int PRIMARY KEY, v int); INSERT INTO later SELECT n, n FROM generate_series(1, 9) n";
+    run(&mut client, create).await.expect("the table loads");
+    for k in 1..9 {
+        let by_key = format!("SELECT v FROM later WHERE k = {k}");
+        assert_eq!(one(&mut client, &by_key).await, k.to_string());
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn errors_are_those_of_the_text_as_it_stands() {
     let server = TestServer::start("memory").await;
     let mut client = client_of(&server).await;

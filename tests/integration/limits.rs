@@ -218,6 +218,33 @@ async fn a_query_spills_or_ends_within_its_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_short_statement_counts_what_it_holds() {
+    let (_data_dir, _server, mut client) = start(&["--query-memory-bytes-max", "16MB"]).await;
+    ok(&mut client, "CREATE TABLE t (k int PRIMARY KEY, v text)").await;
+    ok(&mut client, "CREATE TABLE n (k int PRIMARY KEY)").await;
+    ok(
+        &mut client,
+        "INSERT INTO t SELECT g, repeat('x', 100000) FROM generate_series(1, 400) g; INSERT INTO n SELECT g FROM generate_series(1, 400) g",
+    )
+    .await;
+    // The sort goes on where it can spill.
+    let sorted = ok(
+        &mut client,
+        "SELECT k FROM t WHERE k > 0 ORDER BY v, k DESC LIMIT 1",
+    )
+    .await;
+    assert_eq!(sorted, [[Some("400".to_string())]]);
+    // Rows that are looked up together are forty megabytes.
+    let joined = "SELECT count(t.v) FROM n JOIN t ON t.k = n.k WHERE n.k <=";
+    assert_eq!(
+        ok(&mut client, &format!("{joined} 50")).await,
+        [[Some("50".to_string())]]
+    );
+    let error = fails(&mut client, &format!("{joined} 400")).await;
+    assert_eq!(error.sqlstate, "53200", "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn old_snapshots_end_when_their_memory_is_used_up() {
     let (_data_dir, server, mut client) = start(&["--undo-bytes-max", "64kB"]).await;
     ok(&mut client, "CREATE TABLE t (k int PRIMARY KEY, v text)").await;

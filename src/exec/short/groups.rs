@@ -78,6 +78,12 @@ impl RunningGroups {
         !self.together
     }
 
+    /// What it holds.
+    pub(super) fn bytes(&self) -> usize {
+        let totals = self.totals.iter().map(|total| total.accumulator.size());
+        self.groups.size() + totals.sum::<usize>()
+    }
+
     /// Takes rows; answers the groups that no later row can be of.
     pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<Option<RecordBatch>> {
         let keys = self.keys.iter().map(|key| values(key, batch));

@@ -15,6 +15,7 @@ use super::computed::Computed;
 use super::evaluate::{truth, values};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
+use crate::exec::datafusion_error::query_memory_exceeded;
 use crate::exec::placeholder::Constants;
 use crate::exec::scan::{Demand, scan_batches};
 use crate::exec::table_provider::plan_conditions;
@@ -185,7 +186,7 @@ impl RunningLookup {
         }
     }
 
-    /// The inner rows of these keys.
+    /// The inner rows of these keys. Errors: 53200 when they are more than the statement may hold.
     async fn fetch(&self, keys: &[ArrayRef]) -> Result<RecordBatch> {
         let rows = keys.first().map_or(0, |key| key.len());
         let mut wanted = Vec::with_capacity(rows);
@@ -211,14 +212,22 @@ impl RunningLookup {
                 };
                 let path = plan_conditions(&self.table, vec![predicate], &self.ctx)?;
                 let txn = Arc::clone(&self.ctx.txn);
-                let batches = scan_batches(
+                let mut batches = scan_batches(
                     txn,
                     Arc::new(path),
                     self.read.clone(),
                     Demand::All,
                     Arc::default(),
                 );
-                batches.try_collect().await?
+                let (mut found, mut bytes) = (Vec::new(), 0);
+                while let Some(batch) = batches.try_next().await? {
+                    bytes += batch.get_array_memory_size();
+                    if bytes > self.ctx.settings.query_memory_bytes_max {
+                        return Err(query_memory_exceeded());
+                    }
+                    found.push(batch);
+                }
+                found
             }
         };
         concat_batches(&self.inner, &found).map_err(Error::arrow)

@@ -183,7 +183,13 @@ impl ShortPlan {
         let (skip, left) = (0, Some(1));
         steps.extend(arrival.is_extreme.then_some(RunningStep::Limit { skip, left }));
         steps.extend(self.start(ctx, constants, arrival)?);
-        let run = Run::new(access.batches(ctx, demand, metrics), steps, figures.cloned());
+        let source = access.batches(ctx, demand, metrics);
+        let run = Run::new(
+            source,
+            steps,
+            ctx.settings.query_memory_bytes_max,
+            figures.cloned(),
+        );
         Ok(Some(through(run, long)))
     }
 
@@ -199,9 +205,11 @@ impl ShortPlan {
             Some(figures) => watch(source, figures, RecordBatch::num_rows).boxed(),
             None => source,
         };
+        let steps = self.start(ctx, constants, Arrival::default())?;
         let run = Run::new(
             source,
-            self.start(ctx, constants, Arrival::default())?,
+            steps,
+            ctx.settings.query_memory_bytes_max,
             figures.cloned(),
         );
         Ok(through(run, long))

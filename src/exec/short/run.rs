@@ -97,6 +97,8 @@ pub(super) struct Run {
     taken: usize,
     /// The next step to be asked for what it has collected; `None` as long as the source gives.
     finishing: Option<usize>,
+    /// Bytes that steps and a collected result may hold together.
+    bytes_max: usize,
     /// What the steps are counted in, for EXPLAIN ANALYZE.
     figures: Option<Arc<StepFigures>>,
 }
@@ -105,6 +107,7 @@ impl Run {
     pub(super) fn new(
         source: BoxStream<'static, Result<RecordBatch>>,
         steps: Vec<RunningStep>,
+        bytes_max: usize,
         figures: Option<Arc<StepFigures>>,
     ) -> Run {
         Run {
@@ -112,6 +115,7 @@ impl Run {
             steps,
             taken: 0,
             finishing: None,
+            bytes_max,
             figures,
         }
     }
@@ -121,9 +125,10 @@ impl Run {
         self.steps.iter().any(RunningStep::collects)
     }
 
-    /// The next rows of the result; `None` at the end, or when the source gave more than so many batches.
+    /// The next rows of the result; `None` at the end, or when the source gave more than so many batches, or a step holds
+    /// too much.
     async fn next(&mut self, batches_max: usize) -> Result<Option<RecordBatch>> {
-        while self.taken <= batches_max {
+        while self.taken <= batches_max && self.bytes() <= self.bytes_max {
             let (from, batch) = match self.finishing {
                 None if self.steps.iter().any(RunningStep::is_done) => {
                     self.finishing = Some(0);
@@ -173,13 +178,28 @@ impl Run {
         Ok(Some(batch))
     }
 
-    /// The whole result; `None` when the source gives more than so many batches.
+    /// The whole result; `None` when the source gives more than so many batches, or there is not the memory to hold it.
     pub(super) async fn collect(mut self, batches_max: usize) -> Result<Option<Vec<RecordBatch>>> {
-        let mut result = Vec::new();
+        let (mut result, mut bytes) = (Vec::new(), 0);
         while let Some(batch) = self.next(batches_max).await? {
+            bytes += batch.get_array_memory_size();
+            if bytes + self.bytes() > self.bytes_max {
+                return Ok(None);
+            }
             result.push(batch);
         }
-        Ok((self.taken <= batches_max).then_some(result))
+        let is_whole = self.taken <= batches_max && self.bytes() <= self.bytes_max;
+        Ok(is_whole.then_some(result))
+    }
+
+    /// Bytes that its steps hold.
+    fn bytes(&self) -> usize {
+        let held = |step: &RunningStep| match step {
+            RunningStep::TopRows(rows) => rows.bytes(),
+            RunningStep::Groups(groups) if groups.collects() => groups.bytes(),
+            _ => 0,
+        };
+        self.steps.iter().map(held).sum()
     }
 
     /// The result; what is behind so many batches of the source goes through `on_threads`.

@@ -1,4 +1,4 @@
-//! `TopRows`: the first rows in an order. It holds everything that comes, which the chain bounds.
+//! `TopRows`: the first rows in an order. It holds everything that comes, which the run bounds.
 
 use std::sync::Arc;
 
@@ -45,6 +45,11 @@ impl TopRows {
         self.values.push(evaluated.collect::<Result<_>>()?);
         self.batches.push(batch);
         Ok(())
+    }
+
+    /// Bytes that it holds.
+    pub(super) fn bytes(&self) -> usize {
+        self.batches.iter().map(RecordBatch::get_array_memory_size).sum()
     }
 
     pub(super) fn finish(&mut self) -> Result<Option<RecordBatch>> {

@@ -68,6 +68,12 @@ impl Binder<'_> {
         if let Some(number) = promote(&left.ty, &right.ty) {
             return self.unify_numbers(left, right, &number);
         }
+        // Arrays compare with those of the same elements alone, however wide these are.
+        let are_arrays = matches!((&left.ty, &right.ty), (S::Array(_), S::Array(_)));
+        if are_arrays && coercion::type_name(innermost(&left.ty)) != coercion::type_name(innermost(&right.ty))
+        {
+            return Err(no_operator(symbol, &left.ty, &right.ty));
+        }
         // "char" has no operators with other types; it becomes text beside any string.
         let (left_char, right_char) = (left.ty == S::InternalChar, right.ty == S::InternalChar);
         if left_char && right.ty.is_string() || right_char && left.ty.is_string() {
@@ -462,6 +468,14 @@ pub(super) fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
 }
 
 /// 42883 for an operator over these types.
+/// What the elements of an array are, however it is nested.
+fn innermost(ty: &SqlType) -> &SqlType {
+    match ty {
+        SqlType::Array(item) => innermost(item),
+        other => other,
+    }
+}
+
 pub(super) fn no_operator(symbol: &str, left: &SqlType, right: &SqlType) -> Error {
     Error::UndefinedOperator {
         signature: format!("{} {symbol} {}", type_name(left), type_name(right)),

@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::physical_plan::ExecutionPlan;
+use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
-use super::prior::{Answered, PriorSubquery, answer_all, prior_subqueries};
-use super::{PlannedQuery, physical_plan, run_query};
+use super::prior::{PriorSubquery, prior_subqueries, with_answers};
+use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::Result;
 use crate::exec::figures::{Figures, Seen, watch};
 use crate::exec::placeholder::Constants;
@@ -24,20 +25,39 @@ pub(crate) struct QueryPlan {
     columns: Arc<[OutputColumn]>,
     short: Option<ShortPlan>,
     /// Subqueries to be answered before the rest is planned.
-    prior: Vec<PriorSubquery>,
+    prior: Vec<(PriorSubquery, Arc<QueryPlan>)>,
+}
+
+/// A plan with the answers of subqueries in it.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    /// The plan.
+    pub(crate) plan: QueryPlan,
+    /// What was answered for it.
+    pub(crate) subqueries: Vec<Arc<QueryPlan>>,
 }
 
 impl QueryPlan {
     pub(crate) fn new(query: PlannedQuery) -> QueryPlan {
-        let prior = prior_subqueries(&query);
+        let plan_of = |subquery: PriorSubquery| {
+            let plan = QueryPlan::new(PlannedQuery {
+                columns: Vec::new(),
+                parameters: query.parameters.clone(),
+                plan: subquery.plan.clone(),
+            });
+            // A list is worth its making when a key leads to its rows.
+            let is_cheap = plan.short.as_ref().is_some_and(ShortPlan::is_bounded);
+            (!subquery.is_list() || is_cheap).then(|| (subquery, Arc::new(plan)))
+        };
+        let prior = prior_subqueries(&query.plan).into_iter().filter_map(plan_of);
         QueryPlan {
-            prior,
+            prior: prior.collect(),
             ..QueryPlan::without_prior(query)
         }
     }
 
     /// A plan whose subqueries are all answered as it runs.
-    pub(super) fn without_prior(query: PlannedQuery) -> QueryPlan {
+    fn without_prior(query: PlannedQuery) -> QueryPlan {
         let short = match query.looks_up() {
             true => None,
             false => ShortPlan::of(&query.plan),
@@ -56,12 +76,29 @@ impl QueryPlan {
         if self.prior.is_empty() {
             return Ok(None);
         }
-        answer_all(ctx, &self.query, &self.prior).await.map(Some)
+        let (mut answers, mut subqueries) = (Vec::new(), Vec::new());
+        for (subquery, plan) in &self.prior {
+            let rows = plan.batches(ctx).await?;
+            let answer = subquery.answer(rows, ctx.settings.multi_get_keys_max).await?;
+            if let Some(answer) = answer {
+                answers.push((subquery, answer));
+                subqueries.push(Arc::clone(plan));
+            }
+        }
+        let plan = QueryPlan::without_prior(PlannedQuery {
+            plan: with_answers(&self.query.plan, &answers)?,
+            ..self.query.as_ref().clone()
+        });
+        Ok(Some(Answered { plan, subqueries }))
     }
 
-    /// Whether it reads one table in a part that its conditions bound, or none.
-    pub(super) fn is_bounded_read(&self) -> bool {
-        self.short.as_ref().is_some_and(ShortPlan::is_bounded)
+    /// Its rows as batches: a future of its own kind, for a subquery may have subqueries.
+    fn batches<'a>(&'a self, ctx: &'a StatementContext) -> BoxFuture<'a, Result<BatchStream>> {
+        async move {
+            let rows = self.run(ctx).await?;
+            Ok(rows.map(|rows| rows?.into_batch()).boxed())
+        }
+        .boxed()
     }
 
     /// The result's columns.

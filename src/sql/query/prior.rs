@@ -3,20 +3,17 @@
 //! as one with constants is. Called by `plan`.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
+use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator, Subquery};
-use futures::future::BoxFuture;
-use futures::{FutureExt, TryStreamExt};
+use futures::TryStreamExt;
 
-use super::plan::QueryPlan;
-use super::{BatchStream, PlannedQuery};
-use crate::exec::StatementContext;
+use super::BatchStream;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{for_each_node, is_volatile};
 use crate::exec::shared_rows::is_shared;
@@ -28,29 +25,21 @@ use crate::{Error, Result};
 pub(super) struct PriorSubquery {
     /// As it stands in a condition: a scalar subquery, or a membership.
     marker: Expr,
-    plan: Arc<QueryPlan>,
-}
-
-/// A plan with the answers in it.
-#[derive(Debug)]
-pub(crate) struct Answered {
-    /// The plan.
-    pub(crate) plan: QueryPlan,
-    /// What was answered for it.
-    pub(crate) subqueries: Vec<Arc<QueryPlan>>,
+    /// What it gives.
+    pub(super) plan: LogicalPlan,
 }
 
 /// The subqueries of a query that are answered first.
-pub(super) fn prior_subqueries(query: &PlannedQuery) -> Vec<PriorSubquery> {
+pub(super) fn prior_subqueries(plan: &LogicalPlan) -> Vec<PriorSubquery> {
     let mut found = Vec::new();
-    let walked = query.plan.apply(|node| {
+    let walked = plan.apply(|node| {
         match node {
             // What it repeats may read its own rows.
             LogicalPlan::RecursiveQuery(_) => return Ok(TreeNodeRecursion::Jump),
             LogicalPlan::Filter(filter) => {
                 for condition in split_conjunction(&filter.predicate) {
-                    found.extend(compared_subqueries(condition, query)?);
-                    found.extend(key_membership(condition, &filter.input, query));
+                    found.extend(compared_subqueries(condition)?);
+                    found.extend(key_membership(condition, &filter.input));
                 }
             }
             _ => {}
@@ -61,7 +50,7 @@ pub(super) fn prior_subqueries(query: &PlannedQuery) -> Vec<PriorSubquery> {
 }
 
 /// The scalar subqueries that a comparison compares something with.
-fn compared_subqueries(condition: &Expr, query: &PlannedQuery) -> DataFusionResult<Vec<PriorSubquery>> {
+fn compared_subqueries(condition: &Expr) -> DataFusionResult<Vec<PriorSubquery>> {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = condition else {
         return Ok(Vec::new());
     };
@@ -79,7 +68,7 @@ fn compared_subqueries(condition: &Expr, query: &PlannedQuery) -> DataFusionResu
             if let Expr::ScalarSubquery(subquery) = expr
                 && stands_alone(subquery)
             {
-                found.push(PriorSubquery::new(expr, subquery, query));
+                found.push(PriorSubquery::new(expr, subquery));
             }
             Ok(TreeNodeRecursion::Continue)
         })?;
@@ -87,8 +76,8 @@ fn compared_subqueries(condition: &Expr, query: &PlannedQuery) -> DataFusionResu
     Ok(found)
 }
 
-/// `key IN (SELECT …)` over a few rows that a key leads to.
-fn key_membership(condition: &Expr, input: &LogicalPlan, query: &PlannedQuery) -> Option<PriorSubquery> {
+/// `key IN (SELECT …)`.
+fn key_membership(condition: &Expr, input: &LogicalPlan) -> Option<PriorSubquery> {
     let Expr::InSubquery(test) = condition else {
         return None;
     };
@@ -99,8 +88,7 @@ fn key_membership(condition: &Expr, input: &LogicalPlan, query: &PlannedQuery) -
     if test.negated || !is_key_column(operand, input) || !stands_alone(&test.subquery) {
         return None;
     }
-    let prior = PriorSubquery::new(condition, &test.subquery, query);
-    prior.plan.is_bounded_read().then_some(prior)
+    Some(PriorSubquery::new(condition, &test.subquery))
 }
 
 /// Whether the expression is a column of the primary key of a stored table in the plan.
@@ -133,111 +121,78 @@ fn stands_alone(subquery: &Subquery) -> bool {
 }
 
 impl PriorSubquery {
-    fn new(marker: &Expr, subquery: &Subquery, query: &PlannedQuery) -> PriorSubquery {
-        let plan = QueryPlan::new(PlannedQuery {
-            columns: Vec::new(),
-            parameters: query.parameters.clone(),
-            plan: subquery.subquery.as_ref().clone(),
-        });
+    fn new(marker: &Expr, subquery: &Subquery) -> PriorSubquery {
         PriorSubquery {
             marker: marker.clone(),
-            plan: Arc::new(plan),
+            plan: subquery.subquery.as_ref().clone(),
         }
     }
 
-    /// What stands in the marker's place; `None` for more rows than a list may have. Errors: 21000, and those of running
-    /// the subquery.
-    async fn answer(&self, ctx: &StatementContext) -> Result<Option<Expr>> {
-        match &self.marker {
-            Expr::InSubquery(test) => {
-                let items_max = ctx.settings.multi_get_keys_max;
-                let Some(items) = self.values(ctx, items_max).await? else {
-                    return Ok(None);
-                };
-                let literals: Vec<Expr> = items.into_iter().map(|item| Expr::Literal(item, None)).collect();
-                Ok(Some(match literals.is_empty() {
-                    true => Expr::Literal(ScalarValue::Boolean(Some(false)), None),
-                    false => Expr::InList(InList::new(test.expr.clone(), literals, false)),
-                }))
-            }
-            _ => self
-                .value(ctx)
-                .await
-                .map(|value| Some(Expr::Literal(value, None))),
-        }
+    /// Whether it stands for all values of a list, of which there must be few.
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.marker, Expr::InSubquery(_))
     }
 
-    /// The one value; NULL without a row. Errors: 21000 for several rows.
-    async fn value(&self, ctx: &StatementContext) -> Result<ScalarValue> {
-        let mut found = None;
-        let mut batches = self.batches(ctx).await?;
-        while let Some(batch) = batches.try_next().await? {
-            if batch.num_rows() > 1 || (found.is_some() && batch.num_rows() > 0) {
-                return Err(Error::CardinalityViolation);
-            }
-            if batch.num_rows() == 1 {
-                let value = ScalarValue::try_from_array(batch.column(0), 0);
-                found = Some(value.map_err(from_datafusion)?);
-            }
-        }
-        let ty = self.plan.bound().schema().field(0).data_type();
-        found.map_or_else(|| ScalarValue::try_from(ty).map_err(from_datafusion), Ok)
-    }
-
-    /// The distinct values that are not NULL; `None` when there are more than so many.
-    async fn values(
-        &self,
-        ctx: &StatementContext,
-        values_max: usize,
-    ) -> Result<Option<HashSet<ScalarValue>>> {
-        let mut found = HashSet::new();
-        let mut batches = self.batches(ctx).await?;
-        while let Some(batch) = batches.try_next().await? {
-            for row in 0..batch.num_rows() {
-                let value = ScalarValue::try_from_array(batch.column(0), row).map_err(from_datafusion)?;
-                if !value.is_null() {
-                    found.insert(value);
-                }
-            }
-            if found.len() > values_max {
-                return Ok(None);
-            }
-        }
-        Ok(Some(found))
-    }
-
-    /// Runs it: a future of its own kind, for a subquery may have subqueries.
-    fn batches<'a>(&'a self, ctx: &'a StatementContext) -> BoxFuture<'a, Result<BatchStream>> {
-        async move {
-            let rows = self.plan.run(ctx).await?;
-            let batches: BatchStream = Box::pin(rows.and_then(|rows| async move { rows.into_batch() }));
-            Ok(batches)
-        }
-        .boxed()
+    /// What stands in the marker's place, of the rows that the subquery gives; `None` when a list would be longer than it
+    /// may. Errors: 21000 for several rows of a scalar, and those of the rows.
+    pub(super) async fn answer(&self, rows: BatchStream, items_max: usize) -> Result<Option<Expr>> {
+        let Expr::InSubquery(test) = &self.marker else {
+            let ty = self.plan.schema().field(0).data_type();
+            return Ok(Some(Expr::Literal(value(rows, ty).await?, None)));
+        };
+        let Some(items) = values(rows, items_max).await? else {
+            return Ok(None);
+        };
+        let literals: Vec<Expr> = items.into_iter().map(|item| Expr::Literal(item, None)).collect();
+        Ok(Some(match literals.is_empty() {
+            true => Expr::Literal(ScalarValue::Boolean(Some(false)), None),
+            false => Expr::InList(InList::new(test.expr.clone(), literals, false)),
+        }))
     }
 }
 
-/// The query with the answers of its prior subqueries. Errors: those of running them.
-pub(super) async fn answer_all(
-    ctx: &StatementContext,
-    query: &PlannedQuery,
-    prior: &[PriorSubquery],
-) -> Result<Answered> {
-    let (mut answers, mut subqueries) = (Vec::new(), Vec::new());
-    for subquery in prior {
-        if let Some(answer) = subquery.answer(ctx).await? {
-            answers.push((&subquery.marker, answer));
-            subqueries.push(Arc::clone(&subquery.plan));
+/// The one value; NULL without a row. Errors: 21000 for several rows.
+async fn value(mut batches: BatchStream, ty: &DataType) -> Result<ScalarValue> {
+    let mut found = None;
+    while let Some(batch) = batches.try_next().await? {
+        if batch.num_rows() > 1 || (found.is_some() && batch.num_rows() > 0) {
+            return Err(Error::CardinalityViolation);
+        }
+        if batch.num_rows() == 1 {
+            let value = ScalarValue::try_from_array(batch.column(0), 0);
+            found = Some(value.map_err(from_datafusion)?);
         }
     }
+    found.map_or_else(|| ScalarValue::try_from(ty).map_err(from_datafusion), Ok)
+}
+
+/// The distinct values that are not NULL; `None` when there are more than so many.
+async fn values(mut batches: BatchStream, values_max: usize) -> Result<Option<HashSet<ScalarValue>>> {
+    let mut found = HashSet::new();
+    while let Some(batch) = batches.try_next().await? {
+        for row in 0..batch.num_rows() {
+            let value = ScalarValue::try_from_array(batch.column(0), row).map_err(from_datafusion)?;
+            if !value.is_null() {
+                found.insert(value);
+            }
+        }
+        if found.len() > values_max {
+            return Ok(None);
+        }
+    }
+    Ok(Some(found))
+}
+
+/// The plan with answers in the place of the markers.
+pub(super) fn with_answers(plan: &LogicalPlan, answers: &[(&PriorSubquery, Expr)]) -> Result<LogicalPlan> {
     let answer_to = |expr: Expr| {
-        let known = answers.iter().find(|(marker, _)| **marker == expr);
+        let known = answers.iter().find(|(subquery, _)| subquery.marker == expr);
         Ok(match known {
             Some((_, answer)) => Transformed::new(answer.clone(), true, TreeNodeRecursion::Jump),
             None => Transformed::no(expr),
         })
     };
-    let plan = query.plan.clone().transform_down(|node| match node {
+    let plan = plan.clone().transform_down(|node| match node {
         LogicalPlan::RecursiveQuery(_) => Ok(Transformed::new(node, false, TreeNodeRecursion::Jump)),
         LogicalPlan::Filter(filter) => {
             let predicate = filter.predicate.transform_down(answer_to)?;
@@ -245,11 +200,5 @@ pub(super) async fn answer_all(
         }
         node => Ok(Transformed::no(node)),
     });
-    Ok(Answered {
-        plan: QueryPlan::without_prior(PlannedQuery {
-            plan: plan.map_err(from_datafusion)?.data,
-            ..query.clone()
-        }),
-        subqueries,
-    })
+    plan.map(|plan| plan.data).map_err(from_datafusion)
 }
