@@ -1,12 +1,15 @@
 //! `Constants` of a run: the values that a client bound, read as the types that the plan gave its parameters.
 
+use std::sync::Arc;
+
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
 
+use super::StatementContext;
 use super::functions::cast::cast_value;
+use super::functions::{self, T};
 use super::placeholder::Constants;
 use super::value_array::scalar_of;
-use super::{StatementContext, pg_catalog};
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
@@ -16,7 +19,9 @@ impl Constants {
     pub fn new(ctx: &StatementContext, types: &[SqlType]) -> Result<Constants> {
         let settings = ctx.format_settings();
         let parameter = |(index, ty): (usize, &SqlType)| match ctx.parameters.get(index) {
-            Some(Value::Unknown(name)) if let Some(kind) = ty.object_kind() => object(name, kind).map(Some),
+            Some(Value::Unknown(name)) if let Some(kind) = ty.object_kind() => {
+                object(name, kind, ty, &settings).map(Some)
+            }
             Some(value) => {
                 let scalar = constant(value.clone(), ty, &settings)?;
                 Ok(Some(Expr::Literal(scalar, None)))
@@ -30,11 +35,19 @@ impl Constants {
 }
 
 /// The oid of an object of this kind that has this name, found when the statement runs.
-fn object(name: &str, kind: &str) -> Result<Expr> {
-    let (look_up, _) = pg_catalog::function(kind, &[SqlType::Text])
+fn object(name: &str, kind: &str, ty: &SqlType, settings: &FormatSettings) -> Result<Expr> {
+    let look_up = functions::functions_named(kind)
+        .find(|row| row.arguments == [T::Text])
         .ok_or_else(|| Error::internal(format!("nothing looks up a {kind}")))?;
     let name = scalar_of(&Value::Text(name.to_string()), &SqlType::Text)?;
-    Ok(look_up.call(vec![Expr::Literal(name, None)]))
+    let definition = (look_up.name, look_up.body, look_up.strict, look_up.volatility);
+    let arguments = vec![(Expr::Literal(name, None), SqlType::Text)];
+    Ok(functions::call(
+        definition,
+        arguments,
+        ty.clone(),
+        &Arc::new(settings.clone()),
+    ))
 }
 
 fn constant(value: Value, ty: &SqlType, settings: &FormatSettings) -> Result<ScalarValue> {

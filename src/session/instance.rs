@@ -31,7 +31,7 @@ pub struct Instance {
 impl Instance {
     /// Over a store, with the settings that sessions begin with.
     pub fn new(store: Arc<dyn Store>, settings: Settings) -> Instance {
-        crate::exec::pg_catalog::note_server_start();
+        crate::exec::functions::note_server_start();
         Instance {
             sequences: Arc::new(Sequences::new(store.clone())),
             store,

@@ -12,7 +12,7 @@ use super::size::LimitedText;
 use super::text_output::shown;
 use super::{Batch, Body, FunctionDef, T};
 use crate::exec::datafusion_error::from_arrow;
-use crate::types::{SqlType, Value};
+use crate::types::{CatalogType, SqlType, Value};
 use crate::{Error, Result};
 
 /// `ARRAY[…]`.
@@ -179,14 +179,28 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
 ];
 
-/// The item that each row's subscript leads to.
-fn subscript(batch: &Batch) -> Result<ArrayRef> {
-    let lists = batch.arrays[0].as_list::<i32>();
+/// The item that each row's subscript leads to; those of vectors count from 0.
+pub(super) fn subscript(batch: &Batch) -> Result<ArrayRef> {
+    let Some(lists) = batch.arrays[0].as_list_opt::<i32>() else {
+        return Err(Error::DatatypeMismatch {
+            message: format!(
+                "cannot subscript type {} because it does not support subscripting",
+                batch.arguments[0].full_base_name()
+            ),
+            hint: None,
+        });
+    };
+    let first = match batch.arguments[0] {
+        SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector) => 0,
+        _ => 1,
+    };
     let subscripts = batch.arrays[1].as_primitive::<Int32Type>();
     let bounds = lists.offsets().windows(2);
     let places = bounds.enumerate().map(|(row, bounds)| {
         let is_known = lists.is_valid(row) && subscripts.is_valid(row);
-        let place = is_known.then(|| subscripts.value(row).checked_sub(1)).flatten()?;
+        let place = is_known
+            .then(|| subscripts.value(row).checked_sub(first))
+            .flatten()?;
         let place = (place >= 0).then(|| bounds[0].checked_add(place)).flatten()?;
         (place < bounds[1]).then_some(place)
     });

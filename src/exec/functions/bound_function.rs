@@ -16,9 +16,10 @@ use datafusion::logical_expr::{
 use super::batch::Batch;
 use super::compare;
 use super::definition::Body;
-use crate::Result;
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
+use crate::exec::pg_catalog::{CatalogContext, installed};
 use crate::types::{FormatSettings, SqlType};
+use crate::{Error, Result};
 
 /// A function whose argument and result types are fixed, as DataFusion runs it.
 pub(super) struct BoundFunction {
@@ -61,23 +62,32 @@ pub fn call(
 }
 
 impl BoundFunction {
-    /// Computes it for rows of arguments.
-    fn compute(&self, mut arrays: Vec<ArrayRef>, rows: usize) -> Result<ArrayRef> {
+    /// Computes it for rows of arguments, in a statement where it reads one.
+    fn compute(
+        &self,
+        mut arrays: Vec<ArrayRef>,
+        rows: usize,
+        statement: Option<&CatalogContext>,
+    ) -> Result<ArrayRef> {
         for (array, ty) in arrays.iter_mut().zip(&self.arguments) {
             // With NULLs of no type, DataFusion asks what a condition gives for NULL.
             if *array.data_type() == DataType::Null {
                 *array = new_null_array(&ty.arrow_type(), array.len());
             }
         }
-        let (Body::Batch(body) | Body::Rows(body)) = self.body;
-        let result = body(&Batch {
+        let batch = Batch {
             arrays: &arrays,
             arguments: &self.arguments,
             returns: &self.returns,
             rows,
             strict: self.strict,
             settings: &self.settings,
-        });
+        };
+        let result = match (self.body, statement) {
+            (Body::Batch(body) | Body::Rows(body), _) => body(&batch),
+            (Body::Catalog(body), Some(statement)) => body(&batch, statement),
+            (Body::Catalog(_), None) => Err(Error::internal("a function of the catalog outside a statement")),
+        };
         result.map(compare::with_one_nan)
     }
 }
@@ -117,7 +127,11 @@ impl ScalarUDFImpl for BoundFunction {
             .into_iter()
             .map(|argument| argument.into_array(rows))
             .collect::<datafusion::error::Result<Vec<_>>>()?;
-        let result = self.compute(arrays, rows).map_err(to_datafusion)?;
+        let statement = match self.body {
+            Body::Catalog(_) => Some(installed(&args.config_options)?.as_ref()),
+            Body::Batch(_) | Body::Rows(_) => None,
+        };
+        let result = self.compute(arrays, rows, statement).map_err(to_datafusion)?;
         if constant {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?));
         }
@@ -154,18 +168,19 @@ impl Hash for BoundFunction {
     }
 }
 
-/// Whether a function is one of the tables above, which need nothing of the statement that calls them.
+/// Whether a function is one of ours that needs nothing of the statement that calls it.
 pub fn is_self_contained(function: &ScalarUDF) -> bool {
-    (function.inner().as_ref() as &dyn std::any::Any).is::<BoundFunction>()
+    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
+    ours.is_some_and(|ours| !matches!(ours.body, Body::Catalog(_)))
 }
 
-/// Whether a function is one of the tables above that gives NULL for any NULL.
+/// Whether a function is one of ours that gives NULL for any NULL.
 pub fn is_strict(function: &ScalarUDF) -> bool {
     let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
     ours.is_some_and(|ours| ours.strict)
 }
 
-/// The result type of a function that is one of the tables above.
+/// The result type of a function that is one of ours.
 pub fn result_type(function: &ScalarUDF) -> Option<&SqlType> {
     let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
     ours.map(|ours| &ours.returns)
@@ -199,7 +214,7 @@ fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
     else {
         return Ok(None);
     };
-    if bound.signature.volatility == Volatility::Volatile {
+    if bound.signature.volatility == Volatility::Volatile || matches!(bound.body, Body::Catalog(_)) {
         return Ok(None);
     }
     let mut arrays = Vec::with_capacity(function.args.len());
@@ -209,7 +224,7 @@ fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
         };
         arrays.push(scalar.to_array().map_err(from_datafusion)?);
     }
-    let result = bound.compute(arrays, 1)?;
+    let result = bound.compute(arrays, 1, None)?;
     ScalarValue::try_from_array(&result, 0)
         .map(Some)
         .map_err(from_datafusion)

@@ -5,7 +5,8 @@ use datafusion::logical_expr::Volatility;
 
 use super::batch::Batch;
 use crate::Result;
-use crate::types::{SqlType, Value};
+use crate::exec::pg_catalog::CatalogContext;
+use crate::types::{CatalogType, SqlType, Value};
 
 /// The type of an argument or a result in a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,12 +51,50 @@ pub enum T {
     Oid,
     /// text[].
     TextArray,
+    /// "char".
+    Char,
+    /// regclass.
+    Regclass,
+    /// A type that only catalog relations have.
+    Catalog(CatalogType),
     /// Any type, each argument its own.
     Any,
     /// Any type, the same for all arguments marked so.
     AnyElement,
     /// An array whose items are of `AnyElement`'s type.
     AnyArray,
+}
+
+impl T {
+    /// The SQL type; `None` for the polymorphic ones.
+    pub fn sql_type(self) -> Option<SqlType> {
+        Some(match self {
+            T::Bool => SqlType::Bool,
+            T::Int2 => SqlType::Int2,
+            T::Int4 => SqlType::Int4,
+            T::Int8 => SqlType::Int8,
+            T::Float4 => SqlType::Float4,
+            T::Float8 => SqlType::Float8,
+            T::Numeric => SqlType::Numeric(None),
+            T::Text => SqlType::Text,
+            T::Bytea => SqlType::Bytea,
+            T::Date => SqlType::Date,
+            T::Time => SqlType::Time,
+            T::Timestamp => SqlType::Timestamp,
+            T::TimestampTz => SqlType::TimestampTz,
+            T::Interval => SqlType::Interval,
+            T::Uuid => SqlType::Uuid,
+            T::Json => SqlType::Json,
+            T::Jsonb => SqlType::Jsonb,
+            T::Name => SqlType::Name,
+            T::Oid => SqlType::Oid,
+            T::TextArray => SqlType::Array(Box::new(SqlType::Text)),
+            T::Char => SqlType::InternalChar,
+            T::Regclass => SqlType::Regclass,
+            T::Catalog(ty) => SqlType::Catalog(ty),
+            T::Any | T::AnyElement | T::AnyArray => return None,
+        })
+    }
 }
 
 /// The type of a function's result.
@@ -74,6 +113,8 @@ pub enum Returns {
 pub enum Body {
     /// Gives a value a row.
     Batch(fn(&Batch) -> Result<ArrayRef>),
+    /// Gives a value a row, which the statement's catalog and session decide too.
+    Catalog(fn(&Batch, &CatalogContext) -> Result<ArrayRef>),
     /// Gives an array a row, whose items become rows.
     Rows(fn(&Batch) -> Result<ArrayRef>),
 }
@@ -117,6 +158,25 @@ impl FunctionDef {
             volatility: Volatility::Immutable,
             is_bounded: false,
             body: Body::Batch(body),
+        }
+    }
+    /// A strict function that reads the statement's catalog or session. Stable, not immutable: a plan may outlive the
+    /// statement that made it.
+    pub const fn catalog(
+        name: &'static str,
+        arguments: &'static [T],
+        returns: T,
+        body: fn(&Batch, &CatalogContext) -> Result<ArrayRef>,
+    ) -> FunctionDef {
+        FunctionDef {
+            name,
+            arguments,
+            variadic: false,
+            returns: Returns::Type(returns),
+            strict: true,
+            volatility: Volatility::Stable,
+            is_bounded: false,
+            body: Body::Catalog(body),
         }
     }
     /// A strict, immutable function that gives a set of rows.

@@ -1,5 +1,6 @@
 //! json and jsonb made of SQL values. json inside json stays as it was written.
 
+use arrow::array::ArrayRef;
 use serde_json::Value as Json;
 
 use super::argument::item_type;
@@ -11,59 +12,29 @@ use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("to_json", &[T::Any], T::Json, |b| {
-        b.map_values(|values| of_value(values, b))
-    }),
-    FunctionDef::new("to_jsonb", &[T::Any], T::Jsonb, |b| {
-        b.map_values(|values| of_value(values, b))
-    }),
-    FunctionDef::new("array_to_json", &[T::AnyArray], T::Json, |b| {
-        b.map_values(|values| of_value(values, b))
-    }),
-    FunctionDef::new("json_build_object", &[], T::Json, |b| {
-        b.map_values(|values| build_object(values, b))
-    }),
-    FunctionDef::new("json_build_object", &[T::Any], T::Json, |b| {
-        b.map_values(|values| build_object(values, b))
-    })
-    .variadic()
-    .on_null(),
-    FunctionDef::new("json_object_of", &[T::Any, T::Any], T::Json, |b| {
-        b.map_values(|values| object_of(values, b))
-    }),
-    FunctionDef::new("json_build_array", &[], T::Json, |b| {
-        b.map_values(|values| build_array(values, b))
-    }),
-    FunctionDef::new("json_build_array", &[T::Any], T::Json, |b| {
-        b.map_values(|values| build_array(values, b))
-    })
-    .variadic()
-    .on_null(),
-    FunctionDef::new("json_list_of", &[T::AnyArray], T::Json, |b| {
-        b.map_values(|values| list_of(values, b))
-    }),
-    FunctionDef::new("jsonb_build_object", &[], T::Jsonb, |b| {
-        b.map_values(|values| build_object(values, b))
-    }),
-    FunctionDef::new("jsonb_build_object", &[T::Any], T::Jsonb, |b| {
-        b.map_values(|values| build_object(values, b))
-    })
-    .variadic()
-    .on_null(),
-    FunctionDef::new("jsonb_object_of", &[T::Any, T::Any], T::Jsonb, |b| {
-        b.map_values(|values| object_of(values, b))
-    }),
-    FunctionDef::new("jsonb_build_array", &[], T::Jsonb, |b| {
-        b.map_values(|values| build_array(values, b))
-    }),
-    FunctionDef::new("jsonb_build_array", &[T::Any], T::Jsonb, |b| {
-        b.map_values(|values| build_array(values, b))
-    })
-    .variadic()
-    .on_null(),
-    FunctionDef::new("jsonb_list_of", &[T::AnyArray], T::Jsonb, |b| {
-        b.map_values(|values| list_of(values, b))
-    }),
+    FunctionDef::new("to_json", &[T::Any], T::Json, of_value),
+    FunctionDef::new("to_jsonb", &[T::Any], T::Jsonb, of_value),
+    FunctionDef::new("array_to_json", &[T::AnyArray], T::Json, of_value),
+    FunctionDef::new("json_build_object", &[], T::Json, build_object),
+    FunctionDef::new("json_build_object", &[T::Any], T::Json, build_object)
+        .variadic()
+        .on_null(),
+    FunctionDef::new("json_object_of", &[T::Any, T::Any], T::Json, object_of),
+    FunctionDef::new("json_build_array", &[], T::Json, build_array),
+    FunctionDef::new("json_build_array", &[T::Any], T::Json, build_array)
+        .variadic()
+        .on_null(),
+    FunctionDef::new("json_list_of", &[T::AnyArray], T::Json, list_of),
+    FunctionDef::new("jsonb_build_object", &[], T::Jsonb, build_object),
+    FunctionDef::new("jsonb_build_object", &[T::Any], T::Jsonb, build_object)
+        .variadic()
+        .on_null(),
+    FunctionDef::new("jsonb_object_of", &[T::Any, T::Any], T::Jsonb, object_of),
+    FunctionDef::new("jsonb_build_array", &[], T::Jsonb, build_array),
+    FunctionDef::new("jsonb_build_array", &[T::Any], T::Jsonb, build_array)
+        .variadic()
+        .on_null(),
+    FunctionDef::new("jsonb_list_of", &[T::AnyArray], T::Jsonb, list_of),
 ];
 
 /// A value as JSON text.
@@ -107,7 +78,11 @@ fn array_text(items: &[Value], item_type: &SqlType, settings: &FormatSettings, s
     format!("[{}]", items.collect::<Vec<_>>().join(separator))
 }
 
-fn of_value(arguments: &[Value], batch: &Batch) -> Result<String> {
+fn of_value(batch: &Batch) -> Result<ArrayRef> {
+    batch.map_values(|arguments| document_of_value(arguments, batch))
+}
+
+fn document_of_value(arguments: &[Value], batch: &Batch) -> Result<String> {
     document(
         &json_text(&arguments[0], &batch.arguments[0], batch.settings),
         batch,
@@ -115,7 +90,11 @@ fn of_value(arguments: &[Value], batch: &Batch) -> Result<String> {
 }
 
 /// The array that json_agg gives: a blank behind each comma.
-fn list_of(arguments: &[Value], batch: &Batch) -> Result<String> {
+fn list_of(batch: &Batch) -> Result<ArrayRef> {
+    batch.map_values(|arguments| list_of_items(arguments, batch))
+}
+
+fn list_of_items(arguments: &[Value], batch: &Batch) -> Result<String> {
     let Value::Array(items) = &arguments[0] else {
         return Err(mismatched_types());
     };
@@ -124,7 +103,11 @@ fn list_of(arguments: &[Value], batch: &Batch) -> Result<String> {
 }
 
 /// The arguments are keys and values in turn.
-fn build_object(arguments: &[Value], batch: &Batch) -> Result<String> {
+fn build_object(batch: &Batch) -> Result<ArrayRef> {
+    batch.map_values(|arguments| object_of_pairs(arguments, batch))
+}
+
+fn object_of_pairs(arguments: &[Value], batch: &Batch) -> Result<String> {
     let of_json = *batch.returns == SqlType::Json;
     if !arguments.len().is_multiple_of(2) {
         let function = if of_json {
@@ -166,7 +149,11 @@ fn member(key: (&Value, &SqlType), value: (&Value, &SqlType), batch: &Batch) -> 
 }
 
 /// The object of an array of keys and one of their values.
-fn object_of(arguments: &[Value], batch: &Batch) -> Result<String> {
+fn object_of(batch: &Batch) -> Result<ArrayRef> {
+    batch.map_values(|arguments| object_of_arrays(arguments, batch))
+}
+
+fn object_of_arrays(arguments: &[Value], batch: &Batch) -> Result<String> {
     let [Value::Array(keys), Value::Array(values)] = arguments else {
         let [keys, values] = [0, 1].map(|at| batch.arguments[at].name());
         return Err(Error::undefined_function(format!(
@@ -188,7 +175,11 @@ fn object_of(arguments: &[Value], batch: &Batch) -> Result<String> {
     )
 }
 
-fn build_array(arguments: &[Value], batch: &Batch) -> Result<String> {
+fn build_array(batch: &Batch) -> Result<ArrayRef> {
+    batch.map_values(|arguments| array_of_values(arguments, batch))
+}
+
+fn array_of_values(arguments: &[Value], batch: &Batch) -> Result<String> {
     let items = arguments.iter().zip(batch.arguments);
     let items = items.map(|(item, ty)| json_text(item, ty, batch.settings));
     document(&format!("[{}]", items.collect::<Vec<_>>().join(", ")), batch)

@@ -12,6 +12,7 @@ mod bound_function;
 mod bytea;
 pub(in crate::exec) mod calendar;
 pub mod cast;
+mod catalog_array;
 mod column_cast;
 pub mod compare;
 mod datetime;
@@ -33,16 +34,23 @@ pub mod json_order;
 mod json_piece;
 mod number_format;
 mod numeric;
+mod object_definition;
+mod object_name;
 mod output;
 pub mod pattern;
 pub(in crate::exec) mod pattern_prefix;
 mod percentile;
+mod privilege;
+mod server;
+mod setting;
 mod size;
 mod string;
 mod system;
 mod text_encoding;
 mod text_output;
 mod trigonometry;
+
+use arrow::array::{ArrayRef, new_null_array};
 
 /// Rows that one call of a set-returning function gives at most: they are made in memory.
 const SET_ROWS_MAX: usize = 20_000_000;
@@ -52,15 +60,22 @@ pub use array::{ANY_EQUAL_NAME, JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSC
 pub use array_order::order_function;
 pub use batch::Batch;
 pub use bound_function::{call, fold_constants, is_self_contained, is_strict, result_type};
+pub use catalog_array::set_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use datetime_make::{CUT_INTERVAL, ROUND_FRACTION, cut_interval, round_fraction};
 pub use decimal::quotient_scale;
 pub use definition::{Body, FunctionDef, Returns, T};
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
+pub use server::note_server_start;
 
 /// A function was called with other types than its registration says: a bug in us.
 fn mismatched_types() -> crate::Error {
     crate::Error::internal("a function of other types than it was planned for")
+}
+
+/// NULL in every row.
+fn null(batch: &Batch) -> crate::Result<ArrayRef> {
+    Ok(new_null_array(&batch.returns.arrow_type(), batch.rows))
 }
 
 /// Every function of this name.
@@ -85,6 +100,7 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
 static TABLES: &[&[FunctionDef]] = &[
     array::FUNCTIONS,
     bytea::FUNCTIONS,
+    catalog_array::FUNCTIONS,
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
     datetime_period::FUNCTIONS,
@@ -96,7 +112,12 @@ static TABLES: &[&[FunctionDef]] = &[
     json_change::FUNCTIONS,
     number_format::FUNCTIONS,
     numeric::FUNCTIONS,
+    object_definition::FUNCTIONS,
+    object_name::FUNCTIONS,
     pattern::FUNCTIONS,
+    privilege::FUNCTIONS,
+    server::FUNCTIONS,
+    setting::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
     trigonometry::FUNCTIONS,

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::DataType;
 
 use super::*;
+use crate::exec::pg_catalog::CatalogContext;
 use crate::exec::value_array::array_of;
 use crate::types::{FormatSettings, Interval, Numeric, SqlType, Value};
 
@@ -38,6 +40,12 @@ fn sample(argument: T) -> (SqlType, Value) {
         T::Jsonb => (SqlType::Jsonb, text("{}")),
         T::Name => (SqlType::Name, text("a")),
         T::Oid => (SqlType::Oid, Value::Int(1)),
+        T::Char => (SqlType::InternalChar, text("r")),
+        T::Regclass => (SqlType::Regclass, Value::Int(1)),
+        T::Catalog(ty) if SqlType::Catalog(ty).arrow_type() == DataType::Int64 => {
+            (SqlType::Catalog(ty), Value::Int(1))
+        }
+        T::Catalog(ty) => (SqlType::Catalog(ty), text("1")),
         T::TextArray | T::AnyArray => (
             SqlType::Array(Box::new(SqlType::Text)),
             Value::Array(vec![text("a"), Value::Null]),
@@ -70,11 +78,11 @@ fn columns(row: &FunctionDef) -> Vec<(ArrayRef, SqlType)> {
     columns
 }
 
-#[test]
-fn every_function_takes_and_gives_what_its_registration_says() {
+#[tokio::test]
+async fn every_function_takes_and_gives_what_its_registration_says() {
     let settings = Arc::new(FormatSettings::default());
+    let catalog = CatalogContext::new(&crate::exec::pg_catalog::tests::statement().await);
     for row in TABLES.iter().flat_map(|table| table.iter()) {
-        let (Body::Batch(body) | Body::Rows(body)) = row.body;
         let (arrays, arguments): (Vec<_>, Vec<_>) = columns(row).into_iter().unzip();
         let returns = result_of(row, &arguments);
         let batch = Batch {
@@ -86,7 +94,11 @@ fn every_function_takes_and_gives_what_its_registration_says() {
             settings: &settings,
         };
         let called = format!("{}({arguments:?})", row.name);
-        match body(&batch) {
+        let result = match row.body {
+            Body::Batch(body) | Body::Rows(body) => body(&batch),
+            Body::Catalog(body) => body(&batch, &catalog),
+        };
+        match result {
             Ok(result) => {
                 assert_eq!(result.len(), 3, "{called}");
                 assert_eq!(result.data_type(), &returns.arrow_type(), "{called}");

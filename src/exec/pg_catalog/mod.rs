@@ -1,6 +1,6 @@
 //! The system catalogs: relations of `pg_catalog` and `information_schema` with PostgreSQL 15's columns, filled from our
-//! own catalog, and the functions that clients call on them. The query layer asks here for tables and functions by name;
-//! nothing here knows SQL text.
+//! own catalog. The query layer asks here for tables by name; the functions that clients call on them stand in
+//! [`super::functions`]. Nothing here knows SQL text.
 //!
 //! # Where rows come from
 //!
@@ -14,22 +14,21 @@
 //!
 //! A regclass, regtype, regproc … is an oid (Int64) within a query, so that it joins and compares as one. Text becomes one
 //! by the function of the type's name (`regclass('orders')`), and leaves the query as its name by `object_name('regclass',
-//! x)`, typed [`SqlType::output_type`].
+//! x)`, typed [`crate::types::SqlType::output_type`].
 
-mod cells;
-mod ddl_text;
-mod definitions;
-mod functions;
+pub(in crate::exec) mod cells;
+pub(in crate::exec) mod ddl_text;
+pub(in crate::exec) mod definitions;
 mod information_schema;
-mod naming;
-mod objects;
+pub(in crate::exec) mod naming;
+pub(in crate::exec) mod objects;
 pub(crate) mod quoting;
 mod relation_rows;
-mod relations;
-mod session_rows;
+pub(in crate::exec) mod relations;
+pub(in crate::exec) mod session_rows;
 
 #[cfg(test)]
-mod tests;
+pub(in crate::exec) mod tests;
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -38,11 +37,8 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::ScalarUDF;
 
 use super::StatementContext;
-use crate::types::SqlType;
-pub use functions::arrays::SetFunction;
 use objects::Objects;
 
 /// One statement's view of the system catalogs: made once a statement, shared by its relations and functions.
@@ -164,36 +160,6 @@ pub(crate) fn installed(options: &ConfigOptions) -> DataFusionResult<&Arc<Catalo
         .ok_or_else(|| DataFusionError::Internal("a plan outside a statement".to_string()))
 }
 
-/// The catalog function of this name that takes so many arguments, and what it answers for arguments of these types. It
-/// takes arguments of any type; string literals of undecided type as text.
-pub fn function(name: &str, arguments: &[SqlType]) -> Option<(Arc<ScalarUDF>, SqlType)> {
-    let function = functions::find(name, arguments.len())?;
-    Some((
-        functions::scalar_function(function),
-        function.return_type(arguments),
-    ))
-}
-
-/// The function of this name that returns a set of composite values.
-pub fn set_function(name: &str) -> Option<&'static SetFunction> {
-    functions::arrays::SET_FUNCTIONS
-        .iter()
-        .find(|function| function.name == name)
-}
-
-/// Whether there are catalog functions of this name, all of them bounded by what they are given.
-pub fn are_bounded(name: &str) -> bool {
-    let mut rows = functions::all()
-        .filter(|function| function.name == name)
-        .peekable();
-    rows.peek().is_some() && rows.all(|function| function.is_bounded)
-}
-
-/// The names of all catalog functions.
-pub fn function_names() -> impl Iterator<Item = &'static str> {
-    functions::all().map(|function| function.name)
-}
-
 /// The schema of a system relation, without its rows.
 pub fn table_schema(schema: &str, name: &str) -> Option<SchemaRef> {
     definitions::definition(schema, name).map(|definition| Arc::clone(&definition.fields))
@@ -202,9 +168,4 @@ pub fn table_schema(schema: &str, name: &str) -> Option<SchemaRef> {
 /// The oid of a system relation.
 pub fn table_oid(schema: &str, name: &str) -> Option<i64> {
     definitions::definition(schema, name).map(|definition| definition.oid)
-}
-
-/// Notes the time of the server's start, for pg_postmaster_start_time.
-pub fn note_server_start() {
-    functions::note_server_start();
 }

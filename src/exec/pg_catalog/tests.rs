@@ -3,20 +3,28 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, FieldRef};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::common::Result as DataFusionResult;
 use datafusion::datasource::MemTable;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    TypeSignature, Volatility,
+};
 use datafusion::prelude::{SessionConfig, SessionContext};
 
-use super::{CatalogContext, definitions, functions};
+use super::{CatalogContext, definitions};
 use crate::catalog::{
     Catalog, ColumnDef, ColumnDefault, FieldCache, IndexDef, KeyColumn, Relation, TableDef, TableOptions,
     ViewDef,
 };
+use crate::exec::functions::{self, FunctionDef, Returns};
 use crate::exec::{Settings, StatementContext};
 use crate::store::{StoreKind, StoreOptions, open_store};
 use crate::table::Sequences;
 use crate::txn::Transaction;
-use crate::types::{NumericSize, SqlType, Value};
+use crate::types::{FormatSettings, NumericSize, SqlType, Value};
 
 /// `CREATE TABLE sensor (device text, ts timestamp, temp double precision, hum integer DEFAULT 0, note varchar(40),
 /// amount numeric(10,2), PRIMARY KEY (device, ts DESC))` with an index, and the view `hot` over it.
@@ -116,7 +124,7 @@ fn hot_view() -> ViewDef {
     }
 }
 
-async fn statement() -> StatementContext {
+pub(in crate::exec) async fn statement() -> StatementContext {
     let store = open_store(StoreKind::Memory, Path::new(""), &StoreOptions::default()).expect("memory opens");
     let txn = Transaction::begin(Arc::clone(&store), 1 << 20)
         .await
@@ -143,6 +151,85 @@ async fn statement() -> StatementContext {
     }
 }
 
+/// The functions of a name as plain DataFusion calls them: that whose arguments are carried by most of the same Arrow types.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Named {
+    name: &'static str,
+    signature: Signature,
+}
+
+impl Named {
+    fn new(name: &'static str) -> Named {
+        let any = vec![TypeSignature::Nullary, TypeSignature::VariadicAny];
+        Named {
+            name,
+            signature: Signature::one_of(any, Volatility::Stable),
+        }
+    }
+
+    fn row(&self, fields: &[FieldRef]) -> &'static FunctionDef {
+        let fits = |row: &&FunctionDef| {
+            let types = row.arguments.iter().map(|wanted| wanted.sql_type());
+            let pairs = types.zip(fields);
+            pairs
+                .filter(|(ty, field)| ty.as_ref().is_none_or(|ty| ty.arrow_type() == *field.data_type()))
+                .count()
+        };
+        functions::functions_named(self.name)
+            .filter(|row| row.arguments.len() == fields.len())
+            .max_by_key(fits)
+            .expect("a function of so many arguments")
+    }
+
+    fn return_type_of(&self, fields: &[FieldRef]) -> SqlType {
+        match self.row(fields).returns {
+            Returns::Type(ty) => ty.sql_type().expect("no polymorphic one"),
+            Returns::ArrayOf(ty) => SqlType::Array(Box::new(ty.sql_type().expect("no polymorphic one"))),
+            Returns::Computed(compute) => {
+                let types: Vec<SqlType> = fields.iter().map(|field| SqlType::from_field(field)).collect();
+                compute(&types, &vec![None; types.len()])
+            }
+        }
+    }
+}
+
+impl ScalarUDFImpl for Named {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> DataFusionResult<DataType> {
+        Ok(DataType::Null)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
+        Ok(Arc::new(
+            self.return_type_of(args.arg_fields).field(self.name, true),
+        ))
+    }
+
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let row = self.row(&args.arg_fields);
+        let mut types = Vec::new();
+        for ((wanted, field), argument) in row.arguments.iter().zip(&args.arg_fields).zip(&mut args.args) {
+            let ty = wanted.sql_type().unwrap_or_else(|| SqlType::from_field(field));
+            let array = cast(&argument.to_array(args.number_rows)?, &ty.arrow_type())?;
+            *argument = ColumnarValue::Array(array);
+            types.push((Expr::default(), ty));
+        }
+        let definition = (row.name, row.body, row.strict, row.volatility);
+        let returns = self.return_type_of(&args.arg_fields);
+        match functions::call(definition, types, returns, &Arc::new(FormatSettings::default())) {
+            Expr::ScalarFunction(call) => call.func.invoke_with_args(args),
+            other => panic!("no call: {other}"),
+        }
+    }
+}
+
 /// Runs SQL over the catalogs by plain DataFusion; cells joined by `|`, rows by newlines, NULL as nothing.
 async fn check(sql: &str, expected: &str) {
     let statement = statement().await;
@@ -159,8 +246,8 @@ async fn check(sql: &str, expected: &str) {
             .register_table(definition.name, Arc::new(table))
             .expect("the name is free");
     }
-    for function in functions::all() {
-        session.register_udf(functions::scalar_function(function).as_ref().clone());
+    for name in functions::function_names() {
+        session.register_udf(ScalarUDF::new_from_impl(Named::new(name)));
     }
     let batches = session.sql(sql).await.expect(sql).collect().await.expect(sql);
     let options = FormatOptions::default();

@@ -65,7 +65,7 @@ fn step_node(node: ShortNode) -> PlanNode {
                 true => ("GroupAggregate", "Sorted"),
                 false => ("HashAggregate", "Hashed"),
             };
-            PlanNode::named(name)
+            PlanNode::new("Aggregate", name)
                 .with_property("Strategy", strategy)
                 .with_property("Partial Mode", "Simple")
                 .with_list("Group Key", keys)

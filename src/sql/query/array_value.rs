@@ -7,7 +7,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Place, fault, fold, name_parts};
 use super::coercion::{CastContext, item_type, type_name};
 use crate::error::StatementFault;
-use crate::exec::{functions, pg_catalog};
+use crate::exec::functions;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -52,7 +52,7 @@ impl Binder<'_> {
         }
         if let ast::Expr::Function(function) = inner
             && let Some(name) = name_parts(&function.name)?.pop()
-            && let Some(set) = pg_catalog::set_function(&name)
+            && let Some(set) = functions::set_function(&name)
         {
             let arguments = self.arguments(&name, &function.args, place)?;
             let Some((_, column)) = set.columns.iter().find(|(column, _)| *column == field) else {

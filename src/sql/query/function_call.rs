@@ -1,7 +1,7 @@
 //! Calls of functions: which of the functions of a name PostgreSQL would pick for the argument types, and the constructs
 //! that are syntax for a call (`EXTRACT`, `SUBSTRING … FROM`, `AT TIME ZONE` …).
 
-use datafusion::logical_expr::expr::{ScalarFunction, Unnest};
+use datafusion::logical_expr::expr::Unnest;
 use datafusion::logical_expr::{Case, Expr, Operator};
 use sqlparser::ast;
 
@@ -9,11 +9,10 @@ use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
 use super::coercion::{self, CastContext, base, common_type, item_type};
 use super::context_value::is_context_value;
 use super::operator::binary;
-use super::overload::{expanded, pick, sql_type};
+use super::overload::{expanded, pick};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, Body, FunctionDef, Returns, T};
-use crate::exec::pg_catalog;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -44,7 +43,6 @@ pub(crate) fn is_bounded_call(name: &str) -> bool {
         || Construct::named(name).is_some()
         || super::aggregate::is_folding(name)
         || functions::are_bounded(name)
-        || pg_catalog::are_bounded(name)
 }
 
 impl Binder<'_> {
@@ -89,7 +87,7 @@ impl Binder<'_> {
             });
         }
         let arguments = self.arguments(&name, &function.args, place)?;
-        if let Some((record, _)) = pg_catalog::set_function(&name).and_then(|set| set.record) {
+        if let Some((record, _)) = functions::set_function(&name).and_then(|set| set.record) {
             let rows = self.resolve_function(record, arguments)?;
             let item = item_type(&rows.ty).unwrap_or(SqlType::Text);
             return Ok(Bound::new(Expr::Unnest(Unnest::new(rows.expr)), item));
@@ -133,7 +131,6 @@ impl Binder<'_> {
             _ => {
                 if let [argument] = arguments.as_slice()
                     && functions::functions_named(name).next().is_none()
-                    && pg_catalog::function(name, std::slice::from_ref(&argument.ty)).is_none()
                     && let Ok(Some(ty)) = SqlType::from_name(name, &[])
                 {
                     // A type's name called as a function casts.
@@ -195,19 +192,7 @@ impl Binder<'_> {
         let rows: Vec<&'static FunctionDef> = functions::functions_named(name).collect();
         match pick(&rows, &types) {
             Some(row) => self.call_function(row, arguments),
-            None => match pg_catalog::function(name, &types) {
-                Some((function, returns)) => {
-                    let arguments = arguments
-                        .into_iter()
-                        .map(|argument| Ok(self.with_decided_type(argument)?.expr))
-                        .collect::<Result<Vec<_>>>()?;
-                    Ok(Bound::new(
-                        Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments)),
-                        returns,
-                    ))
-                }
-                None => Err(no_function(name, &types, rows.is_empty())),
-            },
+            None => Err(no_function(name, &types, rows.is_empty())),
         }
     }
 
@@ -219,7 +204,7 @@ impl Binder<'_> {
         let element = self.element_type(row.name, &wanted, &types)?;
         let mut converted = Vec::with_capacity(arguments.len());
         for (argument, wanted) in arguments.into_iter().zip(&wanted) {
-            converted.push(match (sql_type(*wanted), wanted) {
+            converted.push(match (wanted.sql_type(), wanted) {
                 // A numeric argument keeps its own scale: results take theirs from it.
                 (Some(SqlType::Numeric(None)), _) => match argument.ty {
                     SqlType::Unknown | SqlType::Void => {
@@ -242,9 +227,9 @@ impl Binder<'_> {
             Returns::Type(T::AnyElement) => element,
             Returns::Type(T::AnyArray) => SqlType::Array(Box::new(element)),
             Returns::Type(T::Any) => types.first().cloned().unwrap_or(SqlType::Text),
-            Returns::Type(ty) => sql_type(ty).unwrap_or(SqlType::Text),
+            Returns::Type(ty) => ty.sql_type().unwrap_or(SqlType::Text),
             Returns::ArrayOf(T::AnyElement) => SqlType::Array(Box::new(element)),
-            Returns::ArrayOf(ty) => SqlType::Array(Box::new(sql_type(ty).unwrap_or(SqlType::Text))),
+            Returns::ArrayOf(ty) => SqlType::Array(Box::new(ty.sql_type().unwrap_or(SqlType::Text))),
             Returns::Computed(compute) => {
                 let literals = converted.iter().map(Bound::literal).collect::<Result<Vec<_>>>()?;
                 compute(&types, &literals)

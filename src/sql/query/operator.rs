@@ -326,7 +326,8 @@ impl Binder<'_> {
             .or_else(|| {
                 candidates.iter().find(|row| {
                     let fits = |wanted: T, ty: &SqlType| {
-                        super::overload::sql_type(wanted)
+                        wanted
+                            .sql_type()
                             .is_some_and(|wanted| coercion::implicit(ty, &wanted))
                     };
                     fits(row.arguments[0], &left.ty) && fits(row.arguments[1], &right.ty)

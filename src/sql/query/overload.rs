@@ -18,7 +18,7 @@ pub(super) fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&
         wanted
             .iter()
             .zip(types)
-            .filter(|(wanted, ty)| !unknown(ty) && sql_type(**wanted).is_some() && matches_type(**wanted, ty))
+            .filter(|(wanted, ty)| !unknown(ty) && wanted.sql_type().is_some() && matches_type(**wanted, ty))
             .count()
     };
     let candidates = best(candidates, |(_, wanted)| exact(wanted));
@@ -28,7 +28,8 @@ pub(super) fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&
             .zip(types)
             .filter(|(wanted, ty)| {
                 !unknown(ty)
-                    && sql_type(**wanted)
+                    && wanted
+                        .sql_type()
                         .is_some_and(|wanted| base(&wanted) == base(ty) || is_preferred(&wanted))
             })
             .count()
@@ -40,7 +41,10 @@ pub(super) fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&
             .iter()
             .zip(types)
             .filter(|(wanted, ty)| {
-                unknown(ty) && sql_type(**wanted).is_some_and(|wanted| category(&wanted) == Category::String)
+                unknown(ty)
+                    && wanted
+                        .sql_type()
+                        .is_some_and(|wanted| category(&wanted) == Category::String)
             })
             .count()
     };
@@ -60,42 +64,15 @@ pub(super) fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&
         wanted
             .iter()
             .zip(types)
-            .filter(|(wanted, ty)| unknown(ty) && sql_type(**wanted).is_some_and(|ty| is_preferred(&ty)))
+            .filter(|(wanted, ty)| unknown(ty) && wanted.sql_type().is_some_and(|ty| is_preferred(&ty)))
             .count()
     });
     candidates.first().map(|(row, _)| *row)
 }
 
-/// The SQL type of a registration's argument; `None` for the polymorphic ones.
-pub(super) fn sql_type(wanted: T) -> Option<SqlType> {
-    Some(match wanted {
-        T::Bool => SqlType::Bool,
-        T::Int2 => SqlType::Int2,
-        T::Int4 => SqlType::Int4,
-        T::Int8 => SqlType::Int8,
-        T::Float4 => SqlType::Float4,
-        T::Float8 => SqlType::Float8,
-        T::Numeric => SqlType::Numeric(None),
-        T::Text => SqlType::Text,
-        T::Bytea => SqlType::Bytea,
-        T::Date => SqlType::Date,
-        T::Time => SqlType::Time,
-        T::Timestamp => SqlType::Timestamp,
-        T::TimestampTz => SqlType::TimestampTz,
-        T::Interval => SqlType::Interval,
-        T::Uuid => SqlType::Uuid,
-        T::Json => SqlType::Json,
-        T::Jsonb => SqlType::Jsonb,
-        T::Name => SqlType::Name,
-        T::Oid => SqlType::Oid,
-        T::TextArray => SqlType::Array(Box::new(SqlType::Text)),
-        T::Any | T::AnyElement | T::AnyArray => return None,
-    })
-}
-
 /// Whether an argument is of exactly the registered type.
 pub(super) fn matches_type(wanted: T, ty: &SqlType) -> bool {
-    match sql_type(wanted) {
+    match wanted.sql_type() {
         Some(wanted) => base(&wanted) == base(ty),
         None => match wanted {
             T::AnyArray => item_type(ty).is_some(),
@@ -106,7 +83,7 @@ pub(super) fn matches_type(wanted: T, ty: &SqlType) -> bool {
 
 /// Whether an argument may stand where the registered type is wanted.
 pub(super) fn accepts(wanted: T, ty: &SqlType) -> bool {
-    match sql_type(wanted) {
+    match wanted.sql_type() {
         Some(wanted) => coercion::implicit(ty, &wanted),
         None => match wanted {
             T::AnyArray => item_type(ty).is_some() || matches!(ty, SqlType::Unknown | SqlType::Void),

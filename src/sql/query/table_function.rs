@@ -10,7 +10,7 @@ use super::coercion::CastContext;
 use super::from_item::{FromItem, renamed};
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::set_returning::unnest_columns;
-use crate::exec::pg_catalog;
+use crate::exec::functions;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -39,7 +39,7 @@ impl Binder<'_> {
         }
         if let Some(name) = &call.name
             && let Some(last) = name_parts(name)?.pop()
-            && let Some(set) = pg_catalog::set_function(&last)
+            && let Some(set) = functions::set_function(&last)
         {
             let arguments = ast::FunctionArguments::List(ast::FunctionArgumentList {
                 duplicate_treatment: None,
@@ -76,16 +76,12 @@ impl Binder<'_> {
                     let ty = SqlType::Array(Box::new(bound.ty.clone()));
                     let definition = (
                         "array",
-                        crate::exec::functions::MAKE_ARRAY,
+                        functions::MAKE_ARRAY,
                         false,
                         datafusion::logical_expr::Volatility::Immutable,
                     );
-                    let array = crate::exec::functions::call(
-                        definition,
-                        vec![(expr, bound.ty)],
-                        ty.clone(),
-                        &self.settings,
-                    );
+                    let array =
+                        functions::call(definition, vec![(expr, bound.ty)], ty.clone(), &self.settings);
                     Bound::new(array, ty)
                 }
             });
@@ -116,7 +112,7 @@ impl Binder<'_> {
             let name = self.unique_name("?set");
             arrays.push((set.expr, name.clone()));
             // A function's only column is called as its alias is.
-            let column_name = match pg_catalog::set_function(&default) {
+            let column_name = match functions::set_function(&default) {
                 Some(set) => set
                     .columns
                     .get(columns.len())
@@ -143,12 +139,11 @@ impl Binder<'_> {
             let array_type = SqlType::Array(Box::new(columns[0].bound.ty.clone()));
             let definition = (
                 "ordinality",
-                crate::exec::functions::ORDINALITY,
+                functions::ORDINALITY,
                 true,
                 datafusion::logical_expr::Volatility::Immutable,
             );
-            let numbers =
-                crate::exec::functions::call(definition, vec![(first, array_type)], ty, &self.settings);
+            let numbers = functions::call(definition, vec![(first, array_type)], ty, &self.settings);
             arrays.push((numbers, name.clone()));
             let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8);
             columns.push(ScopeColumn {

@@ -3,17 +3,14 @@
 use super::coercion::type_name;
 use super::scope::nearest;
 use crate::Error;
-use crate::exec::{functions, pg_catalog};
+use crate::exec::functions;
 use crate::types::SqlType;
 
 /// 42883 for a function; the HINT tells whether the name or the types are wrong.
 pub(super) fn no_function(name: &str, types: &[SqlType], unknown_name: bool) -> Error {
     let types: Vec<String> = types.iter().map(type_name).collect();
     let near = if unknown_name {
-        nearest(
-            name,
-            functions::function_names().chain(pg_catalog::function_names()),
-        )
+        nearest(name, functions::function_names())
     } else {
         None
     };
