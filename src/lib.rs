@@ -1,7 +1,7 @@
 //! Keyspan: a PostgreSQL-wire SQL engine for wide tables over a pluggable ordered key-value store.
 //!
 //! Modules stand in the order of dependency; each may use only what stands before it (the `tidy` test checks):
-//! `error < types < parse < codec < store < txn < catalog < table < plan < exec < sql < session < wire`.
+//! `error < types < parse < codec < store < txn < catalog < table < plan < exec < query < sql < session < wire`.
 //!
 //! # The life of a statement
 //!
@@ -14,7 +14,7 @@
 //! 3. The session opens or continues a [`txn::Transaction`]: one [`store::Snapshot`] and the writes buffered over it.
 //! 4. [`catalog::Catalog::load`] gives the schema as that snapshot sees it; together they are the
 //!    [`exec::StatementContext`] the statement runs in.
-//! 5. `sql` binds it: names are resolved and every type decided, once ([`sql::query::PlannedQuery`]). Is the bound plan a
+//! 5. `query` binds it: names are resolved and every type decided, once ([`query::PlannedQuery`]). Is the bound plan a
 //!    chain over one table or none, an [`exec::short::ShortPlan`] runs it as it is; the rest DataFusion optimizes and runs
 //!    on threads of its own, aggregates of a long scan with a reader for each processor. Either way table scans come back
 //!    to step 6. UPDATE and DELETE find their rows by such a plan too. A prepared statement keeps its plan
@@ -36,6 +36,7 @@ pub mod error;
 pub mod exec;
 pub mod parse;
 pub mod plan;
+pub mod query;
 pub mod session;
 pub mod sql;
 pub mod store;

@@ -10,10 +10,10 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{self, BinaryOperator, Expr, GroupByExpr, ObjectName, SetExpr, Visit, Visitor};
 
-use super::query::is_bounded_call;
 use crate::catalog::Relation;
 use crate::exec::StatementContext;
 use crate::parse::{ParsedStatement, TEXT_BYTES_MAX, names};
+use crate::query::is_bounded_call;
 use crate::types::Value;
 
 /// Values of a Bind that are read at once, and with which a bounded statement stays bounded. In bytes.

@@ -7,7 +7,6 @@ pub mod ddl;
 pub mod dml;
 mod effort;
 mod explain;
-pub mod query;
 mod statement;
 #[cfg(test)]
 mod testing;
@@ -21,9 +20,9 @@ use crate::Result;
 use crate::exec::query_threads;
 use crate::exec::{OutputColumn, RowsStream, StatementContext};
 use crate::parse::parameters;
-use crate::types::{SqlType, Value};
+use crate::query::{self, QueryPlan, known_types};
+use crate::types::SqlType;
 pub use effort::PARAMETER_BYTES_MAX;
-use query::QueryPlan;
 pub use statement::{Statement, parse};
 
 /// What executing a statement gives.
@@ -140,24 +139,6 @@ fn plan_select(
         statement.plan.set(ctx.plan_basis(), &plan);
     }
     Ok(plan)
-}
-
-/// The types of the bound parameters that have one: those the statement was described with, so that it means the same
-/// when it runs, else those of the values.
-fn known_types(ctx: &StatementContext) -> Vec<Option<SqlType>> {
-    if ctx.parameter_types.is_empty() {
-        return ctx.parameters.iter().map(known_type).collect();
-    }
-    let decided = |ty: &SqlType| (*ty != SqlType::Unknown).then(|| ty.clone());
-    ctx.parameter_types.iter().map(decided).collect()
-}
-
-/// The type of a bound value, when it has one.
-fn known_type(value: &Value) -> Option<SqlType> {
-    match value {
-        Value::Null | Value::Unknown(_) => None,
-        value => Some(value.natural_type()),
-    }
 }
 
 /// Finds parameter types and result columns without running. `parameters`: the types the client gave (`None`: unsaid).

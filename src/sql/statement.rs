@@ -5,11 +5,11 @@ use std::sync::Arc;
 use sqlparser::ast;
 
 use super::effort::Effort;
-use super::query::QueryPlan;
 use crate::Result;
 use crate::exec::RowPlans;
 use crate::exec::plan_cache::PlanCache;
 use crate::parse::{self, ParsedStatement};
+use crate::query::QueryPlan;
 
 /// One statement, which may run many times.
 #[derive(Debug, Clone)]

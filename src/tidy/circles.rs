@@ -205,7 +205,7 @@ fn read_modules(files: &[SourceFile]) -> BTreeMap<ModulePath, Module> {
     modules
 }
 
-/// `sql/query/mod.rs` is `sql::query`, `lib.rs` the root.
+/// `sql/ddl/mod.rs` is `sql::ddl`, `lib.rs` the root.
 fn module_path(path: &str) -> ModulePath {
     let stem = path.trim_end_matches(".rs");
     let names = stem.split('/').filter(|name| !matches!(*name, "mod" | "lib"));

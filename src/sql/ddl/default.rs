@@ -5,7 +5,8 @@ use sqlparser::ast::{self, Expr, SelectItem};
 
 use crate::catalog::ColumnDefault;
 use crate::exec::StatementContext;
-use crate::sql::{dml, query};
+use crate::query;
+use crate::sql::dml;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

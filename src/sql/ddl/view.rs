@@ -11,7 +11,7 @@ use crate::catalog::{CatalogWriter, Relation, ViewDef};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::{OutputColumn, StatementContext};
 use crate::parse::names;
-use crate::sql::query;
+use crate::query;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

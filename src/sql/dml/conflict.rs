@@ -117,7 +117,7 @@ impl<'a> Proposed<'a> {
     }
 
     fn types(&self, expressions: &[&Expr]) -> Result<Vec<SqlType>> {
-        let types = crate::sql::known_types(&self.ctx);
+        let types = crate::query::known_types(&self.ctx);
         self.finding(expressions, None).types(&self.ctx, &types)
     }
 

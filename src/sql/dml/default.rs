@@ -10,7 +10,7 @@ use super::assign::{assign_value, result_value};
 use super::evaluate::{Rows, evaluate, parse_expression, run, select_of};
 use crate::catalog::{ColumnDefault, TableDef};
 use crate::exec::{RowSite, StatementContext};
-use crate::sql::query::{Constant, constant};
+use crate::query::{Constant, constant};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

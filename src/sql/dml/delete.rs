@@ -16,7 +16,7 @@ use super::{WriteResult, returning};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::exec::plan_cache::PlanCache;
-use crate::sql::query::{Observation, QueryPlan};
+use crate::query::{Observation, QueryPlan};
 use crate::table::{delete_rows, write_schema};
 use crate::{Error, Result};
 

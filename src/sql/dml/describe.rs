@@ -11,7 +11,8 @@ use super::{delete, insert, is_default, returning, update};
 use crate::Result;
 use crate::exec::StatementContext;
 use crate::parse::text_place;
-use crate::sql::{Description, Statement, query};
+use crate::query;
+use crate::sql::{Description, Statement};
 use crate::types::SqlType;
 
 /// Parameter types and RETURNING columns of a write, without running it.

@@ -1,4 +1,4 @@
-//! Expressions of a write, evaluated by `sql::query` over rows in memory: RETURNING, SET, ON CONFLICT, defaults.
+//! Expressions of a write, evaluated by `query` over rows in memory: RETURNING, SET, ON CONFLICT, defaults.
 //!
 //! The rows become relations of the query that have no name in the catalog; each has a column `#` that counts them, so
 //! that results come back in the order of the rows whatever the plan does.
@@ -16,7 +16,7 @@ use crate::exec::placeholder::Constants;
 use crate::exec::short::RowExpressions;
 use crate::exec::{OutputColumn, RowPlan, RowSite, StatementContext};
 use crate::parse;
-use crate::sql::query;
+use crate::query;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -93,7 +93,7 @@ async fn row_plan(
         transient: Arc::new(transient),
         ..ctx.clone()
     };
-    let planned = query::plan_source(&over, &query, &crate::sql::known_types(ctx))?;
+    let planned = query::plan_source(&over, &query, &query::known_types(ctx))?;
     let expressions = RowExpressions::of(&planned.plan).filter(|_| !planned.looks_up());
     let plan = expressions.map(|expressions| RowPlan {
         relations: batches.iter().map(|rows| rows.schema()).collect(),
@@ -150,7 +150,7 @@ pub(super) async fn plan(
 /// Runs a query and collects its rows into one batch. Untyped literals stay `Unknown`: they take the type of the column
 /// they are for.
 pub(super) async fn run(ctx: &StatementContext, query: &Query) -> Result<(Vec<OutputColumn>, RecordBatch)> {
-    let planned = query::plan_source(ctx, query, &crate::sql::known_types(ctx))?;
+    let planned = query::plan_source(ctx, query, &query::known_types(ctx))?;
     let batches: Vec<RecordBatch> = query::run_once(ctx, &planned).await?.try_collect().await?;
     let schema = match batches.first() {
         Some(batch) => batch.schema(),

@@ -15,7 +15,7 @@ use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::exec::plan_cache::PlanCache;
 use crate::parse::names;
-use crate::sql::query::{Observation, QueryPlan, TargetRows, plan_target_rows};
+use crate::query::{Observation, QueryPlan, TargetRows, plan_target_rows};
 use crate::types::SqlType;
 
 /// Where a write finds its rows.
@@ -72,7 +72,7 @@ impl<'a> Finding<'a> {
         {
             return Ok(plan);
         }
-        let planned = plan_target_rows(ctx, self.rows(), &crate::sql::known_types(ctx))?;
+        let planned = plan_target_rows(ctx, self.rows(), &crate::query::known_types(ctx))?;
         let plan = Arc::new(QueryPlan::new(planned));
         if keeps && plan.is_lasting() {
             cache.set(ctx.plan_basis(), &plan);

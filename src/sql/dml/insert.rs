@@ -22,7 +22,7 @@ use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::parse::is_upsert;
 use crate::parse::text_place;
-use crate::sql::query::{self, Observation, PlannedQuery};
+use crate::query::{self, Observation, PlannedQuery};
 use crate::table::{get_rows, insert_missing_rows, insert_rows, upsert_rows, write_schema};
 use crate::{Error, Result};
 
@@ -60,7 +60,7 @@ pub(super) async fn execute(
                 writer.write_cells(rows, cells, &names).await?;
             }
             None => {
-                let planned = query::plan_source(ctx, source, &crate::sql::known_types(ctx))?;
+                let planned = query::plan_source(ctx, source, &query::known_types(ctx))?;
                 writer.write_query(source, &planned, &names, !listed).await?;
             }
         },

@@ -10,7 +10,7 @@ use sqlparser::ast::{Expr, SelectItem, TableWithJoins};
 use super::evaluate::{Rows, column_of};
 use super::target::Target;
 use crate::exec::StatementContext;
-use crate::sql::query::{self, JoinedRelation};
+use crate::query::{self, JoinedRelation};
 use crate::table::write_schema;
 use crate::{Error, Result};
 

@@ -1,7 +1,7 @@
 //! INSERT, UPSERT, UPDATE, DELETE with ON CONFLICT and RETURNING. Called by `sql::execute`; commits nothing.
 //!
 //! The rows that UPDATE and DELETE write are a query ([`found_rows`]). Constants go straight into Arrow columns; other
-//! expressions over rows in memory are a query by `sql::query` too ([`evaluate`]). On an error
+//! expressions over rows in memory are a query by `query` too ([`evaluate`]). On an error
 //! nothing of the statement stays in the transaction.
 
 mod assign;
@@ -24,8 +24,8 @@ use arrow::array::RecordBatch;
 use sqlparser::ast;
 
 use super::Statement;
-use super::query::Observation;
 use crate::exec::{OutputColumn, StatementContext};
+use crate::query::Observation;
 use crate::{Error, Result};
 
 pub(crate) use default::evaluate_default;

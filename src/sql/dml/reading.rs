@@ -5,13 +5,13 @@ use std::sync::Arc;
 use sqlparser::ast::{self, OnConflictAction, OnInsert};
 
 use super::super::Statement;
-use super::super::query::{self, QueryPlan};
 use super::insert::{self, plain_values};
 use super::target::Target;
 use super::{delete, update};
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::parse::is_upsert;
+use crate::query::{self, QueryPlan};
 use crate::{Error, Result};
 
 /// A write's table and where its rows come from.
@@ -79,7 +79,7 @@ fn reading_of_insert(ctx: &StatementContext, insert: &ast::Insert) -> Result<Rea
         Some(source) => match plain_values(source) {
             Some(rows) => RowsRead::Values(rows.len()),
             None => {
-                let planned = query::plan_source(ctx, source, &crate::sql::known_types(ctx))?;
+                let planned = query::plan_source(ctx, source, &query::known_types(ctx))?;
                 RowsRead::Query(Arc::new(QueryPlan::new(planned)))
             }
         },

@@ -8,8 +8,8 @@ use crate::catalog::{CatalogWriter, NewDynamicColumn, Relation, TableDef, is_sys
 use crate::exec::StatementContext;
 use crate::parse::type_name::get_sql_type;
 use crate::parse::{names, text_place};
+use crate::query::Constant;
 use crate::sql::column_type::check_stored;
-use crate::sql::query::Constant;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

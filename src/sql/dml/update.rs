@@ -28,7 +28,7 @@ use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::exec::plan_cache::PlanCache;
 use crate::parse::text_place;
-use crate::sql::query::{Observation, QueryPlan, constant};
+use crate::query::{Observation, QueryPlan, constant};
 use crate::table::{RowEncoder, RowUpdate, write_schema};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -64,7 +64,7 @@ pub(super) async fn execute(
     let mut target = Target::of_factor(ctx, &update.table)?;
     add_dynamic_columns(ctx, &mut target, &update.assignments, |target, expr| {
         let finding = finding(target, &[], update);
-        let types = crate::sql::known_types(ctx);
+        let types = crate::query::known_types(ctx);
         finding.computing(&[expr]).types(ctx, &types)
     })?;
     let assignments = read_assignments(&target, &update.assignments)?;

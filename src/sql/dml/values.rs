@@ -13,7 +13,7 @@ use crate::catalog::{ColumnDefault, NewDynamicColumn};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
-use crate::sql::query::{Constant, constant};
+use crate::query::{Constant, constant};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

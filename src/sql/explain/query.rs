@@ -16,8 +16,8 @@ use crate::exec::StatementContext;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join_exec::DependentJoinExec;
 use crate::parse::explain_options::Options;
-use crate::sql::known_types;
-use crate::sql::query::{self, Observation, QueryPlan};
+use crate::query::known_types;
+use crate::query::{self, Observation, QueryPlan};
 use crate::{Error, Result};
 
 pub(super) async fn explain_query(

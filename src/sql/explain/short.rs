@@ -5,7 +5,7 @@ use super::node::PlanNode;
 use crate::exec::expr_text::all_text;
 use crate::exec::figures::Seen;
 use crate::exec::short::{ShortKind, ShortNode, ShortSource, ShortStory};
-use crate::sql::query::Observation;
+use crate::query::Observation;
 
 /// The tree of a short statement, with what was counted of it.
 pub(super) fn short_node(story: ShortStory, observation: Option<&Observation>) -> PlanNode {

@@ -9,9 +9,9 @@ use crate::Result;
 use crate::exec::StatementContext;
 use crate::exec::figures::Seen;
 use crate::parse::explain_options::Options;
+use crate::query::Observation;
 use crate::sql::Statement;
 use crate::sql::dml::{self, Operation, Reading, RowsRead};
-use crate::sql::query::Observation;
 
 pub(super) async fn explain_write(
     ctx: &StatementContext,

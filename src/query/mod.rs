@@ -1,4 +1,5 @@
-//! Queries by DataFusion: joins, aggregates, expressions, CTEs, windows, subqueries, set operations, VALUES.
+//! Queries bound: joins, aggregates, expressions, CTEs, windows, subqueries, set operations, VALUES. Called by the
+//! statements of `sql`, of which it knows none.
 //!
 //! `binder` and its sibling files turn the parser's tree into a logical plan with PostgreSQL's names, types and errors;
 //! DataFusion optimizes and runs it. The binder decides every type itself: DataFusion's own coercions find nothing to do.
@@ -23,6 +24,7 @@ mod grouped_join;
 mod grouping;
 mod input_order;
 mod join;
+mod known_types;
 mod limit;
 mod literal;
 mod operator;
@@ -64,6 +66,7 @@ use crate::{Error, Result};
 use binder::{Binder, BoundQuery};
 pub(crate) use constant::{Constant, constant};
 pub(crate) use function_call::is_bounded_call;
+pub(crate) use known_types::known_types;
 pub(crate) use plan::{Observation, QueryPlan};
 pub(crate) use target_rows::{JoinedRelation, TargetRows, joined_relations, plan_target_rows};
 

@@ -7,6 +7,7 @@ use datafusion::logical_expr::Expr;
 use sqlparser::ast;
 
 use super::binder::{Binder, Clause, Place};
+use super::known_types::known_types;
 use super::literal::number_value;
 use super::scope::Scope;
 use crate::Result;
@@ -99,7 +100,7 @@ fn folded(ctx: &StatementContext, expr: &ast::Expr) -> Result<Option<Constant>> 
         clause: Clause::Values,
         windows: &[],
     };
-    let mut binder = Binder::new(ctx, &crate::sql::known_types(ctx));
+    let mut binder = Binder::new(ctx, &known_types(ctx));
     let bound = binder.expression(expr, place)?;
     let parameters: Vec<SqlType> = binder
         .parameters

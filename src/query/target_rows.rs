@@ -8,6 +8,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Clause, Place};
 use super::column_name::column_name;
 use super::from_item::FromItem;
+use super::known_types::known_types;
 use super::scope::ScopeRelation;
 use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
@@ -66,7 +67,7 @@ pub(crate) fn joined_relations(
     alias: Option<&str>,
     from: &[ast::TableWithJoins],
 ) -> Result<Vec<JoinedRelation>> {
-    let mut binder = Binder::new(ctx, &crate::sql::known_types(ctx));
+    let mut binder = Binder::new(ctx, &known_types(ctx));
     let joined = binder.target_with(table, alias, from);
     let (joined, _) = joined.map_err(|error| binder.at_its_place(error))?;
     let beside = joined.scope.relations.into_iter().skip(1);
