@@ -134,7 +134,7 @@ mod tests {
             " MINUS SELECT 1",
             " BETWEEN 1 AND 2",
         ] {
-            assert!(refused(&chain(operator, 500_000)), "{operator}");
+            assert!(refused(&chain(operator, 50_000)), "{operator}");
             assert!(!refused(&chain(operator, 100)), "{operator}");
         }
         assert!(!refused(&chain(", 1 + 1", 50_000)));
