@@ -5,6 +5,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
 
+use super::word::is_word;
 use crate::error::Limit;
 use crate::{Error, Result};
 
@@ -54,22 +55,34 @@ impl Nesting {
 /// Whether the token may put what stands before it one level deeper.
 fn is_operator(token: &Token) -> bool {
     match token {
-        Token::Word(word) => matches!(
-            word.keyword,
-            Keyword::AND
-                | Keyword::OR
-                | Keyword::NOT
-                | Keyword::IS
-                | Keyword::IN
-                | Keyword::LIKE
-                | Keyword::ILIKE
-                | Keyword::BETWEEN
-                | Keyword::COLLATE
-                | Keyword::AT
-                | Keyword::UNION
-                | Keyword::INTERSECT
-                | Keyword::EXCEPT
-        ),
+        Token::Word(word) => {
+            matches!(
+                word.keyword,
+                Keyword::AND
+                    | Keyword::OR
+                    | Keyword::NOT
+                    | Keyword::IS
+                    | Keyword::NOTNULL
+                    | Keyword::IN
+                    | Keyword::LIKE
+                    | Keyword::ILIKE
+                    | Keyword::RLIKE
+                    | Keyword::REGEXP
+                    | Keyword::SIMILAR
+                    | Keyword::BETWEEN
+                    | Keyword::OVERLAPS
+                    | Keyword::OPERATOR
+                    | Keyword::MEMBER
+                    | Keyword::XOR
+                    | Keyword::DIV
+                    | Keyword::COLLATE
+                    | Keyword::AT
+                    | Keyword::UNION
+                    | Keyword::INTERSECT
+                    | Keyword::EXCEPT
+                    | Keyword::MINUS
+            ) || is_word(word, "ISNULL")
+        }
         Token::Number(..)
         | Token::Char(_)
         | Token::SingleQuotedString(_)
@@ -113,8 +126,15 @@ mod tests {
             " UNION SELECT 1",
             "[1]",
             " IS NULL",
+            " ISNULL",
+            " NOTNULL",
+            " SIMILAR TO '1'",
+            " OVERLAPS 1",
+            " OPERATOR(pg_catalog.+) 1",
+            " MINUS SELECT 1",
+            " BETWEEN 1 AND 2",
         ] {
-            assert!(refused(&chain(operator, 500_000)), "{operator}");
+            assert!(refused(&chain(operator, 50_000)), "{operator}");
             assert!(!refused(&chain(operator, 100)), "{operator}");
         }
         assert!(!refused(&chain(", 1 + 1", 50_000)));
