@@ -91,6 +91,7 @@ fn same_text(from: &SqlType, to: &SqlType) -> bool {
         (a, S::Int8) if oid_like(a) => true,
         (a, b) if oid_like(a) && oid_like(b) => true,
         (S::Catalog(_), S::Array(_)) => true,
+        (S::Array(a), S::Array(b)) => same_text(a, b),
         (a, b) => a == b,
     }
 }
