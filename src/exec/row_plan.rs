@@ -1,17 +1,27 @@
 //! `RowPlan`: what a write computes of rows in memory, planned; `RowPlans`: those that a statement keeps.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{BooleanArray, RecordBatch};
-use arrow::datatypes::SchemaRef;
+use arrow::array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Schema, SchemaRef};
 
 use super::OutputColumn;
 use super::placeholder::Constants;
 use super::plan_cache::{PlanBasis, PlanCache};
-use super::short::{RowExpressions, side_by_side};
-use crate::Result;
 use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// Expressions over rows, one relation's columns after the other's.
+pub trait RowEvaluator: fmt::Debug + Send + Sync {
+    /// Which rows satisfy the condition (`None`: all), and the select list of these. Errors: the expressions', 42P02.
+    fn evaluate(
+        &self,
+        rows: &RecordBatch,
+        constants: &Constants,
+    ) -> Result<(Option<BooleanArray>, RecordBatch)>;
+}
 
 /// Expressions over rows in memory with their types.
 #[derive(Debug)]
@@ -23,7 +33,7 @@ pub struct RowPlan {
     /// The types of `$1` …
     pub parameters: Vec<SqlType>,
     /// What is evaluated.
-    pub expressions: RowExpressions,
+    pub expressions: Box<dyn RowEvaluator>,
 }
 
 impl RowPlan {
@@ -41,6 +51,19 @@ impl RowPlan {
         let schemas = relations.iter().map(|rows| rows.schema_ref());
         *parameters == *self.parameters && self.relations.iter().eq(schemas)
     }
+}
+
+/// The columns of several relations, whose rows belong together, as one.
+fn side_by_side(relations: &[&RecordBatch]) -> Result<RecordBatch> {
+    let fields: Vec<_> = relations
+        .iter()
+        .flat_map(|rows| rows.schema_ref().fields().iter().cloned())
+        .collect();
+    let columns = relations.iter().flat_map(|rows| rows.columns().iter().cloned());
+    let count = relations.first().map(|rows| rows.num_rows());
+    let options = RecordBatchOptions::new().with_row_count(count);
+    let schema = Arc::new(Schema::new(fields));
+    RecordBatch::try_new_with_options(schema, columns.collect(), &options).map_err(Error::arrow)
 }
 
 /// Where in a statement the expressions stand.

@@ -71,7 +71,7 @@ impl ConstantAnswer {
                     parameters = types;
                     output.message(&PgWireBackendMessage::ParseComplete(ParseComplete::new()))?;
                 }
-                other => self.answer(other, &parameters, &mut output)?,
+                other => self.answer(other, &parameters, &mut output).await?,
             }
             if ends_exchange || output.is_full() {
                 output.drain().await?;
@@ -81,11 +81,11 @@ impl ConstantAnswer {
     }
 
     /// Puts the answer to a message into the output.
-    fn answer(&self, message: Message, parameters: &[u32], output: &mut Output) -> Result<()> {
+    async fn answer(&self, message: Message, parameters: &[u32], output: &mut Output) -> Result<()> {
         match message {
             Message::Query { .. } => {
                 self.put_columns(output);
-                self.put_rows(output)?;
+                self.put_rows(output).await?;
                 put_ready(output)
             }
             Message::Bind(_) => output.message(&PgWireBackendMessage::BindComplete(BindComplete::new())),
@@ -97,7 +97,7 @@ impl ConstantAnswer {
                 self.put_columns(output);
                 Ok(())
             }
-            Message::Execute { .. } => self.put_rows(output),
+            Message::Execute { .. } => self.put_rows(output).await,
             Message::Close { .. } => {
                 output.message(&PgWireBackendMessage::CloseComplete(CloseComplete::new()))
             }
@@ -111,11 +111,13 @@ impl ConstantAnswer {
         put_row_description(&self.columns, &[], output.buffer());
     }
 
-    /// All rows, in text; they should be fewer than fill the output.
-    fn put_rows(&self, output: &mut Output) -> Result<()> {
+    /// All rows, in text.
+    async fn put_rows(&self, output: &mut Output) -> Result<()> {
         let mut encoder =
             RowsEncoder::new(&self.columns, self.rows.clone(), &[], &FormatSettings::default())?;
-        while encoder.encode(output.buffer())? {}
+        while encoder.encode(output.buffer())? {
+            output.drain().await?;
+        }
         let tag = format!("SELECT {}", self.rows.num_rows());
         output.message(&PgWireBackendMessage::CommandComplete(CommandComplete::new(tag)))
     }

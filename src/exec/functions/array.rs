@@ -8,6 +8,7 @@ use arrow::compute::take;
 use arrow::datatypes::Int32Type;
 
 use super::argument::{Length, item_type};
+use super::names::ANY_EQUAL_NAME;
 use super::size::LimitedText;
 use super::text_output::shown;
 use super::{Batch, Body, FunctionDef, T};
@@ -35,9 +36,6 @@ pub const JOIN_TEXTS: Body = Body::Batch(|b| {
             .transpose()
     })
 });
-
-/// The name of `x = ANY (array)`, which becomes an IN list once the array is known.
-pub const ANY_EQUAL_NAME: &str = "any_equal";
 
 /// `x op ANY (array)` or `x op ALL (array)`.
 pub fn quantified(symbol: &str, all: bool) -> Option<(&'static str, Body)> {

@@ -1,13 +1,11 @@
 //! Casts between SQL types, as `CAST` and `::` do: which exist, and what they compute. One definition serves constants
 //! (at planning) and columns.
 
-use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef};
-use arrow::compute::{CastOptions, cast_with_options};
+use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 
-use super::column_cast::column_cast;
+use super::column_cast::{arrow_cast, column_cast};
 use super::{Batch, Body};
 use crate::types::element_type;
 use crate::types::{CatalogType, FormatSettings, Numeric, SqlType, Value};
@@ -105,17 +103,6 @@ fn cast_batch(batch: &Batch) -> Result<ArrayRef> {
         Some(result) => result,
         None => batch.map1(|value: Value| cast_value(value, from, to, batch.settings)),
     }
-}
-
-pub(super) fn arrow_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
-    if array.data_type() == to {
-        return Ok(Arc::clone(array));
-    }
-    let options = CastOptions {
-        safe: false,
-        ..CastOptions::default()
-    };
-    cast_with_options(array, to, &options).map_err(|error| super::super::datafusion_error::from_arrow(&error))
 }
 
 /// Casts one value. Errors: 22003, 22P02, 22007, 22008; 42846 when there is no such cast.

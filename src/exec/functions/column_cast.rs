@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, StringBuilder};
+use arrow::array::{Array, ArrayRef, StringBuilder};
+use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::DataType;
 
 use super::argument::{Date, Time, Timestamp, TimestampTz};
-use super::cast::arrow_cast;
 use super::{Batch, mismatched_types};
 use crate::Result;
 use crate::types::{
@@ -133,4 +133,16 @@ fn between_times(batch: &Batch) -> Option<Result<ArrayRef>> {
         }),
         _ => return None,
     })
+}
+
+/// An array as one of another Arrow type, by Arrow's own cast. Errors: what does not fit.
+pub(super) fn arrow_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    if array.data_type() == to {
+        return Ok(Arc::clone(array));
+    }
+    let options = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
+    cast_with_options(array, to, &options).map_err(|error| crate::exec::datafusion_error::from_arrow(&error))
 }

@@ -32,6 +32,7 @@ mod json_build;
 mod json_change;
 pub mod json_order;
 mod json_piece;
+mod names;
 mod number_format;
 mod numeric;
 mod object_definition;
@@ -56,7 +57,7 @@ use arrow::array::{ArrayRef, new_null_array};
 const SET_ROWS_MAX: usize = 20_000_000;
 
 pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_result};
-pub use array::{ANY_EQUAL_NAME, JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
+pub use array::{JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
 pub use array_order::order_function;
 pub use batch::Batch;
 pub use bound_function::{call, fold_constants, is_self_contained, is_strict, result_type};
@@ -65,6 +66,7 @@ pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use datetime_make::{CUT_INTERVAL, ROUND_FRACTION, cut_interval, round_fraction};
 pub use decimal::quotient_scale;
 pub use definition::{Body, FunctionDef, Returns, T};
+pub use names::ANY_EQUAL_NAME;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 pub use server::note_server_start;
 

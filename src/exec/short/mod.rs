@@ -43,7 +43,7 @@ pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 pub use figures::StepFigures;
 use groups::RunningGroups;
 use read::{Access, one_row};
-pub use row_expressions::{RowExpressions, side_by_side};
+pub use row_expressions::RowExpressions;
 use run::{Run, RunningStep};
 use step::{Source, Step};
 use top_rows::TopRows;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use datafusion::logical_expr::LogicalPlan;
@@ -11,6 +11,7 @@ use datafusion::logical_expr::LogicalPlan;
 use super::computed::Computed;
 use super::evaluate::{project, truth};
 use crate::exec::placeholder::Constants;
+use crate::exec::row_plan::RowEvaluator;
 use crate::{Error, Result};
 
 /// A select list and a condition over rows whose columns stand one relation after the other.
@@ -47,9 +48,10 @@ impl RowExpressions {
             schema: Arc::clone(projection.schema.inner()),
         })
     }
+}
 
-    /// Which rows satisfy the condition (`None`: all), and the select list of these. Errors: the expressions', 42P02.
-    pub fn evaluate(
+impl RowEvaluator for RowExpressions {
+    fn evaluate(
         &self,
         rows: &RecordBatch,
         constants: &Constants,
@@ -66,19 +68,6 @@ impl RowExpressions {
         let result = project(&columns.collect::<Result<Vec<_>>>()?, &self.schema, &rows)?;
         Ok((kept, result))
     }
-}
-
-/// The columns of several relations, whose rows belong together, as one.
-pub fn side_by_side(relations: &[&RecordBatch]) -> Result<RecordBatch> {
-    let fields: Vec<_> = relations
-        .iter()
-        .flat_map(|rows| rows.schema_ref().fields().iter().cloned())
-        .collect();
-    let columns = relations.iter().flat_map(|rows| rows.columns().iter().cloned());
-    let count = relations.first().map(|rows| rows.num_rows());
-    let options = RecordBatchOptions::new().with_row_count(count);
-    let schema = Arc::new(arrow::datatypes::Schema::new(fields));
-    RecordBatch::try_new_with_options(schema, columns.collect(), &options).map_err(Error::arrow)
 }
 
 /// Whether a plan gives the columns of relations as they are.

@@ -99,7 +99,7 @@ async fn row_plan(
         relations: batches.iter().map(|rows| rows.schema()).collect(),
         columns: planned.columns,
         parameters: planned.parameters,
-        expressions,
+        expressions: Box::new(expressions),
     });
     Ok(plan.map(|plan| {
         let plan = Arc::new(plan);

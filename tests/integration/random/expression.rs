@@ -7,8 +7,9 @@ use super::statement::{From, Generator, Sql, Type};
 /// Templates of each type: `{i}` is an int, `{t}` a text, `{d}` a date, `{n}` a numeric, `{s}` a timestamp, `{f}` a
 /// float, `{b}` a condition, each an expression or, in capitals, a literal.
 const INTS: &[&str] = &[
-    "extract(year FROM {d})::int",
-    "extract(dow FROM {d})::int",
+    // An infinite date has no year that is an integer.
+    "extract(year FROM date '2024-02-29' + ({i} % 1000)::int)::int",
+    "extract(dow FROM date '2024-02-29' + ({i} % 1000)::int)::int",
     "({d} - {D})",
     "position({T} IN {t})",
     "ascii({t})",

@@ -166,14 +166,6 @@ impl Oracles {
         };
         let expected = answer(&mut self.keyspan, &foretold, Form::Plain, self.protocol, false).await;
         let text = write.write(Form::Plain, "").remove(0);
-        if expected.is_err() {
-            // A value of it fails in some row (the year of an infinite date as an integer): so does the write.
-            for client in std::iter::once(&mut self.keyspan).chain(&mut self.postgresql) {
-                let done = client.run(&text, Protocol::Simple).await;
-                assert!(done.is_err(), "seed {seed}, foretold to fail: {text}");
-            }
-            return;
-        }
         self.run_both(&text).await;
         let all = Sql::of("SELECT * FROM t", &[]);
         let found = answer(&mut self.keyspan, &all, Form::Plain, self.protocol, false).await;
