@@ -1,7 +1,6 @@
 //! Casts between SQL types, as `CAST` and `::` do: which exist, and what they compute. One definition serves constants
 //! (at planning) and columns.
 
-
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 
