@@ -153,7 +153,7 @@ impl ColumnBuilder {
             Kind::Date(builder) => builder.append_value(i32::from_le_bytes(fixed(bytes)?)),
             Kind::Time(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
             Kind::Timestamp(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
-            Kind::Interval(builder) => builder.append_value(arrow_interval(&read_interval(bytes)?)),
+            Kind::Interval(builder) => builder.append_value(arrow_interval(read_interval(bytes)?)?),
             Kind::Uuid(builder) => {
                 builder
                     .append_value(fixed::<UUID_BYTES>(bytes)?)
@@ -254,7 +254,7 @@ impl ColumnBuilder {
                 builder.append_value(*micros);
             }
             (Kind::Interval(builder), Value::Interval(interval)) => {
-                builder.append_value(arrow_interval(interval))
+                builder.append_option(interval.to_arrow())
             }
             (Kind::Uuid(builder), Value::Uuid(value)) => {
                 builder
@@ -442,12 +442,10 @@ fn append_padded(builder: &mut StringBuilder, text: &str, width: usize) -> Resul
     Ok(())
 }
 
-fn arrow_interval(interval: &Interval) -> IntervalMonthDayNano {
-    IntervalMonthDayNano::new(
-        interval.months,
-        interval.days,
-        interval.microseconds.saturating_mul(1_000),
-    )
+/// Errors: more hours than Arrow's nanoseconds hold, which no interval that was read as SQL has.
+fn arrow_interval(interval: Interval) -> Result<IntervalMonthDayNano> {
+    let arrow = interval.to_arrow();
+    arrow.ok_or_else(|| damaged("an interval beyond the largest"))
 }
 
 fn unscaled(value: &Numeric, scale: u8) -> Option<i256> {

@@ -15,7 +15,7 @@ use super::functions::pattern_prefix::like_literal;
 use super::functions::{is_strict, result_type};
 use crate::catalog::TableDef;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
-use crate::types::{Interval, Numeric, SqlType, Value};
+use crate::types::{Numeric, SqlType, Value};
 
 /// The predicate that a filter over `table` means. Columns are matched by name.
 pub fn from_expr(expr: &Expr, table: &TableDef) -> Predicate {
@@ -161,10 +161,6 @@ impl Converter<'_> {
         let (operand, op, constant) = match (self.operand(left), self.operand(right)) {
             (Some(operand), None) => (operand, op, literal(right)),
             (None, Some(operand)) => (operand, op.flipped(), literal(left)),
-            (None, None) => match comparison_of_constants(left, op, right) {
-                Some(truth) => return Predicate::Constant(truth),
-                None => return self.opaque(whole),
-            },
             _ => return self.opaque(whole),
         };
         match constant.and_then(|constant| operand.value(constant)) {
@@ -180,13 +176,7 @@ impl Converter<'_> {
 
     fn in_list(&self, whole: &Expr, list: &InList) -> Predicate {
         let Some(operand) = self.operand(&list.expr) else {
-            let equals = list.list.iter();
-            let equals = equals.map(|item| comparison_of_constants(&list.expr, CompareOp::Eq, item));
-            let Some(equals) = equals.collect::<Option<Vec<_>>>() else {
-                return self.opaque(whole);
-            };
-            let within = Predicate::any(equals.into_iter().map(Predicate::Constant).collect());
-            return if list.negated { within.negate() } else { within };
+            return self.opaque(whole);
         };
         let values: Option<Vec<_>> = list
             .list
@@ -446,17 +436,6 @@ fn literal(expr: &Expr) -> Option<&ScalarValue> {
     }
 }
 
-/// What comparing two constants of one type gives, NULL for a NULL; `None` when they are none.
-fn comparison_of_constants(left: &Expr, op: CompareOp, right: &Expr) -> Option<Option<bool>> {
-    let (left, right) = (literal(left)?, literal(right)?);
-    if left.is_null() || right.is_null() {
-        return Some(None);
-    }
-    let is_comparable = left.data_type() == right.data_type() && !left.data_type().is_nested();
-    let ordering = left.partial_cmp(right).filter(|_| is_comparable)?;
-    Some(Some(op.holds(ordering)))
-}
-
 fn text_literal(expr: &Expr) -> Option<&str> {
     literal(expr)?.try_as_str()?
 }
@@ -529,11 +508,7 @@ fn value_of(constant: &ScalarValue, ty: &SqlType) -> Option<Value> {
         S::TimestampMicrosecond(Some(us), None) => Some(Value::Timestamp(*us)),
         S::TimestampMicrosecond(Some(us), Some(_)) => Some(Value::TimestampTz(*us)),
         S::IntervalMonthDayNano(Some(value)) if value.nanoseconds % 1000 == 0 => {
-            Some(Value::Interval(Interval {
-                months: value.months,
-                days: value.days,
-                microseconds: value.nanoseconds / 1000,
-            }))
+            Some(Value::Interval((*value).into()))
         }
         _ => None,
     }

@@ -8,7 +8,7 @@ use arrow::array::{
     Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, Field, IntervalMonthDayNano};
+use arrow::datatypes::{DataType, Field};
 use datafusion::common::ScalarValue;
 
 use super::datafusion_error::from_datafusion;
@@ -65,18 +65,11 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
             Arc::new(array.with_timezone_opt(zone))
         }
         DataType::Interval(_) => {
-            Arc::new(collect::<IntervalMonthDayNanoArray, _>(
-                values,
-                ty,
-                |value| match value {
-                    Value::Interval(interval) => Some(IntervalMonthDayNano::new(
-                        interval.months,
-                        interval.days,
-                        interval.microseconds.saturating_mul(1_000),
-                    )),
-                    _ => None,
-                },
-            )?)
+            let interval = |value: &Value| match value {
+                Value::Interval(interval) => interval.to_arrow(),
+                _ => None,
+            };
+            Arc::new(collect::<IntervalMonthDayNanoArray, _>(values, ty, interval)?)
         }
         DataType::FixedSizeBinary(width) => uuids(values, width)?,
         DataType::List(field) => lists(values, ty, &field)?,
@@ -192,7 +185,7 @@ fn lists(values: &[Value], ty: &SqlType, field: &Arc<Field>) -> Result<ArrayRef>
     let array = ListArray::try_new(
         field.clone(),
         OffsetBuffer::<i32>::from_lengths(lengths),
-        array_of(&items, &element_type(ty))?,
+        array_of(&items, element_type(ty))?,
         Some(NullBuffer::new(arrow::buffer::BooleanBuffer::from(valid))),
     );
     Ok(Arc::new(

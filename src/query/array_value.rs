@@ -5,10 +5,10 @@ use datafusion::logical_expr::{Expr, Volatility};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold, name_parts};
-use super::coercion::{CastContext, item_type, type_name};
+use super::coercion::{CastContext, type_name};
 use crate::error::StatementFault;
 use crate::exec::functions;
-use crate::types::{SqlType, Value};
+use crate::types::{SqlType, Value, element_type};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -62,7 +62,7 @@ impl Binder<'_> {
                 });
             };
             let array = self.resolve_function(column, arguments)?;
-            let item = item_type(&array.ty).unwrap_or(SqlType::Text);
+            let item = element_type(&array.ty).clone();
             return Ok(Bound::new(Expr::Unnest(Unnest::new(array.expr)), item));
         }
         let record = self.expression(inner, place)?;
@@ -97,7 +97,7 @@ impl Binder<'_> {
                 bound = self.resolve_function("array_subscript", vec![bound, index])?;
                 continue;
             }
-            let item = match item_type(&bound.ty) {
+            let item = match bound.ty.item_type().cloned() {
                 Some(item) => item,
                 None => {
                     return Err(Error::DatatypeMismatch {

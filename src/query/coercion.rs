@@ -8,7 +8,6 @@ use datafusion::logical_expr::{Cast, Expr, Volatility};
 use super::binder::{Binder, Bound};
 use crate::exec::functions::{self, cast};
 use crate::exec::value_array::scalar_of;
-use crate::types::element_type;
 use crate::types::{CatalogType, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
@@ -398,13 +397,4 @@ pub(super) fn type_name(ty: &SqlType) -> String {
 /// A typed NULL of DataFusion.
 pub(super) fn null_of(ty: &SqlType) -> Result<Expr> {
     Ok(Expr::Literal(scalar_of(&Value::Null, ty)?, None))
-}
-
-/// The item type of an array type, if it is one.
-pub(super) fn item_type(ty: &SqlType) -> Option<SqlType> {
-    matches!(
-        ty,
-        SqlType::Array(_) | SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector)
-    )
-    .then(|| element_type(ty))
 }

@@ -8,7 +8,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Clause, Place};
 use super::known_types::known_types;
-use super::literal::number_value;
+use super::literal::{number_value, string_literal};
 use super::scope::Scope;
 use crate::Result;
 use crate::exec::StatementContext;
@@ -54,13 +54,11 @@ pub(crate) fn constant(ctx: &StatementContext, expr: &ast::Expr) -> Result<Optio
 
 fn literal_constant(ctx: &StatementContext, literal: &ast::Value) -> Result<Option<Constant>> {
     use ast::Value as V;
+    if let Some(text) = string_literal(literal) {
+        return Ok(Some(Constant::natural(Value::Unknown(text.clone()))));
+    }
     let value = match literal {
         V::Number(digits, _) => number_value(digits)?,
-        V::SingleQuotedString(text)
-        | V::EscapedStringLiteral(text)
-        | V::UnicodeStringLiteral(text)
-        | V::NationalStringLiteral(text) => Value::Unknown(text.clone()),
-        V::DollarQuotedString(quoted) => Value::Unknown(quoted.value.clone()),
         V::Boolean(truth) => Value::Bool(*truth),
         V::Null => Value::Null,
         V::Placeholder(name) => return Ok(parameter(ctx, name)),

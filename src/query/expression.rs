@@ -5,7 +5,7 @@ use datafusion::logical_expr::{Expr, Operator, Volatility};
 use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, Clause, Place, fault, fold, name_parts};
-use super::coercion::{CastContext, item_type, type_name};
+use super::coercion::{CastContext, type_name};
 use super::context_value::is_bare_keyword;
 use super::literal::number_literal;
 use super::operator::{binary, no_operator};
@@ -275,7 +275,7 @@ impl Binder<'_> {
     pub(super) fn concatenate(&mut self, left: Bound, right: Bound) -> Result<Bound> {
         use SqlType as S;
         let (a, b) = (left.ty.clone(), right.ty.clone());
-        let special = |ty: &S| item_type(ty).is_some() || matches!(ty, S::Bytea | S::Jsonb);
+        let special = |ty: &S| ty.item_type().is_some() || matches!(ty, S::Bytea | S::Jsonb);
         if special(&a) || special(&b) {
             return self.operator_function("||", left, right);
         }

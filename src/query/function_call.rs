@@ -6,14 +6,14 @@ use datafusion::logical_expr::{Case, Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
-use super::coercion::{self, CastContext, base, common_type, item_type};
+use super::coercion::{self, CastContext, base, common_type};
 use super::context_value::is_context_value;
 use super::operator::binary;
 use super::overload::{expanded, pick};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, Body, FunctionDef, Returns, T};
-use crate::types::{SqlType, Value};
+use crate::types::{SqlType, Value, element_type};
 use crate::{Error, Result};
 
 /// Calls that SQL defines by what they mean, for arguments of any type.
@@ -89,7 +89,7 @@ impl Binder<'_> {
         let arguments = self.arguments(&name, &function.args, place)?;
         if let Some((record, _)) = functions::set_function(&name).and_then(|set| set.record) {
             let rows = self.resolve_function(record, arguments)?;
-            let item = item_type(&rows.ty).unwrap_or(SqlType::Text);
+            let item = element_type(&rows.ty).clone();
             return Ok(Bound::new(Expr::Unnest(Unnest::new(rows.expr)), item));
         }
         self.named_call(&name, arguments, place)
@@ -242,7 +242,7 @@ impl Binder<'_> {
         let definition = (row.name, row.body, row.strict, row.volatility);
         let call = functions::call(definition, arguments, returns.clone(), &self.settings);
         if let Body::Rows(_) = row.body {
-            let item = item_type(&returns).unwrap_or(SqlType::Text);
+            let item = element_type(&returns).clone();
             return Ok(Bound::new(Expr::Unnest(Unnest::new(call)), item));
         }
         Ok(Bound::new(call, returns))
@@ -255,7 +255,7 @@ impl Binder<'_> {
             .zip(types)
             .filter_map(|(wanted, ty)| match wanted {
                 T::AnyElement => Some(ty.clone()),
-                T::AnyArray => item_type(ty),
+                T::AnyArray => ty.item_type().cloned(),
                 _ => None,
             })
             .collect();

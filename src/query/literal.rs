@@ -69,13 +69,11 @@ impl Binder<'_> {
     /// A literal of SQL text.
     pub(super) fn literal(&mut self, value: &ast::Value) -> Result<Bound> {
         use ast::Value as V;
+        if let Some(text) = string_literal(value) {
+            return Ok(Bound::unknown(Some(text.clone())));
+        }
         match value {
             V::Number(text, _) => number_literal(text),
-            V::SingleQuotedString(text)
-            | V::EscapedStringLiteral(text)
-            | V::UnicodeStringLiteral(text)
-            | V::NationalStringLiteral(text) => Ok(Bound::unknown(Some(text.clone()))),
-            V::DollarQuotedString(text) => Ok(Bound::unknown(Some(text.value.clone()))),
             V::Boolean(flag) => Bound::constant(&Value::Bool(*flag), SqlType::Bool),
             V::Null => Ok(Bound::unknown(None)),
             V::Placeholder(id) => self.parameter(id),
@@ -178,6 +176,19 @@ fn own_digits(bound: &Bound) -> Result<Option<Bound>> {
             Bound::constant(&float, SqlType::Float8).map(Some)
         }
         Numeric::Finite { .. } => Ok(None),
+    }
+}
+
+/// The text of a string literal of any form.
+pub(super) fn string_literal(value: &ast::Value) -> Option<&String> {
+    use ast::Value as V;
+    match value {
+        V::SingleQuotedString(text)
+        | V::EscapedStringLiteral(text)
+        | V::UnicodeStringLiteral(text)
+        | V::NationalStringLiteral(text) => Some(text),
+        V::DollarQuotedString(quoted) => Some(&quoted.value),
+        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, Volatility};
 
 use super::binder::{Binder, Bound};
-use super::coercion::{self, CastContext, Category, base, category, item_type, promote, type_name};
+use super::coercion::{self, CastContext, Category, base, category, promote, type_name};
 use crate::exec::functions::{self, ArithmeticOp, T, arithmetic, arithmetic_result, compare};
 use crate::exec::value_array::value_of_scalar;
 use crate::types::{Numeric, NumericSize, SqlType, Value};
@@ -97,8 +97,8 @@ impl Binder<'_> {
         let pair_exists = (category(&left.ty) == category(&right.ty)
             && !matches!(category(&left.ty), Category::Other | Category::Array))
             || base(&left.ty) == base(&right.ty);
-        if let (Some(a), Some(b)) = (item_type(&left.ty), item_type(&right.ty)) {
-            if let Some(common) = coercion::common_type(&[a, b]) {
+        if let (Some(a), Some(b)) = (left.ty.item_type(), right.ty.item_type()) {
+            if let Some(common) = coercion::common_type(&[a.clone(), b.clone()]) {
                 let array = S::Array(Box::new(common));
                 return Ok((
                     self.convert(left, &array, CastContext::Implicit)?,

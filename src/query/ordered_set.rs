@@ -63,7 +63,10 @@ impl Binder<'_> {
         values: Bound,
         fraction: Bound,
     ) -> Result<Bound> {
-        let item = super::coercion::item_type(&values.ty)
+        let item = values
+            .ty
+            .item_type()
+            .cloned()
             .ok_or_else(|| Error::internal("percentiles of no array"))?;
         let returns = match &fraction.ty {
             SqlType::Array(_) => SqlType::Array(Box::new(item)),

@@ -1,7 +1,7 @@
 //! Which of the functions of one name takes the arguments: PostgreSQL's choice by their types. `function_call` and
 //! `operator` ask.
 
-use super::coercion::{self, Category, base, category, is_preferred, item_type};
+use super::coercion::{self, Category, base, category, is_preferred};
 use crate::exec::functions::{FunctionDef, T};
 use crate::types::SqlType;
 
@@ -75,7 +75,7 @@ pub(super) fn matches_type(wanted: T, ty: &SqlType) -> bool {
     match wanted.sql_type() {
         Some(wanted) => base(&wanted) == base(ty),
         None => match wanted {
-            T::AnyArray => item_type(ty).is_some(),
+            T::AnyArray => ty.item_type().is_some(),
             _ => true,
         },
     }
@@ -86,7 +86,7 @@ pub(super) fn accepts(wanted: T, ty: &SqlType) -> bool {
     match wanted.sql_type() {
         Some(wanted) => coercion::implicit(ty, &wanted),
         None => match wanted {
-            T::AnyArray => item_type(ty).is_some() || matches!(ty, SqlType::Unknown | SqlType::Void),
+            T::AnyArray => ty.item_type().is_some() || matches!(ty, SqlType::Unknown | SqlType::Void),
             _ => true,
         },
     }

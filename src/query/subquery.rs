@@ -255,7 +255,7 @@ impl Binder<'_> {
             }
             _ => array,
         };
-        let Some(item) = super::coercion::item_type(&array.ty) else {
+        let Some(item) = array.ty.item_type() else {
             return Err(Error::WrongObjectType {
                 name: "ANY/ALL".to_string(),
                 expected: "operator over an array",
@@ -291,7 +291,7 @@ impl Binder<'_> {
                 }
             }
         }
-        let common = super::coercion::common_type(&[operand.ty.clone(), item])
+        let common = super::coercion::common_type(&[operand.ty.clone(), item.clone()])
             .ok_or_else(|| super::operator::no_operator(symbol, &operand.ty, &array.ty))?;
         let operand = self.convert(operand, &common, CastContext::Implicit)?;
         let array = self.convert(array, &SqlType::Array(Box::new(common)), CastContext::Implicit)?;

@@ -11,7 +11,7 @@ use super::from_item::{FromItem, renamed};
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::set_returning::unnest_columns;
 use crate::exec::functions;
-use crate::types::SqlType;
+use crate::types::{SqlType, element_type};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -28,7 +28,7 @@ impl Binder<'_> {
                 )?,
                 _ => bound,
             };
-            if super::coercion::item_type(&bound.ty).is_none() {
+            if bound.ty.item_type().is_none() {
                 return Err(super::undefined_function::no_function(
                     "unnest",
                     &[bound.ty],
@@ -108,7 +108,7 @@ impl Binder<'_> {
         let one_column = sets.len() == 1;
         let (mut columns, mut arrays) = (Vec::new(), Vec::new());
         for set in sets {
-            let ty = super::coercion::item_type(&set.ty).unwrap_or(SqlType::Text);
+            let ty = element_type(&set.ty).clone();
             let name = self.unique_name("?set");
             arrays.push((set.expr, name.clone()));
             // A function's only column is called as its alias is.

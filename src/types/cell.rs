@@ -7,7 +7,7 @@ use arrow::datatypes::{
     TimestampMicrosecondType, i256,
 };
 
-use super::{CatalogType, Interval, Numeric, SqlType, Value};
+use super::{Numeric, SqlType, Value};
 use crate::{Error, Result};
 
 /// The cell at `row` of an array that carries values of type `ty`.
@@ -47,11 +47,7 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
         }
         DataType::Interval(IntervalUnit::MonthDayNano) => {
             let interval = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
-            Value::Interval(Interval {
-                months: interval.months,
-                days: interval.days,
-                microseconds: interval.nanoseconds / 1_000,
-            })
+            Value::Interval(interval.into())
         }
         DataType::FixedSizeBinary(16) => {
             let bytes = array.as_fixed_size_binary().value(row);
@@ -66,7 +62,7 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
             let item_type = element_type(ty);
             Value::Array(
                 (0..items.len())
-                    .map(|item| value_at(&items, item, &item_type))
+                    .map(|item| value_at(&items, item, item_type))
                     .collect::<Result<_>>()?,
             )
         }
@@ -74,12 +70,7 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
     })
 }
 
-/// The type of the items of an array type.
-pub fn element_type(ty: &SqlType) -> SqlType {
-    match ty {
-        SqlType::Array(item) => item.as_ref().clone(),
-        SqlType::Int2Vector => SqlType::Int2,
-        SqlType::Catalog(CatalogType::OidVector) => SqlType::Oid,
-        _ => SqlType::Text,
-    }
+/// The type of the items of an array whose type is known to be one.
+pub fn element_type(ty: &SqlType) -> &SqlType {
+    ty.item_type().unwrap_or(&SqlType::Text)
 }

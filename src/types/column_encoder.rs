@@ -10,13 +10,13 @@ use arrow::array::{
 };
 use arrow::buffer::NullBuffer;
 use arrow::compute::CastOptions;
-use arrow::datatypes::{DataType, IntervalMonthDayNano};
+use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use chrono_tz::Tz;
 
 use super::array_quotes::quote_element;
 use super::scalar::{Scalar, WireFormat};
-use super::{CatalogType, FormatSettings, Interval, SqlType};
+use super::{CatalogType, FormatSettings, SqlType};
 use crate::{Error, Result};
 
 /// Appends the elements of one Arrow array in text or binary form.
@@ -273,7 +273,7 @@ impl Source {
             Source::Time(array) => Scalar::Time(array.value(row)),
             Source::Timestamp(array) => Scalar::Timestamp(array.value(row)),
             Source::TimestampTz(array, zone) => Scalar::TimestampTz(array.value(row), *zone),
-            Source::Interval(array) => Scalar::Interval(interval_of(array.value(row))),
+            Source::Interval(array) => Scalar::Interval(array.value(row).into()),
             Source::Uuid(array) => Scalar::Uuid(array.value(row)),
             Source::List { .. } | Source::Vector { .. } | Source::Null => return None,
         })
@@ -362,16 +362,6 @@ fn put_binary_elements(
     out.extend_from_slice(&lower_bound.to_be_bytes());
     for row in rows {
         element.encode_field(row, out);
-    }
-}
-
-/// Arrow's interval as PostgreSQL counts it.
-#[inline]
-pub(super) fn interval_of(value: IntervalMonthDayNano) -> Interval {
-    Interval {
-        months: value.months,
-        days: value.days,
-        microseconds: value.nanoseconds / 1_000,
     }
 }
 

@@ -1,6 +1,8 @@
 //! Intervals: read as PostgreSQL reads them (`1 day 2 hours`, `1-2`, `01:02:03`, `P1DT2H`, `3 weeks ago`), printed in its
 //! `postgres` style (`1 year 2 mons -3 days +04:05:06`). Called by `Value::parse` and the encoders.
 
+use arrow::datatypes::IntervalMonthDayNano;
+
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, put_clock};
 use super::datetime_clock::{Clock, read_clock};
 use super::datetime_fault::Fault;
@@ -25,7 +27,26 @@ pub struct Interval {
     pub microseconds: i64,
 }
 
+/// Arrow's interval as PostgreSQL counts it.
+impl From<IntervalMonthDayNano> for Interval {
+    #[inline]
+    fn from(interval: IntervalMonthDayNano) -> Interval {
+        Interval {
+            months: interval.months,
+            days: interval.days,
+            microseconds: interval.nanoseconds / 1_000,
+        }
+    }
+}
+
 impl Interval {
+    /// As Arrow holds it; `None` for more hours than its nanoseconds hold.
+    #[inline]
+    pub fn to_arrow(self) -> Option<IntervalMonthDayNano> {
+        let nanoseconds = self.microseconds.checked_mul(1_000)?;
+        Some(IntervalMonthDayNano::new(self.months, self.days, nanoseconds))
+    }
+
     /// Reads the text form. Errors: 22007, 22015.
     pub(super) fn parse(text: &str) -> Result<Interval> {
         let trimmed = text.trim_matches(is_space);

@@ -130,6 +130,16 @@ impl SqlType {
         }))
     }
 
+    /// The type of its items, if it is an array's.
+    pub fn item_type(&self) -> Option<&SqlType> {
+        match self {
+            SqlType::Array(item) => Some(item),
+            SqlType::Int2Vector => Some(&SqlType::Int2),
+            SqlType::Catalog(CatalogType::OidVector) => Some(&SqlType::Oid),
+            _ => None,
+        }
+    }
+
     /// The type as which a constant is read to be *compared* with a column of this type: without length or scale, because
     /// a constant must not be rounded, cut or refused before the comparison (`n = '1.555'` on numeric(10,2) is never true).
     pub fn comparison_type(&self) -> SqlType {

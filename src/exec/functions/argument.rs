@@ -10,8 +10,7 @@ use arrow::datatypes::{DataType, i256};
 
 use super::mismatched_types;
 use crate::Result;
-use crate::types::value_at;
-use crate::types::{CatalogType, Interval, Numeric, SqlType, Value};
+use crate::types::{Interval, Numeric, SqlType, Value, element_type, value_at};
 
 /// A type that arguments come as.
 pub(super) trait Argument<'a>: Sized {
@@ -84,12 +83,7 @@ impl<'a> Argument<'a> for Interval {
         downcast(array)
     }
     fn cell(column: &Self::Column, row: usize) -> Result<Interval> {
-        let interval = column.value(row);
-        Ok(Interval {
-            months: interval.months,
-            days: interval.days,
-            microseconds: interval.nanoseconds / 1_000,
-        })
+        Ok(column.value(row).into())
     }
 }
 
@@ -170,7 +164,7 @@ impl<'a, A: Argument<'a>> Argument<'a> for Vec<A> {
     type Column = (&'a ListArray, A::Column);
     fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
         let lists: &ListArray = downcast(array)?;
-        Ok((lists, A::column(lists.values(), item_type(ty))?))
+        Ok((lists, A::column(lists.values(), element_type(ty))?))
     }
     fn cell((lists, items): &Self::Column, row: usize) -> Result<Vec<A>> {
         let offsets = lists.value_offsets();
@@ -191,16 +185,6 @@ impl<'a> Argument<'a> for Length {
     }
     fn cell(lists: &&'a ListArray, row: usize) -> Result<Length> {
         Ok(Length(lists.value_length(row)))
-    }
-}
-
-/// The type of an array's items.
-pub(super) fn item_type(ty: &SqlType) -> &SqlType {
-    match ty {
-        SqlType::Array(item) => item,
-        SqlType::Int2Vector => &SqlType::Int2,
-        SqlType::Catalog(CatalogType::OidVector) => &SqlType::Oid,
-        _ => &SqlType::Text,
     }
 }
 

@@ -7,13 +7,13 @@ use arrow::array::{Array, ArrayRef, AsArray, Int32Array};
 use arrow::compute::take;
 use arrow::datatypes::Int32Type;
 
-use super::argument::{Length, item_type};
+use super::argument::Length;
 use super::names::ANY_EQUAL_NAME;
 use super::size::LimitedText;
 use super::text_output::shown;
 use super::{Batch, Body, FunctionDef, T};
 use crate::exec::datafusion_error::from_arrow;
-use crate::types::{CatalogType, SqlType, Value};
+use crate::types::{CatalogType, SqlType, Value, element_type};
 use crate::{Error, Result};
 
 /// `ARRAY[…]`.
@@ -362,7 +362,7 @@ fn overlaps(left: &[Value], right: &[Value], batch: &Batch) -> Result<bool> {
 }
 
 fn has_equal(items: &[Value], wanted: &Value, batch: &Batch) -> Result<bool> {
-    let ty = item_type(&batch.arguments[0]);
+    let ty = element_type(&batch.arguments[0]);
     for item in items {
         if order(item, wanted, ty)?.is_some_and(Ordering::is_eq) {
             return Ok(true);
@@ -373,7 +373,7 @@ fn has_equal(items: &[Value], wanted: &Value, batch: &Batch) -> Result<bool> {
 
 /// The items as texts; NULLs as `null`, or left out where that is NULL.
 fn joined(items: &[Value], separator: &str, null: Option<&str>, batch: &Batch) -> Result<String> {
-    let ty = item_type(&batch.arguments[0]);
+    let ty = element_type(&batch.arguments[0]);
     let parts = items.iter().filter_map(|item| match item {
         Value::Null => null.map(str::to_string),
         item => Some(shown(item, ty, batch.settings)),

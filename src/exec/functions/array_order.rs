@@ -43,10 +43,10 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
 fn array_order(batch: &Batch) -> Result<ArrayRef> {
     let lists = batch.arrays[0].as_list::<i32>();
     let item = element_type(&batch.arguments[0]);
-    let items = match order_function(&item) {
+    let items = match order_function(item) {
         Some((_, Body::Batch(body), key)) => body(&Batch {
             arrays: &[Arc::clone(lists.values())],
-            arguments: &[item],
+            arguments: std::slice::from_ref(item),
             returns: &key,
             rows: lists.values().len(),
             strict: true,

@@ -120,9 +120,7 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
         }
         (Value::Array(items), S::Array(_) | S::Int2Vector) => {
             let (from, to) = (element_type(from), element_type(to));
-            let items = items
-                .into_iter()
-                .map(|item| cast_value(item, &from, &to, settings));
+            let items = items.into_iter().map(|item| cast_value(item, from, to, settings));
             Ok(Value::Array(items.collect::<Result<_>>()?))
         }
         (value, to) => value.cast(to, settings),

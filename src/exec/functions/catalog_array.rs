@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::argument::{Length, item_type};
+use super::argument::Length;
 use super::array::subscript;
 use super::{FunctionDef, T};
 use crate::exec::pg_catalog::cells::elements;
-use crate::types::{CatalogType, Value};
+use crate::types::{CatalogType, Value, element_type};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -16,7 +16,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map2(character)
     }),
     FunctionDef::new("array_subscript", &[T::Any, T::Int4], T::Text, subscript)
-        .computed(|types, _| item_type(&types[0]).clone()),
+        .computed(|types, _| element_type(&types[0]).clone()),
     // information_schema._pg_expandarray(array): its rows as records, and their columns.
     FunctionDef::new("expandarray", &[T::AnyArray], T::Text, |b| {
         b.map1(|items: Vec<Value>| items.iter().zip(1..).map(record).collect::<Vec<_>>())

@@ -149,16 +149,7 @@ impl FunctionDef {
         returns: T,
         body: fn(&Batch) -> Result<ArrayRef>,
     ) -> FunctionDef {
-        FunctionDef {
-            name,
-            arguments,
-            variadic: false,
-            returns: Returns::Type(returns),
-            strict: true,
-            volatility: Volatility::Immutable,
-            is_bounded: false,
-            body: Body::Batch(body),
-        }
+        Self::strict(name, arguments, Returns::Type(returns), Body::Batch(body))
     }
     /// A strict function that reads the statement's catalog or session. Stable, not immutable: a plan may outlive the
     /// statement that made it.
@@ -169,14 +160,8 @@ impl FunctionDef {
         body: fn(&Batch, &CatalogContext) -> Result<ArrayRef>,
     ) -> FunctionDef {
         FunctionDef {
-            name,
-            arguments,
-            variadic: false,
-            returns: Returns::Type(returns),
-            strict: true,
             volatility: Volatility::Stable,
-            is_bounded: false,
-            body: Body::Catalog(body),
+            ..Self::strict(name, arguments, Returns::Type(returns), Body::Catalog(body))
         }
     }
     /// A strict, immutable function that gives a set of rows.
@@ -186,10 +171,23 @@ impl FunctionDef {
         returns: T,
         body: fn(&Batch) -> Result<ArrayRef>,
     ) -> FunctionDef {
+        Self::strict(name, arguments, Returns::ArrayOf(returns), Body::Rows(body))
+    }
+    const fn strict(
+        name: &'static str,
+        arguments: &'static [T],
+        returns: Returns,
+        body: Body,
+    ) -> FunctionDef {
         FunctionDef {
-            returns: Returns::ArrayOf(returns),
-            body: Body::Rows(body),
-            ..Self::new(name, arguments, returns, body)
+            name,
+            arguments,
+            variadic: false,
+            returns,
+            strict: true,
+            volatility: Volatility::Immutable,
+            is_bounded: false,
+            body,
         }
     }
     /// The last argument may come once or more.

@@ -35,12 +35,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .bounded()
     .volatile(),
-    FunctionDef::new(
-        "width_bucket",
-        &[T::Float8, T::Float8, T::Float8, T::Int4],
-        T::Int4,
-        |b| b.map4(bucket),
-    ),
 ];
 
 /// 22003.
@@ -123,48 +117,4 @@ fn power(base: f64, exponent: f64) -> Result<f64> {
         true => checked(result, base == 0.0),
         false => Ok(result),
     }
-}
-
-/// 2201G for buckets that cannot be.
-pub(super) fn bucket_fault(message: &str) -> Error {
-    Error::DataException {
-        state: "2201G",
-        message: message.to_string(),
-    }
-}
-
-/// Which of `count` buckets of one width between two bounds holds a number: 0 before the first, `count + 1` behind the last.
-fn bucket(operand: f64, first: f64, last: f64, count: i32) -> Result<i32> {
-    if count <= 0 {
-        return Err(bucket_fault("count must be greater than zero"));
-    }
-    if operand.is_nan() || first.is_nan() || last.is_nan() {
-        return Err(bucket_fault(
-            "operand, lower bound, and upper bound cannot be NaN",
-        ));
-    }
-    if first.is_infinite() || last.is_infinite() {
-        return Err(bucket_fault("lower and upper bounds must be finite"));
-    }
-    if first == last {
-        return Err(bucket_fault("lower bound cannot equal upper bound"));
-    }
-    let (is_before, is_behind) = match first < last {
-        true => (operand < first, operand >= last),
-        false => (operand > first, operand <= last),
-    };
-    if is_before {
-        return Ok(0);
-    }
-    if is_behind {
-        return count
-            .checked_add(1)
-            .ok_or_else(|| out_of_range("integer out of range"));
-    }
-    // Bounds whose distance no double holds are halved first.
-    let share = match (last - first).is_infinite() {
-        true => (operand / 2.0 - first / 2.0) / (last / 2.0 - first / 2.0),
-        false => (operand - first) / (last - first),
-    };
-    Ok(((f64::from(count) * share) as i32).min(count - 1) + 1)
 }

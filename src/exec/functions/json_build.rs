@@ -3,12 +3,11 @@
 use arrow::array::ArrayRef;
 use serde_json::Value as Json;
 
-use super::argument::item_type;
 use super::cast::text_of;
 use super::json::document;
 use super::text_output::shown;
 use super::{Batch, FunctionDef, T, mismatched_types};
-use crate::types::{FormatSettings, SqlType, Value};
+use crate::types::{FormatSettings, SqlType, Value, element_type};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -51,7 +50,7 @@ fn json_text(value: &Value, ty: &SqlType, settings: &FormatSettings) -> String {
                 quoted(text)
             }
         }
-        Value::Array(items) => array_text(items, item_type(ty), settings, ","),
+        Value::Array(items) => array_text(items, element_type(ty), settings, ","),
         Value::Text(text) if matches!(ty, SqlType::Json | SqlType::Jsonb) => text.clone(),
         Value::Timestamp(_) => quoted(value.to_text(settings).replacen(' ', "T", 1)),
         Value::TimestampTz(_) => {
@@ -98,7 +97,7 @@ fn list_of_items(arguments: &[Value], batch: &Batch) -> Result<String> {
     let Value::Array(items) = &arguments[0] else {
         return Err(mismatched_types());
     };
-    let item_type = item_type(&batch.arguments[0]);
+    let item_type = element_type(&batch.arguments[0]);
     document(&array_text(items, item_type, batch.settings, ", "), batch)
 }
 
@@ -166,7 +165,7 @@ fn object_of_arrays(arguments: &[Value], batch: &Batch) -> Result<String> {
             hint: None,
         });
     }
-    let [key_type, value_type] = [0, 1].map(|at| item_type(&batch.arguments[at]));
+    let [key_type, value_type] = [0, 1].map(|at| element_type(&batch.arguments[at]));
     let members = keys.iter().zip(values);
     let members = members.map(|(key, value)| member((key, key_type), (value, value_type), batch));
     document(

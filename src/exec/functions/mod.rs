@@ -50,6 +50,7 @@ mod system;
 mod text_encoding;
 mod text_output;
 mod trigonometry;
+mod width_bucket;
 
 use arrow::array::{ArrayRef, new_null_array};
 
@@ -123,6 +124,7 @@ static TABLES: &[&[FunctionDef]] = &[
     string::FUNCTIONS,
     system::FUNCTIONS,
     trigonometry::FUNCTIONS,
+    width_bucket::FUNCTIONS,
 ];
 
 /// 54000 for a set too large to be made in memory.

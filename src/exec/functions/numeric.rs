@@ -3,7 +3,7 @@
 
 use super::argument::OwnDigits;
 use super::arithmetic::{ArithmeticOp, arithmetic_result};
-use super::float::{bucket_fault, logarithm, negative_root, out_of_range, power_fault};
+use super::float::{logarithm, negative_root, out_of_range, power_fault};
 use super::{FunctionDef, T, decimal, exponential};
 use crate::Result;
 use crate::types::{Numeric, SqlType, Value};
@@ -110,12 +110,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .computed(|_, _| SqlType::Numeric(None)),
     FunctionDef::new("factorial", &[T::Int8], T::Numeric, |b| b.map1(factorial)).computed(whole),
-    FunctionDef::new(
-        "width_bucket",
-        &[T::Numeric, T::Numeric, T::Numeric, T::Int4],
-        T::Int4,
-        |b| b.map4(bucket),
-    ),
 ];
 
 /// The type of whole numbers.
@@ -236,35 +230,4 @@ fn factorial(count: i64) -> Result<Numeric> {
     (2..=count).try_fold(Numeric::from_i64(1), |product, factor| {
         decimal::multiply(&product, &Numeric::from_i64(factor))
     })
-}
-
-/// Which of `count` buckets of one width between two bounds holds a number: 0 before the first, `count + 1` behind the last.
-fn bucket(operand: Numeric, first: Numeric, last: Numeric, count: i32) -> Result<i32> {
-    if count <= 0 {
-        return Err(bucket_fault("count must be greater than zero"));
-    }
-    if first == last {
-        return Err(bucket_fault("lower bound cannot equal upper bound"));
-    }
-    let (is_before, is_behind) = match first < last {
-        true => (operand < first, operand >= last),
-        false => (operand > first, operand <= last),
-    };
-    if is_before {
-        return Ok(0);
-    }
-    let overflow = || out_of_range("integer out of range");
-    if is_behind {
-        return count.checked_add(1).ok_or_else(overflow);
-    }
-    let start = decimal::negate(&first);
-    let share = decimal::multiply(
-        &decimal::add(&operand, &start)?,
-        &Numeric::from_i64(i64::from(count)),
-    )?;
-    let place = decimal::whole_quotient(&share, &decimal::add(&last, &start)?)?.floor();
-    let place = place
-        .and_then(|place| i32::try_from(place).ok())
-        .ok_or_else(overflow)?;
-    Ok(place + 1)
 }

@@ -10,17 +10,17 @@ use arrow::array::{
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{
     DataType, Date32Type, Field, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType,
 };
 
-use super::argument::{Date, Time, Timestamp, TimestampTz, Uuid, item_type};
+use super::argument::{Date, Time, Timestamp, TimestampTz, Uuid};
 use super::calendar::out_of_range;
 use super::size::{BatchBytes, check_length};
 use crate::Result;
 use crate::exec::datafusion_error::from_arrow;
 use crate::exec::numeric_builder::NumericBuilder;
 use crate::exec::value_array::array_of;
-use crate::types::{Interval, Numeric, ResultLimits, SqlType, Value};
+use crate::types::{Interval, Numeric, ResultLimits, SqlType, Value, element_type};
 
 /// A type that results come as.
 pub(super) trait Output: Sized {
@@ -120,9 +120,7 @@ impl Output for Interval {
         PrimitiveBuilder::with_capacity(rows)
     }
     fn append(self, column: &mut Self::Column) -> Result<()> {
-        let nanoseconds = self.microseconds.checked_mul(1_000);
-        let nanoseconds = nanoseconds.ok_or_else(|| out_of_range("interval"))?;
-        column.append_value(IntervalMonthDayNano::new(self.months, self.days, nanoseconds));
+        column.append_value(self.to_arrow().ok_or_else(|| out_of_range("interval"))?);
         Ok(())
     }
     fn append_null(column: &mut Self::Column) {
@@ -277,7 +275,7 @@ impl<R: Output> Output for Vec<R> {
     type Column = Lists<R::Column>;
     fn column(rows: usize, ty: &SqlType, limits: ResultLimits) -> Self::Column {
         Lists {
-            items: R::column(rows, item_type(ty), limits),
+            items: R::column(rows, element_type(ty), limits),
             lengths: Vec::with_capacity(rows),
             valid: NullBufferBuilder::new(rows),
             bytes: BatchBytes::new(limits),

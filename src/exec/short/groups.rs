@@ -11,8 +11,8 @@ use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group
 use datafusion::physical_plan::aggregates::order::{GroupOrdering, GroupOrderingFull};
 
 use super::computed::Computed;
-use super::evaluate::{truth, values};
-use super::totals::Total;
+use super::evaluate::values;
+use super::totals::{RunningInputs, Total};
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::placeholder::Constants;
 use crate::{Error, Result};
@@ -32,8 +32,7 @@ pub(super) struct RunningGroups {
 /// An aggregate over each group.
 struct GroupedTotal {
     accumulator: Box<dyn GroupsAccumulator>,
-    arguments: Vec<Arc<dyn PhysicalExpr>>,
-    condition: Option<Arc<dyn PhysicalExpr>>,
+    inputs: RunningInputs,
 }
 
 impl RunningGroups {
@@ -53,11 +52,9 @@ impl RunningGroups {
         };
         let groups = new_group_values(Arc::new(Schema::new(key_fields)), &ordering);
         let start = |total: &Total| {
-            let (arguments, condition) = total.inputs(constants)?;
             Ok(GroupedTotal {
                 accumulator: total.grouped()?,
-                arguments,
-                condition,
+                inputs: total.inputs(constants)?,
             })
         };
         Ok(RunningGroups {
@@ -122,9 +119,7 @@ impl RunningGroups {
 
 impl GroupedTotal {
     fn push(&mut self, batch: &RecordBatch, places: &[usize], groups: usize) -> Result<()> {
-        let arguments = self.arguments.iter().map(|argument| values(argument, batch));
-        let arguments = arguments.collect::<Result<Vec<ArrayRef>>>()?;
-        let condition = self.condition.as_ref().map(|it| truth(it, batch)).transpose()?;
+        let (arguments, condition) = self.inputs.evaluate(batch)?;
         self.accumulator
             .update_batch(&arguments, places, condition.as_ref(), groups)
             .map_err(from_datafusion)

@@ -183,16 +183,11 @@ impl ShortPlan {
         let (skip, left) = (0, Some(1));
         steps.extend(arrival.is_extreme.then_some(RunningStep::Limit { skip, left }));
         steps.extend(self.start(ctx, constants, arrival)?);
-        let source = access.batches(ctx, demand, metrics);
-        let run = Run::new(
-            source,
-            steps,
-            ctx.settings.query_memory_bytes_max,
-            figures.cloned(),
-        );
-        Ok(Some(through(run, long)))
+        let batches = access.batches(ctx, demand, metrics);
+        Ok(Some(stream_run(ctx, batches, steps, figures, long)))
     }
 
+    /// Runs the steps over what is in memory.
     fn run_over(
         &self,
         ctx: &StatementContext,
@@ -206,13 +201,7 @@ impl ShortPlan {
             None => source,
         };
         let steps = self.start(ctx, constants, Arrival::default())?;
-        let run = Run::new(
-            source,
-            steps,
-            ctx.settings.query_memory_bytes_max,
-            figures.cloned(),
-        );
-        Ok(through(run, long))
+        Ok(stream_run(ctx, source, steps, figures, long))
     }
 
     /// Whether it reads a part of a table that conditions bound, or no table.
@@ -226,12 +215,6 @@ impl ShortPlan {
     /// Whether it reads what is there when it runs, not what was there when it was planned.
     pub fn is_lasting(&self) -> bool {
         !matches!(self.source, Source::Rows(_))
-    }
-
-    /// Has the rows come so that the first is enough, if it can be: the key's end that an extreme stands at.
-    fn serve_extreme(&self, access: &mut Access<'_>) -> bool {
-        let order = self.extreme.as_ref();
-        order.is_some_and(|order| access.serve(std::slice::from_ref(order)))
     }
 
     /// Rows that its only limit leaves out. Errors: 2201W, 2201X.
@@ -249,17 +232,26 @@ impl ShortPlan {
         let columns = self.group_columns.as_ref();
         let is_grouped = columns.is_some_and(|columns| access.keeps_together(columns));
         // Groups that are found by hashing come in no order.
-        let has_groups = self.steps.iter().any(|step| matches!(step, Step::Groups { .. }));
-        let keeps_order = is_grouped || !has_groups;
+        let keeps_order = self.groupings() == usize::from(is_grouped);
         let is_ordered = match &self.order {
             Some(order) => order.is_empty() || keeps_order && access.serve(order),
             None => false,
         };
+        let extreme = self.extreme.as_ref();
+        let is_extreme = extreme.is_some_and(|order| access.serve(std::slice::from_ref(order)));
         Arrival {
             is_ordered,
             is_grouped,
-            is_extreme: self.serve_extreme(access),
+            is_extreme,
         }
+    }
+
+    fn groupings(&self) -> usize {
+        let groups = self
+            .steps
+            .iter()
+            .filter(|step| matches!(step, Step::Groups { .. }));
+        groups.count()
     }
 
     /// The steps with their constants. Errors: 42P02, 2201W, 2201X.
@@ -376,7 +368,15 @@ fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
 }
 
 /// The source's batches through the steps.
-fn through(run: Run, long: impl FnOnce() -> Long) -> RowsStream {
+fn stream_run(
+    ctx: &StatementContext,
+    source: BoxStream<'static, Result<RecordBatch>>,
+    steps: Vec<RunningStep>,
+    figures: Option<&Arc<StepFigures>>,
+    long: impl FnOnce() -> Long,
+) -> RowsStream {
+    let memory_max = ctx.settings.query_memory_bytes_max;
+    let run = Run::new(source, steps, memory_max, figures.cloned());
     let batches = match run.collects() {
         false => run.stream(INLINE_BATCHES, on_query_threads),
         true => {

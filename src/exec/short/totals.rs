@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::DFSchema;
@@ -63,15 +63,14 @@ impl Total {
         &self.written
     }
 
-    /// What it computes of a row: its arguments, and whether the row counts. Errors: 42P02.
-    #[expect(clippy::type_complexity, reason = "expressions as DataFusion has them")]
-    pub(super) fn inputs(
-        &self,
-        constants: &Constants,
-    ) -> Result<(Vec<Arc<dyn PhysicalExpr>>, Option<Arc<dyn PhysicalExpr>>)> {
+    /// What it computes of a row, its parameters filled in. Errors: 42P02.
+    pub(super) fn inputs(&self, constants: &Constants) -> Result<RunningInputs> {
         let arguments = self.arguments.iter().map(|argument| argument.bind(constants));
         let condition = self.condition.as_ref().map(|it| it.bind(constants));
-        Ok((arguments.collect::<Result<_>>()?, condition.transpose()?))
+        Ok(RunningInputs {
+            arguments: arguments.collect::<Result<_>>()?,
+            condition: condition.transpose()?,
+        })
     }
 
     /// What accumulates it for many groups at once.
@@ -98,9 +97,25 @@ impl Total {
         }
     }
 
-    /// See [`Total::inputs`].
+    /// Its arguments and its condition.
     pub(super) fn inputs_mut(&mut self) -> impl Iterator<Item = &mut Computed> {
         self.arguments.iter_mut().chain(&mut self.condition)
+    }
+}
+
+/// What an aggregate takes of each row.
+pub(super) struct RunningInputs {
+    arguments: Vec<Arc<dyn PhysicalExpr>>,
+    /// Whether the row counts.
+    condition: Option<Arc<dyn PhysicalExpr>>,
+}
+
+impl RunningInputs {
+    /// The arguments' values in these rows, and which rows count; `None`: all.
+    pub(super) fn evaluate(&self, batch: &RecordBatch) -> Result<(Vec<ArrayRef>, Option<BooleanArray>)> {
+        let arguments = self.arguments.iter().map(|argument| values(argument, batch));
+        let condition = self.condition.as_ref().map(|it| truth(it, batch));
+        Ok((arguments.collect::<Result<_>>()?, condition.transpose()?))
     }
 }
 
@@ -112,19 +127,16 @@ pub(super) struct RunningTotals {
 
 struct RunningTotal {
     accumulator: Box<dyn Accumulator>,
-    arguments: Vec<Arc<dyn PhysicalExpr>>,
-    condition: Option<Arc<dyn PhysicalExpr>>,
+    inputs: RunningInputs,
 }
 
 impl RunningTotals {
     /// `schema`: of the one row that comes of it. Errors: 42P02.
     pub(super) fn new(totals: &[Total], schema: &SchemaRef, constants: &Constants) -> Result<RunningTotals> {
         let start = |total: &Total| {
-            let (arguments, condition) = total.inputs(constants)?;
             Ok(RunningTotal {
                 accumulator: total.function.create_accumulator().map_err(from_datafusion)?,
-                arguments,
-                condition,
+                inputs: total.inputs(constants)?,
             })
         };
         Ok(RunningTotals {
@@ -150,10 +162,8 @@ impl RunningTotals {
 
 impl RunningTotal {
     fn push(&mut self, batch: &RecordBatch) -> Result<()> {
-        let arguments = self.arguments.iter().map(|argument| values(argument, batch));
-        let mut arguments = arguments.collect::<Result<Vec<ArrayRef>>>()?;
-        if let Some(condition) = &self.condition {
-            let truth = truth(condition, batch)?;
+        let (mut arguments, condition) = self.inputs.evaluate(batch)?;
+        if let Some(truth) = condition {
             let kept = |array: &ArrayRef| filter(array.as_ref(), &truth).map_err(Error::arrow);
             arguments = arguments.iter().map(kept).collect::<Result<_>>()?;
             if arguments.first().is_some_and(|first| first.is_empty()) {
