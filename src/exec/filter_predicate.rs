@@ -14,6 +14,7 @@ use super::functions::pattern::fixed_prefix;
 use super::functions::pattern_prefix::like_literal;
 use super::functions::{is_strict, result_type};
 use crate::catalog::TableDef;
+use crate::plan::compare::compare;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
 use crate::types::{Numeric, SqlType, Value};
 
@@ -161,6 +162,10 @@ impl Converter<'_> {
         let (operand, op, constant) = match (self.operand(left), self.operand(right)) {
             (Some(operand), None) => (operand, op, literal(right)),
             (None, Some(operand)) => (operand, op.flipped(), literal(left)),
+            (None, None) => match comparison_of_constants(left, op, right) {
+                Some(truth) => return Predicate::Constant(truth),
+                None => return self.opaque(whole),
+            },
             _ => return self.opaque(whole),
         };
         match constant.and_then(|constant| operand.value(constant)) {
@@ -176,7 +181,13 @@ impl Converter<'_> {
 
     fn in_list(&self, whole: &Expr, list: &InList) -> Predicate {
         let Some(operand) = self.operand(&list.expr) else {
-            return self.opaque(whole);
+            let equals = list.list.iter();
+            let equals = equals.map(|item| comparison_of_constants(&list.expr, CompareOp::Eq, item));
+            let Some(equals) = equals.collect::<Option<Vec<_>>>() else {
+                return self.opaque(whole);
+            };
+            let within = Predicate::any(equals.into_iter().map(Predicate::Constant).collect());
+            return if list.negated { within.negate() } else { within };
         };
         let values: Option<Vec<_>> = list
             .list
@@ -395,7 +406,7 @@ impl Operand<'_> {
 
     /// The constant as a value that compares with the column; `None` when it is of a kind that does not.
     fn value(&self, constant: &ScalarValue) -> Option<Value> {
-        let value = value_of(constant, self.ty)?;
+        let value = value_of(constant)?;
         use SqlType as T;
         Some(match (self.ty, value) {
             (_, Value::Null) => Value::Null,
@@ -436,6 +447,20 @@ fn literal(expr: &Expr) -> Option<&ScalarValue> {
     }
 }
 
+/// What comparing two constants of one type gives, NULL for a NULL; `None` when they are none.
+fn comparison_of_constants(left: &Expr, op: CompareOp, right: &Expr) -> Option<Option<bool>> {
+    let (left, right) = (literal(left)?, literal(right)?);
+    if left.is_null() || right.is_null() {
+        return Some(None);
+    }
+    if left.data_type() != right.data_type() {
+        return None;
+    }
+    // Of char(n) no literal is.
+    let ordering = compare(&SqlType::Text, &value_of(left)?, &value_of(right)?)?;
+    Some(Some(op.holds(ordering)))
+}
+
 fn text_literal(expr: &Expr) -> Option<&str> {
     literal(expr)?.try_as_str()?
 }
@@ -464,7 +489,7 @@ fn is_condition(expr: &Expr) -> bool {
 }
 
 /// A literal as a constant; `None` for kinds that no column of ours compares with.
-fn value_of(constant: &ScalarValue, ty: &SqlType) -> Option<Value> {
+fn value_of(constant: &ScalarValue) -> Option<Value> {
     use ScalarValue as S;
     if constant.is_null() {
         return Some(Value::Null);
@@ -497,7 +522,7 @@ fn value_of(constant: &ScalarValue, ty: &SqlType) -> Option<Value> {
         S::Utf8(Some(text)) | S::Utf8View(Some(text)) | S::LargeUtf8(Some(text)) => {
             Some(Value::Text(text.clone()))
         }
-        S::FixedSizeBinary(16, Some(bytes)) if *ty == SqlType::Uuid => {
+        S::FixedSizeBinary(16, Some(bytes)) => {
             <[u8; 16]>::try_from(bytes.as_slice()).ok().map(Value::Uuid)
         }
         S::Binary(Some(bytes)) | S::BinaryView(Some(bytes)) | S::LargeBinary(Some(bytes)) => {
