@@ -1,5 +1,6 @@
 //! `TableDef`: one table's record: columns, primary key, options. Serialized as the value of `Keyspace::Relation`.
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use arrow::datatypes::FieldRef;
@@ -122,13 +123,16 @@ pub struct IndexDef {
     pub name: String,
     /// Its columns in key order.
     pub columns: Vec<KeyColumn>,
-    /// UNIQUE (always true for the primary key). Unique indexes have an entry for every row, from their creation on,
-    /// whether plans may read them or not: the entries are what enforces uniqueness.
+    /// INCLUDE: columns that its entries hold besides, so that reads need not ask for the row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub include: Vec<ColumnId>,
+    /// UNIQUE (always true for the primary key).
     pub unique: bool,
     /// Declared as a constraint (PRIMARY KEY, UNIQUE), not by CREATE INDEX.
     #[serde(default)]
     pub constraint: bool,
-    /// Whether plans may read it.
+    /// Every row has had its entry once. A server that read nothing but primary keys left this off: then unique indexes
+    /// are complete nevertheless, and others have no entries and must be built.
     pub built: bool,
     /// Not all rows have their entries yet: writes keep it and obey it, but it proves nothing about older rows.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -157,6 +161,26 @@ pub struct TableOptions {
     pub dynamic_columns: bool,
     /// FULL_SCAN = 'allow': filters without a key bound may run.
     pub full_scan_allowed: bool,
+}
+
+impl IndexDef {
+    /// Whether the column is one of those that it sorts by.
+    pub fn has_column(&self, id: ColumnId) -> bool {
+        self.columns.iter().any(|column| column.column == id)
+    }
+    /// The columns whose values its entries hold: those it sorts by, then those it includes.
+    pub fn held_columns(&self) -> impl Iterator<Item = ColumnId> {
+        let sorted = self.columns.iter().map(|column| column.column);
+        sorted.chain(self.include.iter().copied())
+    }
+    /// Whether every write keeps its entries.
+    pub fn is_kept(&self) -> bool {
+        self.unique || self.built || self.building
+    }
+    /// Whether every row has its entry, so that plans may read it.
+    pub fn is_complete(&self) -> bool {
+        self.is_kept() && !self.building
+    }
 }
 
 impl ColumnDef {
@@ -222,18 +246,36 @@ impl TableDef {
     }
     /// The key fields of an index, in key order.
     pub fn key_fields(&self, index: &IndexDef) -> Vec<KeyField> {
-        index
-            .columns
-            .iter()
-            .filter_map(|key| {
-                let column = &self.columns[self.column_index_by_id(key.column)?];
-                Some(KeyField {
-                    ty: column.ty.clone(),
-                    descending: key.descending,
-                    nulls_first: key.nulls_first,
-                })
+        self.fields_of(&index.columns)
+    }
+    /// The columns that a key's entries are sorted by, in order: its own, then those of the primary key that are not among
+    /// them. (A unique index leaves the latter out where its own tell all rows apart.)
+    pub fn sort_columns(&self, index: &IndexDef) -> Vec<KeyColumn> {
+        let primary = self.primary_key.columns.iter();
+        let others = primary.filter(|key| !index.has_column(key.column));
+        index.columns.iter().chain(others).cloned().collect()
+    }
+    /// Whether the entries of an index hold the value of the column at this position as the row has it. (Keys know
+    /// neither -0 nor one NaN from another.)
+    pub fn is_covered(&self, index: &IndexDef, position: usize) -> bool {
+        let column = &self.columns[position];
+        let is_exact = !matches!(column.ty, SqlType::Float4 | SqlType::Float8);
+        index.id == 0
+            || self.is_key_column(column.id)
+            || index.include.contains(&column.id)
+            || index.has_column(column.id) && is_exact
+    }
+    /// How columns stand in keys.
+    pub fn fields_of(&self, columns: &[KeyColumn]) -> Vec<KeyField> {
+        let field = |key: &KeyColumn| {
+            let column = &self.columns[self.column_index_by_id(key.column)?];
+            Some(KeyField {
+                ty: column.ty.clone(),
+                descending: key.descending,
+                nulls_first: key.nulls_first,
             })
-            .collect()
+        };
+        columns.iter().filter_map(field).collect()
     }
     /// The primary key and the secondary indexes.
     pub fn all_indexes(&self) -> impl Iterator<Item = &IndexDef> {
@@ -241,7 +283,12 @@ impl TableDef {
     }
     /// Secondary indexes whose entries every write keeps.
     pub fn kept_indexes(&self) -> impl Iterator<Item = &IndexDef> {
-        self.indexes.iter().filter(|index| index.unique || index.built)
+        self.indexes.iter().filter(|index| index.is_kept())
+    }
+    /// The ids of the columns whose values stand in its key or in entries of its indexes.
+    pub fn columns_of_keys(&self) -> HashSet<ColumnId> {
+        let keys = std::iter::once(&self.primary_key).chain(self.kept_indexes());
+        keys.flat_map(IndexDef::held_columns).collect()
     }
     /// Whether the column is one of the primary key's.
     pub fn is_key_column(&self, id: ColumnId) -> bool {

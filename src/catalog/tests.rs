@@ -50,6 +50,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
                 descending: true,
                 nulls_first: true,
             }],
+            include: Vec::new(),
             unique: true,
             constraint: true,
             built: true,

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use arrow::array::RecordBatch;
 
 use super::plan_cache::PlanBasis;
-use super::{Jobs, PreparedList, RowPlans, Settings};
+use super::{IndexBuilds, Jobs, PreparedList, RowPlans, Settings};
 use crate::catalog::{Catalog, TableDef};
+use crate::parse::Hints;
 use crate::plan::{FullScanPolicy, PlanRules};
 use crate::table::Sequences;
 use crate::txn::Transaction;
@@ -28,6 +29,8 @@ pub struct StatementContext {
     pub row_plans: Arc<RowPlans>,
     /// Work of the statement that outlives it.
     pub jobs: Arc<Jobs>,
+    /// The indexes that the server is building.
+    pub index_builds: Arc<IndexBuilds>,
     /// Row ids and serial values of the server's store.
     pub sequences: Arc<Sequences>,
     /// The session's settings.
@@ -41,8 +44,8 @@ pub struct StatementContext {
     pub parameters_are_constants: bool,
     /// `now()`: microseconds since 1970-01-01 UTC, the transaction's start.
     pub transaction_time_us: i64,
-    /// The statement carries `/*+ _l_allow_filtering_ */` or ALLOW FILTERING.
-    pub allow_filtering: bool,
+    /// What the statement asks of its plan.
+    pub hints: Hints,
     /// NOTICEs raised so far, sent before the statement's result.
     pub notices: Arc<Mutex<Vec<Notice>>>,
     /// `current_user`.
@@ -64,9 +67,9 @@ impl StatementContext {
             .push(notice);
     }
 
-    /// The rules that reads of `table` are planned under: settings, the statement's hint, the table's option.
+    /// The rules that reads of `table` are planned under: settings, the statement's hints, the table's option.
     pub fn plan_rules(&self, table: &TableDef) -> PlanRules {
-        let allowed = self.allow_filtering || table.options.full_scan_allowed;
+        let allowed = self.hints.allow_filtering || table.options.full_scan_allowed;
         PlanRules {
             full_scan: if allowed {
                 FullScanPolicy::Allow
@@ -75,6 +78,7 @@ impl StatementContext {
             },
             multi_get_keys_max: self.settings.multi_get_keys_max,
             ranges_max: self.settings.ranges_max,
+            index_hint: self.hints.index.clone(),
         }
     }
 

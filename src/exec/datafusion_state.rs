@@ -21,6 +21,7 @@ use super::shared_rows::SharedRowsPlanner;
 use super::statement_state::statement_context;
 use super::table_provider::judge_scan;
 use super::{StatementContext, optimizer, pg_catalog, written_filters};
+use crate::parse::Hints;
 use crate::{Error, Result};
 
 /// Rows of a batch between operators.
@@ -58,12 +59,15 @@ pub async fn physical_plan(state: &SessionState, plan: &LogicalPlan) -> Result<A
     let ctx = statement_context(state.config()).map_err(from_datafusion)?;
     written_filters::for_each_scan(state, plan, &mut |scan| judge_scan(&ctx, scan))
         .map_err(from_datafusion)?;
-    if ctx.allow_filtering {
+    if ctx.hints.allow_filtering {
         return Err(refusal);
     }
     // Only inferred filters were in the way.
     let allowed = StatementContext {
-        allow_filtering: true,
+        hints: Hints {
+            allow_filtering: true,
+            ..ctx.hints.clone()
+        },
         ..ctx.as_ref().clone()
     };
     session_state(&allowed)?

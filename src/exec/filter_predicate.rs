@@ -522,9 +522,7 @@ fn value_of(constant: &ScalarValue) -> Option<Value> {
         S::Utf8(Some(text)) | S::Utf8View(Some(text)) | S::LargeUtf8(Some(text)) => {
             Some(Value::Text(text.clone()))
         }
-        S::FixedSizeBinary(16, Some(bytes)) => {
-            <[u8; 16]>::try_from(bytes.as_slice()).ok().map(Value::Uuid)
-        }
+        S::FixedSizeBinary(16, Some(bytes)) => <[u8; 16]>::try_from(bytes.as_slice()).ok().map(Value::Uuid),
         S::Binary(Some(bytes)) | S::BinaryView(Some(bytes)) | S::LargeBinary(Some(bytes)) => {
             Some(Value::Bytes(bytes.clone()))
         }

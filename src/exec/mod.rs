@@ -13,6 +13,7 @@ pub mod expr_text;
 pub mod figures;
 pub mod filter_predicate;
 pub mod functions;
+mod index_builds;
 mod jobs;
 mod numeric_builder;
 pub mod observed;
@@ -46,6 +47,7 @@ pub mod written_expr;
 mod written_filters;
 
 pub use context::{Notice, Parameters, StatementContext};
+pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
 pub use output_column::OutputColumn;
 pub use prepared_list::{PreparedList, PreparedRow};

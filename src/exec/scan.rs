@@ -12,7 +12,7 @@ use super::figures::{Figures, watch};
 use super::{Rows, RowsStream, StoredRows, residual};
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::store::{KeyRange, Page, ScanRequest};
-use crate::table::{RowDecoder, RowLayout, row_schema};
+use crate::table::{EntryReader, RowDecoder, RowLayout, row_schema};
 use crate::txn::{Transaction, TransactionScan};
 use crate::{Error, Result};
 
@@ -20,6 +20,8 @@ use crate::{Error, Result};
 const PAGE_ROWS_MAX: usize = 4096;
 /// Bytes of a page: a batch is about as large in memory.
 const PAGE_BYTES_MAX: usize = 256 << 10;
+/// Entries at most whose rows are fetched together.
+const ENTRIES_MAX: usize = 1024;
 /// Keys fetched by one multi-get call.
 const GET_KEYS_MAX: usize = 512;
 
@@ -112,14 +114,12 @@ pub fn scan_stored(
     metrics: Arc<ScanMetrics>,
 ) -> RowsStream {
     let figures = metrics.figures.clone();
+    let layout = match path.index {
+        0 => layout,
+        _ => Arc::new(layout_of(&path, layout.projection())),
+    };
     let scan = StoredScan {
-        pages: PageScan::new(
-            txn,
-            path,
-            !layout.reads_values(),
-            Demand::of_limit(limit),
-            metrics,
-        ),
+        pages: PageScan::new(txn, path, &layout, Demand::of_limit(limit), metrics),
         page: Arc::default(),
         layout,
         wanted: limit,
@@ -160,12 +160,53 @@ impl StoredScan {
     }
 }
 
-/// The pages of an access path.
+/// How these columns stand in what a path reads: in the entries of its key if that covers them, else in the rows that the
+/// entries are of.
+fn layout_of(path: &AccessPath, columns: &[usize]) -> RowLayout {
+    match path.covers(columns) {
+        true => RowLayout::of_key(&path.table, path.key(), columns),
+        false => RowLayout::new(&path.table, columns),
+    }
+}
+
+/// The pages of an access path: of rows, or of entries that cover what is read.
 struct PageScan {
     txn: Arc<Transaction>,
     path: Arc<AccessPath>,
     metrics: Arc<ScanMetrics>,
     source: Source,
+    /// What makes rows of entries, where entries are read and do not cover.
+    rows: Option<Box<RowsOfEntries>>,
+}
+
+/// The rows of a page of entries.
+struct RowsOfEntries {
+    reader: EntryReader,
+    /// Filled again and again.
+    entries: Page,
+}
+
+impl RowsOfEntries {
+    /// Fetches the rows of the entries, in their order. Errors: `Corrupt` for an entry without a row.
+    async fn fetch(&mut self, txn: &Transaction, rows: &mut Page, metrics: &ScanMetrics) -> Result<()> {
+        let keys = self.entries.iter();
+        let keys = keys.map(|(key, value)| self.reader.row_key(key, value));
+        let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
+        rows.clear();
+        let values = txn.get_many(&keys).await?;
+        for (at, key) in keys.iter().enumerate() {
+            let value = values.get(at).ok_or_else(|| Error::Corrupt {
+                what: "index entry".to_string(),
+                reason: "there is no row of it".to_string(),
+            })?;
+            rows.push(key, value);
+        }
+        metrics.gets.fetch_add(keys.len() as u64, Ordering::Relaxed);
+        metrics
+            .bytes
+            .fetch_add(rows.size_bytes() as u64, Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 /// Where the rows come from.
@@ -181,21 +222,36 @@ enum Source {
 }
 
 impl PageScan {
-    /// `keys_only`: values are not wanted. `demand`: of those that the residual leaves.
+    /// `layout`: see [`layout_of`]. `demand`: of those that the residual leaves.
     fn new(
         txn: Arc<Transaction>,
         path: Arc<AccessPath>,
-        keys_only: bool,
+        layout: &RowLayout,
         demand: Demand,
         metrics: Arc<ScanMetrics>,
     ) -> PageScan {
+        let rows = (path.index != 0 && !path.covers(layout.projection())).then(|| {
+            Box::new(RowsOfEntries {
+                reader: EntryReader::new(&path.table, path.key()),
+                entries: Page::new(),
+            })
+        });
+        let keys_only = match rows {
+            // The value of a unique index holds what leads to the row.
+            Some(_) => !path.key().unique,
+            None => !layout.reads_values(),
+        };
         let source = match &path.class {
             AccessClass::Empty => Source::Done,
             _ if demand == Demand::Rows(0) => Source::Done,
             AccessClass::MultiGet { .. } => Source::Keys { next: 0 },
             AccessClass::RangeScan { .. } | AccessClass::FullScan { .. } => {
                 let ranges = path.ranges().unwrap_or_default();
-                Source::Ranges(request(&path, ranges, keys_only, demand))
+                let mut request = request(&path, ranges, keys_only, demand);
+                if rows.is_some() {
+                    request.page_rows_max = request.page_rows_max.min(ENTRIES_MAX);
+                }
+                Source::Ranges(request)
             }
         };
         PageScan {
@@ -203,11 +259,31 @@ impl PageScan {
             path,
             metrics,
             source,
+            rows,
         }
     }
 
     /// Fills `page` with the next rows; `false` at the end.
     async fn next_page(&mut self, page: &mut Page) -> Result<bool> {
+        let Some(mut rows) = self.rows.take() else {
+            return self.next_entries(page).await;
+        };
+        let more = self.next_entries(&mut rows.entries).await?;
+        if more {
+            rows.fetch(&self.txn, page, &self.metrics).await?;
+        }
+        self.rows = Some(rows);
+        Ok(more)
+    }
+
+    /// The last key read, which the last page ends with, or the entries that it was made of.
+    fn last_key<'a>(&'a self, page: &'a Page) -> Option<&'a [u8]> {
+        let read = self.rows.as_ref().map_or(page, |rows| &rows.entries);
+        read.last().map(|(key, _)| key)
+    }
+
+    /// Fills `page` with what stands next under the key that is read; `false` at the end.
+    async fn next_entries(&mut self, page: &mut Page) -> Result<bool> {
         match std::mem::replace(&mut self.source, Source::Done) {
             Source::Done => Ok(false),
             Source::Keys { next } => self.fetch_keys(next, page).await,
@@ -308,13 +384,13 @@ impl BatchScan {
                 }
             });
         }
-        let layout = Arc::new(RowLayout::new(&path.table, &decoded));
+        let layout = Arc::new(layout_of(&path, &decoded));
         let schema = match decoded.len() == projected {
             true => Arc::clone(layout.schema()),
             false => row_schema(&path.table, &decoded[..projected]),
         };
         BatchScan {
-            pages: PageScan::new(txn, path, !layout.reads_values(), demand, metrics),
+            pages: PageScan::new(txn, path, &layout, demand, metrics),
             page: Page::new(),
             decoded,
             decoder: RowDecoder::with_layout(layout),
@@ -352,7 +428,7 @@ impl BatchScan {
 
     /// What is behind the last page, in the order of the key; `None` when that cannot be told.
     pub(super) fn rest(&self) -> Option<Vec<KeyRange>> {
-        let (last, _) = self.page.last()?;
+        let last = self.pages.last_key(&self.page)?;
         let path = &self.pages.path;
         match path.reverse {
             true => None,

@@ -277,40 +277,27 @@ impl ExecutionPlan for KeyspanScanExec {
 /// The order in which rows come: along the key, as far as its columns are in the output. Pinned columns are constant.
 fn key_order(path: &AccessPath, positions: &[usize], schema: &SchemaRef) -> EquivalenceProperties {
     let mut properties = EquivalenceProperties::new(Arc::clone(schema));
-    let table = &path.table;
-    let index = std::iter::once(&table.primary_key)
-        .chain(&table.indexes)
-        .find(|index| index.id == path.index);
-    let Some(index) = index else { return properties };
     let column_at = |position: usize| -> Option<Arc<dyn PhysicalExpr>> {
         let at = positions.iter().position(|candidate| *candidate == position)?;
         Some(Arc::new(PhysicalColumn::new(schema.field(at).name(), at)))
     };
-    let mut order = Vec::new();
-    let mut complete = true;
-    for key in &index.columns {
-        let Some(position) = table.column_index_by_id(key.column) else {
-            break;
-        };
-        let column = column_at(position);
-        if path.pinned.contains(&position) {
-            if let Some(column) = column {
-                // Adding a constant to fresh properties cannot contradict anything.
-                let _ = properties.add_constants([ConstExpr::from(column)]);
-            }
-            continue;
-        }
-        match column {
-            Some(expr) if complete => order.push(PhysicalSortExpr {
-                expr,
-                options: SortOptions {
-                    descending: key.descending != path.reverse,
-                    nulls_first: key.nulls_first != path.reverse,
-                },
-            }),
-            _ => complete = false,
+    for position in &path.pinned {
+        if let Some(column) = column_at(*position) {
+            // Adding a constant to fresh properties cannot contradict anything.
+            let _ = properties.add_constants([ConstExpr::from(column)]);
         }
     }
+    let sorted = path.sort_columns();
+    let order = sorted.iter().map_while(|key| {
+        Some(PhysicalSortExpr {
+            expr: column_at(key.column)?,
+            options: SortOptions {
+                descending: key.descending != path.reverse,
+                nulls_first: key.nulls_first != path.reverse,
+            },
+        })
+    });
+    let order: Vec<PhysicalSortExpr> = order.collect();
     if let Some(ordering) = LexOrdering::new(order) {
         properties.add_ordering(ordering);
     }

@@ -17,10 +17,11 @@ use super::datafusion_error::to_datafusion;
 use super::filter_predicate::from_expr;
 use super::scan_exec::KeyspanScanExec;
 use super::statement_state::statement_context;
-use crate::Result;
 use crate::catalog::TableDef;
-use crate::plan::{AccessPath, Predicate, plan_access};
+use crate::parse::IndexHint;
+use crate::plan::{AccessPath, Predicate, Wanted, plan_access};
 use crate::table::row_schema;
+use crate::{Error, Result};
 
 /// A table for DataFusion's logical plans. `alias`: what the statement calls it.
 pub fn table_source(table: &Arc<TableDef>, alias: &str) -> Arc<dyn TableSource> {
@@ -47,7 +48,7 @@ pub(crate) fn judge_scan(ctx: &StatementContext, scan: &TableScan) -> DataFusion
     let provider = source_as_provider(&scan.source)?;
     match provider.downcast_ref::<KeyspanTable>() {
         Some(table) => table
-            .access(ctx, &scan.filters)
+            .access(ctx, &scan.filters, Wanted::default())
             .map(|_| ())
             .map_err(to_datafusion),
         None => Ok(()),
@@ -99,11 +100,15 @@ impl TableProvider for KeyspanTable {
         limit: Option<usize>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let ctx = statement_context(state.config())?;
-        let path = self.access(&ctx, filters).map_err(to_datafusion)?;
         let positions: Vec<usize> = match projection {
             Some(projection) => projection.iter().map(|at| self.positions[*at]).collect(),
             None => self.positions.clone(),
         };
+        let wanted = Wanted {
+            columns: Some(&positions),
+            first_in_order: &[],
+        };
+        let path = self.access(&ctx, filters, wanted).map_err(to_datafusion)?;
         let readers_max = ctx.settings.readers_max();
         let named = (&self.alias, filters);
         let scan = KeyspanScanExec::new(path, named, positions, limit, readers_max);
@@ -113,22 +118,33 @@ impl TableProvider for KeyspanTable {
 
 impl KeyspanTable {
     /// The access path for the filters. Errors: `FullScan`, `TooManyKeys`.
-    fn access(&self, ctx: &StatementContext, filters: &[Expr]) -> Result<AccessPath> {
+    fn access(&self, ctx: &StatementContext, filters: &[Expr], wanted: Wanted<'_>) -> Result<AccessPath> {
         let predicates = filters.iter().map(|filter| from_expr(filter, &self.table));
-        plan_conditions(&self.table, predicates.collect(), ctx)
+        plan_conditions(&self.table, predicates.collect(), wanted, ctx)
     }
 }
 
 /// The access path to rows for which all of the predicates hold. Those that hold something opaque are not checked by it:
-/// whoever asks does that. Errors: `FullScan`, `TooManyKeys`.
+/// whoever asks does that. Errors: `FullScan`, `TooManyKeys`, 42704 for a forced index that no table has.
 pub(super) fn plan_conditions(
     table: &Arc<TableDef>,
     predicates: Vec<Predicate>,
+    wanted: Wanted<'_>,
     ctx: &StatementContext,
 ) -> Result<AccessPath> {
     let (opaque, exact): (Vec<Predicate>, Vec<Predicate>) =
         predicates.iter().cloned().partition(Predicate::has_opaque);
-    let mut path = plan_access(table, all_of(predicates).as_ref(), &ctx.plan_rules(table))?;
+    if let Some(IndexHint::Force(name)) = &ctx.hints.index {
+        let mut indexes = ctx.catalog.tables().flat_map(|table| table.all_indexes());
+        if !indexes.any(|index| index.name == *name) {
+            return Err(Error::UndefinedObject {
+                kind: "index",
+                name: name.clone(),
+            });
+        }
+    }
+    let condition = all_of(predicates);
+    let mut path = plan_access(table, condition.as_ref(), wanted, &ctx.plan_rules(table))?;
     // What is opaque is evaluated above; what is not was promised to be exact.
     let is_above = |part: &Predicate| opaque.contains(part);
     path.residual = match path.residual.take() {

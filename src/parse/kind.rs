@@ -49,6 +49,7 @@ impl StatementKind {
             | Statement::Analyze(_)
             | Statement::Vacuum(_) => StatementKind::Read,
             Statement::CreateIndex(_) => writes("CREATE INDEX"),
+            Statement::AlterIndex { .. } => writes("ALTER INDEX"),
             Statement::CreateView(_) => writes("CREATE VIEW"),
             other => writes(&first_words(other)),
         }

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use sqlparser::ast;
-use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::Tokenizer;
 
 use super::command::Command;
 use super::dialect::KeyspanDialect;
+use super::hints::Hints;
 use super::kind::StatementKind;
 use super::position::Cursor;
-use super::syntax_error::NESTING_MAX;
 use super::tokens::StatementTokens;
-use super::{command_reader, hash_comment, syntax_error, text_place, tokens};
+use super::tree::parse_tree;
+use super::{command_reader, hash_comment, show_index, syntax_error, text_place, tokens};
 use crate::{Error, Result};
 
 /// One statement as it was read.
@@ -27,8 +27,8 @@ pub struct ParsedStatement {
     pub text: Arc<str>,
     /// The text of the whole message: the tree's places and the positions of errors count from its beginning.
     pub source: Arc<str>,
-    /// `/*+ _l_allow_filtering_ */` or ALLOW FILTERING.
-    pub allow_filtering: bool,
+    /// What it asks of its plan.
+    pub hints: Hints,
     /// What it does to the database.
     pub kind: StatementKind,
 }
@@ -60,12 +60,13 @@ fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) 
     let start = cursor.byte_offset(read.span.start);
     let end = cursor.byte_offset(read.span.end);
     let own_text = source.get(start..end).unwrap_or_default();
-    let (ast, command) = match command_reader::is_command(&read.tokens) {
-        true => {
+    let (ast, command) = match show_index::read(&read.tokens, source)? {
+        Some(query) => (query, None),
+        None if command_reader::is_command(&read.tokens) => {
             let command = command_reader::read(read.tokens, source, end)?;
             (ast::Statement::UnlockTables, Some(command))
         }
-        false => (parse_tree(read.tokens, source)?, None),
+        None => (parse_tree(read.tokens, source)?, None),
     };
     let kind = match &command {
         Some(_) => StatementKind::Read,
@@ -76,7 +77,7 @@ fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) 
         command,
         text: own_text.into(),
         source: source.clone(),
-        allow_filtering: read.allow_filtering,
+        hints: read.hints,
         kind,
     })
 }
@@ -84,35 +85,6 @@ fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) 
 /// Whether an INSERT is an UPSERT. The parser sets this mark, REPLACE's, in other dialects only.
 pub(crate) fn is_upsert(insert: &ast::Insert) -> bool {
     insert.replace_into
-}
-
-/// The tree of a statement's tokens. `text`: the message's.
-fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::Statement> {
-    let mut parser = Parser::new(&KeyspanDialect)
-        .with_recursion_limit(NESTING_MAX)
-        .with_tokens_with_locations(tokens);
-    let tree = parser
-        .parse_statement()
-        .map_err(|error| syntax_error::of_parser(error, text))?;
-    let rest = parser.peek_token_ref();
-    if rest.token != Token::EOF {
-        return Err(syntax_error::near(rest, text));
-    }
-    match is_without_columns(&tree) && parser.get_current_token().token != Token::RParen {
-        true => Err(syntax_error::end_of_input(text)),
-        false => Ok(tree),
-    }
-}
-
-/// Whether it is a CREATE TABLE that says nothing of what is in the table, which the parser lets through; in PostgreSQL
-/// at least the parentheses must stand.
-fn is_without_columns(tree: &ast::Statement) -> bool {
-    matches!(tree, ast::Statement::CreateTable(create)
-        if create.columns.is_empty()
-            && create.constraints.is_empty()
-            && create.query.is_none()
-            && create.like.is_none()
-            && create.clone.is_none())
 }
 
 #[cfg(test)]
@@ -174,10 +146,22 @@ mod tests {
         assert!(matches!(&upsert.ast, ast::Statement::Insert(insert) if is_upsert(insert)));
         let insert = only("INSERT INTO t(a) VALUES (1)");
         assert!(matches!(&insert.ast, ast::Statement::Insert(insert) if !is_upsert(insert)));
-        assert!(only("select /*+ _l_allow_filtering_ */ * from t where b = 1").allow_filtering);
-        assert!(only("select * from t where b = 1 ALLOW FILTERING LIMIT 5").allow_filtering);
-        assert!(only("select * from t where b = 1 LIMIT 5 allow filtering").allow_filtering);
-        assert!(!only("select allow from filtering").allow_filtering);
+        assert!(
+            only("select /*+ _l_allow_filtering_ */ * from t where b = 1")
+                .hints
+                .allow_filtering
+        );
+        assert!(
+            only("select * from t where b = 1 ALLOW FILTERING LIMIT 5")
+                .hints
+                .allow_filtering
+        );
+        assert!(
+            only("select * from t where b = 1 LIMIT 5 allow filtering")
+                .hints
+                .allow_filtering
+        );
+        assert!(!only("select allow from filtering").hints.allow_filtering);
         assert_eq!(only("select a == 1").ast.to_string(), "SELECT a = 1");
         assert_eq!(only("TABLE t").ast.to_string(), "SELECT * FROM t");
         assert_eq!(

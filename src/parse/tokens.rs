@@ -5,19 +5,18 @@
 //!   (`ORDER BY a DESC ALLOW FILTERING LIMIT 1`).
 //! - Of `TABLE t` the parser takes three tokens, whatever they are. It becomes `SELECT * FROM t`.
 //! - `WITH (OPTION)` needs a value: it becomes `WITH (OPTION = 'true')`.
+//! - LindormTable's `CREATE INDEX … ASYNC` is PostgreSQL's CONCURRENTLY.
 //! - A word that begins a clause is the name of a relation to the parser.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
+use super::hints::Hints;
 use super::nesting::Nesting;
 use super::position::character_position;
 use super::syntax_error;
 use super::word::is_word;
 use crate::{Error, Result};
-
-/// The hint that lets a statement scan a whole table.
-const ALLOW_FILTERING_HINT: &str = "_l_allow_filtering_";
 
 /// Words that no relation may have as its name, unless quoted, and that begin no expression either.
 const CLAUSE_WORDS: &[Keyword] = &[
@@ -45,8 +44,8 @@ pub(super) struct StatementTokens {
     pub(super) tokens: Vec<TokenWithSpan>,
     /// Its own text: without the blanks and line comments around it.
     pub(super) span: Span,
-    /// A hint or ALLOW FILTERING.
-    pub(super) allow_filtering: bool,
+    /// What its hints, or ALLOW FILTERING, ask for.
+    pub(super) hints: Hints,
 }
 
 /// The statements of a message, those of blanks and comments alone left out. `text`: the message.
@@ -82,7 +81,7 @@ struct Reader<'t> {
     /// From the first token or comment to the last.
     span: Option<Span>,
     nesting: Nesting,
-    allow_filtering: bool,
+    hints: Hints,
 }
 
 impl<'t> Reader<'t> {
@@ -93,7 +92,7 @@ impl<'t> Reader<'t> {
             tokens: Vec::with_capacity(tokens),
             span: None,
             nesting: Nesting::default(),
-            allow_filtering: false,
+            hints: Hints::default(),
         }
     }
 
@@ -101,7 +100,9 @@ impl<'t> Reader<'t> {
         match &token.token {
             Token::Whitespace(Whitespace::MultiLineComment(comment)) => {
                 self.reach(token.span);
-                self.allow_filtering |= self.is_behind_verb() && is_hint(comment);
+                if self.is_behind_verb() {
+                    self.hints.read(comment);
+                }
                 return Ok(());
             }
             Token::Whitespace(_) => return Ok(()),
@@ -187,7 +188,7 @@ impl<'t> Reader<'t> {
             && is_named(filtering, "FILTERING")
         {
             self.tokens.truncate(self.tokens.len() - 2);
-            self.allow_filtering = true;
+            self.hints.allow_filtering = true;
         }
     }
 
@@ -208,11 +209,12 @@ impl<'t> Reader<'t> {
         self.take_allow_filtering();
         if keyword_of(self.tokens.first()) == Keyword::CREATE {
             give_options_values(&mut self.tokens);
+            move_concurrently(&mut self.tokens);
         }
         StatementTokens {
             tokens: self.tokens,
             span: self.span.unwrap_or(Span::empty()),
-            allow_filtering: self.allow_filtering,
+            hints: self.hints,
         }
     }
 }
@@ -229,8 +231,24 @@ fn is_named(token: &TokenWithSpan, text: &str) -> bool {
     matches!(&token.token, Token::Word(word) if is_word(word, text))
 }
 
-fn is_hint(comment: &str) -> bool {
-    comment.starts_with('+') && comment.to_ascii_lowercase().contains(ALLOW_FILTERING_HINT)
+/// `CREATE INDEX … ASYNC` means `CREATE INDEX CONCURRENTLY …`; SYNC says what is so anyway.
+fn move_concurrently(tokens: &mut Vec<TokenWithSpan>) {
+    let is_index = |token: &TokenWithSpan| keyword_of(Some(token)) == Keyword::INDEX;
+    let Some(index) = tokens.iter().take(3).position(is_index) else {
+        return;
+    };
+    match tokens.last() {
+        Some(last) if is_named(last, "ASYNC") => {
+            let span = last.span;
+            tokens.pop();
+            let token = Token::make_keyword("CONCURRENTLY");
+            tokens.insert(index + 1, TokenWithSpan { token, span });
+        }
+        Some(last) if keyword_of(Some(last)) == Keyword::SYNC => {
+            tokens.pop();
+        }
+        _ => {}
+    }
 }
 
 /// `WITH (DYNAMIC_COLUMNS)` means `WITH (DYNAMIC_COLUMNS = 'true')`.

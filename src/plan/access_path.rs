@@ -3,22 +3,13 @@
 use std::sync::Arc;
 
 use super::Predicate;
+use super::key_order::KeyOrder;
 use super::key_shape::KeyShape;
 use super::readable;
+use super::wanted::OrderColumn;
 use crate::catalog::{IndexDef, TableDef};
 use crate::codec::keyspace::IndexId;
 use crate::store::KeyRange;
-
-/// One column of an ORDER BY that is a plain column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OrderColumn {
-    /// Position in `TableDef::columns`.
-    pub column: usize,
-    /// DESC.
-    pub descending: bool,
-    /// NULLS FIRST.
-    pub nulls_first: bool,
-}
 
 /// How rows are reached.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +52,8 @@ pub struct AccessPath {
     /// Key columns (positions in `TableDef::columns`) that the condition pins to one value: they may be left out of an
     /// ORDER BY.
     pub pinned: Vec<usize>,
+    /// Key columns (positions likewise) that the condition keeps free of NULLs.
+    pub null_free: Vec<usize>,
 }
 
 impl AccessPath {
@@ -70,36 +63,7 @@ impl AccessPath {
         if self.yields_one_row_at_most() {
             return Some(false);
         }
-        let index = self.key();
-        let mut settled = self.pinned.clone();
-        let mut key_columns = index
-            .columns
-            .iter()
-            .filter_map(|key| Some((self.table.column_index_by_id(key.column)?, key)))
-            .filter(|(column, _)| !self.pinned.contains(column));
-        let mut reverse = None;
-        let mut left = key_columns.clone().count();
-        for wanted in order {
-            if left == 0 && index.unique {
-                break;
-            }
-            if settled.contains(&wanted.column) {
-                continue;
-            }
-            let (column, key) = key_columns.next()?;
-            if column != wanted.column {
-                return None;
-            }
-            let backward = wanted.descending != key.descending;
-            let not_null = index.id == 0 || self.table.columns[column].is_never_null();
-            let nulls_agree = not_null || (wanted.nulls_first != key.nulls_first) == backward;
-            if *reverse.get_or_insert(backward) != backward || !nulls_agree {
-                return None;
-            }
-            settled.push(column);
-            left -= 1;
-        }
-        Some(reverse.unwrap_or(false))
+        self.order().direction(order)
     }
 
     /// Whether rows with the same values in these columns come one after the other.
@@ -107,18 +71,25 @@ impl AccessPath {
         if self.yields_one_row_at_most() {
             return true;
         }
-        let mut apart: Vec<usize> = columns.to_vec();
-        apart.retain(|column| !self.pinned.contains(column));
-        apart.sort_unstable();
-        apart.dedup();
-        let key = self.key().columns.iter();
-        let key = key.filter_map(|key| self.table.column_index_by_id(key.column));
-        let leading = key
-            .filter(|column| !self.pinned.contains(column))
-            .take(apart.len());
-        let mut leading: Vec<usize> = leading.collect();
-        leading.sort_unstable();
-        leading == apart
+        self.order().keeps_together(columns)
+    }
+
+    /// The columns that rows come sorted by (positions in `TableDef::columns`, and directions when read forward), without
+    /// those that are pinned.
+    pub fn sort_columns(&self) -> Vec<OrderColumn> {
+        self.order().columns()
+    }
+
+    fn order(&self) -> KeyOrder<'_> {
+        KeyOrder::new(&self.table, self.key(), &self.pinned, &self.null_free)
+    }
+
+    /// Whether the entries of the key that is read hold these columns (positions in `TableDef::columns`) and all that is left
+    /// to check, so that no row need be asked for.
+    pub fn covers(&self, columns: &[usize]) -> bool {
+        let is_covered = |column: &usize| self.table.is_covered(self.key(), *column);
+        let left = self.residual.as_ref().map(Predicate::columns).unwrap_or_default();
+        columns.iter().all(is_covered) && left.iter().all(is_covered)
     }
 
     /// The ranges that are walked, sorted; `None` when nothing is, or keys are fetched.

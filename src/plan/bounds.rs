@@ -1,26 +1,36 @@
 //! Whether a condition *says where to look* on a column: the syntactic half of the full-scan rule. `channel <> 'x'` does,
-//! whatever it may exclude; `channel LIKE '%x'` and `channel IS NOT NULL` do not.
+//! whatever it may exclude; `channel LIKE '%x'` does not, and `channel IS NOT NULL` only where the key may hold a NULL.
 
 use super::like::{LikePattern, LikeShape};
 use super::predicate::{Predicate, lower_row_compare, lower_row_in};
 use crate::types::Value;
 
+/// The first column of a key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FirstColumn {
+    /// Position in `TableDef::columns`.
+    pub(crate) position: usize,
+    /// It may hold NULL, so that `IS NOT NULL` leaves something out.
+    pub(crate) is_nullable: bool,
+}
+
 /// Whether every row for which `predicate` is `wanted` is found within a bound on `column`.
-pub(crate) fn bounds_column(predicate: &Predicate, wanted: bool, column: usize) -> bool {
+pub(crate) fn bounds_column(predicate: &Predicate, wanted: bool, column: FirstColumn) -> bool {
+    let is_column = |named: &usize| *named == column.position;
     match predicate {
         // A condition that is never true bounds everything.
         Predicate::Constant(truth) => *truth != Some(wanted),
         Predicate::Compare {
             column: named, value, ..
-        } => *named == column || *value == Value::Null,
-        Predicate::InList { column: named, .. } | Predicate::IsTrue { column: named } => *named == column,
-        Predicate::IsNull { column: named } => *named == column && wanted,
+        } => is_column(named) || *value == Value::Null,
+        Predicate::InList { column: named, .. } | Predicate::IsTrue { column: named } => is_column(named),
+        Predicate::IsNull { column: named } => is_column(named) && (wanted || column.is_nullable),
         Predicate::Like {
             column: named,
             pattern,
             escape,
             case_insensitive,
-        } => *named == column && like_bounds(pattern, *escape, *case_insensitive, wanted),
+        } => is_column(named) && like_bounds(pattern, *escape, *case_insensitive, wanted),
         Predicate::RowCompare { columns, op, values } => {
             bounds_column(&lower_row_compare(columns, *op, values), wanted, column)
         }
@@ -45,14 +55,14 @@ pub(crate) fn bounds_column(predicate: &Predicate, wanted: bool, column: usize) 
 }
 
 /// The same for `child IS truth` (`holds`) or `child IS NOT truth`.
-fn truth_test_bounds(child: &Predicate, truth: Option<bool>, holds: bool, column: usize) -> bool {
+fn truth_test_bounds(child: &Predicate, truth: Option<bool>, holds: bool, column: FirstColumn) -> bool {
     match (truth, holds) {
         (Some(truth), true) => bounds_column(child, truth, column),
         // Everything but one truth: only a single comparison has an exact complement.
         (Some(_), false) | (None, true) => match child {
             Predicate::Compare { column: named, .. }
             | Predicate::InList { column: named, .. }
-            | Predicate::IsTrue { column: named } => *named == column,
+            | Predicate::IsTrue { column: named } => *named == column.position,
             Predicate::Like { .. } => {
                 bounds_column(child, true, column) && bounds_column(child, false, column)
             }

@@ -1,13 +1,17 @@
 //! `Candidate`: how one key of a table would serve a condition: what would be read of it, and what would be left to check.
 //! Never an error: whether it may run is said of the one that is chosen (`choice`).
 
+use std::cmp::Reverse;
+
 use super::Predicate;
-use super::bounds::bounds_column;
+use super::bounds::{FirstColumn, bounds_column};
 use super::boxes::{ConjunctCover, KeyBox, cover_all};
+use super::key_order::KeyOrder;
 use super::key_ranges::{self, Points, point_count};
 use super::key_shape::KeyShape;
 use super::one_key::one_key;
 use super::rules::PlanRules;
+use super::wanted::Wanted;
 use crate::catalog::{IndexDef, TableDef};
 use crate::store::KeyRange;
 
@@ -22,6 +26,15 @@ pub(super) struct Candidate<'a> {
     pub(super) residual: Option<Predicate>,
     /// As `AccessPath::pinned`.
     pub(super) pinned: Vec<usize>,
+    /// As `AccessPath::null_free`.
+    pub(super) null_free: Vec<usize>,
+    /// How closely the condition bounds the key: its columns from the first that are pinned to points, and whether the one
+    /// behind them is bounded.
+    closeness: (usize, bool),
+    /// It gives the rows in the order of which only the first may be wanted.
+    is_ordered: bool,
+    /// Its entries hold all that is asked for.
+    is_covering: bool,
 }
 
 /// The part of a key that holds every row for which the condition is true.
@@ -47,54 +60,115 @@ impl<'a> Candidate<'a> {
         table: &TableDef,
         key: &'a IndexDef,
         conditions: &[&Predicate],
+        wanted: Wanted<'_>,
         rules: &PlanRules,
     ) -> Option<Candidate<'a>> {
-        if let Some(one) = one_key(table, key, conditions) {
-            let columns = key.columns.iter();
-            return Some(Candidate {
-                key,
-                reach: Reach::Keys(vec![one]),
-                residual: None,
-                pinned: columns
-                    .filter_map(|column| table.column_index_by_id(column.column))
-                    .collect(),
-            });
-        }
-        let shape = KeyShape::new(table, key)?;
-        let whole = |reach: Reach| Candidate {
+        let mut candidate = Candidate::bounded(table, key, conditions, rules)?;
+        let order = KeyOrder::new(table, key, &candidate.pinned, &candidate.null_free);
+        let first = wanted.first_in_order;
+        candidate.is_ordered = !first.is_empty() && order.direction(first).is_some();
+        let is_covered = |column: usize| table.is_covered(key, column);
+        let left = candidate
+            .residual
+            .as_ref()
+            .map(Predicate::columns)
+            .unwrap_or_default();
+        candidate.is_covering = match wanted.columns {
+            Some(columns) => columns.iter().chain(&left).all(|column| is_covered(*column)),
+            None => (0..table.columns.len()).all(is_covered),
+        };
+        Some(candidate)
+    }
+
+    /// What it offers, whatever is wanted of the rows.
+    fn bounded(
+        table: &TableDef,
+        key: &'a IndexDef,
+        conditions: &[&Predicate],
+        rules: &PlanRules,
+    ) -> Option<Candidate<'a>> {
+        let new = |reach: Reach| Candidate {
             key,
             reach,
             residual: None,
             pinned: Vec::new(),
+            null_free: Vec::new(),
+            closeness: (0, false),
+            is_ordered: false,
+            is_covering: false,
         };
+        if let Some(one) = one_key(table, key, conditions) {
+            let columns = key.columns.iter();
+            return Some(Candidate {
+                pinned: columns
+                    .filter_map(|column| table.column_index_by_id(column.column))
+                    .collect(),
+                ..new(Reach::Keys(vec![one]))
+            });
+        }
+        let shape = KeyShape::new(table, key)?;
         if conditions.is_empty() {
-            return Some(whole(Reach::Everything(key_ranges::whole(&shape))));
+            return Some(new(Reach::Everything(key_ranges::whole(&shape))));
         }
         let cover = cover_all(&shape, conditions);
         if cover.boxes.is_empty() {
-            return Some(whole(Reach::Nothing));
+            return Some(new(Reach::Nothing));
         }
         let (reach, exact_columns) = reach(&shape, conditions, &cover, rules);
         Some(Candidate {
-            key,
-            reach,
             residual: residual(&shape, conditions, &cover, exact_columns),
             pinned: pinned_columns(&shape, &cover.boxes),
+            null_free: null_free_columns(&shape, &cover.boxes),
+            closeness: closeness(&shape, &cover.boxes),
+            ..new(reach)
         })
+    }
+
+    /// Whether it reads a part of its key that conditions bound.
+    pub(super) fn is_bounded(&self) -> bool {
+        matches!(self.reach, Reach::Nothing | Reach::Keys(_) | Reach::Ranges(_))
     }
 
     /// How good it is: of two candidates the greater is read.
     pub(super) fn rank(&self) -> impl Ord + use<> {
+        let is_primary = self.key.id == 0;
         let class = match &self.reach {
             Reach::Nothing => 4,
             Reach::Keys(_) => 3,
             Reach::Ranges(_) => 2,
-            // A read of everything is the primary key's, where the rows are.
             Reach::Everything(_) | Reach::Unbounded(_) => 1,
             Reach::TooManyKeys(_) => 0,
         };
-        (class, self.pinned.len(), self.key.id == 0)
+        // A row is one read away from the primary key, two from an index that does not cover.
+        let reads = match &self.reach {
+            Reach::Keys(keys) if is_primary || self.is_covering => keys.len(),
+            Reach::Keys(keys) => keys.len().saturating_mul(2),
+            _ => 0,
+        };
+        // Whole reads are the primary key's, where the rows are, unless few may be wanted, in another's order.
+        let is_ordered = self.is_ordered && !matches!(self.reach, Reach::Unbounded(_));
+        (
+            class,
+            Reverse(reads),
+            self.closeness,
+            is_ordered,
+            is_primary || self.is_covering && class > 1,
+            is_primary,
+            Reverse(self.key.id),
+        )
     }
+}
+
+/// See [`Candidate::closeness`].
+fn closeness(shape: &KeyShape, boxes: &[KeyBox]) -> (usize, bool) {
+    let is_pinned = |position: &usize| {
+        let column = &shape.columns[*position];
+        let mut sets = boxes.iter().map(|one| one.set(*position));
+        sets.all(|set| set.is_some_and(|set| point_count(column, set).is_some()))
+    };
+    let pinned = (0..shape.columns.len()).take_while(is_pinned).count();
+    let is_bounded = boxes.iter().all(|one| one.set(pinned).is_some());
+    (pinned, is_bounded)
 }
 
 /// What is read of the key, and how many of its columns, from the first, that fully decides.
@@ -121,10 +195,14 @@ fn is_bounded(shape: &KeyShape, conditions: &[&Predicate], cover: &ConjunctCover
         return false;
     };
     let everything = first.not_null_set();
+    let first_column = FirstColumn {
+        position: first.column,
+        is_nullable: !first.not_null,
+    };
     let narrow = |one: &KeyBox| one.set(0).is_some_and(|set| set.spans() != everything.spans());
     conditions
         .iter()
-        .any(|condition| bounds_column(condition, true, first.column))
+        .any(|condition| bounds_column(condition, true, first_column))
         || cover.boxes.iter().all(narrow)
 }
 
@@ -139,6 +217,19 @@ fn pinned_columns(shape: &KeyShape, boxes: &[KeyBox]) -> Vec<usize> {
     };
     (0..shape.columns.len())
         .filter(|position| is_pinned(*position))
+        .map(|at| shape.columns[at].column)
+        .collect()
+}
+
+/// Key columns that no box has NULL in, although they may hold it.
+fn null_free_columns(shape: &KeyShape, boxes: &[KeyBox]) -> Vec<usize> {
+    let is_free = |position: &usize| {
+        let mut sets = boxes.iter().map(|one| one.set(*position));
+        sets.all(|set| set.is_some_and(|set| !set.holds_null()))
+    };
+    let nullable = (0..shape.columns.len()).filter(|at| !shape.columns[*at].not_null);
+    nullable
+        .filter(is_free)
         .map(|at| shape.columns[at].column)
         .collect()
 }
@@ -207,10 +298,11 @@ mod tests {
             full_scan: FullScanPolicy::Reject,
             multi_get_keys_max: 3,
             ranges_max: 10,
+            index_hint: None,
         };
         let conditions: Vec<&Predicate> = conditions.iter().collect();
-        let candidates =
-            [&table.primary_key, &second].map(|key| Candidate::of(&table, key, &conditions, &rules));
+        let candidates = [&table.primary_key, &second]
+            .map(|key| Candidate::of(&table, key, &conditions, Wanted::default(), &rules));
         let best = candidates.into_iter().flatten().max_by_key(Candidate::rank);
         best.expect("both are candidates").key.id
     }

@@ -10,8 +10,11 @@ use std::sync::Arc;
 use super::Predicate;
 use super::access_path::{AccessClass, AccessPath};
 use super::candidate::{Candidate, Reach};
+use super::refusal::full_scan;
 use super::rules::{FullScanPolicy, PlanRules};
+use super::wanted::Wanted;
 use crate::catalog::{IndexDef, TableDef};
+use crate::parse::IndexHint;
 use crate::{Error, Result};
 
 /// Plans the access to one table. `predicate`: `None` when there is no WHERE.
@@ -19,6 +22,7 @@ use crate::{Error, Result};
 pub fn plan_access(
     table: &Arc<TableDef>,
     predicate: Option<&Predicate>,
+    wanted: Wanted<'_>,
     rules: &PlanRules,
 ) -> Result<AccessPath> {
     let conditions: Vec<&Predicate> = predicate
@@ -27,13 +31,23 @@ pub fn plan_access(
         .into_iter()
         .filter(|condition| **condition != Predicate::Constant(Some(true)))
         .collect();
-    let candidates = readable_keys(table).filter_map(|key| Candidate::of(table, key, &conditions, rules));
+    let keys = readable_keys(table, rules)?.into_iter();
+    let candidates = keys.filter_map(|key| Candidate::of(table, key, &conditions, wanted, rules));
     let chosen = candidates.max_by_key(Candidate::rank);
     let chosen = chosen.ok_or_else(|| {
         let key = &table.primary_key.name;
         Error::internal(format!("key \"{key}\" holds a column that cannot stand in a key"))
     })?;
-    let class = permitted(table, chosen.key, chosen.reach, rules)?;
+    let class = match permitted(chosen.reach, rules) {
+        Err(Refused::FullScan) => return Err(full_scan(table, &conditions, rules)),
+        Err(Refused::TooManyKeys(keys)) => {
+            return Err(Error::TooManyKeys {
+                keys,
+                keys_max: rules.multi_get_keys_max,
+            });
+        }
+        Ok(class) => class,
+    };
     Ok(AccessPath {
         table: Arc::clone(table),
         index: chosen.key.id,
@@ -41,25 +55,43 @@ pub fn plan_access(
         reverse: false,
         residual: chosen.residual,
         pinned: chosen.pinned,
+        null_free: chosen.null_free,
     })
 }
 
-/// The keys whose entries lead to every row. Secondary indexes keep constraints so far, and hold no rows.
-fn readable_keys(table: &TableDef) -> impl Iterator<Item = &IndexDef> {
-    std::iter::once(&table.primary_key)
+/// The keys that may be read: those whose entries lead to every row, as far as the statement's hints allow. Errors: 55000
+/// for a forced index that is being built.
+fn readable_keys<'a>(table: &'a TableDef, rules: &PlanRules) -> Result<Vec<&'a IndexDef>> {
+    let complete = table.all_indexes().filter(|key| key.is_complete());
+    match &rules.index_hint {
+        None => Ok(complete.collect()),
+        Some(IndexHint::Ignore) => Ok(vec![&table.primary_key]),
+        Some(IndexHint::Force(name)) => {
+            let named = table.all_indexes().find(|key| key.name == *name);
+            match named {
+                Some(key) if key.is_complete() => Ok(vec![key]),
+                Some(_) => Err(Error::NotInState {
+                    message: format!("index \"{name}\" is being built"),
+                }),
+                // Another table's.
+                None => Ok(complete.collect()),
+            }
+        }
+    }
 }
 
-/// What is read, if the rules allow it. Errors: `FullScan`, `TooManyKeys`.
-fn permitted(table: &TableDef, key: &IndexDef, reach: Reach, rules: &PlanRules) -> Result<AccessClass> {
+/// Why a read may not run.
+enum Refused {
+    FullScan,
+    TooManyKeys(u128),
+}
+
+/// What is read, if the rules allow it.
+fn permitted(reach: Reach, rules: &PlanRules) -> std::result::Result<AccessClass, Refused> {
     Ok(match reach {
         Reach::Nothing => AccessClass::Empty,
         Reach::Keys(keys) => AccessClass::MultiGet { keys },
-        Reach::TooManyKeys(keys) => {
-            return Err(Error::TooManyKeys {
-                keys,
-                keys_max: rules.multi_get_keys_max,
-            });
-        }
+        Reach::TooManyKeys(keys) => return Err(Refused::TooManyKeys(keys)),
         Reach::Ranges(ranges) => AccessClass::RangeScan { ranges, whole: false },
         Reach::Everything(range) if rules.full_scan != FullScanPolicy::Forbid => AccessClass::RangeScan {
             ranges: vec![range],
@@ -68,31 +100,6 @@ fn permitted(table: &TableDef, key: &IndexDef, reach: Reach, rules: &PlanRules) 
         Reach::Unbounded(range) if rules.full_scan == FullScanPolicy::Allow => {
             AccessClass::FullScan { range }
         }
-        Reach::Everything(_) | Reach::Unbounded(_) => return Err(full_scan(table, key)),
+        Reach::Everything(_) | Reach::Unbounded(_) => return Err(Refused::FullScan),
     })
-}
-
-/// The error that refuses a full scan, and says what would serve.
-fn full_scan(table: &TableDef, index: &IndexDef) -> Error {
-    let override_hint = "allow it with /*+ _l_allow_filtering_ */ after SELECT, UPDATE or DELETE, or SET keyspan.full_scan = allow";
-    if table.has_hidden_key() {
-        return Error::FullScan {
-            table: table.name.clone(),
-            column: String::new(),
-            hint: format!(
-                "Only reads of the whole table can go without a key: create the table with a PRIMARY KEY, or {override_hint}."
-            ),
-        };
-    }
-    let first = index
-        .columns
-        .first()
-        .and_then(|key| table.column_index_by_id(key.column));
-    let column = first.map(|at| table.columns[at].name.clone()).unwrap_or_default();
-    let hint = format!("Add a condition on \"{column}\", such as {column} = …, or {override_hint}.");
-    Error::FullScan {
-        table: table.name.clone(),
-        column,
-        hint,
-    }
 }

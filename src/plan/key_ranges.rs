@@ -42,6 +42,11 @@ pub(crate) fn points(shape: &KeyShape, boxes: &[KeyBox], keys_max: usize) -> Poi
         let mut product: u128 = 1;
         for (position, column) in shape.columns.iter().enumerate() {
             match one.set(position).and_then(|set| point_count(column, set)) {
+                Some(_)
+                    if shape.goes_on_behind_null && one.set(position).is_some_and(ColumnSet::holds_null) =>
+                {
+                    return Points::Open;
+                }
                 Some(count) => product = product.saturating_mul(count as u128),
                 None => return Points::Open,
             }

@@ -27,8 +27,10 @@ const DAY_US: i64 = 86_400_000_000;
 pub(crate) struct KeyShape {
     /// The bytes before the first field.
     pub(crate) prefix: Vec<u8>,
-    /// Its columns, in key order.
+    /// Its columns, in key order: all that every entry of it has.
     pub(crate) columns: Vec<KeyColumnShape>,
+    /// A key with a NULL goes on behind its columns: those of a unique index, which hold NULLs more than once.
+    pub(crate) goes_on_behind_null: bool,
 }
 
 /// One column of a key.
@@ -53,16 +55,21 @@ pub(crate) struct KeyColumnShape {
 impl KeyShape {
     /// The shape of a table's key. `None`: a column's type cannot stand in a key.
     pub(crate) fn new(table: &TableDef, index: &IndexDef) -> Option<KeyShape> {
-        let fields = table.key_fields(index);
+        let keys = match index.unique {
+            true => index.columns.clone(),
+            false => table.sort_columns(index),
+        };
+        let fields = table.fields_of(&keys);
         let mut columns = Vec::with_capacity(fields.len());
-        for (key, field) in index.columns.iter().zip(fields) {
+        for (key, field) in keys.iter().zip(fields) {
             let column = table.column_index_by_id(key.column)?;
-            let not_null = index.id == 0 || table.columns[column].is_never_null();
+            let not_null = table.is_key_column(key.column) || table.columns[column].is_never_null();
             columns.push(KeyColumnShape::new(column, field, not_null)?);
         }
         Some(KeyShape {
             prefix: entry_prefix(table.id, index.id).to_vec(),
             columns,
+            goes_on_behind_null: index.unique,
         })
     }
 

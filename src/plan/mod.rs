@@ -24,19 +24,23 @@ mod candidate;
 mod choice;
 mod column_set;
 pub(crate) mod compare;
+mod key_order;
 mod key_ranges;
 mod key_shape;
 pub(crate) mod like;
 mod one_key;
 pub(crate) mod predicate;
 mod readable;
+mod refusal;
 mod rules;
 #[cfg(test)]
 pub(crate) mod tests;
+mod wanted;
 
-pub use access_path::{AccessClass, AccessPath, OrderColumn};
+pub use access_path::{AccessClass, AccessPath};
 pub use choice::plan_access;
 pub(crate) use like::has_sound_pattern;
 pub use predicate::{CompareOp, Predicate};
 pub(crate) use readable::literal;
 pub use rules::{FullScanPolicy, PlanRules};
+pub use wanted::{OrderColumn, Wanted};

@@ -11,7 +11,7 @@ use crate::types::{SqlType, Value};
 
 /// The one key that can satisfy all of `conditions`, when they are `column = constant` for each column of the key.
 pub(crate) fn one_key(table: &TableDef, index: &IndexDef, conditions: &[&Predicate]) -> Option<Vec<u8>> {
-    if conditions.len() != index.columns.len() {
+    if !index.unique || conditions.len() != index.columns.len() {
         return None;
     }
     let mut bytes = entry_prefix(table.id, index.id).to_vec();

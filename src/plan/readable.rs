@@ -1,5 +1,6 @@
 //! Keys and key ranges in SQL words, decoded from the very bytes that are read, for EXPLAIN and its tests.
 
+use super::column_set::Span;
 use super::key_shape::{KeyColumnShape, KeyShape};
 use crate::catalog::TableDef;
 use crate::codec::key;
@@ -101,7 +102,11 @@ fn decode(shape: &KeyShape, stored: &[u8]) -> Decoded {
 
 fn describe_range(table: &TableDef, shape: &KeyShape, range: &KeyRange) -> String {
     let name = |at: usize| table.columns[shape.columns[at].column].name.as_str();
-    let start = decode(shape, &range.start);
+    let (low, low_edge) = without_edge(shape, &range.start, |domain| &domain.start);
+    let high = range.end.as_deref();
+    let high = high.map(|end| without_edge(shape, end, |domain| &domain.end));
+    let (high, high_edge) = high.map_or((None, None), |(end, edge)| (Some(end), edge));
+    let start = decode(shape, low);
     // The whole block of some leading values.
     if start.complete && !start.after_last && !start.values.is_empty() {
         let block_end = shape.columns[start.values.len() - 1].block_end(&range.start);
@@ -110,15 +115,12 @@ fn describe_range(table: &TableDef, shape: &KeyShape, range: &KeyRange) -> Strin
                 .values
                 .iter()
                 .enumerate()
-                .map(|(at, value)| format!("{} = {}", name(at), literal(value)));
+                .map(|(at, value)| equality(name(at), value));
             return terms.collect::<Vec<_>>().join(" AND ");
         }
     }
-    let unbounded = range
-        .end
-        .as_ref()
-        .is_none_or(|end| !end.starts_with(&shape.prefix));
-    let end = match &range.end {
+    let unbounded = high.is_none_or(|end| !end.starts_with(&shape.prefix) || end == shape.prefix);
+    let end = match high {
         Some(end) if !unbounded => decode(shape, end),
         _ => Decoded {
             values: Vec::new(),
@@ -137,8 +139,14 @@ fn describe_range(table: &TableDef, shape: &KeyShape, range: &KeyRange) -> Strin
     let mut terms: Vec<_> = start.values[..shared]
         .iter()
         .enumerate()
-        .map(|(at, value)| format!("{} = {}", name(at), literal(value)))
+        .map(|(at, value)| equality(name(at), value))
         .collect();
+    if let (Some(low), Some(high)) = (low_edge, high_edge)
+        && low == high
+    {
+        terms.push(format!("{} IS NOT NULL", name(low)));
+        return terms.join(" AND ");
+    }
     let (low, high) = (
         &start.values[shared..],
         &end.values[shared.min(end.values.len())..],
@@ -161,6 +169,35 @@ fn describe_range(table: &TableDef, shape: &KeyShape, range: &KeyRange) -> Strin
         "all".to_string()
     } else {
         terms.join(" AND ")
+    }
+}
+
+/// The bytes without the first or last cut of a column that may be NULL, which stands at their end and says no more than that
+/// it is none; and that column's place.
+fn without_edge<'b>(
+    shape: &KeyShape,
+    stored: &'b [u8],
+    edge: impl Fn(&Span) -> &Vec<u8>,
+) -> (&'b [u8], Option<usize>) {
+    let mut at = shape.prefix.len();
+    for (place, column) in shape.columns.iter().enumerate() {
+        let rest = stored.get(at..).unwrap_or_default();
+        if !column.not_null && rest == edge(&column.directed_span(&column.domain)) {
+            return (&stored[..at], Some(place));
+        }
+        match key::field_length(rest, &column.field) {
+            Ok(length) => at += length,
+            Err(_) => break,
+        }
+    }
+    (stored, None)
+}
+
+/// `channel = 'alipay'`, `channel IS NULL`.
+fn equality(name: &str, value: &Value) -> String {
+    match value {
+        Value::Null => format!("{name} IS NULL"),
+        value => format!("{name} = {}", literal(value)),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `PlanRules`: what the session, the statement and the table allow a plan.
 
+use crate::parse::IndexHint;
+
 /// Whether filters without a key bound may run (`keyspan.full_scan`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FullScanPolicy {
@@ -21,4 +23,6 @@ pub struct PlanRules {
     pub multi_get_keys_max: usize,
     /// Ranges at most (`keyspan.ranges_max`); above it ranges are merged and a residual filters.
     pub ranges_max: usize,
+    /// Which keys the statement's hints leave to choose from.
+    pub index_hint: Option<IndexHint>,
 }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use rand::rngs::StdRng;
-use rand::seq::IndexedRandom;
+use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, SeedableRng};
 
 use super::compare::compare;
@@ -65,6 +65,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             constraint: true,
             name: format!("{name}_pkey"),
             columns: key.collect(),
+            include: Vec::new(),
             unique: true,
             built: true,
             building: false,
@@ -81,6 +82,7 @@ fn rules(full_scan: FullScanPolicy, multi_get_keys_max: usize, ranges_max: usize
         full_scan,
         multi_get_keys_max,
         ranges_max,
+        index_hint: None,
     }
 }
 
@@ -527,16 +529,42 @@ fn random_leaf(random: &mut StdRng, types: &[SqlType], opaque: bool) -> Predicat
     }
 }
 
-fn stored_key(table: &TableDef, row: &[Value]) -> Vec<u8> {
-    let mut bytes = entry_prefix(table.id, 0).to_vec();
-    for (field, column) in table
-        .key_fields(&table.primary_key)
-        .iter()
-        .zip(table.key_columns())
-    {
-        key::encode_value(&mut bytes, &row[column], field);
+/// The key under which a row stands in the table, or in one of its indexes.
+fn stored_key(table: &TableDef, index: &IndexDef, row: &[Value]) -> Vec<u8> {
+    let mut bytes = entry_prefix(table.id, index.id).to_vec();
+    let mut columns = table.sort_columns(index);
+    let value = |key: &KeyColumn| &row[usize::from(key.column) - 1];
+    let is_exclusive = index.unique && index.columns.iter().all(|key| *value(key) != Value::Null);
+    if is_exclusive {
+        columns.truncate(index.columns.len());
+    }
+    for (key, field) in columns.iter().zip(table.fields_of(&columns)) {
+        key::encode_value(&mut bytes, value(key), &field);
     }
     bytes
+}
+
+/// Up to two indexes over any columns.
+fn random_indexes(random: &mut StdRng, table: &TableDef) -> Vec<IndexDef> {
+    let index = |id: u16, random: &mut StdRng| {
+        let mut ids: Vec<u16> = table.columns.iter().map(|column| column.id).collect();
+        ids.shuffle(random);
+        ids.truncate(random.random_range(1..=ids.len()));
+        let key = |column: u16| KeyColumn {
+            column,
+            descending: random.random(),
+            nulls_first: random.random(),
+        };
+        IndexDef {
+            id,
+            columns: ids.into_iter().map(key).collect(),
+            unique: random.random(),
+            ..table.primary_key.clone()
+        }
+    };
+    (1..=random.random_range(0..=2))
+        .map(|id| index(id, random))
+        .collect()
 }
 
 fn inside(path: &AccessPath, stored: &Vec<u8>) -> bool {
@@ -586,15 +614,17 @@ fn random_predicates_are_covered_soundly_and_tightly() {
     for trial in 0..trials {
         let key_columns = random.random_range(1..=3);
         let directions: Vec<bool> = (0..key_columns).map(|_| random.random()).collect();
-        // One more column stands outside the key and may hold NULL.
-        let types: Vec<_> = (0..=key_columns).map(|_| random_type(&mut random)).collect();
-        let table = table(&types, &directions);
+        // Two more columns stand outside the key and may hold NULL.
+        let types: Vec<_> = (0..key_columns + 2).map(|_| random_type(&mut random)).collect();
+        let mut table = TableDef::clone(&table(&types, &directions));
+        table.indexes = random_indexes(&mut random, &table);
+        let table = Arc::new(table);
         let predicate = random_predicate(&mut random, &types, 3, true);
         let (keys_max, ranges_max) = *[(2000, 1024), (6, 4), (20, 8), (3, 1)]
             .choose(&mut random)
             .unwrap();
         let rules = rules(FullScanPolicy::Allow, keys_max, ranges_max);
-        let path = match plan_access(&table, Some(&predicate), &rules) {
+        let path = match plan_access(&table, Some(&predicate), Wanted::default(), &rules) {
             Ok(path) => path,
             Err(Error::TooManyKeys { keys, keys_max }) => {
                 assert!(keys > keys_max as u128);
@@ -609,14 +639,18 @@ fn random_predicates_are_covered_soundly_and_tightly() {
             AccessClass::RangeScan { .. } => "range",
             AccessClass::FullScan { .. } => "full",
         };
-        *classes.entry((class, path.residual.is_none())).or_insert(0) += 1;
+        *classes
+            .entry((class, path.index == 0, path.residual.is_none()))
+            .or_insert(0) += 1;
         for _ in 0..100 {
             let mut row: Vec<_> = types.iter().map(|ty| random_value(&mut random, ty)).collect();
-            if random.random_bool(0.2) {
-                row[key_columns] = Value::Null;
+            for value in &mut row[key_columns..] {
+                if random.random_bool(0.2) {
+                    *value = Value::Null;
+                }
             }
             let matches = truth(&predicate, &types, &row) == Some(true);
-            let read = inside(&path, &stored_key(&table, &row));
+            let read = inside(&path, &stored_key(&table, path.key(), &row));
             let passes = read
                 && path
                     .residual
@@ -640,9 +674,17 @@ fn random_predicates_are_covered_soundly_and_tightly() {
     }
     for class in ["empty", "multi-get", "range", "full"] {
         assert!(
-            classes.keys().any(|(seen, _)| *seen == class),
+            classes.keys().any(|(seen, ..)| *seen == class),
             "no {class} in {classes:?}"
         );
+    }
+    for class in ["multi-get", "range"] {
+        for is_primary in [true, false] {
+            let seen = classes
+                .keys()
+                .any(|(seen, primary, _)| (*seen, *primary) == (class, is_primary));
+            assert!(seen, "no {class}, primary key {is_primary}, in {classes:?}");
+        }
     }
 }
 
@@ -650,8 +692,10 @@ fn random_predicates_are_covered_soundly_and_tightly() {
 fn pins(path: &AccessPath, column: usize, row: &[Value]) -> bool {
     // Rows that match must agree with one another: compare with the first that was seen through the plan's own bytes.
     let table = &path.table;
-    let position = table.key_columns().iter().position(|key| *key == column).unwrap();
-    let fields = table.key_fields(&table.primary_key);
+    let columns = table.sort_columns(path.key());
+    let id = table.columns[column].id;
+    let position = columns.iter().position(|key| key.column == id).unwrap();
+    let fields = table.fields_of(&columns);
     let AccessClass::MultiGet { keys } = &path.class else {
         return true;
     };

@@ -8,7 +8,8 @@ use tokio::sync::{Mutex as Queue, MutexGuard as Turn, Notify};
 
 use crate::Result;
 use crate::catalog::{Catalog, reclaim_dropped};
-use crate::exec::Settings;
+use crate::exec::{IndexBuilds, Settings};
+use crate::sql::ddl::build_unattended;
 use crate::store::Store;
 use crate::table::Sequences;
 use crate::txn::Transaction;
@@ -26,6 +27,7 @@ pub struct Instance {
     queues: [Queue<()>; QUEUES],
     /// Something was dropped: its keys are to be removed.
     dropped: Notify,
+    index_builds: Arc<IndexBuilds>,
 }
 
 impl Instance {
@@ -39,6 +41,7 @@ impl Instance {
             catalog: Mutex::new(None),
             queues: std::array::from_fn(|_| Queue::new(())),
             dropped: Notify::new(),
+            index_builds: Arc::default(),
         }
     }
 
@@ -77,6 +80,26 @@ impl Instance {
             }
             self.dropped.notified().await;
         }
+    }
+
+    /// Builds the indexes whose builds nobody waits for, now and whenever there are some, until the task is aborted.
+    pub async fn build_indexes(self: Arc<Instance>) {
+        loop {
+            match build_unattended(&self.store, &self.index_builds, self.settings.limits).await {
+                Ok(ended) => ended.into_iter().for_each(|(name, ended)| match ended {
+                    Ok(()) => tracing::info!("index \"{name}\" is complete"),
+                    Err(error) => tracing::warn!(%error, "index \"{name}\" could not be built"),
+                }),
+                // They stay recorded, and are tried again with the next one or start.
+                Err(error) => tracing::warn!(%error, "could not look for unfinished indexes"),
+            }
+            self.index_builds.asked().await;
+        }
+    }
+
+    /// The indexes that are being built.
+    pub(super) fn index_builds(&self) -> &Arc<IndexBuilds> {
+        &self.index_builds
     }
 
     /// A commit may have dropped something.

@@ -133,6 +133,7 @@ impl Session {
             in_block: in_transaction,
             row_plans: Arc::clone(&statement.row_plans),
             jobs: Arc::default(),
+            index_builds: Arc::clone(self.instance.index_builds()),
             sequences: self.instance.sequences().clone(),
             settings: self.settings().clone(),
             parameters: parameters.values,
@@ -143,7 +144,7 @@ impl Session {
             } else {
                 now_us()
             },
-            allow_filtering: statement.parsed.allow_filtering,
+            hints: statement.parsed.hints.clone(),
             notices: self.notices.clone(),
             user: self.user.clone(),
             database: self.database.clone(),

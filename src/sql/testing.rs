@@ -97,13 +97,14 @@ impl Client {
             in_block: self.open.is_some(),
             row_plans: Arc::default(),
             jobs: Arc::default(),
+            index_builds: Arc::default(),
             sequences: Arc::clone(&self.sequences),
             settings: Arc::new(self.settings.clone()),
             parameters: parameters.into(),
             parameter_types: Arc::default(),
             parameters_are_constants: false,
             transaction_time_us: 1_700_000_000_000_000,
-            allow_filtering: false,
+            hints: Default::default(),
             notices: Arc::clone(&self.notices),
             user: "keyspan".into(),
             database: "keyspan".into(),
@@ -117,7 +118,7 @@ impl Client {
         let mut last = (String::new(), Vec::new());
         for statement in parse(text)? {
             let ctx = StatementContext {
-                allow_filtering: statement.parsed.allow_filtering,
+                hints: statement.parsed.hints.clone(),
                 ..self.context(parameters).await
             };
             last = match execute(&ctx, &statement.into()).await? {

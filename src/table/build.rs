@@ -1,4 +1,4 @@
-//! The entries of a new unique index for rows that were there before it, and the search for NULLs before NOT NULL: what
+//! The entries of a new index for rows that were there before it, and the search for NULLs before NOT NULL: what
 //! definitions do with all rows of a table, a page at a time. Called by `sql::ddl`, which says when and in which
 //! transactions.
 //!
@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use arrow::array::{Array, RecordBatch};
 
 use super::write::whole_rows;
-use super::{Limits, RowDecoder, RowEncoder, constraint_key};
+use super::{EntryEncoder, Limits, RowDecoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key};
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::successor;
@@ -32,8 +32,17 @@ const PAGE_BYTES_MAX: usize = 1 << 20;
 /// Rows of a page at most, where only one column is looked at, or nobody else writes.
 const PAGE_ROWS_MAX: usize = 4096;
 
-/// Writes the missing entries of the first `rows_max` rows from the key `from` on (`None`: the first of all); answers where
-/// to go on, `None` at the end. `alone`: no other transaction can write rows of the table. Errors: 23505 when
+/// A page of rows that has its entries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuiltPage {
+    /// So many.
+    pub rows: usize,
+    /// The key to go on from.
+    pub next: Vec<u8>,
+}
+
+/// Writes the missing entries of the first `rows_max` rows from the key `from` on (`None`: the first of all); `None` at the
+/// end. `alone`: no other transaction can write rows of the table. Errors: 23505 when
 /// a row is equal to another.
 pub async fn build_index_page(
     txn: &Transaction,
@@ -43,7 +52,7 @@ pub async fn build_index_page(
     rows_max: usize,
     alone: bool,
     limits: Limits,
-) -> Result<Option<Vec<u8>>> {
+) -> Result<Option<BuiltPage>> {
     let mut page = Page::new();
     let mut scan = txn.scan(rows_request(table, from, false, rows_max));
     scan.next_page(&mut page).await?;
@@ -56,9 +65,9 @@ pub async fn build_index_page(
     page.iter()
         .try_for_each(|(key, value)| decoder.push(key, value))?;
     let batch = decoder.finish()?;
-    let mut encoder = RowEncoder::new(table, limits);
+    let mut encoder = EntryEncoder::new(table, index, limits);
     let entries: Vec<_> = (0..batch.num_rows())
-        .map(|row| encoder.index_entry(index, &batch, row))
+        .map(|row| encoder.entry(&batch, row))
         .collect::<Result<_>>()?;
     let keys: Vec<_> = entries.iter().map(|entry| entry.key.clone()).collect();
     let standing = txn.get_many(&keys).await?;
@@ -78,7 +87,8 @@ pub async fn build_index_page(
         let (key, value) = (entry.key, entry.value);
         txn.write(Write::Put { key, value }, true)?;
     }
-    Ok(Some(next))
+    let rows = page.len();
+    Ok(Some(BuiltPage { rows, next }))
 }
 
 /// Writes the entries of a new index for every row that the transaction sees, while nobody else can write rows of the table.
@@ -91,9 +101,10 @@ pub async fn build_index(
 ) -> Result<()> {
     let mut from = None;
     loop {
-        from = build_index_page(txn, table, index, from.as_deref(), PAGE_ROWS_MAX, true, limits).await?;
-        if from.is_none() {
-            return Ok(());
+        let page = build_index_page(txn, table, index, from.as_deref(), PAGE_ROWS_MAX, true, limits).await?;
+        match page {
+            Some(page) => from = Some(page.next),
+            None => return Ok(()),
         }
         tokio::task::yield_now().await;
     }

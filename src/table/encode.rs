@@ -1,10 +1,10 @@
-//! Rows of Arrow batches into stored keys, row values and index entries, with NOT NULL and the size limits checked.
-//! Called by `write`.
+//! Rows of Arrow batches into stored keys and row values, with NOT NULL and the size limits checked. Called by `write`, and
+//! by `entry` for the entries of indexes.
 
 use arrow::array::{Array, RecordBatch};
 
 use super::{Limits, row_text};
-use crate::catalog::{ColumnDef, IndexDef, TableDef};
+use crate::catalog::{ColumnDef, KeyColumn, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, entry_prefix};
 use crate::codec::row::{ColumnId, RowReader, RowWriter, Stored};
@@ -14,12 +14,55 @@ use crate::{Error, Result};
 /// Encodes rows of batches into keys and values. Batches hold every column of the table, in its order.
 #[derive(Debug)]
 pub struct RowEncoder<'a> {
+    key: KeyEncoder<'a>,
+    value: ValueEncoder<'a>,
+}
+
+impl<'a> RowEncoder<'a> {
+    /// For one table.
+    pub fn new(table: &'a TableDef, limits: Limits) -> RowEncoder<'a> {
+        RowEncoder {
+            key: KeyEncoder::new(table, limits, &table.primary_key.columns),
+            value: ValueEncoder::new(table, limits, |id| !table.is_key_column(id)),
+        }
+    }
+
+    /// The stored key of a row. Errors: 23502 for NULL in a key column, 54000 above the size limits.
+    pub fn key(&mut self, batch: &RecordBatch, row: usize) -> Result<Vec<u8>> {
+        let table = self.key.table;
+        if let Some(at) = self.key.positions().find(|at| batch.column(*at).is_null(row)) {
+            return Err(null_violation(table, at, batch, row));
+        }
+        let mut out = entry_prefix(table.id, table.primary_key.id).to_vec();
+        self.key.put(&mut out, batch, row)?;
+        self.key.check_size(&out)?;
+        Ok(out)
+    }
+
+    /// The row value. Errors: 23502 for NULL in a NOT NULL column, 54000 above the size limit.
+    pub fn value(&mut self, batch: &RecordBatch, row: usize) -> Result<Vec<u8>> {
+        self.value.encode(batch, row)
+    }
+
+    /// The row value that keeps what the row held in every column but those at the positions that `named` marks, which
+    /// come from the batch. Errors as `value`, and `Corrupt`.
+    pub fn merged_value(
+        &mut self,
+        old: &[u8],
+        named: &[bool],
+        batch: &RecordBatch,
+        row: usize,
+    ) -> Result<Vec<u8>> {
+        self.value.merge(old, named, batch, row)
+    }
+}
+
+/// Encodes columns into the fields of keys.
+#[derive(Debug)]
+pub(super) struct KeyEncoder<'a> {
     table: &'a TableDef,
     limits: Limits,
-    key_parts: Vec<KeyPart>,
-    /// Columns of the row value, by rising id.
-    value_parts: Vec<ValuePart>,
-    writer: RowWriter,
+    parts: Vec<KeyPart>,
 }
 
 /// A column of a key.
@@ -27,6 +70,74 @@ pub struct RowEncoder<'a> {
 struct KeyPart {
     position: usize,
     field: KeyField,
+}
+
+impl<'a> KeyEncoder<'a> {
+    /// For columns of one key.
+    pub(super) fn new(table: &'a TableDef, limits: Limits, columns: &[KeyColumn]) -> KeyEncoder<'a> {
+        let positions = columns
+            .iter()
+            .filter_map(|key| table.column_index_by_id(key.column));
+        let parts = positions.zip(table.fields_of(columns));
+        KeyEncoder {
+            table,
+            limits,
+            parts: parts
+                .map(|(position, field)| KeyPart { position, field })
+                .collect(),
+        }
+    }
+
+    pub(super) fn table(&self) -> &'a TableDef {
+        self.table
+    }
+
+    /// Where its columns stand in batches.
+    pub(super) fn positions(&self) -> impl Iterator<Item = usize> {
+        self.parts.iter().map(|part| part.position)
+    }
+
+    /// Appends the fields of a row. Errors: 54000 for one above the size limit.
+    pub(super) fn put(&self, out: &mut Vec<u8>, batch: &RecordBatch, row: usize) -> Result<()> {
+        for part in &self.parts {
+            let start = out.len();
+            key::encode_array(out, batch.column(part.position), row, &part.field);
+            let bytes = out.len() - start;
+            if bytes > self.limits.key_column_bytes_max {
+                return Err(Error::TooLarge {
+                    what: format!("key column \"{}\"", self.table.columns[part.position].name),
+                    bytes,
+                    bytes_max: self.limits.key_column_bytes_max,
+                    setting: "keyspan.key_column_bytes_max",
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Errors: 54000 for a stored key above the size limit.
+    pub(super) fn check_size(&self, key: &[u8]) -> Result<()> {
+        let bytes = key.len() - ENTRY_PREFIX_BYTES;
+        if bytes <= self.limits.key_bytes_max {
+            return Ok(());
+        }
+        Err(Error::TooLarge {
+            what: format!("key of relation \"{}\"", self.table.name),
+            bytes,
+            bytes_max: self.limits.key_bytes_max,
+            setting: "keyspan.key_bytes_max",
+        })
+    }
+}
+
+/// Encodes columns into row values.
+#[derive(Debug)]
+pub(super) struct ValueEncoder<'a> {
+    table: &'a TableDef,
+    limits: Limits,
+    /// By rising id.
+    parts: Vec<ValuePart>,
+    writer: RowWriter,
 }
 
 /// A column of a row value.
@@ -40,58 +151,35 @@ struct ValuePart {
     absent_is_null: bool,
 }
 
-/// An entry of a secondary index.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexEntry {
-    /// The stored key.
-    pub key: Vec<u8>,
-    /// The stored value.
-    pub value: Vec<u8>,
-    /// Whether another row may not have the same key: a unique index, and no NULL among its columns.
-    pub exclusive: bool,
-}
-
-impl<'a> RowEncoder<'a> {
-    /// For one table.
-    pub fn new(table: &'a TableDef, limits: Limits) -> RowEncoder<'a> {
-        let mut value_parts: Vec<_> = table
-            .columns
-            .iter()
-            .enumerate()
-            .filter(|(_, column)| !table.is_key_column(column.id))
+impl<'a> ValueEncoder<'a> {
+    /// For the columns whose ids `holds` chooses.
+    pub(super) fn new(
+        table: &'a TableDef,
+        limits: Limits,
+        holds: impl Fn(ColumnId) -> bool,
+    ) -> ValueEncoder<'a> {
+        let columns = table.columns.iter().enumerate();
+        let held = columns.filter(|(_, column)| holds(column.id));
+        let mut parts: Vec<_> = held
             .map(|(position, column)| ValuePart::new(position, column))
             .collect();
-        value_parts.sort_by_key(|part| part.id);
-        RowEncoder {
+        parts.sort_by_key(|part| part.id);
+        ValueEncoder {
             table,
             limits,
-            key_parts: key_parts(table, &table.primary_key),
-            value_parts,
+            parts,
             writer: RowWriter::default(),
         }
     }
 
-    /// The stored key of a row. Errors: 23502 for NULL in a key column, 54000 above the size limits.
-    pub fn key(&mut self, batch: &RecordBatch, row: usize) -> Result<Vec<u8>> {
-        let mut out = entry_prefix(self.table.id, self.table.primary_key.id).to_vec();
-        for part in &self.key_parts {
-            if batch.column(part.position).is_null(row) {
-                return Err(self.null_violation(part.position, batch, row));
-            }
-            self.push_key_part(&mut out, part, batch, row)?;
-        }
-        self.check_key_bytes(&out)?;
-        Ok(out)
-    }
-
-    /// The row value. Errors: 23502 for NULL in a NOT NULL column, 54000 above the size limit.
-    pub fn value(&mut self, batch: &RecordBatch, row: usize) -> Result<Vec<u8>> {
+    /// Errors: 23502 for NULL in a NOT NULL column, 54000 above the size limit.
+    pub(super) fn encode(&mut self, batch: &RecordBatch, row: usize) -> Result<Vec<u8>> {
         self.writer.clear();
-        for part in &self.value_parts {
+        for part in &self.parts {
             let array = batch.column(part.position);
             if array.is_null(row) {
                 if part.not_null {
-                    return Err(self.null_violation(part.position, batch, row));
+                    return Err(null_violation(self.table, part.position, batch, row));
                 }
                 if part.absent_is_null {
                     continue;
@@ -99,21 +187,14 @@ impl<'a> RowEncoder<'a> {
             }
             self.writer.push_array(part.id, &part.ty, array, row);
         }
-        self.finish_value()
+        self.finish()
     }
 
-    /// The row value that keeps what the row held in every column but those at the positions that `named` marks, which
-    /// come from the batch. Errors as `value`, and `Corrupt`.
-    pub fn merged_value(
-        &mut self,
-        old: &[u8],
-        named: &[bool],
-        batch: &RecordBatch,
-        row: usize,
-    ) -> Result<Vec<u8>> {
+    /// See [`RowEncoder::merged_value`].
+    fn merge(&mut self, old: &[u8], named: &[bool], batch: &RecordBatch, row: usize) -> Result<Vec<u8>> {
         let old = RowReader::new(old)?;
         self.writer.clear();
-        for part in &self.value_parts {
+        for part in &self.parts {
             let array = batch.column(part.position);
             if !named[part.position] {
                 if let Some(stored) = old.get(part.id) {
@@ -122,87 +203,15 @@ impl<'a> RowEncoder<'a> {
             } else if !array.is_null(row) {
                 self.writer.push_array(part.id, &part.ty, array, row);
             } else if part.not_null {
-                return Err(self.null_violation(part.position, batch, row));
+                return Err(null_violation(self.table, part.position, batch, row));
             } else if !part.absent_is_null {
                 self.writer.push_stored(part.id, Stored::Null);
             }
         }
-        self.finish_value()
+        self.finish()
     }
 
-    /// The row's entry in a secondary index. Errors: 54000 above the size limits.
-    pub fn index_entry(&mut self, index: &IndexDef, batch: &RecordBatch, row: usize) -> Result<IndexEntry> {
-        let mut key = entry_prefix(self.table.id, index.id).to_vec();
-        let mut has_null = false;
-        for part in key_parts(self.table, index) {
-            has_null |= batch.column(part.position).is_null(row);
-            self.push_key_part(&mut key, &part, batch, row)?;
-        }
-        let exclusive = index.unique && !has_null;
-        self.writer.clear();
-        let indexed = |id: ColumnId| index.columns.iter().any(|column| column.column == id);
-        if exclusive {
-            let mut rest: Vec<_> = self
-                .key_parts
-                .iter()
-                .map(|part| (self.table.columns[part.position].id, part))
-                .collect();
-            rest.retain(|(id, _)| !indexed(*id));
-            rest.sort_by_key(|(id, _)| *id);
-            for (id, part) in rest {
-                self.writer
-                    .push_array(id, &part.field.ty, batch.column(part.position), row);
-            }
-        } else {
-            for part in &self.key_parts {
-                if !indexed(self.table.columns[part.position].id) {
-                    self.push_key_part(&mut key, part, batch, row)?;
-                }
-            }
-        }
-        self.check_key_bytes(&key)?;
-        Ok(IndexEntry {
-            key,
-            value: self.writer.finish(),
-            exclusive,
-        })
-    }
-
-    fn push_key_part(
-        &self,
-        out: &mut Vec<u8>,
-        part: &KeyPart,
-        batch: &RecordBatch,
-        row: usize,
-    ) -> Result<()> {
-        let start = out.len();
-        key::encode_array(out, batch.column(part.position), row, &part.field);
-        let bytes = out.len() - start;
-        if bytes > self.limits.key_column_bytes_max {
-            return Err(Error::TooLarge {
-                what: format!("key column \"{}\"", self.table.columns[part.position].name),
-                bytes,
-                bytes_max: self.limits.key_column_bytes_max,
-                setting: "keyspan.key_column_bytes_max",
-            });
-        }
-        Ok(())
-    }
-
-    fn check_key_bytes(&self, key: &[u8]) -> Result<()> {
-        let bytes = key.len() - ENTRY_PREFIX_BYTES;
-        if bytes <= self.limits.key_bytes_max {
-            return Ok(());
-        }
-        Err(Error::TooLarge {
-            what: format!("key of relation \"{}\"", self.table.name),
-            bytes,
-            bytes_max: self.limits.key_bytes_max,
-            setting: "keyspan.key_bytes_max",
-        })
-    }
-
-    fn finish_value(&mut self) -> Result<Vec<u8>> {
+    fn finish(&mut self) -> Result<Vec<u8>> {
         let value = self.writer.finish();
         if value.len() <= self.limits.value_bytes_max {
             return Ok(value);
@@ -213,14 +222,6 @@ impl<'a> RowEncoder<'a> {
             bytes_max: self.limits.value_bytes_max,
             setting: "keyspan.value_bytes_max",
         })
-    }
-
-    fn null_violation(&self, position: usize, batch: &RecordBatch, row: usize) -> Error {
-        Error::NotNullViolation {
-            table: self.table.name.clone(),
-            column: self.table.columns[position].name.clone(),
-            row: row_text(self.table, batch, row),
-        }
     }
 }
 
@@ -236,15 +237,10 @@ impl ValuePart {
     }
 }
 
-/// The columns of an index with their positions, in key order.
-fn key_parts(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {
-    let fields = table.key_fields(index);
-    let positions = index
-        .columns
-        .iter()
-        .filter_map(|column| table.column_index_by_id(column.column));
-    positions
-        .zip(fields)
-        .map(|(position, field)| KeyPart { position, field })
-        .collect()
+fn null_violation(table: &TableDef, position: usize, batch: &RecordBatch, row: usize) -> Error {
+    Error::NotNullViolation {
+        table: table.name.clone(),
+        column: table.columns[position].name.clone(),
+        row: row_text(table, batch, row),
+    }
 }

@@ -7,10 +7,10 @@ use chrono_tz::Tz;
 
 use super::layout::{LayoutColumn, Place, RowLayout};
 use super::read::fields_of;
-use crate::Result;
 use crate::codec::key;
 use crate::codec::row::{ColumnBuilder, RowReader, Stored, is_scalar, key_scalar, stored_scalar};
 use crate::types::{ColumnEncoder, FormatSettings, Value, WireFormat};
+use crate::{Error, Result};
 
 /// The length that stands for NULL.
 const NULL: [u8; 4] = (-1i32).to_be_bytes();
@@ -73,19 +73,28 @@ impl RowFormatter {
         };
         for (&column, (format, missing)) in self.layout.outputs.iter().zip(&self.outputs) {
             let column = &self.layout.columns[column];
-            let scalar = match &column.place {
-                Place::Key(at) => {
-                    let (field, _) = &self.layout.key_fields[*at];
-                    key_scalar(&fields[self.key_starts[*at]..], field, zone, &mut self.scratch)?
+            let in_key = match &column.place {
+                Place::Key(at) | Place::KeyOrValue { at, .. } => {
+                    self.key_starts.get(*at).map(|start| (at, start))
                 }
-                Place::Value { id, .. } => match row.as_ref().and_then(|row| row.get(*id)) {
-                    Some(Stored::Bytes(bytes)) => Some(stored_scalar(&column.ty, bytes, zone)?),
-                    Some(Stored::Null) => None,
-                    None => {
-                        out.extend_from_slice(missing.as_deref().unwrap_or(&NULL));
-                        continue;
+                Place::Value { .. } => None,
+            };
+            let scalar = match (&column.place, in_key) {
+                (_, Some((at, start))) => {
+                    let (field, _) = &self.layout.key_fields[*at];
+                    key_scalar(&fields[*start..], field, zone, &mut self.scratch)?
+                }
+                (Place::Key(_), None) => return Err(Error::internal("a key without one of its columns")),
+                (Place::Value { id, .. } | Place::KeyOrValue { id, .. }, None) => {
+                    match row.as_ref().and_then(|row| row.get(*id)) {
+                        Some(Stored::Bytes(bytes)) => Some(stored_scalar(&column.ty, bytes, zone)?),
+                        Some(Stored::Null) => None,
+                        None => {
+                            out.extend_from_slice(missing.as_deref().unwrap_or(&NULL));
+                            continue;
+                        }
                     }
-                },
+                }
             };
             let start = out.len();
             out.extend_from_slice(&NULL);
@@ -101,13 +110,14 @@ impl RowFormatter {
     /// Finds where the fields of a key start.
     fn find_key_fields(&mut self, fields: &[u8]) -> Result<()> {
         self.key_starts.clear();
-        let Some((_, before_last)) = self.layout.key_fields.split_last() else {
-            return Ok(());
-        };
-        let mut at = 0;
-        self.key_starts.push(at);
-        for (field, _) in before_last {
-            at += key::field_length(&fields[at..], field)?;
+        let (mut at, mut before) = (0, None);
+        for (place, (field, _)) in self.layout.key_fields.iter().enumerate() {
+            if let Some(before) = before.replace(field) {
+                at += key::field_length(&fields[at..], before)?;
+            }
+            if at == fields.len() && place >= self.layout.fields_always {
+                break;
+            }
             self.key_starts.push(at);
         }
         Ok(())

@@ -1,11 +1,11 @@
-//! `RowLayout`: where the columns that a read wants stand in stored rows. Made once a read; `RowDecoder` turns rows into
+//! `RowLayout`: where the columns that a read wants stand in stored rows and entries. Made once a read; `RowDecoder` turns rows into
 //! Arrow batches by it, `RowFormatter` into the fields of the wire.
 
 use std::sync::Arc;
 
 use arrow::datatypes::{Fields, Schema, SchemaRef};
 
-use crate::catalog::{ColumnDef, TableDef};
+use crate::catalog::{ColumnDef, IndexDef, TableDef};
 use crate::codec::key::KeyField;
 use crate::codec::row::ColumnId;
 use crate::types::{SqlType, Value};
@@ -23,9 +23,11 @@ pub fn write_schema(table: &TableDef) -> SchemaRef {
     Arc::new(Schema::new(table.columns.iter().map(field).collect::<Vec<_>>()))
 }
 
-/// Where the columns of a projection stand in the rows of a table's primary key.
+/// Where the columns of a projection stand in the rows of a table, or in the entries of an index that covers them.
 #[derive(Debug)]
 pub struct RowLayout {
+    /// Positions in `TableDef::columns`, perhaps some of them twice.
+    pub(super) projection: Vec<usize>,
     /// The schema of the projection.
     pub(super) schema: SchemaRef,
     /// The distinct columns of the projection.
@@ -34,6 +36,9 @@ pub struct RowLayout {
     pub(super) outputs: Vec<usize>,
     /// The key's fields up to the last one projected, each with its position in `columns` if it is projected.
     pub(super) key_fields: Vec<(KeyField, Option<usize>)>,
+    /// So many of the key's fields are in every key: those behind them are in the values instead where they tell no rows
+    /// apart.
+    pub(super) fields_always: usize,
     /// Whether any column stands in the row value.
     pub(super) reads_values: bool,
 }
@@ -50,13 +55,21 @@ pub(super) struct LayoutColumn {
 pub(super) enum Place {
     /// In the key: its position among the layout's `key_fields`.
     Key(usize),
+    /// In the key, at this position, or where the key ends before it in the value.
+    KeyOrValue { at: usize, id: ColumnId },
     /// In the row value; rows written before there was the column read as `missing`.
     Value { id: ColumnId, missing: Value },
 }
 
 impl RowLayout {
-    /// For columns of `table` at `projection` (positions in `TableDef::columns`, perhaps some of them twice).
+    /// For the rows of `table`, and its columns at `projection` (positions in `TableDef::columns`, perhaps some of them
+    /// twice).
     pub fn new(table: &TableDef, projection: &[usize]) -> RowLayout {
+        RowLayout::of_key(table, &table.primary_key, projection)
+    }
+
+    /// For what stands under a key: rows under the primary key, entries under an index, which must cover the columns.
+    pub fn of_key(table: &TableDef, index: &IndexDef, projection: &[usize]) -> RowLayout {
         let mut distinct: Vec<usize> = Vec::new();
         let mut outputs = Vec::with_capacity(projection.len());
         for &at in projection {
@@ -65,19 +78,25 @@ impl RowLayout {
                 distinct.len() - 1
             }));
         }
-        let key_columns = table.key_columns();
+        let sorted = table.sort_columns(index);
+        let key_columns: Vec<usize> = sorted
+            .iter()
+            .filter_map(|key| table.column_index_by_id(key.column))
+            .collect();
         let mut key_fields: Vec<_> = table
-            .key_fields(&table.primary_key)
+            .fields_of(&sorted)
             .into_iter()
             .zip(&key_columns)
             .map(|(field, &at)| (field, distinct.iter().position(|&known| known == at)))
             .collect();
+        let fields_always = index.columns.len();
         while key_fields.last().is_some_and(|(_, column)| column.is_none()) {
             key_fields.pop();
         }
         let column = |&at: &usize| {
             let column = &table.columns[at];
             let place = match key_columns.iter().position(|&key| key == at) {
+                Some(at) if at >= fields_always && index.unique => Place::KeyOrValue { at, id: column.id },
                 Some(field) => Place::Key(field),
                 None => Place::Value {
                     id: column.id,
@@ -94,11 +113,18 @@ impl RowLayout {
             schema: row_schema(table, projection),
             reads_values: columns
                 .iter()
-                .any(|column| matches!(column.place, Place::Value { .. })),
+                .any(|column| !matches!(column.place, Place::Key(_))),
+            projection: projection.to_vec(),
+            fields_always,
             columns,
             outputs,
             key_fields,
         }
+    }
+
+    /// The columns: positions in `TableDef::columns`.
+    pub fn projection(&self) -> &[usize] {
+        &self.projection
     }
 
     /// The schema of the projection.

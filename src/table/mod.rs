@@ -5,13 +5,14 @@
 //!
 //! A table's `kept_indexes` have entries, changed in the same batch as their rows. An entry's key is the index prefix,
 //! the indexed columns, then the primary-key columns that are not among them; its value is a row value
-//! ([`crate::codec::row`]). In a unique index without a NULL among the indexed columns the primary-key columns leave
+//! ([`crate::codec::row`]) of the columns that the index includes. In a unique index without a NULL among the indexed columns the primary-key columns leave
 //! the key and stand in the value: then two rows of equal columns have the same key, and the second is refused.
 
 mod build;
 pub mod check;
 mod describe;
 mod encode;
+mod entry;
 mod format;
 mod layout;
 mod limits;
@@ -20,9 +21,10 @@ mod sequence;
 mod update;
 mod write;
 
-pub use build::{build_index, build_index_page, has_null, is_empty};
+pub use build::{BuiltPage, build_index, build_index_page, has_null, is_empty};
 pub use describe::{constraint_key, row_text, stored_key_text};
-pub use encode::{IndexEntry, RowEncoder};
+pub use encode::RowEncoder;
+pub use entry::{EntryEncoder, EntryReader, IndexEntry};
 pub use format::RowFormatter;
 pub use layout::{RowLayout, row_schema, write_schema};
 pub use limits::Limits;

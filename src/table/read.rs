@@ -10,6 +10,7 @@ use crate::catalog::TableDef;
 use crate::codec::key;
 use crate::codec::keyspace::ENTRY_PREFIX_BYTES;
 use crate::codec::row::{ColumnBuilder, RowReader, STRING_BYTES_GUESS};
+use crate::types::Value;
 use crate::{Error, Result};
 
 /// Rows to make room for when nobody says how many there are.
@@ -58,13 +59,18 @@ impl RowDecoder {
         );
     }
 
-    /// Adds one stored row. Errors: `Corrupt`.
+    /// Adds one stored row, or entry, as the layout says. Errors: `Corrupt`.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if self.builders.is_empty() {
             self.reserve(ROWS_GUESS);
         }
         let mut fields = fields_of(key)?;
+        let mut fields_read = 0;
         for (field, column) in &self.layout.key_fields {
+            if fields.is_empty() && fields_read >= self.layout.fields_always {
+                break;
+            }
+            fields_read += 1;
             let length = match column {
                 Some(column) => self.builders[*column].append_key_field(fields, field)?,
                 None => key::field_length(fields, field)?,
@@ -74,8 +80,10 @@ impl RowDecoder {
         if self.layout.reads_values {
             let row = RowReader::new(value)?;
             for (column, builder) in self.layout.columns.iter().zip(&mut self.builders) {
-                let Place::Value { id, missing } = &column.place else {
-                    continue;
+                let (id, missing) = match &column.place {
+                    Place::Value { id, missing } => (id, missing),
+                    Place::KeyOrValue { at, id } if *at >= fields_read => (id, &Value::Null),
+                    Place::Key(_) | Place::KeyOrValue { .. } => continue,
                 };
                 match row.get(*id) {
                     Some(stored) => builder.append_stored(stored)?,

@@ -47,6 +47,7 @@ fn table() -> TableDef {
         oid: FIRST_OID + 10 + u32::from(id),
         name: name.to_string(),
         columns,
+        include: Vec::new(),
         unique: true,
         constraint: true,
         built: id == 0,

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use arrow::array::RecordBatch;
 
-use super::{IndexEntry, Limits, RowDecoder, RowEncoder, constraint_key};
+use super::{EntryEncoder, IndexEntry, Limits, RowDecoder, RowEncoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key, written_key};
 use crate::codec::keyspace::IndexId;
 use crate::store::Write;
@@ -305,12 +305,14 @@ pub(super) async fn encode_rows(
     limits: Limits,
 ) -> Result<Vec<EncodedRow>> {
     let mut encoder = RowEncoder::new(table, limits);
+    let mut entries = entry_encoders(table, limits);
     let mut rows = Vec::with_capacity(batch.num_rows());
     for row in 0..batch.num_rows() {
+        let entries = entries.iter_mut().map(|encoder| encoder.entry(batch, row));
         rows.push(EncodedRow {
             key: encoder.key(batch, row)?,
             value: encoder.value(batch, row)?,
-            entries: encode_entries(&mut encoder, table, batch, row)?,
+            entries: entries.collect::<Result<_>>()?,
         });
         take_turns(row).await;
     }
@@ -327,12 +329,13 @@ pub(super) async fn vacated_keys(
     limits: Limits,
 ) -> Result<HashSet<Vec<u8>>> {
     let mut encoder = RowEncoder::new(table, limits);
+    let mut entries = entry_encoders(table, limits);
     let mut vacated = HashSet::with_capacity(batch.num_rows());
     let mut unsure = Vec::new();
     for row in 0..batch.num_rows() {
         vacated.insert(encoder.key(batch, row)?);
-        for index in table.kept_indexes() {
-            let entry = encoder.index_entry(index, batch, row)?;
+        for (index, encoder) in table.kept_indexes().zip(&mut entries) {
+            let entry = encoder.entry(batch, row)?;
             if index.building && entry.exclusive {
                 unsure.push(entry);
             } else {
@@ -357,15 +360,11 @@ pub(super) async fn vacated_keys(
     Ok(vacated)
 }
 
-fn encode_entries(
-    encoder: &mut RowEncoder<'_>,
-    table: &TableDef,
-    batch: &RecordBatch,
-    row: usize,
-) -> Result<Vec<IndexEntry>> {
-    table
-        .kept_indexes()
-        .map(|index| encoder.index_entry(index, batch, row))
+/// In the order of `TableDef::kept_indexes`.
+fn entry_encoders(table: &TableDef, limits: Limits) -> Vec<EntryEncoder<'_>> {
+    let indexes = table.kept_indexes();
+    indexes
+        .map(|index| EntryEncoder::new(table, index, limits))
         .collect()
 }
 

@@ -73,6 +73,7 @@ pub struct Server {
     listening: Arc<Listening>,
     accepting: JoinHandle<()>,
     reclaiming: JoinHandle<()>,
+    building: JoinHandle<()>,
 }
 
 impl Server {
@@ -120,6 +121,7 @@ impl Server {
         let instance = Arc::new(Instance::new(store, settings));
         instance.undo_unfinished().await;
         let reclaiming = tokio::spawn(instance.clone().reclaim());
+        let building = tokio::spawn(instance.clone().build_indexes());
         let listening = Arc::new(Listening::new(instance, limits));
         let accepting = tokio::spawn(listener::accept(Arc::clone(&listening), listener));
         Ok(Server {
@@ -127,6 +129,7 @@ impl Server {
             listening,
             accepting,
             reclaiming,
+            building,
         })
     }
 
@@ -171,9 +174,11 @@ impl Server {
     pub async fn shutdown(self) -> Result<()> {
         self.listening.end().await;
         self.reclaiming.abort();
-        // Both tasks end by themselves or by the abort; there is nothing to learn from how.
+        self.building.abort();
+        // The tasks end by themselves or by the abort; there is nothing to learn from how.
         let _ = self.accepting.await;
         let _ = self.reclaiming.await;
+        let _ = self.building.await;
         self.listening.instance.store().close().await
     }
 }

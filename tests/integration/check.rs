@@ -6,6 +6,8 @@ use std::process::{Command, Output};
 
 use keyspan::store::{Batch, StoreKind, StoreOptions, Write, open_store};
 use keyspan::table::check::check_data_dir;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use tempfile::TempDir;
 
 use crate::data_format::{copy, fixture};
@@ -89,6 +91,8 @@ async fn what_statements_leave_behind_is_sound() {
         "INSERT INTO t SELECT n, 'b' || n % 7, nullif(n, 5) FROM generate_series(1, 3000) n",
         "CREATE UNIQUE INDEX ON t (a, b)",
         "CREATE INDEX plain ON t (c)",
+        "CREATE INDEX with_more ON t (a DESC NULLS LAST) INCLUDE (c)",
+        "CREATE INDEX dynamic ON t (b, a) INCLUDE (a)",
         "UPDATE t SET c = c + 10000 WHERE b = 'b3'",
         "DELETE FROM t WHERE b = 'b4'",
         "UPSERT INTO t (a, b, later) VALUES (1, 'b1', 'x')",
@@ -110,6 +114,95 @@ async fn what_statements_leave_behind_is_sound() {
             .unwrap_or_else(|error| panic!("{statement}: {error}"));
     }
     client.close().await;
+    let folder = server.stop().await;
+    assert_checked(
+        &folder.path().join("data"),
+        SOUND,
+        &["public.t", "no damage found"],
+    );
+}
+
+/// Statements of one writer, over the same few rows as the others'.
+fn random_write(random: &mut StdRng) -> String {
+    let (a, b) = (random.random_range(0..200), random.random_range(0..50));
+    let value = match random.random_range(0..5) {
+        0 => "NULL".to_string(),
+        n => (b * n).to_string(),
+    };
+    match random.random_range(0..6) {
+        0 => format!("INSERT INTO t VALUES ({a}, {value}, 'i{a}') ON CONFLICT DO NOTHING"),
+        1 => format!("UPSERT INTO t (a, b) VALUES ({a}, {value})"),
+        2 => format!("UPDATE t SET b = {value}, c = c || 'x' WHERE b = {b}"),
+        3 => format!("UPDATE t SET a = a + 1000 WHERE a BETWEEN {a} AND {}", a + 3),
+        4 => format!("DELETE FROM t WHERE b BETWEEN {b} AND {}", b + 1),
+        _ => format!("INSERT INTO t VALUES ({a}, {value}, 'c') ON CONFLICT (a) DO UPDATE SET c = 'd{a}'"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn indexes_are_sound_after_concurrent_writes_and_builds() {
+    let server = TestServer::start("sled").await;
+    let client = server.connect().await;
+    client
+        .batch_execute(
+            "CREATE TABLE t (a int PRIMARY KEY, b int, c text); CREATE INDEX first ON t (b) INCLUDE (c);
+            INSERT INTO t SELECT g, g % 50, 'c' || g FROM generate_series(0, 199) g",
+        )
+        .await
+        .unwrap();
+    let mut writers = Vec::new();
+    for seed in 0..4 {
+        let client = server.connect().await;
+        client.batch_execute("SET keyspan.full_scan = allow").await.unwrap();
+        writers.push(tokio::spawn(async move {
+            let mut random = StdRng::seed_from_u64(seed);
+            let (mut done, mut refused) = (0, 0);
+            for _ in 0..150 {
+                let statement = random_write(&mut random);
+                match client
+                    .batch_execute(&statement)
+                    .await
+                    .map_err(|error| error.code().cloned())
+                {
+                    Ok(()) => done += 1,
+                    // Two rows of one key, or a race that was lost too often.
+                    Err(Some(code)) if ["23505", "40001"].contains(&code.code()) => refused += 1,
+                    Err(other) => panic!("{statement}: {other:?}"),
+                }
+            }
+            (done, refused)
+        }));
+    }
+    for definition in [
+        "CREATE INDEX second ON t (c, b DESC)",
+        "CREATE INDEX CONCURRENTLY third ON t (b, c)",
+        "DROP INDEX first",
+        "CREATE INDEX fourth ON t (c DESC) INCLUDE (b)",
+    ] {
+        client.batch_execute(definition).await.unwrap();
+    }
+    for writer in writers {
+        let (done, refused) = writer.await.unwrap();
+        assert!(done > refused, "{done} done, {refused} refused");
+    }
+    // By each index the same rows as by the primary key.
+    let all = "SELECT string_agg(a::text, ',' ORDER BY a) FROM";
+    let query = |hint: &str| format!("{all} (SELECT /*+ {hint} */ a FROM t WHERE b >= 0 AND c >= '') found");
+    let by_key = query("_l_ignore_index_, _l_allow_filtering_");
+    let by_key: Option<String> = client.query_one(&by_key, &[]).await.unwrap().get(0);
+    while client
+        .query("SELECT 1 FROM pg_index WHERE NOT indisvalid", &[])
+        .await
+        .unwrap()
+        .len()
+        > 0
+    {}
+    for index in ["second", "third", "fourth"] {
+        let by_index = query(&format!("_l_force_index_('{index}')"));
+        let by_index: Option<String> = client.query_one(&by_index, &[]).await.unwrap().get(0);
+        assert_eq!(by_index, by_key, "{index}");
+    }
+    drop(client);
     let folder = server.stop().await;
     assert_checked(
         &folder.path().join("data"),

@@ -1,5 +1,5 @@
-//! Definitions that take long and are stopped: by a cancel, a time limit, a client that goes away, a kill. Afterwards the
-//! index is not there, and nothing is refused in its name.
+//! Definitions that take long and are stopped: by a cancel, a time limit, a client that goes away. Afterwards the index is
+//! not there, and nothing is refused in its name. After a kill the next start finishes them.
 
 use std::net::SocketAddr;
 
@@ -107,7 +107,7 @@ async fn going_client(addr: SocketAddr) -> tokio::task::JoinHandle<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_after_a_kill_removes_an_unfinished_build() {
+async fn a_start_after_a_kill_finishes_a_build() {
     let data_dir = TempDir::new().unwrap();
     let server = ServerProcess::start(data_dir.path(), &[]);
     let (client, watcher) = (connect(server.addr()).await, connect(server.addr()).await);
@@ -122,5 +122,57 @@ async fn a_start_after_a_kill_removes_an_unfinished_build() {
 
     let server = ServerProcess::start(data_dir.path(), &[]);
     let client = connect(server.addr()).await;
-    assert_no_index(&client).await;
+    while !wait_for_index(&client, true).await {}
+    let twice = client.batch_execute("INSERT INTO t VALUES (-1, 40000)").await;
+    assert_eq!(state(&twice.unwrap_err()), Some("23505"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_concurrent_build_goes_on_behind_its_statement() {
+    let server = TestServer::start("sled").await;
+    let client = server.connect().await;
+    client.batch_execute(MANY).await.unwrap();
+    client
+        .batch_execute("CREATE INDEX CONCURRENTLY i ON t (b) INCLUDE (a)")
+        .await
+        .unwrap();
+    let listed = "SELECT relid::regclass::text, command, tuples_done FROM pg_stat_progress_create_index";
+    client.query(listed, &[]).await.unwrap();
+    while !wait_for_index(&client, true).await {
+        let refused = client.query("SELECT a FROM t WHERE b = 39999", &[]).await;
+        if let Err(error) = refused {
+            let hint = error
+                .as_db_error()
+                .and_then(|error| error.hint().map(str::to_string));
+            let hint = hint.unwrap_or_default();
+            assert!(
+                hint.starts_with("Index \"i\" will serve it once it is built"),
+                "{hint}"
+            );
+        }
+    }
+    assert!(
+        client.query(listed, &[]).await.unwrap().is_empty(),
+        "it has ended"
+    );
+    let found = client
+        .query("SELECT a FROM t WHERE b = 39999", &[])
+        .await
+        .unwrap();
+    assert_eq!(found[0].get::<_, i32>(0), 39999);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_concurrent_unique_build_over_duplicates_leaves_nothing() {
+    let server = TestServer::start("memory").await;
+    let client = server.connect().await;
+    client
+        .batch_execute("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 5), (2, 5)")
+        .await
+        .unwrap();
+    let create = "CREATE UNIQUE INDEX CONCURRENTLY i ON t (b)";
+    client.batch_execute(create).await.unwrap();
+    let listed = "SELECT 1 FROM pg_class WHERE relname = 'i'";
+    while !client.query(listed, &[]).await.unwrap().is_empty() {}
+    client.batch_execute("INSERT INTO t VALUES (3, 5)").await.unwrap();
 }

@@ -54,6 +54,7 @@ fn table() -> TableDef {
                 descending: false,
                 nulls_first: false,
             }],
+            include: Vec::new(),
             unique: true,
             constraint: true,
             built: true,

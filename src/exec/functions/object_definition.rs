@@ -11,7 +11,7 @@ use crate::exec::pg_catalog::cells::elements;
 use crate::exec::pg_catalog::ddl_text::{get_constraintdef, get_indexdef, get_viewdef};
 use crate::exec::pg_catalog::naming::{format_type, split_name};
 use crate::exec::pg_catalog::objects::{Found, path_with_catalog, read, sequence_name};
-use crate::exec::pg_catalog::quoting::{qualified, quote_ident, quote_literal};
+use crate::parse::quoting::{qualified, quote_ident, quote_literal};
 use crate::types::CatalogType;
 use crate::{Error, Result};
 

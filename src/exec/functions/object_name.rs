@@ -10,9 +10,9 @@ use crate::exec::pg_catalog::CatalogContext;
 use crate::exec::pg_catalog::definitions::{PG_CATALOG_OID, definition};
 use crate::exec::pg_catalog::naming::{self, split_name};
 use crate::exec::pg_catalog::objects::{Found, SYSTEM, SystemObject, is_in_catalog, path_with_catalog, read};
-use crate::exec::pg_catalog::quoting::{qualified, quote_ident};
 use crate::exec::pg_catalog::relations::CLASS_CLASS;
 use crate::exec::pg_catalog::session_rows::role_names;
+use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
 

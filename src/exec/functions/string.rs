@@ -10,7 +10,7 @@ use super::size::{LimitedText, check_length};
 use super::text_encoding::{decode, encode, format_text, hex};
 use super::text_output::shown;
 use super::{Batch, FunctionDef, T, mismatched_types};
-use crate::exec::pg_catalog::quoting;
+use crate::parse::quoting;
 use crate::types::{ResultLimits, Value};
 use crate::{Error, Result};
 

@@ -6,7 +6,7 @@ use base64::{DecodeError, Engine};
 use super::size::LimitedText;
 use super::text_output::shown;
 use super::{Batch, mismatched_types};
-use crate::exec::pg_catalog::quoting::{quote_ident, quote_literal};
+use crate::parse::quoting::{quote_ident, quote_literal};
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 

@@ -320,8 +320,9 @@ mod tests {
             full_scan: crate::plan::FullScanPolicy::Allow,
             multi_get_keys_max: 10,
             ranges_max: 1000,
+            index_hint: None,
         };
-        plan_access(table, predicate, &rules).unwrap()
+        plan_access(table, predicate, Default::default(), &rules).unwrap()
     }
 
     /// What each of so many readers reads of the first column.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::cells::{Cell, elements};
 use super::objects::{Found, Objects, SYSTEM, UserIndex, UserRelation, read};
-use super::quoting::{qualified, quote_ident};
+use crate::parse::quoting::{qualified, quote_ident};
 
 /// `CREATE INDEX …`; `with_schema` names the table's schema (the plain form), else only where it is not in the way.
 pub(crate) fn index_definition(relation: &UserRelation, index: &UserIndex, with_schema: bool) -> String {
@@ -18,7 +18,14 @@ pub(crate) fn index_definition(relation: &UserRelation, index: &UserIndex, with_
     let keys: Vec<String> = (0..index.keys.len())
         .filter_map(|position| index_key(relation, index, position))
         .collect();
-    create_index(index.unique, &index.name, &table, "btree", &keys)
+    let created = create_index(index.unique, &index.name, &table, "btree", &keys);
+    let included = index.included.iter();
+    let included = included.filter_map(|attribute| relation.columns.get(attribute - 1));
+    let included: Vec<String> = included.map(|column| quote_ident(&column.name)).collect();
+    match included.is_empty() {
+        true => created,
+        false => format!("{created} INCLUDE ({})", included.join(", ")),
+    }
 }
 
 fn create_index(unique: bool, name: &str, table: &str, method: &str, keys: &[String]) -> String {
@@ -81,8 +88,8 @@ pub(crate) fn get_indexdef(
             Some(index_definition(relation, index, !(pretty && visible)))
         }
         Some(position) => {
-            let key = index.keys.get(position)?;
-            Some(quote_ident(&relation.columns.get(key.attribute - 1)?.name))
+            let attribute = index.attributes().nth(position)?;
+            Some(quote_ident(&relation.columns.get(attribute - 1)?.name))
         }
     }
 }

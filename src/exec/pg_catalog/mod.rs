@@ -22,7 +22,6 @@ pub(in crate::exec) mod definitions;
 mod information_schema;
 pub(in crate::exec) mod naming;
 pub(in crate::exec) mod objects;
-pub(crate) mod quoting;
 mod relation_rows;
 pub(in crate::exec) mod relations;
 pub(in crate::exec) mod session_rows;

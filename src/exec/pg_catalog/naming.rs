@@ -3,7 +3,7 @@
 
 use super::definitions::PG_CATALOG_OID;
 use super::objects::{Objects, SYSTEM, path_with_catalog};
-use super::quoting::{qualified, quote_ident};
+use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::TYPES;
 
 /// Splits a possibly quoted, possibly qualified name as `regclass` reads it; unquoted parts fold to lower case.

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use super::cells::Cell;
 use super::definitions::{PG_CATALOG_OID, definition, static_cells};
-use super::quoting::{qualified, quote_ident};
 use crate::catalog::{Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, TableDef, ViewDef};
+use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::{SqlType, Value};
 
 /// The role that owns everything.
@@ -56,12 +56,22 @@ pub(crate) struct UserIndex {
     pub(crate) oid: i64,
     pub(crate) name: String,
     pub(crate) keys: Vec<UserKey>,
+    /// Attribute numbers of INCLUDE.
+    pub(crate) included: Vec<usize>,
     pub(crate) unique: bool,
     pub(crate) primary: bool,
     /// Declared as PRIMARY KEY or UNIQUE of the table.
     pub(crate) constraint: bool,
     /// Every row has its entry.
     pub(crate) valid: bool,
+}
+
+impl UserIndex {
+    /// Attribute numbers of its columns, those of INCLUDE last.
+    pub(crate) fn attributes(&self) -> impl Iterator<Item = usize> {
+        let keys = self.keys.iter().map(|key| key.attribute);
+        keys.chain(self.included.iter().copied())
+    }
 }
 
 /// A column of an index.
@@ -393,6 +403,7 @@ fn user_table(catalog: &Catalog, table: &TableDef) -> UserRelation {
                 })
             })
             .collect(),
+        included: index.include.iter().filter_map(|id| attribute(*id)).collect(),
         unique: index.unique,
         primary,
         constraint: primary || index.constraint,

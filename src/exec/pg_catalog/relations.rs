@@ -43,6 +43,11 @@ static RELATIONS: &[(&str, Constants, Fill)] = &[
         session_rows::DATABASE_STATISTICS,
         session_rows::database_statistics,
     ),
+    (
+        "pg_stat_progress_create_index",
+        session_rows::INDEX_BUILD,
+        session_rows::index_builds,
+    ),
     ("pg_timezone_names", &[], session_rows::time_zones),
     ("pg_prepared_statements", &[], session_rows::prepared_statements),
 ];
@@ -127,7 +132,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("relfilenode", text(index.oid)),
                 ("relhasindex", boolean(false)),
                 ("relkind", text('i')),
-                ("relnatts", text(index.keys.len())),
+                ("relnatts", text(index.attributes().count())),
                 ("relhasrules", boolean(false)),
                 ("relreplident", text('n')),
             ]);
@@ -269,12 +274,12 @@ fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
             rows.push(&[
                 ("indexrelid", text(index.oid)),
                 ("indrelid", text(relation.oid)),
-                ("indnatts", text(index.keys.len())),
+                ("indnatts", text(index.attributes().count())),
                 ("indnkeyatts", text(index.keys.len())),
                 ("indisunique", boolean(index.unique)),
                 ("indisprimary", boolean(index.primary)),
                 ("indisvalid", boolean(index.valid)),
-                ("indkey", vector(index.keys.iter().map(|key| key.attribute))),
+                ("indkey", vector(index.attributes())),
                 (
                     "indcollation",
                     vector(columns.iter().map(|column| type_facts(&column.ty).collation)),

@@ -92,6 +92,37 @@ pub(crate) fn databases(source: &Source<'_>, rows: &mut RelationRows) {
     ]);
 }
 
+pub(crate) const INDEX_BUILD: Constants = &[
+    ("datid", "5"),
+    ("phase", "building index"),
+    ("lockers_total", "0"),
+    ("lockers_done", "0"),
+    ("current_locker_pid", "0"),
+    ("blocks_total", "0"),
+    ("blocks_done", "0"),
+    ("partitions_total", "0"),
+    ("partitions_done", "0"),
+];
+
+/// The indexes that are being built. How many rows there are is not known.
+pub(crate) fn index_builds(source: &Source<'_>, rows: &mut RelationRows) {
+    for build in source.ctx.index_builds.running() {
+        let command = match build.process_id {
+            0 => "CREATE INDEX CONCURRENTLY",
+            _ => "CREATE INDEX",
+        };
+        rows.push(&[
+            ("pid", text(build.process_id)),
+            ("datname", text(&source.ctx.database)),
+            ("relid", text(build.table)),
+            ("index_relid", text(build.index)),
+            ("command", text(command)),
+            ("tuples_total", text(0)),
+            ("tuples_done", text(build.rows_done())),
+        ]);
+    }
+}
+
 pub(crate) const SETTING: Constants = &[("pending_restart", "f")];
 
 pub(crate) fn settings(source: &Source<'_>, rows: &mut RelationRows) {

@@ -92,6 +92,8 @@ pub enum ShortSource {
     Table {
         /// How it is reached.
         path: Box<AccessPath>,
+        /// Whether the entries of the key hold all that is read.
+        is_covering: bool,
         /// What the statement calls it.
         alias: Arc<str>,
     },
@@ -110,7 +112,7 @@ impl ShortPlan {
             Source::OneRow => ShortSource::OneRow,
             Source::Rows(_) => ShortSource::Rows,
             Source::Table(table) => {
-                let Some(mut access) = table.access(ctx, constants)? else {
+                let Some(mut access) = self.access(table, ctx, constants)? else {
                     return Ok(None);
                 };
                 arrival = self.arrival(&mut access);
@@ -127,6 +129,7 @@ impl ShortPlan {
                 }
                 ShortSource::Table {
                     alias: Arc::clone(table.alias()),
+                    is_covering: access.is_covering(),
                     path: Box::new(access.into_path()),
                 }
             }

@@ -19,7 +19,7 @@ use crate::exec::datafusion_error::query_memory_exceeded;
 use crate::exec::placeholder::Constants;
 use crate::exec::scan::{Demand, scan_batches};
 use crate::exec::table_provider::plan_conditions;
-use crate::plan::Predicate;
+use crate::plan::{Predicate, Wanted};
 use crate::table::row_schema;
 use crate::types::value_at;
 use crate::{Error, Result};
@@ -210,7 +210,11 @@ impl RunningLookup {
                         rows: wanted,
                     },
                 };
-                let path = plan_conditions(&self.table, vec![predicate], &self.ctx)?;
+                let wanted = Wanted {
+                    columns: Some(&self.read),
+                    first_in_order: &[],
+                };
+                let path = plan_conditions(&self.table, vec![predicate], wanted, &self.ctx)?;
                 let txn = Arc::clone(&self.ctx.txn);
                 let mut batches = scan_batches(
                     txn,

@@ -42,7 +42,7 @@ use crate::{Error, Result};
 pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 pub use figures::StepFigures;
 use groups::RunningGroups;
-use read::{Access, one_row};
+use read::{Access, TableRead, one_row};
 pub use row_expressions::RowExpressions;
 use run::{Run, RunningStep};
 use step::{Source, Step};
@@ -159,7 +159,7 @@ impl ShortPlan {
                 return self.run_over(ctx, rows, constants, figures, long).map(Some);
             }
         };
-        let Some(mut access) = table.access(ctx, constants)? else {
+        let Some(mut access) = self.access(table, ctx, constants)? else {
             return Ok(None);
         };
         let arrival = self.arrival(&mut access);
@@ -215,6 +215,32 @@ impl ShortPlan {
     /// Whether it reads what is there when it runs, not what was there when it was planned.
     pub fn is_lasting(&self) -> bool {
         !matches!(self.source, Source::Rows(_))
+    }
+
+    /// How the rows of its table are reached; see [`TableRead::access`].
+    fn access<'a>(
+        &self,
+        table: &'a TableRead,
+        ctx: &StatementContext,
+        constants: &Constants,
+    ) -> Result<Option<Access<'a>>> {
+        if let Some(extreme) = &self.extreme {
+            // No extreme is a NULL, and a key may have them at the end where it stands.
+            let order = std::slice::from_ref(extreme);
+            let mut access = table.access(ctx, constants, order, Some(extreme.column))?;
+            if access.as_mut().is_some_and(|access| access.serve(order)) {
+                return Ok(access);
+            }
+        }
+        table.access(ctx, constants, self.first_in_order(constants)?, None)
+    }
+
+    /// The order of the table of which the first rows may be enough; empty: there is none. Errors: 2201W, 2201X.
+    fn first_in_order(&self, constants: &Constants) -> Result<&[OrderColumn]> {
+        match &self.order {
+            Some(order) if rows_wanted(&self.steps, true, constants)?.is_some() => Ok(order),
+            _ => Ok(&[]),
+        }
     }
 
     /// Rows that its only limit leaves out. Errors: 2201W, 2201X.

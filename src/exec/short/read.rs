@@ -15,7 +15,7 @@ use crate::exec::placeholder::Constants;
 use crate::exec::scan::{Demand, ScanMetrics, scan_batches, scan_stored};
 use crate::exec::table_provider::plan_conditions;
 use crate::exec::{RowsStream, StatementContext};
-use crate::plan::{AccessPath, OrderColumn};
+use crate::plan::{AccessPath, OrderColumn, Predicate, Wanted};
 use crate::table::RowLayout;
 use crate::{Error, Result};
 
@@ -84,9 +84,16 @@ impl TableRead {
         RowLayout::new(&self.table, &positions)
     }
 
-    /// How the rows are reached with these constants. `None`: not at all, or only the general plan can say how.
-    /// Errors: 42P02.
-    pub(super) fn access(&self, ctx: &StatementContext, constants: &Constants) -> Result<Option<Access<'_>>> {
+    /// How the rows are reached with these constants. `first_in_order`: see [`Wanted`]. `not_null`: a column (a position in
+    /// `TableDef::columns`) whose NULLs need not come. `None`: not at all, or only the
+    /// general plan can say how. Errors: 42P02.
+    pub(super) fn access(
+        &self,
+        ctx: &StatementContext,
+        constants: &Constants,
+        first_in_order: &[OrderColumn],
+        not_null: Option<usize>,
+    ) -> Result<Option<Access<'_>>> {
         let mut predicates = Vec::with_capacity(self.conditions.len());
         let mut above = Vec::new();
         for condition in &self.conditions {
@@ -105,7 +112,21 @@ impl TableRead {
             predicates.push(predicate);
         }
         // A refusal is the general plan's to say: it sees more than the conditions as they are written.
-        let path = plan_conditions(&self.table, predicates, ctx).ok();
+        let may_be_null = |column: &usize| {
+            let column = &self.table.columns[*column];
+            !self.table.is_key_column(column.id) && !column.is_never_null()
+        };
+        let not_null = not_null.filter(may_be_null);
+        predicates.extend(not_null.map(|column| Predicate::IsNull { column }.negate()));
+        let columns = match above.is_empty() {
+            true => &self.positions[..self.step_columns],
+            false => &self.positions,
+        };
+        let wanted = Wanted {
+            columns: Some(columns),
+            first_in_order,
+        };
+        let path = plan_conditions(&self.table, predicates, wanted, ctx).ok();
         Ok(path.map(|path| Access {
             read: self,
             path,
@@ -158,6 +179,19 @@ impl Access<'_> {
         self.above.iter().copied()
     }
 
+    /// Whether the entries of the key hold all that is read.
+    pub(super) fn is_covering(&self) -> bool {
+        self.path.covers(self.columns())
+    }
+
+    /// Positions in `TableDef::columns` of the columns that are read.
+    fn columns(&self) -> &[usize] {
+        match self.is_exact() {
+            true => &self.read.positions[..self.read.step_columns],
+            false => &self.read.positions,
+        }
+    }
+
     pub(super) fn into_path(self) -> AccessPath {
         self.path
     }
@@ -186,12 +220,9 @@ impl Access<'_> {
         demand: Demand,
         metrics: Arc<ScanMetrics>,
     ) -> BoxStream<'static, Result<RecordBatch>> {
-        let columns = match self.is_exact() {
-            true => &self.read.positions[..self.read.step_columns],
-            false => &self.read.positions,
-        };
+        let columns = self.columns().to_vec();
         let (txn, path) = (Arc::clone(&ctx.txn), Arc::new(self.path));
-        scan_batches(txn, path, columns.to_vec(), demand, metrics)
+        scan_batches(txn, path, columns, demand, metrics)
     }
 }
 

@@ -69,7 +69,12 @@ fn like(pattern: &str) -> Predicate {
 
 /// `POINT(2)`, `RANGE(1)`, with ` +residual`; `EMPTY`, `FULL`, `TOOMANY(n)`.
 fn verdict(table: &Arc<TableDef>, predicate: &Predicate) -> String {
-    let path = match plan_access(table, Some(predicate), &rules(FullScanPolicy::Reject, 2000, 1024)) {
+    let path = match plan_access(
+        table,
+        Some(predicate),
+        Wanted::default(),
+        &rules(FullScanPolicy::Reject, 2000, 1024),
+    ) {
         Ok(path) => path,
         Err(Error::FullScan { .. }) => return "FULL".to_string(),
         Err(Error::TooManyKeys { keys, .. }) => return format!("TOOMANY({keys})"),
@@ -174,11 +179,20 @@ fn constants_are_not_rounded() {
     check(ASC, decimal(CompareOp::Eq, "9223372036854775808"), "EMPTY");
     let table = table(&[SqlType::Int8], &[false]);
     let above = compare(A, CompareOp::Greater, Value::Float8(9_007_199_254_740_992.0));
-    let path = plan_access(&table, Some(&above), &rules(FullScanPolicy::Reject, 2000, 1024)).unwrap();
+    let path = plan_access(
+        &table,
+        Some(&above),
+        Wanted::default(),
+        &rules(FullScanPolicy::Reject, 2000, 1024),
+    )
+    .unwrap();
     let AccessClass::RangeScan { ranges, .. } = &path.class else {
         panic!("{path:?}")
     };
-    assert_eq!(ranges[0].start, stored_key(&table, &[int(9_007_199_254_740_994)]));
+    assert_eq!(
+        ranges[0].start,
+        stored_key(&table, &table.primary_key, &[int(9_007_199_254_740_994)])
+    );
 }
 
 #[test]
@@ -348,11 +362,31 @@ fn patterns() {
 #[test]
 fn no_condition_reads_the_whole_key_unless_forbidden() {
     let table = table(&[SqlType::Int8], &[false]);
-    let path = plan_access(&table, None, &rules(FullScanPolicy::Reject, 2000, 1024)).unwrap();
+    let path = plan_access(
+        &table,
+        None,
+        Wanted::default(),
+        &rules(FullScanPolicy::Reject, 2000, 1024),
+    )
+    .unwrap();
     assert!(matches!(path.class, AccessClass::RangeScan { whole: true, .. }));
     let always = Predicate::Constant(Some(true));
-    assert!(plan_access(&table, Some(&always), &rules(FullScanPolicy::Reject, 2000, 1024)).is_ok());
-    let refused = plan_access(&table, None, &rules(FullScanPolicy::Forbid, 2000, 1024)).unwrap_err();
+    assert!(
+        plan_access(
+            &table,
+            Some(&always),
+            Wanted::default(),
+            &rules(FullScanPolicy::Reject, 2000, 1024)
+        )
+        .is_ok()
+    );
+    let refused = plan_access(
+        &table,
+        None,
+        Wanted::default(),
+        &rules(FullScanPolicy::Forbid, 2000, 1024),
+    )
+    .unwrap_err();
     assert_eq!(refused.sqlstate(), "53400");
 }
 
@@ -373,7 +407,13 @@ fn orders_along_the_key_take_no_sort() {
             .collect()
     };
     let direction = |predicate: Option<&Predicate>, columns: &[(usize, bool)]| {
-        let path = plan_access(&table, predicate, &rules(FullScanPolicy::Reject, 2000, 1024)).unwrap();
+        let path = plan_access(
+            &table,
+            predicate,
+            Wanted::default(),
+            &rules(FullScanPolicy::Reject, 2000, 1024),
+        )
+        .unwrap();
         path.order_direction(&order(columns))
     };
     assert_eq!(direction(None, &[]), Some(false));
@@ -409,6 +449,7 @@ fn refusals_teach() {
     let error = plan_access(
         &table,
         Some(&eq(B, 1)),
+        Wanted::default(),
         &rules(FullScanPolicy::Reject, 2000, 1024),
     )
     .unwrap_err();

@@ -6,7 +6,7 @@ use sqlparser::ast::{
 };
 
 use super::column::{self, NewColumn};
-use super::index::{self, NewIndex};
+use super::index::{self, Completion, NewIndex};
 use super::key::{self, KeyKind};
 use super::unverified::{self, NoNulls};
 use super::{default, free_name, notice, options, table};
@@ -69,7 +69,7 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
         (0, _) => {}
         (1, true) => {
             for new_index in indexes {
-                index::add(ctx, &old, new_index).await?;
+                index::add(ctx, &old, new_index, Completion::Awaited).await?;
             }
         }
         _ => {
@@ -264,7 +264,7 @@ fn drop_column(
         return Err(changed_key(table));
     }
     check_no_views(ctx, table, &format!("dropping column \"{name}\""))?;
-    let has_column = |index: &IndexDef| index.columns.iter().any(|column| column.column == id);
+    let has_column = |index: &IndexDef| index.held_columns().any(|held| held == id);
     if let Some(index) = table
         .indexes
         .iter()
@@ -416,13 +416,15 @@ fn add_constraint(
                     name
                 }
                 None => {
-                    let base = key::default_name(&table.name, &columns, &table.columns, "key");
+                    let ids = columns.iter().map(|key| key.column);
+                    let base = key::default_name(&table.name, ids, &table.columns, "key");
                     free_name(&ctx.catalog, &table.schema, base, &[])
                 }
             };
             Ok(NewIndex {
                 name,
                 columns,
+                include: Vec::new(),
                 unique: true,
                 constraint: true,
             })

@@ -253,6 +253,7 @@ async fn create_described(
         oid: writer.next_oid().await?,
         name: key_name,
         columns: key_columns,
+        include: Vec::new(),
         unique: true,
         constraint: has_primary,
         built: true,
@@ -260,15 +261,17 @@ async fn create_described(
     };
     let mut indexes = Vec::with_capacity(description.unique.len());
     for (at, (constraint, columns)) in description.unique.into_iter().enumerate() {
-        let base = key::default_name(&name, &columns, &description.columns, "key");
+        let ids = columns.iter().map(|key| key.column);
+        let base = key::default_name(&name, ids, &description.columns, "key");
         indexes.push(IndexDef {
             id: at as IndexId + 1,
             oid: writer.next_oid().await?,
             name: index_name(ctx, &schema, constraint, base, &mut taken)?,
             columns,
+            include: Vec::new(),
             unique: true,
             constraint: true,
-            built: false,
+            built: true,
             building: false,
         });
     }

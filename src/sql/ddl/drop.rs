@@ -1,11 +1,12 @@
 //! DROP TABLE, VIEW, INDEX and SCHEMA, with CASCADE to the views that read what goes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlparser::ast::{ObjectName, ObjectType, Statement};
 
 use super::notice;
-use crate::catalog::{BUILTIN_SCHEMAS, CatalogWriter, Relation, TableDef};
+use crate::catalog::{BUILTIN_SCHEMAS, CatalogWriter, IndexDef, Relation, TableDef};
+use crate::codec::keyspace::{IndexId, TableId};
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::parse::names;
@@ -34,9 +35,7 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             Ok(format!("DROP {object_type}"))
         }
         ObjectType::Index => {
-            names
-                .iter()
-                .try_for_each(|name| drop_index(ctx, name, *if_exists))?;
+            drop_indexes(ctx, names, *if_exists)?;
             Ok("DROP INDEX".to_string())
         }
         ObjectType::Schema => {
@@ -239,7 +238,30 @@ fn check_kind(relation: &Relation, kind: &'static str) -> Result<()> {
     })
 }
 
-fn drop_index(ctx: &StatementContext, name: &ObjectName, if_exists: bool) -> Result<()> {
+fn drop_indexes(ctx: &StatementContext, names: &[ObjectName], if_exists: bool) -> Result<()> {
+    // By the table's id: all that go of a table go at once.
+    let mut dropped: BTreeMap<TableId, (&TableDef, Vec<IndexId>)> = BTreeMap::new();
+    for name in names {
+        if let Some((table, index)) = dropped_index(ctx, name, if_exists)? {
+            let (_, indexes) = dropped.entry(table.id).or_insert((table, Vec::new()));
+            indexes.push(index.id);
+        }
+    }
+    if dropped.is_empty() {
+        return Ok(());
+    }
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    dropped
+        .into_values()
+        .try_for_each(|(table, indexes)| remove_indexes(&writer, table, &indexes))
+}
+
+/// The index to be dropped. Errors: 42704, 42809, 2BP01 for a constraint's.
+fn dropped_index<'a>(
+    ctx: &'a StatementContext,
+    name: &ObjectName,
+    if_exists: bool,
+) -> Result<Option<(&'a TableDef, &'a IndexDef)>> {
     let (schema, name) = names::relation_name(name)?;
     let Some((table, index)) = ctx
         .catalog
@@ -249,7 +271,7 @@ fn drop_index(ctx: &StatementContext, name: &ObjectName, if_exists: bool) -> Res
             .catalog
             .get_relation(schema.as_deref(), &name, &ctx.settings.search_path)
         {
-            return check_kind(relation, "index");
+            return check_kind(relation, "index").map(|()| None);
         }
         if !if_exists {
             return Err(Error::UndefinedObject { kind: "index", name });
@@ -260,7 +282,7 @@ fn drop_index(ctx: &StatementContext, name: &ObjectName, if_exists: bool) -> Res
             format!("index \"{name}\" does not exist, skipping"),
             None,
         );
-        return Ok(());
+        return Ok(None);
     };
     if index.constraint || index.id == 0 {
         return Err(Error::InvalidStatement {
@@ -275,16 +297,15 @@ fn drop_index(ctx: &StatementContext, name: &ObjectName, if_exists: bool) -> Res
             )),
         });
     }
-    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    remove_index(&writer, table, &name)
+    Ok(Some((table, index)))
 }
 
-/// Takes a secondary index out of its table and leaves its entries to be removed.
-pub(super) fn remove_index(writer: &CatalogWriter<'_>, table: &TableDef, name: &str) -> Result<()> {
+/// Takes secondary indexes out of their table and leaves their entries to be removed.
+fn remove_indexes(writer: &CatalogWriter<'_>, table: &TableDef, indexes: &[IndexId]) -> Result<()> {
     let mut changed = table.clone();
-    changed.indexes.retain(|index| index.name != name);
-    for index in table.indexes.iter().filter(|index| index.name == name) {
-        writer.drop_keys(table.id, index.id)?;
+    changed.indexes.retain(|index| !indexes.contains(&index.id));
+    for index in indexes {
+        writer.drop_keys(table.id, *index)?;
     }
     writer.put_table(changed)?;
     Ok(())

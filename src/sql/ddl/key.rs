@@ -7,6 +7,7 @@ use sqlparser::ast::{
 
 use crate::catalog::{ColumnDef, KeyColumn};
 use crate::codec::key::check_key_type;
+use crate::codec::row::ColumnId;
 use crate::exec::StatementContext;
 use crate::parse::names;
 use crate::{Error, Result};
@@ -114,10 +115,13 @@ pub(super) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
 }
 
 /// The name that PostgreSQL gives an index: `table_column_column_suffix`.
-pub(super) fn default_name(table: &str, key: &[KeyColumn], columns: &[ColumnDef], suffix: &str) -> String {
-    let names = key
-        .iter()
-        .filter_map(|part| columns.iter().find(|column| column.id == part.column));
+pub(super) fn default_name(
+    table: &str,
+    key: impl Iterator<Item = ColumnId>,
+    columns: &[ColumnDef],
+    suffix: &str,
+) -> String {
+    let names = key.filter_map(|id| columns.iter().find(|column| column.id == id));
     let names: Vec<_> = names.map(|column| column.name.as_str()).collect();
     format!("{table}_{}_{suffix}", names.join("_"))
 }
@@ -155,7 +159,7 @@ fn column_name(part: &IndexColumn) -> Result<String> {
     }
 }
 
-fn undefined_key_column(kind: KeyKind, name: &str) -> Error {
+pub(super) fn undefined_key_column(kind: KeyKind, name: &str) -> Error {
     let name = match kind {
         KeyKind::Index => format!("\"{name}\""),
         KeyKind::PrimaryKey | KeyKind::Unique => format!("\"{name}\" named in key"),

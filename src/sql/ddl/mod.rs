@@ -3,12 +3,14 @@
 
 mod advice;
 mod alter;
+mod alter_index;
 mod column;
 mod comment;
 mod create_table;
 mod default;
 mod drop;
 mod index;
+mod index_build;
 mod key;
 mod options;
 mod schema;
@@ -28,6 +30,7 @@ use crate::parse::names;
 use crate::{Error, Result};
 
 pub(crate) use create_table::select_into;
+pub use index_build::build_unattended;
 pub use unverified::undo_unfinished;
 
 /// Runs a statement that changes the catalog inside the transaction; answers its command tag. On an error nothing of
@@ -48,6 +51,7 @@ async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<Strin
         ast::Statement::CreateIndex(create) => index::create(ctx, create).await,
         ast::Statement::CreateSchema { .. } => schema::create(ctx, statement).await,
         ast::Statement::AlterTable(alter) => alter::execute(ctx, alter).await,
+        ast::Statement::AlterIndex { name, operation } => alter_index::execute(ctx, name, operation),
         ast::Statement::Drop { .. } => drop::execute(ctx, statement).await,
         ast::Statement::Truncate(truncate) => truncate::execute(ctx, truncate).await,
         ast::Statement::Comment { .. } => comment::execute(ctx, statement).await,

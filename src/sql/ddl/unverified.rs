@@ -76,13 +76,14 @@ pub(super) async fn publish(ctx: &StatementContext, table: &TableDef, checks: Ve
         .await
 }
 
-/// Takes back whatever a server that was killed had published and not verified; answers the names of the tables.
+/// Takes back the columns that a server that was killed had published and not verified, and has the indexes built that an
+/// earlier release recorded without entries; answers the names of the tables.
 pub async fn undo_unfinished(store: &Arc<dyn Store>) -> Result<Vec<String>> {
     let txn = begin(store).await?;
     let catalog = Catalog::load(&txn, None).await?;
     let is_unfinished = |table: &&Arc<TableDef>| {
         table.columns.iter().any(|column| column.unverified.is_some())
-            || table.indexes.iter().any(|index| index.building)
+            || table.indexes.iter().any(|index| !index.is_kept())
     };
     let unfinished: Vec<_> = catalog.tables().filter(is_unfinished).collect();
     if unfinished.is_empty() {
@@ -90,9 +91,11 @@ pub async fn undo_unfinished(store: &Arc<dyn Store>) -> Result<Vec<String>> {
     }
     let writer = CatalogWriter::begin(&txn, &catalog)?;
     for table in &unfinished {
-        if let Some(changed) = without(&writer, table, |_| true, |_| true)? {
-            writer.put_table(changed)?;
-        }
+        let without = without(&writer, table, |_| true, |_| false)?;
+        let mut changed = without.unwrap_or_else(|| TableDef::clone(table));
+        let recorded = changed.indexes.iter_mut().filter(|index| !index.is_kept());
+        recorded.for_each(|index| index.building = true);
+        writer.put_table(changed)?;
     }
     txn.commit(false).await?;
     Ok(unfinished.iter().map(|table| table.name.clone()).collect())
@@ -181,7 +184,7 @@ pub(super) fn without(
         }
     }
     changed.indexes.retain(|candidate| {
-        let is_lost = candidate.columns.iter().any(|key| removed.contains(&key.column));
+        let is_lost = candidate.held_columns().any(|held| removed.contains(&held));
         !(is_lost || candidate.building && index(candidate.oid))
     });
     for dropped in &table.indexes {

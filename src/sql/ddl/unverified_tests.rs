@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::exec::{Jobs, StatementContext};
 use crate::sql::testing::Client;
 use crate::sql::{Outcome, execute, parse};
+use crate::table::Limits;
 use crate::txn::Transaction;
 
 /// Runs one statement in a context whose snapshot was taken before.
@@ -281,7 +282,7 @@ async fn a_build_survives_what_others_do_to_its_table() {
 }
 
 #[tokio::test]
-async fn a_start_takes_back_what_a_killed_server_left() {
+async fn a_start_takes_back_or_finishes_what_a_killed_server_left() {
     let client = Client::new();
     client
         .ok("CREATE TABLE t (a int PRIMARY KEY, b int); CREATE TABLE u (a int PRIMARY KEY)")
@@ -299,8 +300,13 @@ async fn a_start_takes_back_what_a_killed_server_left() {
     added.unverified = Some(Unverified::Column);
     left.add_column(added).unwrap();
     let mut index = left.primary_key.clone();
-    (index.id, index.name, index.building) = (1, "i".to_string(), true);
-    left.indexes.push(index);
+    (index.id, index.oid, index.name) = (1, 99_999, "i".to_string());
+    (index.unique, index.built, index.building) = (false, false, true);
+    // An earlier release recorded indexes that are not unique, and wrote no entries.
+    let mut recorded = index.clone();
+    (recorded.id, recorded.oid, recorded.name) = (2, 99_998, "recorded".to_string());
+    recorded.building = false;
+    left.indexes.extend([index, recorded]);
     crate::catalog::CatalogWriter::begin(&txn, &catalog)
         .unwrap()
         .put_table(left)
@@ -313,5 +319,29 @@ async fn a_start_takes_back_what_a_killed_server_left() {
     assert_eq!(super::undo_unfinished(&client.store).await.unwrap(), ["t"]);
     assert_eq!(super::undo_unfinished(&client.store).await.unwrap(), [""; 0]);
     let table = client.table("t").await;
-    assert_eq!((&table.columns, &table.indexes), (&clean.columns, &clean.indexes));
+    assert_eq!(table.columns, clean.columns);
+    assert!(
+        table.indexes.iter().all(|index| index.building),
+        "{:?}",
+        table.indexes
+    );
+
+    // What was begun is finished.
+    let builds = Arc::default();
+    let ended = super::build_unattended(&client.store, &builds, Limits::default()).await;
+    let ended = ended.unwrap();
+    assert_eq!(
+        ended,
+        [("i".to_string(), Ok(())), ("recorded".to_string(), Ok(()))]
+    );
+    assert!(
+        client
+            .table("t")
+            .await
+            .indexes
+            .iter()
+            .all(|index| index.is_complete())
+    );
+    let again = super::build_unattended(&client.store, &builds, Limits::default()).await;
+    assert_eq!(again, Ok(Vec::new()));
 }

@@ -95,10 +95,7 @@ fn columns_needed(table: &TableDef, returned: bool) -> Vec<usize> {
     if returned {
         return (0..table.columns.len()).collect();
     }
-    let keys = std::iter::once(&table.primary_key).chain(table.kept_indexes());
-    let ids: Vec<_> = keys
-        .flat_map(|key| key.columns.iter().map(|column| column.column))
-        .collect();
+    let ids = table.columns_of_keys();
     (0..table.columns.len())
         .filter(|&at| ids.contains(&table.columns[at].id))
         .collect()

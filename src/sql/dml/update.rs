@@ -337,10 +337,7 @@ fn constant_columns(table: &TableDef, constants: &[(usize, Value)], rows: usize)
 
 /// Whether an assignment touches a column of a key whose uniqueness must be checked.
 fn changes_keys(table: &TableDef, assignments: &[Assignment<'_>]) -> bool {
-    let keys = std::iter::once(&table.primary_key).chain(table.kept_indexes());
-    let ids: HashSet<_> = keys
-        .flat_map(|key| key.columns.iter().map(|column| column.column))
-        .collect();
+    let ids = table.columns_of_keys();
     assignments
         .iter()
         .any(|assignment| ids.contains(&table.columns[assignment.position].id))

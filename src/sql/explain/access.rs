@@ -8,7 +8,8 @@
 //! ```
 //!
 //! JSON has, beside PostgreSQL's keys (`Node Type`, `Relation Name`, `Alias`, `Index Name`, `Scan Direction`, `Filter`),
-//! `Keys` or `Ranges` (counts), `Conditions` (readable, cut short when many), `Order`; where LIMIT ends it also `Limit`
+//! `Covering` of a secondary index, `Lookup` (the key by which rows are fetched where it does not cover), `Keys` or `Ranges`
+//! (counts), `Conditions` (readable, cut short when many), `Order`; where LIMIT ends it also `Limit`
 //! (rows, those of OFFSET among them); with ANALYZE also `Rows Read`, `Pages`, `Gets`, `Bytes`. These stay as they are from
 //! release to release.
 
@@ -29,6 +30,8 @@ pub(super) struct TableRead<'a> {
     pub(super) is_shared: bool,
     /// Rows at which it ends.
     pub(super) limit: Option<usize>,
+    /// Whether the entries of an index hold all that is read.
+    pub(super) is_covering: bool,
     /// What the keys and ranges come from, when these are others the next time.
     pub(super) stated: Option<String>,
 }
@@ -41,6 +44,7 @@ impl<'a> TableRead<'a> {
             alias,
             is_shared: false,
             limit: None,
+            is_covering: false,
             stated: None,
         }
     }
@@ -68,6 +72,12 @@ impl<'a> TableRead<'a> {
         let own = residual
             .into_iter()
             .map(|residual| condition_text(residual, &path.table));
+        if path.index != 0 && path.class != AccessClass::Empty {
+            let primary = || path.table.primary_key.name.clone();
+            node = node
+                .with_property("Covering", self.is_covering)
+                .with_note("Lookup", (!self.is_covering).then(primary));
+        }
         node = node
             .with_property("Filter", Json::Null)
             .with_filters(own.chain(filters))
@@ -118,18 +128,18 @@ fn order_text(path: &AccessPath) -> Option<String> {
     if matches!(path.class, AccessClass::Empty) || path.table.has_hidden_key() {
         return None;
     }
-    let columns: Vec<String> = path
-        .key()
-        .columns
-        .iter()
-        .filter_map(|key| {
-            let at = path.table.column_index_by_id(key.column)?;
-            let descending = if key.descending != path.reverse {
-                " DESC"
-            } else {
-                ""
+    let sorted = path.sort_columns();
+    let own = sorted.iter().filter(|column| {
+        let id = path.table.columns[column.column].id;
+        path.key().has_column(id)
+    });
+    let columns: Vec<String> = own
+        .map(|column| {
+            let direction = match column.descending != path.reverse {
+                true => " DESC",
+                false => "",
             };
-            (!path.pinned.contains(&at)).then(|| format!("{}{descending}", path.table.columns[at].name))
+            format!("{}{direction}", path.table.columns[column.column].name)
         })
         .collect();
     (!columns.is_empty()).then(|| columns.join(", "))
@@ -154,8 +164,9 @@ mod tests {
             full_scan: FullScanPolicy::Allow,
             multi_get_keys_max: 2000,
             ranges_max: 1024,
+            index_hint: None,
         };
-        plan_access(&table, predicate.as_ref(), &rules).unwrap()
+        plan_access(&table, predicate.as_ref(), Default::default(), &rules).unwrap()
     }
 
     fn compare(column: usize, op: CompareOp, value: &str) -> Predicate {

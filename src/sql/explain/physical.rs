@@ -274,6 +274,7 @@ impl Describer {
         let read = TableRead {
             is_shared: scan.is_shared(),
             limit: scan.limit(),
+            is_covering: scan.path().covers(scan.positions()),
             stated: all_text(&conditions),
             ..TableRead::new(scan.path(), &alias)
         };

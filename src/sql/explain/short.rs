@@ -30,9 +30,14 @@ fn source_node(story: &ShortStory, observation: Option<&Observation>) -> PlanNod
         ShortSource::Rows => {
             PlanNode::new("Values Scan", "Values Scan on \"*VALUES*\"").with_filters(filters)
         }
-        ShortSource::Table { path, alias } => {
+        ShortSource::Table {
+            path,
+            alias,
+            is_covering,
+        } => {
             let read = TableRead {
                 limit: story.limit,
+                is_covering: *is_covering,
                 ..TableRead::new(path, alias)
             };
             let node = read.node(filters);

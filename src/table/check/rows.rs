@@ -12,7 +12,9 @@ use crate::catalog::{IndexDef, TableDef};
 use crate::codec::keyspace::index_range;
 use crate::codec::row::{RowReader, Stored};
 use crate::store::Page;
-use crate::table::{IndexEntry, Limits, RowDecoder, RowEncoder, RowLayout, constraint_key, stored_key_text};
+use crate::table::{
+    EntryEncoder, IndexEntry, Limits, RowDecoder, RowEncoder, RowLayout, constraint_key, stored_key_text,
+};
 use crate::types::Value;
 use crate::{Error, Result};
 
@@ -67,8 +69,9 @@ async fn look_up_entries(
     batch: &RecordBatch,
     name: &str,
 ) -> Result<u64> {
+    let mut encoder = EntryEncoder::new(rows.table, index, UNLIMITED);
     let expected: Vec<IndexEntry> = (0..batch.num_rows())
-        .map(|row| rows.encoder.index_entry(index, batch, row))
+        .map(|row| encoder.entry(batch, row))
         .collect::<Result<_>>()?;
     let keys: Vec<Vec<u8>> = expected.iter().map(|entry| entry.key.clone()).collect();
     let found = check.get_many(name, &keys).await?;
@@ -174,7 +177,7 @@ impl<'a> RowCheck<'a> {
     /// The entry that a stored row must have in an index. Errors: `Corrupt` when the row does not decode.
     pub(super) fn entry(&mut self, index: &IndexDef, key: &[u8], value: &[u8]) -> Result<IndexEntry> {
         let batch = self.decode(&[(key, value)])?;
-        self.encoder.index_entry(index, &batch, 0)
+        EntryEncoder::new(self.table, index, UNLIMITED).entry(&batch, 0)
     }
 
     /// A row holds columns that the table has had, and none of its key.

@@ -45,6 +45,7 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
             descending: id == 2,
             nulls_first: false,
         }],
+        include: Vec::new(),
         unique,
         constraint: false,
         built: !unique || id == 0,

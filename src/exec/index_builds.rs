@@ -1,0 +1,118 @@
+//! `IndexBuilds`: the indexes that the server is building, and how far each is. A statement builds the index that it waits
+//! for; the server's own task (`session::Instance`) all others: those of CREATE INDEX CONCURRENTLY, and those that an
+//! earlier server was building when it ended.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+/// The builds of one server.
+#[derive(Debug, Default)]
+pub struct IndexBuilds {
+    /// By the index's oid.
+    running: Mutex<BTreeMap<u32, Arc<IndexBuild>>>,
+    asked: Notify,
+}
+
+/// A build on its way.
+#[derive(Debug)]
+pub struct IndexBuild {
+    /// The table's oid.
+    pub table: u32,
+    /// The index's oid.
+    pub index: u32,
+    /// The session that waits for it; 0: none.
+    pub process_id: i32,
+    rows_done: AtomicU64,
+}
+
+/// Takes its build out of the list when dropped.
+#[derive(Debug)]
+pub struct Building {
+    builds: Arc<IndexBuilds>,
+    build: Arc<IndexBuild>,
+}
+
+impl IndexBuilds {
+    /// Enters a build, which stays in the list as long as the guard lives. `None`: somebody builds this index already.
+    pub fn begin(self: &Arc<Self>, table: u32, index: u32, process_id: i32) -> Option<Building> {
+        let mut running = self.lock();
+        if running.contains_key(&index) {
+            return None;
+        }
+        let build = Arc::new(IndexBuild {
+            table,
+            index,
+            process_id,
+            rows_done: AtomicU64::new(0),
+        });
+        running.insert(index, Arc::clone(&build));
+        Some(Building {
+            builds: Arc::clone(self),
+            build,
+        })
+    }
+
+    /// Those on their way, by the index's oid.
+    pub fn running(&self) -> Vec<Arc<IndexBuild>> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// Asks the server to build what nobody builds.
+    pub fn ask(&self) {
+        self.asked.notify_one();
+    }
+
+    /// Waits until somebody asks.
+    pub async fn asked(&self) {
+        self.asked.notified().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u32, Arc<IndexBuild>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl IndexBuild {
+    /// Rows that have come by so far.
+    pub fn rows_done(&self) -> u64 {
+        self.rows_done.load(Ordering::Relaxed)
+    }
+}
+
+impl Building {
+    /// More rows have come by.
+    pub fn advance(&self, rows: u64) {
+        self.build.rows_done.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// All rows come by again.
+    pub fn restart(&self) {
+        self.build.rows_done.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Building {
+    fn drop(&mut self) {
+        self.builds.lock().remove(&self.build.index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_is_built_by_one_at_a_time() {
+        let builds = Arc::new(IndexBuilds::default());
+        let first = builds.begin(1, 2, 7).expect("nobody builds it");
+        assert!(builds.begin(1, 2, 0).is_none());
+        first.advance(10);
+        assert_eq!(builds.running()[0].rows_done(), 10);
+        drop(first);
+        assert!(builds.running().is_empty());
+        assert!(builds.begin(1, 2, 0).is_some());
+    }
+}

@@ -1,0 +1,185 @@
+//! Entries of secondary indexes: rows into entries, and entries back to the keys of their rows. What an entry looks like
+//! is in the docs of [`crate::table`].
+
+use arrow::array::{Array, RecordBatch};
+
+use super::Limits;
+use super::encode::{KeyEncoder, ValueEncoder};
+use super::read::fields_of;
+use crate::catalog::{IndexDef, KeyColumn, TableDef};
+use crate::codec::key::{self, KeyField};
+use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, entry_prefix};
+use crate::codec::row::{ColumnBuilder, ColumnId, RowReader};
+use crate::{Error, Result};
+
+/// An entry of a secondary index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexEntry {
+    /// The stored key.
+    pub key: Vec<u8>,
+    /// The stored value.
+    pub value: Vec<u8>,
+    /// Whether another row may not have the same key: a unique index, and no NULL among its columns.
+    pub exclusive: bool,
+}
+
+/// Encodes the rows of batches into the entries of one index. Batches hold every column of the table, in its order.
+#[derive(Debug)]
+pub struct EntryEncoder<'a> {
+    index: &'a IndexDef,
+    indexed: KeyEncoder<'a>,
+    /// The columns of the primary key that are not indexed.
+    others: KeyEncoder<'a>,
+    /// What the value of an entry holds beside which no other may stand under its key.
+    exclusive_value: ValueEncoder<'a>,
+    shared_value: ValueEncoder<'a>,
+}
+
+impl<'a> EntryEncoder<'a> {
+    /// For one index of a table.
+    pub fn new(table: &'a TableDef, index: &'a IndexDef, limits: Limits) -> EntryEncoder<'a> {
+        let columns = table.sort_columns(index);
+        let (indexed, others) = columns.split_at(index.columns.len());
+        let included = |id: ColumnId| index.include.contains(&id);
+        let is_other = |id: ColumnId| others.iter().any(|key| key.column == id);
+        EntryEncoder {
+            index,
+            indexed: KeyEncoder::new(table, limits, indexed),
+            others: KeyEncoder::new(table, limits, others),
+            exclusive_value: ValueEncoder::new(table, limits, |id| is_other(id) || included(id)),
+            shared_value: ValueEncoder::new(table, limits, included),
+        }
+    }
+
+    /// The entry of a row. Errors: 54000 above the size limits.
+    pub fn entry(&mut self, batch: &RecordBatch, row: usize) -> Result<IndexEntry> {
+        let mut key = entry_prefix(self.indexed.table().id, self.index.id).to_vec();
+        let mut positions = self.indexed.positions();
+        let has_null = positions.any(|at| batch.column(at).is_null(row));
+        self.indexed.put(&mut key, batch, row)?;
+        let exclusive = self.index.unique && !has_null;
+        let value = match exclusive {
+            true => self.exclusive_value.encode(batch, row)?,
+            false => {
+                self.others.put(&mut key, batch, row)?;
+                self.shared_value.encode(batch, row)?
+            }
+        };
+        self.indexed.check_size(&key)?;
+        Ok(IndexEntry {
+            key,
+            value,
+            exclusive,
+        })
+    }
+}
+
+/// Finds the rows of an index's entries.
+#[derive(Debug)]
+pub struct EntryReader {
+    indexed: Vec<KeyField>,
+    others: Vec<(ColumnId, KeyField)>,
+    /// Where each column of the primary key comes from, in its order.
+    primary: Vec<Origin>,
+    row_prefix: [u8; ENTRY_PREFIX_BYTES],
+    /// Where each field of the entry at hand ends, the first at 0.
+    ends: Vec<usize>,
+}
+
+/// Where a column of the primary key stands in an entry.
+#[derive(Debug)]
+enum Origin {
+    /// The indexed column at this place; in the other direction than in the primary key.
+    Indexed { at: usize, turned: bool },
+    /// That of the others at this place.
+    Other(usize),
+}
+
+impl EntryReader {
+    /// For entries of an index.
+    pub fn new(table: &TableDef, index: &IndexDef) -> EntryReader {
+        let columns = table.sort_columns(index);
+        let (_, others) = columns.split_at(index.columns.len());
+        let origin = |key: &KeyColumn| {
+            let at = columns.iter().position(|column| column.column == key.column);
+            let at = at.unwrap_or_default(); // sort columns end with those of the primary key
+            match at.checked_sub(index.columns.len()) {
+                Some(other) => Origin::Other(other),
+                None => Origin::Indexed {
+                    at,
+                    turned: columns[at].descending != key.descending,
+                },
+            }
+        };
+        let ids = others.iter().map(|key| key.column);
+        EntryReader {
+            indexed: table.key_fields(index),
+            primary: table.primary_key.columns.iter().map(origin).collect(),
+            others: ids.zip(table.fields_of(others)).collect(),
+            row_prefix: entry_prefix(table.id, table.primary_key.id),
+            ends: Vec::new(),
+        }
+    }
+
+    /// The key of the row that an entry is of. Errors: `Corrupt`.
+    pub fn row_key(&mut self, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
+        let fields = fields_of(key)?;
+        let is_exclusive = self.find_fields(fields)?;
+        let row = match is_exclusive && !self.others.is_empty() {
+            true => Some(RowReader::new(value)?),
+            false => None,
+        };
+        let mut row_key = Vec::with_capacity(key.len());
+        row_key.extend_from_slice(&self.row_prefix);
+        let field_at = |at: usize| &fields[self.ends[at]..self.ends[at + 1]];
+        for origin in &self.primary {
+            match (origin, &row) {
+                (Origin::Indexed { at, turned: false }, _) => row_key.extend_from_slice(field_at(*at)),
+                (Origin::Indexed { at, turned: true }, _) => {
+                    row_key.extend(field_at(*at).iter().map(|byte| !byte));
+                }
+                (Origin::Other(at), None) => {
+                    row_key.extend_from_slice(field_at(self.indexed.len() + at));
+                }
+                (Origin::Other(at), Some(row)) => {
+                    let (id, field) = &self.others[*at];
+                    let stored = row.get(*id);
+                    let stored = stored.ok_or_else(|| damaged("its value lacks a key column"))?;
+                    let mut builder = ColumnBuilder::new(&field.ty, 1);
+                    builder.append_stored(stored)?;
+                    key::encode_array(&mut row_key, &builder.finish(), 0, field);
+                }
+            }
+        }
+        Ok(row_key)
+    }
+
+    /// Finds where the fields of an entry's key end; answers whether it is exclusive: it ends with the indexed columns.
+    fn find_fields(&mut self, fields: &[u8]) -> Result<bool> {
+        self.ends.clear();
+        self.ends.push(0);
+        let mut end = 0;
+        for field in &self.indexed {
+            end += key::field_length(&fields[end..], field)?;
+            self.ends.push(end);
+        }
+        let is_exclusive = end == fields.len();
+        if !is_exclusive {
+            for (_, field) in &self.others {
+                end += key::field_length(&fields[end..], field)?;
+                self.ends.push(end);
+            }
+        }
+        match end == fields.len() {
+            true => Ok(is_exclusive),
+            false => Err(damaged("its key goes on behind its last column")),
+        }
+    }
+}
+
+fn damaged(reason: &str) -> Error {
+    Error::Corrupt {
+        what: "index entry".to_string(),
+        reason: reason.to_string(),
+    }
+}
