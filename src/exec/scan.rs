@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
-use futures::stream::{self, BoxStream, StreamExt};
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::figures::{Figures, watch};
 use super::{Rows, RowsStream, StoredRows, residual};
@@ -94,11 +94,20 @@ pub fn scan_batches(
     metrics: Arc<ScanMetrics>,
 ) -> BoxStream<'static, Result<RecordBatch>> {
     let figures = metrics.figures.clone();
-    let scan = BatchScan::new(txn, path, projection, demand, metrics);
-    let batches = stream::try_unfold(scan, |mut scan| async move {
-        Ok(scan.next_batch().await?.map(|batch| (batch, scan)))
-    })
-    .boxed();
+    let parts = parts_of(path).map(move |part| {
+        let scan = BatchScan::new(
+            Arc::clone(&txn),
+            part,
+            projection.clone(),
+            demand,
+            Arc::clone(&metrics),
+        );
+        stream::try_unfold(scan, |mut scan| async move {
+            Ok(scan.next_batch().await?.map(|batch| (batch, scan)))
+        })
+        .boxed()
+    });
+    let batches = one_after_another(parts, demand.limit());
     match figures {
         Some(figures) => watch(batches, &figures, RecordBatch::num_rows).boxed(),
         None => batches,
@@ -114,24 +123,89 @@ pub fn scan_stored(
     metrics: Arc<ScanMetrics>,
 ) -> RowsStream {
     let figures = metrics.figures.clone();
-    let layout = match path.index {
-        0 => layout,
-        _ => Arc::new(layout_of(&path, layout.projection())),
-    };
-    let scan = StoredScan {
-        pages: PageScan::new(txn, path, &layout, Demand::of_limit(limit), metrics),
-        page: Arc::default(),
-        layout,
-        wanted: limit,
-    };
-    let rows = stream::try_unfold(scan, |mut scan| async move {
-        Ok(scan.next_rows().await?.map(|rows| (rows, scan)))
-    })
-    .boxed();
+    let parts = parts_of(path).map(move |part| {
+        let layout = match part.index {
+            0 => Arc::clone(&layout),
+            _ => Arc::new(layout_of(&part, layout.projection())),
+        };
+        let demand = Demand::of_limit(limit);
+        let scan = StoredScan {
+            pages: PageScan::new(Arc::clone(&txn), part, &layout, demand, Arc::clone(&metrics)),
+            page: Arc::default(),
+            layout,
+            wanted: limit,
+        };
+        stream::try_unfold(scan, |mut scan| async move {
+            Ok(scan.next_rows().await?.map(|rows| (rows, scan)))
+        })
+        .boxed()
+    });
+    let rows = one_after_another(parts, limit);
     match figures {
         Some(figures) => watch(rows, &figures, Rows::num_rows).boxed(),
         None => rows,
     }
+}
+
+/// The paths that a path is read by, one after the other.
+fn parts_of(path: Arc<AccessPath>) -> impl ExactSizeIterator<Item = Arc<AccessPath>> + Send {
+    let parts = match &path.class {
+        AccessClass::Union { parts } => parts.iter().cloned().map(Arc::new).collect(),
+        _ => vec![path],
+    };
+    parts.into_iter()
+}
+
+/// Rows that come in pieces.
+trait Piece: Sized {
+    fn rows(&self) -> usize;
+    /// Its first rows.
+    fn cut(self, rows: usize) -> Self;
+}
+
+impl Piece for RecordBatch {
+    fn rows(&self) -> usize {
+        self.num_rows()
+    }
+    fn cut(self, rows: usize) -> RecordBatch {
+        self.slice(0, rows)
+    }
+}
+
+impl Piece for Rows {
+    fn rows(&self) -> usize {
+        self.num_rows()
+    }
+    fn cut(self, rows: usize) -> Rows {
+        self.slice(0, rows)
+    }
+}
+
+/// The rows of the parts, as many as wanted. A part begins when the one before it has ended.
+fn one_after_another<P: Piece + Send + 'static>(
+    mut parts: impl ExactSizeIterator<Item = BoxStream<'static, Result<P>>> + Send + 'static,
+    wanted: Option<usize>,
+) -> BoxStream<'static, Result<P>> {
+    if parts.len() == 1
+        && let Some(only) = parts.next()
+    {
+        return only;
+    }
+    let all = stream::iter(parts).flatten().boxed();
+    let Some(wanted) = wanted else {
+        return all;
+    };
+    stream::try_unfold((all, wanted), |(mut all, wanted)| async move {
+        if wanted == 0 {
+            return Ok(None);
+        }
+        let piece: Option<P> = all.try_next().await?;
+        Ok(piece.map(|piece| {
+            let rows = piece.rows().min(wanted);
+            (piece.cut(rows), (all, wanted - rows))
+        }))
+    })
+    .boxed()
 }
 
 /// An access path whose rows leave as they are stored.
@@ -242,7 +316,8 @@ impl PageScan {
             None => !layout.reads_values(),
         };
         let source = match &path.class {
-            AccessClass::Empty => Source::Done,
+            // Of a union only the parts are read.
+            AccessClass::Empty | AccessClass::Union { .. } => Source::Done,
             _ if demand == Demand::Rows(0) => Source::Done,
             AccessClass::MultiGet { .. } => Source::Keys { next: 0 },
             AccessClass::RangeScan { .. } | AccessClass::FullScan { .. } => {

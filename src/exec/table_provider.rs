@@ -19,7 +19,7 @@ use super::scan_exec::KeyspanScanExec;
 use super::statement_state::statement_context;
 use crate::catalog::TableDef;
 use crate::parse::IndexHint;
-use crate::plan::{AccessPath, Predicate, Wanted, plan_access};
+use crate::plan::{AccessClass, AccessPath, Predicate, Wanted, plan_access};
 use crate::table::row_schema;
 use crate::{Error, Result};
 
@@ -132,8 +132,6 @@ pub(super) fn plan_conditions(
     wanted: Wanted<'_>,
     ctx: &StatementContext,
 ) -> Result<AccessPath> {
-    let (opaque, exact): (Vec<Predicate>, Vec<Predicate>) =
-        predicates.iter().cloned().partition(Predicate::has_opaque);
     if let Some(IndexHint::Force(name)) = &ctx.hints.index {
         let mut indexes = ctx.catalog.tables().flat_map(|table| table.all_indexes());
         if !indexes.any(|index| index.name == *name) {
@@ -145,17 +143,20 @@ pub(super) fn plan_conditions(
     }
     let condition = all_of(predicates);
     let mut path = plan_access(table, condition.as_ref(), wanted, &ctx.plan_rules(table))?;
-    // What is opaque is evaluated above; what is not was promised to be exact.
-    let is_above = |part: &Predicate| opaque.contains(part);
-    path.residual = match path.residual.take() {
-        Some(Predicate::And(parts)) if parts.iter().all(|part| is_above(part) || !part.has_opaque()) => {
-            all_of(parts.into_iter().filter(|part| !is_above(part)).collect())
-        }
-        Some(residual) if residual.has_opaque() && !is_above(&residual) => all_of(exact),
-        Some(residual) if residual.has_opaque() => None,
-        residual => residual,
-    };
+    match &mut path.class {
+        AccessClass::Union { parts } => parts.iter_mut().for_each(drop_opaque),
+        _ => drop_opaque(&mut path),
+    }
     Ok(path)
+}
+
+/// Leaves the conditions that hold something opaque to whoever evaluates them above.
+fn drop_opaque(path: &mut AccessPath) {
+    if let Some(residual) = path.residual.take() {
+        let known = residual.conjuncts().into_iter();
+        let known = known.filter(|condition| !condition.has_opaque());
+        path.residual = all_of(known.cloned().collect());
+    }
 }
 
 fn all_of(mut predicates: Vec<Predicate>) -> Option<Predicate> {

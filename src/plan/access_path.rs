@@ -28,6 +28,12 @@ pub enum AccessClass {
         /// The whole key, for want of any filter.
         whole: bool,
     },
+    /// One path after the other, none of which gives a row that one before it gives. The path itself is of no key and leaves
+    /// nothing to check.
+    Union {
+        /// Two or more.
+        parts: Vec<AccessPath>,
+    },
     /// The whole key with a filter that bounds nothing, because it was allowed.
     FullScan {
         /// The whole key.
@@ -36,7 +42,7 @@ pub enum AccessClass {
 }
 
 /// A table, the key to read it by, what to read of it, and what is left to check.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AccessPath {
     /// The table.
     pub table: Arc<TableDef>,
@@ -57,11 +63,34 @@ pub struct AccessPath {
 }
 
 impl AccessPath {
+    /// Several paths; those that give nothing are left out.
+    pub(super) fn union(table: &Arc<TableDef>, parts: Vec<AccessPath>) -> AccessPath {
+        let mut parts = parts;
+        parts.retain(|part| part.class != AccessClass::Empty);
+        let class = match parts.len() {
+            0 => AccessClass::Empty,
+            1 => return parts.remove(0),
+            _ => AccessClass::Union { parts },
+        };
+        AccessPath {
+            table: Arc::clone(table),
+            index: table.primary_key.id,
+            class,
+            reverse: false,
+            residual: None,
+            pinned: Vec::new(),
+            null_free: Vec::new(),
+        }
+    }
+
     /// Whether rows in the path's key order (`Some(false)`) or the reverse (`Some(true)`) come in the order asked for.
     /// `None`: it takes a sort. The path's own `reverse` is not asked.
     pub fn order_direction(&self, order: &[OrderColumn]) -> Option<bool> {
-        if self.yields_one_row_at_most() {
+        if self.yields_one_row_at_most() || order.is_empty() {
             return Some(false);
+        }
+        if let AccessClass::Union { .. } = self.class {
+            return None;
         }
         self.order().direction(order)
     }
@@ -71,13 +100,19 @@ impl AccessPath {
         if self.yields_one_row_at_most() {
             return true;
         }
+        if let AccessClass::Union { .. } = self.class {
+            return false;
+        }
         self.order().keeps_together(columns)
     }
 
     /// The columns that rows come sorted by (positions in `TableDef::columns`, and directions when read forward), without
     /// those that are pinned.
     pub fn sort_columns(&self) -> Vec<OrderColumn> {
-        self.order().columns()
+        match self.class {
+            AccessClass::Union { .. } => Vec::new(),
+            _ => self.order().columns(),
+        }
     }
 
     fn order(&self) -> KeyOrder<'_> {
@@ -92,10 +127,18 @@ impl AccessPath {
         columns.iter().all(is_covered) && left.iter().all(is_covered)
     }
 
+    /// Whether every row that is read satisfies the condition.
+    pub fn is_exact(&self) -> bool {
+        match &self.class {
+            AccessClass::Union { parts } => parts.iter().all(AccessPath::is_exact),
+            _ => self.residual.is_none(),
+        }
+    }
+
     /// The ranges that are walked, sorted; `None` when nothing is, or keys are fetched.
     pub fn ranges(&self) -> Option<&[KeyRange]> {
         match &self.class {
-            AccessClass::Empty | AccessClass::MultiGet { .. } => None,
+            AccessClass::Empty | AccessClass::MultiGet { .. } | AccessClass::Union { .. } => None,
             AccessClass::RangeScan { ranges, .. } => Some(ranges),
             AccessClass::FullScan { range } => Some(std::slice::from_ref(range)),
         }
@@ -108,6 +151,7 @@ impl AccessPath {
             AccessClass::MultiGet { .. } => "Multi-Get",
             AccessClass::RangeScan { .. } => "Range Scan",
             AccessClass::FullScan { .. } => "Full Scan",
+            AccessClass::Union { .. } => "Union",
         }
     }
 
@@ -120,9 +164,13 @@ impl AccessPath {
         }
         let backward = if self.reverse { " Backward" } else { "" };
         let (table, key) = (&self.table.name, &self.key().name);
+        let using = match self.class {
+            AccessClass::Union { .. } => String::new(),
+            _ => format!(" using {key}"),
+        };
         match alias == table {
-            true => format!("{class}{backward} on {table} using {key}"),
-            false => format!("{class}{backward} on {table} {alias} using {key}"),
+            true => format!("{class}{backward} on {table}{using}"),
+            false => format!("{class}{backward} on {table} {alias}{using}"),
         }
     }
 
@@ -135,7 +183,10 @@ impl AccessPath {
         match &self.class {
             AccessClass::MultiGet { keys } => readable::keys(&self.table, &shape, keys),
             AccessClass::RangeScan { ranges, whole: false } => readable::ranges(&self.table, &shape, ranges),
-            AccessClass::Empty | AccessClass::RangeScan { .. } | AccessClass::FullScan { .. } => Vec::new(),
+            AccessClass::Empty
+            | AccessClass::RangeScan { .. }
+            | AccessClass::FullScan { .. }
+            | AccessClass::Union { .. } => Vec::new(),
         }
     }
 
@@ -152,7 +203,7 @@ impl AccessPath {
         match &self.class {
             AccessClass::Empty => true,
             AccessClass::MultiGet { keys } => keys.len() <= 1 && self.key().unique,
-            AccessClass::RangeScan { .. } | AccessClass::FullScan { .. } => false,
+            AccessClass::RangeScan { .. } | AccessClass::FullScan { .. } | AccessClass::Union { .. } => false,
         }
     }
 }

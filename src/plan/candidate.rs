@@ -2,15 +2,17 @@
 //! Never an error: whether it may run is said of the one that is chosen (`choice`).
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use super::Predicate;
+use super::access_path::{AccessClass, AccessPath};
 use super::bounds::{FirstColumn, bounds_column};
 use super::boxes::{ConjunctCover, KeyBox, cover_all};
 use super::key_order::KeyOrder;
 use super::key_ranges::{self, Points, point_count};
 use super::key_shape::KeyShape;
 use super::one_key::one_key;
-use super::rules::PlanRules;
+use super::rules::{FullScanPolicy, PlanRules};
 use super::wanted::Wanted;
 use crate::catalog::{IndexDef, TableDef};
 use crate::store::KeyRange;
@@ -124,6 +126,23 @@ impl<'a> Candidate<'a> {
         })
     }
 
+    /// The path that it offers, if the rules allow it.
+    pub(super) fn path(
+        self,
+        table: &Arc<TableDef>,
+        rules: &PlanRules,
+    ) -> std::result::Result<AccessPath, Refused> {
+        Ok(AccessPath {
+            table: Arc::clone(table),
+            index: self.key.id,
+            class: permitted(self.reach, rules)?,
+            reverse: false,
+            residual: self.residual,
+            pinned: self.pinned,
+            null_free: self.null_free,
+        })
+    }
+
     /// Whether it reads a part of its key that conditions bound.
     pub(super) fn is_bounded(&self) -> bool {
         matches!(self.reach, Reach::Nothing | Reach::Keys(_) | Reach::Ranges(_))
@@ -157,6 +176,30 @@ impl<'a> Candidate<'a> {
             Reverse(self.key.id),
         )
     }
+}
+
+/// Why a read may not run.
+pub(super) enum Refused {
+    FullScan,
+    TooManyKeys(u128),
+}
+
+/// What is read, if the rules allow it.
+fn permitted(reach: Reach, rules: &PlanRules) -> std::result::Result<AccessClass, Refused> {
+    Ok(match reach {
+        Reach::Nothing => AccessClass::Empty,
+        Reach::Keys(keys) => AccessClass::MultiGet { keys },
+        Reach::TooManyKeys(keys) => return Err(Refused::TooManyKeys(keys)),
+        Reach::Ranges(ranges) => AccessClass::RangeScan { ranges, whole: false },
+        Reach::Everything(range) if rules.full_scan != FullScanPolicy::Forbid => AccessClass::RangeScan {
+            ranges: vec![range],
+            whole: true,
+        },
+        Reach::Unbounded(range) if rules.full_scan == FullScanPolicy::Allow => {
+            AccessClass::FullScan { range }
+        }
+        Reach::Everything(_) | Reach::Unbounded(_) => return Err(Refused::FullScan),
+    })
 }
 
 /// See [`Candidate::closeness`].
@@ -275,7 +318,6 @@ fn spans_everything(shape: &KeyShape, one: &KeyBox, position: usize) -> bool {
 mod tests {
     use super::*;
     use crate::plan::predicate::CompareOp;
-    use crate::plan::rules::FullScanPolicy;
     use crate::plan::tests::table;
     use crate::types::{SqlType, Value};
 

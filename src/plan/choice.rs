@@ -3,15 +3,17 @@
 //!
 //! The choice is syntactic and never asks statistics. First comes a key in which nothing can match, then one whose columns
 //! are all pinned to points, then one whose first column is bounded; of two alike that with more columns pinned, then the
-//! primary key. What bounds no key is a full scan, which is refused unless the rules allow it.
+//! primary key. What bounds no key is read by several if it is an OR that each bounds a part of (`union`), or else a full
+//! scan, which is refused unless the rules allow it.
 
 use std::sync::Arc;
 
 use super::Predicate;
-use super::access_path::{AccessClass, AccessPath};
-use super::candidate::{Candidate, Reach};
+use super::access_path::AccessPath;
+use super::candidate::{Candidate, Reach, Refused};
 use super::refusal::full_scan;
-use super::rules::{FullScanPolicy, PlanRules};
+use super::rules::PlanRules;
+use super::union::UnionPlan;
 use super::wanted::Wanted;
 use crate::catalog::{IndexDef, TableDef};
 use crate::parse::IndexHint;
@@ -31,31 +33,32 @@ pub fn plan_access(
         .into_iter()
         .filter(|condition| **condition != Predicate::Constant(Some(true)))
         .collect();
-    let keys = readable_keys(table, rules)?.into_iter();
-    let candidates = keys.filter_map(|key| Candidate::of(table, key, &conditions, wanted, rules));
+    let keys = readable_keys(table, rules)?;
+    let candidates = keys.iter();
+    let candidates = candidates.filter_map(|key| Candidate::of(table, key, &conditions, wanted, rules));
     let chosen = candidates.max_by_key(Candidate::rank);
     let chosen = chosen.ok_or_else(|| {
         let key = &table.primary_key.name;
         Error::internal(format!("key \"{key}\" holds a column that cannot stand in a key"))
     })?;
-    let class = match permitted(chosen.reach, rules) {
-        Err(Refused::FullScan) => return Err(full_scan(table, &conditions, rules)),
-        Err(Refused::TooManyKeys(keys)) => {
-            return Err(Error::TooManyKeys {
-                keys,
-                keys_max: rules.multi_get_keys_max,
-            });
+    if let Reach::Unbounded(_) = chosen.reach {
+        let union = UnionPlan {
+            table,
+            keys: &keys,
+            conditions: &conditions,
+            wanted,
+            rules,
+        };
+        if let Some(paths) = union.paths() {
+            return Ok(AccessPath::union(table, paths));
         }
-        Ok(class) => class,
-    };
-    Ok(AccessPath {
-        table: Arc::clone(table),
-        index: chosen.key.id,
-        class,
-        reverse: false,
-        residual: chosen.residual,
-        pinned: chosen.pinned,
-        null_free: chosen.null_free,
+    }
+    chosen.path(table, rules).map_err(|refused| match refused {
+        Refused::FullScan => full_scan(table, &conditions, rules),
+        Refused::TooManyKeys(keys) => Error::TooManyKeys {
+            keys,
+            keys_max: rules.multi_get_keys_max,
+        },
     })
 }
 
@@ -78,28 +81,4 @@ fn readable_keys<'a>(table: &'a TableDef, rules: &PlanRules) -> Result<Vec<&'a I
             }
         }
     }
-}
-
-/// Why a read may not run.
-enum Refused {
-    FullScan,
-    TooManyKeys(u128),
-}
-
-/// What is read, if the rules allow it.
-fn permitted(reach: Reach, rules: &PlanRules) -> std::result::Result<AccessClass, Refused> {
-    Ok(match reach {
-        Reach::Nothing => AccessClass::Empty,
-        Reach::Keys(keys) => AccessClass::MultiGet { keys },
-        Reach::TooManyKeys(keys) => return Err(Refused::TooManyKeys(keys)),
-        Reach::Ranges(ranges) => AccessClass::RangeScan { ranges, whole: false },
-        Reach::Everything(range) if rules.full_scan != FullScanPolicy::Forbid => AccessClass::RangeScan {
-            ranges: vec![range],
-            whole: true,
-        },
-        Reach::Unbounded(range) if rules.full_scan == FullScanPolicy::Allow => {
-            AccessClass::FullScan { range }
-        }
-        Reach::Everything(_) | Reach::Unbounded(_) => return Err(Refused::FullScan),
-    })
 }

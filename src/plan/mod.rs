@@ -35,6 +35,7 @@ mod refusal;
 mod rules;
 #[cfg(test)]
 pub(crate) mod tests;
+mod union;
 mod wanted;
 
 pub use access_path::{AccessClass, AccessPath};

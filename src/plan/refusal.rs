@@ -5,6 +5,7 @@ use super::Predicate;
 use super::candidate::Candidate;
 use super::predicate::CompareOp;
 use super::rules::PlanRules;
+use super::union::alternatives;
 use crate::Error;
 use crate::catalog::{IndexDef, KeyColumn, TableDef};
 use crate::codec::key::check_key_type;
@@ -19,7 +20,7 @@ pub(super) fn full_scan(table: &TableDef, conditions: &[&Predicate], rules: &Pla
     let first = first.and_then(|key| table.column_index_by_id(key.column));
     let index = match (
         index_on_its_way(table, conditions, rules),
-        fitting_index(table, conditions, rules),
+        fitting_index(table, conditions, rules).or_else(|| index_of_alternative(table, conditions, rules)),
     ) {
         (Some(name), _) => format!("Index \"{name}\" will serve it once it is built. "),
         (None, Some(index)) => format!("{index} would serve it. "),
@@ -91,6 +92,20 @@ fn fitting_index(table: &TableDef, conditions: &[&Predicate], rules: &PlanRules)
         quote_ident(&table.name),
         names.join(", ")
     ))
+}
+
+/// The same for the first alternative of an OR that no key bounds: what bounds each of them bounds the whole.
+fn index_of_alternative(table: &TableDef, conditions: &[&Predicate], rules: &PlanRules) -> Option<String> {
+    let or = conditions
+        .iter()
+        .find(|condition| matches!(condition, Predicate::Or(_)))?;
+    let is_open = |alternative: &&Predicate| {
+        let conditions = alternative.conjuncts();
+        let mut keys = table.all_indexes().filter(|key| key.is_complete());
+        !keys.any(|key| is_bounded(table, key, &conditions, rules))
+    };
+    let open = alternatives(or).into_iter().find(is_open)?;
+    fitting_index(table, &open.conjuncts(), rules)
 }
 
 fn is_bounded(table: &TableDef, index: &IndexDef, conditions: &[&Predicate], rules: &PlanRules) -> bool {

@@ -153,7 +153,10 @@ async fn indexes_are_sound_after_concurrent_writes_and_builds() {
     let mut writers = Vec::new();
     for seed in 0..4 {
         let client = server.connect().await;
-        client.batch_execute("SET keyspan.full_scan = allow").await.unwrap();
+        client
+            .batch_execute("SET keyspan.full_scan = allow")
+            .await
+            .unwrap();
         writers.push(tokio::spawn(async move {
             let mut random = StdRng::seed_from_u64(seed);
             let (mut done, mut refused) = (0, 0);

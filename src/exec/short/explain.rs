@@ -92,8 +92,8 @@ pub enum ShortSource {
     Table {
         /// How it is reached.
         path: Box<AccessPath>,
-        /// Whether the entries of the key hold all that is read.
-        is_covering: bool,
+        /// What is read: positions in `TableDef::columns`.
+        columns: Vec<usize>,
         /// What the statement calls it.
         alias: Arc<str>,
     },
@@ -129,7 +129,7 @@ impl ShortPlan {
                 }
                 ShortSource::Table {
                     alias: Arc::clone(table.alias()),
-                    is_covering: access.is_covering(),
+                    columns: access.columns().to_vec(),
                     path: Box::new(access.into_path()),
                 }
             }

@@ -179,13 +179,8 @@ impl Access<'_> {
         self.above.iter().copied()
     }
 
-    /// Whether the entries of the key hold all that is read.
-    pub(super) fn is_covering(&self) -> bool {
-        self.path.covers(self.columns())
-    }
-
     /// Positions in `TableDef::columns` of the columns that are read.
-    fn columns(&self) -> &[usize] {
+    pub(super) fn columns(&self) -> &[usize] {
         match self.is_exact() {
             true => &self.read.positions[..self.read.step_columns],
             false => &self.read.positions,
@@ -198,7 +193,7 @@ impl Access<'_> {
 
     /// Whether rows can leave as they are stored.
     pub(super) fn gives_stored(&self, layout: &RowLayout) -> bool {
-        self.is_exact() && self.path.residual.is_none() && layout.is_formattable()
+        self.is_exact() && self.path.is_exact() && layout.is_formattable()
     }
 
     /// The rows as they are stored: see `gives_stored`.

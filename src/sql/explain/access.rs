@@ -30,27 +30,38 @@ pub(super) struct TableRead<'a> {
     pub(super) is_shared: bool,
     /// Rows at which it ends.
     pub(super) limit: Option<usize>,
-    /// Whether the entries of an index hold all that is read.
-    pub(super) is_covering: bool,
+    /// What is read: positions in `TableDef::columns`.
+    pub(super) columns: &'a [usize],
     /// What the keys and ranges come from, when these are others the next time.
     pub(super) stated: Option<String>,
 }
 
 impl<'a> TableRead<'a> {
     /// A read by one reader to its end.
-    pub(super) fn new(path: &'a AccessPath, alias: &'a str) -> TableRead<'a> {
+    pub(super) fn new(path: &'a AccessPath, alias: &'a str, columns: &'a [usize]) -> TableRead<'a> {
         TableRead {
             path,
             alias,
             is_shared: false,
             limit: None,
-            is_covering: false,
+            columns,
             stated: None,
         }
     }
 
     /// `filters`: conditions that the path does not check.
     pub(super) fn node(&self, filters: Vec<String>) -> PlanNode {
+        let mut node = self.own_node(filters);
+        if let AccessClass::Union { parts } = &self.path.class {
+            for part in parts {
+                let read = TableRead::new(part, self.alias, self.columns);
+                node = node.over_as("Member", read.own_node(Vec::new()));
+            }
+        }
+        node
+    }
+
+    fn own_node(&self, filters: Vec<String>) -> PlanNode {
         let path = self.path;
         let parallel = if self.is_shared { "Parallel " } else { "" };
         let title = format!("{parallel}{}", path.title(self.alias));
@@ -73,10 +84,11 @@ impl<'a> TableRead<'a> {
             .into_iter()
             .map(|residual| condition_text(residual, &path.table));
         if path.index != 0 && path.class != AccessClass::Empty {
+            let is_covering = path.covers(self.columns);
             let primary = || path.table.primary_key.name.clone();
             node = node
-                .with_property("Covering", self.is_covering)
-                .with_note("Lookup", (!self.is_covering).then(primary));
+                .with_property("Covering", is_covering)
+                .with_note("Lookup", (!is_covering).then(primary));
         }
         node = node
             .with_property("Filter", Json::Null)
@@ -104,7 +116,7 @@ fn with_places(node: PlanNode, path: &AccessPath) -> PlanNode {
     let lines = |name: &str| readable.iter().map(|place| format!("{name}: {place}")).collect();
     let whole = || vec!["Range: all".to_string()];
     let node = match &path.class {
-        AccessClass::Empty => node,
+        AccessClass::Empty | AccessClass::Union { .. } => node,
         AccessClass::MultiGet { keys } => node
             .with_count("Keys", keys.len() as u64)
             .with_lines(lines("Key")),
@@ -191,7 +203,7 @@ mod tests {
         let alipay = || compare(0, Eq, "alipay");
         let check = |predicate: Option<Predicate>, expected: &[&str]| {
             assert_eq!(
-                TableRead::new(&path(predicate), "orders")
+                TableRead::new(&path(predicate), "orders", &[])
                     .node(Vec::new())
                     .lines(true),
                 expected
@@ -269,7 +281,7 @@ mod tests {
     #[test]
     fn json_names_the_class_and_its_counts() {
         let path = path(Some(compare(0, CompareOp::NotEq, "x")));
-        let object = TableRead::new(&path, "o").node(Vec::new()).json(true);
+        let object = TableRead::new(&path, "o", &[]).node(Vec::new()).json(true);
         assert_eq!(object["Node Type"], "Range Scan");
         assert_eq!(object["Ranges"], 2);
         assert_eq!(object["Relation Name"], "orders");

@@ -274,9 +274,8 @@ impl Describer {
         let read = TableRead {
             is_shared: scan.is_shared(),
             limit: scan.limit(),
-            is_covering: scan.path().covers(scan.positions()),
             stated: all_text(&conditions),
-            ..TableRead::new(scan.path(), &alias)
+            ..TableRead::new(scan.path(), &alias, scan.positions())
         };
         let mut node = read.node(Vec::new());
         if self.is_observed {

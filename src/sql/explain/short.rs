@@ -30,15 +30,10 @@ fn source_node(story: &ShortStory, observation: Option<&Observation>) -> PlanNod
         ShortSource::Rows => {
             PlanNode::new("Values Scan", "Values Scan on \"*VALUES*\"").with_filters(filters)
         }
-        ShortSource::Table {
-            path,
-            alias,
-            is_covering,
-        } => {
+        ShortSource::Table { path, alias, columns } => {
             let read = TableRead {
                 limit: story.limit,
-                is_covering: *is_covering,
-                ..TableRead::new(path, alias)
+                ..TableRead::new(path, alias, columns)
             };
             let node = read.node(filters);
             match observation {

@@ -117,8 +117,16 @@ impl Oracles {
         self.run_both("DROP TABLE IF EXISTS t; DROP TABLE IF EXISTS u")
             .await;
         self.run_both(TABLES).await;
-        let rows = generator.rows(25).join("; ");
-        self.run_both(&rows).await;
+        // Some indexes are kept from the first row on, some are built over those that are there.
+        let (rows, indexes) = (generator.rows(25).join("; "), generator.indexes().join("; "));
+        let first_rows = generator.chance(50);
+        for statements in if first_rows {
+            [&rows, &indexes]
+        } else {
+            [&indexes, &rows]
+        } {
+            self.run_both(statements).await;
+        }
     }
 
     /// Writes in a transaction block with savepoints, of which some are rolled back to, and compares what stays.

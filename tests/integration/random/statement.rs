@@ -3,6 +3,7 @@
 
 use rand::Rng;
 use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
 
 /// The tables. What stands in them is made by `Generator::rows`.
 pub(crate) const TABLES: &str = "
@@ -691,6 +692,34 @@ impl Generator {
                 Sql::of("sum({}) FILTER (WHERE {})", &[numbers, condition])
             }
         }
+    }
+
+    /// Statements that give the tables up to three indexes each, in any directions, some with further columns.
+    pub(crate) fn indexes(&mut self) -> Vec<String> {
+        let mut statements = Vec::new();
+        for (table, columns) in [
+            ("t", &["a", "s", "d", "v", "x", "n", "ts", "b"][..]),
+            ("u", &["a", "s", "w"]),
+        ] {
+            for _ in 0..self.random.random_range(0..=3) {
+                let mut columns = columns.to_vec();
+                columns.shuffle(&mut self.random);
+                let keys = self.random.random_range(1..=columns.len().min(3));
+                let keys: Vec<String> = columns
+                    .drain(..keys)
+                    .map(|column| {
+                        let direction = self.pick(&["", " DESC", " NULLS FIRST", " DESC NULLS LAST"]);
+                        format!("{column}{direction}")
+                    })
+                    .collect();
+                let include = match columns.is_empty() || self.chance(60) {
+                    true => String::new(),
+                    false => format!(" INCLUDE ({})", columns.join(", ")),
+                };
+                statements.push(format!("CREATE INDEX ON {table} ({}){include}", keys.join(", ")));
+            }
+        }
+        statements
     }
 
     /// Statements that fill the tables.
