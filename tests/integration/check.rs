@@ -193,13 +193,8 @@ async fn indexes_are_sound_after_concurrent_writes_and_builds() {
     let query = |hint: &str| format!("{all} (SELECT /*+ {hint} */ a FROM t WHERE b >= 0 AND c >= '') found");
     let by_key = query("_l_ignore_index_, _l_allow_filtering_");
     let by_key: Option<String> = client.query_one(&by_key, &[]).await.unwrap().get(0);
-    while client
-        .query("SELECT 1 FROM pg_index WHERE NOT indisvalid", &[])
-        .await
-        .unwrap()
-        .len()
-        > 0
-    {}
+    let unfinished = "SELECT 1 FROM pg_index WHERE NOT indisvalid";
+    while !client.query(unfinished, &[]).await.unwrap().is_empty() {}
     for index in ["second", "third", "fourth"] {
         let by_index = query(&format!("_l_force_index_('{index}')"));
         let by_index: Option<String> = client.query_one(&by_index, &[]).await.unwrap().get(0);
