@@ -22,7 +22,7 @@
 //! 6. WHERE becomes a [`plan::Predicate`], then boxes for each key of the table, then an offer of that key; the best
 //!    becomes a [`plan::AccessPath`], points or ranges, or an error that teaches ([`plan::plan_access`]).
 //! 7. [`exec::scan::scan_stored`] reads the path through the transaction: a [`store::Page`] at a time from
-//!    [`store::Scan`], or values by multi-get. What must be filtered or computed with becomes Arrow batches on the way
+//!    [`store::Scan`], or values by multi-get; entries of an index that does not cover are looked up. What must be filtered or computed with becomes Arrow batches on the way
 //!    ([`table::RowDecoder`]).
 //! 8. The pieces leave as [`exec::Rows`], stored or in columns; a [`session::RowStream`] cuts them to the rows wanted.
 //! 9. `wire` writes them as DataRow messages as the socket takes them (stored rows by [`table::RowFormatter`]); nothing

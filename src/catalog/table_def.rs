@@ -32,7 +32,7 @@ pub struct TableDef {
     pub next_column_id: ColumnId,
     /// Index 0: the primary key.
     pub primary_key: IndexDef,
-    /// Secondary indexes (declared by CREATE INDEX; `built` tells whether a plan may use them).
+    /// Secondary indexes (of CREATE INDEX and UNIQUE; see [`IndexDef::is_complete`]).
     pub indexes: Vec<IndexDef>,
     /// The next index id.
     pub next_index_id: IndexId,

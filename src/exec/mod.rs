@@ -15,6 +15,7 @@ pub mod filter_predicate;
 pub mod functions;
 mod index_builds;
 mod jobs;
+mod merged_scan;
 mod numeric_builder;
 pub mod observed;
 mod only_input;

@@ -9,6 +9,7 @@ use arrow::datatypes::SchemaRef;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::figures::{Figures, watch};
+use super::merged_scan::MergedScan;
 use super::{Rows, RowsStream, StoredRows, residual};
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::store::{KeyRange, Page, ScanRequest};
@@ -293,6 +294,8 @@ enum Source {
     Ranges(ScanRequest),
     /// An open scan.
     Scan(Box<TransactionScan>),
+    /// Ranges that are merged.
+    Merged(Box<MergedScan>),
 }
 
 impl PageScan {
@@ -326,7 +329,10 @@ impl PageScan {
                 if rows.is_some() {
                     request.page_rows_max = request.page_rows_max.min(ENTRIES_MAX);
                 }
-                Source::Ranges(request)
+                match &path.merge {
+                    Some(merge) => Source::Merged(Box::new(MergedScan::new(&txn, &merge.parts, &request))),
+                    None => Source::Ranges(request),
+                }
             }
         };
         PageScan {
@@ -371,7 +377,22 @@ impl PageScan {
                 tokio::task::yield_now().await;
                 self.read_page(scan, page).await
             }
+            Source::Merged(mut scan) => {
+                tokio::task::yield_now().await;
+                let more = scan.next_page(page).await?;
+                if more {
+                    self.count_page(page);
+                    self.source = Source::Merged(scan);
+                }
+                Ok(more)
+            }
         }
+    }
+
+    fn count_page(&self, page: &Page) {
+        let bytes = page.size_bytes() as u64;
+        self.metrics.pages.fetch_add(1, Ordering::Relaxed);
+        self.metrics.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Fetches the next keys of a multi-get that have a row; `false` when there are none.
@@ -419,10 +440,7 @@ impl PageScan {
         if page.is_empty() {
             return Ok(false);
         }
-        self.metrics.pages.fetch_add(1, Ordering::Relaxed);
-        self.metrics
-            .bytes
-            .fetch_add(page.size_bytes() as u64, Ordering::Relaxed);
+        self.count_page(page);
         self.source = Source::Scan(scan);
         Ok(true)
     }

@@ -225,16 +225,13 @@ impl ExecutionPlan for KeyspanScanExec {
         if self.limit.is_some() || self.shared.is_some() {
             return Ok(SortOrderPushdownResult::Unsupported);
         }
-        let direction = self
-            .order_columns(order)
-            .and_then(|order| self.path.order_direction(&order));
-        Ok(match direction {
+        let served = self.order_columns(order).and_then(|order| {
+            let mut path = self.path.as_ref().clone();
+            path.serve(&order, true).then_some(path)
+        });
+        Ok(match served {
             None => SortOrderPushdownResult::Unsupported,
-            Some(reverse) => {
-                let path = AccessPath {
-                    reverse,
-                    ..self.path.as_ref().clone()
-                };
+            Some(path) => {
                 let named = (&self.alias, &*self.conditions);
                 let inner = KeyspanScanExec::new(path, named, self.positions.clone(), None, self.readers_max);
                 SortOrderPushdownResult::Exact {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Predicate;
 use super::key_order::KeyOrder;
 use super::key_shape::KeyShape;
+use super::merge::{self, Merge};
 use super::readable;
 use super::wanted::OrderColumn;
 use crate::catalog::{IndexDef, TableDef};
@@ -60,6 +61,8 @@ pub struct AccessPath {
     pub pinned: Vec<usize>,
     /// Key columns (positions likewise) that the condition keeps free of NULLs.
     pub null_free: Vec<usize>,
+    /// How its parts are merged; `None`: they come one after the other.
+    pub merge: Option<Box<Merge>>,
 }
 
 impl AccessPath {
@@ -80,6 +83,7 @@ impl AccessPath {
             residual: None,
             pinned: Vec::new(),
             null_free: Vec::new(),
+            merge: None,
         }
     }
 
@@ -95,12 +99,44 @@ impl AccessPath {
         self.order().direction(order)
     }
 
+    /// Has the rows come in this order, if the key gives it, or parts of it that are merged. What comes of a merge keeps nothing
+    /// together that the key does.
+    pub fn serve(&mut self, order: &[OrderColumn], may_merge: bool) -> bool {
+        if let Some(reverse) = self.order_direction(order) {
+            self.reverse = reverse;
+            return true;
+        }
+        match may_merge.then(|| self.merge_for(order)).flatten() {
+            Some((reverse, merge)) => {
+                self.reverse = reverse;
+                self.merge = Some(Box::new(merge));
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The merge that gives an order, and whether it is backward.
+    fn merge_for(&self, order: &[OrderColumn]) -> Option<(bool, Merge)> {
+        let AccessClass::RangeScan { ranges, whole: false } = &self.class else {
+            return None;
+        };
+        let shape = KeyShape::new(&self.table, self.key())?;
+        (1..shape.columns.len()).find_map(|columns| {
+            let leading = shape.columns[..columns].iter().map(|column| column.column);
+            let aside: Vec<usize> = leading.filter(|column| !self.pinned.contains(column)).collect();
+            let reverse = self.order().aside(&aside).direction(order)?;
+            let parts = merge::parts(&shape, ranges, columns)?;
+            Some((reverse, Merge { aside, parts }))
+        })
+    }
+
     /// Whether rows with the same values in these columns come one after the other.
     pub fn keeps_together(&self, columns: &[usize]) -> bool {
         if self.yields_one_row_at_most() {
             return true;
         }
-        if let AccessClass::Union { .. } = self.class {
+        if matches!(self.class, AccessClass::Union { .. }) || self.merge.is_some() {
             return false;
         }
         self.order().keeps_together(columns)
@@ -111,7 +147,10 @@ impl AccessPath {
     pub fn sort_columns(&self) -> Vec<OrderColumn> {
         match self.class {
             AccessClass::Union { .. } => Vec::new(),
-            _ => self.order().columns(),
+            _ => {
+                let aside = self.merge.as_ref().map(|merge| merge.aside.as_slice());
+                self.order().aside(aside.unwrap_or_default()).columns()
+            }
         }
     }
 

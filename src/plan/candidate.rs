@@ -140,6 +140,7 @@ impl<'a> Candidate<'a> {
             residual: self.residual,
             pinned: self.pinned,
             null_free: self.null_free,
+            merge: None,
         })
     }
 

@@ -12,6 +12,8 @@ pub(super) struct KeyOrder<'a> {
     pinned: &'a [usize],
     /// Columns that no entry that is read holds NULL in.
     null_free: &'a [usize],
+    /// Columns that say nothing of the order, because parts that have one value each in them are merged.
+    aside: &'a [usize],
 }
 
 impl<'a> KeyOrder<'a> {
@@ -26,7 +28,13 @@ impl<'a> KeyOrder<'a> {
             key,
             pinned,
             null_free,
+            aside: &[],
         }
+    }
+
+    /// The order of entries that are merged from parts with one value each in these columns.
+    pub(super) fn aside(self, aside: &'a [usize]) -> KeyOrder<'a> {
+        KeyOrder { aside, ..self }
     }
 
     /// Whether entries from the first to the last (`Some(false)`) or from the last to the first (`Some(true)`) come in the
@@ -39,7 +47,7 @@ impl<'a> KeyOrder<'a> {
         let mut reverse = None;
         for wanted in order {
             // No two rows are alike in what came before, so nothing behind it matters.
-            if key_columns.len() == 0
+            if key_columns.len() == 0 && self.aside.is_empty()
                 || self.key.unique && own.iter().all(|at| self.tells_apart(*at, &settled))
             {
                 break;
@@ -91,7 +99,7 @@ impl<'a> KeyOrder<'a> {
         let columns = self.table.sort_columns(self.key).into_iter();
         columns
             .filter_map(|key| Some((self.table.column_index_by_id(key.column)?, key)))
-            .filter(|(column, _)| !self.pinned.contains(column))
+            .filter(|(column, _)| !self.pinned.contains(column) && !self.aside.contains(column))
             .collect()
     }
 

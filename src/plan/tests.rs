@@ -677,6 +677,136 @@ fn random_predicates_are_covered_soundly_and_tightly() {
     }
 }
 
+/// The rows of a path in the order in which they are read.
+fn read_in_order<'r>(path: &AccessPath, rows: &'r [Vec<Value>]) -> Vec<&'r Vec<Value>> {
+    let within = |range: &crate::store::KeyRange, key: &Vec<u8>| {
+        range.start <= *key && range.end.as_ref().is_none_or(|end| key < end)
+    };
+    let mut read = Vec::new();
+    for row in rows {
+        let key = stored_key(&path.table, path.key(), row);
+        let Some(merge) = &path.merge else {
+            read.extend(inside(path, &key).then(|| (key, row)));
+            continue;
+        };
+        let parts: Vec<_> = merge
+            .parts
+            .iter()
+            .filter(|part| within(&part.range, &key))
+            .collect();
+        assert_eq!(
+            parts.len(),
+            usize::from(inside(path, &key)),
+            "a part each: {path:#?} {row:?}"
+        );
+        read.extend(parts.iter().map(|part| (key[part.prefix_bytes..].to_vec(), row)));
+    }
+    read.sort_by(|(left, _), (right, _)| left.cmp(right));
+    if path.reverse {
+        read.reverse();
+    }
+    read.into_iter().map(|(_, row)| row).collect()
+}
+
+/// How two rows stand in the order asked for.
+fn order_of(types: &[SqlType], order: &[OrderColumn], left: &[Value], right: &[Value]) -> Ordering {
+    let by_column = |wanted: &OrderColumn| {
+        let at = wanted.column;
+        match (&left[at], &right[at]) {
+            (Value::Null, Value::Null) => Ordering::Equal,
+            (Value::Null, _) if wanted.nulls_first => Ordering::Less,
+            (_, Value::Null) if wanted.nulls_first => Ordering::Greater,
+            (Value::Null, _) => Ordering::Greater,
+            (_, Value::Null) => Ordering::Less,
+            (left, right) => {
+                let ordering = compare(&types[at], left, right).unwrap();
+                if wanted.descending {
+                    ordering.reverse()
+                } else {
+                    ordering
+                }
+            }
+        }
+    };
+    let mut orders = order.iter().map(by_column);
+    orders
+        .find(|ordering| ordering.is_ne())
+        .unwrap_or(Ordering::Equal)
+}
+
+#[test]
+fn rows_come_in_the_order_that_a_path_serves() {
+    let mut random = StdRng::seed_from_u64(7);
+    let (mut plain, mut merged) = (0, 0);
+    for trial in 0..4000 {
+        let key_columns = random.random_range(1..=3);
+        let directions: Vec<bool> = (0..key_columns).map(|_| random.random()).collect();
+        let types: Vec<_> = (0..key_columns + 1).map(|_| random_type(&mut random)).collect();
+        let mut table = TableDef::clone(&table(&types, &directions));
+        table.indexes = random_indexes(&mut random, &table);
+        let table = Arc::new(table);
+        let predicate = match random.random() {
+            true => random_predicate(&mut random, &types, 2, false),
+            false => Predicate::InList {
+                column: 0,
+                values: (0..4).map(|_| random_value(&mut random, &types[0])).collect(),
+            },
+        };
+        let Ok(mut path) = plan_access(
+            &table,
+            Some(&predicate),
+            Wanted::default(),
+            &rules(FullScanPolicy::Allow, 5, 100),
+        ) else {
+            continue;
+        };
+        let mut columns: Vec<usize> = (0..types.len()).collect();
+        columns.shuffle(&mut random);
+        columns.truncate(random.random_range(1..=types.len()));
+        let order: Vec<OrderColumn> = columns
+            .into_iter()
+            .map(|column| OrderColumn {
+                column,
+                descending: random.random(),
+                nulls_first: random.random(),
+            })
+            .collect();
+        if !path.serve(&order, true) {
+            continue;
+        }
+        *if path.merge.is_some() {
+            &mut merged
+        } else {
+            &mut plain
+        } += 1;
+        let mut rows = std::collections::BTreeMap::new();
+        for _ in 0..60 {
+            let mut row: Vec<_> = types.iter().map(|ty| random_value(&mut random, ty)).collect();
+            if random.random_bool(0.2) {
+                row[key_columns] = Value::Null;
+            }
+            if truth(&predicate, &types, &row) == Some(true) {
+                rows.insert(stored_key(&table, &table.primary_key, &row), row);
+            }
+        }
+        let rows: Vec<Vec<Value>> = rows.into_values().collect();
+        let read = read_in_order(&path, &rows);
+        for pair in read.windows(2) {
+            // Rows that a unique index would not let stand side by side.
+            let keys = [0, 1].map(|at| stored_key(&table, path.key(), pair[at]));
+            if keys[0] == keys[1] {
+                continue;
+            }
+            let ordering = order_of(&types, &order, pair[0], pair[1]);
+            assert!(
+                ordering.is_le(),
+                "trial {trial}: {types:?} {predicate:?}\n{order:?}\n{pair:?}\n{path:#?}"
+            );
+        }
+    }
+    assert!(plain > 100 && merged > 100, "{plain} plain, {merged} merged");
+}
+
 fn class_of(path: &AccessPath) -> &'static str {
     match &path.class {
         AccessClass::Empty => "empty",

@@ -57,6 +57,9 @@ impl SharedScan {
             reverse: false,
             ..path.clone()
         };
+        if path.merge.is_some() {
+            return None;
+        }
         let pieces = Pieces {
             left: vec![path.ranges()?.to_vec()],
             reading: 0,

@@ -228,7 +228,7 @@ impl ShortPlan {
             // No extreme is a NULL, and a key may have them at the end where it stands.
             let order = std::slice::from_ref(extreme);
             let mut access = table.access(ctx, constants, order, Some(extreme.column))?;
-            if access.as_mut().is_some_and(|access| access.serve(order)) {
+            if access.as_mut().is_some_and(|access| access.serve(order, false)) {
                 return Ok(access);
             }
         }
@@ -260,11 +260,11 @@ impl ShortPlan {
         // Groups that are found by hashing come in no order.
         let keeps_order = self.groupings() == usize::from(is_grouped);
         let is_ordered = match &self.order {
-            Some(order) => order.is_empty() || keeps_order && access.serve(order),
+            Some(order) => order.is_empty() || keeps_order && access.serve(order, !is_grouped),
             None => false,
         };
         let extreme = self.extreme.as_ref();
-        let is_extreme = extreme.is_some_and(|order| access.serve(std::slice::from_ref(order)));
+        let is_extreme = extreme.is_some_and(|order| access.serve(std::slice::from_ref(order), !is_grouped));
         Arrival {
             is_ordered,
             is_grouped,

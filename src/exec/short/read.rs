@@ -149,18 +149,9 @@ impl Access<'_> {
         self.above.is_empty()
     }
 
-    /// Has the rows come in this order, if the key gives it.
-    pub(super) fn serve(&mut self, order: &[OrderColumn]) -> bool {
-        if order.is_empty() {
-            return true;
-        }
-        match self.path.order_direction(order) {
-            Some(reverse) => {
-                self.path.reverse = reverse;
-                true
-            }
-            None => false,
-        }
+    /// Has the rows come in this order, if the path can; see [`AccessPath::serve`].
+    pub(super) fn serve(&mut self, order: &[OrderColumn], may_merge: bool) -> bool {
+        order.is_empty() || self.path.serve(order, may_merge)
     }
 
     /// Whether rows with the same values in these columns come one after the other.

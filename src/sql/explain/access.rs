@@ -8,7 +8,7 @@
 //! ```
 //!
 //! JSON has, beside PostgreSQL's keys (`Node Type`, `Relation Name`, `Alias`, `Index Name`, `Scan Direction`, `Filter`),
-//! `Covering` of a secondary index, `Lookup` (the key by which rows are fetched where it does not cover), `Keys` or `Ranges`
+//! `Merged` where parts are, `Covering` of a secondary index, `Lookup` (the key by which rows are fetched where it does not cover), `Keys` or `Ranges`
 //! (counts), `Conditions` (readable, cut short when many), `Order`; where LIMIT ends it also `Limit`
 //! (rows, those of OFFSET among them); with ANALYZE also `Rows Read`, `Pages`, `Gets`, `Bytes`. These stay as they are from
 //! release to release.
@@ -92,8 +92,11 @@ impl<'a> TableRead<'a> {
         }
         node = node
             .with_property("Filter", Json::Null)
-            .with_filters(own.chain(filters))
-            .with_note("Order", order_text(path).filter(|_| !self.is_shared));
+            .with_filters(own.chain(filters));
+        if let Some(merge) = &path.merge {
+            node = node.with("Merged", format!("{} parts", merge.parts.len()));
+        }
+        node = node.with_note("Order", order_text(path).filter(|_| !self.is_shared));
         match self.limit {
             Some(limit) => node.with_noted_count("Limit", limit as u64),
             None => node,
