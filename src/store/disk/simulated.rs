@@ -35,6 +35,8 @@ pub(crate) enum Fault {
     PowerCut,
     /// The operation is done in part, and answers an error; others go on.
     Error,
+    /// A write is done in part, and answers that there is no room; others go on.
+    NoRoom,
     /// From then on no file can be made.
     Full,
 }
@@ -279,7 +281,8 @@ impl DiskFile for SimulatedFile {
             target.copy_from_slice(bytes);
             return Ok(());
         }
-        let random = &mut self.disk.lock().random;
+        let state = &mut *self.disk.lock();
+        let (fault, random) = (state.fault, &mut state.random);
         let sectors = bytes.len() / SECTOR_BYTES;
         let border = random.random_range(0..=sectors);
         let way = *["none", "all", "first", "any", "last"]
@@ -298,6 +301,9 @@ impl DiskFile for SimulatedFile {
                 target[range.clone()].copy_from_slice(&bytes[range]);
             }
         }
-        Err(failed())
+        match fault {
+            Some((_, Fault::NoRoom)) => Err(Error::from(ErrorKind::StorageFull)),
+            _ => Err(failed()),
+        }
     }
 }

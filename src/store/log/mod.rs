@@ -160,9 +160,10 @@ impl Log {
             return Ok(());
         };
         self.buffer.resize(filled.next_multiple_of(BLOCK_BYTES), 0);
-        file.write_at(&self.buffer, self.buffer_offset)
-            .map_err(|error| io_error("write", &self.files.path(&self.segment), &error))?;
+        let written = file.write_at(&self.buffer, self.buffer_offset);
+        // Also after an error: it may be an append's that found no room, which leaves the log as it was.
         self.buffer.truncate(filled);
+        written.map_err(|error| io_error("write", &self.files.path(&self.segment), &error))?;
         // Only the last block will be written again.
         let whole_blocks = filled / BLOCK_BYTES * BLOCK_BYTES;
         self.buffer.drain(..whole_blocks);

@@ -239,6 +239,28 @@ fn a_full_disk_refuses_a_segment_and_leaves_the_log_as_it_was() {
 }
 
 #[test]
+fn a_write_without_room_before_a_segment_leaves_the_log_as_it_was() {
+    for seed in 0..20 {
+        let disk = SimulatedDisk::new(seed);
+        let as_disk: Arc<dyn Disk> = Arc::new(disk.clone());
+        let (mut log, _) = open(&as_disk, Path::new("log")).unwrap();
+        append(&mut log, 1, 100).unwrap();
+        log.sync().unwrap();
+        append(&mut log, 2, 100).unwrap();
+        // The next record takes a new segment, before which what stands in this one is written.
+        disk.fail_in(1, Fault::NoRoom);
+        let error = append(&mut log, 3, 50_000).unwrap_err();
+        assert_eq!(error.sqlstate(), "53100", "seed {seed}");
+        append(&mut log, 3, 100).unwrap();
+        log.sync().unwrap();
+        append(&mut log, 4, 100).unwrap();
+        log.sync().unwrap();
+        let found = commits(&disk, Path::new("log")).unwrap();
+        assert_eq!(found, [(1, 100), (2, 100), (3, 100), (4, 100)], "seed {seed}");
+    }
+}
+
+#[test]
 fn damage_before_something_durable_is_never_taken_for_the_end() {
     let mut refused = 0;
     for seed in 0..300 {
