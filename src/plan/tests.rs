@@ -686,7 +686,9 @@ fn read_in_order<'r>(path: &AccessPath, rows: &'r [Vec<Value>]) -> Vec<&'r Vec<V
     for row in rows {
         let key = stored_key(&path.table, path.key(), row);
         let Some(merge) = &path.merge else {
-            read.extend(inside(path, &key).then(|| (key, row)));
+            if inside(path, &key) {
+                read.push((key, row));
+            }
             continue;
         };
         let parts: Vec<_> = merge
