@@ -161,9 +161,7 @@ impl AccessPath {
     /// Whether the entries of the key that is read hold these columns (positions in `TableDef::columns`) and all that is left
     /// to check, so that no row need be asked for.
     pub fn covers(&self, columns: &[usize]) -> bool {
-        let is_covered = |column: &usize| self.table.is_covered(self.key(), *column);
-        let left = self.residual.as_ref().map(Predicate::columns).unwrap_or_default();
-        columns.iter().all(is_covered) && left.iter().all(is_covered)
+        self.index == 0 || covers(&self.table, self.key(), columns, self.residual.as_ref())
     }
 
     /// Whether every row that is read satisfies the condition.
@@ -245,4 +243,15 @@ impl AccessPath {
             AccessClass::RangeScan { .. } | AccessClass::FullScan { .. } | AccessClass::Union { .. } => false,
         }
     }
+}
+
+/// See [`AccessPath::covers`].
+pub(super) fn covers(
+    table: &TableDef,
+    key: &IndexDef,
+    columns: &[usize],
+    residual: Option<&Predicate>,
+) -> bool {
+    let is_covered = |column: &usize| table.is_covered(key, *column);
+    columns.iter().all(is_covered) && residual.is_none_or(|left| left.columns().iter().all(is_covered))
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::Predicate;
-use super::access_path::{AccessClass, AccessPath};
+use super::access_path::{AccessClass, AccessPath, covers};
 use super::bounds::{FirstColumn, bounds_column};
 use super::boxes::{ConjunctCover, KeyBox, cover_all};
 use super::key_order::KeyOrder;
@@ -69,16 +69,12 @@ impl<'a> Candidate<'a> {
         let order = KeyOrder::new(table, key, &candidate.pinned, &candidate.null_free);
         let first = wanted.first_in_order;
         candidate.is_ordered = !first.is_empty() && order.direction(first).is_some();
-        let is_covered = |column: usize| table.is_covered(key, column);
-        let left = candidate
-            .residual
-            .as_ref()
-            .map(Predicate::columns)
-            .unwrap_or_default();
-        candidate.is_covering = match wanted.columns {
-            Some(columns) => columns.iter().chain(&left).all(|column| is_covered(*column)),
-            None => (0..table.columns.len()).all(is_covered),
-        };
+        // Nobody asks it of the primary key, where the rows are.
+        candidate.is_covering = key.id != 0
+            && match wanted.columns {
+                Some(columns) => covers(table, key, columns, candidate.residual.as_ref()),
+                None => (0..table.columns.len()).all(|column| table.is_covered(key, column)),
+            };
         Some(candidate)
     }
 

@@ -28,22 +28,43 @@ const KEYS: [(&str, &[&str]); 16] = [
     ("ch", &["c"]),
 ];
 
-#[tokio::test]
-async fn every_predicate_gives_postgresqls_rows_by_the_class_stated() {
+/// A server that has the fixture's tables.
+async fn serve_fixture() -> (TestServer, Client) {
     let server = TestServer::start("memory").await;
-    let mut client = server.connect().await;
+    let client = server.connect().await;
     client
         .batch_execute(include_str!("../../fixtures/predicates/setup.sql"))
         .await
         .expect("the fixture loads");
+    (server, client)
+}
+
+/// The fixture's predicates, each with what it must give.
+fn entries() -> impl Iterator<Item = Json> {
+    let lines = include_str!("../../fixtures/predicates/predicates.jsonl").lines();
+    lines.map(|line| serde_json::from_str(line).expect("a line of JSON"))
+}
+
+#[track_caller]
+fn assert_none_differs(seen: usize, wrong: &[String]) {
+    assert!(
+        wrong.is_empty(),
+        "{} of {seen} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[tokio::test]
+async fn every_predicate_gives_postgresqls_rows_by_the_class_stated() {
+    let (server, mut client) = serve_fixture().await;
     client
         .batch_execute("CREATE INDEX i1 ON si (v); CREATE INDEX i2 ON si (w DESC)")
         .await
         .expect("the fixture's indexes are built");
     let mut seen = 0;
     let mut wrong = Vec::new();
-    for line in include_str!("../../fixtures/predicates/predicates.jsonl").lines() {
-        let entry: Json = serde_json::from_str(line).expect("a line of JSON");
+    for entry in entries() {
         if let Err(problem) = check(&client, &entry).await {
             let sql: String = field(&entry, "pred").chars().take(120).collect();
             wrong.push(format!(
@@ -57,23 +78,13 @@ async fn every_predicate_gives_postgresqls_rows_by_the_class_stated() {
         seen += 1;
     }
     assert!(seen >= 130, "{seen} predicates");
-    assert!(
-        wrong.is_empty(),
-        "{} of {seen} differ:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert_none_differs(seen, &wrong);
 }
 
 /// The copies of a table have no other key than the one index.
 #[tokio::test]
 async fn every_predicate_gives_the_same_rows_through_an_index() {
-    let server = TestServer::start("memory").await;
-    let mut client = server.connect().await;
-    client
-        .batch_execute(include_str!("../../fixtures/predicates/setup.sql"))
-        .await
-        .expect("the fixture loads");
+    let (server, mut client) = serve_fixture().await;
     for (table, columns) in KEYS {
         for (copy, direction) in COPIES {
             let key: Vec<String> = columns
@@ -88,8 +99,7 @@ async fn every_predicate_gives_the_same_rows_through_an_index() {
         }
     }
     let (mut seen, mut wrong) = (0, Vec::new());
-    for line in include_str!("../../fixtures/predicates/predicates.jsonl").lines() {
-        let entry: Json = serde_json::from_str(line).expect("a line of JSON");
+    for entry in entries() {
         for (copy, _) in COPIES {
             if let Err(problem) = check_copy(&client, &entry, copy).await {
                 wrong.push(format!(
@@ -103,12 +113,7 @@ async fn every_predicate_gives_the_same_rows_through_an_index() {
         }
     }
     assert!(seen >= 260, "{seen} predicates");
-    assert!(
-        wrong.is_empty(),
-        "{} of {seen} differ:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert_none_differs(seen, &wrong);
 }
 
 /// Copies of each table, and the direction of their index.
