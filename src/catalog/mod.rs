@@ -38,6 +38,7 @@
 
 mod change;
 pub mod check;
+mod generation;
 mod nearest;
 mod reclaim;
 mod record;
@@ -51,10 +52,11 @@ use crate::store::{KeyRange, Page, ScanRequest};
 use crate::txn::Transaction;
 use crate::{Error, Result};
 pub use change::{CatalogWriter, NewDynamicColumn};
+pub use generation::{GeneratedColumns, Generation};
 pub use nearest::nearest_name;
 pub use reclaim::reclaim_dropped;
 pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, FieldCache, IndexDef, KeyColumn, TableDef, TableOptions,
+    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, KeyColumn, TableCache, TableDef, TableOptions,
     Unverified,
 };
 

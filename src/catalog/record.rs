@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ColumnDef, ColumnDefault, FieldCache, IndexDef, Relation, SchemaDef, TableDef, TableOptions, Unverified,
-    ViewDef,
+    ColumnDef, ColumnDefault, Generation, IndexDef, Relation, SchemaDef, TableCache, TableDef, TableOptions,
+    Unverified, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -64,6 +64,7 @@ enum DefaultRecord {
     Sequence,
     Identity { always: bool },
     RowId,
+    Generated(Generation),
 }
 
 /// A table's record.
@@ -172,6 +173,7 @@ impl DefaultRecord {
             ColumnDefault::Sequence => DefaultRecord::Sequence,
             ColumnDefault::Identity { always } => DefaultRecord::Identity { always: *always },
             ColumnDefault::RowId => DefaultRecord::RowId,
+            ColumnDefault::Generated(generation) => DefaultRecord::Generated(generation.clone()),
         }
     }
 
@@ -185,6 +187,7 @@ impl DefaultRecord {
             DefaultRecord::Sequence => ColumnDefault::Sequence,
             DefaultRecord::Identity { always } => ColumnDefault::Identity { always },
             DefaultRecord::RowId => ColumnDefault::RowId,
+            DefaultRecord::Generated(generation) => ColumnDefault::Generated(generation),
         })
     }
 }
@@ -208,7 +211,7 @@ impl TableRecord {
             next_index_id: self.next_index_id,
             options: self.options,
             comment: self.comment,
-            fields: FieldCache::default(),
+            cache: TableCache::default(),
         })
     }
 }

@@ -1,10 +1,12 @@
 //! `TableDef`: one table's record: columns, primary key, options. Serialized as the value of `Keyspace::Relation`.
 
 use std::collections::HashSet;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::FieldRef;
 
+use super::generation::{GeneratedColumns, Generation};
+use crate::Result;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -40,23 +42,28 @@ pub struct TableDef {
     pub options: TableOptions,
     /// COMMENT ON TABLE.
     pub comment: Option<String>,
-    /// See [`TableDef::fields`].
-    pub fields: FieldCache,
+    /// What is worked out of the rest.
+    pub cache: TableCache,
 }
 
-/// The Arrow fields of a table's columns, made when first asked for: every read needs them, and their metadata is dear.
-/// It is no part of the record: a clone, which is made to be changed, starts without, and all are equal.
+/// What is worked out of a table's record when it is first asked for, because it is dear. No part of the record: a clone,
+/// which is made to be changed, starts without, and all are equal.
 #[derive(Debug, Default)]
-pub struct FieldCache(OnceLock<Vec<FieldRef>>);
+pub struct TableCache {
+    /// See [`TableDef::fields`].
+    fields: OnceLock<Vec<FieldRef>>,
+    /// See [`TableDef::generated`].
+    generated: OnceLock<Arc<dyn GeneratedColumns>>,
+}
 
-impl Clone for FieldCache {
-    fn clone(&self) -> FieldCache {
-        FieldCache::default()
+impl Clone for TableCache {
+    fn clone(&self) -> TableCache {
+        TableCache::default()
     }
 }
 
-impl PartialEq for FieldCache {
-    fn eq(&self, _: &FieldCache) -> bool {
+impl PartialEq for TableCache {
+    fn eq(&self, _: &TableCache) -> bool {
         true
     }
 }
@@ -78,7 +85,7 @@ pub struct ColumnDef {
     pub default: Option<ColumnDefault>,
     /// What rows written before the column was added read as (`Value::Null` for columns of CREATE TABLE).
     pub missing: Value,
-    /// The hidden row id of a table without primary key: not in `SELECT *`, not nameable.
+    /// Not in `SELECT *`, not nameable: the row id of a table without primary key, a key column that the server computes.
     pub hidden: bool,
     /// Added by a write that named it.
     pub dynamic: bool,
@@ -110,6 +117,8 @@ pub enum ColumnDefault {
     Identity { always: bool },
     /// The hidden row id.
     RowId,
+    /// Computed of other columns at every write, which gives it no value of its own.
+    Generated(Generation),
 }
 
 /// A key over columns: the primary key or an index.
@@ -161,6 +170,9 @@ pub struct TableOptions {
     pub dynamic_columns: bool,
     /// FULL_SCAN = 'allow': filters without a key bound may run.
     pub full_scan_allowed: bool,
+    /// BUCKETS: the primary key begins with a hidden column of so many values, 0 and up, which the rest of it decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<u16>,
 }
 
 impl IndexDef {
@@ -195,6 +207,13 @@ impl ColumnDef {
             Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. })
         )
     }
+    /// How it is computed, if it is a generated column.
+    pub fn generation(&self) -> Option<&Generation> {
+        match &self.default {
+            Some(ColumnDefault::Generated(generation)) => Some(generation),
+            _ => None,
+        }
+    }
 }
 
 impl TableDef {
@@ -210,8 +229,8 @@ impl TableDef {
             FieldRef::new(column.ty.field(&column.name, nullable))
         };
         let fields = self
+            .cache
             .fields
-            .0
             .get_or_init(|| self.columns.iter().map(field).collect());
         debug_assert_eq!(
             fields.len(),
@@ -236,13 +255,42 @@ impl TableDef {
             .iter()
             .position(|column| !column.hidden && column.name == name)
     }
+    /// Whether a column has the name, be it one that no statement can name.
+    pub fn has_column_named(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column.name == name)
+    }
     /// Position in `columns` of a column id.
     pub fn column_index_by_id(&self, id: ColumnId) -> Option<usize> {
         self.columns.iter().position(|column| column.id == id)
     }
+    /// Position in `columns` of the hidden row id, which is the primary key of a table that declares none.
+    pub fn row_id(&self) -> Option<usize> {
+        let mut columns = self.columns.iter();
+        columns.position(|column| column.default == Some(ColumnDefault::RowId))
+    }
     /// Whether the primary key is the hidden row id.
     pub fn has_hidden_key(&self) -> bool {
-        self.columns.iter().any(|column| column.hidden)
+        self.row_id().is_some()
+    }
+    /// The generated columns with their positions.
+    pub fn generations(&self) -> impl Iterator<Item = (usize, &Generation)> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter_map(|(at, column)| Some((at, column.generation()?)))
+    }
+    /// What computes the generated columns, if somebody has asked for it by now.
+    pub fn generated(&self) -> Option<&Arc<dyn GeneratedColumns>> {
+        self.cache.generated.get()
+    }
+    /// The same; `make` makes it of a table that has generated columns.
+    pub fn generated_or(
+        &self,
+        make: impl FnOnce() -> Result<Arc<dyn GeneratedColumns>>,
+    ) -> Result<Option<&Arc<dyn GeneratedColumns>>> {
+        if self.generated().is_none() && self.generations().next().is_some() {
+            let made = make()?;
+            self.cache.generated.get_or_init(|| made);
+        }
+        Ok(self.generated())
     }
     /// The key fields of an index, in key order.
     pub fn key_fields(&self, index: &IndexDef) -> Vec<KeyField> {
@@ -293,6 +341,16 @@ impl TableDef {
     /// Whether the column is one of the primary key's.
     pub fn is_key_column(&self, id: ColumnId) -> bool {
         self.primary_key.columns.iter().any(|key| key.column == id)
+    }
+    /// Positions in `columns` of the primary key's columns that tell rows apart, in key order: all but those that are
+    /// generated of others of them.
+    pub fn telling_key_columns(&self) -> Vec<usize> {
+        let mut columns = self.key_columns();
+        columns.retain(|at| {
+            let generation = self.columns[*at].generation();
+            !generation.is_some_and(|generation| generation.inputs.iter().all(|id| self.is_key_column(*id)))
+        });
+        columns
     }
     /// Positions in `columns` of the primary key's columns, in key order.
     pub fn key_columns(&self) -> Vec<usize> {

@@ -61,7 +61,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         next_index_id: 1,
         options: TableOptions::default(),
         comment: None,
-        fields: FieldCache::default(),
+        cache: TableCache::default(),
     }
 }
 
@@ -166,6 +166,7 @@ async fn every_kind_of_definition_reads_back() {
     });
     let mut table = table_def(0, "public", "wide", columns);
     table.options = TableOptions {
+        buckets: Some(16),
         dynamic_columns: true,
         full_scan_allowed: true,
     };

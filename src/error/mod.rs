@@ -139,6 +139,9 @@ pub enum Error {
     /// NULL in a column that ALTER TABLE makes NOT NULL (23502).
     #[error("column \"{column}\" of relation \"{table}\" contains null values")]
     ContainsNull { table: String, column: String },
+    /// A value for a column that only the server writes (428C9); `detail` says what kind of column it is.
+    #[error("{message}")]
+    GeneratedAlways { message: String, detail: String },
     /// A duplicate key (23505); `key` is `(a, b)=(1, 2)`.
     #[error("duplicate key value violates unique constraint \"{constraint}\"")]
     UniqueViolation { constraint: String, key: String },
@@ -314,6 +317,8 @@ pub enum StatementFault {
     InvalidColumnReference,
     /// 42P16: a table definition that cannot be.
     InvalidTableDefinition,
+    /// 42P17: a definition that contradicts itself or the rules for such objects.
+    InvalidObjectDefinition,
     /// 42P02: a parameter `$n` that was not given.
     UndefinedParameter,
     /// 42P18: a parameter whose type cannot be found.
@@ -326,8 +331,6 @@ pub enum StatementFault {
     MissingFrom,
     /// 42P19: a recursive query of a wrong shape.
     InvalidRecursion,
-    /// 428C9: a value for a column that only the system writes.
-    GeneratedAlways,
     /// 42809: a function of another kind than its place needs.
     WrongObjectType,
     /// 42P21: collations that contradict one another, or one for a type without collations.

@@ -46,6 +46,7 @@ impl Error {
             Error::DataException { state, .. } | Error::TransactionState { state, .. } => state,
             Error::CardinalityViolation | Error::ConflictRowTwice => "21000",
             Error::CannotCoerce { .. } => "42846",
+            Error::GeneratedAlways { .. } => "428C9",
             Error::NotNullViolation { .. } | Error::ContainsNull { .. } => "23502",
             Error::UniqueViolation { .. } | Error::DuplicateInIndex { .. } => "23505",
             Error::FullScan { .. } => "53400",
@@ -100,6 +101,7 @@ impl Error {
             Error::ReservedName { .. } => {
                 Some("The prefix \"pg_\" is reserved for system schemas.".to_string())
             }
+            Error::GeneratedAlways { detail, .. } => Some(detail.clone()),
             Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
             Error::InvalidJson { detail } => Some(detail.clone()),
             Error::DiskFull { free_bytes, .. } => Some(format!("{free_bytes} bytes are free.")),
@@ -197,6 +199,7 @@ impl Error {
                 "Split the IN lists over several statements, or raise keyspan.multi_get_max_keys.".to_string(),
             ),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
+            Error::GeneratedAlways { .. } => Some("Leave the column out, or write DEFAULT.".to_string()),
             Error::DependentObjects { .. } => {
                 Some("Use DROP ... CASCADE to drop the dependent objects too.".to_string())
             }
@@ -301,13 +304,13 @@ impl StatementFault {
             StatementFault::Windowing => "42P20",
             StatementFault::InvalidColumnReference => "42P10",
             StatementFault::InvalidTableDefinition => "42P16",
+            StatementFault::InvalidObjectDefinition => "42P17",
             StatementFault::UndefinedParameter => "42P02",
             StatementFault::IndeterminateDatatype => "42P18",
             StatementFault::DuplicateAlias => "42712",
             StatementFault::DependentObjects => "2BP01",
             StatementFault::MissingFrom => "42P01",
             StatementFault::InvalidRecursion => "42P19",
-            StatementFault::GeneratedAlways => "428C9",
             StatementFault::WrongObjectType => "42809",
             StatementFault::Collation => "42P21",
             StatementFault::NotImplemented => "0A000",

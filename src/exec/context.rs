@@ -7,7 +7,8 @@ use arrow::array::RecordBatch;
 
 use super::plan_cache::PlanBasis;
 use super::{IndexBuilds, Jobs, PreparedList, RowPlans, Settings};
-use crate::catalog::{Catalog, TableDef};
+use crate::Result;
+use crate::catalog::{Catalog, GeneratedColumns, TableDef};
 use crate::parse::Hints;
 use crate::plan::{FullScanPolicy, PlanRules};
 use crate::table::Sequences;
@@ -56,6 +57,8 @@ pub struct StatementContext {
     pub process_id: i32,
     /// The session's prepared statements.
     pub prepared: Arc<PreparedList>,
+    /// Makes what computes a table's generated columns: binding, which is above this layer.
+    pub compile_generated: fn(&StatementContext, &TableDef) -> Result<Arc<dyn GeneratedColumns>>,
 }
 
 impl StatementContext {
@@ -65,6 +68,14 @@ impl StatementContext {
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
             .push(notice);
+    }
+
+    /// What computes the generated columns of a table; `None` when it has none. Errors: those of binding them.
+    pub fn generated_columns<'a>(
+        &self,
+        table: &'a TableDef,
+    ) -> Result<Option<&'a Arc<dyn GeneratedColumns>>> {
+        table.generated_or(|| (self.compile_generated)(self, table))
     }
 
     /// The rules that reads of `table` are planned under: settings, the statement's hints, the table's option.

@@ -141,6 +141,8 @@ pub(super) fn plan_conditions(
             });
         }
     }
+    // Whoever plans derives conditions on generated columns by what computes them.
+    ctx.generated_columns(table)?;
     let condition = all_of(predicates);
     let mut path = plan_access(table, condition.as_ref(), wanted, &ctx.plan_rules(table))?;
     match &mut path.class {

@@ -61,6 +61,8 @@ pub struct AccessPath {
     pub pinned: Vec<usize>,
     /// Key columns (positions likewise) that the condition keeps free of NULLs.
     pub null_free: Vec<usize>,
+    /// Conditions on generated columns that follow from the others and bound the key: nothing is left of them to check.
+    pub derived: Vec<Predicate>,
     /// How its parts are merged; `None`: they come one after the other.
     pub merge: Option<Box<Merge>>,
 }
@@ -83,6 +85,7 @@ impl AccessPath {
             residual: None,
             pinned: Vec::new(),
             null_free: Vec::new(),
+            derived: Vec::new(),
             merge: None,
         }
     }
@@ -118,9 +121,7 @@ impl AccessPath {
 
     /// The merge that gives an order, and whether it is backward.
     fn merge_for(&self, order: &[OrderColumn]) -> Option<(bool, Merge)> {
-        let AccessClass::RangeScan { ranges, whole: false } = &self.class else {
-            return None;
-        };
+        let ranges = self.ranges()?;
         let shape = KeyShape::new(&self.table, self.key())?;
         (1..shape.columns.len()).find_map(|columns| {
             let leading = shape.columns[..columns].iter().map(|column| column.column);

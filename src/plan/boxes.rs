@@ -63,6 +63,12 @@ impl KeyBox {
         self.columns.get(position)?.as_deref()
     }
 
+    /// The box with a set for a column that it did not bound.
+    pub(crate) fn bounded_by(mut self, position: usize, set: &Arc<ColumnSet>) -> KeyBox {
+        self.columns[position].get_or_insert_with(|| Arc::clone(set));
+        self
+    }
+
     /// Whether any column from `position` on is bounded.
     pub(crate) fn bounds_from(&self, position: usize) -> bool {
         self.columns.iter().skip(position).any(Option::is_some)

@@ -8,6 +8,7 @@ use super::Predicate;
 use super::access_path::{AccessClass, AccessPath, covers};
 use super::bounds::{FirstColumn, bounds_column};
 use super::boxes::{ConjunctCover, KeyBox, cover_all};
+use super::derived::derived;
 use super::key_order::KeyOrder;
 use super::key_ranges::{self, Points, point_count};
 use super::key_shape::KeyShape;
@@ -30,6 +31,8 @@ pub(super) struct Candidate<'a> {
     pub(super) pinned: Vec<usize>,
     /// As `AccessPath::null_free`.
     pub(super) null_free: Vec<usize>,
+    /// As `AccessPath::derived`.
+    pub(super) derived: Vec<Predicate>,
     /// How closely the condition bounds the key: its columns from the first that are pinned to points, and whether the one
     /// behind them is bounded.
     closeness: (usize, bool),
@@ -85,17 +88,20 @@ impl<'a> Candidate<'a> {
         conditions: &[&Predicate],
         rules: &PlanRules,
     ) -> Option<Candidate<'a>> {
+        let derived = derived(table, key, conditions);
+        let all: Vec<&Predicate> = conditions.iter().copied().chain(&derived).collect();
         let new = |reach: Reach| Candidate {
             key,
             reach,
             residual: None,
             pinned: Vec::new(),
             null_free: Vec::new(),
+            derived: derived.clone(),
             closeness: (0, false),
             is_ordered: false,
             is_covering: false,
         };
-        if let Some(one) = one_key(table, key, conditions) {
+        if let Some(one) = one_key(table, key, &all) {
             let columns = key.columns.iter();
             return Some(Candidate {
                 pinned: columns
@@ -108,10 +114,11 @@ impl<'a> Candidate<'a> {
         if conditions.is_empty() {
             return Some(new(Reach::Everything(key_ranges::whole(&shape))));
         }
-        let cover = cover_all(&shape, conditions);
+        let mut cover = cover_all(&shape, &all);
         if cover.boxes.is_empty() {
             return Some(new(Reach::Nothing));
         }
+        cover.boxes = in_buckets(&shape, cover.boxes);
         let (reach, exact_columns) = reach(&shape, conditions, &cover, rules);
         Some(Candidate {
             residual: residual(&shape, conditions, &cover, exact_columns),
@@ -136,6 +143,7 @@ impl<'a> Candidate<'a> {
             residual: self.residual,
             pinned: self.pinned,
             null_free: self.null_free,
+            derived: self.derived,
             merge: None,
         })
     }
@@ -206,9 +214,22 @@ fn closeness(shape: &KeyShape, boxes: &[KeyBox]) -> (usize, bool) {
         let mut sets = boxes.iter().map(|one| one.set(*position));
         sets.all(|set| set.is_some_and(|set| point_count(column, set).is_some()))
     };
-    let pinned = (0..shape.columns.len()).take_while(is_pinned).count();
-    let is_bounded = boxes.iter().all(|one| one.set(pinned).is_some());
+    let first = shape.first_bounded();
+    let pinned = (first..shape.columns.len()).take_while(is_pinned).count();
+    let is_bounded = boxes.iter().all(|one| one.set(first + pinned).is_some());
     (pinned, is_bounded)
+}
+
+/// The boxes of a key with buckets: what bounds the columns behind the bucket bounds them in each.
+fn in_buckets(shape: &KeyShape, boxes: Vec<KeyBox>) -> Vec<KeyBox> {
+    let Some(buckets) = shape.all_buckets().map(Arc::new) else {
+        return boxes;
+    };
+    let spread = |one: KeyBox| match one.bounds_from(1) {
+        true => one.bounded_by(0, &buckets),
+        false => one,
+    };
+    boxes.into_iter().map(spread).collect()
 }
 
 /// What is read of the key, and how many of its columns, from the first, that fully decides.
@@ -231,7 +252,8 @@ fn reach(
 
 /// Whether the condition says where to look: it names the first key column in a way that bounds it, or the boxes do.
 fn is_bounded(shape: &KeyShape, conditions: &[&Predicate], cover: &ConjunctCover) -> bool {
-    let Some(first) = shape.columns.first() else {
+    let position = shape.first_bounded();
+    let Some(first) = shape.columns.get(position) else {
         return false;
     };
     let everything = first.not_null_set();
@@ -239,7 +261,10 @@ fn is_bounded(shape: &KeyShape, conditions: &[&Predicate], cover: &ConjunctCover
         position: first.column,
         is_nullable: !first.not_null,
     };
-    let narrow = |one: &KeyBox| one.set(0).is_some_and(|set| set.spans() != everything.spans());
+    let narrow = |one: &KeyBox| {
+        one.set(position)
+            .is_some_and(|set| set.spans() != everything.spans())
+    };
     conditions
         .iter()
         .any(|condition| bounds_column(condition, true, first_column))

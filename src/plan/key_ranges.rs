@@ -106,12 +106,17 @@ pub(crate) fn ranges(shape: &KeyShape, boxes: &[KeyBox], ranges_max: usize) -> R
     }
 }
 
-/// Every key of the shape's key.
+/// Every key of the shape's key; of one with buckets from the first of them to the last.
 pub(crate) fn whole(shape: &KeyShape) -> KeyRange {
-    KeyRange {
-        start: shape.prefix.clone(),
-        end: prefix_end(&shape.prefix),
-    }
+    let buckets = shape.all_buckets().zip(shape.columns.first());
+    let ends = buckets.and_then(|(buckets, column)| {
+        let mut fields = point_fields(column, &buckets).into_iter();
+        let first = concat(&shape.prefix, &fields.next()?);
+        let last = concat(&shape.prefix, &fields.next_back()?);
+        Some((first, column.block_end(&last)))
+    });
+    let (start, end) = ends.unwrap_or_else(|| (shape.prefix.clone(), prefix_end(&shape.prefix)));
+    KeyRange { start, end }
 }
 
 /// How many values a set holds, if it is nothing but points.

@@ -13,7 +13,7 @@ use super::column_set::{ColumnSet, Span};
 use super::compare::{comparable_text, compare, is_own_kind, reduce};
 use super::like::LikeShape;
 use super::predicate::CompareOp;
-use crate::catalog::{IndexDef, TableDef};
+use crate::catalog::{IndexDef, KeyColumn, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::prefix_end;
@@ -31,6 +31,8 @@ pub(crate) struct KeyShape {
     pub(crate) columns: Vec<KeyColumnShape>,
     /// A key with a NULL goes on behind its columns: those of a unique index, which hold NULLs more than once.
     pub(crate) goes_on_behind_null: bool,
+    /// The values, 0 and up, of a first column that nobody names: see `TableOptions::buckets`.
+    pub(crate) buckets: Option<u16>,
 }
 
 /// One column of a key.
@@ -59,18 +61,40 @@ impl KeyShape {
             true => index.columns.clone(),
             false => table.sort_columns(index),
         };
-        let fields = table.fields_of(&keys);
-        let mut columns = Vec::with_capacity(fields.len());
-        for (key, field) in keys.iter().zip(fields) {
-            let column = table.column_index_by_id(key.column)?;
-            let not_null = table.is_key_column(key.column) || table.columns[column].is_never_null();
-            columns.push(KeyColumnShape::new(column, field, not_null)?);
-        }
         Some(KeyShape {
             prefix: entry_prefix(table.id, index.id).to_vec(),
-            columns,
             goes_on_behind_null: index.unique,
+            buckets: table.options.buckets.filter(|_| index.id == 0),
+            ..KeyShape::of_columns(table, &keys)?
         })
+    }
+
+    /// The shape of a key that is nowhere stored. `None`: a column's type cannot stand in a key.
+    pub(crate) fn of_columns(table: &TableDef, keys: &[KeyColumn]) -> Option<KeyShape> {
+        let columns = keys.iter().zip(table.fields_of(keys)).map(|(key, field)| {
+            let column = table.column_index_by_id(key.column)?;
+            let not_null = table.is_key_column(key.column) || table.columns[column].is_never_null();
+            KeyColumnShape::new(column, field, not_null)
+        });
+        Some(KeyShape {
+            prefix: Vec::new(),
+            columns: columns.collect::<Option<_>>()?,
+            goes_on_behind_null: false,
+            buckets: None,
+        })
+    }
+
+    /// Where the columns begin that conditions bound.
+    pub(crate) fn first_bounded(&self) -> usize {
+        usize::from(self.buckets.is_some())
+    }
+
+    /// Every bucket, each a point.
+    pub(crate) fn all_buckets(&self) -> Option<ColumnSet> {
+        let column = self.columns.first()?;
+        let bucket = |number: u16| column.compare_set(CompareOp::Eq, &Value::Int(number.into()));
+        let buckets: Option<Vec<ColumnSet>> = (0..self.buckets?).map(bucket).collect();
+        Some(ColumnSet::union(&buckets?))
     }
 
     /// Where a table's column stands in the key.

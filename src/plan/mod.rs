@@ -24,6 +24,7 @@ mod candidate;
 mod choice;
 mod column_set;
 pub(crate) mod compare;
+mod derived;
 mod key_order;
 mod key_ranges;
 mod key_shape;

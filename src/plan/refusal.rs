@@ -16,8 +16,6 @@ const OVERRIDE: &str = "allow it with /*+ _l_allow_filtering_ */ after SELECT, U
 
 /// 53400 for a read under these conditions, which bound no key.
 pub(super) fn full_scan(table: &TableDef, conditions: &[&Predicate], rules: &PlanRules) -> Error {
-    let first = table.primary_key.columns.first();
-    let first = first.and_then(|key| table.column_index_by_id(key.column));
     let index = match (
         index_on_its_way(table, conditions, rules),
         fitting_index(table, conditions, rules).or_else(|| index_of_alternative(table, conditions, rules)),
@@ -26,24 +24,52 @@ pub(super) fn full_scan(table: &TableDef, conditions: &[&Predicate], rules: &Pla
         (None, Some(index)) => format!("{index} would serve it. "),
         (None, None) => String::new(),
     };
-    let (column, key) = match first.filter(|_| !table.has_hidden_key()) {
+    let (column, key) = match first_columns(table) {
         None if index.is_empty() => (
             String::new(),
             "Only reads of the whole table can go without a key: create the table with a PRIMARY KEY, or "
                 .to_string(),
         ),
         None => (String::new(), "Or ".to_string()),
-        Some(at) => {
-            let name = &table.columns[at].name;
+        Some(columns) => {
+            let names: Vec<&str> = columns
+                .iter()
+                .map(|at| table.columns[*at].name.as_str())
+                .collect();
             let verb = if index.is_empty() { "Add" } else { "Or add" };
-            let key = format!("{verb} a condition on \"{name}\", such as {name} = …, or ");
-            (name.clone(), key)
+            let conditions = match names.len() {
+                1 => "a condition",
+                _ => "conditions",
+            };
+            let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+            let equal: Vec<String> = names.iter().map(|name| format!("{name} = …")).collect();
+            let (on, such_as) = (quoted.join(" and "), equal.join(" AND "));
+            let key = format!("{verb} {conditions} on {on}, such as {such_as}, or ");
+            (names.join("\", \""), key)
         }
     };
     Error::FullScan {
         table: table.name.clone(),
         column,
         hint: format!("{index}{key}{OVERRIDE}."),
+    }
+}
+
+/// What conditions must bound to bound the primary key: its first column, the one behind the bucket, or what the first is
+/// computed of. `None`: nobody can.
+fn first_columns(table: &TableDef) -> Option<Vec<usize>> {
+    if table.has_hidden_key() {
+        return None;
+    }
+    let key = table.key_columns();
+    let first = *key.first()?;
+    match table.columns[first].generation() {
+        Some(_) if table.options.buckets.is_some() => Some(vec![*key.get(1)?]),
+        Some(generation) if !generation.inputs.is_empty() => {
+            let inputs = generation.inputs.iter();
+            inputs.map(|id| table.column_index_by_id(*id)).collect()
+        }
+        _ => Some(vec![first]),
     }
 }
 

@@ -12,7 +12,7 @@ use super::compare::compare;
 use super::like::LikePattern;
 use super::*;
 use crate::Error;
-use crate::catalog::{ColumnDef, FieldCache, IndexDef, KeyColumn, TableDef, TableOptions};
+use crate::catalog::{ColumnDef, IndexDef, KeyColumn, TableCache, TableDef, TableOptions};
 use crate::codec::key;
 use crate::codec::keyspace::entry_prefix;
 use crate::types::{Numeric, NumericSize, SqlType, Value};
@@ -73,7 +73,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         indexes: Vec::new(),
         options: TableOptions::default(),
         comment: None,
-        fields: FieldCache::default(),
+        cache: TableCache::default(),
     })
 }
 
@@ -613,15 +613,21 @@ fn random_predicates_are_covered_soundly_and_tightly() {
         .unwrap_or(3000);
     let mut random = StdRng::seed_from_u64(20_240_501);
     let mut classes = std::collections::BTreeSet::new();
+    let (mut derived, mut fanned_out) = (0, 0);
     for trial in 0..trials {
         let key_columns = random.random_range(1..=3);
         let directions: Vec<bool> = (0..key_columns).map(|_| random.random()).collect();
         // Two more columns stand outside the key and may hold NULL.
-        let types: Vec<_> = (0..key_columns + 2).map(|_| random_type(&mut random)).collect();
+        let mut types: Vec<_> = (0..key_columns + 2).map(|_| random_type(&mut random)).collect();
+        let given = types.clone();
         let mut table = TableDef::clone(&table(&types, &directions));
+        let is_spread = spread::spread(&mut random, &mut table);
+        types.extend(is_spread.map(|_| SqlType::Int8));
+        let nameable = if is_spread == Some(true) { &types } else { &given };
         table.indexes = random_indexes(&mut random, &table);
         let table = Arc::new(table);
-        let predicate = random_predicate(&mut random, &types, 3, true);
+        spread::publish(&table);
+        let predicate = random_predicate(&mut random, nameable, 3, true);
         let (keys_max, ranges_max) = *[(2000, 1024), (6, 4), (20, 8), (3, 1)]
             .choose(&mut random)
             .unwrap();
@@ -640,13 +646,17 @@ fn random_predicates_are_covered_soundly_and_tightly() {
         };
         parts.iter().for_each(|part| assert_ordered(part, &rules));
         classes.insert((class_of(&path), path.index == 0));
+        derived += usize::from(parts.iter().any(|part| !part.derived.is_empty()));
+        fanned_out +=
+            usize::from(path.index == 0 && table.options.buckets.is_some() && class_of(&path) == "range");
         for _ in 0..100 {
-            let mut row: Vec<_> = types.iter().map(|ty| random_value(&mut random, ty)).collect();
+            let mut row: Vec<_> = given.iter().map(|ty| random_value(&mut random, ty)).collect();
             for value in &mut row[key_columns..] {
                 if random.random_bool(0.2) {
                     *value = Value::Null;
                 }
             }
+            spread::complete(&table, &mut row);
             let matches = truth(&predicate, &types, &row) == Some(true);
             let read = |part: &&AccessPath| inside(part, &stored_key(&table, part.key(), &row));
             let checked = |part: &&AccessPath| {
@@ -671,6 +681,7 @@ fn random_predicates_are_covered_soundly_and_tightly() {
             assert!(pinned, "{}", say());
         }
     }
+    assert!(derived > 20 && fanned_out > 20, "{derived}, {fanned_out}");
     let of_primary = ["empty", "multi-get", "range", "full", "union"].map(|class| (class, true));
     for seen in of_primary.iter().chain(&[("multi-get", false), ("range", false)]) {
         assert!(classes.contains(seen), "no {seen:?} in {classes:?}");
@@ -743,12 +754,17 @@ fn rows_come_in_the_order_that_a_path_serves() {
     for trial in 0..4000 {
         let key_columns = random.random_range(1..=3);
         let directions: Vec<bool> = (0..key_columns).map(|_| random.random()).collect();
-        let types: Vec<_> = (0..key_columns + 1).map(|_| random_type(&mut random)).collect();
+        let mut types: Vec<_> = (0..key_columns + 1).map(|_| random_type(&mut random)).collect();
+        let given = types.clone();
         let mut table = TableDef::clone(&table(&types, &directions));
+        let is_spread = spread::spread(&mut random, &mut table);
+        types.extend(is_spread.map(|_| SqlType::Int8));
+        let nameable = if is_spread == Some(true) { &types } else { &given };
         table.indexes = random_indexes(&mut random, &table);
         let table = Arc::new(table);
+        spread::publish(&table);
         let predicate = match random.random() {
-            true => random_predicate(&mut random, &types, 2, false),
+            true => random_predicate(&mut random, nameable, 2, false),
             false => Predicate::InList {
                 column: 0,
                 values: (0..4).map(|_| random_value(&mut random, &types[0])).collect(),
@@ -762,9 +778,9 @@ fn rows_come_in_the_order_that_a_path_serves() {
         ) else {
             continue;
         };
-        let mut columns: Vec<usize> = (0..types.len()).collect();
+        let mut columns: Vec<usize> = (0..nameable.len()).collect();
         columns.shuffle(&mut random);
-        columns.truncate(random.random_range(1..=types.len()));
+        columns.truncate(random.random_range(1..=nameable.len()));
         let order: Vec<OrderColumn> = columns
             .into_iter()
             .map(|column| OrderColumn {
@@ -783,10 +799,11 @@ fn rows_come_in_the_order_that_a_path_serves() {
         } += 1;
         let mut rows = std::collections::BTreeMap::new();
         for _ in 0..60 {
-            let mut row: Vec<_> = types.iter().map(|ty| random_value(&mut random, ty)).collect();
+            let mut row: Vec<_> = given.iter().map(|ty| random_value(&mut random, ty)).collect();
             if random.random_bool(0.2) {
                 row[key_columns] = Value::Null;
             }
+            spread::complete(&table, &mut row);
             if truth(&predicate, &types, &row) == Some(true) {
                 rows.insert(stored_key(&table, &table.primary_key, &row), row);
             }
@@ -841,3 +858,4 @@ fn pins(path: &AccessPath, column: usize, row: &[Value]) -> bool {
 }
 
 mod cases;
+mod spread;

@@ -89,6 +89,15 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
+/// Whether PostgreSQL casts one type to the other where a column is given a value.
+pub(crate) fn is_assignable(from: &SqlType, to: &SqlType) -> bool {
+    let is_moment = |ty: &SqlType| matches!(ty, SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz);
+    implicit(from, to)
+        || to.is_string()
+        || from.is_number() && to.is_number()
+        || is_moment(from) && (is_moment(to) || *to == SqlType::Time)
+}
+
 /// What a conversion is for: it decides which casts are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CastContext {

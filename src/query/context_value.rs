@@ -1,9 +1,14 @@
 //! What a function without arguments gives that the statement's surroundings decide: time, user, database.
 
+use std::ops::ControlFlow;
+
+use sqlparser::ast;
+
 use super::binder::{Binder, Bound};
 use super::coercion::CastContext;
 use crate::Result;
 use crate::exec::placeholder::transaction_time;
+use crate::parse::names::fold;
 use crate::types::{SqlType, Value};
 
 /// What the surroundings of a statement decide.
@@ -47,6 +52,23 @@ pub(super) fn is_context_value(name: &str) -> bool {
 /// Whether the name, without parentheses, is such a value.
 pub(super) fn is_bare_keyword(name: &str) -> bool {
     NAMES.iter().any(|(known, _, is_bare)| *known == name && *is_bare)
+}
+
+/// Whether an expression names such a value.
+pub(crate) fn names_context_value(expr: &ast::Expr) -> bool {
+    let names = |expr: &ast::Expr| match expr {
+        ast::Expr::Function(call) => {
+            let name = call.name.0.last().and_then(|part| part.as_ident());
+            name.is_some_and(|name| is_context_value(&fold(name)))
+        }
+        ast::Expr::Identifier(name) if name.quote_style.is_none() => is_bare_keyword(&fold(name)),
+        _ => false,
+    };
+    let found = ast::visit_expressions(expr, |expr| match names(expr) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 impl Binder<'_> {

@@ -314,7 +314,7 @@ impl Binder<'_> {
         let key = if table.has_hidden_key() {
             Vec::new()
         } else {
-            table.key_columns()
+            table.telling_key_columns()
         };
         let schema = alias.is_none().then(|| table.schema.clone());
         let called = alias.map_or_else(|| table.name.clone(), |alias| fold(&alias.name));

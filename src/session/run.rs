@@ -150,6 +150,7 @@ impl Session {
             database: self.database.clone(),
             process_id: self.process_id,
             prepared: Arc::clone(&self.prepared),
+            compile_generated: crate::sql::compile_generated,
         }
     }
 

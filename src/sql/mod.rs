@@ -22,6 +22,7 @@ use crate::exec::{OutputColumn, RowsStream, StatementContext};
 use crate::parse::parameters;
 use crate::query::{self, QueryPlan, known_types};
 use crate::types::SqlType;
+pub(crate) use dml::compile_generated;
 pub use effort::PARAMETER_BYTES_MAX;
 pub use statement::{Statement, parse};
 

@@ -110,6 +110,7 @@ impl Client {
             database: "keyspan".into(),
             process_id: 1,
             prepared: Arc::default(),
+            compile_generated: crate::sql::compile_generated,
         }
     }
 

@@ -24,12 +24,14 @@ pub fn row_text(table: &TableDef, batch: &RecordBatch, row: usize) -> String {
     format!("({})", values.join(", "))
 }
 
-/// The columns of a key and a row's values in them: `(channel, id)=(alipay, a1)`.
+/// The columns of a key and a row's values in them: `(channel, id)=(alipay, a1)`. Columns that the server computes of
+/// others are left out where nobody can name them.
 pub fn constraint_key(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize) -> String {
-    let positions = index
-        .columns
-        .iter()
-        .filter_map(|column| table.column_index_by_id(column.column));
+    let is_shown = |at: &usize| !table.columns[*at].hidden || table.row_id() == Some(*at);
+    let columns = index.columns.iter();
+    let positions = columns
+        .filter_map(|column| table.column_index_by_id(column.column))
+        .filter(is_shown);
     let (names, values): (Vec<_>, Vec<_>) = positions
         .map(|at| {
             let column = &table.columns[at];

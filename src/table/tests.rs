@@ -7,7 +7,7 @@ use arrow::datatypes::{Int32Type, Int64Type};
 
 use super::*;
 use crate::catalog::{
-    ColumnDef, FIRST_OID, FieldCache, IndexDef, KeyColumn, TableDef, TableOptions, record_key,
+    ColumnDef, FIRST_OID, IndexDef, KeyColumn, TableCache, TableDef, TableOptions, record_key,
 };
 use crate::codec::keyspace::{Keyspace, entry_prefix};
 use crate::codec::row::RowReader;
@@ -70,7 +70,7 @@ fn table() -> TableDef {
         next_index_id: 2,
         options: TableOptions::default(),
         comment: None,
-        fields: FieldCache::default(),
+        cache: TableCache::default(),
     }
 }
 

@@ -169,6 +169,18 @@ fn compare_table(table: &TableDef, faults: &mut Faults) {
     if table.columns.iter().filter(|column| column.hidden).count() > 1 {
         fault("it has more than one hidden column".to_string());
     }
+    for (position, generation) in table.generations() {
+        let name = &table.columns[position].name;
+        let is_plain = |id: &ColumnId| {
+            let input = table.columns.iter().find(|column| column.id == *id);
+            input.is_some_and(|input| input.generation().is_none())
+        };
+        if !generation.inputs.iter().all(is_plain) {
+            fault(format!(
+                "the generated column \"{name}\" is computed of what is no plain column"
+            ));
+        }
+    }
     if table.primary_key.id != 0 || !table.primary_key.unique {
         fault("its primary key is not index 0".to_string());
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::catalog::{
-    Catalog, ColumnDef, ColumnDefault, FIRST_OID, FieldCache, IndexDef, KeyColumn, SchemaDef, TableOptions,
+    Catalog, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, SchemaDef, TableCache, TableOptions,
     ViewDef,
 };
 use crate::catalog::{CatalogWriter, record};
@@ -64,7 +64,7 @@ fn table() -> TableDef {
         next_index_id: 1,
         options: TableOptions::default(),
         comment: None,
-        fields: FieldCache::default(),
+        cache: TableCache::default(),
     }
 }
 

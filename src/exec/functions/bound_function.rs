@@ -62,6 +62,16 @@ pub fn call(
 }
 
 impl BoundFunction {
+    /// The types of its arguments.
+    pub(super) fn arguments(&self) -> &[SqlType] {
+        &self.arguments
+    }
+
+    /// The type of its result.
+    pub(super) fn returns(&self) -> &SqlType {
+        &self.returns
+    }
+
     /// Computes it for rows of arguments, in a statement where it reads one.
     fn compute(
         &self,

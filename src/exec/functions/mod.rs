@@ -25,6 +25,8 @@ mod decimal;
 mod definition;
 mod exponential;
 mod float;
+mod hash;
+mod immutability;
 mod integer;
 mod interval;
 mod json;
@@ -67,6 +69,7 @@ pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use datetime_make::{CUT_INTERVAL, ROUND_FRACTION, cut_interval, round_fraction};
 pub use decimal::quotient_scale;
 pub use definition::{Body, FunctionDef, Returns, T};
+pub use immutability::{is_immutable, is_immutable_cast};
 pub use names::ANY_EQUAL_NAME;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 pub use server::note_server_start;
@@ -108,6 +111,7 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime_format::FUNCTIONS,
     datetime_period::FUNCTIONS,
     float::FUNCTIONS,
+    hash::FUNCTIONS,
     integer::FUNCTIONS,
     interval::FUNCTIONS,
     json::FUNCTIONS,

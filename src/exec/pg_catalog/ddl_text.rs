@@ -15,9 +15,8 @@ pub(crate) fn index_definition(relation: &UserRelation, index: &UserIndex, with_
     } else {
         quote_ident(&relation.name)
     };
-    let keys: Vec<String> = (0..index.keys.len())
-        .filter_map(|position| index_key(relation, index, position))
-        .collect();
+    let keys = (0..index.keys.len()).filter_map(|position| index_key(relation, index, position));
+    let keys: Vec<String> = index.hash.iter().cloned().chain(keys).collect();
     let created = create_index(index.unique, &index.name, &table, "btree", &keys);
     let included = index.included.iter();
     let included = included.filter_map(|attribute| relation.columns.get(attribute - 1));
@@ -56,14 +55,11 @@ fn direction(descending: bool, nulls_first: bool) -> &'static str {
 
 /// `PRIMARY KEY (a, b)`; a key column that is stored descending says so.
 fn constraint_definition(relation: &UserRelation, index: &UserIndex) -> String {
-    let keys: Vec<String> = index
-        .keys
-        .iter()
-        .filter_map(|key| {
-            let column = relation.columns.get(key.attribute - 1)?;
-            Some(quote_ident(&column.name) + if key.descending { " DESC" } else { "" })
-        })
-        .collect();
+    let keys = index.keys.iter().filter_map(|key| {
+        let column = relation.columns.get(key.attribute - 1)?;
+        Some(quote_ident(&column.name) + if key.descending { " DESC" } else { "" })
+    });
+    let keys: Vec<String> = index.hash.iter().cloned().chain(keys).collect();
     format!(
         "{} ({})",
         if index.primary { "PRIMARY KEY" } else { "UNIQUE" },

@@ -132,7 +132,6 @@ const COLUMN: Constants = &[
     ("udt_schema", "pg_catalog"),
     ("is_self_referencing", "NO"),
     ("identity_cycle", "NO"),
-    ("is_generated", "NEVER"),
 ];
 
 fn columns(source: &Source<'_>, rows: &mut RelationRows) {
@@ -145,6 +144,7 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
                 not_null: false,
                 default: None,
                 identity: "",
+                is_generated: false,
                 comment: None,
             };
             column_row(
@@ -192,7 +192,18 @@ fn column_row(
         ("table_name", text(table)),
         ("column_name", text(&column.name)),
         ("ordinal_position", text(position)),
-        ("column_default", column.default.clone()),
+        (
+            "column_default",
+            column.default.clone().filter(|_| !column.is_generated),
+        ),
+        (
+            "is_generated",
+            text(if column.is_generated { "ALWAYS" } else { "NEVER" }),
+        ),
+        (
+            "generation_expression",
+            column.default.clone().filter(|_| column.is_generated),
+        ),
         ("is_nullable", yes_or_no(!column.not_null)),
         ("data_type", text(if is_array { "ARRAY" } else { ty.base_name() })),
         (

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::cells::Cell;
 use super::definitions::{PG_CATALOG_OID, definition, static_cells};
-use crate::catalog::{Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, TableDef, ViewDef};
+use crate::catalog::{Catalog, ColumnDef, ColumnDefault, Generation, IndexDef, Relation, TableDef, ViewDef};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::{SqlType, Value};
 
@@ -47,6 +47,8 @@ pub(crate) struct UserColumn {
     pub(crate) default: Option<String>,
     /// pg_attribute.attidentity: ``, `a` or `d`.
     pub(crate) identity: &'static str,
+    /// `default` is the expression of GENERATED ALWAYS AS … STORED.
+    pub(crate) is_generated: bool,
     pub(crate) comment: Option<String>,
 }
 
@@ -55,6 +57,8 @@ pub(crate) struct UserColumn {
 pub(crate) struct UserIndex {
     pub(crate) oid: i64,
     pub(crate) name: String,
+    /// The hash that stands before its columns, as `PRIMARY KEY (…)` writes it.
+    pub(crate) hash: Option<String>,
     pub(crate) keys: Vec<UserKey>,
     /// Attribute numbers of INCLUDE.
     pub(crate) included: Vec<usize>,
@@ -391,6 +395,7 @@ fn user_table(catalog: &Catalog, table: &TableDef) -> UserRelation {
     let index = |index: &IndexDef, primary: bool| UserIndex {
         oid: i64::from(index.oid),
         name: index.name.clone(),
+        hash: hash_prefix(table, index),
         keys: index
             .columns
             .iter()
@@ -421,6 +426,7 @@ fn user_table(catalog: &Catalog, table: &TableDef) -> UserRelation {
     if table.options.full_scan_allowed {
         options.push("full_scan=allow".to_string());
     }
+    options.extend(table.options.buckets.map(|buckets| format!("buckets={buckets}")));
     UserRelation {
         oid: i64::from(table.oid),
         namespace: namespace_oid(catalog, &table.schema),
@@ -435,10 +441,20 @@ fn user_table(catalog: &Catalog, table: &TableDef) -> UserRelation {
     }
 }
 
+/// The hash that a key begins with, unless BUCKETS says it.
+fn hash_prefix(table: &TableDef, index: &IndexDef) -> Option<String> {
+    let first = table.column_index_by_id(index.columns.first()?.column)?;
+    let first = table.columns.get(first).filter(|column| column.hidden)?;
+    let generation = first.generation().filter(|_| table.options.buckets.is_none())?;
+    Some(generation.sql.clone())
+}
+
 fn user_column(table: &TableDef, column: &ColumnDef) -> UserColumn {
     let default = match &column.default {
         Some(ColumnDefault::Constant { value, sql }) => Some(constant_sql(value, sql, &column.ty)),
-        Some(ColumnDefault::Expression { sql }) => Some(sql.clone()),
+        Some(ColumnDefault::Expression { sql } | ColumnDefault::Generated(Generation { sql, .. })) => {
+            Some(sql.clone())
+        }
         Some(ColumnDefault::Sequence) => {
             let sequence = quote_ident(&sequence_name(&table.name, &column.name));
             Some(format!("nextval('{}'::regclass)", sequence.replace('\'', "''")))
@@ -456,6 +472,7 @@ fn user_column(table: &TableDef, column: &ColumnDef) -> UserColumn {
         not_null: column.is_never_null(),
         default,
         identity,
+        is_generated: column.generation().is_some(),
         comment: column.comment.clone(),
     }
 }
@@ -485,6 +502,7 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
             not_null: false,
             default: None,
             identity: "",
+            is_generated: false,
             comment: view.column_comments.get(name).cloned(),
         })
         .collect();

@@ -146,7 +146,6 @@ const ATTRIBUTE: Constants = &[
     ("attcacheoff", "-1"),
     ("attcompression", ""),
     ("atthasmissing", "f"),
-    ("attgenerated", ""),
     ("attisdropped", "f"),
     ("attislocal", "t"),
     ("attinhcount", "0"),
@@ -180,6 +179,10 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
         ("attnotnull", boolean(column.not_null && !of_index)),
         ("atthasdef", boolean(column.default.is_some() && !of_index)),
         ("attidentity", text(if of_index { "" } else { column.identity })),
+        (
+            "attgenerated",
+            text(if column.is_generated && !of_index { "s" } else { "" }),
+        ),
         ("attcollation", text(facts.collation)),
     ]);
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{CatalogContext, definitions};
 use crate::catalog::{
-    Catalog, ColumnDef, ColumnDefault, FieldCache, IndexDef, KeyColumn, Relation, TableDef, TableOptions,
+    Catalog, ColumnDef, ColumnDefault, IndexDef, KeyColumn, Relation, TableCache, TableDef, TableOptions,
     ViewDef,
 };
 use crate::exec::{Settings, StatementContext};
@@ -88,7 +88,7 @@ fn catalog() -> Catalog {
             ..TableOptions::default()
         },
         comment: Some("readings".to_string()),
-        fields: FieldCache::default(),
+        cache: TableCache::default(),
     };
     let mut catalog = Catalog::empty();
     catalog.insert_relation(Relation::Table(Arc::new(table)));
@@ -138,6 +138,7 @@ pub(in crate::exec) async fn statement() -> StatementContext {
         database: "shop".into(),
         process_id: 42,
         prepared: Arc::default(),
+        compile_generated: |_, _| Err(crate::Error::internal("no generated columns here")),
     }
 }
 

@@ -158,7 +158,7 @@ fn read_join(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
         on.append(&mut above);
     }
     let mut keys = Vec::new();
-    for position in table.key_columns() {
+    for position in table.telling_key_columns() {
         let at = positions.iter().position(|read| *read == position)?;
         let column = Expr::Column(Column::from(right.qualified_field(at)));
         let given = |condition: &Expr| key_value(condition, &column, left, right.field(at).data_type());

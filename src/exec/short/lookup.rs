@@ -79,7 +79,7 @@ impl Lookup {
 
     /// The columns of the key, by alias and name, and what they are looked up by.
     pub(super) fn keys(&self) -> impl Iterator<Item = (String, &Computed)> {
-        let names = self.table.key_columns().into_iter();
+        let names = self.table.telling_key_columns().into_iter();
         names
             .map(|position| format!("{}.{}", self.alias, self.table.columns[position].name))
             .zip(&self.keys)
@@ -124,7 +124,7 @@ impl Lookup {
 
     /// Errors: 42P02.
     pub(super) fn start(&self, ctx: &StatementContext, constants: &Constants) -> Result<RunningLookup> {
-        let key_positions = self.table.key_columns();
+        let key_positions = self.table.telling_key_columns();
         // The key's columns first, then what the join gives.
         let read: Vec<usize> = key_positions.iter().chain(&self.positions).copied().collect();
         let key_schema = row_schema(&self.table, &key_positions);

@@ -3,6 +3,7 @@
 use super::notice;
 use crate::catalog::{ColumnDef, TableDef};
 use crate::exec::StatementContext;
+use crate::parse::quoting::quote_ident;
 use crate::types::SqlType;
 
 /// Key columns above which every key, and every index entry, grows long for little use.
@@ -22,9 +23,10 @@ pub(super) fn advise(ctx: &StatementContext, table: &TableDef) {
         .key_columns()
         .into_iter()
         .map(|at| &table.columns[at])
+        .filter(|column| !column.hidden)
         .collect();
-    if let Some(first) = key.first() {
-        advise_first(ctx, name, first);
+    if !table.columns.iter().any(|column| column.hidden) {
+        advise_first(ctx, name, &key);
     }
     if key.len() > KEY_COLUMNS_ADVISED_MAX {
         notice(
@@ -41,7 +43,7 @@ pub(super) fn advise(ctx: &StatementContext, table: &TableDef) {
     }
     let unbounded: Vec<_> = key
         .iter()
-        .filter(|column| is_unbounded_text(&column.ty))
+        .filter(|column| is_unbounded_text(&column.ty) && column.generation().is_none())
         .map(|column| format!("\"{}\"", column.name))
         .collect();
     if !unbounded.is_empty() {
@@ -59,18 +61,16 @@ pub(super) fn advise(ctx: &StatementContext, table: &TableDef) {
 }
 
 /// A first column that only grows sends every insert to the end of the table.
-fn advise_first(ctx: &StatementContext, table: &str, first: &ColumnDef) {
-    let is_time = matches!(
-        first.ty,
-        SqlType::Timestamp | SqlType::TimestampTz | SqlType::Date
-    );
-    if !is_time && !first.is_serial() {
+fn advise_first(ctx: &StatementContext, table: &str, key: &[&ColumnDef]) {
+    let Some((first, others)) = key.split_first() else {
+        return;
+    };
+    if !is_growing(first) {
         return;
     }
-    let what = if is_time {
-        first.ty.name()
-    } else {
-        "serial".to_string()
+    let what = match first.is_serial() {
+        true => "serial".to_string(),
+        false => first.ty.name(),
     };
     notice(
         ctx,
@@ -79,11 +79,39 @@ fn advise_first(ctx: &StatementContext, table: &str, first: &ColumnDef) {
             "the primary key of \"{table}\" starts with \"{}\" of type {what}: all new rows go to one place, a hotspot",
             first.name
         ),
-        Some(format!(
-            "Put a column of many values before it, as in PRIMARY KEY (device, {}).",
-            first.name
-        )),
+        Some(spread(first, others)),
     );
+}
+
+/// Whether new rows tend to have greater values than those before.
+fn is_growing(column: &ColumnDef) -> bool {
+    let is_moment = matches!(
+        column.ty,
+        SqlType::Timestamp | SqlType::TimestampTz | SqlType::Date
+    );
+    is_moment || column.is_serial()
+}
+
+/// The cures of a first column that only grows, to paste.
+fn spread(first: &ColumnDef, others: &[&ColumnDef]) -> String {
+    let names: Vec<String> = std::iter::once(first)
+        .chain(others.iter().copied())
+        .map(|column| quote_ident(&column.name))
+        .collect();
+    let key = names.join(", ");
+    let buckets = "End the statement with WITH (BUCKETS = 16): rows spread over 16 places, and ranges still come in key order.";
+    match others.iter().find(|column| !is_growing(column)) {
+        Some(other) => {
+            let other = quote_ident(&other.name);
+            format!(
+                "{buckets} Or, if queries name {other}, begin the key with its hash: PRIMARY KEY (hash32({other}), {key})."
+            )
+        }
+        None => format!(
+            "{buckets} Or, if no query reads a range of {first}, hash it: PRIMARY KEY (hash32({first}), {key}).",
+            first = names[0]
+        ),
+    }
 }
 
 fn is_unbounded_text(ty: &SqlType) -> bool {

@@ -9,10 +9,11 @@ use super::column::{self, NewColumn};
 use super::index::{self, Completion, NewIndex};
 use super::key::{self, KeyKind};
 use super::unverified::{self, NoNulls};
-use super::{default, free_name, notice, options, table};
+use super::{default, free_name, generation, notice, options, table};
 use crate::catalog::{
-    CatalogWriter, ColumnDefault, IndexDef, TableDef, Unverified, nearest_name, written_key,
+    CatalogWriter, ColumnDef, ColumnDefault, IndexDef, TableDef, Unverified, nearest_name, written_key,
 };
+use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::StatementContext;
 use crate::parse::names;
@@ -145,7 +146,14 @@ async fn apply(
         AlterTableOperation::SetOptionsParens { options: list }
         | AlterTableOperation::SetTblProperties {
             table_properties: list,
-        } => options::set_all(&mut table.options, list),
+        } => {
+            let buckets = table.options.buckets;
+            options::set_all(&mut table.options, list)?;
+            match table.options.buckets == buckets {
+                true => Ok(()),
+                false => Err(changed_key(table)),
+            }
+        }
         // Whoever connects owns everything: there are no roles to give a table to.
         AlterTableOperation::OwnerTo { .. } => Ok(()),
         AlterTableOperation::DropPrimaryKey { .. } => Err(changed_key(table)),
@@ -164,8 +172,9 @@ async fn add_column(
         mut def,
         primary_key,
         unique,
+        generation,
     } = column::read(ctx, &table.name, written).await?;
-    if table.column_index(&def.name).is_some() {
+    if table.has_column_named(&def.name) {
         if if_not_exists {
             let message = format!(
                 "column \"{}\" of relation \"{}\" already exists, skipping",
@@ -184,6 +193,9 @@ async fn add_column(
             "ADD COLUMN ... UNIQUE",
             Some("Add the column first, then ADD UNIQUE (column)."),
         ));
+    }
+    if let Some(expr) = generation {
+        def.default = Some(generation::read(ctx, &table.name, &table.columns, &def, &expr)?);
     }
     let unfilled = match missing_value(ctx, &def).await? {
         Some(missing) => {
@@ -220,7 +232,12 @@ async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDe
             let evaluated = dml::evaluate_default(ctx, &expr, &column.ty, &column.name);
             evaluated.await.map(Some)
         }
-        Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. } | ColumnDefault::RowId) => Ok(None),
+        Some(
+            ColumnDefault::Sequence
+            | ColumnDefault::Identity { .. }
+            | ColumnDefault::RowId
+            | ColumnDefault::Generated(_),
+        ) => Ok(None),
     }
 }
 
@@ -259,11 +276,12 @@ fn drop_column(
         notice(ctx, "00000", message, None);
         return Ok(());
     };
-    let id = table.columns[at].id;
+    let (id, is_serial) = (table.columns[at].id, table.columns[at].is_serial());
     if table.is_key_column(id) {
         return Err(changed_key(table));
     }
     check_no_views(ctx, table, &format!("dropping column \"{name}\""))?;
+    drop_dependents(table, id, &name, cascade)?;
     let has_column = |index: &IndexDef| index.held_columns().any(|held| held == id);
     if let Some(index) = table
         .indexes
@@ -281,9 +299,35 @@ fn drop_column(
         });
     }
     table.indexes.retain(|index| !has_column(index));
-    let dropped = table.columns.remove(at);
-    if dropped.is_serial() {
+    table.columns.retain(|column| column.id != id);
+    if is_serial {
         Sequences::drop_one(&ctx.txn, table, id)?;
+    }
+    Ok(())
+}
+
+/// Drops the generated columns that are computed of a column. Errors: 2BP01 without CASCADE, 0A000 for one in the key.
+fn drop_dependents(table: &mut TableDef, id: ColumnId, name: &str, cascade: bool) -> Result<()> {
+    let dependents: Vec<ColumnDef> = generation::dependents(table, id).cloned().collect();
+    if !cascade && !dependents.is_empty() {
+        let depends = |column: &ColumnDef| {
+            format!(
+                "column {} of table {} depends on column {name} of table {}",
+                column.name, table.name, table.name
+            )
+        };
+        return Err(Error::DependentObjects {
+            object: format!("column {name} of table {}", table.name),
+            dependents: dependents.iter().map(depends).collect(),
+        });
+    }
+    if dependents.iter().any(|column| table.is_key_column(column.id)) {
+        return Err(changed_key(table));
+    }
+    for dependent in dependents {
+        let has_column = |index: &IndexDef| index.held_columns().any(|held| held == dependent.id);
+        table.indexes.retain(|index| !has_column(index));
+        table.columns.retain(|column| column.id != dependent.id);
     }
     Ok(())
 }
@@ -306,10 +350,11 @@ fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new:
         name: format!("\"{old}\""),
         hint: undefined_column(&old, table).hint(),
     })?;
-    if table.column_index(&new).is_some() {
+    if table.has_column_named(&new) {
         return Err(duplicate_column(&new, table));
     }
     check_no_views(ctx, table, &format!("renaming column \"{old}\""))?;
+    generation::rename_input(table, &old, &new)?;
     table.columns[at].name = new;
     Ok(())
 }
@@ -343,6 +388,20 @@ async fn alter_column(
         .column_index(&name)
         .ok_or_else(|| undefined_column(&name, table))?;
     let column = table.columns[at].clone();
+    let changes_default = matches!(
+        operation,
+        AlterColumnOperation::SetDefault { .. } | AlterColumnOperation::DropDefault
+    );
+    if changes_default && column.generation().is_some() {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::Syntax,
+            message: format!(
+                "column \"{name}\" of relation \"{}\" is a generated column",
+                table.name
+            ),
+            hint: Some("Add a column with the default, and drop this one.".to_string()),
+        });
+    }
     match operation {
         AlterColumnOperation::SetDefault { value } => {
             table.columns[at].default = default::read(ctx, value, &column.ty, &name).await?;
@@ -382,6 +441,15 @@ async fn alter_column(
                 return Err(Error::unsupported(
                     format!("changing column \"{name}\" from {} to {ty}", column.ty),
                     Some("Add a column of the new type, UPDATE it from the old one, and drop that."),
+                ));
+            }
+            if let Some(dependent) = generation::dependents(table, column.id).next() {
+                return Err(Error::unsupported(
+                    format!(
+                        "altering the type of a column used by the generated column \"{}\"",
+                        dependent.name
+                    ),
+                    Some("Drop the generated column first."),
                 ));
             }
             table.columns[at].ty = ty;

@@ -1,6 +1,8 @@
 //! Column definitions of CREATE TABLE and ALTER TABLE … ADD COLUMN: type, NULL, default, inline constraints.
 
-use sqlparser::ast::{ColumnOption, DataType, GeneratedAs, Ident, SequenceOptions};
+use sqlparser::ast::{
+    ColumnOption, DataType, Expr, GeneratedAs, GeneratedExpressionMode, Ident, SequenceOptions,
+};
 
 use super::default;
 use crate::catalog::{ColumnDef, ColumnDefault};
@@ -19,6 +21,8 @@ pub(super) struct NewColumn {
     pub(super) primary_key: Option<Option<String>>,
     /// UNIQUE here, likewise.
     pub(super) unique: Option<Option<String>>,
+    /// GENERATED ALWAYS AS (…) STORED: to be read once all columns are known.
+    pub(super) generation: Option<Expr>,
 }
 
 /// Reads a column definition of `table`. Errors: 42704 for its type, those of its default, 0A000.
@@ -49,12 +53,14 @@ pub(super) async fn read(
         def,
         primary_key: None,
         unique: None,
+        generation: None,
     };
     let mut nullable = false;
     for option in &column.options {
         nullable |= matches!(option.option, ColumnOption::Null);
         read_option(ctx, &mut new, option.name.as_ref(), &option.option).await?;
     }
+    check_one_source(table, &new)?;
     if nullable && (new.def.not_null || new.primary_key.is_some()) {
         return Err(Error::InvalidStatement {
             state: StatementFault::Syntax,
@@ -95,10 +101,22 @@ async fn read_option(
         } => {
             read_identity(new, generated_as, sequence_options.as_deref().unwrap_or_default())?;
         }
+        ColumnOption::Generated {
+            generation_expr: Some(expr),
+            generation_expr_mode: Some(GeneratedExpressionMode::Stored),
+            ..
+        } => {
+            if new.generation.replace(expr.clone()).is_some() {
+                return Err(syntax(format!(
+                    "multiple generation clauses specified for column \"{}\"",
+                    new.def.name
+                )));
+            }
+        }
         ColumnOption::Generated { .. } => {
             return Err(Error::unsupported(
-                "a generated column",
-                Some("Compute the value in the statement that writes it."),
+                "a generated column that is not STORED",
+                Some("Write GENERATED ALWAYS AS (...) STORED."),
             ));
         }
         ColumnOption::Collation(name) if is_binary_collation(&name.to_string()) => {}
@@ -119,6 +137,19 @@ async fn read_option(
         other => return Err(Error::unsupported(format!("the column option {other}"), None)),
     }
     Ok(())
+}
+
+/// Errors: 42601 for a generated column that has a default as well.
+fn check_one_source(table: &str, new: &NewColumn) -> Result<()> {
+    let other = match (&new.generation, &new.def.default) {
+        (None, _) | (Some(_), None) => return Ok(()),
+        (Some(_), Some(ColumnDefault::Identity { .. })) => "identity",
+        (Some(_), Some(_)) => "default",
+    };
+    Err(syntax(format!(
+        "both {other} and generation expression specified for column \"{}\" of table \"{table}\"",
+        new.def.name
+    )))
 }
 
 fn read_identity(new: &mut NewColumn, generated_as: &GeneratedAs, options: &[SequenceOptions]) -> Result<()> {
@@ -186,9 +217,15 @@ fn is_binary_collation(name: &str) -> bool {
 }
 
 fn multiple_defaults(column: &str) -> Error {
+    syntax(format!(
+        "multiple default values specified for column \"{column}\""
+    ))
+}
+
+fn syntax(message: String) -> Error {
     Error::InvalidStatement {
         state: StatementFault::Syntax,
-        message: format!("multiple default values specified for column \"{column}\""),
+        message,
         hint: None,
     }
 }

@@ -6,10 +6,10 @@ use sqlparser::ast::{self, CreateTable, Ident, IndexColumn, Query, SetExpr, Tabl
 
 use super::column::{self, NewColumn};
 use super::key::{self, KeyKind, NewUnique};
-use super::{advice, creation_target, free_name, notice, options};
+use super::{advice, creation_target, free_name, generation, notice, options};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, FieldCache, IndexDef, KeyColumn, TableDef,
-    TableOptions,
+    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, Generation, IndexDef, KeyColumn, TableCache,
+    TableDef, TableOptions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
@@ -66,8 +66,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Res
         let options = options::read(&create.table_options)?;
         return create_as(ctx, schema, name, names, options, query).await;
     }
-    let mut description = describe(ctx, &name, create).await?;
-    description.options = options::read(&create.table_options)?;
+    let description = describe(ctx, &name, create).await?;
     let table = create_described(ctx, schema, name, description).await?;
     advice::advise(ctx, &table);
     Ok("CREATE TABLE".to_string())
@@ -138,16 +137,19 @@ fn temporary_table() -> Error {
 async fn describe(ctx: &StatementContext, table: &str, create: &CreateTable) -> Result<Description> {
     let mut description = Description {
         comment: create.comment.as_ref().map(comment_text),
+        options: options::read(&create.table_options)?,
         ..Description::default()
     };
     let mut primary: Option<(Option<String>, Vec<IndexColumn>)> = None;
     let mut unique = Vec::new();
     let mut columns = Vec::with_capacity(create.columns.len());
+    let mut generations = Vec::new();
     for (at, written) in create.columns.iter().enumerate() {
         let NewColumn {
             mut def,
             primary_key,
             unique: is_unique,
+            generation,
         } = column::read(ctx, table, written).await?;
         if columns.iter().any(|known: &ColumnDef| known.name == def.name) {
             return Err(Error::DuplicateColumn { name: def.name });
@@ -162,8 +164,10 @@ async fn describe(ctx: &StatementContext, table: &str, create: &CreateTable) -> 
                 columns: vec![index_column(&written.name)],
             });
         }
+        generations.extend(generation.map(|expr| (at, expr)));
         columns.push(def);
     }
+    read_generations(ctx, table, &mut columns, generations)?;
     for constraint in &create.constraints {
         match constraint {
             TableConstraint::PrimaryKey(key) => {
@@ -181,16 +185,8 @@ async fn describe(ctx: &StatementContext, table: &str, create: &CreateTable) -> 
             other => return Err(Error::unsupported(format!("the table constraint {other}"), None)),
         }
     }
-    if let Some((name, written)) = primary {
-        let key = key::key_columns(KeyKind::PrimaryKey, &written, &columns)?;
-        for column in columns
-            .iter_mut()
-            .filter(|column| key.iter().any(|part| part.column == column.id))
-        {
-            column.not_null = true;
-        }
-        description.primary_key = Some((name, key));
-    }
+    let buckets = description.options.buckets;
+    description.primary_key = primary_key(&mut columns, primary, buckets)?;
     for NewUnique {
         name,
         columns: written,
@@ -201,6 +197,61 @@ async fn describe(ctx: &StatementContext, table: &str, create: &CreateTable) -> 
     }
     description.columns = columns;
     Ok(description)
+}
+
+/// Reads the expressions of generated columns, once all columns are known.
+fn read_generations(
+    ctx: &StatementContext,
+    table: &str,
+    columns: &mut [ColumnDef],
+    generations: Vec<(usize, ast::Expr)>,
+) -> Result<()> {
+    // None may be computed of another, so each must be known as one before the first is read.
+    for (at, _) in &generations {
+        columns[*at].default = Some(ColumnDefault::Generated(Generation::default()));
+    }
+    let read = generations.iter().map(|(at, expr)| {
+        let generation = generation::read(ctx, table, columns, &columns[*at], expr)?;
+        Ok((*at, generation))
+    });
+    for (at, generation) in read.collect::<Result<Vec<_>>>()? {
+        columns[at].default = Some(generation);
+    }
+    Ok(())
+}
+
+/// The primary key as written, behind the hidden column that spreads it if there is one, which is added to `columns`.
+fn primary_key(
+    columns: &mut Vec<ColumnDef>,
+    primary: Option<(Option<String>, Vec<IndexColumn>)>,
+    buckets: Option<u16>,
+) -> Result<Option<(Option<String>, Vec<KeyColumn>)>> {
+    let Some((name, written)) = primary else {
+        return match buckets {
+            Some(buckets) => generation::bucket(columns, None, buckets).map(|_| None),
+            None => Ok(None),
+        };
+    };
+    let hash = generation::hash_prefix(columns, &written)?;
+    let parts = hash.as_ref().map_or(written.as_slice(), |(_, others)| others);
+    let mut key = key::key_columns(KeyKind::PrimaryKey, parts, columns)?;
+    for column in columns.iter_mut() {
+        column.not_null |= key.iter().any(|part| part.column == column.id);
+    }
+    let first = match (hash, buckets) {
+        (Some((column, _)), None) => Some(column),
+        (None, Some(buckets)) => Some(generation::bucket(columns, Some(&key), buckets)?),
+        (Some(_), Some(buckets)) => Some(generation::bucket(columns, None, buckets)?),
+        (None, None) => None,
+    };
+    if let Some(column) = first {
+        if columns.iter().any(|known| known.name == column.name) {
+            return Err(Error::DuplicateColumn { name: column.name });
+        }
+        key = generation::behind(&column, key);
+        columns.push(column);
+    }
+    Ok(Some((name, key)))
 }
 
 fn set_primary(
@@ -288,7 +339,7 @@ async fn create_described(
         indexes,
         options: description.options,
         comment: description.comment,
-        fields: FieldCache::default(),
+        cache: TableCache::default(),
     })?;
     Sequences::create(&ctx.txn, &table)?;
     Ok(table)

@@ -9,6 +9,7 @@ mod comment;
 mod create_table;
 mod default;
 mod drop;
+mod generation;
 mod index;
 mod index_build;
 mod key;

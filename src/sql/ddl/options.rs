@@ -2,6 +2,7 @@
 
 use sqlparser::ast::{CreateTableOptions, Expr, SqlOption, Value as Literal};
 
+use super::generation::BUCKETS_MAX;
 use crate::catalog::TableOptions;
 use crate::parse::names;
 use crate::{Error, Result};
@@ -14,7 +15,7 @@ struct TableOption {
     values: &'static str,
 }
 
-const TABLE_OPTIONS: [TableOption; 2] = [
+const TABLE_OPTIONS: [TableOption; 3] = [
     TableOption {
         name: "dynamic_columns",
         set: |options, value| {
@@ -34,6 +35,15 @@ const TABLE_OPTIONS: [TableOption; 2] = [
             Some(())
         },
         values: "allow, reject",
+    },
+    TableOption {
+        name: "buckets",
+        set: |options, value| {
+            let buckets = value.parse().ok()?;
+            options.buckets = (2..=BUCKETS_MAX).contains(&buckets).then_some(buckets);
+            options.buckets.map(|_| ())
+        },
+        values: "whole numbers from 2 to 64",
     },
 ];
 

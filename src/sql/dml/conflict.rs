@@ -12,10 +12,12 @@ use sqlparser::ast::{
 use super::assign::{assign_array, with_columns};
 use super::evaluate::{Rows, evaluate, with_select};
 use super::found_rows::Finding;
+use super::generated::with_generated;
 use super::returning::visible_rows;
 use super::target::Target;
 use super::update::{Assigned, Assignment, pairs, read_assignments};
 use crate::catalog::{IndexDef, TableDef};
+use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::exec::{RowSite, StatementContext};
 use crate::parse::names;
@@ -157,7 +159,7 @@ fn arbiter<'a>(table: &'a TableDef, named: &ConflictTarget) -> Result<&'a IndexD
             let found = table.all_indexes().filter(fits).find(|index| {
                 let mut ids: Vec<_> = index.columns.iter().map(|column| column.column).collect();
                 ids.sort_unstable();
-                ids == wanted
+                ids == wanted || index.id == 0 && wanted == telling_ids(table)
             });
             found.ok_or_else(|| Error::InvalidStatement {
                 state: StatementFault::InvalidColumnReference,
@@ -180,7 +182,15 @@ fn arbiter<'a>(table: &'a TableDef, named: &ConflictTarget) -> Result<&'a IndexD
     }
 }
 
-fn column_id(table: &TableDef, name: &Ident) -> Result<u16> {
+/// The ids of the primary key's columns that tell rows apart, sorted.
+fn telling_ids(table: &TableDef) -> Vec<ColumnId> {
+    let columns = table.telling_key_columns().into_iter();
+    let mut ids: Vec<ColumnId> = columns.map(|at| table.columns[at].id).collect();
+    ids.sort_unstable();
+    ids
+}
+
+fn column_id(table: &TableDef, name: &Ident) -> Result<ColumnId> {
     let name = names::fold(name);
     let at = table.column_index(&name).ok_or_else(|| Error::UndefinedColumn {
         name: format!("\"{name}\""),
@@ -213,6 +223,33 @@ pub(super) async fn insert_or_update(
     let old = take_record_batch(&existing, &kept).map_err(Error::arrow)?;
     update_rows(txn, table, &old, &changed, limits).await?;
     in_order(table, &found, &fresh, &kept, &changed)
+}
+
+/// Inserts the rows whose keys are free; of the others the columns at `named` change, and what is generated of them. Of two
+/// rows with one key the second changes what the first left. Answers the rows as they are then, in the batch's order.
+pub(super) async fn upsert_and_generate(
+    ctx: &StatementContext,
+    table: &TableDef,
+    batch: &RecordBatch,
+    named: &[bool],
+) -> Result<RecordBatch> {
+    let (txn, limits) = (&ctx.txn, ctx.settings.limits);
+    let mut written = Vec::with_capacity(batch.num_rows());
+    // One by one: a key may come twice.
+    for row in (0..batch.num_rows()).map(|row| batch.slice(row, 1)) {
+        let (_, old) = get_rows(txn, table, &row, limits).await?;
+        if old.num_rows() == 0 {
+            insert_rows(txn, table, &row, limits).await?;
+            written.push(row);
+            continue;
+        }
+        let given = (0..named.len()).filter(|at| named[*at] && table.columns[*at].generation().is_none());
+        let given = given.map(|at| (at, Arc::clone(row.column(at)))).collect();
+        let new = with_generated(ctx, table, with_columns(table, &old, given)?)?;
+        update_rows(txn, table, &old, &new, limits).await?;
+        written.push(new);
+    }
+    concat_batches(&write_schema(table), &written).map_err(Error::arrow)
 }
 
 /// Errors: 21000 when two rows of the batch have one key.
@@ -265,7 +302,8 @@ async fn updated_rows(
         };
         columns.push((assignment.position, array));
     }
-    Ok((kept, with_columns(&target.table, &old, columns)?))
+    let changed = with_columns(&target.table, &old, columns)?;
+    Ok((kept, with_generated(ctx, &target.table, changed)?))
 }
 
 /// Inserted and updated rows in the order in which the statement gave them.

@@ -26,7 +26,8 @@ pub(super) async fn default_values(
     }
     let column = &table.columns[position];
     match &column.default {
-        None => Ok(vec![Value::Null; count]),
+        // What is generated is computed of the whole row, once that is known.
+        None | Some(ColumnDefault::Generated(_)) => Ok(vec![Value::Null; count]),
         Some(ColumnDefault::Constant { value, .. }) => Ok(vec![value.clone(); count]),
         Some(ColumnDefault::RowId) => Ok(ctx
             .sequences

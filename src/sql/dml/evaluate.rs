@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::{concat_batches, sort_to_indices, take_record_batch};
-use arrow::datatypes::{Field, Int64Type, Schema};
+use arrow::datatypes::{Field, Int64Type, Schema, SchemaRef};
 use futures::TryStreamExt;
 use sqlparser::ast::{Expr, Ident, Query, SelectItem, SetExpr};
 
@@ -16,7 +16,7 @@ use crate::exec::placeholder::Constants;
 use crate::exec::short::RowExpressions;
 use crate::exec::{OutputColumn, RowPlan, RowSite, StatementContext};
 use crate::parse;
-use crate::query;
+use crate::query::{self, PlannedQuery};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -80,12 +80,31 @@ async fn row_plan(
     if let Some(plan) = kept.filter(|plan| plan.fits(&ctx.parameter_types, &batches)) {
         return Ok(Some(plan));
     }
+    let named = relations
+        .iter()
+        .map(|rows| (rows.name.as_str(), rows.batch.schema()));
+    let named: Vec<_> = named.collect();
+    let plan = plan_over(&named, bind_over(ctx, &named, items, selection)?);
+    Ok(plan.map(|plan| {
+        let plan = Arc::new(plan);
+        ctx.row_plans.set(ctx.plan_basis(), site, &plan);
+        plan
+    }))
+}
+
+/// A select list and a condition over relations of these names and columns.
+pub(super) fn bind_over(
+    ctx: &StatementContext,
+    relations: &[(&str, SchemaRef)],
+    items: &[SelectItem],
+    selection: Option<&Expr>,
+) -> Result<PlannedQuery> {
     let mut transient = BTreeMap::new();
     let mut from = Vec::new();
-    for (number, Rows { name, batch }) in relations.iter().enumerate() {
+    for (number, (name, schema)) in relations.iter().enumerate() {
         let relation = format!("#{number}");
         from.push(format!("{} AS {}", quoted(&relation), quoted(name)));
-        transient.insert(relation, RecordBatch::new_empty(batch.schema()));
+        transient.insert(relation, RecordBatch::new_empty(Arc::clone(schema)));
     }
     let text = format!("SELECT 1 FROM {}", from.join(" CROSS JOIN "));
     let query = with_select(&text, items.to_vec(), selection)?;
@@ -93,19 +112,18 @@ async fn row_plan(
         transient: Arc::new(transient),
         ..ctx.clone()
     };
-    let planned = query::plan_source(&over, &query, &query::known_types(ctx))?;
-    let expressions = RowExpressions::of(&planned.plan).filter(|_| !planned.looks_up());
-    let plan = expressions.map(|expressions| RowPlan {
-        relations: batches.iter().map(|rows| rows.schema()).collect(),
-        columns: planned.columns,
-        parameters: planned.parameters,
+    query::plan_source(&over, &query, &query::known_types(ctx))
+}
+
+/// What was bound over the relations, ready to be evaluated; `None` when it takes more than their rows.
+pub(super) fn plan_over(relations: &[(&str, SchemaRef)], bound: PlannedQuery) -> Option<RowPlan> {
+    let expressions = RowExpressions::of(&bound.plan).filter(|_| !bound.looks_up())?;
+    Some(RowPlan {
+        relations: relations.iter().map(|(_, schema)| Arc::clone(schema)).collect(),
+        columns: bound.columns,
+        parameters: bound.parameters,
         expressions: Box::new(expressions),
-    });
-    Ok(plan.map(|plan| {
-        let plan = Arc::new(plan);
-        ctx.row_plans.set(ctx.plan_basis(), site, &plan);
-        plan
-    }))
+    })
 }
 
 /// The same by a query over the rows.

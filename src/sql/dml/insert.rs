@@ -11,6 +11,7 @@ use super::assign::assign_array;
 use super::conflict::{self, OnConflict};
 use super::default::default_values;
 use super::found_rows::reads_table;
+use super::generated::{Writing, check_writable, generates_of_both, with_dependents, with_generated};
 use super::joined::JoinedRelations;
 use super::kept_rows::KeptRows;
 use super::target::{Target, column_name, dynamic_type_of};
@@ -251,7 +252,7 @@ impl Writer<'_> {
             .map(|name| self.target.table.column_index(name).unwrap_or(usize::MAX))
             .collect();
         for &position in positions.iter().filter(|position| **position != usize::MAX) {
-            values::check_not_generated(&self.target, position)?;
+            check_writable(&self.target.table.columns[position], Writing::Insert)?;
         }
         let mut stream = query::run_once_observed(self.ctx, planned, self.observation).await?;
         // Rows must be read before the first is written when the query reads the table it writes to, and kept together
@@ -306,6 +307,7 @@ impl Writer<'_> {
             });
         }
         let batch = RecordBatch::try_new(write_schema(&table), filled).map_err(Error::arrow)?;
+        let batch = with_generated(self.ctx, &table, batch)?;
         self.write_batch(&table, batch, &named).await
     }
 
@@ -316,8 +318,11 @@ impl Writer<'_> {
                 insert_rows(txn, table, &batch, limits).await?;
                 batch
             }
+            Mode::Upsert if generates_of_both(table, named) => {
+                conflict::upsert_and_generate(self.ctx, table, &batch, named).await?
+            }
             Mode::Upsert => {
-                upsert_rows(txn, table, &batch, named, limits).await?;
+                upsert_rows(txn, table, &batch, &with_dependents(table, named), limits).await?;
                 if self.returning.is_some() {
                     get_rows(txn, table, &batch, limits).await?.1
                 } else {
@@ -360,7 +365,7 @@ async fn default_array(
     count: usize,
 ) -> Result<ArrayRef> {
     let column = &table.columns[position];
-    if column.default.is_none() {
+    if column.default.is_none() || column.generation().is_some() {
         return Ok(arrow::array::new_null_array(&column.ty.arrow_type(), count));
     }
     let mut builder = ColumnBuilder::new(&column.ty, count);

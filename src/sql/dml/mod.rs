@@ -11,6 +11,7 @@ mod delete;
 mod describe;
 mod evaluate;
 mod found_rows;
+mod generated;
 mod insert;
 mod joined;
 mod kept_rows;
@@ -31,6 +32,7 @@ use crate::{Error, Result};
 pub(crate) use default::evaluate_default;
 pub use describe::describe;
 pub(crate) use evaluate::{parse_expression, select_of};
+pub(crate) use generated::{check_generation, compile_generated};
 pub(crate) use insert::insert_query;
 pub(crate) use reading::{Operation, Reading, RowsRead, plan_reading};
 

@@ -17,6 +17,7 @@ use sqlparser::tokenizer::Span;
 use super::assign::{assign_array, assign_value, with_columns};
 use super::default::default_values;
 use super::found_rows::{Finding, FoundRows, split_page};
+use super::generated::{Writing, check_writable, with_generated};
 use super::joined::JoinedRelations;
 use super::kept_rows::KeptRows;
 use super::returning;
@@ -68,7 +69,6 @@ pub(super) async fn execute(
         finding.computing(&[expr]).types(ctx, &types)
     })?;
     let assignments = read_assignments(&target, &update.assignments)?;
-    check_not_generated(&target, &assignments)?;
     let constants = constant_values(ctx, &target, &assignments)?;
     let expressions: Vec<&Expr> = match &constants {
         Some(_) => Vec::new(),
@@ -111,6 +111,7 @@ pub(super) async fn execute(
                 assigned(ctx, &target, &old, &assignments, values).await?
             }
         };
+        let new = with_generated(ctx, &target.table, new)?;
         write.replace(&old, &new).await?;
         updated += new.num_rows();
         if returning.is_some() {
@@ -168,7 +169,7 @@ impl<'a> Assignment<'a> {
 }
 
 /// Reads a SET clause. Columns of a dynamic table that do not exist by now are set to nothing but NULL, and left out.
-/// Errors: 42703, 42601 for a column set twice.
+/// Errors: 42703, 42601 for a column set twice, 428C9.
 pub(super) fn read_assignments<'a>(
     target: &Target,
     assignments: &'a [ast::Assignment],
@@ -191,6 +192,9 @@ pub(super) fn read_assignments<'a>(
         } else {
             Assigned::Expression(expr)
         };
+        if let Assigned::Expression(_) = value {
+            check_writable(&target.table.columns[position], Writing::Update)?;
+        }
         read.push(Assignment { position, value });
     }
     Ok(read)
@@ -320,7 +324,7 @@ fn constant_values(
 
 fn constant_default(column: &ColumnDef) -> Option<Value> {
     match &column.default {
-        None => Some(Value::Null),
+        None | Some(ColumnDefault::Generated(_)) => Some(Value::Null),
         Some(ColumnDefault::Constant { value, .. }) => Some(value.clone()),
         Some(_) => None,
     }
@@ -335,9 +339,15 @@ fn constant_columns(table: &TableDef, constants: &[(usize, Value)], rows: usize)
     constants.iter().map(column).collect()
 }
 
-/// Whether an assignment touches a column of a key whose uniqueness must be checked.
+/// Whether an assignment touches a column of a key whose uniqueness must be checked, or one that such a column is computed
+/// of.
 fn changes_keys(table: &TableDef, assignments: &[Assignment<'_>]) -> bool {
-    let ids = table.columns_of_keys();
+    let mut ids = table.columns_of_keys();
+    for (position, generation) in table.generations() {
+        if ids.contains(&table.columns[position].id) {
+            ids.extend(&generation.inputs);
+        }
+    }
     assignments
         .iter()
         .any(|assignment| ids.contains(&table.columns[assignment.position].id))
@@ -373,20 +383,4 @@ pub(super) fn add_dynamic_columns(
         }
     }
     target.add_columns(ctx, new)
-}
-
-/// Errors: 428C9 for GENERATED ALWAYS columns.
-fn check_not_generated(target: &Target, assignments: &[Assignment<'_>]) -> Result<()> {
-    for assignment in assignments {
-        let column = &target.table.columns[assignment.position];
-        let always = matches!(column.default, Some(ColumnDefault::Identity { always: true }));
-        if always && matches!(assignment.value, Assigned::Expression(_)) {
-            return Err(Error::InvalidStatement {
-                state: StatementFault::GeneratedAlways,
-                message: format!("column \"{}\" can only be updated to DEFAULT", column.name),
-                hint: None,
-            });
-        }
-    }
-    Ok(())
 }

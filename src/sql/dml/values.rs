@@ -7,9 +7,10 @@ use sqlparser::ast::{Expr, Parens, SelectItem};
 use super::assign::{assign_value, result_value};
 use super::default::default_values;
 use super::evaluate::{run, select_of};
+use super::generated::{Writing, check_writable};
 use super::is_default;
 use super::target::{Target, dynamic_type_of, dynamic_type_of_constant};
-use crate::catalog::{ColumnDefault, NewDynamicColumn};
+use crate::catalog::NewDynamicColumn;
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
@@ -124,7 +125,7 @@ pub(super) async fn column_array(
         .filter(|row| matches!(row[at], Cell::Default))
         .count();
     if defaults_wanted < cells.len() {
-        check_not_generated(target, position)?;
+        check_writable(column, Writing::Insert)?;
     }
     let mut defaults = default_values(ctx, &target.table, position, defaults_wanted)
         .await?
@@ -142,22 +143,6 @@ pub(super) async fn column_array(
         builder.append_value(&value);
     }
     Ok(builder.finish())
-}
-
-/// Errors: 428C9 for GENERATED ALWAYS columns.
-pub(super) fn check_not_generated(target: &Target, position: usize) -> Result<()> {
-    let column = &target.table.columns[position];
-    if !matches!(column.default, Some(ColumnDefault::Identity { always: true })) {
-        return Ok(());
-    }
-    Err(Error::InvalidStatement {
-        state: StatementFault::GeneratedAlways,
-        message: format!(
-            "cannot insert a non-DEFAULT value into column \"{}\"",
-            column.name
-        ),
-        hint: Some("Leave the column out, or write DEFAULT.".to_string()),
-    })
 }
 
 fn syntax(message: &str) -> Error {

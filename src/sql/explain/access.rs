@@ -8,7 +8,7 @@
 //! ```
 //!
 //! JSON has, beside PostgreSQL's keys (`Node Type`, `Relation Name`, `Alias`, `Index Name`, `Scan Direction`, `Filter`),
-//! `Merged` where parts are, `Covering` of a secondary index, `Lookup` (the key by which rows are fetched where it does not
+//! `Derived` (conditions on generated columns), `Merged` where parts are, `Covering` of a secondary index, `Lookup` (the key by which rows are fetched where it does not
 //! cover), `Keys` or `Ranges` (counts), `Conditions` (readable, cut short when many), `Order`; where LIMIT ends it also `Limit`
 //! (rows, those of OFFSET among them); with ANALYZE also `Rows Read`, `Pages`, `Gets`, `Bytes`. These stay as they are from
 //! release to release.
@@ -21,6 +21,9 @@ use super::node::PlanNode;
 use crate::exec::scan::ScanMetrics;
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::sql::condition_text::condition_text;
+
+/// Characters of derived conditions that are shown at most.
+const DERIVED_CHARS_MAX: usize = 200;
 
 /// A read of a table as the statement calls it.
 pub(super) struct TableRead<'a> {
@@ -77,6 +80,9 @@ impl<'a> TableRead<'a> {
             Some(condition) => node.with("Condition", condition.clone()),
             None => with_places(node, path),
         };
+        if !path.derived.is_empty() && self.stated.is_none() {
+            node = node.with("Derived", derived_text(path));
+        }
         let residual = path.residual.as_ref().map(Predicate::conjuncts);
         // It is among the conditions as they are stated.
         let residual = residual.filter(|_| self.stated.is_none()).unwrap_or_default();
@@ -136,6 +142,17 @@ fn with_places(node: PlanNode, path: &AccessPath) -> PlanNode {
         AccessClass::FullScan { .. } => node.with_property("Ranges", 1).with_lines(whole()),
     };
     node.with_property("Conditions", readable)
+}
+
+/// The conditions on generated columns that follow from the others.
+fn derived_text(path: &AccessPath) -> String {
+    let derived = path.derived.iter();
+    let texts: Vec<String> = derived.map(|one| condition_text(one, &path.table)).collect();
+    let text = texts.join(" AND ");
+    match text.char_indices().nth(DERIVED_CHARS_MAX) {
+        None => text,
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
 }
 
 /// The order in which rows come: the key's columns, those pinned to one value left out.

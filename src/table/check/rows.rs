@@ -112,11 +112,10 @@ fn check_row_ids(
     next: Option<i64>,
     name: &str,
 ) {
-    let hidden = table.columns.iter().position(|column| column.hidden);
-    let (Some(hidden), Some(next)) = (hidden, next) else {
+    let (Some(row_id), Some(next)) = (table.row_id(), next) else {
         return;
     };
-    let Some(ids) = batch.column(hidden).as_primitive_opt::<Int64Type>() else {
+    let Some(ids) = batch.column(row_id).as_primitive_opt::<Int64Type>() else {
         return;
     };
     for (row, id) in ids.values().iter().enumerate().filter(|(_, id)| **id >= next) {

@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 
 use super::*;
 use crate::catalog::{
-    Catalog, CatalogWriter, ColumnDef, FIRST_OID, FieldCache, IndexDef, KeyColumn, TableOptions,
+    Catalog, CatalogWriter, ColumnDef, FIRST_OID, IndexDef, KeyColumn, TableCache, TableOptions,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, entry_prefix};
 use crate::store::StoreOptions;
@@ -75,7 +75,7 @@ fn table() -> TableDef {
         next_index_id: 3,
         options: TableOptions::default(),
         comment: None,
-        fields: FieldCache::default(),
+        cache: TableCache::default(),
     }
 }
 

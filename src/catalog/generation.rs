@@ -1,0 +1,24 @@
+//! Generated columns: what a column is computed from, and what computes it.
+
+use std::fmt;
+
+use arrow::array::ArrayRef;
+
+use crate::Result;
+use crate::codec::row::ColumnId;
+
+/// `GENERATED ALWAYS AS (…) STORED`.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Generation {
+    /// An immutable expression over columns of the same table, which it names without the table.
+    pub sql: String,
+    /// The columns that it names, none of them generated.
+    pub inputs: Vec<ColumnId>,
+}
+
+/// Computes the generated columns of one table. It is made where expressions are bound, which is above this layer.
+pub trait GeneratedColumns: fmt::Debug + Send + Sync {
+    /// The generated column at `position` in `TableDef::columns`, of rows whose inputs these are (in the order of
+    /// [`Generation::inputs`]). Errors: the expression's, and those of the column's type.
+    fn compute(&self, position: usize, inputs: &[ArrayRef], rows: usize) -> Result<ArrayRef>;
+}

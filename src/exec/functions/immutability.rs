@@ -1,0 +1,90 @@
+//! Whether an expression gives the same value for the same columns, whatever the session's settings and the time: what may
+//! be stored, and computed again to find what was stored.
+
+use datafusion::common::tree_node::TreeNode;
+use datafusion::logical_expr::{Expr, ScalarUDF, Volatility};
+
+use super::bound_function::BoundFunction;
+use super::cast::CAST_NAME;
+use crate::types::SqlType;
+
+/// Functions that PostgreSQL calls stable whatever they are given, because some types' text depends on settings.
+const STABLE: [&str; 23] = [
+    "age",
+    "array_to_json",
+    "array_to_string",
+    "concat",
+    "concat_ws",
+    "format",
+    "json_agg",
+    "json_build_array",
+    "json_build_object",
+    "json_object_agg",
+    "jsonb_agg",
+    "jsonb_build_array",
+    "jsonb_build_object",
+    "jsonb_object_agg",
+    "quote_literal",
+    "quote_nullable",
+    "row_to_json",
+    "to_char",
+    "to_date",
+    "to_json",
+    "to_jsonb",
+    "to_number",
+    "to_timestamp",
+];
+
+/// Functions of an instant to which no time zone of a session matters.
+const FREE_OF_ZONES: [&str; 2] = ["timezone", "-"];
+
+/// Whether the expression depends on nothing but its columns. (What the binder replaces by a constant, such as
+/// `current_user`, it does not see.)
+pub fn is_immutable(expr: &Expr) -> bool {
+    let depends = |expr: &Expr| match expr {
+        Expr::ScalarFunction(call) => !is_immutable_function(&call.func),
+        Expr::Column(_) | Expr::Literal(..) | Expr::Alias(_) | Expr::BinaryExpr(_) | Expr::Case(_) => false,
+        Expr::Cast(_) | Expr::TryCast(_) | Expr::Not(_) | Expr::Negative(_) | Expr::Between(_) => false,
+        Expr::IsNull(_) | Expr::IsNotNull(_) | Expr::IsTrue(_) | Expr::IsFalse(_) | Expr::IsUnknown(_) => {
+            false
+        }
+        Expr::IsNotTrue(_) | Expr::IsNotFalse(_) | Expr::IsNotUnknown(_) => false,
+        Expr::InList(_) | Expr::Like(_) | Expr::SimilarTo(_) => false,
+        _ => true,
+    };
+    !expr.exists(|expr| Ok(depends(expr))).unwrap_or(true)
+}
+
+fn is_immutable_function(function: &ScalarUDF) -> bool {
+    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
+    let is_fixed = function.signature().volatility == Volatility::Immutable;
+    is_fixed && ours.is_none_or(|ours| !asks_settings(function.name(), ours.arguments(), ours.returns()))
+}
+
+/// Whether a function of these types reads the session's settings.
+fn asks_settings(name: &str, arguments: &[SqlType], returns: &SqlType) -> bool {
+    if name == CAST_NAME {
+        return !arguments.iter().all(|from| is_immutable_cast(from, returns));
+    }
+    let is_instant = |ty: &SqlType| *ty == SqlType::TimestampTz;
+    let has_instant = arguments.iter().any(is_instant) || is_instant(returns);
+    let is_free =
+        FREE_OF_ZONES.contains(&name) && arguments.len() == 2 && !arguments.contains(&SqlType::Interval);
+    STABLE.contains(&name) || has_instant && !is_free
+}
+
+/// Whether a cast reads neither the session's time zone nor the form of its dates.
+pub fn is_immutable_cast(from: &SqlType, to: &SqlType) -> bool {
+    let is_instant = |ty: &SqlType| *ty == SqlType::TimestampTz;
+    let is_datetime = |ty: &SqlType| {
+        matches!(
+            ty,
+            SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::TimestampTz | SqlType::Interval
+        )
+    };
+    match (from, to) {
+        (SqlType::Array(from), SqlType::Array(to)) => is_immutable_cast(from, to),
+        (SqlType::Array(item), _) | (_, SqlType::Array(item)) => !is_datetime(item),
+        _ => from == to || !is_instant(from) && !is_instant(to) && is_datetime(from) == is_datetime(to),
+    }
+}

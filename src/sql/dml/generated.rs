@@ -1,0 +1,226 @@
+//! Generated columns as writes compute them: bound and planned once for a table's record, then a function of arrays.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Schema, SchemaRef};
+use sqlparser::ast::{Expr, SelectItem};
+
+use super::assign::{assign_array, with_columns};
+use super::evaluate::{bind_over, parse_expression, plan_over};
+use crate::catalog::{ColumnDef, ColumnDefault, GeneratedColumns, Generation, TableDef};
+use crate::codec::row::ColumnId;
+use crate::error::StatementFault;
+use crate::exec::placeholder::Constants;
+use crate::exec::{RowPlan, Settings, StatementContext, functions};
+use crate::query::{PlannedQuery, is_assignable, names_context_value};
+use crate::types::FormatSettings;
+use crate::{Error, Result};
+
+/// The generated columns of a table.
+#[derive(Debug)]
+struct Compiled(BTreeMap<usize, CompiledColumn>);
+
+#[derive(Debug)]
+struct CompiledColumn {
+    def: ColumnDef,
+    /// Its inputs.
+    schema: SchemaRef,
+    plan: RowPlan,
+    constants: Constants,
+}
+
+/// What computes the generated columns of a table. Errors: those of binding, which were met when it was created.
+pub(crate) fn compile_generated(
+    ctx: &StatementContext,
+    table: &TableDef,
+) -> Result<Arc<dyn GeneratedColumns>> {
+    let ctx = &settled(ctx);
+    let column = |(position, generation): (usize, &Generation)| {
+        let schema = input_schema(&table.columns, &generation.inputs)?;
+        let expr = parse_expression(&generation.sql)?;
+        let bound = bind(ctx, &table.name, &schema, &expr)?;
+        let plan = plan_over(&[(&table.name, Arc::clone(&schema))], bound);
+        let column = CompiledColumn {
+            def: table.columns[position].clone(),
+            schema,
+            plan: plan.ok_or_else(|| Error::internal("a generated column takes more than its row"))?,
+            constants: Constants::new(ctx, &[])?,
+        };
+        Ok((position, column))
+    };
+    let columns = table.generations().map(column);
+    Ok(Arc::new(Compiled(columns.collect::<Result<_>>()?)))
+}
+
+/// Checks that an expression over these columns of a table can generate one of them. Errors: those of binding, 42P17 for
+/// one that is not immutable, 42804, 0A000 for one that takes more than its row.
+pub(crate) fn check_generation(
+    ctx: &StatementContext,
+    (table, columns): (&str, &[ColumnDef]),
+    column: &ColumnDef,
+    expr: &Expr,
+    inputs: &[ColumnId],
+) -> Result<()> {
+    let ctx = &settled(ctx);
+    let schema = input_schema(columns, inputs)?;
+    let bound = bind(ctx, table, &schema, expr)?;
+    if names_context_value(expr) || !bound.plan.expressions().iter().all(functions::is_immutable) {
+        return Err(not_immutable());
+    }
+    let plan = plan_over(&[(table, Arc::clone(&schema))], bound).ok_or_else(|| {
+        Error::unsupported(
+            "a generated column that takes more than the columns of its row",
+            Some("Use functions and operators over the columns of the same row."),
+        )
+    })?;
+    let from = &plan.columns[0].ty;
+    if !is_assignable(from, &column.ty) {
+        return Err(Error::DatatypeMismatch {
+            message: format!(
+                "column \"{}\" is of type {} but default expression is of type {}",
+                column.name,
+                column.ty.full_base_name(),
+                from.full_base_name()
+            ),
+            hint: Some("You will need to rewrite or cast the expression.".to_string()),
+        });
+    }
+    match functions::is_immutable_cast(from, &column.ty) {
+        true => Ok(()),
+        false => Err(not_immutable()),
+    }
+}
+
+/// Whether a column is generated of what an UPSERT gives together with what it leaves as it is, so that only the row that
+/// stands says its value.
+pub(super) fn generates_of_both(table: &TableDef, named: &[bool]) -> bool {
+    let mut generations = table.generations();
+    generations.any(|(_, generation)| {
+        let mut own = inputs_of_upsert(table, generation, named);
+        let is_named = own.next();
+        is_named.is_some_and(|first| own.any(|other| other != first))
+    })
+}
+
+/// The columns that an UPSERT gives, with those that are generated of them.
+pub(super) fn with_dependents(table: &TableDef, named: &[bool]) -> Vec<bool> {
+    let mut all = named.to_vec();
+    for (position, generation) in table.generations() {
+        all[position] |= inputs_of_upsert(table, generation, named).any(|is_named| is_named);
+    }
+    all
+}
+
+/// Whether an UPSERT gives each of the columns that a generated one is computed of, but for those of the key, which a row
+/// that stands has already.
+fn inputs_of_upsert<'a>(
+    table: &'a TableDef,
+    generation: &'a Generation,
+    named: &'a [bool],
+) -> impl Iterator<Item = bool> + 'a {
+    let inputs = generation.inputs.iter().filter(|id| !table.is_key_column(**id));
+    let positions = inputs.filter_map(|id| table.column_index_by_id(*id));
+    positions.map(|at| named[at])
+}
+
+/// How a statement gives a column a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writing {
+    /// INSERT, UPSERT.
+    Insert,
+    /// SET.
+    Update,
+}
+
+/// Whether a statement may give the column a value other than DEFAULT. Errors: 428C9.
+pub(super) fn check_writable(column: &ColumnDef, writing: Writing) -> Result<()> {
+    let name = &column.name;
+    let detail = match &column.default {
+        Some(ColumnDefault::Generated(_)) => format!("Column \"{name}\" is a generated column."),
+        Some(ColumnDefault::Identity { always: true }) => {
+            format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS.")
+        }
+        _ => return Ok(()),
+    };
+    let message = match writing {
+        Writing::Insert => format!("cannot insert a non-DEFAULT value into column \"{name}\""),
+        Writing::Update => format!("column \"{name}\" can only be updated to DEFAULT"),
+    };
+    Err(Error::GeneratedAlways { message, detail })
+}
+
+/// The rows with their generated columns computed.
+pub(super) fn with_generated(
+    ctx: &StatementContext,
+    table: &TableDef,
+    rows: RecordBatch,
+) -> Result<RecordBatch> {
+    let Some(generated) = ctx.generated_columns(table)? else {
+        return Ok(rows);
+    };
+    let computed = table.generations().map(|(position, generation)| {
+        let inputs = generation.inputs.iter().map(|id| {
+            let at = table.column_index_by_id(*id);
+            at.map(|at| Arc::clone(rows.column(at))).ok_or_else(lost_input)
+        });
+        let inputs: Vec<ArrayRef> = inputs.collect::<Result<_>>()?;
+        Ok((position, generated.compute(position, &inputs, rows.num_rows())?))
+    });
+    let computed = computed.collect::<Result<_>>()?;
+    with_columns(table, &rows, computed)
+}
+
+impl GeneratedColumns for Compiled {
+    fn compute(&self, position: usize, inputs: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+        let column = self.0.get(&position).ok_or_else(lost_input)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let schema = Arc::clone(&column.schema);
+        let batch = RecordBatch::try_new_with_options(schema, inputs.to_vec(), &options);
+        let batch = batch.map_err(Error::arrow)?;
+        let (_, computed) = column.plan.evaluate(&column.constants, &[&batch])?;
+        let from = &column.plan.columns[0].ty;
+        assign_array(computed.column(0), from, &column.def, &FormatSettings::default())
+    }
+}
+
+/// The statement's context without what a session or a client may set.
+fn settled(ctx: &StatementContext) -> StatementContext {
+    StatementContext {
+        settings: Arc::new(Settings::default()),
+        parameters: Arc::default(),
+        parameter_types: Arc::default(),
+        ..ctx.clone()
+    }
+}
+
+fn bind(ctx: &StatementContext, table: &str, inputs: &SchemaRef, expr: &Expr) -> Result<PlannedQuery> {
+    let item = SelectItem::UnnamedExpr(expr.clone());
+    bind_over(ctx, &[(table, Arc::clone(inputs))], &[item], None)
+}
+
+/// These columns, which may all be NULL: they are given before NOT NULL is checked.
+fn input_schema(columns: &[ColumnDef], inputs: &[ColumnId]) -> Result<SchemaRef> {
+    let fields = inputs.iter().map(|id| {
+        let column = columns.iter().find(|column| column.id == *id);
+        let column = column.ok_or_else(lost_input)?;
+        Ok(column.ty.field(&column.name, true))
+    });
+    Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?)))
+}
+
+fn lost_input() -> Error {
+    Error::internal("a generated column is computed of a column that is not there")
+}
+
+fn not_immutable() -> Error {
+    Error::InvalidStatement {
+        state: StatementFault::InvalidObjectDefinition,
+        message: "generation expression is not immutable".to_string(),
+        hint: Some(
+            "Use what gives the same value at any time and in any session: no clock, no random numbers, no dates from or to text, no instants to local time."
+                .to_string(),
+        ),
+    }
+}
