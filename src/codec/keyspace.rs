@@ -63,8 +63,9 @@ pub enum Keyspace<'a> {
         /// The id of the column.
         column: u16,
     },
-    /// Put, blind and empty, by every transaction that writes rows of a table: guarding it is to say that nobody else has
-    /// written any since the snapshot.
+    /// Put, blind, by every transaction that writes rows of a table: guarding it is to say that nobody else has written any
+    /// since the snapshot. Its value is the number of the table's rows (u64 BE), or empty where nobody knows; see
+    /// [`count_role`].
     Written {
         /// The table.
         table: TableId,
@@ -142,6 +143,31 @@ impl<'a> Keyspace<'a> {
             _ => None,
         };
         found.ok_or_else(damaged)
+    }
+}
+
+/// What a key has to do with the number of a table's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountRole {
+    /// A row of the table.
+    Row(TableId),
+    /// Under it the number stands.
+    Count(TableId),
+    /// Nothing.
+    None,
+}
+
+/// See [`CountRole`].
+pub fn count_role(key: &[u8]) -> CountRole {
+    let Some(([a, b, c, d, e, f], rest)) = key.split_first_chunk() else {
+        return CountRole::None;
+    };
+    let table = TableId::from_be_bytes([*a, *b, *c, *d]);
+    match (table, u16::from_be_bytes([*e, *f]), <[u8; 4]>::try_from(rest)) {
+        (SYSTEM_TABLE, WRITTEN, Ok(table)) => CountRole::Count(TableId::from_be_bytes(table)),
+        (SYSTEM_TABLE, ..) => CountRole::None,
+        (table, 0, _) => CountRole::Row(table),
+        _ => CountRole::None,
     }
 }
 

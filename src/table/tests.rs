@@ -7,7 +7,7 @@ use arrow::datatypes::{Int32Type, Int64Type};
 
 use super::*;
 use crate::catalog::{
-    ColumnDef, FIRST_OID, IndexDef, KeyColumn, TableCache, TableDef, TableOptions, record_key,
+    ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, TableCache, TableDef, TableOptions, record_key,
 };
 use crate::codec::keyspace::{Keyspace, entry_prefix};
 use crate::codec::row::RowReader;
@@ -107,6 +107,7 @@ fn counted() -> TableDef {
     let mut table = table();
     table.columns.push(ColumnDef {
         hidden: true,
+        default: Some(ColumnDefault::RowId),
         ..column(4, "row id", SqlType::Int8)
     });
     table

@@ -202,9 +202,7 @@ pub async fn get_rows(
 /// What every write to a table does first: it lets no change of the table's record pass by, and leaves its mark.
 pub(super) fn begin_write(txn: &Transaction, table: &TableDef) -> Result<()> {
     txn.guard(&record_key(table.id));
-    let key = written_key(table.id);
-    let value = Vec::new();
-    txn.write(Write::Put { key, value }, false)
+    txn.mark(written_key(table.id))
 }
 
 /// Called after each row: lets other tasks run once in a while.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::finished;
 use crate::error::Limit;
-use crate::store::{Batch, Write};
+use crate::store::{Batch, KeyRange, Write};
 use crate::{Error, Result};
 
 /// What a version costs beside key and value: map nodes, reference counts, the journal.
@@ -132,6 +132,31 @@ impl Buffer {
             self.journal.push((self.now, key));
         }
         Ok(())
+    }
+
+    /// Puts an empty value, unchecked, under a key that has not been written.
+    pub(super) fn mark(&mut self, key: Vec<u8>) -> Result<()> {
+        if self.keys.contains_key(key.as_slice()) {
+            return Ok(());
+        }
+        let value = Vec::new();
+        self.write(Write::Put { key, value }, false)
+    }
+
+    /// The keys of a range that are written, and whether they are put or deleted.
+    pub(super) fn written(&self, range: &KeyRange) -> Vec<(Vec<u8>, bool)> {
+        let end = match &range.end {
+            Some(end) => Bound::Excluded(end.as_slice()),
+            None => Bound::Unbounded,
+        };
+        let keys = self
+            .keys
+            .range::<[u8], _>((Bound::Included(range.start.as_slice()), end));
+        let written = keys.filter_map(|(key, versions)| {
+            let newest = versions.last()?;
+            Some((key.to_vec(), newest.value.is_some()))
+        });
+        written.collect()
     }
 
     pub(super) fn guard(&mut self, key: &[u8]) {

@@ -85,6 +85,21 @@ impl Transaction {
         Ok(values)
     }
 
+    /// Values of keys as the snapshot has them, own writes left out.
+    pub async fn get_stored(&self, keys: &[Vec<u8>]) -> Result<Values> {
+        self.snapshot.get_many(keys).await
+    }
+
+    /// The keys of a range that the transaction has written, in their order, and whether it put (`true`) or deleted them.
+    pub fn own_writes(&self, range: KeyRange) -> Vec<(Vec<u8>, bool)> {
+        self.lock().written(&range)
+    }
+
+    /// Puts an empty value, blind, under a key that the transaction has not written yet.
+    pub fn mark(&self, key: Vec<u8>) -> Result<()> {
+        self.lock().mark(key)
+    }
+
     /// A scan of snapshot and own writes merged, in key order (or reverse).
     pub fn scan(&self, request: ScanRequest) -> TransactionScan {
         TransactionScan::new(&*self.snapshot, Arc::clone(&self.buffer), request)

@@ -41,6 +41,8 @@ pub struct CheckedCatalog {
     pub dropped: Vec<(TableId, IndexId)>,
     /// The next hidden row id of each table that counts them.
     pub next_row_ids: BTreeMap<TableId, i64>,
+    /// How many rows tables have, as the store counts them.
+    pub row_counts: BTreeMap<TableId, u64>,
     /// How many views there are.
     pub views: usize,
     /// How many schemas have a record.
@@ -69,6 +71,7 @@ pub async fn check_catalog(snapshot: &dyn Snapshot, faults: &mut Faults) -> Resu
         tables,
         unreadable,
         dropped: records.dropped,
+        row_counts: records.row_counts,
         next_row_ids: records
             .counters
             .iter()

@@ -1,7 +1,7 @@
 //! `Records`: every record of the system, read one by one, so that one that is damaged hides no other. Filled for
 //! `agreement`, which compares them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{FaultKind, Faults, Walk, hex};
@@ -25,6 +25,8 @@ pub(super) struct Records {
     pub(super) dropped: Vec<(TableId, IndexId)>,
     /// Relations whose records do not decode.
     pub(super) unreadable: Vec<TableId>,
+    /// The numbers of tables' rows.
+    pub(super) row_counts: BTreeMap<TableId, u64>,
 }
 
 /// A record with what stands around its definition.
@@ -128,7 +130,10 @@ impl Records {
                 column: Some(column),
                 next: i64::from_be_bytes(fixed(value)?),
             }),
-            Keyspace::Written { .. } => fixed::<0>(value).map(drop)?,
+            Keyspace::Written { .. } if value.is_empty() => {}
+            Keyspace::Written { table } => {
+                self.row_counts.insert(table, u64::from_be_bytes(fixed(value)?));
+            }
             Keyspace::Entry { .. } => return Err(damaged("it stands among the system's".to_string())),
         }
         Ok(())

@@ -90,6 +90,12 @@ impl Computed {
         &self.written
     }
 
+    /// Whether it is a constant other than NULL.
+    pub(super) fn is_constant(&self) -> bool {
+        let literal = self.expr.downcast_ref::<Literal>();
+        literal.is_some_and(|literal| !literal.value().is_null())
+    }
+
     /// The input's column that it is.
     pub(super) fn as_column(&self) -> Option<usize> {
         let column = self.expr.downcast_ref::<PhysicalColumn>()?;

@@ -88,6 +88,13 @@ pub enum ShortSource {
     OneRow,
     /// Rows in memory.
     Rows,
+    /// The number of a table's rows, which is known.
+    RowCount {
+        /// The table.
+        table: Arc<TableDef>,
+        /// What the statement calls it.
+        alias: Arc<str>,
+    },
     /// A table.
     Table {
         /// How it is reached.
@@ -127,10 +134,15 @@ impl ShortPlan {
                         false => rows_wanted(&self.steps, arrival.is_ordered, constants)?,
                     };
                 }
-                ShortSource::Table {
-                    alias: Arc::clone(table.alias()),
-                    columns: access.columns().to_vec(),
-                    path: Box::new(access.into_path()),
+                if self.is_row_count {
+                    let (table, alias) = (table.table(), Arc::clone(table.alias()));
+                    ShortSource::RowCount { table, alias }
+                } else {
+                    ShortSource::Table {
+                        alias: Arc::clone(table.alias()),
+                        columns: access.columns().to_vec(),
+                        path: Box::new(access.into_path()),
+                    }
                 }
             }
         };

@@ -15,6 +15,7 @@ mod groups;
 mod lookup;
 mod order;
 mod read;
+mod row_count;
 mod row_expressions;
 mod run;
 mod sort_key;
@@ -43,11 +44,12 @@ pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 pub use figures::StepFigures;
 use groups::RunningGroups;
 use read::{Access, TableRead, one_row};
+use row_count::count_or_read;
 pub use row_expressions::RowExpressions;
 use run::{Run, RunningStep};
 use step::{Source, Step};
 use top_rows::TopRows;
-use totals::RunningTotals;
+use totals::{RowCount, RunningTotals};
 
 /// Batches that a chain takes in before it is long.
 const INLINE_BATCHES: usize = 4;
@@ -64,6 +66,8 @@ pub struct ShortPlan {
     group_columns: Option<Vec<usize>>,
     /// The order in which the first row is enough, when the steps take one extreme of all rows.
     extreme: Option<OrderColumn>,
+    /// The steps ask of the whole table only how many rows it has.
+    is_row_count: bool,
     /// The layout of the result in the table's rows, when nothing is computed.
     stored: Option<Arc<RowLayout>>,
 }
@@ -91,6 +95,7 @@ impl ShortPlan {
             short.order = order::of_table(table, &short.steps);
             short.group_columns = order::of_groups(table, &short.steps);
             short.extreme = order::of_extreme(table, &short.steps);
+            short.is_row_count = order::is_row_count(table, &short.steps);
             short.stored = order::unchanged(&short.steps).map(|columns| Arc::new(table.layout(&columns)));
         }
         Some(short)
@@ -103,6 +108,7 @@ impl ShortPlan {
             order: None,
             group_columns: None,
             extreme: None,
+            is_row_count: false,
             stored: None,
         }
     }
@@ -182,8 +188,12 @@ impl ShortPlan {
         let mut steps = access.filters(constants)?;
         let (skip, left) = (0, Some(1));
         steps.extend(arrival.is_extreme.then_some(RunningStep::Limit { skip, left }));
-        steps.extend(self.start(ctx, constants, arrival)?);
-        let batches = access.batches(ctx, demand, metrics);
+        let row_count = RowCount::default();
+        steps.extend(self.start(ctx, constants, arrival, &row_count)?);
+        let mut batches = access.batches(ctx, demand, metrics);
+        if self.is_row_count {
+            batches = count_or_read(ctx, table.table(), &row_count, batches);
+        }
         Ok(Some(stream_run(ctx, batches, steps, figures, long)))
     }
 
@@ -200,7 +210,7 @@ impl ShortPlan {
             Some(figures) => watch(source, figures, RecordBatch::num_rows).boxed(),
             None => source,
         };
-        let steps = self.start(ctx, constants, Arrival::default())?;
+        let steps = self.start(ctx, constants, Arrival::default(), &RowCount::default())?;
         Ok(stream_run(ctx, source, steps, figures, long))
     }
 
@@ -286,6 +296,7 @@ impl ShortPlan {
         ctx: &StatementContext,
         constants: &Constants,
         arrival: Arrival,
+        row_count: &RowCount,
     ) -> Result<Vec<RunningStep>> {
         let mut running = Vec::with_capacity(self.steps.len());
         for (at, step) in self.steps.iter().enumerate() {
@@ -316,7 +327,11 @@ impl ShortPlan {
                     RunningStep::Groups(RunningGroups::new(keys, totals, schema, constants, together)?)
                 }
                 Step::Totals { totals, schema } => {
-                    RunningStep::Totals(RunningTotals::new(totals, schema, constants)?)
+                    let known = match at {
+                        0 => Arc::clone(row_count),
+                        _ => RowCount::default(),
+                    };
+                    RunningStep::Totals(RunningTotals::new(totals, schema, constants, known)?)
                 }
             });
         }

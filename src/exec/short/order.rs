@@ -73,6 +73,17 @@ pub(super) fn of_extreme(table: &TableRead, steps: &[Step]) -> Option<OrderColum
     })
 }
 
+/// Whether the steps ask of all rows of the table only how many there are.
+pub(super) fn is_row_count(table: &TableRead, steps: &[Step]) -> bool {
+    let Some(Step::Totals { totals, .. }) = steps.first() else {
+        return false;
+    };
+    let is_never_null = |column| table.is_never_null(column);
+    !table.has_conditions()
+        && !totals.is_empty()
+        && totals.iter().all(|total| total.counts_rows(is_never_null))
+}
+
 /// The columns of the source that the result is, when rows are only ordered and limited once.
 pub(super) fn unchanged(steps: &[Step]) -> Option<Vec<usize>> {
     let mut outputs = Outputs::default();

@@ -50,6 +50,16 @@ impl TableRead {
         &self.alias
     }
 
+    pub(super) fn table(&self) -> Arc<TableDef> {
+        Arc::clone(&self.table)
+    }
+
+    /// Whether no row has NULL in a column that is read.
+    pub(super) fn is_never_null(&self, column: usize) -> bool {
+        let column = &self.table.columns[self.positions[column]];
+        self.table.is_key_column(column.id) || column.is_never_null()
+    }
+
     pub(super) fn add_condition(&mut self, condition: Condition) {
         self.conditions.push(condition);
     }

@@ -1,8 +1,8 @@
 //! `Total`: an aggregate; `RunningTotals`: those over all rows of one run.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch};
 use arrow::compute::filter;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::DFSchema;
@@ -17,6 +17,9 @@ use super::evaluate::{truth, values};
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::placeholder::Constants;
 use crate::{Error, Result};
+
+/// The number of all rows, once a run has asked for it; it stays empty where nobody knows.
+pub(super) type RowCount = Arc<OnceLock<u64>>;
 
 /// An aggregate over all rows, or over those of each group.
 #[derive(Debug)]
@@ -97,6 +100,18 @@ impl Total {
         }
     }
 
+    /// Whether it is the number of rows, whatever they hold. `is_never_null`: of a column of theirs.
+    pub(super) fn counts_rows(&self, is_never_null: impl Fn(usize) -> bool) -> bool {
+        let is_a_value = |argument: &Computed| match argument.as_column() {
+            Some(column) => is_never_null(column),
+            None => argument.is_constant(),
+        };
+        self.function.fun().name() == "count"
+            && !self.function.is_distinct()
+            && self.condition.is_none()
+            && self.arguments.iter().all(is_a_value)
+    }
+
     /// Its arguments and its condition.
     pub(super) fn inputs_mut(&mut self) -> impl Iterator<Item = &mut Computed> {
         self.arguments.iter_mut().chain(&mut self.condition)
@@ -123,6 +138,8 @@ impl RunningInputs {
 pub(super) struct RunningTotals {
     totals: Vec<RunningTotal>,
     schema: SchemaRef,
+    /// If it has a number, each total is that.
+    row_count: RowCount,
 }
 
 struct RunningTotal {
@@ -132,7 +149,12 @@ struct RunningTotal {
 
 impl RunningTotals {
     /// `schema`: of the one row that comes of it. Errors: 42P02.
-    pub(super) fn new(totals: &[Total], schema: &SchemaRef, constants: &Constants) -> Result<RunningTotals> {
+    pub(super) fn new(
+        totals: &[Total],
+        schema: &SchemaRef,
+        constants: &Constants,
+        row_count: RowCount,
+    ) -> Result<RunningTotals> {
         let start = |total: &Total| {
             Ok(RunningTotal {
                 accumulator: total.function.create_accumulator().map_err(from_datafusion)?,
@@ -142,6 +164,7 @@ impl RunningTotals {
         Ok(RunningTotals {
             totals: totals.iter().map(start).collect::<Result<_>>()?,
             schema: Arc::clone(schema),
+            row_count,
         })
     }
 
@@ -151,6 +174,11 @@ impl RunningTotals {
 
     /// The one row.
     pub(super) fn finish(&mut self) -> Result<RecordBatch> {
+        if let Some(rows) = self.row_count.get() {
+            let count: ArrayRef = Arc::new(Int64Array::from_value(*rows as i64, 1));
+            let columns = vec![count; self.totals.len()];
+            return RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(Error::arrow);
+        }
         let results = self.totals.iter_mut().map(|total| {
             let result = total.accumulator.evaluate().map_err(from_datafusion)?;
             result.to_array().map_err(from_datafusion)

@@ -18,7 +18,7 @@ use crate::exec::StatementContext;
 use crate::parse::names;
 use crate::query;
 use crate::sql::{column_type, dml};
-use crate::table::Sequences;
+use crate::table::{Sequences, begin_count};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -342,6 +342,7 @@ async fn create_described(
         cache: TableCache::default(),
     })?;
     Sequences::create(&ctx.txn, &table)?;
+    begin_count(&ctx.txn, &table)?;
     Ok(table)
 }
 

@@ -4,6 +4,7 @@
 mod advice;
 mod alter;
 mod alter_index;
+mod analyze;
 mod column;
 mod comment;
 mod create_table;
@@ -56,8 +57,8 @@ async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<Strin
         ast::Statement::Drop { .. } => drop::execute(ctx, statement).await,
         ast::Statement::Truncate(truncate) => truncate::execute(ctx, truncate).await,
         ast::Statement::Comment { .. } => comment::execute(ctx, statement).await,
-        // There are no statistics to gather and no dead rows to remove: both are done as soon as they are asked for.
-        ast::Statement::Analyze(_) => Ok("ANALYZE".to_string()),
+        ast::Statement::Analyze(analyze) => analyze::execute(ctx, analyze).await,
+        // There are no dead rows to remove: it is done as soon as it is asked for.
         ast::Statement::Vacuum(_) => Ok("VACUUM".to_string()),
         other => Err(Error::unsupported(first_words(other), None)),
     }

@@ -194,7 +194,7 @@ async fn create_table_refuses_what_postgres_refuses() {
         .await;
     assert_eq!(
         hint.as_deref(),
-        Some("The table options are dynamic_columns, full_scan.")
+        Some("The table options are dynamic_columns, full_scan, buckets.")
     );
     assert_eq!(
         client.ok("CREATE TABLE IF NOT EXISTS t (b text)").await,

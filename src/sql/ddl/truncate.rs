@@ -8,6 +8,7 @@ use super::{notice, table};
 use crate::catalog::{CatalogWriter, TableDef};
 use crate::exec::StatementContext;
 use crate::parse::names;
+use crate::table::begin_count;
 use crate::{Error, Result};
 
 /// Runs TRUNCATE.
@@ -41,6 +42,7 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
         for table in tables {
             let emptied = writer.truncate_table(&table).await?;
             ctx.sequences.move_to(&ctx.txn, &table, &emptied, restart).await?;
+            begin_count(&ctx.txn, &emptied)?;
         }
     }
     Ok("TRUNCATE TABLE".to_string())

@@ -30,6 +30,16 @@ fn source_node(story: &ShortStory, observation: Option<&Observation>) -> PlanNod
         ShortSource::Rows => {
             PlanNode::new("Values Scan", "Values Scan on \"*VALUES*\"").with_filters(filters)
         }
+        ShortSource::RowCount { table, alias } => {
+            let relation = match **alias == *table.name {
+                true => table.name.clone(),
+                false => format!("{} {alias}", table.name),
+            };
+            PlanNode::new("Row Count", format!("Row Count of {relation}"))
+                .with_property("Schema", table.schema.as_str())
+                .with_property("Relation Name", table.name.as_str())
+                .with_property("Alias", &**alias)
+        }
         ShortSource::Table { path, alias, columns } => {
             let read = TableRead {
                 limit: story.limit,

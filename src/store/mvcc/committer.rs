@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::applier::Applier;
 use super::checkpoint::Checkpointer;
 use super::commit::Commit;
+use super::counts::{Changed, Counts};
 use super::group::{Group, merge};
 use super::large::{LargeCommit, Step};
 use super::limits::{MARK_AFTER, PATIENCE, RELAXED_DURABLE_MS, UNSYNCED_BYTES_MAX};
@@ -34,6 +35,7 @@ pub(super) struct Committer {
     shared: Arc<Shared>,
     /// Timestamp of the newest commit.
     clock: Timestamp,
+    counts: Counts,
     /// `None` for an engine without a disk.
     log: Option<Log>,
     /// The record under way; its memory is used again.
@@ -64,6 +66,7 @@ impl Committer {
         checkpointer: Checkpointer,
     ) -> Committer {
         Committer {
+            counts: Counts::new(Arc::clone(&shared)),
             shared,
             clock,
             log,
@@ -131,9 +134,11 @@ impl Committer {
         if let Some(failure) = shared.failure() {
             return Err(failure);
         }
-        Group::new(&shared).admit(&batch)?;
+        let mut group = Group::new(&shared, &mut self.counts);
+        group.admit(&batch)?;
+        let changed = group.into_changed();
         let Batch { writes, relaxed, .. } = batch;
-        let committed = self.commit_writes(writes, 1, !relaxed);
+        let committed = self.commit_writes((writes, changed), 1, !relaxed);
         self.hand_over();
         committed
     }
@@ -145,14 +150,15 @@ impl Committer {
         }
         self.last_batches = waiting.len();
         let shared = Arc::clone(&self.shared);
+        let mut changed = Changed::new();
         let verdicts: Vec<Result<()>> = match shared.failure() {
             Some(failure) => waiting.iter().map(|_| Err(failure.clone())).collect(),
             None => {
-                let mut group = Group::new(&shared);
-                waiting
-                    .iter()
-                    .map(|waiting| group.admit(&waiting.batch))
-                    .collect()
+                let mut group = Group::new(&shared, &mut self.counts);
+                let admitted = waiting.iter().map(|waiting| group.admit(&waiting.batch));
+                let verdicts = admitted.collect();
+                changed = group.into_changed();
+                verdicts
             }
         };
         let admitted = verdicts.iter().filter(|verdict| verdict.is_ok()).count() as u64;
@@ -167,7 +173,7 @@ impl Committer {
         let committed = if admitted == 0 {
             Ok(())
         } else {
-            self.commit_writes(writes, admitted, durable)
+            self.commit_writes((writes, changed), admitted, durable)
         };
         for ((answer, _place), verdict) in answers.into_iter().zip(verdicts) {
             // A session that has gone does not want its answer.
@@ -176,14 +182,21 @@ impl Committer {
         self.hand_over();
     }
 
-    /// Commits the writes of so many admitted batches as one record.
-    fn commit_writes(&mut self, writes: Vec<Write>, batches: u64, durable: bool) -> Result<()> {
-        let writes = merge(writes);
+    /// Commits the writes of so many admitted batches, and the counts that they change, as one record.
+    fn commit_writes(
+        &mut self,
+        (writes, changed): (Vec<Write>, Changed),
+        batches: u64,
+        durable: bool,
+    ) -> Result<()> {
+        let mut writes = merge(writes);
+        Counts::fill(&mut writes, &changed);
         match writes.is_empty() {
             true if durable => self.sync()?,
             true => {}
             false => self.append(writes, durable)?,
         }
+        self.counts.note(changed);
         self.shared.commits.fetch_add(batches, Ordering::Relaxed);
         Ok(())
     }
@@ -199,7 +212,7 @@ impl Committer {
             }
         }
         if let Some(large) = &mut self.large {
-            large.note_commit(writes.iter().map(Write::key));
+            large.note_commit(&writes);
         }
         self.enter(Commit::new(timestamp, writes, false), durable)
     }
@@ -304,7 +317,11 @@ impl Committer {
     /// Makes a large commit, all of whose parts are in the log, a commit.
     fn close_large(&mut self, large: &mut LargeCommit) -> Result<()> {
         let timestamp = self.clock + 1;
+        let changed = large.count(&mut self.counts)?;
         if let Some(log) = &mut self.log {
+            if let Err(error) = large.write_counts(log, self.clock, &mut self.body) {
+                return Err(self.fail_unless_full(error));
+            }
             large.close(timestamp, &mut self.body);
             if let Err(error) = log.append(&self.body, timestamp) {
                 return Err(self.fail_unless_full(error));
@@ -315,6 +332,7 @@ impl Committer {
             log.files().end_large(first, Some(timestamp));
         }
         self.enter(Commit::new(timestamp, writes, true), true)?;
+        self.counts.note(changed);
         self.shared.commits.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

@@ -1,41 +1,50 @@
 //! A commit group: batches that go into the log as one record. Decides which of them conflict; called by the committer,
 //! and by the large commit for its own keys.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::counts::{Changed, Counts, count, counts_row};
 use super::snapshot::MvccSnapshot;
 use super::state::Shared;
-use super::stored::split_stored;
 use super::view::View;
-use crate::store::log::Timestamp;
 use crate::store::{Batch, Write};
 use crate::{Error, Result};
 
 /// Batches admitted to one group.
 pub(super) struct Group<'a> {
     shared: &'a Arc<Shared>,
-    /// The keys that they write.
-    written: HashSet<&'a [u8]>,
+    counts: &'a mut Counts,
+    /// The keys that they write, and whether they leave a value there.
+    written: HashMap<&'a [u8], bool>,
+    /// The counts that they change.
+    changed: Changed,
 }
 
 impl<'a> Group<'a> {
-    pub(super) fn new(shared: &'a Arc<Shared>) -> Group<'a> {
+    pub(super) fn new(shared: &'a Arc<Shared>, counts: &'a mut Counts) -> Group<'a> {
         Group {
             shared,
-            written: HashSet::new(),
+            counts,
+            written: HashMap::new(),
+            changed: Changed::new(),
         }
     }
 
     /// Adds a batch, if none of its `unchanged` keys has changed; an error leaves the group as it was.
     pub(super) fn admit(&mut self, batch: &'a Batch) -> Result<()> {
         self.shared.check_room(batch)?;
+        // Whether the keys of its checked writes are there.
+        let mut checked = Vec::with_capacity(batch.checked.len());
         if let Some(view) = view(self.shared, batch)? {
-            for key in batch.guarded() {
-                if self.written.contains(key) {
+            for (at, key) in batch.guarded().enumerate() {
+                if self.written.contains_key(key) {
                     return Err(conflict(key));
                 }
-                check_unchanged(view, key)?;
+                let is_there = check_unchanged(view, key)?;
+                if at >= batch.unchanged.len() {
+                    checked.push(is_there);
+                }
             }
             // Only now is it sure that what the undo map did not have was not there.
             view.check()?;
@@ -43,8 +52,38 @@ impl<'a> Group<'a> {
         if batch.writes.iter().any(|write| write.key().is_empty()) {
             return Err(Error::internal("a write of the empty key"));
         }
-        self.written.extend(batch.writes.iter().map(Write::key));
+        let changed = self.count(batch, &checked)?;
+        self.changed.extend(changed);
+        let written = batch.writes.iter();
+        self.written
+            .extend(written.map(|write| (write.key(), write.value().is_some())));
         Ok(())
+    }
+
+    /// The counts that the admitted batches change.
+    pub(super) fn into_changed(self) -> Changed {
+        self.changed
+    }
+
+    /// The counts that a batch changes. `checked`: whether the keys of its checked writes are there.
+    fn count(&mut self, batch: &Batch, checked: &[bool]) -> Result<Changed> {
+        let mut changed = self.counts.before(batch, &self.changed)?;
+        if changed.values().all(Option::is_none) {
+            return Ok(changed);
+        }
+        let mut checked = batch.checked.iter().zip(checked).peekable();
+        for (at, write) in batch.writes.iter().enumerate() {
+            let checked = checked.next_if(|(place, _)| **place == at);
+            if !counts_row(&changed, write) {
+                continue;
+            }
+            let was_there = match (self.written.get(write.key()), checked) {
+                (Some(was_there), _) | (None, Some((_, was_there))) => *was_there,
+                (None, None) => self.shared.last_put(write.key())?.is_some(),
+            };
+            count(&mut changed, write, was_there);
+        }
+        Ok(changed)
     }
 }
 
@@ -65,25 +104,17 @@ pub(super) fn view<'a>(shared: &Arc<Shared>, batch: &'a Batch) -> Result<Option<
         .ok_or_else(|| Error::internal("a batch over a snapshot of another store"))
 }
 
-/// Error `Conflict` when a commit behind the view put or deleted `key`. Check the view afterwards.
-pub(super) fn check_unchanged(view: &View, key: &[u8]) -> Result<()> {
-    let is_changed = match last_put(view, key)? {
+/// Whether `key` has a value. Error `Conflict` when a commit behind the view put or deleted it. Check the view afterwards.
+pub(super) fn check_unchanged(view: &View, key: &[u8]) -> Result<bool> {
+    let last = view.shared.last_put(key)?;
+    let is_changed = match last {
         Some(timestamp) => timestamp > view.timestamp,
         None => view.sees(key)?,
     };
-    if is_changed { Err(conflict(key)) } else { Ok(()) }
-}
-
-/// When the newest value of a key was committed, if it has one now.
-fn last_put(view: &View, key: &[u8]) -> Result<Option<Timestamp>> {
-    if let Some((timestamp, is_deleted)) = view.shared.memtable.last_write(key) {
-        return Ok((!is_deleted).then_some(timestamp));
+    match is_changed {
+        true => Err(conflict(key)),
+        false => Ok(last.is_some()),
     }
-    let mut found = Ok(None);
-    view.shared.engine.get(key, &mut |stored| {
-        found = split_stored(stored).map(|(timestamp, _)| Some(timestamp));
-    })?;
-    found
 }
 
 /// The writes, which come in the order of their batches, in the order of keys; of several writes of a key the last.

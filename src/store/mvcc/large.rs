@@ -13,10 +13,12 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use super::counts::{Changed, Counts, count};
 use super::group::{check_unchanged, conflict, merge, view};
 use super::limits::PART_BYTES_MAX;
 use super::state::Shared;
 use super::view::View;
+use crate::codec::keyspace::{CountRole, count_role};
 use crate::store::log::{Body, Log, Position, Timestamp, encoded_bytes};
 use crate::store::{Batch, Write};
 use crate::{Error, Result};
@@ -33,6 +35,10 @@ pub(super) struct LargeCommit {
     /// So many of its guarded keys are validated.
     validated: usize,
     guarded: usize,
+    /// For each of its writes whether its key has a value, as far as it is known by now and the write is of a row.
+    was_there: Vec<Option<bool>>,
+    /// So many of them are looked at.
+    looked_at: usize,
     /// So many of its writes are in the log.
     logged: usize,
     /// Where its first part stands.
@@ -73,6 +79,8 @@ impl LargeCommit {
         LargeCommit {
             shared,
             guarded: batch.guarded().count(),
+            was_there: vec![None; batch.writes.len()],
+            looked_at: 0,
             batch,
             validated: 0,
             logged: 0,
@@ -86,13 +94,24 @@ impl LargeCommit {
 
     /// Whether nothing is left but the close record.
     pub(super) fn is_logged(&self, has_log: bool) -> bool {
-        self.validated == self.guarded && (!has_log || self.logged == self.batch.writes.len())
+        let is_counted = self.looked_at == self.was_there.len();
+        self.validated == self.guarded && is_counted && (!has_log || self.logged == self.batch.writes.len())
     }
 
     /// Another commit has written these keys.
-    pub(super) fn note_commit<'a>(&mut self, mut written: impl Iterator<Item = &'a [u8]>) {
+    pub(super) fn note_commit(&mut self, written: &[Write]) {
         if self.conflict.is_none() {
-            self.conflict = written.find(|key| self.guards(key)).map(conflict);
+            let mut keys = written.iter().map(Write::key);
+            self.conflict = keys.find(|key| self.guards(key)).map(conflict);
+        }
+        for write in written {
+            let own = self
+                .batch
+                .writes
+                .binary_search_by(|own| own.key().cmp(write.key()));
+            if let Ok(at) = own {
+                self.was_there[at] = Some(write.value().is_some());
+            }
         }
     }
 
@@ -115,6 +134,8 @@ impl LargeCommit {
         }
         if self.validated < self.guarded {
             self.validate()?;
+        } else if self.looked_at < self.was_there.len() {
+            self.look()?;
         } else if let Some(log) = log
             && self.logged < self.batch.writes.len()
         {
@@ -153,10 +174,56 @@ impl LargeCommit {
                 None => self.batch.unchanged[at].as_slice(),
                 Some(at) => self.batch.writes[self.batch.checked[at]].key(),
             };
-            check_unchanged(view, key)?;
+            let is_there = check_unchanged(view, key)?;
+            if let Some(at) = at.checked_sub(unchanged) {
+                self.was_there[self.batch.checked[at]] = Some(is_there);
+            }
         }
         self.validated = until;
         Ok(())
+    }
+
+    /// Looks for the keys of rows that nothing has asked for yet.
+    fn look(&mut self) -> Result<()> {
+        let mut asked = 0;
+        while self.looked_at < self.was_there.len() && asked < VALIDATED_KEYS_MAX {
+            let at = self.looked_at;
+            let key = self.batch.writes[at].key();
+            if self.was_there[at].is_none() && matches!(count_role(key), CountRole::Row(_)) {
+                self.was_there[at] = Some(self.shared.last_put(key)?.is_some());
+                asked += 1;
+            }
+            self.looked_at += 1;
+        }
+        Ok(())
+    }
+
+    /// Counts its rows, now that nothing else commits before it.
+    pub(super) fn count(&mut self, counts: &mut Counts) -> Result<Changed> {
+        let mut changed = counts.before(&self.batch, &Changed::new())?;
+        for (write, was_there) in self.batch.writes.iter().zip(&self.was_there) {
+            if let Some(was_there) = was_there {
+                count(&mut changed, write, *was_there);
+            }
+        }
+        Counts::fill(&mut self.batch.writes, &changed);
+        Ok(changed)
+    }
+
+    /// Writes the part that has the counts, the last.
+    pub(super) fn write_counts(&mut self, log: &mut Log, clock: Timestamp, body: &mut Body) -> Result<()> {
+        let mut counts = self
+            .batch
+            .writes
+            .iter()
+            .filter(|write| is_count(write))
+            .peekable();
+        if counts.peek().is_none() {
+            return Ok(());
+        }
+        body.part(self.first);
+        counts.for_each(|write| body.push(write));
+        self.end_part(log, clock, body)
     }
 
     fn check_view(&self) -> Result<()> {
@@ -173,17 +240,28 @@ impl LargeCommit {
         while let Some(write) = self.batch.writes.get(until)
             && (until == self.logged || body.len() + encoded_bytes(write) <= PART_BYTES_MAX)
         {
-            body.push(write);
+            // Counts are known last.
+            if !is_count(write) {
+                body.push(write);
+            }
             until += 1;
         }
+        self.logged = until;
+        self.end_part(log, clock, body)
+    }
+
+    fn end_part(&mut self, log: &mut Log, clock: Timestamp, body: &mut Body) -> Result<()> {
         let position = log.append(body, clock)?;
         if self.first.is_none() {
             log.files().keep_large(position);
             self.first = Some(position);
         }
         log.sync()?;
-        self.logged = until;
         self.parts += 1;
         Ok(())
     }
+}
+
+fn is_count(write: &Write) -> bool {
+    matches!(count_role(write.key()), CountRole::Count(_))
 }

@@ -1,5 +1,5 @@
 //! Makes a [`Store`] of any [`Engine`]: snapshots, conflict detection, group commit. `open_store` builds it; every
-//! embedded engine runs under it. It knows nothing of the library below or of what a key means.
+//! embedded engine runs under it. It knows nothing of the library below or, but for [`counts`], of what a key means.
 //!
 //! # How a value is stored
 //!
@@ -35,6 +35,7 @@
 //! [`memtable`], lets new snapshots see it, and answers all. The [`commit_thread`] does so for those who wait; a lone client
 //! never waits for company, but commits on its own thread. Another thread, the [`applier`], brings it to the engine meanwhile. Batches that asked for `relaxed` form a group of their own that skips the
 //! sync: visible and answered at once, durable with the next sync or after [`RELAXED_DURABLE_MS`]; the engine has them only then.
+//! What a commit makes of the number of a table's rows is written with it ([`counts`]).
 //! A [`large`] commit is written to the log in parts between the groups of others, and goes to the engine in pieces.
 //!
 //! A start opens the engine, reads its clock and [`replay`]s the commits of the log above it.
@@ -83,6 +84,7 @@ mod checkpoint;
 mod commit;
 mod commit_thread;
 mod committer;
+mod counts;
 mod group;
 mod large;
 mod limits;
@@ -97,6 +99,8 @@ mod stored;
 mod undo;
 mod view;
 
+#[cfg(test)]
+mod counts_tests;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use tokio::sync::watch;
 
 use super::memtable::Memtable;
+use super::stored::split_stored;
 use super::undo::Undo;
 use crate::store::engine::Engine;
 use crate::store::log::{Position, Timestamp};
@@ -78,6 +79,18 @@ impl Shared {
         } else {
             Ok(())
         }
+    }
+
+    /// When the newest value of a key was committed, if it has one now.
+    pub(super) fn last_put(&self, key: &[u8]) -> Result<Option<Timestamp>> {
+        if let Some((timestamp, is_deleted)) = self.memtable.last_write(key) {
+            return Ok((!is_deleted).then_some(timestamp));
+        }
+        let mut found = Ok(None);
+        self.engine.get(key, &mut |stored| {
+            found = split_stored(stored).map(|(timestamp, _)| Some(timestamp));
+        })?;
+        found
     }
 
     /// Whether commits must wait until the applier has brought some to the engine.

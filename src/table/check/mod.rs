@@ -137,11 +137,26 @@ async fn check_table(
     let mut figures = RelationFigures::new(table);
     let next_row_id = catalog.next_row_ids.get(&table.id).copied();
     let matched = rows::check(check, table, next_row_id, &mut figures).await?;
+    check_count(check, table, catalog.row_counts.get(&table.id).copied(), &figures);
     for (index, matched) in table.kept_indexes().zip(matched) {
         entries::check(check, table, index, matched, &mut figures).await?;
     }
     figures.faults = check.faults.count() - before;
     Ok(figures)
+}
+
+/// Compares the number of rows that the store keeps with those that were read.
+fn check_count(check: &mut Check<'_>, table: &TableDef, kept: Option<u64>, figures: &RelationFigures) {
+    if let Some(kept) = kept.filter(|kept| *kept != figures.rows) {
+        let reason = format!(
+            "it is said to have {kept} rows and has {}; ANALYZE counts them anew",
+            figures.rows
+        );
+        let key = format!("mark of writes to table {}", table.id);
+        check
+            .faults
+            .add(FaultKind::Record, Some(&figures.name), key, reason);
+    }
 }
 
 impl Check<'_> {

@@ -14,7 +14,7 @@ use rand::rngs::StdRng;
 use crate::client::{Protocol, TextClient};
 use crate::postgresql::{self, Database};
 use crate::server::TestServer;
-use statement::{Form, Generator, Select, Sql, TABLES};
+use statement::{Form, Generator, Select, Sql};
 
 /// Statements a store and protocol.
 const STATEMENTS: usize = 150;
@@ -108,15 +108,18 @@ impl Oracles {
     /// Runs a statement that both must take.
     async fn run_both(&mut self, sql: &str) {
         for client in std::iter::once(&mut self.keyspan).chain(&mut self.postgresql) {
-            let done = client.run(sql, Protocol::Simple).await;
-            done.unwrap_or_else(|error| panic!("{sql}\n{error}"));
+            run(client, sql).await;
         }
     }
 
     async fn make_tables(&mut self, generator: &mut Generator) {
         self.run_both("DROP TABLE IF EXISTS t; DROP TABLE IF EXISTS u")
             .await;
-        self.run_both(TABLES).await;
+        let [ours, theirs] = generator.tables();
+        run(&mut self.keyspan, &ours).await;
+        if let Some(postgresql) = &mut self.postgresql {
+            run(postgresql, &theirs).await;
+        }
         // Some indexes are kept from the first row on, some are built over those that are there.
         let (rows, indexes) = (generator.rows(25).join("; "), generator.indexes().join("; "));
         let first_rows = generator.chance(50);
@@ -262,4 +265,10 @@ async fn random_statements_agree_in_memory() {
 #[tokio::test(flavor = "multi_thread")]
 async fn random_statements_agree_on_sled() {
     random_statements("sled", Protocol::Extended).await;
+}
+
+/// Runs a statement that must be taken.
+async fn run(client: &mut TextClient, sql: &str) {
+    let done = client.run(sql, Protocol::Simple).await;
+    done.unwrap_or_else(|error| panic!("{sql}\n{error}"));
 }

@@ -5,12 +5,16 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
-/// The tables. What stands in them is made by `Generator::rows`.
-pub(crate) const TABLES: &str = "
-    CREATE TABLE t (a int, s varchar(9), d date, v int, x double precision, n numeric(10,2), ts timestamp, b boolean,
-                    PRIMARY KEY (a, s, d));
-    CREATE TABLE u (k bigint PRIMARY KEY, a int, s varchar(9), w int);
-";
+/// The tables with what stands in them, which is made by `Generator::rows`; `hash` stands before the key of `t`, options
+/// behind each.
+fn tables(hash: &str, options: [&str; 2]) -> String {
+    let [t, u] = options;
+    format!(
+        "CREATE TABLE t (a int, s varchar(9), d date, v int, x double precision, n numeric(10,2), ts timestamp, b boolean,
+                         PRIMARY KEY ({hash}a, s, d)) {t};
+         CREATE TABLE u (k bigint PRIMARY KEY, a int, s varchar(9), w int) {u};"
+    )
+}
 
 /// The type of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -692,6 +696,17 @@ impl Generator {
                 Sql::of("sum({}) FILTER (WHERE {})", &[numbers, condition])
             }
         }
+    }
+
+    /// Statements that make the tables, for Keyspan, which may spread their keys, and for PostgreSQL.
+    pub(crate) fn tables(&mut self) -> [String; 2] {
+        let (hash, of_t) = match self.random.random_range(0..4) {
+            0 => (self.pick(&["hash8(a), ", "hash32(a, s), ", "hash64(d), "]), ""),
+            1 => ("", self.pick(&["WITH (buckets = 2)", "WITH (buckets = 16)"])),
+            _ => ("", ""),
+        };
+        let of_u = self.pick(&["", "WITH (buckets = 5)"]);
+        [tables(hash, [of_t, of_u]), tables("", ["", ""])]
     }
 
     /// Statements that give the tables up to three indexes each, in any directions, some with further columns.

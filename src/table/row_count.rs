@@ -1,0 +1,52 @@
+//! The number of a table's rows, which the store keeps: how a table begins to be counted, and what a transaction sees.
+
+use super::write::begin_write;
+use crate::Result;
+use crate::catalog::{TableDef, written_key};
+use crate::codec::keyspace::index_range;
+use crate::store::Write;
+use crate::txn::Transaction;
+
+/// Keys that are looked up at a time.
+const KEYS_AT_ONCE: usize = 1024;
+
+/// A new table has no rows. Writes of the same transaction count on from there.
+pub fn begin_count(txn: &Transaction, table: &TableDef) -> Result<()> {
+    put_count(txn, table, 0)
+}
+
+/// States how many rows the table has at the transaction's snapshot, in which they were counted: nobody may have written any
+/// since.
+pub fn correct_count(txn: &Transaction, table: &TableDef, rows: u64) -> Result<()> {
+    begin_write(txn, table)?;
+    txn.guard(&written_key(table.id));
+    put_count(txn, table, rows)
+}
+
+/// How many rows of the table the transaction sees, its own among them. `None`: nobody has counted them yet.
+pub async fn row_count(txn: &Transaction, table: &TableDef) -> Result<Option<u64>> {
+    let key = [written_key(table.id)];
+    let read = |value: Option<&[u8]>| Some(u64::from_be_bytes(value?.try_into().ok()?));
+    // What the transaction has put itself is a count only if it made the table: for others it is what its commit becomes.
+    let own = read(txn.get_many(&key).await?.get(0));
+    let Some(stored) = own.or(read(txn.get_stored(&key).await?.get(0))) else {
+        return Ok(None);
+    };
+    let mut rows = i128::from(stored);
+    let mut own = txn.own_writes(index_range(table.id, table.primary_key.id));
+    while !own.is_empty() {
+        let rest = own.split_off(own.len().min(KEYS_AT_ONCE));
+        let (keys, puts): (Vec<Vec<u8>>, Vec<bool>) = own.into_iter().unzip();
+        let before = txn.get_stored(&keys).await?;
+        for (at, is_put) in puts.into_iter().enumerate() {
+            rows += i128::from(is_put) - i128::from(before.get(at).is_some());
+        }
+        own = rest;
+    }
+    Ok(u64::try_from(rows).ok())
+}
+
+fn put_count(txn: &Transaction, table: &TableDef, rows: u64) -> Result<()> {
+    let (key, value) = (written_key(table.id), rows.to_be_bytes().to_vec());
+    txn.write(Write::Put { key, value }, false)
+}
