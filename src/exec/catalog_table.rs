@@ -20,6 +20,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 
+use super::datafusion_error::to_datafusion;
 use super::pg_catalog;
 use crate::types::SqlType;
 
@@ -68,6 +69,7 @@ impl TableProvider for CatalogTable {
         _limit: Option<usize>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let catalog = pg_catalog::installed(state.config_options())?;
+        catalog.prepare(&self.name).await.map_err(to_datafusion)?;
         let batches = catalog.read_once(&format!("{}.{}", self.schema, self.name), || {
             let (_, batches) = catalog
                 .table(&self.schema, &self.name)

@@ -19,7 +19,7 @@ mod position;
 pub(crate) mod quoting;
 mod row_assignment;
 mod short_text;
-mod show_index;
+mod show_from;
 mod statement;
 mod symmetric;
 mod syntax_error;

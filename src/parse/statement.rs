@@ -13,7 +13,7 @@ use super::kind::StatementKind;
 use super::position::Cursor;
 use super::tokens::StatementTokens;
 use super::tree::parse_tree;
-use super::{command_reader, hash_comment, show_index, syntax_error, text_place, tokens};
+use super::{command_reader, hash_comment, show_from, syntax_error, text_place, tokens};
 use crate::{Error, Result};
 
 /// One statement as it was read.
@@ -60,7 +60,7 @@ fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) 
     let start = cursor.byte_offset(read.span.start);
     let end = cursor.byte_offset(read.span.end);
     let own_text = source.get(start..end).unwrap_or_default();
-    let (ast, command) = match show_index::read(&read.tokens, source)? {
+    let (ast, command) = match show_from::read(&read.tokens, source)? {
         Some(query) => (query, None),
         None if command_reader::is_command(&read.tokens) => {
             let command = command_reader::read(read.tokens, source, end)?;

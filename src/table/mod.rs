@@ -30,7 +30,7 @@ pub use format::RowFormatter;
 pub use layout::{RowLayout, row_schema, write_schema};
 pub use limits::Limits;
 pub use read::RowDecoder;
-pub use row_count::{begin_count, correct_count, row_count};
+pub use row_count::{begin_count, committed_row_counts, correct_count, row_count};
 pub use sequence::Sequences;
 pub use update::{RowUpdate, update_rows};
 pub use write::{Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, put_rows, upsert_rows};

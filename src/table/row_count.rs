@@ -1,5 +1,7 @@
 //! The number of a table's rows, which the store keeps: how a table begins to be counted, and what a transaction sees.
 
+use std::sync::Arc;
+
 use super::write::begin_write;
 use crate::Result;
 use crate::catalog::{TableDef, written_key};
@@ -26,10 +28,9 @@ pub fn correct_count(txn: &Transaction, table: &TableDef, rows: u64) -> Result<(
 /// How many rows of the table the transaction sees, its own among them. `None`: nobody has counted them yet.
 pub async fn row_count(txn: &Transaction, table: &TableDef) -> Result<Option<u64>> {
     let key = [written_key(table.id)];
-    let read = |value: Option<&[u8]>| Some(u64::from_be_bytes(value?.try_into().ok()?));
     // What the transaction has put itself is a count only if it made the table: for others it is what its commit becomes.
-    let own = read(txn.get_many(&key).await?.get(0));
-    let Some(stored) = own.or(read(txn.get_stored(&key).await?.get(0))) else {
+    let own = read_count(txn.get_many(&key).await?.get(0));
+    let Some(stored) = own.or(read_count(txn.get_stored(&key).await?.get(0))) else {
         return Ok(None);
     };
     let mut rows = i128::from(stored);
@@ -44,6 +45,17 @@ pub async fn row_count(txn: &Transaction, table: &TableDef) -> Result<Option<u64
         own = rest;
     }
     Ok(u64::try_from(rows).ok())
+}
+
+/// How many rows tables have at the transaction's snapshot, its own not among them; `None` where nobody has counted them.
+pub async fn committed_row_counts(txn: &Transaction, tables: &[&Arc<TableDef>]) -> Result<Vec<Option<u64>>> {
+    let keys: Vec<Vec<u8>> = tables.iter().map(|table| written_key(table.id)).collect();
+    let values = txn.get_stored(&keys).await?;
+    Ok((0..keys.len()).map(|at| read_count(values.get(at))).collect())
+}
+
+fn read_count(value: Option<&[u8]>) -> Option<u64> {
+    Some(u64::from_be_bytes(value?.try_into().ok()?))
 }
 
 fn put_count(txn: &Transaction, table: &TableDef, rows: u64) -> Result<()> {

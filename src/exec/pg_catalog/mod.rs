@@ -38,6 +38,9 @@ use datafusion::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionO
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 
 use super::StatementContext;
+use crate::Result;
+use crate::catalog::TableDef;
+use crate::table::committed_row_counts;
 use objects::Objects;
 
 /// One statement's view of the system catalogs: made once a statement, shared by its relations and functions.
@@ -45,6 +48,8 @@ use objects::Objects;
 pub struct CatalogContext {
     statement: StatementContext,
     objects: OnceLock<Objects>,
+    /// How many rows tables have, by oid, once a relation that says it is read.
+    row_counts: OnceLock<HashMap<u32, u64>>,
     /// Rows of relations that were read, by name: a subquery may read its relations once a row.
     read: Mutex<HashMap<String, Arc<Vec<RecordBatch>>>>,
 }
@@ -55,6 +60,7 @@ impl CatalogContext {
         Arc::new(CatalogContext {
             statement: statement.clone(),
             objects: OnceLock::new(),
+            row_counts: OnceLock::new(),
             read: Mutex::default(),
         })
     }
@@ -65,12 +71,26 @@ impl CatalogContext {
         let source = relation_rows::Source {
             ctx: &self.statement,
             objects: self.objects(),
+            row_counts: self.row_counts.get(),
         };
         let batches = match schema {
             "pg_catalog" => relations::batches(&source, name),
             _ => information_schema::batches(&source, name),
         };
         Some((Arc::clone(&definition.fields), batches))
+    }
+
+    /// Asks the store for what the rows of a relation say of its data, before they are made. Errors: the store's.
+    pub(crate) async fn prepare(&self, name: &str) -> Result<()> {
+        if name == "pg_class" && self.row_counts.get().is_none() {
+            let tables: Vec<&Arc<TableDef>> = self.statement.catalog.tables().collect();
+            let counts = committed_row_counts(&self.statement.txn, &tables).await?;
+            let oids = tables.iter().map(|table| table.oid);
+            let known = oids.zip(counts).filter_map(|(oid, count)| Some((oid, count?)));
+            let known = known.collect();
+            self.row_counts.get_or_init(|| known);
+        }
+        Ok(())
     }
 
     /// Rows that `make` makes, once a statement for each name.

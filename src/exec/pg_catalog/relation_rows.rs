@@ -1,5 +1,6 @@
 //! `RelationRows`: rows of one system relation under construction, column by name, and what they are made from. Used by the files that fill relations.
 
+use std::collections::HashMap;
 use std::fmt::Display;
 
 use arrow::array::RecordBatch;
@@ -13,6 +14,16 @@ use crate::exec::StatementContext;
 pub(crate) struct Source<'a> {
     pub(crate) ctx: &'a StatementContext,
     pub(crate) objects: &'a Objects,
+    /// How many rows tables have, by oid.
+    pub(crate) row_counts: Option<&'a HashMap<u32, u64>>,
+}
+
+impl Source<'_> {
+    /// pg_class.reltuples: how many rows a relation has; -1 where nobody knows.
+    pub(crate) fn row_count(&self, oid: i64) -> String {
+        let count = u32::try_from(oid).ok().and_then(|oid| self.row_counts?.get(&oid));
+        count.map_or_else(|| "-1".to_string(), u64::to_string)
+    }
 }
 
 /// Columns that are the same in every row a file writes: name and text.

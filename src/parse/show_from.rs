@@ -1,7 +1,7 @@
-//! `SHOW INDEX FROM t`, LindormTable's list of a table's indexes, as the query over the catalogs that it means.
+//! LindormTable's `SHOW INDEX FROM t`, the list of a table's indexes, and `SHOW ESTIMATED ROWS FROM t`, as the queries over
+//! the catalogs that they mean.
 
 use sqlparser::ast;
-use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::dialect::KeyspanDialect;
@@ -10,8 +10,8 @@ use super::syntax_error;
 use super::tree::parse_tree;
 use crate::Result;
 
-/// What the statement means of the table whose name, as SQL writes it, is a literal at `$table`.
-const QUERY: &str = "SELECT n.nspname AS table_schema, t.relname AS data_table, c.relname AS index_name, \
+/// What SHOW INDEX means of the table whose name, as SQL writes it, is a literal at `$table`.
+const INDEX_QUERY: &str = "SELECT n.nspname AS table_schema, t.relname AS data_table, c.relname AS index_name, \
     CASE WHEN i.indisvalid THEN 'ACTIVE' ELSE 'BUILDING' END AS index_state, \
     CASE WHEN i.indisvalid THEN 'DONE' ELSE coalesce(p.tuples_done, 0)::text || ' rows' END AS index_progress, \
     CASE WHEN i.indisprimary THEN 'PRIMARY' WHEN i.indisunique THEN 'UNIQUE' ELSE 'SECONDARY' END AS index_type, \
@@ -22,14 +22,20 @@ const QUERY: &str = "SELECT n.nspname AS table_schema, t.relname AS data_table, 
     LEFT JOIN pg_catalog.pg_stat_progress_create_index p ON p.index_relid = i.indexrelid \
     WHERE i.indrelid = $table::regclass ORDER BY i.indisprimary DESC, c.relname";
 
+/// The same of SHOW ESTIMATED ROWS.
+const ROWS_QUERY: &str = "SELECT n.nspname AS table_schema, c.relname AS data_table, \
+    nullif(c.reltuples, -1)::bigint AS estimated_rows \
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+    WHERE c.oid = $table::regclass";
+
 /// The tree of the query, when the tokens are the statement. Errors: 42601.
 pub(super) fn read(tokens: &[TokenWithSpan], text: &str) -> Result<Option<ast::Statement>> {
-    let mut tokens = tokens.iter();
-    if !begins(&mut tokens) {
-        return Ok(None);
-    }
+    let (query, rest) = match statement(tokens) {
+        Some((query, rest)) if !rest.is_empty() => (query, rest),
+        _ => return Ok(None),
+    };
     let mut name = String::new();
-    for token in tokens.as_slice() {
+    for token in rest {
         match &token.token {
             Token::Word(word) if word.quote_style.is_some() => name.push_str(&quote_ident(&word.value)),
             Token::Word(word) => name.push_str(&word.value.to_lowercase()),
@@ -37,7 +43,7 @@ pub(super) fn read(tokens: &[TokenWithSpan], text: &str) -> Result<Option<ast::S
             _ => return Err(syntax_error::near(token, text)),
         }
     }
-    let query = QUERY.replace("$table", &quote_literal(&name));
+    let query = query.replace("$table", &quote_literal(&name));
     let tokens = Tokenizer::new(&KeyspanDialect, &query).tokenize_with_location();
     let tokens = tokens.map_err(|error| syntax_error::of_tokenizer(error, text))?;
     let is_blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
@@ -45,16 +51,22 @@ pub(super) fn read(tokens: &[TokenWithSpan], text: &str) -> Result<Option<ast::S
     parse_tree(tokens, text).map(Some)
 }
 
-/// Takes `SHOW INDEX FROM`; whether that is what they begin with, and something follows.
-fn begins(tokens: &mut std::slice::Iter<'_, TokenWithSpan>) -> bool {
-    let mut next_is = |keywords: &[Keyword]| match tokens.next().map(|token| &token.token) {
-        Some(Token::Word(word)) => word.quote_style.is_none() && keywords.contains(&word.keyword),
+/// The query of the statement that the tokens begin with, and what follows.
+fn statement(tokens: &[TokenWithSpan]) -> Option<(&'static str, &[TokenWithSpan])> {
+    let is_word = |at: usize, words: &[&str]| match tokens.get(at).map(|token| &token.token) {
+        Some(Token::Word(word)) => {
+            word.quote_style.is_none() && words.iter().any(|wanted| word.value.eq_ignore_ascii_case(wanted))
+        }
         _ => false,
     };
-    let words = [
-        next_is(&[Keyword::SHOW]),
-        next_is(&[Keyword::INDEX, Keyword::KEYS]),
-        next_is(&[Keyword::FROM, Keyword::IN]),
-    ];
-    words == [true; 3] && tokens.len() > 0
+    let from = &["from", "in"];
+    if !is_word(0, &["show"]) {
+        None
+    } else if is_word(1, &["index", "keys"]) && is_word(2, from) {
+        Some((INDEX_QUERY, &tokens[3..]))
+    } else if is_word(1, &["estimated"]) && is_word(2, &["rows"]) && is_word(3, from) {
+        Some((ROWS_QUERY, &tokens[4..]))
+    } else {
+        None
+    }
 }
