@@ -347,6 +347,11 @@ impl KeyColumnShape {
     }
 }
 
+/// A value of a type that can stand in a key: its smallest.
+pub(crate) fn smallest_value(ty: &SqlType) -> Option<Value> {
+    extremes(ty).map(|(smallest, _)| smallest)
+}
+
 /// The smallest and the largest value of a type; the largest is `None` where fields differ in length.
 fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
     let both = |smallest, largest| Some((smallest, Some(largest)));

@@ -25,6 +25,7 @@ mod choice;
 mod column_set;
 pub(crate) mod compare;
 mod derived;
+mod equality;
 mod key_order;
 mod key_ranges;
 mod key_shape;
@@ -42,6 +43,7 @@ mod wanted;
 
 pub use access_path::{AccessClass, AccessPath};
 pub use choice::plan_access;
+pub use equality::{bounding_columns, plan_equality};
 pub(crate) use like::has_sound_pattern;
 pub use merge::{Merge, MergedRange};
 pub use predicate::{CompareOp, Predicate};

@@ -302,6 +302,8 @@ impl Binder<'_> {
         table: &Arc<TableDef>,
         alias: Option<&ast::TableAlias>,
     ) -> Result<FromItem> {
+        // Plans ask of a table what computes its generated columns.
+        self.ctx.generated_columns(table)?;
         let oid = table.oid();
         let columns = table
             .visible_columns()

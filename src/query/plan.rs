@@ -50,9 +50,12 @@ impl QueryPlan {
             (!subquery.is_list() || is_cheap).then(|| (subquery, Arc::new(plan)))
         };
         let prior = prior_subqueries(&query.plan).into_iter().filter_map(plan_of);
-        QueryPlan {
-            prior: prior.collect(),
-            ..QueryPlan::without_prior(query)
+        let prior = prior.collect();
+        let whole = QueryPlan::without_prior(query.clone());
+        match whole.short {
+            // Its subqueries are looked up.
+            Some(_) => whole,
+            None => QueryPlan { prior, ..whole },
         }
     }
 
@@ -176,7 +179,9 @@ impl QueryPlan {
         if let Some(short) = &self.short {
             let constants = Constants::new(ctx, &self.query.parameters)?;
             let long = || {
-                let (ctx, query, general) = (ctx.clone(), Arc::clone(&self.query), general.clone());
+                let (mut ctx, query, general) = (ctx.clone(), Arc::clone(&self.query), general.clone());
+                // What was looked up by keys is allowed, however much it turned out to be.
+                ctx.hints.allow_filtering |= short.looks_up();
                 async move { run_query(&ctx, &query, general).await }.boxed()
             };
             let figures = observation.map(|observation| &observation.steps);

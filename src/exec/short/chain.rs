@@ -13,13 +13,15 @@ use datafusion::logical_expr::{
 
 use super::ShortPlan;
 use super::computed::{Computed, Condition};
-use super::lookup::{Lookup, Partners};
+use super::lookup::{Inner, Lookup};
+use super::partners::Partners;
 use super::read::TableRead;
 use super::sort_key::SortKey;
 use super::step::{Source, Step};
 use super::totals::Total;
 use crate::catalog::TableDef;
 use crate::exec::table_provider::{scanned_rows, scanned_table};
+use crate::plan::bounding_columns;
 
 /// The plan as a chain; `None` when it is none.
 pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
@@ -52,8 +54,13 @@ fn read_filtered(mut conditions: Vec<Expr>, input: &LogicalPlan) -> Option<Short
         LogicalPlan::Join(join) => read_join(join, conditions),
         LogicalPlan::Filter(filter) => {
             let own = split_conjunction(&filter.predicate).into_iter().cloned();
+            let is_subquery = |condition: &Expr| matches!(condition, Expr::Exists(_) | Expr::InSubquery(_));
+            let (subqueries, own): (Vec<Expr>, Vec<Expr>) = own.partition(is_subquery);
             conditions.splice(0..0, own);
-            read_filtered(conditions, &filter.input)
+            let chain = read_filtered(conditions, &filter.input)?;
+            let schema = filter.input.schema();
+            let mut subqueries = subqueries.iter();
+            subqueries.try_fold(chain, |chain, condition| find_rows(chain, condition, schema))
         }
         LogicalPlan::SubqueryAlias(alias) if !matches!(*alias.input, LogicalPlan::TableScan(_)) => {
             let below = alias.input.schema();
@@ -139,32 +146,54 @@ fn add_conditions(chain: &mut ShortPlan, conditions: &[&Expr], schema: &Arc<DFSc
     Some(())
 }
 
-/// A join whose right side is a table with every column of its primary key given by the left side, a table or such a join
-/// itself. `above`: conditions on the joined rows.
-fn read_join(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
+/// A join as lookups of its right side, or, if only the conditions on that bound what is read, of its left one.
+fn read_join(join: &Join, above: Vec<Expr>) -> Option<ShortPlan> {
+    if !join.on.is_empty() || join.null_equality != NullEquality::NullEqualsNothing {
+        return None;
+    }
+    let written = look_up_right(join, above.clone());
+    if join.join_type != JoinType::Inner || written.as_ref().is_some_and(ShortPlan::may_drive) {
+        return written;
+    }
+    let swapped = Join {
+        left: Arc::clone(&join.right),
+        right: Arc::clone(&join.left),
+        schema: Arc::new(join.right.schema().join(join.left.schema()).ok()?),
+        ..join.clone()
+    };
+    let turned = look_up_right(&swapped, above).filter(ShortPlan::may_drive);
+    match turned {
+        Some(chain) => select(chain, &swapped.schema, &join.schema),
+        None => written,
+    }
+}
+
+/// The chain with its columns, which are those of one schema, as another has them.
+fn select(mut chain: ShortPlan, from: &DFSchema, to: &DFSchema) -> Option<ShortPlan> {
+    let columns = to
+        .iter()
+        .map(|field| Computed::new(&Expr::Column(Column::from(field)), from));
+    chain.steps.push(Step::Project {
+        columns: columns.collect::<Option<_>>()?,
+        schema: Arc::clone(to.inner()),
+    });
+    Some(chain)
+}
+
+/// A join whose right side is looked up. `above`: conditions on what comes of it.
+fn look_up_right(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
     let keeps_outer = match join.join_type {
         JoinType::Inner => false,
         JoinType::Left => true,
         _ => return None,
     };
-    if !join.on.is_empty() || join.null_equality != NullEquality::NullEqualsNothing {
-        return None;
-    }
-    let (table, alias, positions) = plain_table(&join.right)?;
-    let (left, right) = (join.left.schema(), join.right.schema());
+    let left = join.left.schema();
     let on = join.filter.as_ref().map(split_conjunction).unwrap_or_default();
     let mut on: Vec<Expr> = on.into_iter().cloned().collect();
     if !keeps_outer {
         on.append(&mut above);
     }
-    let mut keys = Vec::new();
-    for position in table.telling_key_columns() {
-        let at = positions.iter().position(|read| *read == position)?;
-        let column = Expr::Column(Column::from(right.qualified_field(at)));
-        let given = |condition: &Expr| key_value(condition, &column, left, right.field(at).data_type());
-        let found = on.iter().position(|condition| given(condition).is_some())?;
-        keys.push(given(&on.remove(found))?);
-    }
+    let inner = inner_of(&join.right, left, &mut on)?;
     // What else a left join asks for decides which inner rows there are, not which rows of the result.
     let asked = if keeps_outer {
         std::mem::take(&mut on)
@@ -175,20 +204,134 @@ fn read_join(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
         .iter()
         .map(|condition| Computed::new(condition, &join.schema));
     let partners = match keeps_outer {
-        true => Partners::OrNone(asked.collect::<Option<_>>()?),
+        true => Partners::OrNone,
         false => Partners::Needed,
     };
     let is_of_left = |condition: &Expr| is_over(condition, left) && !condition.is_volatile();
     let (of_left, rest): (Vec<Expr>, Vec<Expr>) = on.into_iter().chain(above).partition(is_of_left);
-    let mut chain = read_filtered(of_left, &join.left)?;
+    let chain = read_filtered(of_left, &join.left)?;
+    let asked = asked.collect::<Option<_>>()?;
+    let lookup = Lookup::new(inner, left.fields().len(), partners, asked)?;
+    let mut chain = look_up(chain, lookup)?;
+    add_conditions(&mut chain, &rest.iter().collect::<Vec<_>>(), &join.schema)?;
+    Some(chain)
+}
+
+/// The chain with a lookup behind it. `None`: it is no chain of lookups so far, or a whole table would be looked up row by row
+/// in ranges.
+fn look_up(mut chain: ShortPlan, lookup: Lookup) -> Option<ShortPlan> {
     let is_joined = |step: &Step| matches!(step, Step::Lookup(_) | Step::Filter(_));
     if !matches!(chain.source, Source::Table(_)) || !chain.steps.iter().all(is_joined) {
         return None;
     }
-    let lookup = Lookup::new((table, alias), keys, positions, left.fields().len(), partners);
+    if !chain.may_drive() && !(lookup.is_of_one_row() && lookup.partners().are_given()) {
+        return None;
+    }
     chain.steps.push(Step::Lookup(lookup));
-    add_conditions(&mut chain, &rest.iter().collect::<Vec<_>>(), &join.schema)?;
     Some(chain)
+}
+
+/// A stored table as what is looked up: by the columns that conditions, which are taken out, say to equal something of the
+/// outer rows.
+fn inner_of(plan: &LogicalPlan, outer: &DFSchema, conditions: &mut Vec<Expr>) -> Option<Inner> {
+    let (table, alias, positions) = plain_table(plan)?;
+    let schema = plan.schema();
+    let mut equal = Vec::new();
+    for (at, position) in positions.iter().enumerate() {
+        let column = Expr::Column(Column::from(schema.qualified_field(at)));
+        let ty = schema.field(at).data_type();
+        let mut given = conditions.iter().enumerate();
+        equal.extend(given.find_map(|(condition, expr)| {
+            let value = key_value(expr, &column, outer, ty)?;
+            Some((*position, condition, value))
+        }));
+    }
+    let columns: Vec<usize> = equal.iter().map(|(position, ..)| *position).collect();
+    let bounding = bounding_columns(&table, &columns)?;
+    equal.retain(|(position, ..)| bounding.contains(position));
+    let mut used: Vec<usize> = equal.iter().map(|(_, condition, _)| *condition).collect();
+    used.sort_unstable();
+    used.into_iter()
+        .rev()
+        .for_each(|condition| drop(conditions.remove(condition)));
+    let keys: Vec<(usize, Computed)> = equal
+        .into_iter()
+        .map(|(position, _, key)| (position, key))
+        .collect();
+    // What equals constants alone is read as any table is.
+    let is_of_outer = |(_, key): &(usize, Computed)| !key.columns().is_empty();
+    keys.iter().any(is_of_outer).then_some(Inner {
+        table,
+        alias,
+        positions,
+        keys,
+    })
+}
+
+/// The chain with the rows for which a subquery, which is a whole condition, finds a row, or none.
+fn find_rows(chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option<ShortPlan> {
+    let (subquery, partners, mut on) = match condition {
+        Expr::Exists(exists) if exists.negated => (&exists.subquery, Partners::Miss, Vec::new()),
+        Expr::Exists(exists) => (&exists.subquery, Partners::Exist, Vec::new()),
+        Expr::InSubquery(test) if !test.negated => {
+            let found = first_column(&test.subquery.subquery)?;
+            let equal = (*test.expr).clone().eq(found);
+            (&test.subquery, Partners::Exist, vec![equal])
+        }
+        _ => return None,
+    };
+    let mut plan = subquery.subquery.as_ref();
+    loop {
+        plan = match plan {
+            LogicalPlan::Projection(projection) => &projection.input,
+            LogicalPlan::Distinct(Distinct::All(input)) => input,
+            LogicalPlan::Filter(filter) => {
+                on.extend(split_conjunction(&filter.predicate).into_iter().cloned());
+                &filter.input
+            }
+            _ => break,
+        };
+    }
+    let on = on
+        .into_iter()
+        .map(|condition| with_outer_columns(condition, outer));
+    let mut on = on.collect::<Option<Vec<Expr>>>()?;
+    let inner = inner_of(plan, outer, &mut on)?;
+    let schema = Arc::new(outer.join(plan.schema()).ok()?);
+    let asked = on.iter().map(|condition| Computed::new(condition, &schema));
+    let lookup = Lookup::new(
+        inner,
+        outer.fields().len(),
+        partners,
+        asked.collect::<Option<_>>()?,
+    )?;
+    look_up(chain, lookup)
+}
+
+/// The column of a table that is the only one of a subquery.
+fn first_column(plan: &LogicalPlan) -> Option<Expr> {
+    let LogicalPlan::Projection(projection) = plan else {
+        return None;
+    };
+    match projection.expr.as_slice() {
+        [expr] => Some(expr.clone().unalias()).filter(|expr| matches!(expr, Expr::Column(_))),
+        _ => None,
+    }
+}
+
+/// The condition with columns of the outer query as such of `outer`. `None`: they are of one further out.
+fn with_outer_columns(condition: Expr, outer: &DFSchema) -> Option<Expr> {
+    let mut is_whole = true;
+    let replaced = condition.transform_up(|expr| {
+        Ok(match expr {
+            Expr::OuterReferenceColumn(_, column) => {
+                is_whole &= outer.has_column(&column);
+                Transformed::yes(Expr::Column(column))
+            }
+            other => Transformed::no(other),
+        })
+    });
+    replaced.ok().filter(|_| is_whole).map(|replaced| replaced.data)
 }
 
 /// What a condition `column = value`, either way round, says that the column is: something over `schema` of its own type.
@@ -206,7 +349,9 @@ fn key_value(condition: &Expr, column: &Expr, schema: &DFSchema, ty: &DataType) 
         (false, true) => left,
         _ => return None,
     };
-    let is_same = is_over(value, schema) && value.get_type(schema).is_ok_and(|found| found == *ty);
+    // Floats that are equal need not be alike.
+    let is_same =
+        is_over(value, schema) && !ty.is_floating() && value.get_type(schema).is_ok_and(|found| found == *ty);
     is_same.then(|| Computed::new(value, schema)).flatten()
 }
 

@@ -9,6 +9,7 @@ use datafusion::logical_expr::Expr;
 
 use super::computed::Computed;
 use super::lookup::Lookup;
+use super::partners::Partners;
 use super::sort_key::SortKey;
 use super::step::{Source, Step};
 use super::totals::Total;
@@ -55,8 +56,10 @@ pub enum ShortKind {
         table: Arc<TableDef>,
         /// What the statement calls it.
         alias: Arc<str>,
-        /// Whether rows without a partner stay.
-        keeps_outer: bool,
+        /// The key of it.
+        key: String,
+        /// Which join: `Inner`, `Left`, `Semi`, `Anti`.
+        join: &'static str,
         /// `p.maker = s.maker`.
         keys: Vec<String>,
         /// What a partner must satisfy beside its key.
@@ -237,7 +240,13 @@ fn lookup_kind(lookup: &Lookup, outputs: &Outputs<'_>) -> ShortKind {
     ShortKind::Lookup {
         table: Arc::clone(lookup.table()),
         alias: Arc::clone(lookup.alias()),
-        keeps_outer: lookup.keeps_outer(),
+        key: lookup.key().name.clone(),
+        join: match lookup.partners() {
+            Partners::Needed => "Inner",
+            Partners::OrNone => "Left",
+            Partners::Exist => "Semi",
+            Partners::Miss => "Anti",
+        },
         keys: lookup.keys().map(key).collect(),
         conditions: lookup
             .conditions()

@@ -1,8 +1,10 @@
 //! `StepFigures`: what EXPLAIN ANALYZE counts of a chain's run, step by step.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::lookup::LookupFigures;
 use crate::exec::figures::Seen;
 use crate::exec::scan::ScanMetrics;
 
@@ -11,6 +13,8 @@ use crate::exec::scan::ScanMetrics;
 pub struct StepFigures {
     source: Arc<ScanMetrics>,
     steps: Mutex<Vec<StepCount>>,
+    /// Those of lookups, by their steps.
+    lookups: Mutex<BTreeMap<usize, Arc<LookupFigures>>>,
 }
 
 /// What one step did by itself.
@@ -27,6 +31,7 @@ impl Default for StepFigures {
         StepFigures {
             source: Arc::new(ScanMetrics::timed()),
             steps: Mutex::default(),
+            lookups: Mutex::default(),
         }
     }
 }
@@ -41,6 +46,12 @@ impl StepFigures {
     pub fn seen_of_source(&self) -> Seen {
         let figures = self.source.figures.as_ref();
         figures.map(|figures| figures.seen()).unwrap_or_default()
+    }
+
+    /// What a step that looks up is counted in.
+    pub fn lookup(&self, step: usize) -> Arc<LookupFigures> {
+        let mut lookups = self.lookups.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(lookups.entry(step).or_default())
     }
 
     /// What came out of a step, and of all below it; `None` when the run had no such step.

@@ -1,30 +1,31 @@
-//! `Lookup`: a join whose inner side is read by its primary key, which the outer rows give: for each batch of outer rows
-//! one multi-get of the keys in it.
+//! `Lookup`: a join whose inner side is read by a key of it, or the beginning of one, that the outer rows give: for each batch of outer
+//! rows one multi-get, or one scan of several ranges. The order of the outer rows stays.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
-use arrow::compute::{concat_batches, take_record_batch};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::compute::concat_batches;
+use arrow::datatypes::SchemaRef;
 use arrow::row::{RowConverter, SortField};
 use datafusion::physical_expr::PhysicalExpr;
 use futures::TryStreamExt;
 
 use super::computed::Computed;
-use super::evaluate::{truth, values};
-use crate::catalog::TableDef;
+use super::evaluate::values;
+use super::partners::{Joined, Partners};
+use crate::catalog::{IndexDef, TableDef};
 use crate::exec::StatementContext;
 use crate::exec::datafusion_error::query_memory_exceeded;
 use crate::exec::placeholder::Constants;
-use crate::exec::scan::{Demand, scan_batches};
+use crate::exec::scan::{Demand, ScanMetrics, scan_batches};
 use crate::exec::table_provider::plan_conditions;
-use crate::plan::{Predicate, Wanted};
+use crate::plan::{AccessClass, AccessPath, Predicate, Wanted, plan_equality};
 use crate::table::row_schema;
 use crate::types::value_at;
 use crate::{Error, Result};
 
-/// Keys of one multi-get, unless the setting allows fewer.
+/// Outer rows that are looked up at a time, unless settings allow fewer.
 const KEYS_MAX: usize = 512;
 
 /// The inner side of the join.
@@ -33,55 +34,85 @@ pub(super) struct Lookup {
     table: Arc<TableDef>,
     /// What the statement calls it.
     alias: Arc<str>,
-    /// For each column of the primary key its value, computed of the outer row.
+    /// The columns that rows are looked up by (positions in `TableDef::columns`).
+    columns: Vec<usize>,
+    /// For each of them its value, computed of the outer row.
     keys: Vec<Computed>,
-    /// Positions in `TableDef::columns` of the columns that the join gives.
+    /// How one outer row's rows are reached.
+    path: AccessPath,
+    /// Positions in `TableDef::columns` of the columns that the join gives, or its conditions ask for.
     positions: Vec<usize>,
-    /// So many columns of an outer row are given before them.
+    /// So many columns of an outer row stand before them.
     outer_columns: usize,
     partners: Partners,
+    /// What an inner row must satisfy, beside its key, to count: over outer and inner columns.
+    conditions: Vec<Computed>,
 }
 
-/// What becomes of outer rows without an inner row.
+/// What is looked up in which table.
 #[derive(Debug)]
-pub(super) enum Partners {
-    /// They go.
-    Needed,
-    /// They stay, with NULLs (LEFT JOIN). An inner row counts when these conditions hold for both.
-    OrNone(Vec<Computed>),
+pub(super) struct Inner {
+    pub(super) table: Arc<TableDef>,
+    /// What the statement calls it.
+    pub(super) alias: Arc<str>,
+    /// Positions in `TableDef::columns` of its columns in the join.
+    pub(super) positions: Vec<usize>,
+    /// Positions likewise of the columns it is looked up by, and what they equal.
+    pub(super) keys: Vec<(usize, Computed)>,
 }
 
 impl Lookup {
+    /// `None`: no key of the table serves it.
     pub(super) fn new(
-        (table, alias): (Arc<TableDef>, Arc<str>),
-        keys: Vec<Computed>,
-        positions: Vec<usize>,
+        inner: Inner,
         outer_columns: usize,
         partners: Partners,
-    ) -> Lookup {
-        Lookup {
-            table,
-            alias,
+        conditions: Vec<Computed>,
+    ) -> Option<Lookup> {
+        let (mut positions, mut conditions) = (inner.positions, conditions);
+        if !partners.are_given() {
+            positions = only_asked(positions, outer_columns, &mut conditions);
+        }
+        let (columns, keys): (Vec<usize>, Vec<Computed>) = inner.keys.into_iter().unzip();
+        let wanted = Wanted {
+            columns: Some(&positions),
+            first_in_order: &[],
+        };
+        Some(Lookup {
+            path: plan_equality(&inner.table, &columns, wanted)?,
+            table: inner.table,
+            alias: inner.alias,
+            columns,
             keys,
             positions,
             outer_columns,
             partners,
-        }
+            conditions,
+        })
+    }
+
+    /// Whether an outer row has one inner row at most, which one get finds.
+    pub(super) fn is_of_one_row(&self) -> bool {
+        matches!(self.path.class, AccessClass::MultiGet { .. }) && self.path.index == 0
     }
 
     pub(super) fn outer_columns(&self) -> usize {
         self.outer_columns
     }
 
+    /// Columns that it gives behind those of outer rows.
     pub(super) fn inner_columns(&self) -> usize {
-        self.positions.len()
+        match self.partners.are_given() {
+            true => self.positions.len(),
+            false => 0,
+        }
     }
 
-    /// The columns of the key, by alias and name, and what they are looked up by.
+    /// The columns it looks up by, by alias and name, and what they equal.
     pub(super) fn keys(&self) -> impl Iterator<Item = (String, &Computed)> {
-        let names = self.table.telling_key_columns().into_iter();
+        let names = self.columns.iter();
         names
-            .map(|position| format!("{}.{}", self.alias, self.table.columns[position].name))
+            .map(|position| format!("{}.{}", self.alias, self.table.columns[*position].name))
             .zip(&self.keys)
     }
 
@@ -89,52 +120,76 @@ impl Lookup {
         &self.table
     }
 
+    /// The key of the table that serves it.
+    pub(super) fn key(&self) -> &IndexDef {
+        self.path.key()
+    }
+
     /// What the statement calls the table.
     pub(super) fn alias(&self) -> &Arc<str> {
         &self.alias
     }
 
-    /// Whether outer rows without an inner row stay.
-    pub(super) fn keeps_outer(&self) -> bool {
-        matches!(self.partners, Partners::OrNone(_))
+    pub(super) fn partners(&self) -> Partners {
+        self.partners
     }
 
-    /// What an inner row of a left join must satisfy beside its key.
+    /// What an inner row must satisfy beside its key.
     pub(super) fn conditions(&self) -> &[Computed] {
-        match &self.partners {
-            Partners::Needed => &[],
-            Partners::OrNone(conditions) => conditions,
-        }
+        &self.conditions
     }
 
-    /// What it computes: the keys of outer rows, the conditions of joined ones.
+    /// What it computes of rows whose columns go on behind it.
     pub(super) fn inputs_mut(&mut self) -> impl Iterator<Item = &mut Computed> {
-        let conditions = match &mut self.partners {
-            Partners::Needed => [].iter_mut(),
-            Partners::OrNone(conditions) => conditions.iter_mut(),
+        let conditions = match self.partners.are_given() {
+            true => self.conditions.iter_mut(),
+            false => [].iter_mut(),
         };
         self.keys.iter_mut().chain(conditions)
     }
 
-    /// Gives only these of the inner columns, behind so many of the outer ones.
-    pub(super) fn keep_columns(&mut self, outer_columns: usize, kept: &[usize]) {
-        self.outer_columns = outer_columns;
-        self.positions = kept.iter().map(|column| self.positions[*column]).collect();
+    /// Columns of outer rows that its conditions ask for.
+    pub(super) fn outer_columns_asked(&self) -> Vec<usize> {
+        let asked = self.conditions.iter().flat_map(Computed::columns);
+        asked.filter(|column| *column < self.outer_columns).collect()
     }
 
-    /// Errors: 42P02.
-    pub(super) fn start(&self, ctx: &StatementContext, constants: &Constants) -> Result<RunningLookup> {
-        let key_positions = self.table.telling_key_columns();
-        // The key's columns first, then what the join gives.
-        let read: Vec<usize> = key_positions.iter().chain(&self.positions).copied().collect();
-        let key_schema = row_schema(&self.table, &key_positions);
-        let fields = key_schema
-            .fields()
-            .iter()
-            .map(|field| SortField::new(field.data_type().clone()));
+    /// From now on outer rows have only the columns `outer`, and it gives only these of the inner ones.
+    pub(super) fn keep_columns(&mut self, outer: &[usize], kept: &[usize]) {
+        if self.partners.are_given() {
+            self.positions = kept.iter().map(|column| self.positions[*column]).collect();
+        } else {
+            // Its inner columns are its own: they only move.
+            let first = self.outer_columns;
+            let inner = first..first + self.positions.len();
+            let columns: Vec<usize> = outer.iter().copied().chain(inner).collect();
+            for condition in &mut self.conditions {
+                condition.renumber(&columns);
+            }
+        }
+        self.outer_columns = outer.len();
+    }
+
+    /// `stays`: see [`RunningLookup::stays`]. Errors: 42P02.
+    pub(super) fn start(
+        &self,
+        ctx: &StatementContext,
+        constants: &Constants,
+        stays: bool,
+    ) -> Result<RunningLookup> {
+        // The columns it looks up by first, then what the join gives.
+        let read: Vec<usize> = self.columns.iter().chain(&self.positions).copied().collect();
+        let fields = row_schema(&self.table, &self.columns);
+        let fields = fields.fields().iter();
+        let fields = fields.map(|field| SortField::new(field.data_type().clone()));
         let bind = |computed: &[Computed]| computed.iter().map(|one| one.bind(constants)).collect();
         let keys: Result<_> = bind(&self.keys);
-        let conditions: Result<_> = bind(self.conditions());
+        let conditions: Result<_> = bind(&self.conditions);
+        let ranges = self.path.ranges().map_or(0, <[_]>::len);
+        let rows_max = match ctx.settings.ranges_max.checked_div(ranges) {
+            Some(rows_max) => rows_max,
+            None => ctx.settings.multi_get_keys_max,
+        };
         Ok(RunningLookup {
             ctx: ctx.clone(),
             table: Arc::clone(&self.table),
@@ -143,11 +198,30 @@ impl Lookup {
             converter: RowConverter::new(fields.collect()).map_err(Error::arrow)?,
             inner: row_schema(&self.table, &read),
             read,
-            key_positions,
+            columns: self.columns.clone(),
             outer_columns: self.outer_columns,
-            keeps_outer: self.keeps_outer(),
+            partners: self.partners,
+            rows_max: KEYS_MAX.min(rows_max).max(1),
+            stays,
+            figures: Arc::default(),
         })
     }
+}
+
+/// The inner columns that conditions ask for, which then know them by their new numbers.
+fn only_asked(positions: Vec<usize>, outer_columns: usize, conditions: &mut [Computed]) -> Vec<usize> {
+    let asked = conditions.iter().flat_map(Computed::columns);
+    let mut asked: Vec<usize> = asked.filter(|column| *column >= outer_columns).collect();
+    asked.sort_unstable();
+    asked.dedup();
+    let kept: Vec<usize> = (0..outer_columns).chain(asked.iter().copied()).collect();
+    conditions
+        .iter_mut()
+        .for_each(|condition| condition.renumber(&kept));
+    asked
+        .iter()
+        .map(|column| positions[*column - outer_columns])
+        .collect()
 }
 
 /// A lookup under way.
@@ -160,24 +234,58 @@ pub(super) struct RunningLookup {
     /// The schema of what is read of the table.
     inner: SchemaRef,
     read: Vec<usize>,
-    key_positions: Vec<usize>,
+    columns: Vec<usize>,
     outer_columns: usize,
-    keeps_outer: bool,
+    partners: Partners,
+    /// Outer rows at a time.
+    rows_max: usize,
+    stays: bool,
+    figures: Arc<LookupFigures>,
+}
+
+/// What lookups are counted in.
+#[derive(Debug, Default)]
+pub struct LookupFigures {
+    /// What is read for them.
+    pub scan: Arc<ScanMetrics>,
+    /// Keys that were looked up.
+    pub keys: AtomicU64,
+    /// Reads that they were looked up by.
+    pub batches: AtomicU64,
 }
 
 impl RunningLookup {
-    /// Joins a batch of outer rows, whose order is kept.
+    /// Whether it goes on however many outer rows there are.
+    pub(super) fn stays(&self) -> bool {
+        self.stays
+    }
+
+    /// Counts itself in these.
+    pub(super) fn observe(&mut self, figures: Arc<LookupFigures>) {
+        self.figures = figures;
+    }
+
+    /// Joins a batch of outer rows, whose order is kept. Errors: 53200 when one outer row has more inner rows than the statement
+    /// may hold.
     pub(super) async fn push(&mut self, outer: RecordBatch) -> Result<RecordBatch> {
         let columns: Vec<usize> = (0..self.outer_columns).collect();
-        let keys_max = KEYS_MAX.min(self.ctx.settings.multi_get_keys_max).max(1);
-        let mut joined = Vec::new();
-        for first in (0..outer.num_rows()).step_by(keys_max) {
-            let part = outer.slice(first, keys_max.min(outer.num_rows() - first));
+        let (mut joined, mut first) = (Vec::new(), 0);
+        while first < outer.num_rows() {
+            let rows = self.rows_max.min(outer.num_rows() - first);
+            let part = outer.slice(first, rows);
             let keys = self.keys.iter().map(|key| values(key, &part));
             let keys = keys.collect::<Result<Vec<ArrayRef>>>()?;
-            let inner = self.fetch(&keys).await?;
+            let Some(inner) = self.fetch(&keys).await? else {
+                // They have too many inner rows together.
+                if rows == 1 {
+                    return Err(query_memory_exceeded());
+                }
+                self.rows_max = rows / 2;
+                continue;
+            };
             let given = part.project(&columns).map_err(Error::arrow)?;
             joined.push(self.join(&given, &keys, &inner)?);
+            first += rows;
         }
         match joined.as_slice() {
             [only] => Ok(only.clone()),
@@ -186,109 +294,71 @@ impl RunningLookup {
         }
     }
 
-    /// The inner rows of these keys. Errors: 53200 when they are more than the statement may hold.
-    async fn fetch(&self, keys: &[ArrayRef]) -> Result<RecordBatch> {
-        let rows = keys.first().map_or(0, |key| key.len());
-        let mut wanted = Vec::with_capacity(rows);
-        for row in (0..rows).filter(|row| keys.iter().all(|key| key.is_valid(*row))) {
-            let key = keys
-                .iter()
-                .zip(&self.key_positions)
-                .map(|(key, position)| value_at(key, row, &self.table.columns[*position].ty));
+    /// The inner rows of these keys. `None`: they are more than the statement may hold.
+    async fn fetch(&self, keys: &[ArrayRef]) -> Result<Option<RecordBatch>> {
+        let mut found = Vec::new();
+        if let Some(predicate) = self.predicate(keys)? {
+            let wanted = Wanted {
+                columns: Some(&self.read),
+                first_in_order: &[],
+            };
+            let path = plan_conditions(&self.table, vec![predicate], wanted, &self.ctx)?;
+            let (txn, path) = (Arc::clone(&self.ctx.txn), Arc::new(path));
+            let metrics = Arc::clone(&self.figures.scan);
+            self.figures.batches.fetch_add(1, Ordering::Relaxed);
+            let mut batches = scan_batches(txn, path, self.read.clone(), Demand::All, metrics);
+            let mut bytes = 0;
+            while let Some(batch) = batches.try_next().await? {
+                bytes += batch.get_array_memory_size();
+                if bytes > self.ctx.settings.query_memory_bytes_max {
+                    return Ok(None);
+                }
+                found.push(batch);
+            }
+        }
+        concat_batches(&self.inner, &found)
+            .map(Some)
+            .map_err(Error::arrow)
+    }
+
+    /// That a row has one of these keys, each named once. `None`: none of them can be had, for they are NULL.
+    fn predicate(&self, keys: &[ArrayRef]) -> Result<Option<Predicate>> {
+        let encoded = self.converter.convert_columns(keys).map_err(Error::arrow)?;
+        let mut seen = std::collections::HashSet::with_capacity(encoded.num_rows());
+        let mut wanted = Vec::with_capacity(encoded.num_rows());
+        for (row, key) in encoded.iter().enumerate() {
+            if !keys.iter().all(|key| key.is_valid(row)) || !seen.insert(key.data()) {
+                continue;
+            }
+            let key = keys.iter().zip(&self.columns);
+            let key = key.map(|(key, position)| value_at(key, row, &self.table.columns[*position].ty));
             wanted.push(key.collect::<Result<Vec<_>>>()?);
         }
-        let found = match wanted.is_empty() {
-            true => Vec::new(),
-            false => {
-                let predicate = match self.key_positions.as_slice() {
-                    [column] => Predicate::InList {
-                        column: *column,
-                        values: wanted.into_iter().flatten().collect(),
-                    },
-                    columns => Predicate::RowIn {
-                        columns: columns.to_vec(),
-                        rows: wanted,
-                    },
-                };
-                let wanted = Wanted {
-                    columns: Some(&self.read),
-                    first_in_order: &[],
-                };
-                let path = plan_conditions(&self.table, vec![predicate], wanted, &self.ctx)?;
-                let txn = Arc::clone(&self.ctx.txn);
-                let mut batches = scan_batches(
-                    txn,
-                    Arc::new(path),
-                    self.read.clone(),
-                    Demand::All,
-                    Arc::default(),
-                );
-                let (mut found, mut bytes) = (Vec::new(), 0);
-                while let Some(batch) = batches.try_next().await? {
-                    bytes += batch.get_array_memory_size();
-                    if bytes > self.ctx.settings.query_memory_bytes_max {
-                        return Err(query_memory_exceeded());
-                    }
-                    found.push(batch);
-                }
-                found
-            }
-        };
-        concat_batches(&self.inner, &found).map_err(Error::arrow)
+        let count = wanted.len() as u64;
+        self.figures.keys.fetch_add(count, Ordering::Relaxed);
+        Ok(match (wanted.is_empty(), self.columns.as_slice()) {
+            (true, _) => None,
+            (false, [column]) => Some(Predicate::InList {
+                column: *column,
+                values: wanted.into_iter().flatten().collect(),
+            }),
+            (false, columns) => Some(Predicate::RowIn {
+                columns: columns.to_vec(),
+                rows: wanted,
+            }),
+        })
     }
 
-    /// Puts each outer row before its inner row.
+    /// Puts each outer row before its inner rows.
     fn join(&self, outer: &RecordBatch, keys: &[ArrayRef], inner: &RecordBatch) -> Result<RecordBatch> {
-        let given: Vec<usize> = (self.key_positions.len()..self.read.len()).collect();
+        let convert = |columns: &[ArrayRef]| self.converter.convert_columns(columns).map_err(Error::arrow);
+        let (wanted, found) = (convert(keys)?, convert(&inner.columns()[..self.columns.len()])?);
+        let given: Vec<usize> = (self.columns.len()..self.read.len()).collect();
         let given = inner.project(&given).map_err(Error::arrow)?;
-        let mut places = self.places(keys, inner)?;
+        let mut joined = Joined::of_equal(outer, &given, (&wanted, &found));
         for condition in &self.conditions {
-            let joined = side_by_side(outer, &given, &places, false)?;
-            let truth = truth(condition, &joined)?;
-            let found = places.iter_mut().filter(|place| place.is_some());
-            for (place, holds) in found.zip(&truth) {
-                *place = place.filter(|_| holds == Some(true));
-            }
+            joined.keep(condition)?;
         }
-        side_by_side(outer, &given, &places, self.keeps_outer)
+        joined.finish(self.partners)
     }
-
-    /// For each outer row, of which these are the keys, the place of its inner row.
-    fn places(&self, keys: &[ArrayRef], inner: &RecordBatch) -> Result<Vec<Option<u32>>> {
-        let inner_keys = &inner.columns()[..self.key_positions.len()];
-        let found = self.converter.convert_columns(inner_keys).map_err(Error::arrow)?;
-        let places: HashMap<&[u8], u32> = found.iter().map(|key| key.data()).zip(0..).collect();
-        let wanted = self.converter.convert_columns(keys).map_err(Error::arrow)?;
-        // No inner key has a NULL.
-        let place = wanted.iter().map(|key| places.get(key.data()).copied());
-        Ok(place.collect())
-    }
-}
-
-/// The outer rows beside the inner rows at these places; those without one beside NULLs, or left out.
-fn side_by_side(
-    outer: &RecordBatch,
-    inner: &RecordBatch,
-    places: &[Option<u32>],
-    keeps_outer: bool,
-) -> Result<RecordBatch> {
-    let rows = (0..).zip(places);
-    let (outer_rows, inner_rows): (Vec<u32>, Vec<Option<u32>>) =
-        rows.filter(|(_, place)| keeps_outer || place.is_some()).unzip();
-    let outer = take_record_batch(outer, &UInt32Array::from(outer_rows)).map_err(Error::arrow)?;
-    let inner_rows = UInt32Array::from(inner_rows);
-    let inner_columns = inner
-        .columns()
-        .iter()
-        .map(|column| arrow::compute::take(column, &inner_rows, None));
-    let inner_columns = inner_columns
-        .collect::<std::result::Result<Vec<_>, _>>()
-        .map_err(Error::arrow)?;
-    let inner_fields = inner.schema_ref().fields().iter();
-    let inner_fields = inner_fields.map(|field| Arc::new(field.as_ref().clone().with_nullable(true)));
-    let fields = outer.schema_ref().fields().iter().cloned().chain(inner_fields);
-    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let columns = outer.columns().iter().cloned().chain(inner_columns).collect();
-    let options = RecordBatchOptions::new().with_row_count(Some(outer.num_rows()));
-    RecordBatch::try_new_with_options(schema, columns, &options).map_err(Error::arrow)
 }

@@ -14,6 +14,7 @@ mod figures;
 mod groups;
 mod lookup;
 mod order;
+mod partners;
 mod read;
 mod row_count;
 mod row_expressions;
@@ -43,6 +44,7 @@ use crate::{Error, Result};
 pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 pub use figures::StepFigures;
 use groups::RunningGroups;
+pub use lookup::LookupFigures;
 use read::{Access, TableRead, one_row};
 use row_count::count_or_read;
 pub use row_expressions::RowExpressions;
@@ -68,6 +70,8 @@ pub struct ShortPlan {
     extreme: Option<OrderColumn>,
     /// The steps ask of the whole table only how many rows it has.
     is_row_count: bool,
+    /// See [`ShortPlan::looks_up`].
+    looks_up: bool,
     /// The layout of the result in the table's rows, when nothing is computed.
     stored: Option<Arc<RowLayout>>,
 }
@@ -90,6 +94,8 @@ impl ShortPlan {
     /// The plan as a chain, if it is one. It is good as long as the plan is.
     pub fn of(plan: &LogicalPlan) -> Option<ShortPlan> {
         let mut short = chain::read(plan)?;
+        let is_lookup = |step: &Step| matches!(step, Step::Lookup(_));
+        short.looks_up = short.steps.iter().any(is_lookup) && short.may_drive();
         short.prune_columns();
         if let Source::Table(table) = &short.source {
             short.order = order::of_table(table, &short.steps);
@@ -109,6 +115,7 @@ impl ShortPlan {
             group_columns: None,
             extreme: None,
             is_row_count: false,
+            looks_up: false,
             stored: None,
         }
     }
@@ -125,6 +132,11 @@ impl ShortPlan {
         let steps = &mut self.steps[..=shaping];
         let inputs = steps.iter_mut().flat_map(Step::inputs_mut);
         let mut used: Vec<usize> = inputs.flat_map(|computed| computed.columns()).collect();
+        for step in steps.iter() {
+            if let Step::Lookup(lookup) = step {
+                used.extend(lookup.outer_columns_asked());
+            }
+        }
         used.sort_unstable();
         used.dedup();
         let (mut of_table, mut given) = (used.clone(), 0);
@@ -136,7 +148,7 @@ impl ShortPlan {
                 given = given.max(of_table.len());
                 let own = used.iter().filter(|column| (first..end).contains(column));
                 let own: Vec<usize> = own.map(|column| column - first).collect();
-                lookup.keep_columns(given, &own);
+                lookup.keep_columns(&used[..given], &own);
                 given += own.len();
             }
             for computed in step.inputs_mut() {
@@ -190,11 +202,28 @@ impl ShortPlan {
         steps.extend(arrival.is_extreme.then_some(RunningStep::Limit { skip, left }));
         let row_count = RowCount::default();
         steps.extend(self.start(ctx, constants, arrival, &row_count)?);
+        if let Some(figures) = figures {
+            for (at, step) in steps.iter_mut().enumerate() {
+                if let RunningStep::Lookup(lookup) = step {
+                    lookup.observe(figures.lookup(at));
+                }
+            }
+        }
         let mut batches = access.batches(ctx, demand, metrics);
         if self.is_row_count {
             batches = count_or_read(ctx, table.table(), &row_count, batches);
         }
-        Ok(Some(stream_run(ctx, batches, steps, figures, long)))
+        let batches_max = match self.looks_up() {
+            true => usize::MAX,
+            false => INLINE_BATCHES,
+        };
+        Ok(Some(stream_run(
+            ctx,
+            (batches, batches_max),
+            steps,
+            figures,
+            long,
+        )))
     }
 
     /// Runs the steps over what is in memory.
@@ -211,7 +240,7 @@ impl ShortPlan {
             None => source,
         };
         let steps = self.start(ctx, constants, Arrival::default(), &RowCount::default())?;
-        Ok(stream_run(ctx, source, steps, figures, long))
+        Ok(stream_run(ctx, (source, INLINE_BATCHES), steps, figures, long))
     }
 
     /// Whether it reads a part of a table that conditions bound, or no table.
@@ -220,6 +249,16 @@ impl ShortPlan {
             Source::Table(table) => table.has_conditions(),
             Source::OneRow | Source::Rows(_) => true,
         }
+    }
+
+    /// Whether conditions, by their form, bound what it reads of its table, so that it may say what is looked up in others.
+    fn may_drive(&self) -> bool {
+        matches!(&self.source, Source::Table(table) if table.is_bounded())
+    }
+
+    /// Whether what it joins is looked up for rows of which conditions bound a key. Then it stays so, however many they are.
+    pub fn looks_up(&self) -> bool {
+        self.looks_up
     }
 
     /// Whether it reads what is there when it runs, not what was there when it was planned.
@@ -309,7 +348,9 @@ impl ShortPlan {
                         .collect::<Result<_>>()?,
                     schema: Arc::clone(schema),
                 },
-                Step::Lookup(lookup) => RunningStep::Lookup(Box::new(lookup.start(ctx, constants)?)),
+                Step::Lookup(lookup) => {
+                    RunningStep::Lookup(Box::new(lookup.start(ctx, constants, self.looks_up)?))
+                }
                 Step::Sort(_) if arrival.is_ordered => continue,
                 Step::Sort(keys) => {
                     let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
@@ -408,10 +449,11 @@ fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
     rest.boxed()
 }
 
-/// The source's batches through the steps.
+/// The source's batches through the steps. Steps that collect are given up for the general plan when more than
+/// `batches_max` come.
 fn stream_run(
     ctx: &StatementContext,
-    source: BoxStream<'static, Result<RecordBatch>>,
+    (source, batches_max): (BoxStream<'static, Result<RecordBatch>>, usize),
     steps: Vec<RunningStep>,
     figures: Option<&Arc<StepFigures>>,
     long: impl FnOnce() -> Long,
@@ -423,7 +465,7 @@ fn stream_run(
         true => {
             let long = long();
             let collected = stream::once(async move {
-                match run.collect(INLINE_BATCHES).await? {
+                match run.collect(batches_max).await? {
                     Some(batches) => Ok(stream::iter(batches.into_iter().map(Ok)).boxed()),
                     None => long.await,
                 }

@@ -15,7 +15,7 @@ use crate::exec::placeholder::Constants;
 use crate::exec::scan::{Demand, ScanMetrics, scan_batches, scan_stored};
 use crate::exec::table_provider::plan_conditions;
 use crate::exec::{RowsStream, StatementContext};
-use crate::plan::{AccessPath, OrderColumn, Predicate, Wanted};
+use crate::plan::{AccessPath, OrderColumn, Predicate, Wanted, bounding_columns};
 use crate::table::RowLayout;
 use crate::{Error, Result};
 
@@ -52,6 +52,13 @@ impl TableRead {
 
     pub(super) fn table(&self) -> Arc<TableDef> {
         Arc::clone(&self.table)
+    }
+
+    /// Whether its conditions, by their form, bound a key of it.
+    pub(super) fn is_bounded(&self) -> bool {
+        let columns = self.conditions.iter().filter_map(Condition::compared_column);
+        let columns: Vec<usize> = columns.map(|column| self.positions[column]).collect();
+        !columns.is_empty() && bounding_columns(&self.table, &columns).is_some()
     }
 
     /// Whether no row has NULL in a column that is read.

@@ -39,7 +39,8 @@ impl RunningStep {
     /// others are better at it.
     fn collects(&self) -> bool {
         match self {
-            RunningStep::Lookup(_) | RunningStep::TopRows(_) | RunningStep::Totals(_) => true,
+            RunningStep::TopRows(_) | RunningStep::Totals(_) => true,
+            RunningStep::Lookup(lookup) => !lookup.stays(),
             RunningStep::Groups(groups) => groups.collects(),
             RunningStep::Filter(_) | RunningStep::Project { .. } | RunningStep::Limit { .. } => false,
         }

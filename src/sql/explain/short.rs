@@ -1,10 +1,12 @@
 //! Short statements as nodes.
 
+use std::sync::atomic::Ordering;
+
 use super::access::{TableRead, with_metrics};
 use super::node::PlanNode;
 use crate::exec::expr_text::all_text;
 use crate::exec::figures::Seen;
-use crate::exec::short::{ShortKind, ShortNode, ShortSource, ShortStory};
+use crate::exec::short::{LookupFigures, ShortKind, ShortNode, ShortSource, ShortStory};
 use crate::query::Observation;
 
 /// The tree of a short statement, with what was counted of it.
@@ -19,7 +21,15 @@ pub(super) fn short_node(story: ShortStory, observation: Option<&Observation>) -
             0 => result,
             _ => seen_of_step(observation, node.step),
         };
-        step_node(node).over(below).counted(seen)
+        let lookup = matches!(node.kind, ShortKind::Lookup { .. });
+        let figures = observation.zip(node.step).filter(|_| lookup);
+        let figures = figures.map(|(observation, step)| observation.steps().lookup(step));
+        let shown = step_node(node);
+        let shown = match figures {
+            Some(figures) => with_lookups(shown, &figures),
+            None => shown,
+        };
+        shown.over(below).counted(seen)
     })
 }
 
@@ -55,6 +65,14 @@ fn source_node(story: &ShortStory, observation: Option<&Observation>) -> PlanNod
     node.counted(seen_of_step(observation, story.source_step))
 }
 
+/// What a step looked up.
+fn with_lookups(node: PlanNode, figures: &LookupFigures) -> PlanNode {
+    let node = node
+        .with_noted_count("Lookups", figures.keys.load(Ordering::Relaxed))
+        .with_noted_count("Batches", figures.batches.load(Ordering::Relaxed));
+    with_metrics(node, &figures.scan)
+}
+
 /// What came out of a step; of the source when no step ran for it.
 fn seen_of_step(observation: Option<&Observation>, step: Option<usize>) -> Option<Seen> {
     let steps = observation?.steps();
@@ -83,16 +101,16 @@ fn step_node(node: ShortNode) -> PlanNode {
         ShortKind::Lookup {
             table,
             alias,
-            keeps_outer,
+            key,
+            join,
             keys,
             conditions,
         } => {
-            let (words, join_type) = if keeps_outer {
-                ("Left ", "Left")
-            } else {
-                ("", "Inner")
+            let words = match join {
+                "Inner" => String::new(),
+                other => format!("{other} "),
             };
-            let (name, key) = (&table.name, &table.primary_key.name);
+            let name = &table.name;
             let relation = if *alias == **name {
                 name.clone()
             } else {
@@ -102,7 +120,7 @@ fn step_node(node: ShortNode) -> PlanNode {
                 "Lookup Join",
                 format!("Lookup {words}Join with {relation} using {key}"),
             )
-            .with_property("Join Type", join_type)
+            .with_property("Join Type", join)
             .with_property("Schema", table.schema.as_str())
             .with_property("Relation Name", name.as_str())
             .with_property("Alias", &*alias)
