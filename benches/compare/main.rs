@@ -19,6 +19,7 @@
 //! | `checkpoints` | small commits with and without checkpoints | |
 //! | `recovery` | the start after a kill | `KEYSPAN_BENCH_LOG_BYTES` (1 GB) |
 //! | `statements` | short statements in both protocols | `KEYSPAN_BENCH_STATEMENT_ROWS` (100,000) |
+//! | `indexes` | reads through indexes, along keys, by lookups | |
 //! | `analytics` | queries that read much; milliseconds | |
 //! | `tpch` | the 22 queries of TPC-H, answers compared; milliseconds | `KEYSPAN_BENCH_TPCH_DATA` (a folder of .tbl files) |
 
@@ -28,6 +29,7 @@ mod analytics;
 mod cache;
 mod commits;
 mod floor;
+mod indexes;
 mod part;
 mod raw;
 mod recovery;
@@ -61,6 +63,7 @@ async fn main() {
             Part::Checkpoints => commits::with_checkpoints(&sizes).await,
             Part::Recovery => recovery::measure(&sizes).await,
             Part::Statements => statements::measure(&sizes).await,
+            Part::Indexes => indexes::measure(&sizes).await,
             Part::Analytics => analytics::measure(&sizes).await,
             Part::Tpch => tpch::measure().await,
         };

@@ -10,12 +10,13 @@ pub(crate) enum Part {
     Checkpoints,
     Recovery,
     Statements,
+    Indexes,
     Analytics,
     Tpch,
 }
 
 impl Part {
-    const ALL: [Part; 9] = [
+    const ALL: [Part; 10] = [
         Part::Compare,
         Part::Stores,
         Part::Cache,
@@ -23,6 +24,7 @@ impl Part {
         Part::Checkpoints,
         Part::Recovery,
         Part::Statements,
+        Part::Indexes,
         Part::Analytics,
         Part::Tpch,
     ];
@@ -52,6 +54,7 @@ impl Part {
             Part::Checkpoints => "checkpoints",
             Part::Recovery => "recovery",
             Part::Statements => "statements",
+            Part::Indexes => "indexes",
             Part::Analytics => "analytics",
             Part::Tpch => "tpch",
         }

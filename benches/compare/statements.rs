@@ -159,7 +159,8 @@ async fn speed(
     .await
 }
 
-async fn repeat_prepared(client: Client, sql: &str, rows: usize, seed: u64) -> usize {
+/// Repeats a statement with keys below `rows` for a round; answers how often.
+pub(crate) async fn repeat_prepared(client: Client, sql: &str, rows: usize, seed: u64) -> usize {
     let types: &[Type] = if sql.contains("$1") { &[Type::INT8] } else { &[] };
     let statement = client.prepare_typed(sql, types).await.expect("it prepares");
     let mut random = StdRng::seed_from_u64(seed);

@@ -101,9 +101,8 @@ impl Error {
             Error::ReservedName { .. } => {
                 Some("The prefix \"pg_\" is reserved for system schemas.".to_string())
             }
-            Error::GeneratedAlways { detail, .. } => Some(detail.clone()),
             Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
-            Error::InvalidJson { detail } => Some(detail.clone()),
+            Error::InvalidJson { detail } | Error::GeneratedAlways { detail, .. } => Some(detail.clone()),
             Error::DiskFull { free_bytes, .. } => Some(format!("{free_bytes} bytes are free.")),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }

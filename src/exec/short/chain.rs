@@ -224,7 +224,8 @@ fn look_up(mut chain: ShortPlan, lookup: Lookup) -> Option<ShortPlan> {
     if !matches!(chain.source, Source::Table(_)) || !chain.steps.iter().all(is_joined) {
         return None;
     }
-    if !chain.may_drive() && !(lookup.is_of_one_row() && lookup.partners().are_given()) {
+    let is_cheap = lookup.is_of_one_row() && lookup.partners().are_given();
+    if !(chain.may_drive() || is_cheap) {
         return None;
     }
     chain.steps.push(Step::Lookup(lookup));
