@@ -1,4 +1,4 @@
-//! TPC-H: the 22 queries of the specification over its eight tables on both systems, answers compared, times side by side.
+//! TPC-H: the 22 queries of the specification over its eight tables, with indexes on their foreign keys, on both systems, answers compared, times side by side.
 //!
 //! The data are read from the folder that `KEYSPAN_BENCH_TPCH_DATA` names: `region.tbl` to `lineitem.tbl`, as `dbgen` of
 //! the TPC writes them, or `tpchgen-cli` (`pip install tpchgen-cli && tpchgen-cli -s 0.1 --output-dir FOLDER`).
@@ -19,7 +19,7 @@ const QUERY_TIME_MAX: Duration = Duration::from_secs(60);
 const LOADED_ROWS: usize = 500;
 const LOADED_STATEMENTS: usize = 20;
 
-/// The tables with the specification's types and primary keys.
+/// The tables with the specification's types and primary keys, and indexes on their foreign keys.
 const SCHEMA: &str = include_str!("tpch.schema.sql");
 /// The queries with the specification's validation parameters, each ended by a semicolon.
 const QUERIES: &str = include_str!("tpch.queries.sql");

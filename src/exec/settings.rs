@@ -39,7 +39,7 @@ pub struct Settings {
     pub known_texts_max: usize,
     /// keyspan.known_texts_threshold.
     pub known_texts_threshold: usize,
-    /// keyspan.ranges_max.
+    /// keyspan.max_ranges.
     pub ranges_max: usize,
     /// max_parallel_workers_per_gather.
     pub parallel_workers_max: usize,
@@ -298,7 +298,7 @@ impl Settings {
         self.multi_get_keys_max = self.number("keyspan.multi_get_max_keys");
         self.known_texts_max = self.number("keyspan.known_texts_max");
         self.known_texts_threshold = self.number("keyspan.known_texts_threshold");
-        self.ranges_max = self.number("keyspan.ranges_max");
+        self.ranges_max = self.number("keyspan.max_ranges");
         self.parallel_workers_max = self.number("max_parallel_workers_per_gather");
         self.statement_timeout_ms = self.number("statement_timeout") as u64;
         self.idle_in_transaction_timeout_ms = self.number("idle_in_transaction_session_timeout") as u64;

@@ -12,7 +12,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::word::is_word;
-use super::{distinct, row_assignment, symmetric, trim, with_write};
+use super::{disjunction, distinct, row_assignment, symmetric, trim, with_write};
 
 /// What it is based on.
 const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
@@ -115,6 +115,7 @@ impl Dialect for KeyspanDialect {
             return None;
         };
         match word.keyword {
+            Keyword::OR => Some(disjunction::parse(parser, left, precedence)),
             Keyword::IS => distinct::parse(parser, left, precedence),
             Keyword::BETWEEN | Keyword::NOT => symmetric::parse(parser, left, precedence),
             _ if is_word(word, "ISNULL") => {

@@ -4,6 +4,7 @@
 pub mod command;
 mod command_reader;
 mod dialect;
+mod disjunction;
 mod distinct;
 pub(crate) mod explain_options;
 mod fragment;

@@ -5,6 +5,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
 
+use super::disjunction::WRITTEN_MAX;
 use super::word::is_word;
 use crate::error::Limit;
 use crate::{Error, Result};
@@ -16,25 +17,51 @@ const CHAIN_MAX: usize = 4_000;
 /// The depth of a statement's tree at most, as far as its tokens were taken.
 #[derive(Debug, Default)]
 pub(super) struct Nesting {
-    /// Operators since the last comma, for each parenthesis that is open.
-    open: Vec<usize>,
-    /// Those outside all parentheses.
-    outside: usize,
-    /// The sum of them, the depth at most.
+    /// Parentheses that are open.
+    open: Vec<Level>,
+    /// What stands outside all parentheses.
+    outside: Level,
+    /// The sum of their operators, the depth at most.
     depth: usize,
+}
+
+/// What stands between two parentheses, since the last comma.
+#[derive(Debug, Default)]
+struct Level {
+    /// Operators that may depend on one another. Of the operands between two ORs only the deepest counts, since a long chain of
+    /// ORs is no deep tree ([`super::disjunction`]).
+    operators: usize,
+    /// Those of the operand since the last OR; `None` where none was, or another clause has begun since.
+    operand: Option<usize>,
+    /// Those of the deepest operand between two ORs, and such operands.
+    deepest: usize,
+    operands: usize,
 }
 
 impl Nesting {
     /// Takes the next token. Errors: 54001 when operators could make a tree deeper than `CHAIN_MAX`.
     pub(super) fn take(&mut self, token: &Token) -> Result<()> {
         match token {
-            Token::LParen => self.open.push(0),
-            Token::RParen => self.depth -= self.open.pop().unwrap_or(0),
-            Token::Comma => self.depth -= std::mem::take(self.innermost()),
+            Token::LParen => self.open.push(Level::default()),
+            Token::RParen => {
+                let level = self.open.pop();
+                self.depth -= level.map_or(0, |level| level.operators);
+            }
+            Token::Comma => {
+                let level = std::mem::take(self.innermost());
+                self.depth -= level.operators;
+            }
+            Token::Word(word) if word.keyword == Keyword::OR => {
+                let fewer = self.innermost().end_operand();
+                self.depth = self.depth + 1 - fewer;
+            }
             token if is_operator(token) => {
-                *self.innermost() += 1;
+                let level = self.innermost();
+                level.operators += 1;
+                level.operand = level.operand.map(|operators| operators + 1);
                 self.depth += 1;
             }
+            Token::Word(word) if begins_clause(word.keyword) => self.innermost().operand = None,
             _ => {}
         }
         if self.depth > CHAIN_MAX {
@@ -47,9 +74,59 @@ impl Nesting {
         Ok(())
     }
 
-    fn innermost(&mut self) -> &mut usize {
+    fn innermost(&mut self) -> &mut Level {
         self.open.last_mut().unwrap_or(&mut self.outside)
     }
+}
+
+impl Level {
+    /// An OR ends an operand and begins the next; answers how many operators no longer count, but for the OR itself.
+    fn end_operand(&mut self) -> usize {
+        let mut fewer = 0;
+        match self.operand {
+            Some(operators) => {
+                fewer = operators.min(self.deepest);
+                self.deepest = self.deepest.max(operators);
+                self.operands += 1;
+                // The OR before the operand, unless the chain is short enough to stay as it is written.
+                fewer += usize::from(self.operands > WRITTEN_MAX);
+            }
+            // Another chain begins.
+            None => (self.deepest, self.operands) = (0, 0),
+        }
+        self.operand = Some(0);
+        self.operators = self.operators + 1 - fewer;
+        fewer
+    }
+}
+
+/// Whether what follows the keyword is no operand of an OR before it.
+fn begins_clause(keyword: Keyword) -> bool {
+    use Keyword as K;
+    matches!(
+        keyword,
+        K::SELECT
+            | K::FROM
+            | K::JOIN
+            | K::ON
+            | K::USING
+            | K::WHERE
+            | K::GROUP
+            | K::HAVING
+            | K::WINDOW
+            | K::ORDER
+            | K::LIMIT
+            | K::VALUES
+            | K::SET
+            | K::RETURNING
+            | K::CASE
+            | K::WHEN
+            | K::THEN
+            | K::ELSE
+            | K::END
+            | K::AS
+            | K::WITH
+    )
 }
 
 /// Whether the token may put what stands before it one level deeper.
@@ -59,7 +136,6 @@ fn is_operator(token: &Token) -> bool {
             matches!(
                 word.keyword,
                 Keyword::AND
-                    | Keyword::OR
                     | Keyword::NOT
                     | Keyword::IS
                     | Keyword::NOTNULL
@@ -122,7 +198,6 @@ mod tests {
             " + 1",
             "::int",
             " AND true",
-            " OR 1 = 1",
             " UNION SELECT 1",
             "[1]",
             " IS NULL",
@@ -138,6 +213,13 @@ mod tests {
             assert!(!refused(&chain(operator, 100)), "{operator}");
         }
         assert!(!refused(&chain(", 1 + 1", 50_000)));
+        // An OR is no deeper than its operands.
+        assert!(!refused(&chain(" OR 1 + 1 = 1 AND 2 > 1", 50_000)));
+        let chained = |operand: &str| chain(&format!(" OR {operand}"), 50);
+        assert!(refused(&chained(&"1 + ".repeat(5000))));
+        for chain_of_clauses in [" UNION SELECT 1 OR true OR true", " JOIN t ON a OR b = c OR d"] {
+            assert!(refused(&chain(chain_of_clauses, 50_000)), "{chain_of_clauses}");
+        }
         assert!(!refused(&format!(
             "SELECT 1 WHERE 1 IN (1{})",
             ", -1".repeat(50_000)

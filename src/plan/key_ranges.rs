@@ -294,11 +294,12 @@ fn join(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
     joined
 }
 
-/// `parts` hulls around runs of about equal length of sorted items.
+/// At most `parts` hulls around runs of sorted items, as few of which are joined as can be.
 fn hulls<T>(sorted: &[T], parts: usize, hull: impl Fn(&T, &T) -> T) -> Vec<T> {
-    let run = sorted.len().div_ceil(parts.max(1)).max(1);
-    sorted
-        .chunks(run)
-        .filter_map(|run| Some(hull(run.first()?, run.last()?)))
+    let parts = parts.clamp(1, sorted.len().max(1));
+    let (run, longer) = (sorted.len() / parts, sorted.len() % parts);
+    let (of_longer, of_shorter) = sorted.split_at(longer * (run + 1));
+    let runs = of_longer.chunks(run + 1).chain(of_shorter.chunks(run.max(1)));
+    runs.filter_map(|run| Some(hull(run.first()?, run.last()?)))
         .collect()
 }

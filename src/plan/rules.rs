@@ -21,7 +21,7 @@ pub struct PlanRules {
     pub full_scan: FullScanPolicy,
     /// `keyspan.multi_get_max_keys`.
     pub multi_get_keys_max: usize,
-    /// Ranges at most (`keyspan.ranges_max`); above it ranges are merged and a residual filters.
+    /// Ranges at most (`keyspan.max_ranges`); above it ranges are merged and a residual filters.
     pub ranges_max: usize,
     /// Which keys the statement's hints leave to choose from.
     pub index_hint: Option<IndexHint>,

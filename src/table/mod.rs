@@ -8,6 +8,7 @@
 //! ([`crate::codec::row`]) of the columns that the index includes. In a unique index without a NULL among the indexed columns the primary-key columns leave
 //! the key and stand in the value: then two rows of equal columns have the same key, and the second is refused.
 
+mod arbiter;
 mod build;
 pub mod check;
 mod describe;
@@ -22,6 +23,7 @@ mod sequence;
 mod update;
 mod write;
 
+pub use arbiter::Arbiter;
 pub use build::{BuiltPage, build_index, build_index_page, has_null, is_empty};
 pub use describe::{constraint_key, row_text, stored_key_text};
 pub use encode::RowEncoder;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use keyspan::table::check::check_data_dir;
 use rand::Rng;
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -125,7 +126,10 @@ async fn sigkill_loses_no_acknowledged_commit_and_halves_none() {
         let client = connect(server.addr()).await;
         client
             .batch_execute(
-                "CREATE TABLE IF NOT EXISTS commits (round int, writer int, n int, half int, PRIMARY KEY (round, writer, n, half))",
+                "CREATE TABLE IF NOT EXISTS commits (round int, writer int, n int, half int, twice int GENERATED ALWAYS AS (n * 2) STORED,
+                     PRIMARY KEY (round, writer, n, half)) WITH (buckets = 4);
+                 CREATE INDEX IF NOT EXISTS by_n ON commits (twice DESC, writer) INCLUDE (half);
+                 CREATE UNIQUE INDEX IF NOT EXISTS by_half ON commits (half, n, writer, round)",
             )
             .await
             .unwrap();
@@ -134,6 +138,9 @@ async fn sigkill_loses_no_acknowledged_commit_and_halves_none() {
     }
     let server = ServerProcess::start(data_dir.path(), &[]);
     verify(&connect(server.addr()).await, &acknowledged).await;
+    tokio::task::spawn_blocking(|| server.kill()).await.unwrap();
+    let report = check_data_dir(data_dir.path(), &mut |_| {}).await.unwrap();
+    assert_eq!(report.faults.count(), 0, "{report:?}");
     assert!(
         acknowledged.len() as i32 >= rounds,
         "{} commits were acknowledged",
@@ -195,6 +202,15 @@ async fn verify(client: &tokio_postgres::Client, acknowledged: &[(i32, i32, i32)
             halves.contains_key(commit),
             "the acknowledged commit {commit:?} is lost"
         );
+    }
+    // The store's count, and the entries of each index, are those of the rows.
+    for counted in [
+        "SELECT count(*) FROM commits",
+        "SELECT /*+ _l_force_index_('by_n') */ count(twice) FROM commits WHERE twice >= 0",
+        "SELECT /*+ _l_force_index_('by_half') */ count(n) FROM commits WHERE half IN (0, 1)",
+    ] {
+        let count: i64 = client.query_one(counted, &[]).await.unwrap().get(0);
+        assert_eq!(count as usize, halves.len() * 2, "{counted}");
     }
     for (commit, found) in &halves {
         assert_eq!(found, &[0, 1], "the commit {commit:?} is half there");

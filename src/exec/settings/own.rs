@@ -31,8 +31,8 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Times that a text must come, but for its constants, to be kept planned.",
     ),
     user(
-        "keyspan.ranges_max",
-        "10000",
+        "keyspan.max_ranges",
+        "1024",
         number(1, 1_000_000, Unit::None),
         "Most key ranges of one scan; above it neighbours are merged and a filter checks the rows.",
     ),

@@ -40,7 +40,12 @@ pub enum ShortKind {
     /// Conditions on the rows of a sort or of a limit.
     Filter,
     /// ORDER BY these keys.
-    Sort(Vec<String>),
+    Sort {
+        /// The keys.
+        keys: Vec<String>,
+        /// Rows come in the order of so many of them.
+        presorted: usize,
+    },
     /// One row of aggregates.
     Aggregate,
     /// A row a group.
@@ -82,6 +87,8 @@ pub struct ShortStory {
     pub limit: Option<usize>,
     /// Whether rows of the next groups come one after the other.
     is_grouped: bool,
+    /// So many keys of the next sort are those that rows come sorted by.
+    presorted: usize,
 }
 
 /// Where a chain begins.
@@ -156,6 +163,7 @@ impl ShortPlan {
             filters,
             limit,
             is_grouped: arrival.is_grouped,
+            presorted: arrival.first_ordered,
         };
         let mut outputs = Outputs::new(constants, names);
         if arrival.is_extreme {
@@ -184,7 +192,7 @@ impl ShortStory {
             }
             Step::Filter(condition) => {
                 let last = self.nodes.last().map(|node| &node.kind);
-                if matches!(last, Some(ShortKind::Limit | ShortKind::Sort(_))) {
+                if matches!(last, Some(ShortKind::Limit | ShortKind::Sort { .. })) {
                     self.push(ShortKind::Filter, own);
                 }
                 let filter = match self.nodes.is_empty() {
@@ -194,7 +202,10 @@ impl ShortStory {
                 return self.extend(own, Some(filter));
             }
             Step::Limit { .. } => ShortKind::Limit,
-            Step::Sort(keys) => ShortKind::Sort(keys.iter().map(|key| key_text(key, outputs)).collect()),
+            Step::Sort(keys) => ShortKind::Sort {
+                keys: keys.iter().map(|key| key_text(key, outputs)).collect(),
+                presorted: std::mem::take(&mut self.presorted),
+            },
             Step::Groups { keys, totals, schema } => {
                 let texts = keys.iter().map(|key| outputs.text(key.written())).collect();
                 let written = keys.iter().map(Computed::written);

@@ -20,6 +20,7 @@ mod row_count;
 mod row_expressions;
 mod run;
 mod sort_key;
+mod sorted_runs;
 mod step;
 mod top_rows;
 mod totals;
@@ -49,6 +50,7 @@ use read::{Access, TableRead, one_row};
 use row_count::count_or_read;
 pub use row_expressions::RowExpressions;
 use run::{Run, RunningStep};
+use sorted_runs::SortedRuns;
 use step::{Source, Step};
 use top_rows::TopRows;
 use totals::{RowCount, RunningTotals};
@@ -64,6 +66,8 @@ pub struct ShortPlan {
     steps: Vec<Step>,
     /// The order that the sort asks for, when it goes by columns of the table; empty without a sort.
     order: Option<Vec<OrderColumn>>,
+    /// The columns of the table that the sort begins with, when a limit follows it.
+    first_order: Vec<OrderColumn>,
     /// The columns of the table whose values the first groups share; `None`: no groups, or not by columns.
     group_columns: Option<Vec<usize>>,
     /// The order in which the first row is enough, when the steps take one extreme of all rows.
@@ -81,6 +85,8 @@ pub struct ShortPlan {
 struct Arrival {
     /// In the order that the sort asks for.
     is_ordered: bool,
+    /// In the order of so many of the sort's first keys.
+    first_ordered: usize,
     /// Those of one of the first groups one after the other.
     is_grouped: bool,
     /// The first is the extreme that the steps take.
@@ -99,6 +105,7 @@ impl ShortPlan {
         short.prune_columns();
         if let Source::Table(table) = &short.source {
             short.order = order::of_table(table, &short.steps);
+            short.first_order = order::begun_by_table(table, &short.steps);
             short.group_columns = order::of_groups(table, &short.steps);
             short.extreme = order::of_extreme(table, &short.steps);
             short.is_row_count = order::is_row_count(table, &short.steps);
@@ -112,6 +119,7 @@ impl ShortPlan {
             source,
             steps: Vec::new(),
             order: None,
+            first_order: Vec::new(),
             group_columns: None,
             extreme: None,
             is_row_count: false,
@@ -194,6 +202,7 @@ impl ShortPlan {
             return Ok(Some(skip_rows(access.stored(ctx, layout, limit, metrics), skip)));
         }
         let demand = match limit {
+            _ if arrival.first_ordered > 0 => Demand::Few,
             Some(_) if !access.is_exact() => Demand::Few,
             limit => Demand::of_limit(limit),
         };
@@ -213,7 +222,7 @@ impl ShortPlan {
         if self.is_row_count {
             batches = count_or_read(ctx, table.table(), &row_count, batches);
         }
-        let batches_max = match self.looks_up() {
+        let batches_max = match self.looks_up() || arrival.first_ordered > 0 {
             true => usize::MAX,
             false => INLINE_BATCHES,
         };
@@ -312,13 +321,30 @@ impl ShortPlan {
             Some(order) => order.is_empty() || keeps_order && access.serve(order, !is_grouped),
             None => false,
         };
+        let first_ordered = match is_ordered {
+            true => 0,
+            false => self.serve_first(access),
+        };
         let extreme = self.extreme.as_ref();
         let is_extreme = extreme.is_some_and(|order| access.serve(std::slice::from_ref(order), !is_grouped));
         Arrival {
             is_ordered,
+            first_ordered,
             is_grouped,
             is_extreme,
         }
+    }
+
+    /// Has the rows come in the order of as many of the sort's first keys as the path can; answers how many. None, unless few
+    /// rows are wanted.
+    fn serve_first(&self, access: &mut Access<'_>) -> usize {
+        let is_limited = |step: &Step| matches!(step, Step::Limit { fetch: Some(_), .. });
+        if !self.steps.iter().any(is_limited) || self.groupings() > 0 {
+            return 0;
+        }
+        let keys = (1..=self.first_order.len()).rev();
+        let mut served = keys.filter(|keys| access.serve(&self.first_order[..*keys], true));
+        served.next().unwrap_or(0)
     }
 
     fn groupings(&self) -> usize {
@@ -354,7 +380,11 @@ impl ShortPlan {
                 Step::Sort(_) if arrival.is_ordered => continue,
                 Step::Sort(keys) => {
                     let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
-                    RunningStep::TopRows(TopRows::new(keys, wanted.unwrap_or(usize::MAX), constants)?)
+                    let rows = TopRows::new(keys, wanted.unwrap_or(usize::MAX), constants)?;
+                    match arrival.first_ordered {
+                        0 => RunningStep::TopRows(rows),
+                        first_keys => RunningStep::SortedRuns(SortedRuns::new(rows, first_keys)),
+                    }
                 }
                 Step::Limit { skip, fetch } => {
                     let (skip, left) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;

@@ -37,6 +37,31 @@ pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderCol
     Some(order.unwrap_or_default())
 }
 
+/// The keys that a sort begins with and that are columns of the table, when it sorts rows as they come of it; empty: there is
+/// no such sort.
+pub(super) fn begun_by_table(table: &TableRead, steps: &[Step]) -> Vec<OrderColumn> {
+    let mut outputs = Outputs::default();
+    for step in steps {
+        match step {
+            Step::Project { columns, .. } => outputs.project(columns),
+            Step::Lookup(lookup) => outputs.join(lookup),
+            Step::Filter(_) => {}
+            Step::Sort(keys) => {
+                let column = |key: &SortKey| {
+                    Some(OrderColumn {
+                        column: table.position(outputs.source_of(key.computed.as_ordered_column()?)?),
+                        descending: key.descending,
+                        nulls_first: key.nulls_first,
+                    })
+                };
+                return keys.iter().map_while(column).collect();
+            }
+            Step::Limit { .. } | Step::Groups { .. } | Step::Totals { .. } => break,
+        }
+    }
+    Vec::new()
+}
+
 /// The columns of the table whose values the first groups share; `None` when there are no groups, their keys are something
 /// else, or a sort comes before them.
 pub(super) fn of_groups(table: &TableRead, steps: &[Step]) -> Option<Vec<usize>> {

@@ -12,6 +12,7 @@ use super::evaluate::{filter, project};
 use super::figures::StepFigures;
 use super::groups::RunningGroups;
 use super::lookup::RunningLookup;
+use super::sorted_runs::SortedRuns;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
 use crate::Result;
@@ -30,6 +31,7 @@ pub(super) enum RunningStep {
     },
     Lookup(Box<RunningLookup>),
     TopRows(TopRows),
+    SortedRuns(SortedRuns),
     Groups(RunningGroups),
     Totals(RunningTotals),
 }
@@ -39,7 +41,7 @@ impl RunningStep {
     /// others are better at it.
     fn collects(&self) -> bool {
         match self {
-            RunningStep::TopRows(_) | RunningStep::Totals(_) => true,
+            RunningStep::TopRows(_) | RunningStep::SortedRuns(_) | RunningStep::Totals(_) => true,
             RunningStep::Lookup(lookup) => !lookup.stays(),
             RunningStep::Groups(groups) => groups.collects(),
             RunningStep::Filter(_) | RunningStep::Project { .. } | RunningStep::Limit { .. } => false,
@@ -68,6 +70,7 @@ impl RunningStep {
                 rows.push(batch)?;
                 return Ok(None);
             }
+            RunningStep::SortedRuns(rows) => return rows.push(batch),
             RunningStep::Groups(groups) => return groups.push(&batch),
             RunningStep::Totals(totals) => {
                 totals.push(&batch)?;
@@ -80,6 +83,7 @@ impl RunningStep {
     fn finish(&mut self) -> Result<Option<RecordBatch>> {
         match self {
             RunningStep::TopRows(rows) => rows.finish(),
+            RunningStep::SortedRuns(rows) => rows.finish(),
             RunningStep::Groups(groups) => groups.finish(),
             RunningStep::Totals(totals) => totals.finish().map(Some),
             RunningStep::Filter(_)
@@ -197,6 +201,7 @@ impl Run {
     fn bytes(&self) -> usize {
         let held = |step: &RunningStep| match step {
             RunningStep::TopRows(rows) => rows.bytes(),
+            RunningStep::SortedRuns(rows) => rows.bytes(),
             RunningStep::Groups(groups) if groups.collects() => groups.bytes(),
             _ => 0,
         };

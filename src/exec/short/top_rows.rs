@@ -40,6 +40,11 @@ impl TopRows {
         })
     }
 
+    /// What it sorts by.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Arc<dyn PhysicalExpr>> {
+        self.keys.iter().map(|(key, _)| key)
+    }
+
     pub(super) fn push(&mut self, batch: RecordBatch) -> Result<()> {
         let evaluated = self.keys.iter().map(|(key, _)| values(key, &batch));
         self.values.push(evaluated.collect::<Result<_>>()?);

@@ -17,11 +17,12 @@ use super::returning::visible_rows;
 use super::target::Target;
 use super::update::{Assigned, Assignment, pairs, read_assignments};
 use crate::catalog::{IndexDef, TableDef};
+use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::exec::{RowSite, StatementContext};
 use crate::parse::names;
-use crate::table::{Conflicts, RowEncoder, get_rows, insert_rows, update_rows, write_schema};
+use crate::table::{Arbiter, Conflicts, get_rows, insert_rows, update_rows, write_schema};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -38,6 +39,8 @@ pub(super) enum OnConflict<'a> {
 
 /// DO UPDATE SET … WHERE.
 pub(super) struct DoUpdate<'a> {
+    /// The unique key that it names.
+    arbiter: IndexId,
     pub(super) assignments: Vec<Assignment<'a>>,
     pub(super) selection: Option<&'a Expr>,
 }
@@ -60,11 +63,8 @@ pub(super) fn read<'a>(target: &Target, on: &'a OnInsert) -> Result<OnConflict<'
             message: "ON CONFLICT DO UPDATE requires inference specification or constraint name".to_string(),
             hint: Some("For example, ON CONFLICT (column_name).".to_string()),
         }),
-        (OnConflictAction::DoUpdate(_), Some(key)) if key.id != 0 => Err(Error::unsupported(
-            format!("ON CONFLICT DO UPDATE on the unique key \"{}\"", key.name),
-            Some("Name the primary key's columns, or use DO NOTHING."),
-        )),
-        (OnConflictAction::DoUpdate(update), Some(_)) => Ok(OnConflict::DoUpdate(DoUpdate {
+        (OnConflictAction::DoUpdate(update), Some(key)) => Ok(OnConflict::DoUpdate(DoUpdate {
+            arbiter: key.id,
             assignments: read_assignments(target, &update.assignments)?,
             selection: update.selection.as_ref(),
         })),
@@ -208,8 +208,9 @@ pub(super) async fn insert_or_update(
     update: &DoUpdate<'_>,
 ) -> Result<RecordBatch> {
     let (txn, table, limits) = (&ctx.txn, &*target.table, ctx.settings.limits);
-    check_distinct(table, batch, limits)?;
-    let (found, existing) = get_rows(txn, table, batch, limits).await?;
+    let arbiter = Arbiter::new(table, update.arbiter, limits);
+    check_distinct(arbiter, batch)?;
+    let (found, existing) = arbiter.rows_in_the_way(txn, batch).await?;
     let found = BooleanArray::from(found);
     let fresh = filter_record_batch(batch, &not(&found).map_err(Error::arrow)?).map_err(Error::arrow)?;
     if fresh.num_rows() > 0 {
@@ -253,15 +254,13 @@ pub(super) async fn upsert_and_generate(
 }
 
 /// Errors: 21000 when two rows of the batch have one key.
-fn check_distinct(table: &TableDef, batch: &RecordBatch, limits: crate::table::Limits) -> Result<()> {
-    let mut encoder = RowEncoder::new(table, limits);
+fn check_distinct(arbiter: Arbiter<'_>, batch: &RecordBatch) -> Result<()> {
     let mut keys = std::collections::HashSet::with_capacity(batch.num_rows());
-    for row in 0..batch.num_rows() {
-        if !keys.insert(encoder.key(batch, row)?) {
-            return Err(Error::ConflictRowTwice);
-        }
+    let mut of_rows = arbiter.keys(batch)?.into_iter().flatten();
+    match of_rows.all(|key| keys.insert(key)) {
+        true => Ok(()),
+        false => Err(Error::ConflictRowTwice),
     }
-    Ok(())
 }
 
 /// Which of the existing rows satisfy WHERE, and what SET makes of them.

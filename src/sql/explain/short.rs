@@ -84,7 +84,13 @@ fn step_node(node: ShortNode) -> PlanNode {
     let shown = match node.kind {
         ShortKind::Limit => PlanNode::named("Limit"),
         ShortKind::Filter => PlanNode::named("Subquery Scan"),
-        ShortKind::Sort(keys) => PlanNode::named("Sort").with_list("Sort Key", keys),
+        ShortKind::Sort { keys, presorted: 0 } => PlanNode::named("Sort").with_list("Sort Key", keys),
+        ShortKind::Sort { keys, presorted } => {
+            let first = keys[..presorted].to_vec();
+            PlanNode::named("Incremental Sort")
+                .with_list("Sort Key", keys)
+                .with_list("Presorted Key", first)
+        }
         ShortKind::Aggregate => PlanNode::named("Aggregate")
             .with_property("Strategy", "Plain")
             .with_property("Partial Mode", "Simple"),
