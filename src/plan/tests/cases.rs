@@ -271,7 +271,7 @@ fn ranges_and_residuals() {
     check(
         ASC,
         within(A, (0..5000).map(|number| number * 2)),
-        "RANGE(1000) +residual",
+        "RANGE(1024) +residual",
     );
     check(
         ASC,
