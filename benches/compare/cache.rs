@@ -61,10 +61,10 @@ async fn measure_one(report: &mut Report, mut system: System, rows: usize, sizes
     )
     .await;
     let mut system = system.restart().await;
-    for name in ["first count(*) after a start", "second count(*)"] {
+    for name in ["first count of values after a start", "second count of values"] {
         let start = Instant::now();
         let client = system.connect().await;
-        let counted = client.query_one("SELECT count(*) FROM bench", &[]).await;
+        let counted = client.query_one("SELECT count(note) FROM bench", &[]).await;
         let counted: i64 = counted.expect("the rows are counted").get(0);
         assert_eq!(counted as usize, rows);
         report.add(name, "s", column, start.elapsed().as_secs_f64());

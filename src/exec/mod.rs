@@ -3,6 +3,7 @@
 
 mod bound_constants;
 pub mod catalog_table;
+mod compared_column;
 mod context;
 pub mod datafusion_error;
 pub mod datafusion_state;
@@ -26,6 +27,7 @@ mod output_column;
 mod parallel;
 pub mod pauses;
 pub mod pg_catalog;
+mod pieces;
 pub mod placeholder;
 pub mod plan_cache;
 mod prepared_list;
@@ -33,8 +35,10 @@ pub mod query_threads;
 pub mod residual;
 mod row_plan;
 mod rows;
+mod rows_of_entries;
 pub mod scan;
 pub mod scan_exec;
+pub mod scan_metrics;
 pub(crate) mod settings;
 pub mod shared_rows;
 pub mod short;
@@ -47,6 +51,7 @@ pub mod whole_frame;
 pub mod written_expr;
 mod written_filters;
 
+pub use compared_column::compared_column;
 pub use context::{Notice, Parameters, StatementContext};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};

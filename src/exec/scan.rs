@@ -1,15 +1,18 @@
 //! The one executor of access paths: what both short statements and DataFusion's plans read through.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
-use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use futures::stream::{self, BoxStream, StreamExt};
 
-use super::figures::{Figures, watch};
+use super::figures::watch;
 use super::merged_scan::MergedScan;
+use super::pieces::one_after_another;
+use super::rows_of_entries::RowsOfEntries;
+use super::scan_metrics::ScanMetrics;
 use super::{Rows, RowsStream, StoredRows, residual};
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::store::{KeyRange, Page, ScanRequest};
@@ -25,38 +28,6 @@ const PAGE_BYTES_MAX: usize = 256 << 10;
 const ENTRIES_MAX: usize = 1024;
 /// Keys fetched by one multi-get call.
 const GET_KEYS_MAX: usize = 512;
-
-/// What a scan read, for EXPLAIN ANALYZE.
-#[derive(Debug, Default)]
-pub struct ScanMetrics {
-    /// Pages of ranges read.
-    pub pages: AtomicU64,
-    /// Keys fetched by multi-get.
-    pub gets: AtomicU64,
-    /// Rows read, before the residual filter.
-    pub rows_read: AtomicU64,
-    /// Rows that satisfied the residual filter.
-    pub rows: AtomicU64,
-    /// Bytes of keys and values read.
-    pub bytes: AtomicU64,
-    /// Counts each read's rows and time as well.
-    pub figures: Option<Arc<Figures>>,
-}
-
-impl ScanMetrics {
-    /// Metrics that count time too.
-    pub fn timed() -> ScanMetrics {
-        ScanMetrics {
-            figures: Some(Arc::default()),
-            ..ScanMetrics::default()
-        }
-    }
-
-    fn count_rows(&self, read: usize, left: usize) {
-        self.rows_read.fetch_add(read as u64, Ordering::Relaxed);
-        self.rows.fetch_add(left as u64, Ordering::Relaxed);
-    }
-}
 
 /// How many rows of those that a path gives are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,58 +128,6 @@ fn parts_of(path: Arc<AccessPath>) -> impl ExactSizeIterator<Item = Arc<AccessPa
     parts.into_iter()
 }
 
-/// Rows that come in pieces.
-trait Piece: Sized {
-    fn rows(&self) -> usize;
-    /// Its first rows.
-    fn cut(self, rows: usize) -> Self;
-}
-
-impl Piece for RecordBatch {
-    fn rows(&self) -> usize {
-        self.num_rows()
-    }
-    fn cut(self, rows: usize) -> RecordBatch {
-        self.slice(0, rows)
-    }
-}
-
-impl Piece for Rows {
-    fn rows(&self) -> usize {
-        self.num_rows()
-    }
-    fn cut(self, rows: usize) -> Rows {
-        self.slice(0, rows)
-    }
-}
-
-/// The rows of the parts, as many as wanted. A part begins when the one before it has ended.
-fn one_after_another<P: Piece + Send + 'static>(
-    mut parts: impl ExactSizeIterator<Item = BoxStream<'static, Result<P>>> + Send + 'static,
-    wanted: Option<usize>,
-) -> BoxStream<'static, Result<P>> {
-    if parts.len() == 1
-        && let Some(only) = parts.next()
-    {
-        return only;
-    }
-    let all = stream::iter(parts).flatten().boxed();
-    let Some(wanted) = wanted else {
-        return all;
-    };
-    stream::try_unfold((all, wanted), |(mut all, wanted)| async move {
-        if wanted == 0 {
-            return Ok(None);
-        }
-        let piece: Option<P> = all.try_next().await?;
-        Ok(piece.map(|piece| {
-            let rows = piece.rows().min(wanted);
-            (piece.cut(rows), (all, wanted - rows))
-        }))
-    })
-    .boxed()
-}
-
 /// An access path whose rows leave as they are stored.
 struct StoredScan {
     pages: PageScan,
@@ -254,36 +173,6 @@ struct PageScan {
     rows: Option<Box<RowsOfEntries>>,
 }
 
-/// The rows of a page of entries.
-struct RowsOfEntries {
-    reader: EntryReader,
-    /// Filled again and again.
-    entries: Page,
-}
-
-impl RowsOfEntries {
-    /// Fetches the rows of the entries, in their order. Errors: `Corrupt` for an entry without a row.
-    async fn fetch(&mut self, txn: &Transaction, rows: &mut Page, metrics: &ScanMetrics) -> Result<()> {
-        let keys = self.entries.iter();
-        let keys = keys.map(|(key, value)| self.reader.row_key(key, value));
-        let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
-        rows.clear();
-        let values = txn.get_many(&keys).await?;
-        for (at, key) in keys.iter().enumerate() {
-            let value = values.get(at).ok_or_else(|| Error::Corrupt {
-                what: "index entry".to_string(),
-                reason: "there is no row of it".to_string(),
-            })?;
-            rows.push(key, value);
-        }
-        metrics.gets.fetch_add(keys.len() as u64, Ordering::Relaxed);
-        metrics
-            .bytes
-            .fetch_add(rows.size_bytes() as u64, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
 /// Where the rows come from.
 enum Source {
     /// Nothing more to read.
@@ -307,12 +196,8 @@ impl PageScan {
         demand: Demand,
         metrics: Arc<ScanMetrics>,
     ) -> PageScan {
-        let rows = (path.index != 0 && !path.covers(layout.projection())).then(|| {
-            Box::new(RowsOfEntries {
-                reader: EntryReader::new(&path.table, path.key()),
-                entries: Page::new(),
-            })
-        });
+        let rows = (path.index != 0 && !path.covers(layout.projection()))
+            .then(|| Box::new(RowsOfEntries::new(EntryReader::new(&path.table, path.key()))));
         let keys_only = match rows {
             // The value of a unique index holds what leads to the row.
             Some(_) => !path.key().unique,

@@ -5,8 +5,8 @@
 //! Only where that gives the same answer, and reads no more:
 //! 1. Outer columns appear in equalities with inner columns alone, of types whose equal values are one group.
 //! 2. Over no rows the subquery gives NULL, as the outer join does: no count, no coalesce.
-//! 3. No key or index begins with one of the inner columns, so that every run would be a full scan; and full scans are
-//!    allowed, so that none is hidden from the rule.
+//! 3. Full scans are allowed, so that none is hidden from the rule; and no key or index begins with one of the inner
+//!    columns, so that every run would be one, or nothing bounds the outer rows, for all of which it would run.
 
 use std::collections::HashSet;
 
@@ -35,8 +35,12 @@ pub(super) struct GroupedJoin {
 }
 
 impl Binder<'_> {
-    /// The subquery as a join, if it can be one.
-    pub(super) fn grouped_join(&mut self, sub_plan: &SubPlan) -> Result<Option<GroupedJoin>> {
+    /// The subquery as a join, if it can be one. `is_bounded`: conditions bound a key of the outer rows.
+    pub(super) fn grouped_join(
+        &mut self,
+        sub_plan: &SubPlan,
+        is_bounded: bool,
+    ) -> Result<Option<GroupedJoin>> {
         if sub_plan.kind != SubPlanKind::Scalar {
             return Ok(None);
         }
@@ -71,7 +75,7 @@ impl Binder<'_> {
         }
         let equal: HashSet<&str> = pairs.iter().map(|(column, _)| column.name.as_str()).collect();
         let reads = self.inner_reads(&filter.input, &equal)?;
-        if !reads.stored_only || !reads.may_scan || reads.by_key {
+        if !reads.stored_only || !reads.may_scan || reads.by_key && is_bounded {
             return Ok(None);
         }
         let (inner, outer_keys): (Vec<Column>, Vec<Expr>) = pairs.into_iter().unzip();

@@ -9,6 +9,7 @@ mod aggregate;
 mod array_value;
 mod binder;
 mod bound;
+mod bounded_outer;
 mod coercion;
 mod column_name;
 mod condition;
@@ -24,6 +25,7 @@ mod grouped_join;
 mod grouping;
 mod input_order;
 mod join;
+mod join_hint;
 mod known_types;
 mod limit;
 mod literal;
@@ -68,6 +70,7 @@ pub(crate) use coercion::is_assignable;
 pub(crate) use constant::{Constant, constant};
 pub(crate) use context_value::names_context_value;
 pub(crate) use function_call::is_bounded_call;
+use join_hint::with_join_hint;
 pub(crate) use known_types::known_types;
 pub(crate) use plan::{Observation, QueryPlan};
 pub(crate) use target_rows::{JoinedRelation, TargetRows, joined_relations, plan_target_rows};
@@ -225,7 +228,8 @@ pub(crate) async fn physical_plan(
     let planned = AssertUnwindSafe(async {
         let plan = Constants::new(ctx, &query.parameters)?.replace_in_plan(query.plan.clone())?;
         let state = datafusion_state::session_state(ctx)?;
-        let physical = datafusion_state::physical_plan(&state, &plan).await?;
+        let physical = datafusion_state::physical_plan(&state, &plan).await;
+        let physical = physical.map_err(|error| with_join_hint(error, &plan))?;
         Ok((physical, state))
     });
     planned

@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Place, fault};
+use super::bounded_outer;
 use super::coercion::CastContext;
 use super::decorrelation::{has_subquery, sub_plan, sub_plan_of};
 use super::expression::{operator_name, row_items};
@@ -409,9 +410,10 @@ impl Binder<'_> {
             })
             .collect::<Result<Vec<_>>>()?;
         let binder = binder.into_inner();
+        let is_bounded = bounded_outer::is_bounded(&plan, if filter { &lowered } else { &[] });
         let (mut plan, mut dependent) = (plan, Vec::new());
         for sub_plan in sub_plans.into_inner() {
-            match binder.grouped_join(&sub_plan)? {
+            match binder.grouped_join(&sub_plan, is_bounded)? {
                 Some(joined) => plan = joined.join_to(plan)?,
                 None => dependent.push(sub_plan),
             }

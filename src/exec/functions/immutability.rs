@@ -88,3 +88,62 @@ pub fn is_immutable_cast(from: &SqlType, to: &SqlType) -> bool {
         _ => from == to || !is_instant(from) && !is_instant(to) && is_datetime(from) == is_datetime(to),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use arrow::util::display::array_value_to_string;
+
+    use super::*;
+    use crate::exec::functions::{Returns, T, TABLES};
+    use crate::exec::pg_catalog::CatalogContext;
+    use crate::exec::pg_catalog::tests::statement;
+
+    /// PostgreSQL's pg_proc: which functions of these argument types (oids) are immutable.
+    async fn immutable_in_postgresql() -> HashMap<(String, Vec<String>), bool> {
+        let ctx = statement().await;
+        let (schema, batches) = CatalogContext::new(&ctx).table("pg_catalog", "pg_proc").unwrap();
+        let mut found = HashMap::new();
+        for batch in &batches {
+            let text = |name: &str, row: usize| {
+                let column = batch.column(schema.index_of(name).unwrap());
+                array_value_to_string(column, row).unwrap()
+            };
+            for row in 0..batch.num_rows() {
+                let arguments = text("proargtypes", row);
+                let arguments = arguments.split(|letter: char| !letter.is_ascii_digit());
+                let arguments = arguments.filter(|oid| !oid.is_empty()).map(str::to_string);
+                let key = (text("proname", row), arguments.collect());
+                found.insert(key, text("provolatile", row) == "i");
+            }
+        }
+        found
+    }
+
+    #[tokio::test]
+    async fn what_is_immutable_here_is_so_in_postgresql() {
+        let theirs = immutable_in_postgresql().await;
+        let (mut compared, mut wrong) = (0, Vec::new());
+        for row in TABLES.iter().flat_map(|table| table.iter()) {
+            let types: Option<Vec<SqlType>> = row.arguments.iter().map(|ty| ty.sql_type()).collect();
+            let Returns::Type(returns) = row.returns else {
+                continue;
+            };
+            let (Some(types), Some(returns)) = (types, T::sql_type(returns)) else {
+                continue;
+            };
+            let oids = types.iter().map(|ty| ty.oid().to_string()).collect();
+            let Some(is_immutable) = theirs.get(&(row.name.to_string(), oids)) else {
+                continue;
+            };
+            compared += 1;
+            let ours = row.volatility == Volatility::Immutable && !asks_settings(row.name, &types, &returns);
+            if ours && !is_immutable {
+                wrong.push(format!("{}({types:?})", row.name));
+            }
+        }
+        assert!(compared > 150, "{compared} functions are PostgreSQL's too");
+        assert_eq!(wrong, Vec::<String>::new());
+    }
+}

@@ -11,7 +11,8 @@ use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::Notify;
 
 use crate::Result;
-use crate::exec::scan::{BatchScan, Demand, ScanMetrics};
+use crate::exec::scan::{BatchScan, Demand};
+use crate::exec::scan_metrics::ScanMetrics;
 use crate::plan::{AccessClass, AccessPath};
 use crate::store::KeyRange;
 use crate::txn::Transaction;

@@ -2,26 +2,21 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality};
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{
-    Aggregate, BinaryExpr, Distinct, Expr, ExprSchemable, Join, Limit, LogicalPlan, Operator, Projection,
-    Sort,
-};
+use datafusion::logical_expr::{Aggregate, Distinct, Expr, Join, Limit, LogicalPlan, Projection, Sort};
 
 use super::ShortPlan;
 use super::computed::{Computed, Condition};
-use super::lookup::{Inner, Lookup};
+use super::inner::{first_column, inner_of, is_over, with_outer_columns};
+use super::lookup::Lookup;
 use super::partners::Partners;
 use super::read::TableRead;
 use super::sort_key::SortKey;
 use super::step::{Source, Step};
 use super::totals::Total;
-use crate::catalog::TableDef;
 use crate::exec::table_provider::{scanned_rows, scanned_table};
-use crate::plan::bounding_columns;
 
 /// The plan as a chain; `None` when it is none.
 pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
@@ -232,43 +227,6 @@ fn look_up(mut chain: ShortPlan, lookup: Lookup) -> Option<ShortPlan> {
     Some(chain)
 }
 
-/// A stored table as what is looked up: by the columns that conditions, which are taken out, say to equal something of the
-/// outer rows.
-fn inner_of(plan: &LogicalPlan, outer: &DFSchema, conditions: &mut Vec<Expr>) -> Option<Inner> {
-    let (table, alias, positions) = plain_table(plan)?;
-    let schema = plan.schema();
-    let mut equal = Vec::new();
-    for (at, position) in positions.iter().enumerate() {
-        let column = Expr::Column(Column::from(schema.qualified_field(at)));
-        let ty = schema.field(at).data_type();
-        let mut given = conditions.iter().enumerate();
-        equal.extend(given.find_map(|(condition, expr)| {
-            let value = key_value(expr, &column, outer, ty)?;
-            Some((*position, condition, value))
-        }));
-    }
-    let columns: Vec<usize> = equal.iter().map(|(position, ..)| *position).collect();
-    let bounding = bounding_columns(&table, &columns)?;
-    equal.retain(|(position, ..)| bounding.contains(position));
-    let mut used: Vec<usize> = equal.iter().map(|(_, condition, _)| *condition).collect();
-    used.sort_unstable();
-    used.into_iter()
-        .rev()
-        .for_each(|condition| drop(conditions.remove(condition)));
-    let keys: Vec<(usize, Computed)> = equal
-        .into_iter()
-        .map(|(position, _, key)| (position, key))
-        .collect();
-    // What equals constants alone is read as any table is.
-    let is_of_outer = |(_, key): &(usize, Computed)| !key.columns().is_empty();
-    keys.iter().any(is_of_outer).then_some(Inner {
-        table,
-        alias,
-        positions,
-        keys,
-    })
-}
-
 /// The chain with the rows for which a subquery, which is a whole condition, finds a row, or none.
 fn find_rows(chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option<ShortPlan> {
     let (subquery, partners, mut on) = match condition {
@@ -307,69 +265,6 @@ fn find_rows(chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option<Sho
         asked.collect::<Option<_>>()?,
     )?;
     look_up(chain, lookup)
-}
-
-/// The column of a table that is the only one of a subquery.
-fn first_column(plan: &LogicalPlan) -> Option<Expr> {
-    let LogicalPlan::Projection(projection) = plan else {
-        return None;
-    };
-    match projection.expr.as_slice() {
-        [expr] => Some(expr.clone().unalias()).filter(|expr| matches!(expr, Expr::Column(_))),
-        _ => None,
-    }
-}
-
-/// The condition with columns of the outer query as such of `outer`. `None`: they are of one further out.
-fn with_outer_columns(condition: Expr, outer: &DFSchema) -> Option<Expr> {
-    let mut is_whole = true;
-    let replaced = condition.transform_up(|expr| {
-        Ok(match expr {
-            Expr::OuterReferenceColumn(_, column) => {
-                is_whole &= outer.has_column(&column);
-                Transformed::yes(Expr::Column(column))
-            }
-            other => Transformed::no(other),
-        })
-    });
-    replaced.ok().filter(|_| is_whole).map(|replaced| replaced.data)
-}
-
-/// What a condition `column = value`, either way round, says that the column is: something over `schema` of its own type.
-fn key_value(condition: &Expr, column: &Expr, schema: &DFSchema, ty: &DataType) -> Option<Computed> {
-    let Expr::BinaryExpr(BinaryExpr {
-        left,
-        op: Operator::Eq,
-        right,
-    }) = condition
-    else {
-        return None;
-    };
-    let value = match (left.as_ref() == column, right.as_ref() == column) {
-        (true, false) => right,
-        (false, true) => left,
-        _ => return None,
-    };
-    // Floats that are equal need not be alike.
-    let is_same =
-        is_over(value, schema) && !ty.is_floating() && value.get_type(schema).is_ok_and(|found| found == *ty);
-    is_same.then(|| Computed::new(value, schema)).flatten()
-}
-
-/// Whether all columns of an expression are in the schema.
-fn is_over(expr: &Expr, schema: &DFSchema) -> bool {
-    expr.column_refs()
-        .into_iter()
-        .all(|column| schema.has_column(column))
-}
-
-/// The stored table that a plan is, its alias, and the positions in `TableDef::columns` of its columns.
-fn plain_table(plan: &LogicalPlan) -> Option<(Arc<TableDef>, Arc<str>, Vec<usize>)> {
-    match plan {
-        LogicalPlan::TableScan(scan) => scanned_table(scan),
-        LogicalPlan::SubqueryAlias(alias) => plain_table(&alias.input),
-        _ => None,
-    }
 }
 
 /// The chain with the projection behind it.

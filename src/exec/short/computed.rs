@@ -8,12 +8,13 @@ use arrow::datatypes::FieldRef;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, TableReference};
 use datafusion::execution::context::ExecutionProps;
+use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::create_physical_expr;
 use datafusion::physical_expr::expressions::{Column as PhysicalColumn, Literal};
 
+use crate::exec::compared_column;
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
 use crate::exec::functions;
 use crate::exec::ordered_column::ordered_column;
@@ -175,15 +176,6 @@ pub(super) struct Condition {
     computed: OnceLock<Option<Computed>>,
 }
 
-/// Comparisons that say where to look.
-const BOUNDING: [Operator; 5] = [
-    Operator::Eq,
-    Operator::Lt,
-    Operator::LtEq,
-    Operator::Gt,
-    Operator::GtEq,
-];
-
 impl Condition {
     /// `None`: as `Computed::new`.
     pub(super) fn new(written: &Expr, schema: &Arc<DFSchema>) -> Option<Condition> {
@@ -210,32 +202,10 @@ impl Condition {
 
     /// The input's column that it compares with what is known before any row is.
     pub(super) fn compared_column(&self) -> Option<usize> {
-        let [(_, column)] = self.columns.as_slice() else {
-            return None;
-        };
-        let is_column = |expr: &Expr| match expr {
-            Expr::Cast(cast) => matches!(*cast.expr, Expr::Column(_)),
-            expr => matches!(expr, Expr::Column(_)),
-        };
-        let is_known = |expr: &Expr| expr.column_refs().is_empty();
-        let compares = match &self.written {
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-                let sides = [(left, right), (right, left)];
-                BOUNDING.contains(op)
-                    && sides
-                        .iter()
-                        .any(|(column, other)| is_column(column) && is_known(other))
-            }
-            Expr::InList(list) => !list.negated && is_column(&list.expr) && list.list.iter().all(is_known),
-            Expr::Between(between) => {
-                !between.negated
-                    && is_column(&between.expr)
-                    && is_known(&between.low)
-                    && is_known(&between.high)
-            }
-            _ => false,
-        };
-        compares.then_some(*column)
+        match self.columns.as_slice() {
+            [(_, column)] => compared_column(&self.written).map(|_| *column),
+            _ => None,
+        }
     }
 
     /// The input's columns that it reads.

@@ -57,6 +57,8 @@ pub enum ShortKind {
     },
     /// A join with a table that is read by its key.
     Lookup {
+        /// The running step that looks up.
+        step: usize,
         /// That table.
         table: Arc<TableDef>,
         /// What the statement calls it.
@@ -219,7 +221,7 @@ impl ShortStory {
                 outputs.become_those(schema, totals.iter().map(Total::written));
                 ShortKind::Aggregate
             }
-            Step::Lookup(lookup) => lookup_kind(lookup, outputs),
+            Step::Lookup(lookup) => lookup_kind(lookup, own.unwrap_or_default(), outputs),
         };
         self.push(kind, own);
     }
@@ -246,9 +248,10 @@ impl ShortStory {
     }
 }
 
-fn lookup_kind(lookup: &Lookup, outputs: &Outputs<'_>) -> ShortKind {
+fn lookup_kind(lookup: &Lookup, step: usize, outputs: &Outputs<'_>) -> ShortKind {
     let key = |(name, key): (String, &Computed)| format!("{name} = {}", outputs.text(key.written()));
     ShortKind::Lookup {
+        step,
         table: Arc::clone(lookup.table()),
         alias: Arc::clone(lookup.alias()),
         key: lookup.key().name.clone(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::lookup::LookupFigures;
 use crate::exec::figures::Seen;
-use crate::exec::scan::ScanMetrics;
+use crate::exec::scan_metrics::ScanMetrics;
 
 /// The counters of one run.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use arrow::row::{RowConverter, SortField};
 use datafusion::physical_expr::PhysicalExpr;
 use futures::TryStreamExt;
@@ -18,7 +18,8 @@ use crate::catalog::{IndexDef, TableDef};
 use crate::exec::StatementContext;
 use crate::exec::datafusion_error::query_memory_exceeded;
 use crate::exec::placeholder::Constants;
-use crate::exec::scan::{Demand, ScanMetrics, scan_batches};
+use crate::exec::scan::{Demand, scan_batches};
+use crate::exec::scan_metrics::ScanMetrics;
 use crate::exec::table_provider::plan_conditions;
 use crate::plan::{AccessClass, AccessPath, Predicate, Wanted, plan_equality};
 use crate::table::row_schema;
@@ -202,6 +203,7 @@ impl Lookup {
             outer_columns: self.outer_columns,
             partners: self.partners,
             rows_max: KEYS_MAX.min(rows_max).max(1),
+            outer: RecordBatch::new_empty(Arc::new(Schema::empty())),
             stays,
             figures: Arc::default(),
         })
@@ -239,6 +241,8 @@ pub(super) struct RunningLookup {
     partners: Partners,
     /// Outer rows at a time.
     rows_max: usize,
+    /// Those that are still to be joined.
+    outer: RecordBatch,
     stays: bool,
     figures: Arc<LookupFigures>,
 }
@@ -265,14 +269,23 @@ impl RunningLookup {
         self.figures = figures;
     }
 
-    /// Joins a batch of outer rows, whose order is kept. Errors: 53200 when one outer row has more inner rows than the statement
-    /// may hold.
-    pub(super) async fn push(&mut self, outer: RecordBatch) -> Result<RecordBatch> {
+    /// Takes a batch of outer rows, whose order is kept; [`RunningLookup::next`] joins them. Those before must be joined.
+    pub(super) fn push(&mut self, outer: RecordBatch) {
+        self.outer = outer;
+    }
+
+    /// Whether there are outer rows to be joined.
+    pub(super) fn has_more(&self) -> bool {
+        self.outer.num_rows() > 0
+    }
+
+    /// Joins as many of the outer rows as are looked up at a time. Errors: 53200 when one of them has more inner rows than the
+    /// statement may hold.
+    pub(super) async fn next(&mut self) -> Result<RecordBatch> {
         let columns: Vec<usize> = (0..self.outer_columns).collect();
-        let (mut joined, mut first) = (Vec::new(), 0);
-        while first < outer.num_rows() {
-            let rows = self.rows_max.min(outer.num_rows() - first);
-            let part = outer.slice(first, rows);
+        loop {
+            let rows = self.rows_max.min(self.outer.num_rows());
+            let part = self.outer.slice(0, rows);
             let keys = self.keys.iter().map(|key| values(key, &part));
             let keys = keys.collect::<Result<Vec<ArrayRef>>>()?;
             let Some(inner) = self.fetch(&keys).await? else {
@@ -283,14 +296,9 @@ impl RunningLookup {
                 self.rows_max = rows / 2;
                 continue;
             };
+            self.outer = self.outer.slice(rows, self.outer.num_rows() - rows);
             let given = part.project(&columns).map_err(Error::arrow)?;
-            joined.push(self.join(&given, &keys, &inner)?);
-            first += rows;
-        }
-        match joined.as_slice() {
-            [only] => Ok(only.clone()),
-            [first, ..] => concat_batches(first.schema_ref(), &joined).map_err(Error::arrow),
-            [] => Ok(outer),
+            return self.join(&given, &keys, &inner);
         }
     }
 

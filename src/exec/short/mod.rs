@@ -12,6 +12,7 @@ mod evaluate;
 mod explain;
 mod figures;
 mod groups;
+mod inner;
 mod lookup;
 mod order;
 mod partners;

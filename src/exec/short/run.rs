@@ -56,7 +56,10 @@ impl RunningStep {
     /// Takes a batch; answers what becomes of it at once.
     async fn push(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
         Ok(Some(match self {
-            RunningStep::Lookup(lookup) => lookup.push(batch).await?,
+            RunningStep::Lookup(lookup) => {
+                lookup.push(batch);
+                return Ok(None);
+            }
             RunningStep::Filter(condition) => filter(condition, &batch)?,
             RunningStep::Project { columns, schema } => project(columns, schema, &batch)?,
             RunningStep::Limit { skip, left } => {
@@ -77,6 +80,19 @@ impl RunningStep {
                 return Ok(None);
             }
         }))
+    }
+
+    /// Whether it has rows to give before it takes others.
+    fn has_more(&self) -> bool {
+        matches!(self, RunningStep::Lookup(lookup) if lookup.has_more())
+    }
+
+    /// Gives the next of them.
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        match self {
+            RunningStep::Lookup(lookup) => lookup.next().await.map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// Answers what it has collected.
@@ -139,6 +155,10 @@ impl Run {
                     self.finishing = Some(0);
                     continue;
                 }
+                None if self.has_more() => match self.next_of_steps().await? {
+                    Some(given) => given,
+                    None => continue,
+                },
                 None => match self.source.next().await.transpose()? {
                     Some(batch) => {
                         self.taken += 1;
@@ -166,6 +186,23 @@ impl Run {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a step has rows to give before the source's next come.
+    fn has_more(&self) -> bool {
+        self.steps.iter().any(RunningStep::has_more)
+    }
+
+    /// The next rows that a step has to give, the last of those that have any, and the step that they go to.
+    async fn next_of_steps(&mut self) -> Result<Option<(usize, RecordBatch)>> {
+        let Some(at) = self.steps.iter().rposition(RunningStep::has_more) else {
+            return Ok(None);
+        };
+        let begun = self.figures.as_ref().map(|_| Instant::now());
+        let given = self.steps[at].next().await?;
+        count(&self.figures, at, begun, given.as_ref());
+        let given = given.filter(|batch| batch.num_rows() > 0);
+        Ok(given.map(|batch| (at + 1, batch)))
     }
 
     /// Takes a batch through the steps from this one on.

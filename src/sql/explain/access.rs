@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value as Json;
 
 use super::node::PlanNode;
-use crate::exec::scan::ScanMetrics;
+use crate::exec::scan_metrics::ScanMetrics;
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::sql::condition_text::condition_text;
 

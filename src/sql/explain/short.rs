@@ -21,9 +21,10 @@ pub(super) fn short_node(story: ShortStory, observation: Option<&Observation>) -
             0 => result,
             _ => seen_of_step(observation, node.step),
         };
-        let lookup = matches!(node.kind, ShortKind::Lookup { .. });
-        let figures = observation.zip(node.step).filter(|_| lookup);
-        let figures = figures.map(|(observation, step)| observation.steps().lookup(step));
+        let figures = match (&node.kind, observation) {
+            (ShortKind::Lookup { step, .. }, Some(observation)) => Some(observation.steps().lookup(*step)),
+            _ => None,
+        };
         let shown = step_node(node);
         let shown = match figures {
             Some(figures) => with_lookups(shown, &figures),
@@ -111,6 +112,7 @@ fn step_node(node: ShortNode) -> PlanNode {
             join,
             keys,
             conditions,
+            ..
         } => {
             let words = match join {
                 "Inner" => String::new(),

@@ -139,6 +139,7 @@ impl Workload {
         let sql = format!(
             "CREATE TABLE counters (session int PRIMARY KEY, number bigint);
              CREATE TABLE rows (session int, slot int, number bigint, filler text, PRIMARY KEY (session, slot));
+             CREATE INDEX rows_by_number ON rows (number DESC, session);
              CREATE TABLE large (slot bigint PRIMARY KEY, number bigint);
              INSERT INTO large SELECT g, 0 FROM generate_series(1, {LARGE_ROWS}) g"
         );

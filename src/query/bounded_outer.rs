@@ -1,0 +1,42 @@
+//! Whether conditions bound a key of the rows that a subquery is asked for: then it is asked for few, and read by its own key
+//! for each of them.
+
+use std::collections::HashMap;
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+
+use crate::exec::compared_column;
+use crate::exec::table_provider::scanned_table;
+use crate::plan::bounding_columns;
+
+/// Whether the conditions in the plan, or those that are to stand above it, bound by their form a key of a table in it.
+pub(super) fn is_bounded(plan: &LogicalPlan, above: &[Expr]) -> bool {
+    let mut compared: HashMap<String, Vec<String>> = HashMap::new();
+    let mut note = |condition: &Expr| {
+        for condition in split_conjunction(condition) {
+            if let Some(column) = compared_column(condition)
+                && let Some(relation) = &column.relation
+            {
+                let columns = compared.entry(relation.table().to_string()).or_default();
+                columns.push(column.name.clone());
+            }
+        }
+    };
+    above.iter().for_each(&mut note);
+    let mut tables = Vec::new();
+    let _ = plan.apply(|node| {
+        match node {
+            LogicalPlan::Filter(filter) => note(&filter.predicate),
+            LogicalPlan::TableScan(scan) => tables.extend(scanned_table(scan)),
+            _ => {}
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    tables.iter().any(|(table, alias, _)| {
+        let columns = compared.get(&**alias).into_iter().flatten();
+        let columns: Vec<usize> = columns.filter_map(|name| table.column_index(name)).collect();
+        !columns.is_empty() && bounding_columns(table, &columns).is_some()
+    })
+}

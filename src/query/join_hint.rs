@@ -1,0 +1,98 @@
+//! What a refused full scan is told when the table is joined with others: the index by which the join would look its rows up.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
+
+use crate::Error;
+use crate::catalog::TableDef;
+use crate::codec::key::check_key_type;
+use crate::exec::table_provider::scanned_table;
+use crate::parse::quoting::quote_ident;
+use crate::plan::bounding_columns;
+
+/// The error with the index that would make the table's join a lookup, if it refuses one that is joined by equality.
+pub(super) fn with_join_hint(error: Error, plan: &LogicalPlan) -> Error {
+    let Error::FullScan { table, column, hint } = error else {
+        return error;
+    };
+    let index = joined_column(plan, &table).map(|joined| {
+        let (table, joined) = (quote_ident(&table), quote_ident(&joined));
+        format!("CREATE INDEX ON {table} ({joined}) would let the join look its rows up. ")
+    });
+    Error::FullScan {
+        table,
+        column,
+        hint: index.unwrap_or_default() + &hint,
+    }
+}
+
+/// A column by which a table of this name is joined with another relation, and that no key of it begins with.
+fn joined_column(plan: &LogicalPlan, name: &str) -> Option<String> {
+    let (table, alias) = scan_of(plan, name)?;
+    let is_own = |expr: &Expr| match expr {
+        Expr::Column(column) => column.relation.as_ref().is_some_and(|own| own.table() == &*alias),
+        _ => false,
+    };
+    let is_of_others = |expr: &Expr| {
+        let columns = expr.column_refs();
+        !columns.is_empty()
+            && !columns
+                .iter()
+                .any(|column| is_own(&Expr::Column((*column).clone())))
+    };
+    let joined = |condition: &Expr| {
+        let Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::Eq,
+            right,
+        }) = condition
+        else {
+            return None;
+        };
+        let sides = [(left, right), (right, left)];
+        let (own, _) = sides
+            .into_iter()
+            .find(|(own, other)| is_own(own) && is_of_others(other))?;
+        let Expr::Column(column) = own.as_ref() else {
+            return None;
+        };
+        let at = table.column_index(&column.name)?;
+        let is_open = bounding_columns(&table, &[at]).is_none();
+        let fits = check_key_type(&table.columns[at].ty, &column.name).is_ok();
+        (is_open && fits).then(|| column.name.clone())
+    };
+    let mut found = None;
+    let _ = plan.apply(|node| {
+        let condition = match node {
+            LogicalPlan::Filter(filter) => Some(&filter.predicate),
+            LogicalPlan::Join(join) => join.filter.as_ref(),
+            _ => None,
+        };
+        let conditions = condition.map(split_conjunction).unwrap_or_default();
+        found = conditions.into_iter().find_map(joined);
+        Ok(match found {
+            Some(_) => TreeNodeRecursion::Stop,
+            None => TreeNodeRecursion::Continue,
+        })
+    });
+    found
+}
+
+/// The scan of a table of this name, and what the statement calls it.
+fn scan_of(plan: &LogicalPlan, name: &str) -> Option<(Arc<TableDef>, Arc<str>)> {
+    let mut found = None;
+    let _ = plan.apply(|node| {
+        if let LogicalPlan::TableScan(scan) = node
+            && let Some((table, alias, _)) = scanned_table(scan)
+            && table.name == name
+        {
+            found = Some((table, alias));
+            return Ok(TreeNodeRecursion::Stop);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    found
+}
