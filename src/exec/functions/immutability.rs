@@ -35,6 +35,9 @@ const STABLE: [&str; 23] = [
     "to_timestamp",
 ];
 
+/// What the names of functions begin with that answer for the server.
+const OF_SERVER: [&str; 4] = ["pg_", "inet_", "getdatabaseencoding", "version"];
+
 /// Functions of an instant to which no time zone of a session matters.
 const FREE_OF_ZONES: [&str; 2] = ["timezone", "-"];
 
@@ -70,7 +73,8 @@ fn asks_settings(name: &str, arguments: &[SqlType], returns: &SqlType) -> bool {
     let has_instant = arguments.iter().any(is_instant) || is_instant(returns);
     let is_free =
         FREE_OF_ZONES.contains(&name) && arguments.len() == 2 && !arguments.contains(&SqlType::Interval);
-    STABLE.contains(&name) || has_instant && !is_free
+    let is_of_server = OF_SERVER.iter().any(|prefix| name.starts_with(prefix));
+    STABLE.contains(&name) || is_of_server || has_instant && !is_free
 }
 
 /// Whether a cast reads neither the session's time zone nor the form of its dates.
