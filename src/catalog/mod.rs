@@ -10,12 +10,12 @@
 //! | `NextTableId` | u32 BE: the next number for a table, view, schema or index |
 //! | `Schema { name }` | a schema record |
 //! | `Relation { id }` | a table or view record |
-//! | `Written { table }` | empty: put by every transaction that writes rows of the table |
+//! | `Written { table }` | the number of the table's rows (u64 BE), or empty where nobody knows: put by every transaction that writes rows of the table, filled in by the store |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
 //! A record is `[format u8 = 1][kind u8: 'S', 'T' or 'V'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
 //! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them; constants as the
-//! text form of their column's type (time zone UTC), `null` for NULL; other defaults as SQL text.
+//! text form of their column's type (time zone UTC), `null` for NULL; other defaults and generated columns as SQL text.
 //!
 //! # Invariants
 //!
