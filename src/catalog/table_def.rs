@@ -52,6 +52,8 @@ pub struct TableDef {
 pub struct TableCache {
     /// See [`TableDef::fields`].
     fields: OnceLock<Vec<FieldRef>>,
+    /// Whether there are generated columns.
+    generates: OnceLock<bool>,
     /// See [`TableDef::generated`].
     generated: OnceLock<Arc<dyn GeneratedColumns>>,
 }
@@ -281,12 +283,13 @@ impl TableDef {
     pub fn generated(&self) -> Option<&Arc<dyn GeneratedColumns>> {
         self.cache.generated.get()
     }
-    /// The same; `make` makes it of a table that has generated columns.
+    /// The same; `make` makes it of a table that has generated columns. The definition must not be changed afterwards.
     pub fn generated_or(
         &self,
         make: impl FnOnce() -> Result<Arc<dyn GeneratedColumns>>,
     ) -> Result<Option<&Arc<dyn GeneratedColumns>>> {
-        if self.generated().is_none() && self.generations().next().is_some() {
+        let generates = || self.generations().next().is_some();
+        if self.generated().is_none() && *self.cache.generates.get_or_init(generates) {
             let made = make()?;
             self.cache.generated.get_or_init(|| made);
         }

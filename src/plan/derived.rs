@@ -16,10 +16,10 @@ use crate::types::{SqlType, Value, value_at};
 
 /// The conditions on the generated columns of a key that follow from all of `conditions`: at most one a column.
 pub(super) fn derived(table: &TableDef, key: &IndexDef, conditions: &[&Predicate]) -> Vec<Predicate> {
-    let generations = table.generations();
-    let in_key = generations.filter(|(at, _)| key.has_column(table.columns[*at].id));
-    in_key
-        .filter_map(|(at, generation)| condition_on(table, at, generation, conditions))
+    let columns = key.columns.iter();
+    let columns = columns.filter_map(|key| table.column_index_by_id(key.column));
+    columns
+        .filter_map(|at| condition_on(table, at, table.columns[at].generation()?, conditions))
         .collect()
 }
 

@@ -186,7 +186,8 @@ impl ShortStory {
     /// Adds the next running step: as a node, or to the one below it.
     fn add(&mut self, step: &Step, outputs: &mut Outputs<'_>) {
         let last = self.nodes.last().map_or(self.source_step, |node| node.step);
-        let own = Some(last.map_or(0, |last| last + 1));
+        let step_number = last.map_or(0, |last| last + 1);
+        let own = Some(step_number);
         let kind = match step {
             Step::Project { columns, schema } => {
                 outputs.become_those(schema, columns.iter().map(Computed::written));
@@ -221,7 +222,7 @@ impl ShortStory {
                 outputs.become_those(schema, totals.iter().map(Total::written));
                 ShortKind::Aggregate
             }
-            Step::Lookup(lookup) => lookup_kind(lookup, own.unwrap_or_default(), outputs),
+            Step::Lookup(lookup) => lookup_kind(lookup, step_number, outputs),
         };
         self.push(kind, own);
     }
