@@ -103,8 +103,14 @@ fn spread(first: &ColumnDef, others: &[&ColumnDef]) -> String {
     match others.iter().find(|column| !is_growing(column)) {
         Some(other) => {
             let other = quote_ident(&other.name);
+            let rest: Vec<&str> = names
+                .iter()
+                .map(String::as_str)
+                .filter(|name| *name != other)
+                .collect();
             format!(
-                "{buckets} Or, if queries name {other}, begin the key with its hash: PRIMARY KEY (hash32({other}), {key})."
+                "{buckets} Or, if queries name {other}, begin the key with its hash: PRIMARY KEY (hash32({other}), {other}, {}).",
+                rest.join(", ")
             )
         }
         None => format!(
