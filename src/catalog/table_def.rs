@@ -345,6 +345,11 @@ impl TableDef {
     pub fn is_key_column(&self, id: ColumnId) -> bool {
         self.primary_key.columns.iter().any(|key| key.column == id)
     }
+    /// Whether no row has NULL in the column at this position in `columns`.
+    pub fn is_never_null(&self, position: usize) -> bool {
+        let column = &self.columns[position];
+        self.is_key_column(column.id) || column.is_never_null()
+    }
     /// Positions in `columns` of the primary key's columns that tell rows apart, in key order: all but those that are
     /// generated of others of them.
     pub fn telling_key_columns(&self) -> Vec<usize> {

@@ -1,9 +1,10 @@
-//! The column that a condition, by its form, bounds: `column op constant`, `column IN (…)`, `column BETWEEN …`.
+//! The column that a condition, by its form, bounds: `column op constant`, `column IN (…)`, `column BETWEEN …`,
+//! and OR between such of one column.
 
 use datafusion::common::Column;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
-/// Comparisons that say where to look.
+/// Comparisons that say where to look; that which says it most closely first.
 const BOUNDING: [Operator; 5] = [
     Operator::Eq,
     Operator::Lt,
@@ -14,16 +15,35 @@ const BOUNDING: [Operator; 5] = [
 
 /// The column that the condition compares with what is known before any row is.
 pub fn compared_column(condition: &Expr) -> Option<&Column> {
+    column_compared_by(&BOUNDING, condition)
+}
+
+/// The column that the condition says to be one of some values that are known before any row is.
+pub fn pinned_column(condition: &Expr) -> Option<&Column> {
+    column_compared_by(&BOUNDING[..1], condition)
+}
+
+fn column_compared_by<'a>(operators: &[Operator], condition: &'a Expr) -> Option<&'a Column> {
     let is_known = |expr: &Expr| expr.column_refs().is_empty();
+    let bounds_both_ends = operators.contains(&Operator::GtEq);
     match condition {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if BOUNDING.contains(op) => {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if operators.contains(op) => {
             let sides = [(left, right), (right, left)];
             let mut sides = sides.into_iter().filter(|(_, other)| is_known(other));
             sides.find_map(|(column, _)| as_column(column))
         }
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::Or,
+            right,
+        }) => {
+            let right = column_compared_by(operators, right)?;
+            column_compared_by(operators, left).filter(|left| *left == right)
+        }
         Expr::InList(list) if !list.negated && list.list.iter().all(is_known) => as_column(&list.expr),
-        Expr::Between(between) if !between.negated && is_known(&between.low) && is_known(&between.high) => {
-            as_column(&between.expr)
+        Expr::Between(between) if bounds_both_ends && !between.negated => {
+            let is_bound = is_known(&between.low) && is_known(&between.high);
+            as_column(&between.expr).filter(|_| is_bound)
         }
         _ => None,
     }

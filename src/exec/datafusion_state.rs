@@ -17,6 +17,7 @@ use datafusion::prelude::SessionConfig;
 
 use super::datafusion_error::from_datafusion;
 use super::dependent_join_exec::DependentJoinPlanner;
+use super::lookup_join::{LookupJoinPlanner, looked_up, with_lookups};
 use super::shared_rows::SharedRowsPlanner;
 use super::statement_state::statement_context;
 use super::table_provider::judge_scan;
@@ -57,8 +58,7 @@ pub async fn physical_plan(state: &SessionState, plan: &LogicalPlan) -> Result<A
         return planned;
     };
     let ctx = statement_context(state.config()).map_err(from_datafusion)?;
-    written_filters::for_each_scan(state, plan, &mut |scan| judge_scan(&ctx, scan))
-        .map_err(from_datafusion)?;
+    judge_written(&ctx, state, plan).map_err(from_datafusion)?;
     if ctx.hints.allow_filtering {
         return Err(refusal);
     }
@@ -74,6 +74,20 @@ pub async fn physical_plan(state: &SessionState, plan: &LogicalPlan) -> Result<A
         .create_physical_plan(plan)
         .await
         .map_err(from_datafusion)
+}
+
+/// Whether the full-scan rule lets the plan pass with the filters that the user wrote. What is looked up is no scan. Errors: 53400,
+/// 54000.
+fn judge_written(ctx: &StatementContext, state: &SessionState, plan: &LogicalPlan) -> DataFusionResult<()> {
+    let optimized = with_lookups(state.optimize(plan)?, ctx.settings.multi_get_keys_max)?;
+    let looked_up = looked_up(&optimized)?;
+    written_filters::for_each_scan(state, plan, &mut |scan| {
+        let is_same = |source| Arc::ptr_eq(source, &scan.source);
+        match looked_up.iter().any(is_same) {
+            true => Ok(()),
+            false => judge_scan(ctx, scan),
+        }
+    })
 }
 
 fn base() -> Result<&'static SessionState> {
@@ -120,11 +134,14 @@ impl QueryPlanner for KeyspanQueryPlanner {
         plan: &LogicalPlan,
         session: &dyn Session,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let ctx = statement_context(session.config())?;
+        let plan = with_lookups(plan.clone(), ctx.settings.multi_get_keys_max)?;
         DefaultPhysicalPlanner::with_extension_planners(vec![
             Arc::new(DependentJoinPlanner),
+            Arc::new(LookupJoinPlanner),
             Arc::new(SharedRowsPlanner),
         ])
-        .create_physical_plan(plan, session)
+        .create_physical_plan(&plan, session)
         .await
     }
 }

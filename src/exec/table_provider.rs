@@ -18,26 +18,32 @@ use super::filter_predicate::from_expr;
 use super::scan_exec::KeyspanScanExec;
 use super::statement_state::statement_context;
 use crate::catalog::TableDef;
-use crate::parse::IndexHint;
-use crate::plan::{AccessClass, AccessPath, Predicate, Wanted, plan_access};
+use crate::parse::{Hints, IndexHint};
+use crate::plan::{AccessClass, AccessPath, PlanRules, Predicate, Wanted, plan_access};
 use crate::table::row_schema;
 use crate::{Error, Result};
 
 /// A table for DataFusion's logical plans. `alias`: what the statement calls it.
-pub fn table_source(table: &Arc<TableDef>, alias: &str) -> Arc<dyn TableSource> {
-    source_of(table, alias, table.visible_positions())
+pub fn table_source(table: &Arc<TableDef>, alias: &str, hints: &Hints) -> Arc<dyn TableSource> {
+    source_of(table, alias, hints, table.visible_positions())
 }
 
 /// A table with its hidden columns.
-pub fn whole_table_source(table: &Arc<TableDef>, alias: &str) -> Arc<dyn TableSource> {
-    source_of(table, alias, (0..table.columns.len()).collect())
+pub fn whole_table_source(table: &Arc<TableDef>, alias: &str, hints: &Hints) -> Arc<dyn TableSource> {
+    source_of(table, alias, hints, (0..table.columns.len()).collect())
 }
 
-fn source_of(table: &Arc<TableDef>, alias: &str, positions: Vec<usize>) -> Arc<dyn TableSource> {
+fn source_of(
+    table: &Arc<TableDef>,
+    alias: &str,
+    hints: &Hints,
+    positions: Vec<usize>,
+) -> Arc<dyn TableSource> {
     let schema = row_schema(table, &positions);
     provider_as_source(Arc::new(KeyspanTable {
         table: Arc::clone(table),
         alias: alias.into(),
+        index_hint: hints.index.clone(),
         positions,
         schema,
     }))
@@ -61,6 +67,8 @@ struct KeyspanTable {
     table: Arc<TableDef>,
     /// What the statement calls it.
     alias: Arc<str>,
+    /// Which keys the statement's hints leave.
+    index_hint: Option<IndexHint>,
     /// Positions in `TableDef::columns` of the schema's columns.
     positions: Vec<usize>,
     schema: SchemaRef,
@@ -143,8 +151,18 @@ pub(super) fn plan_conditions(
     }
     // Whoever plans derives conditions on generated columns by what computes them.
     ctx.generated_columns(table)?;
+    plan_predicates(table, predicates, wanted, &ctx.plan_rules(table))
+}
+
+/// The same under these rules. What computes the table's generated columns must be there.
+pub(super) fn plan_predicates(
+    table: &Arc<TableDef>,
+    predicates: Vec<Predicate>,
+    wanted: Wanted<'_>,
+    rules: &PlanRules,
+) -> Result<AccessPath> {
     let condition = all_of(predicates);
-    let mut path = plan_access(table, condition.as_ref(), wanted, &ctx.plan_rules(table))?;
+    let mut path = plan_access(table, condition.as_ref(), wanted, rules)?;
     match &mut path.class {
         AccessClass::Union { parts } => parts.iter_mut().for_each(drop_opaque),
         _ => drop_opaque(&mut path),
@@ -169,19 +187,42 @@ fn all_of(mut predicates: Vec<Predicate>) -> Option<Predicate> {
     }
 }
 
-/// The table that a scan without filters and limit reads, what the statement calls it, and the positions in
-/// `TableDef::columns` of its columns.
-pub(crate) fn scanned_table(scan: &TableScan) -> Option<(Arc<TableDef>, Arc<str>, Vec<usize>)> {
-    if !scan.filters.is_empty() || scan.fetch.is_some() {
-        return None;
+/// A stored table as a scan reads it.
+pub(crate) struct ScannedTable {
+    pub(crate) table: Arc<TableDef>,
+    /// What the statement calls it.
+    pub(crate) alias: Arc<str>,
+    /// Positions in `TableDef::columns` of the scan's columns.
+    pub(crate) positions: Vec<usize>,
+    /// Which keys the statement's hints leave.
+    pub(crate) index_hint: Option<IndexHint>,
+    /// What tells the scan from others of the table.
+    pub(crate) source: Arc<dyn TableSource>,
+}
+
+/// The table that a scan without filters and limit reads.
+pub(crate) fn scanned_table(scan: &TableScan) -> Option<ScannedTable> {
+    match scan.filters.is_empty() && scan.fetch.is_none() {
+        true => read_table(scan),
+        false => None,
     }
+}
+
+/// The stored table that a scan reads.
+pub(super) fn read_table(scan: &TableScan) -> Option<ScannedTable> {
     let provider = source_as_provider(&scan.source).ok()?;
     let table = provider.downcast_ref::<KeyspanTable>()?;
     let positions = match &scan.projection {
         Some(projection) => projection.iter().map(|at| table.positions[*at]).collect(),
         None => table.positions.clone(),
     };
-    Some((Arc::clone(&table.table), Arc::clone(&table.alias), positions))
+    Some(ScannedTable {
+        table: Arc::clone(&table.table),
+        alias: Arc::clone(&table.alias),
+        index_hint: table.index_hint.clone(),
+        source: Arc::clone(&scan.source),
+        positions,
+    })
 }
 
 /// The rows in memory that a scan without projection, filters and limit reads.

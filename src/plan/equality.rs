@@ -12,11 +12,16 @@ use super::rules::{FullScanPolicy, PlanRules};
 use super::wanted::Wanted;
 use crate::catalog::TableDef;
 use crate::codec::row::ColumnId;
+use crate::parse::IndexHint;
 
 /// Those of the columns, which equal one value each, that bound the key by which rows are reached, or that its columns are
 /// computed of. `None`: no key is bounded by them.
-pub fn bounding_columns(table: &Arc<TableDef>, columns: &[usize]) -> Option<Vec<usize>> {
-    let path = plan_equality(table, columns, Wanted::default())?;
+pub fn bounding_columns(
+    table: &Arc<TableDef>,
+    columns: &[usize],
+    index_hint: &Option<IndexHint>,
+) -> Option<Vec<usize>> {
+    let path = plan_equality(table, columns, Wanted::default(), index_hint)?;
     let key = path.key();
     let generated = table
         .generations()
@@ -32,9 +37,52 @@ pub fn bounding_columns(table: &Arc<TableDef>, columns: &[usize]) -> Option<Vec<
     Some(bounding)
 }
 
+/// Whether conditions on these columns bound, by their form, a key of the table.
+pub fn is_bounded_by(table: &Arc<TableDef>, columns: &[usize], index_hint: &Option<IndexHint>) -> bool {
+    !columns.is_empty() && bounding_columns(table, columns, index_hint).is_some()
+}
+
+/// How closely, by their form, conditions bound what is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bound {
+    /// To some rows.
+    Points,
+    /// To the rows that have some values in the first columns of a key.
+    Prefix,
+    /// To parts of a key.
+    Ranges,
+}
+
+/// How closely conditions on a table bound what is read of it: on these columns, of which `pinned` are said to be one of some values.
+/// `None`: not at all.
+pub fn bound_by(
+    table: &Arc<TableDef>,
+    columns: &[usize],
+    pinned: &[usize],
+    index_hint: &Option<IndexHint>,
+) -> Option<Bound> {
+    if !is_bounded_by(table, columns, index_hint) {
+        return None;
+    }
+    let path = match pinned.is_empty() {
+        true => None,
+        false => plan_equality(table, pinned, Wanted::default(), index_hint),
+    };
+    Some(match path.map(|path| path.class) {
+        Some(AccessClass::MultiGet { .. }) => Bound::Points,
+        Some(_) => Bound::Prefix,
+        None => Bound::Ranges,
+    })
+}
+
 /// How rows are reached in which these columns (positions in `TableDef::columns`) equal one value each. `None`: no key is
 /// bounded by that.
-pub fn plan_equality(table: &Arc<TableDef>, columns: &[usize], wanted: Wanted<'_>) -> Option<AccessPath> {
+pub fn plan_equality(
+    table: &Arc<TableDef>,
+    columns: &[usize],
+    wanted: Wanted<'_>,
+    index_hint: &Option<IndexHint>,
+) -> Option<AccessPath> {
     let equal = columns.iter().map(|column| {
         Some(Predicate::Compare {
             column: *column,
@@ -47,7 +95,7 @@ pub fn plan_equality(table: &Arc<TableDef>, columns: &[usize], wanted: Wanted<'_
         full_scan: FullScanPolicy::Reject,
         multi_get_keys_max: usize::MAX,
         ranges_max: usize::MAX,
-        index_hint: None,
+        index_hint: index_hint.clone(),
     };
     let path = plan_access(table, Some(&predicate), wanted, &rules).ok()?;
     match path.class {

@@ -115,10 +115,6 @@ impl<'a> KeyOrder<'a> {
     }
 
     fn is_never_null(&self, column: usize) -> bool {
-        if self.null_free.contains(&column) {
-            return true;
-        }
-        let column = &self.table.columns[column];
-        self.table.is_key_column(column.id) || column.is_never_null()
+        self.null_free.contains(&column) || self.table.is_never_null(column)
     }
 }

@@ -43,7 +43,7 @@ mod wanted;
 
 pub use access_path::{AccessClass, AccessPath};
 pub use choice::plan_access;
-pub use equality::{bounding_columns, plan_equality};
+pub use equality::{Bound, bound_by, bounding_columns, is_bounded_by, plan_equality};
 pub(crate) use like::has_sound_pattern;
 pub use merge::{Merge, MergedRange};
 pub use predicate::{CompareOp, Predicate};

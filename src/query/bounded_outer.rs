@@ -9,7 +9,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use crate::exec::compared_column;
 use crate::exec::table_provider::scanned_table;
-use crate::plan::bounding_columns;
+use crate::plan::is_bounded_by;
 
 /// Whether the conditions in the plan, or those that are to stand above it, bound by their form a key of a table in it.
 pub(super) fn is_bounded(plan: &LogicalPlan, above: &[Expr]) -> bool {
@@ -34,9 +34,9 @@ pub(super) fn is_bounded(plan: &LogicalPlan, above: &[Expr]) -> bool {
         }
         Ok(TreeNodeRecursion::Continue)
     });
-    tables.iter().any(|(table, alias, _)| {
-        let columns = compared.get(&**alias).into_iter().flatten();
-        let columns: Vec<usize> = columns.filter_map(|name| table.column_index(name)).collect();
-        !columns.is_empty() && bounding_columns(table, &columns).is_some()
+    tables.iter().any(|scanned| {
+        let columns = compared.get(&*scanned.alias).into_iter().flatten();
+        let columns = columns.filter_map(|name| scanned.table.column_index(name));
+        is_bounded_by(&scanned.table, &columns.collect::<Vec<_>>(), &scanned.index_hint)
     })
 }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use datafusion::common::Column;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::{Exists, InSubquery};
-use datafusion::logical_expr::{Expr, LogicalPlan, Operator, Subquery};
+use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 
 use super::binder::Binder;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{SubPlan, SubPlanKind, for_each_node};
-use crate::exec::table_provider::scanned_table;
+use crate::exec::equality;
+use crate::exec::table_provider::{ScannedTable, scanned_table};
 use crate::plan::FullScanPolicy;
 use crate::{Error, Result};
 
@@ -86,7 +87,7 @@ impl Binder<'_> {
         plan.apply(|node| {
             match node {
                 LogicalPlan::TableScan(scan) => match scanned_table(scan) {
-                    Some((table, _, _)) => {
+                    Some(ScannedTable { table, .. }) => {
                         reads.may_scan &= self.ctx.plan_rules(&table).full_scan == FullScanPolicy::Allow;
                         reads.by_key |= table
                             .all_indexes()
@@ -216,18 +217,10 @@ fn marker(expr: &Expr) -> Option<&Subquery> {
 
 /// The inner column of `inner = outer`.
 pub(super) fn equal_column(condition: &Expr) -> Option<&Column> {
-    let Expr::BinaryExpr(comparison) = condition else {
-        return None;
-    };
-    match (comparison.left.as_ref(), comparison.right.as_ref()) {
-        (Expr::Column(column), Expr::OuterReferenceColumn(..))
-        | (Expr::OuterReferenceColumn(..), Expr::Column(column))
-            if comparison.op == Operator::Eq =>
-        {
-            Some(column)
-        }
+    equality(condition)?.into_iter().find_map(|sides| match sides {
+        (Expr::Column(column), Expr::OuterReferenceColumn(..)) => Some(column),
         _ => None,
-    }
+    })
 }
 
 pub(super) fn has_outer_reference(expr: &Expr) -> bool {

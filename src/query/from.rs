@@ -321,7 +321,7 @@ impl Binder<'_> {
         let schema = alias.is_none().then(|| table.schema.clone());
         let called = alias.map_or_else(|| table.name.clone(), |alias| fold(&alias.name));
         self.scan(
-            table_source(table, &called),
+            table_source(table, &called, &self.ctx.hints),
             schema,
             &table.name,
             columns,

@@ -1,15 +1,14 @@
 //! What a refused full scan is told when the table is joined with others: the index by which the join would look its rows up.
 
-use std::sync::Arc;
-
+use datafusion::common::Column;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
+use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use crate::Error;
-use crate::catalog::TableDef;
 use crate::codec::key::check_key_type;
-use crate::exec::table_provider::scanned_table;
+use crate::exec::equality;
+use crate::exec::table_provider::{ScannedTable, scanned_table};
 use crate::parse::quoting::quote_ident;
 use crate::plan::bounding_columns;
 
@@ -31,36 +30,22 @@ pub(super) fn with_join_hint(error: Error, plan: &LogicalPlan) -> Error {
 
 /// A column by which a table of this name is joined with another relation, and that no key of it begins with.
 fn joined_column(plan: &LogicalPlan, name: &str) -> Option<String> {
-    let (table, alias) = scan_of(plan, name)?;
-    let is_own = |expr: &Expr| match expr {
-        Expr::Column(column) => column.relation.as_ref().is_some_and(|own| own.table() == &*alias),
-        _ => false,
+    let ScannedTable { table, alias, .. } = scan_of(plan, name)?;
+    let is_own = |column: &Column| {
+        let relation = column.relation.as_ref();
+        relation.is_some_and(|relation| relation.table() == &*alias)
     };
     let is_of_others = |expr: &Expr| {
         let columns = expr.column_refs();
-        !columns.is_empty()
-            && !columns
-                .iter()
-                .any(|column| is_own(&Expr::Column((*column).clone())))
+        !columns.is_empty() && !columns.into_iter().any(is_own)
     };
     let joined = |condition: &Expr| {
-        let Expr::BinaryExpr(BinaryExpr {
-            left,
-            op: Operator::Eq,
-            right,
-        }) = condition
-        else {
-            return None;
-        };
-        let sides = [(left, right), (right, left)];
-        let (own, _) = sides
-            .into_iter()
-            .find(|(own, other)| is_own(own) && is_of_others(other))?;
-        let Expr::Column(column) = own.as_ref() else {
-            return None;
-        };
+        let column = equality(condition)?.into_iter().find_map(|sides| match sides {
+            (Expr::Column(column), other) if is_own(column) && is_of_others(other) => Some(column),
+            _ => None,
+        })?;
         let at = table.column_index(&column.name)?;
-        let is_open = bounding_columns(&table, &[at]).is_none();
+        let is_open = bounding_columns(&table, &[at], &None).is_none();
         let fits = check_key_type(&table.columns[at].ty, &column.name).is_ok();
         (is_open && fits).then(|| column.name.clone())
     };
@@ -82,14 +67,14 @@ fn joined_column(plan: &LogicalPlan, name: &str) -> Option<String> {
 }
 
 /// The scan of a table of this name, and what the statement calls it.
-fn scan_of(plan: &LogicalPlan, name: &str) -> Option<(Arc<TableDef>, Arc<str>)> {
+fn scan_of(plan: &LogicalPlan, name: &str) -> Option<ScannedTable> {
     let mut found = None;
     let _ = plan.apply(|node| {
         if let LogicalPlan::TableScan(scan) = node
-            && let Some((table, alias, _)) = scanned_table(scan)
-            && table.name == name
+            && let Some(scanned) = scanned_table(scan)
+            && scanned.table.name == name
         {
-            found = Some((table, alias));
+            found = Some(scanned);
             return Ok(TreeNodeRecursion::Stop);
         }
         Ok(TreeNodeRecursion::Continue)

@@ -101,9 +101,10 @@ fn is_key_column(expr: &Expr, plan: &LogicalPlan) -> bool {
         let LogicalPlan::TableScan(scan) = node else {
             return false;
         };
-        scanned_table(scan).is_some_and(|(table, alias, _)| {
+        scanned_table(scan).is_some_and(|scanned| {
+            let (table, alias) = (&scanned.table, &*scanned.alias);
             let at = table.column_index(&column.name);
-            relation == Some(&*alias) && at.is_some_and(|at| table.key_columns().contains(&at))
+            relation == Some(alias) && at.is_some_and(|at| table.key_columns().contains(&at))
         })
     };
     plan.exists(|node| Ok(is_key(node))).unwrap_or(false)

@@ -144,7 +144,7 @@ impl Binder<'_> {
         let schema = alias.is_none().then(|| table.schema.clone());
         let name = alias.unwrap_or(&table.name);
         let mut item = self.scan(
-            whole_table_source(table, name),
+            whole_table_source(table, name, &self.ctx.hints),
             schema,
             name,
             columns,

@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Aggregate, Distinct, Expr, Join, Limit, LogicalPlan, Projection, Sort};
 
 use super::ShortPlan;
-use super::computed::{Computed, Condition};
-use super::inner::{first_column, inner_of, is_over, with_outer_columns};
-use super::lookup::Lookup;
-use super::partners::Partners;
 use super::read::TableRead;
 use super::sort_key::SortKey;
 use super::step::{Source, Step};
 use super::totals::Total;
+use crate::exec::computed::{Computed, Condition};
+use crate::exec::lookup_join::{Lookup, Partners, first_column, inner_of, is_over, with_outer_columns};
+use crate::exec::replaced_columns::replaced_columns;
 use crate::exec::table_provider::{scanned_rows, scanned_table};
 
 /// The plan as a chain; `None` when it is none.
@@ -26,7 +24,7 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
         }
         LogicalPlan::TableScan(scan) => {
             let source = match scanned_table(scan) {
-                Some((table, alias, positions)) => Source::Table(TableRead::new(table, alias, positions)),
+                Some(scanned) => Source::Table(TableRead::new(scanned)),
                 None => Source::Rows(scanned_rows(scan)?),
             };
             Some(ShortPlan::from_source(source))
@@ -113,19 +111,11 @@ fn below_schema(
     schema: &DFSchema,
     made_of: impl Fn(usize) -> Option<Expr>,
 ) -> Option<Vec<Expr>> {
-    let replaced = conditions.into_iter().map(|condition| {
-        let mut is_whole = !condition.is_volatile();
-        let replaced = condition.transform_up(|expr| {
-            let Expr::Column(column) = &expr else {
-                return Ok(Transformed::no(expr));
-            };
-            let found = schema.index_of_column(column).ok().and_then(&made_of);
-            is_whole &= found.is_some();
-            Ok(found.map_or_else(|| Transformed::no(expr), Transformed::yes))
-        });
-        replaced.ok().filter(|_| is_whole).map(|replaced| replaced.data)
-    });
-    replaced.collect()
+    let stands_for = |column: &Column| schema.index_of_column(column).ok().and_then(&made_of);
+    let replaced = conditions.into_iter();
+    replaced
+        .map(|condition| replaced_columns(condition, stands_for))
+        .collect()
 }
 
 /// Adds conditions on the rows so far: to the table's if nothing was made of its rows yet.
@@ -182,7 +172,7 @@ fn look_up_right(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
         JoinType::Left => true,
         _ => return None,
     };
-    let left = join.left.schema();
+    let (left, right) = (join.left.schema(), join.right.schema());
     let on = join.filter.as_ref().map(split_conjunction).unwrap_or_default();
     let mut on: Vec<Expr> = on.into_iter().cloned().collect();
     if !keeps_outer {
@@ -190,11 +180,11 @@ fn look_up_right(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
     }
     let inner = inner_of(&join.right, left, &mut on)?;
     // What else a left join asks for decides which inner rows there are, not which rows of the result.
-    let asked = if keeps_outer {
-        std::mem::take(&mut on)
-    } else {
-        Vec::new()
+    let is_asked = |condition: &Expr| {
+        keeps_outer
+            || is_over(condition, right) && !condition.is_volatile() && !condition.column_refs().is_empty()
     };
+    let (asked, on): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(is_asked);
     let asked = asked
         .iter()
         .map(|condition| Computed::new(condition, &join.schema));

@@ -7,9 +7,6 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::Expr;
 
-use super::computed::Computed;
-use super::lookup::Lookup;
-use super::partners::Partners;
 use super::sort_key::SortKey;
 use super::step::{Source, Step};
 use super::totals::Total;
@@ -17,7 +14,9 @@ use super::{Arrival, ShortPlan, rows_wanted};
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
+use crate::exec::computed::Computed;
 use crate::exec::expr_text::{Names, expr_text, order_text};
+use crate::exec::lookup_join::LookupStory;
 use crate::exec::placeholder::Constants;
 use crate::plan::AccessPath;
 
@@ -59,18 +58,8 @@ pub enum ShortKind {
     Lookup {
         /// The running step that looks up.
         step: usize,
-        /// That table.
-        table: Arc<TableDef>,
-        /// What the statement calls it.
-        alias: Arc<str>,
-        /// The key of it.
-        key: String,
-        /// Which join: `Inner`, `Left`, `Semi`, `Anti`.
-        join: &'static str,
-        /// `p.maker = s.maker`.
-        keys: Vec<String>,
-        /// What a partner must satisfy beside its key.
-        conditions: Vec<String>,
+        /// What it looks up.
+        lookup: LookupStory,
     },
 }
 
@@ -222,7 +211,12 @@ impl ShortStory {
                 outputs.become_those(schema, totals.iter().map(Total::written));
                 ShortKind::Aggregate
             }
-            Step::Lookup(lookup) => lookup_kind(lookup, step_number, outputs),
+            Step::Lookup(lookup) => ShortKind::Lookup {
+                step: step_number,
+                lookup: LookupStory::new(lookup, lookup.alias(), |computed| {
+                    outputs.text(computed.written())
+                }),
+            },
         };
         self.push(kind, own);
     }
@@ -246,28 +240,6 @@ impl ShortStory {
                 self.source_step = step;
             }
         }
-    }
-}
-
-fn lookup_kind(lookup: &Lookup, step: usize, outputs: &Outputs<'_>) -> ShortKind {
-    let key = |(name, key): (String, &Computed)| format!("{name} = {}", outputs.text(key.written()));
-    ShortKind::Lookup {
-        step,
-        table: Arc::clone(lookup.table()),
-        alias: Arc::clone(lookup.alias()),
-        key: lookup.key().name.clone(),
-        join: match lookup.partners() {
-            Partners::Needed => "Inner",
-            Partners::OrNone => "Left",
-            Partners::Exist => "Semi",
-            Partners::Miss => "Anti",
-        },
-        keys: lookup.keys().map(key).collect(),
-        conditions: lookup
-            .conditions()
-            .iter()
-            .map(|condition| outputs.text(condition.written()))
-            .collect(),
     }
 }
 

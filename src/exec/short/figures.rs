@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::lookup::LookupFigures;
 use crate::exec::figures::Seen;
+use crate::exec::lookup_join::LookupFigures;
 use crate::exec::scan_metrics::ScanMetrics;
 
 /// The counters of one run.

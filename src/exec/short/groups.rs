@@ -10,10 +10,10 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
 use datafusion::physical_plan::aggregates::order::{GroupOrdering, GroupOrderingFull};
 
-use super::computed::Computed;
-use super::evaluate::values;
 use super::totals::{RunningInputs, Total};
+use crate::exec::computed::Computed;
 use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::evaluate::values;
 use crate::exec::placeholder::Constants;
 use crate::{Error, Result};
 

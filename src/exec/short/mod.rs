@@ -7,15 +7,10 @@
 //! sort, aggregates) is given up for the general plan, which has threads, memory accounts and files to spill to.
 
 mod chain;
-mod computed;
-mod evaluate;
 mod explain;
 mod figures;
 mod groups;
-mod inner;
-mod lookup;
 mod order;
-mod partners;
 mod read;
 mod row_count;
 mod row_expressions;
@@ -46,7 +41,6 @@ use crate::{Error, Result};
 pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 pub use figures::StepFigures;
 use groups::RunningGroups;
-pub use lookup::LookupFigures;
 use read::{Access, TableRead, one_row};
 use row_count::count_or_read;
 pub use row_expressions::RowExpressions;

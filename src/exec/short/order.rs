@@ -1,11 +1,11 @@
 //! What of a chain is the table's own: the order that its sort asks for, the columns that its groups share, and a result
 //! that is columns of the table.
 
-use super::computed::Computed;
-use super::lookup::Lookup;
 use super::read::TableRead;
 use super::sort_key::SortKey;
 use super::step::Step;
+use crate::exec::computed::Computed;
+use crate::exec::lookup_join::Lookup;
 use crate::plan::OrderColumn;
 
 /// The order that the sort asks for by columns of the table; empty without a sort, `None` when it goes by something else

@@ -6,17 +6,18 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
 use futures::stream::{self, BoxStream, StreamExt};
 
-use super::computed::Condition;
 use super::run::RunningStep;
 use crate::catalog::TableDef;
+use crate::exec::computed::Condition;
 use crate::exec::filter_predicate::from_expr;
 use crate::exec::functions::fold_constants;
 use crate::exec::placeholder::Constants;
 use crate::exec::scan::{Demand, scan_batches, scan_stored};
 use crate::exec::scan_metrics::ScanMetrics;
-use crate::exec::table_provider::plan_conditions;
+use crate::exec::table_provider::{ScannedTable, plan_conditions};
 use crate::exec::{RowsStream, StatementContext};
-use crate::plan::{AccessPath, OrderColumn, Predicate, Wanted, bounding_columns};
+use crate::parse::IndexHint;
+use crate::plan::{AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
 use crate::table::RowLayout;
 use crate::{Error, Result};
 
@@ -26,6 +27,8 @@ pub(super) struct TableRead {
     table: Arc<TableDef>,
     /// What the statement calls it.
     alias: Arc<str>,
+    /// Which keys the statement's hints leave.
+    index_hint: Option<IndexHint>,
     /// Positions in `TableDef::columns` of the columns that are read.
     positions: Vec<usize>,
     /// So many of them are enough when no condition is left to the filters.
@@ -35,13 +38,14 @@ pub(super) struct TableRead {
 }
 
 impl TableRead {
-    /// Reads these columns of the table, without conditions so far.
-    pub(super) fn new(table: Arc<TableDef>, alias: Arc<str>, positions: Vec<usize>) -> TableRead {
+    /// Reads the table, without conditions so far.
+    pub(super) fn new(scanned: ScannedTable) -> TableRead {
         TableRead {
-            table,
-            alias,
-            step_columns: positions.len(),
-            positions,
+            table: scanned.table,
+            alias: scanned.alias,
+            index_hint: scanned.index_hint,
+            step_columns: scanned.positions.len(),
+            positions: scanned.positions,
             conditions: Vec::new(),
         }
     }
@@ -59,13 +63,12 @@ impl TableRead {
     pub(super) fn is_bounded(&self) -> bool {
         let columns = self.conditions.iter().filter_map(Condition::compared_column);
         let columns: Vec<usize> = columns.map(|column| self.positions[column]).collect();
-        !columns.is_empty() && bounding_columns(&self.table, &columns).is_some()
+        is_bounded_by(&self.table, &columns, &self.index_hint)
     }
 
     /// Whether no row has NULL in a column that is read.
     pub(super) fn is_never_null(&self, column: usize) -> bool {
-        let column = &self.table.columns[self.positions[column]];
-        self.table.is_key_column(column.id) || column.is_never_null()
+        self.table.is_never_null(self.positions[column])
     }
 
     pub(super) fn add_condition(&mut self, condition: Condition) {
@@ -130,11 +133,7 @@ impl TableRead {
             predicates.push(predicate);
         }
         // A refusal is the general plan's to say: it sees more than the conditions as they are written.
-        let may_be_null = |column: &usize| {
-            let column = &self.table.columns[*column];
-            !self.table.is_key_column(column.id) && !column.is_never_null()
-        };
-        let not_null = not_null.filter(may_be_null);
+        let not_null = not_null.filter(|column| !self.table.is_never_null(*column));
         predicates.extend(not_null.map(|column| Predicate::IsNull { column }.negate()));
         let columns = match above.is_empty() {
             true => &self.positions[..self.step_columns],

@@ -8,8 +8,8 @@ use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use datafusion::logical_expr::LogicalPlan;
 
-use super::computed::Computed;
-use super::evaluate::{project, truth};
+use crate::exec::computed::Computed;
+use crate::exec::evaluate::{project, truth};
 use crate::exec::placeholder::Constants;
 use crate::exec::row_plan::RowEvaluator;
 use crate::{Error, Result};

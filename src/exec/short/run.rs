@@ -8,14 +8,14 @@ use arrow::datatypes::SchemaRef;
 use datafusion::physical_expr::PhysicalExpr;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
-use super::evaluate::{filter, project};
 use super::figures::StepFigures;
 use super::groups::RunningGroups;
-use super::lookup::RunningLookup;
 use super::sorted_runs::SortedRuns;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
 use crate::Result;
+use crate::exec::evaluate::{filter, project};
+use crate::exec::lookup_join::RunningLookup;
 
 /// A step of one run.
 pub(super) enum RunningStep {

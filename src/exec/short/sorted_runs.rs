@@ -4,8 +4,8 @@
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::{concat, partition};
 
-use super::evaluate::values;
 use super::top_rows::TopRows;
+use crate::exec::evaluate::values;
 use crate::{Error, Result};
 
 /// A sort by keys of which the rows' order has the first.

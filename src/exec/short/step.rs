@@ -4,11 +4,11 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::logical_expr::Expr;
 
-use super::computed::Computed;
-use super::lookup::Lookup;
 use super::read::TableRead;
 use super::sort_key::SortKey;
 use super::totals::Total;
+use crate::exec::computed::Computed;
+use crate::exec::lookup_join::Lookup;
 
 /// Where a chain begins.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use arrow::compute::{
 };
 use datafusion::physical_expr::PhysicalExpr;
 
-use super::evaluate::values;
 use super::sort_key::SortKey;
+use crate::exec::evaluate::values;
 use crate::exec::placeholder::Constants;
 use crate::{Error, Result};
 

@@ -12,9 +12,9 @@ use datafusion::logical_expr::{Accumulator, Expr, GroupsAccumulator};
 use datafusion::physical_expr::aggregate::{AggregateFunctionExpr, LoweredAggregateBuilder};
 use datafusion::physical_expr::{GroupsAccumulatorAdapter, PhysicalExpr};
 
-use super::computed::{Computed, Open, is_plain};
-use super::evaluate::{truth, values};
+use crate::exec::computed::{Computed, Open, is_plain};
 use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::evaluate::{truth, values};
 use crate::exec::placeholder::Constants;
 use crate::{Error, Result};
 

@@ -11,11 +11,13 @@ use datafusion::physical_plan::joins::utils::{JoinFilter, JoinOnRef};
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::scalar_subquery::ScalarSubqueryExec;
 
+use super::lookup::{lookup_node, with_lookups};
 use super::node::PlanNode;
-use super::physical::{Described, Describer};
+use super::physical::{Described, Describer, table_columns};
 use crate::exec::dependent_join::SubPlanKind;
 use crate::exec::dependent_join_exec::DependentJoinExec;
 use crate::exec::expr_text::{Names, all_text, expr_text};
+use crate::exec::lookup_join::{LookupJoinExec, LookupStory};
 use crate::exec::written_expr::as_text;
 
 impl Describer {
@@ -50,6 +52,9 @@ impl Describer {
                 .over_as("Inner", above("Materialize", build.node));
             return Some(Described::new(node, columns).taking_filter());
         }
+        if let Some(join) = plan.downcast_ref::<LookupJoinExec>() {
+            return Some(self.lookup_join(join));
+        }
         let join = plan.downcast_ref::<SortMergeJoinExec>()?;
         let (left, right) = (self.describe(join.left()), self.describe(join.right()));
         let condition = self.equalities(join.on(), join.null_equality(), &right, &left, false);
@@ -59,6 +64,21 @@ impl Describer {
         let columns = joined_columns(join.join_type(), &left, &right);
         let node = node.over(left.node).over_as("Inner", right.node);
         Some(Described::new(node, columns).taking_filter())
+    }
+
+    fn lookup_join(&mut self, join: &LookupJoinExec) -> Described {
+        let outer = self.describe(join.outer());
+        let lookup = join.lookup();
+        let alias = self.unique_alias(lookup.alias());
+        let mut columns = outer.columns;
+        columns.extend(table_columns(&alias, lookup.table(), lookup.positions()));
+        let story = LookupStory::new(lookup, &alias, |computed| self.text(computed.expr(), &columns));
+        let node = match self.is_observed {
+            true => with_lookups(lookup_node(story), join.figures()),
+            false => lookup_node(story),
+        };
+        let described = Described::new(node.over(outer.node), columns).taking_filter();
+        described.projected(Some(join.columns()))
     }
 
     /// `(t.a = u.a)`. `probe_first`: the right side's columns stand first.

@@ -15,6 +15,7 @@
 mod access;
 mod aggregate_nodes;
 mod joins;
+mod lookup;
 mod node;
 mod physical;
 mod query;

@@ -27,10 +27,12 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::access::{TableRead, with_metrics};
 use super::node::PlanNode;
+use crate::catalog::TableDef;
 use crate::exec::catalog_table::CatalogScanExec;
 use crate::exec::dependent_join_exec::DependentJoinExec;
 use crate::exec::expr_text::{Names, all_text, expr_text, order_text};
 use crate::exec::figures::Seen;
+use crate::exec::lookup_join::LookupJoinExec;
 use crate::exec::observed::unwrap;
 use crate::exec::outer_values::outer_name;
 use crate::exec::pauses::is_pause;
@@ -55,10 +57,10 @@ pub(super) fn plan_node(plan: &Arc<dyn ExecutionPlan>) -> PlanNode {
     describer.describe(plan).node
 }
 
-/// Relations that a plan reads under a name.
+/// Relations that a plan reads under a name. What a join looks up is one, and there are its outer rows.
 fn relations(plan: &Arc<dyn ExecutionPlan>) -> usize {
     let own = plan.is::<KeyspanScanExec>() || plan.is::<CatalogScanExec>() || plan.is::<WorkTableExec>();
-    let mut found = usize::from(own);
+    let mut found = usize::from(own) + 2 * usize::from(plan.is::<LookupJoinExec>());
     if let Some(join) = plan.downcast_ref::<DependentJoinExec>() {
         let shown = join
             .sub_plans()
@@ -83,7 +85,7 @@ pub(super) struct Describer {
     /// Whether the plan holds outer values, which are others the next time.
     pub(super) varies: bool,
     /// Whether what it does is counted.
-    is_observed: bool,
+    pub(super) is_observed: bool,
 }
 
 /// A node and what its columns stand for.
@@ -262,7 +264,6 @@ impl Describer {
     fn table(&mut self, scan: &KeyspanScanExec) -> Described {
         let alias = self.unique_alias(scan.alias());
         let table = &scan.path().table;
-        let column = |at: &usize| Expr::Column(Column::new(Some(alias.as_str()), &table.columns[*at].name));
         let conditions: Vec<String> = match self.varies && scan.conditions().iter().any(holds_outer_value) {
             true => scan
                 .conditions()
@@ -281,7 +282,7 @@ impl Describer {
         if self.is_observed {
             node = with_metrics(node, scan.metrics_read());
         }
-        Described::of_scan(node, scan.positions().iter().map(column).collect())
+        Described::of_scan(node, table_columns(&alias, table, scan.positions()))
     }
 
     /// Sorts, limits, and what gathers the rows of several readers.
@@ -387,7 +388,7 @@ impl Describer {
     }
 
     /// A name that no other relation of the plan has, as PostgreSQL makes them: `o_1`.
-    fn unique_alias(&mut self, alias: &str) -> String {
+    pub(super) fn unique_alias(&mut self, alias: &str) -> String {
         let uses = self.aliases.entry(alias.to_string()).or_insert(0);
         let unique = match *uses {
             0 => alias.to_string(),
@@ -446,6 +447,12 @@ fn has_shared_scan(plan: &Arc<dyn ExecutionPlan>) -> bool {
         Some(scan) => scan.is_shared(),
         None => !plan.is::<CoalescePartitionsExec>() && plan.children().into_iter().any(has_shared_scan),
     }
+}
+
+/// Columns of a table, at these positions in `TableDef::columns`.
+pub(super) fn table_columns(alias: &str, table: &TableDef, positions: &[usize]) -> Vec<Expr> {
+    let column = |at: &usize| Expr::Column(Column::new(Some(alias), &table.columns[*at].name));
+    positions.iter().map(column).collect()
 }
 
 /// The plan's own columns, of a relation of this name.

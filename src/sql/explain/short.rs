@@ -1,12 +1,10 @@
 //! Short statements as nodes.
 
-use std::sync::atomic::Ordering;
-
 use super::access::{TableRead, with_metrics};
+use super::lookup::{lookup_node, with_lookups};
 use super::node::PlanNode;
-use crate::exec::expr_text::all_text;
 use crate::exec::figures::Seen;
-use crate::exec::short::{LookupFigures, ShortKind, ShortNode, ShortSource, ShortStory};
+use crate::exec::short::{ShortKind, ShortNode, ShortSource, ShortStory};
 use crate::query::Observation;
 
 /// The tree of a short statement, with what was counted of it.
@@ -66,14 +64,6 @@ fn source_node(story: &ShortStory, observation: Option<&Observation>) -> PlanNod
     node.counted(seen_of_step(observation, story.source_step))
 }
 
-/// What a step looked up.
-fn with_lookups(node: PlanNode, figures: &LookupFigures) -> PlanNode {
-    let node = node
-        .with_noted_count("Lookups", figures.keys.load(Ordering::Relaxed))
-        .with_noted_count("Batches", figures.batches.load(Ordering::Relaxed));
-    with_metrics(node, &figures.scan)
-}
-
 /// What came out of a step; of the source when no step ran for it.
 fn seen_of_step(observation: Option<&Observation>, step: Option<usize>) -> Option<Seen> {
     let steps = observation?.steps();
@@ -105,40 +95,7 @@ fn step_node(node: ShortNode) -> PlanNode {
                 .with_property("Partial Mode", "Simple")
                 .with_list("Group Key", keys)
         }
-        ShortKind::Lookup {
-            table,
-            alias,
-            key,
-            join,
-            keys,
-            conditions,
-            ..
-        } => {
-            let words = match join {
-                "Inner" => String::new(),
-                other => format!("{other} "),
-            };
-            let name = &table.name;
-            let relation = if *alias == **name {
-                name.clone()
-            } else {
-                format!("{name} {alias}")
-            };
-            let join = PlanNode::new(
-                "Lookup Join",
-                format!("Lookup {words}Join with {relation} using {key}"),
-            )
-            .with_property("Join Type", join)
-            .with_property("Schema", table.schema.as_str())
-            .with_property("Relation Name", name.as_str())
-            .with_property("Alias", &*alias)
-            .with_property("Index Name", key.as_str())
-            .with_list("Key", keys);
-            match all_text(&conditions) {
-                Some(condition) => join.with("Join Filter", condition),
-                None => join,
-            }
-        }
+        ShortKind::Lookup { lookup, .. } => lookup_node(lookup),
     };
     shown.with_filters(node.filters)
 }

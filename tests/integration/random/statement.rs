@@ -59,6 +59,14 @@ pub(super) enum From {
     /// `t JOIN u`, by u's key.
     Lookup,
     LeftLookup,
+    /// Some of `t`, each once, `JOIN u`, by u's key.
+    DistinctLookup,
+    /// `u RIGHT JOIN` the first of `t`, by an index of `u` if there is one.
+    LimitedLookup,
+    /// `u JOIN u JOIN t`: the last may have to be read first.
+    Relations,
+    /// Numbers `JOIN t JOIN u`, by the beginning of t's key.
+    Numbers,
     /// `t JOIN u`, by no key.
     Join,
     /// `t RIGHT JOIN u`, by no key.
@@ -201,6 +209,18 @@ impl Select {
             From::U => u,
             From::Lookup => format!("{t} JOIN {u} ON u.k = t.v"),
             From::LeftLookup => format!("{t} LEFT JOIN {u} ON u.k = t.v"),
+            From::DistinctLookup => {
+                format!("(SELECT DISTINCT * FROM {t} WHERE a < 5) t JOIN {u} ON u.k = t.v AND u.w <> t.a")
+            }
+            From::LimitedLookup => format!(
+                "{u} RIGHT JOIN (SELECT * FROM {t} ORDER BY a, s, d LIMIT 9) t ON u.a = t.v AND u.s >= t.s"
+            ),
+            From::Relations => {
+                format!("{u} JOIN u AS w ON w.k = u.w JOIN {t} ON t.v = w.a AND t.s <> u.s")
+            }
+            From::Numbers => {
+                format!("(VALUES (1), (4), (NULL)) c (n) JOIN {t} ON t.a = c.n JOIN {u} ON u.k = t.v")
+            }
             From::Join => format!("{t} JOIN {u} ON u.a = t.a AND u.s = t.s"),
             From::RightJoin => format!("{t} RIGHT JOIN {u} ON u.a = t.a AND u.k > t.v"),
             From::FullJoin => format!("{t} FULL JOIN {u} ON u.a = t.a AND u.s = t.s"),
@@ -603,6 +623,10 @@ impl Generator {
             From::U,
             From::Lookup,
             From::LeftLookup,
+            From::DistinctLookup,
+            From::LimitedLookup,
+            From::Relations,
+            From::Numbers,
             From::Join,
             From::RightJoin,
             From::FullJoin,

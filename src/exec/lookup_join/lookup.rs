@@ -8,21 +8,26 @@ use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::row::{RowConverter, SortField};
+use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::PhysicalExpr;
 use futures::TryStreamExt;
 
-use super::computed::Computed;
-use super::evaluate::values;
 use super::partners::{Joined, Partners};
 use crate::catalog::{IndexDef, TableDef};
 use crate::exec::StatementContext;
+use crate::exec::computed::Computed;
 use crate::exec::datafusion_error::query_memory_exceeded;
+use crate::exec::evaluate::values;
+use crate::exec::filter_predicate::from_expr;
+use crate::exec::functions::fold_constants;
 use crate::exec::placeholder::Constants;
 use crate::exec::scan::{Demand, scan_batches};
 use crate::exec::scan_metrics::ScanMetrics;
-use crate::exec::table_provider::plan_conditions;
-use crate::plan::{AccessClass, AccessPath, Predicate, Wanted, plan_equality};
+use crate::exec::table_provider::plan_predicates;
+use crate::parse::IndexHint;
+use crate::plan::{AccessClass, AccessPath, CompareOp, PlanRules, Predicate, Wanted, plan_equality};
 use crate::table::row_schema;
+use crate::txn::Transaction;
 use crate::types::value_at;
 use crate::{Error, Result};
 
@@ -31,7 +36,7 @@ const KEYS_MAX: usize = 512;
 
 /// The inner side of the join.
 #[derive(Debug)]
-pub(super) struct Lookup {
+pub(crate) struct Lookup {
     table: Arc<TableDef>,
     /// What the statement calls it.
     alias: Arc<str>,
@@ -48,29 +53,34 @@ pub(super) struct Lookup {
     partners: Partners,
     /// What an inner row must satisfy, beside its key, to count: over outer and inner columns.
     conditions: Vec<Computed>,
+    /// Those of them that are over inner columns alone.
+    own_conditions: Vec<Expr>,
 }
 
 /// What is looked up in which table.
 #[derive(Debug)]
-pub(super) struct Inner {
-    pub(super) table: Arc<TableDef>,
+pub(crate) struct Inner {
+    pub(crate) table: Arc<TableDef>,
     /// What the statement calls it.
-    pub(super) alias: Arc<str>,
+    pub(crate) alias: Arc<str>,
     /// Positions in `TableDef::columns` of its columns in the join.
-    pub(super) positions: Vec<usize>,
+    pub(crate) positions: Vec<usize>,
+    /// Which keys the statement's hints leave.
+    pub(crate) index_hint: Option<IndexHint>,
     /// Positions likewise of the columns it is looked up by, and what they equal.
-    pub(super) keys: Vec<(usize, Computed)>,
+    pub(crate) keys: Vec<(usize, Computed)>,
 }
 
 impl Lookup {
     /// `None`: no key of the table serves it.
-    pub(super) fn new(
+    pub(crate) fn new(
         inner: Inner,
         outer_columns: usize,
         partners: Partners,
         conditions: Vec<Computed>,
     ) -> Option<Lookup> {
         let (mut positions, mut conditions) = (inner.positions, conditions);
+        let own_conditions = own_conditions(&conditions, outer_columns);
         if !partners.are_given() {
             positions = only_asked(positions, outer_columns, &mut conditions);
         }
@@ -80,7 +90,7 @@ impl Lookup {
             first_in_order: &[],
         };
         Some(Lookup {
-            path: plan_equality(&inner.table, &columns, wanted)?,
+            path: plan_equality(&inner.table, &columns, wanted, &inner.index_hint)?,
             table: inner.table,
             alias: inner.alias,
             columns,
@@ -89,59 +99,65 @@ impl Lookup {
             outer_columns,
             partners,
             conditions,
+            own_conditions,
         })
     }
 
     /// Whether an outer row has one inner row at most, which one get finds.
-    pub(super) fn is_of_one_row(&self) -> bool {
+    pub(crate) fn is_of_one_row(&self) -> bool {
         matches!(self.path.class, AccessClass::MultiGet { .. }) && self.path.index == 0
     }
 
-    pub(super) fn outer_columns(&self) -> usize {
+    pub(crate) fn outer_columns(&self) -> usize {
         self.outer_columns
     }
 
+    /// Positions in `TableDef::columns` of the columns that it gives behind those of outer rows, or its conditions ask for.
+    pub(crate) fn positions(&self) -> &[usize] {
+        &self.positions
+    }
+
     /// Columns that it gives behind those of outer rows.
-    pub(super) fn inner_columns(&self) -> usize {
+    pub(crate) fn inner_columns(&self) -> usize {
         match self.partners.are_given() {
             true => self.positions.len(),
             false => 0,
         }
     }
 
-    /// The columns it looks up by, by alias and name, and what they equal.
-    pub(super) fn keys(&self) -> impl Iterator<Item = (String, &Computed)> {
+    /// The columns it looks up by, by name, and what they equal.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = (&str, &Computed)> {
         let names = self.columns.iter();
         names
-            .map(|position| format!("{}.{}", self.alias, self.table.columns[*position].name))
+            .map(|position| self.table.columns[*position].name.as_str())
             .zip(&self.keys)
     }
 
-    pub(super) fn table(&self) -> &Arc<TableDef> {
+    pub(crate) fn table(&self) -> &Arc<TableDef> {
         &self.table
     }
 
     /// The key of the table that serves it.
-    pub(super) fn key(&self) -> &IndexDef {
+    pub(crate) fn key(&self) -> &IndexDef {
         self.path.key()
     }
 
     /// What the statement calls the table.
-    pub(super) fn alias(&self) -> &Arc<str> {
+    pub(crate) fn alias(&self) -> &Arc<str> {
         &self.alias
     }
 
-    pub(super) fn partners(&self) -> Partners {
+    pub(crate) fn partners(&self) -> Partners {
         self.partners
     }
 
     /// What an inner row must satisfy beside its key.
-    pub(super) fn conditions(&self) -> &[Computed] {
+    pub(crate) fn conditions(&self) -> &[Computed] {
         &self.conditions
     }
 
     /// What it computes of rows whose columns go on behind it.
-    pub(super) fn inputs_mut(&mut self) -> impl Iterator<Item = &mut Computed> {
+    pub(crate) fn inputs_mut(&mut self) -> impl Iterator<Item = &mut Computed> {
         let conditions = match self.partners.are_given() {
             true => self.conditions.iter_mut(),
             false => [].iter_mut(),
@@ -150,13 +166,13 @@ impl Lookup {
     }
 
     /// Columns of outer rows that its conditions ask for.
-    pub(super) fn outer_columns_asked(&self) -> Vec<usize> {
+    pub(crate) fn outer_columns_asked(&self) -> Vec<usize> {
         let asked = self.conditions.iter().flat_map(Computed::columns);
         asked.filter(|column| *column < self.outer_columns).collect()
     }
 
     /// From now on outer rows have only the columns `outer`, and it gives only these of the inner ones.
-    pub(super) fn keep_columns(&mut self, outer: &[usize], kept: &[usize]) {
+    pub(crate) fn keep_columns(&mut self, outer: &[usize], kept: &[usize]) {
         if self.partners.are_given() {
             self.positions = kept.iter().map(|column| self.positions[*column]).collect();
         } else {
@@ -171,8 +187,21 @@ impl Lookup {
         self.outer_columns = outer.len();
     }
 
+    /// What of its conditions the read itself can check. Errors: 42P02.
+    fn narrowing(&self, constants: &Constants) -> Result<Vec<Predicate>> {
+        let mut narrowing = Vec::with_capacity(self.own_conditions.len());
+        for condition in &self.own_conditions {
+            // One that fails does so when it is evaluated, if it ever is.
+            if let Ok(condition) = fold_constants(constants.replace(condition.clone())?) {
+                narrowing.push(from_expr(&condition, &self.table));
+            }
+        }
+        narrowing.retain(narrows);
+        Ok(narrowing)
+    }
+
     /// `stays`: see [`RunningLookup::stays`]. Errors: 42P02.
-    pub(super) fn start(
+    pub(crate) fn start(
         &self,
         ctx: &StatementContext,
         constants: &Constants,
@@ -186,16 +215,24 @@ impl Lookup {
         let bind = |computed: &[Computed]| computed.iter().map(|one| one.bind(constants)).collect();
         let keys: Result<_> = bind(&self.keys);
         let conditions: Result<_> = bind(&self.conditions);
+        ctx.generated_columns(&self.table)?;
+        let rules = PlanRules {
+            index_hint: Some(IndexHint::Force(self.key().name.clone())),
+            ..ctx.plan_rules(&self.table)
+        };
         let ranges = self.path.ranges().map_or(0, <[_]>::len);
         let rows_max = match ctx.settings.ranges_max.checked_div(ranges) {
             Some(rows_max) => rows_max,
             None => ctx.settings.multi_get_keys_max,
         };
         Ok(RunningLookup {
-            ctx: ctx.clone(),
+            txn: Arc::clone(&ctx.txn),
+            bytes_max: ctx.settings.query_memory_bytes_max,
             table: Arc::clone(&self.table),
             keys: keys?,
             conditions: conditions?,
+            narrowing: self.narrowing(constants)?,
+            rules,
             converter: RowConverter::new(fields.collect()).map_err(Error::arrow)?,
             inner: row_schema(&self.table, &read),
             read,
@@ -207,6 +244,27 @@ impl Lookup {
             stays,
             figures: Arc::default(),
         })
+    }
+}
+
+/// Those of the conditions that are over inner columns alone.
+fn own_conditions(conditions: &[Computed], outer_columns: usize) -> Vec<Expr> {
+    let is_own = |condition: &&Computed| {
+        let columns = condition.columns();
+        !columns.is_empty() && columns.iter().all(|column| *column >= outer_columns)
+    };
+    let own = conditions.iter().filter(is_own).map(Computed::written);
+    own.filter(|condition| !condition.is_volatile())
+        .cloned()
+        .collect()
+}
+
+/// Whether a condition leaves as many ranges of a key as there were, or fewer.
+fn narrows(predicate: &Predicate) -> bool {
+    match predicate {
+        Predicate::Compare { op, .. } | Predicate::RowCompare { op, .. } => *op != CompareOp::NotEq,
+        Predicate::IsNull { .. } | Predicate::IsTrue { .. } | Predicate::Like { .. } => true,
+        _ => false,
     }
 }
 
@@ -227,11 +285,17 @@ fn only_asked(positions: Vec<usize>, outer_columns: usize, conditions: &mut [Com
 }
 
 /// A lookup under way.
-pub(super) struct RunningLookup {
-    ctx: StatementContext,
+pub(crate) struct RunningLookup {
+    txn: Arc<Transaction>,
+    /// Bytes of inner rows that it may hold.
+    bytes_max: usize,
     table: Arc<TableDef>,
     keys: Vec<Arc<dyn PhysicalExpr>>,
     conditions: Vec<Arc<dyn PhysicalExpr>>,
+    /// What of the conditions the read itself checks, so that it reads less.
+    narrowing: Vec<Predicate>,
+    /// With the key that the plan chose.
+    rules: PlanRules,
     converter: RowConverter,
     /// The schema of what is read of the table.
     inner: SchemaRef,
@@ -260,28 +324,28 @@ pub struct LookupFigures {
 
 impl RunningLookup {
     /// Whether it goes on however many outer rows there are.
-    pub(super) fn stays(&self) -> bool {
+    pub(crate) fn stays(&self) -> bool {
         self.stays
     }
 
     /// Counts itself in these.
-    pub(super) fn observe(&mut self, figures: Arc<LookupFigures>) {
+    pub(crate) fn observe(&mut self, figures: Arc<LookupFigures>) {
         self.figures = figures;
     }
 
     /// Takes a batch of outer rows, whose order is kept; [`RunningLookup::next`] joins them. Those before must be joined.
-    pub(super) fn push(&mut self, outer: RecordBatch) {
+    pub(crate) fn push(&mut self, outer: RecordBatch) {
         self.outer = outer;
     }
 
     /// Whether there are outer rows to be joined.
-    pub(super) fn has_more(&self) -> bool {
+    pub(crate) fn has_more(&self) -> bool {
         self.outer.num_rows() > 0
     }
 
     /// Joins as many of the outer rows as are looked up at a time. Errors: 53200 when one of them has more inner rows than the
     /// statement may hold.
-    pub(super) async fn next(&mut self) -> Result<RecordBatch> {
+    pub(crate) async fn next(&mut self) -> Result<RecordBatch> {
         let columns: Vec<usize> = (0..self.outer_columns).collect();
         loop {
             let rows = self.rows_max.min(self.outer.num_rows());
@@ -310,15 +374,17 @@ impl RunningLookup {
                 columns: Some(&self.read),
                 first_in_order: &[],
             };
-            let path = plan_conditions(&self.table, vec![predicate], wanted, &self.ctx)?;
-            let (txn, path) = (Arc::clone(&self.ctx.txn), Arc::new(path));
+            let mut predicates = self.narrowing.clone();
+            predicates.push(predicate);
+            let path = plan_predicates(&self.table, predicates, wanted, &self.rules)?;
+            let (txn, path) = (Arc::clone(&self.txn), Arc::new(path));
             let metrics = Arc::clone(&self.figures.scan);
             self.figures.batches.fetch_add(1, Ordering::Relaxed);
             let mut batches = scan_batches(txn, path, self.read.clone(), Demand::All, metrics);
             let mut bytes = 0;
             while let Some(batch) = batches.try_next().await? {
                 bytes += batch.get_array_memory_size();
-                if bytes > self.ctx.settings.query_memory_bytes_max {
+                if bytes > self.bytes_max {
                     return Ok(None);
                 }
                 found.push(batch);

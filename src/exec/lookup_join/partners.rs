@@ -10,12 +10,12 @@ use arrow::datatypes::Schema;
 use arrow::row::Rows;
 use datafusion::physical_expr::PhysicalExpr;
 
-use super::evaluate::truth;
+use crate::exec::evaluate::truth;
 use crate::{Error, Result};
 
 /// What becomes of outer rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Partners {
+pub(crate) enum Partners {
     /// Each stands beside each of its inner rows; without one it goes.
     Needed,
     /// The same, but without one it stays, with NULLs (LEFT JOIN).
@@ -28,13 +28,13 @@ pub(super) enum Partners {
 
 impl Partners {
     /// Whether inner rows are given.
-    pub(super) fn are_given(self) -> bool {
+    pub(crate) fn are_given(self) -> bool {
         matches!(self, Partners::Needed | Partners::OrNone)
     }
 }
 
 /// Outer rows and inner rows that belong together.
-pub(super) struct Joined<'a> {
+pub(crate) struct Joined<'a> {
     outer: &'a RecordBatch,
     inner: &'a RecordBatch,
     /// Places of rows, in the order of the outer ones.
@@ -43,7 +43,7 @@ pub(super) struct Joined<'a> {
 
 impl<'a> Joined<'a> {
     /// All pairs of equal keys: of the outer rows' and the inner rows', none of which has a NULL.
-    pub(super) fn of_equal(
+    pub(crate) fn of_equal(
         outer: &'a RecordBatch,
         inner: &'a RecordBatch,
         (wanted, found): (&Rows, &Rows),
@@ -66,7 +66,7 @@ impl<'a> Joined<'a> {
     }
 
     /// Leaves out the pairs for which a condition does not hold.
-    pub(super) fn keep(&mut self, condition: &Arc<dyn PhysicalExpr>) -> Result<()> {
+    pub(crate) fn keep(&mut self, condition: &Arc<dyn PhysicalExpr>) -> Result<()> {
         let holds = truth(condition, &self.side_by_side(self.inner_places())?)?;
         let mut holds = holds.iter();
         self.pairs.retain(|_| holds.next().flatten() == Some(true));
@@ -74,7 +74,7 @@ impl<'a> Joined<'a> {
     }
 
     /// What the join gives.
-    pub(super) fn finish(self, partners: Partners) -> Result<RecordBatch> {
+    pub(crate) fn finish(self, partners: Partners) -> Result<RecordBatch> {
         if partners == Partners::Needed {
             return self.side_by_side(self.inner_places());
         }

@@ -11,25 +11,25 @@ use crate::exec::datafusion_error::from_datafusion;
 use crate::{Error, Result};
 
 /// The values of an expression, one a row.
-pub(super) fn values(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<ArrayRef> {
+pub(crate) fn values(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<ArrayRef> {
     let evaluated = expr.evaluate(batch).map_err(from_datafusion)?;
     evaluated.into_array(batch.num_rows()).map_err(from_datafusion)
 }
 
 /// For which rows a condition is true, false or NULL.
-pub(super) fn truth(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<BooleanArray> {
+pub(crate) fn truth(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<BooleanArray> {
     let truth = values(condition, batch)?;
     let truth = truth.as_boolean_opt().cloned();
     truth.ok_or_else(|| Error::internal("a condition that is no boolean"))
 }
 
 /// The rows for which a condition is true.
-pub(super) fn filter(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<RecordBatch> {
+pub(crate) fn filter(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<RecordBatch> {
     filter_record_batch(batch, &truth(condition, batch)?).map_err(Error::arrow)
 }
 
 /// A batch of what the expressions give.
-pub(super) fn project(
+pub(crate) fn project(
     columns: &[Arc<dyn PhysicalExpr>],
     schema: &SchemaRef,
     batch: &RecordBatch,

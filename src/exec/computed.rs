@@ -26,7 +26,7 @@ const FIRST_PARAMETER: usize = 1 << 24;
 
 /// An expression over a batch.
 #[derive(Debug)]
-pub(super) struct Computed {
+pub(crate) struct Computed {
     expr: Arc<dyn PhysicalExpr>,
     /// What it was made of, for EXPLAIN.
     written: Expr,
@@ -36,7 +36,7 @@ pub(super) struct Computed {
 
 impl Computed {
     /// The expression over rows of `schema`. `None`: it needs what only the general plan has (subqueries, the catalogs).
-    pub(super) fn new(expr: &Expr, schema: &DFSchema) -> Option<Computed> {
+    pub(crate) fn new(expr: &Expr, schema: &DFSchema) -> Option<Computed> {
         if let Some(column) = named_column(expr) {
             let index = schema.index_of_column(column).ok()?;
             return Some(Computed {
@@ -70,7 +70,7 @@ impl Computed {
     }
 
     /// A physical expression over `columns` columns, then the placeholders.
-    pub(super) fn of(
+    pub(crate) fn of(
         expr: Arc<dyn PhysicalExpr>,
         written: Expr,
         columns: usize,
@@ -87,29 +87,34 @@ impl Computed {
     }
 
     /// What it was made of, its parameters still open.
-    pub(super) fn written(&self) -> &Expr {
+    pub(crate) fn written(&self) -> &Expr {
         &self.written
     }
 
+    /// What evaluates it when no parameter is in it.
+    pub(crate) fn expr(&self) -> &Arc<dyn PhysicalExpr> {
+        &self.expr
+    }
+
     /// Whether it is a constant other than NULL.
-    pub(super) fn is_constant(&self) -> bool {
+    pub(crate) fn is_constant(&self) -> bool {
         let literal = self.expr.downcast_ref::<Literal>();
         literal.is_some_and(|literal| !literal.value().is_null())
     }
 
     /// The input's column that it is.
-    pub(super) fn as_column(&self) -> Option<usize> {
+    pub(crate) fn as_column(&self) -> Option<usize> {
         let column = self.expr.downcast_ref::<PhysicalColumn>()?;
         (column.index() < FIRST_PARAMETER).then(|| column.index())
     }
 
     /// The input's column that it orders rows by.
-    pub(super) fn as_ordered_column(&self) -> Option<usize> {
+    pub(crate) fn as_ordered_column(&self) -> Option<usize> {
         ordered_column(&self.expr).filter(|column| *column < FIRST_PARAMETER)
     }
 
     /// The input's columns that it reads.
-    pub(super) fn columns(&self) -> Vec<usize> {
+    pub(crate) fn columns(&self) -> Vec<usize> {
         let mut columns = Vec::new();
         // The closure does not fail.
         let _ = self.expr.apply(|expr| {
@@ -124,13 +129,13 @@ impl Computed {
     }
 
     /// From now on the input has only the columns `kept`, in this order; all that it reads must be among them.
-    pub(super) fn renumber(&mut self, kept: &[usize]) {
+    pub(crate) fn renumber(&mut self, kept: &[usize]) {
         let place = |column| kept.iter().position(|kept| *kept == column);
         self.expr = map_columns(Arc::clone(&self.expr), place);
     }
 
     /// The expression with its parameters. Errors: 42P02.
-    pub(super) fn bind(&self, constants: &Constants) -> Result<Arc<dyn PhysicalExpr>> {
+    pub(crate) fn bind(&self, constants: &Constants) -> Result<Arc<dyn PhysicalExpr>> {
         if self.placeholders.is_empty() {
             return Ok(Arc::clone(&self.expr));
         }
@@ -168,7 +173,7 @@ fn named_column(expr: &Expr) -> Option<&Column> {
 
 /// A condition on the rows of a table, made ready when a run has to evaluate it: most are checked by the access path.
 #[derive(Debug)]
-pub(super) struct Condition {
+pub(crate) struct Condition {
     written: Expr,
     schema: Arc<DFSchema>,
     /// The columns it reads: as the schema numbers them, and as its input does.
@@ -178,7 +183,7 @@ pub(super) struct Condition {
 
 impl Condition {
     /// `None`: as `Computed::new`.
-    pub(super) fn new(written: &Expr, schema: &Arc<DFSchema>) -> Option<Condition> {
+    pub(crate) fn new(written: &Expr, schema: &Arc<DFSchema>) -> Option<Condition> {
         if !is_plain(written) {
             return None;
         }
@@ -196,12 +201,12 @@ impl Condition {
     }
 
     /// What it was made of, its parameters still open.
-    pub(super) fn written(&self) -> &Expr {
+    pub(crate) fn written(&self) -> &Expr {
         &self.written
     }
 
     /// The input's column that it compares with what is known before any row is.
-    pub(super) fn compared_column(&self) -> Option<usize> {
+    pub(crate) fn compared_column(&self) -> Option<usize> {
         match self.columns.as_slice() {
             [(_, column)] => compared_column(&self.written).map(|_| *column),
             _ => None,
@@ -209,12 +214,12 @@ impl Condition {
     }
 
     /// The input's columns that it reads.
-    pub(super) fn columns(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn columns(&self) -> impl Iterator<Item = usize> + '_ {
         self.columns.iter().map(|(_, column)| *column)
     }
 
     /// As [`Computed::renumber`]; before anything is bound.
-    pub(super) fn renumber(&mut self, kept: &[usize]) {
+    pub(crate) fn renumber(&mut self, kept: &[usize]) {
         for (_, column) in &mut self.columns {
             if let Some(at) = kept.iter().position(|kept| kept == column) {
                 *column = at;
@@ -223,7 +228,7 @@ impl Condition {
     }
 
     /// The expression with its parameters. Errors: 42P02.
-    pub(super) fn bind(&self, constants: &Constants) -> Result<Arc<dyn PhysicalExpr>> {
+    pub(crate) fn bind(&self, constants: &Constants) -> Result<Arc<dyn PhysicalExpr>> {
         let computed = self.computed.get_or_init(|| {
             let mut computed = Computed::new(&self.written, &self.schema)?;
             let place = |at: usize| {
@@ -245,15 +250,15 @@ impl Condition {
 }
 
 /// An expression whose placeholders are columns behind those of its input.
-pub(super) struct Open<'a> {
-    pub(super) expr: Expr,
-    pub(super) schema: Cow<'a, DFSchema>,
-    pub(super) placeholders: Vec<String>,
+pub(crate) struct Open<'a> {
+    pub(crate) expr: Expr,
+    pub(crate) schema: Cow<'a, DFSchema>,
+    pub(crate) placeholders: Vec<String>,
 }
 
 impl Open<'_> {
     /// `None` when a placeholder has no type.
-    pub(super) fn read(expr: Expr, schema: &DFSchema) -> Option<Open<'_>> {
+    pub(crate) fn read(expr: Expr, schema: &DFSchema) -> Option<Open<'_>> {
         let mut fields: Vec<(String, FieldRef)> = Vec::new();
         let opened = expr.transform_up(|expr| match &expr {
             Expr::Placeholder(placeholder) => {
@@ -292,7 +297,7 @@ impl Open<'_> {
 }
 
 /// Whether an expression is made of columns, constants and functions that need nothing of the statement.
-pub(super) fn is_plain(expr: &Expr) -> bool {
+pub(crate) fn is_plain(expr: &Expr) -> bool {
     let found = expr.exists(|expr| {
         Ok(match expr {
             Expr::ScalarFunction(call) => !functions::is_self_contained(&call.func),

@@ -1,0 +1,170 @@
+//! Which joins of an optimized plan are lookups, and in which order inner joins are made: by the form of the statement alone.
+//!
+//! Rows that are bounded (`bounded`) say what is looked up: in a join whose other side must stay (LEFT JOIN, EXISTS) they are
+//! that other side; of relations under inner joins one that is bounded is read first, and then whichever a key leads to
+//! from those so far, in the order in which they are written. The first is that from which most can be looked up, then that
+//! which is bounded most closely, then that which is written first.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, DFSchema, JoinType};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection};
+
+use super::bounded::bound_of;
+use super::inner_joins::{InnerJoins, Joined, conditions, is_inner_join, is_over, is_selection};
+use super::node::look_up;
+use super::partners::Partners;
+
+/// The plan with lookups where they serve. `rows_max`: rows that a LIMIT may ask for to bound what is looked up for them.
+pub(crate) fn with_lookups(plan: LogicalPlan, rows_max: usize) -> DataFusionResult<LogicalPlan> {
+    let planner = JoinOrder { rows_max };
+    planner.rewritten(plan, false).map(|rewritten| rewritten.data)
+}
+
+struct JoinOrder {
+    rows_max: usize,
+}
+
+impl JoinOrder {
+    /// `is_part`: inner joins around it take its relations for theirs, if it is one.
+    fn rewritten(&self, plan: LogicalPlan, is_part: bool) -> DataFusionResult<Transformed<LogicalPlan>> {
+        let has_parts = match &plan {
+            LogicalPlan::Join(join) => is_inner_join(join),
+            LogicalPlan::Projection(projection) => is_part && is_selection(projection),
+            _ => false,
+        };
+        let plan = plan
+            .map_subqueries(|subquery| self.rewritten(subquery, false))?
+            .transform_data(|plan| plan.map_children(|child| self.rewritten(child, has_parts)))?;
+        plan.transform_data(|plan| {
+            let LogicalPlan::Join(join) = &plan else {
+                return Ok(Transformed::no(plan));
+            };
+            let joined = match join.join_type {
+                JoinType::Inner if is_part && has_parts => None,
+                JoinType::Inner => self.inner_joins(&plan),
+                _ => self.outer_join(join).or_else(|| self.semi_join(join)),
+            };
+            Ok(joined.map_or_else(|| Transformed::no(plan), Transformed::yes))
+        })
+    }
+
+    /// A join of which one side must stay, as a lookup of the other. `None`: no key serves it.
+    fn outer_join(&self, join: &Join) -> Option<LogicalPlan> {
+        let (outer, inner, partners) = match join.join_type {
+            JoinType::Left => (&join.left, &join.right, Partners::OrNone),
+            JoinType::LeftSemi => (&join.left, &join.right, Partners::Exist),
+            JoinType::LeftAnti if !join.null_aware => (&join.left, &join.right, Partners::Miss),
+            JoinType::Right => (&join.right, &join.left, Partners::OrNone),
+            JoinType::RightSemi => (&join.right, &join.left, Partners::Exist),
+            JoinType::RightAnti => (&join.right, &join.left, Partners::Miss),
+            _ => return None,
+        };
+        bound_of(outer, self.rows_max)?;
+        let joined = look_up(outer.as_ref().clone(), inner, partners, conditions(join)?)?;
+        selected(joined, &join.schema)
+    }
+
+    /// The rows of a table that have a partner among bounded rows, looked up by what those rows say, each once. `None`: no key serves
+    /// it, or more than equality is asked of a partner.
+    fn semi_join(&self, join: &Join) -> Option<LogicalPlan> {
+        let (kept, asked) = match join.join_type {
+            JoinType::LeftSemi => (&join.left, &join.right),
+            JoinType::RightSemi => (&join.right, &join.left),
+            _ => return None,
+        };
+        bound_of(asked, self.rows_max).filter(|_| join.filter.is_none())?;
+        conditions(join)?;
+        let (mut values, mut equal) = (Vec::new(), Vec::new());
+        for (at, (left, right)) in join.on.iter().enumerate() {
+            let (own, value) = match join.join_type {
+                JoinType::LeftSemi => (left, right),
+                _ => (right, left),
+            };
+            let name = format!("?partner {at}");
+            values.push(value.clone().alias(&name));
+            equal.push(own.clone().eq(Expr::Column(Column::new_unqualified(name))));
+        }
+        let values = LogicalPlanBuilder::new(asked.as_ref().clone()).project(values);
+        let distinct = values.and_then(|values| {
+            let columns = values.schema().columns().into_iter().map(Expr::Column);
+            values.aggregate(columns.collect::<Vec<_>>(), Vec::<Expr>::new())
+        });
+        let outer = distinct.and_then(LogicalPlanBuilder::build).ok()?;
+        let joined = look_up(outer, kept, Partners::Needed, equal)?;
+        selected(joined, &join.schema)
+    }
+
+    /// Inner joins, with at least one lookup among them. `None`: there is none to be had.
+    fn inner_joins(&self, plan: &LogicalPlan) -> Option<LogicalPlan> {
+        let joins = InnerJoins::of(plan)?;
+        let relations = joins.relations.iter().enumerate();
+        let firsts = relations.filter_map(|(at, relation)| Some((at, bound_of(relation, self.rows_max)?)));
+        let tried = firsts.filter_map(|(first, bound)| Some((self.joined(&joins, first)?, bound)));
+        let tried = tried.filter(|(joined, _)| joined.lookups > 0);
+        // Of those that are as good the first is taken.
+        let (best, _) = tried.min_by_key(|(joined, bound)| (Reverse(joined.lookups), *bound))?;
+        let whole = match conjunction(best.conditions) {
+            Some(condition) => LogicalPlan::Filter(Filter::try_new(condition, Arc::new(best.plan)).ok()?),
+            None => best.plan,
+        };
+        selected(whole, plan.schema())
+    }
+
+    /// All relations joined, `first` first. `None`: their names are in each other's way.
+    fn joined(&self, joins: &InnerJoins, first: usize) -> Option<Joined> {
+        let mut joined = Joined {
+            plan: joins.relations[first].clone(),
+            is_bounded: true,
+            lookups: 0,
+            left: (0..joins.relations.len()).filter(|at| *at != first).collect(),
+            conditions: joins.conditions.clone(),
+        };
+        while !joined.left.is_empty() {
+            let looked_up = |at: &usize| joined.clone().looking_up(&joins.relations[*at], *at);
+            let next = match joined.is_bounded {
+                true => joined.left.iter().find_map(looked_up),
+                false => None,
+            };
+            joined = match next {
+                Some(next) => next,
+                None => {
+                    let at = self.next_of(&joined, joins);
+                    let relation = &joins.relations[at];
+                    joined.joining(relation, at, bound_of(relation, self.rows_max).is_some())?
+                }
+            };
+        }
+        Some(joined)
+    }
+
+    /// The relation to be joined next when none can be looked up: a bounded one before others, one that a condition connects before
+    /// others, and else as they are written.
+    fn next_of(&self, joined: &Joined, joins: &InnerJoins) -> usize {
+        let rank = |at: &&usize| {
+            let relation = &joins.relations[**at];
+            let connects = |condition: &Expr| {
+                is_over(condition, &[&joined.plan, relation]) && !is_over(condition, &[relation])
+            };
+            let is_connected = joined.conditions.iter().any(connects);
+            (bound_of(relation, self.rows_max).is_none(), !is_connected)
+        };
+        // There is one, and the first of the least is taken.
+        joined.left.iter().min_by_key(rank).copied().unwrap_or_default()
+    }
+}
+
+/// The plan with its columns as the schema has them.
+fn selected(plan: LogicalPlan, schema: &DFSchema) -> Option<LogicalPlan> {
+    if plan.schema().columns() == schema.columns() {
+        return Some(plan);
+    }
+    let columns = schema.columns().into_iter().map(Expr::Column);
+    Projection::try_new(columns.collect(), Arc::new(plan))
+        .map(LogicalPlan::Projection)
+        .ok()
+}

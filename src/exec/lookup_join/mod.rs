@@ -1,0 +1,23 @@
+//! Joins by lookup: the inner side is read by a key of it that the outer rows give. `Lookup` is the reading itself, a step of
+//! short statements (`short`) and what the nodes of general plans run; which joins of a general plan become such nodes
+//! `join_order` says, once DataFusion has optimized it.
+
+mod bounded;
+mod inner;
+mod inner_joins;
+mod join_order;
+mod joined_table;
+mod lookup;
+mod node;
+mod node_exec;
+mod partners;
+mod story;
+
+pub(crate) use inner::{first_column, inner_of, is_over, with_outer_columns};
+pub(crate) use join_order::with_lookups;
+pub use lookup::LookupFigures;
+pub(crate) use lookup::{Lookup, RunningLookup};
+pub(crate) use node::looked_up;
+pub(crate) use node_exec::{LookupJoinExec, LookupJoinPlanner};
+pub(crate) use partners::Partners;
+pub use story::LookupStory;
