@@ -7,6 +7,7 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::Expr;
 
+use super::read::{Access, TableRead};
 use super::sort_key::SortKey;
 use super::step::{Source, Step};
 use super::totals::Total;
@@ -96,6 +97,8 @@ pub enum ShortSource {
         /// What the statement calls it.
         alias: Arc<str>,
     },
+    /// The first row of each of these, and the number of rows.
+    Ends(Vec<ShortSource>),
     /// A table.
     Table {
         /// How it is reached.
@@ -135,14 +138,17 @@ impl ShortPlan {
                         false => rows_wanted(&self.steps, arrival.is_ordered, constants)?,
                     };
                 }
-                if self.is_row_count {
-                    let (table, alias) = (table.table(), Arc::clone(table.alias()));
-                    ShortSource::RowCount { table, alias }
-                } else {
-                    ShortSource::Table {
-                        alias: Arc::clone(table.alias()),
-                        columns: access.columns().to_vec(),
-                        path: Box::new(access.into_path()),
+                let ends = self.ends_access(table, ctx, constants)?;
+                let count = self.counts_rows(ends.is_some()).then(|| ShortSource::RowCount {
+                    table: table.table(),
+                    alias: Arc::clone(table.alias()),
+                });
+                match (ends, count) {
+                    (None, None) => table_source(table, access),
+                    (None, Some(count)) => count,
+                    (Some(ends), count) => {
+                        let ends = ends.into_iter().map(|end| table_source(table, end));
+                        ShortSource::Ends(ends.chain(count).collect())
                     }
                 }
             }
@@ -240,6 +246,14 @@ impl ShortStory {
                 self.source_step = step;
             }
         }
+    }
+}
+
+fn table_source(table: &TableRead, access: Access<'_>) -> ShortSource {
+    ShortSource::Table {
+        alias: Arc::clone(table.alias()),
+        columns: access.columns().to_vec(),
+        path: Box::new(access.into_path()),
     }
 }
 

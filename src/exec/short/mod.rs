@@ -7,12 +7,12 @@
 //! sort, aggregates) is given up for the general plan, which has threads, memory accounts and files to spill to.
 
 mod chain;
+mod ends;
 mod explain;
 mod figures;
 mod groups;
 mod order;
 mod read;
-mod row_count;
 mod row_expressions;
 mod run;
 mod sort_key;
@@ -38,11 +38,11 @@ use super::{Rows, RowsStream, StatementContext};
 use crate::plan::OrderColumn;
 use crate::table::RowLayout;
 use crate::{Error, Result};
+use ends::{Ends, count_or_read, first_rows};
 pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 pub use figures::StepFigures;
 use groups::RunningGroups;
 use read::{Access, TableRead, one_row};
-use row_count::count_or_read;
 pub use row_expressions::RowExpressions;
 use run::{Run, RunningStep};
 use sorted_runs::SortedRuns;
@@ -65,10 +65,8 @@ pub struct ShortPlan {
     first_order: Vec<OrderColumn>,
     /// The columns of the table whose values the first groups share; `None`: no groups, or not by columns.
     group_columns: Option<Vec<usize>>,
-    /// The order in which the first row is enough, when the steps take one extreme of all rows.
-    extreme: Option<OrderColumn>,
-    /// The steps ask of the whole table only how many rows it has.
-    is_row_count: bool,
+    /// What the steps take of the table, when that is no more than its ends and its number of rows.
+    ends: Option<Ends>,
     /// See [`ShortPlan::looks_up`].
     looks_up: bool,
     /// The layout of the result in the table's rows, when nothing is computed.
@@ -102,8 +100,7 @@ impl ShortPlan {
             short.order = order::of_table(table, &short.steps);
             short.first_order = order::begun_by_table(table, &short.steps);
             short.group_columns = order::of_groups(table, &short.steps);
-            short.extreme = order::of_extreme(table, &short.steps);
-            short.is_row_count = order::is_row_count(table, &short.steps);
+            short.ends = Ends::of(table, &short.steps);
             short.stored = order::unchanged(&short.steps).map(|columns| Arc::new(table.layout(&columns)));
         }
         Some(short)
@@ -116,8 +113,7 @@ impl ShortPlan {
             order: None,
             first_order: Vec::new(),
             group_columns: None,
-            extreme: None,
-            is_row_count: false,
+            ends: None,
             looks_up: false,
             stored: None,
         }
@@ -183,6 +179,7 @@ impl ShortPlan {
         let Some(mut access) = self.access(table, ctx, constants)? else {
             return Ok(None);
         };
+        let ends = self.ends_access(table, ctx, constants)?;
         let arrival = self.arrival(&mut access);
         let is_ordered = arrival.is_ordered;
         let limit = match arrival.is_extreme {
@@ -213,11 +210,18 @@ impl ShortPlan {
                 }
             }
         }
+        let reads_ends = ends.is_some();
+        let known = match ends {
+            Some(ends) => first_rows(ends, ctx, &metrics),
+            None => stream::empty().boxed(),
+        };
         let mut batches = access.batches(ctx, demand, metrics);
-        if self.is_row_count {
-            batches = count_or_read(ctx, table.table(), &row_count, batches);
+        if self.counts_rows(reads_ends) {
+            batches = count_or_read(ctx, table.table(), &row_count, known, batches);
+        } else if reads_ends {
+            batches = known;
         }
-        let batches_max = match self.looks_up() || arrival.first_ordered > 0 {
+        let batches_max = match self.looks_up() || arrival.first_ordered > 0 || reads_ends {
             true => usize::MAX,
             false => INLINE_BATCHES,
         };
@@ -277,7 +281,7 @@ impl ShortPlan {
         ctx: &StatementContext,
         constants: &Constants,
     ) -> Result<Option<Access<'a>>> {
-        if let Some(extreme) = &self.extreme {
+        if let Some(extreme) = self.ends.as_ref().and_then(Ends::only_order) {
             // No extreme is a NULL, and a key may have them at the end where it stands.
             let order = std::slice::from_ref(extreme);
             let mut access = table.access(ctx, constants, order, Some(extreme.column))?;
@@ -286,6 +290,25 @@ impl ShortPlan {
             }
         }
         table.access(ctx, constants, self.first_in_order(constants)?, None)
+    }
+
+    /// How the ends of the table are read, if several are all that the steps take of it. Errors: 42P02.
+    fn ends_access<'a>(
+        &self,
+        table: &'a TableRead,
+        ctx: &StatementContext,
+        constants: &Constants,
+    ) -> Result<Option<Vec<Access<'a>>>> {
+        match &self.ends {
+            Some(ends) => ends.access(table, ctx, constants),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether the number of the table's rows is asked for, beside its ends if they are read, or else alone.
+    fn counts_rows(&self, reads_ends: bool) -> bool {
+        let counts = |ends: &Ends| ends.counts_rows() && ends.is_row_count() != reads_ends;
+        self.ends.as_ref().is_some_and(counts)
     }
 
     /// The order of the table of which the first rows may be enough; empty: there is none. Errors: 2201W, 2201X.
@@ -320,7 +343,7 @@ impl ShortPlan {
             true => 0,
             false => self.serve_first(access),
         };
-        let extreme = self.extreme.as_ref();
+        let extreme = self.ends.as_ref().and_then(Ends::only_order);
         let is_extreme = extreme.is_some_and(|order| access.serve(std::slice::from_ref(order), !is_grouped));
         Arrival {
             is_ordered,
@@ -393,9 +416,9 @@ impl ShortPlan {
                     RunningStep::Groups(RunningGroups::new(keys, totals, schema, constants, together)?)
                 }
                 Step::Totals { totals, schema } => {
-                    let known = match at {
-                        0 => Arc::clone(row_count),
-                        _ => RowCount::default(),
+                    let known = match &self.ends {
+                        Some(ends) if at == 0 => (Arc::clone(row_count), ends.counts().to_vec()),
+                        _ => (RowCount::default(), Vec::new()),
                     };
                     RunningStep::Totals(RunningTotals::new(totals, schema, constants, known)?)
                 }

@@ -19,14 +19,8 @@ pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderCol
             Step::Project { columns, .. } => outputs.project(columns),
             Step::Lookup(lookup) => outputs.join(lookup),
             Step::Sort(keys) if order.is_none() => {
-                let column = |key: &SortKey| {
-                    Some(OrderColumn {
-                        column: table.position(outputs.source_of(key.computed.as_ordered_column()?)?),
-                        descending: key.descending,
-                        nulls_first: key.nulls_first,
-                    })
-                };
-                order = Some(keys.iter().map(column).collect::<Option<Vec<_>>>()?);
+                let columns = keys.iter().map(|key| outputs.order_column(table, key));
+                order = Some(columns.collect::<Option<Vec<_>>>()?);
             }
             Step::Groups { keys, totals, .. } => outputs.group(keys, totals.len()),
             Step::Limit { .. } | Step::Totals { .. } if sorts && order.is_none() => return None,
@@ -47,14 +41,10 @@ pub(super) fn begun_by_table(table: &TableRead, steps: &[Step]) -> Vec<OrderColu
             Step::Lookup(lookup) => outputs.join(lookup),
             Step::Filter(_) => {}
             Step::Sort(keys) => {
-                let column = |key: &SortKey| {
-                    Some(OrderColumn {
-                        column: table.position(outputs.source_of(key.computed.as_ordered_column()?)?),
-                        descending: key.descending,
-                        nulls_first: key.nulls_first,
-                    })
-                };
-                return keys.iter().map_while(column).collect();
+                let columns = keys.iter();
+                return columns
+                    .map_while(|key| outputs.order_column(table, key))
+                    .collect();
             }
             Step::Limit { .. } | Step::Groups { .. } | Step::Totals { .. } => break,
         }
@@ -79,34 +69,6 @@ pub(super) fn of_groups(table: &TableRead, steps: &[Step]) -> Option<Vec<usize>>
         }
     }
     None
-}
-
-/// The order of the table in which the first row is all that the steps need: they take the least or the greatest value of
-/// a column.
-pub(super) fn of_extreme(table: &TableRead, steps: &[Step]) -> Option<OrderColumn> {
-    let Some(Step::Totals { totals, .. }) = steps.first() else {
-        return None;
-    };
-    let [total] = totals.as_slice() else {
-        return None;
-    };
-    let (column, descending) = total.extreme()?;
-    Some(OrderColumn {
-        column: table.position(column),
-        descending,
-        nulls_first: false,
-    })
-}
-
-/// Whether the steps ask of all rows of the table only how many there are.
-pub(super) fn is_row_count(table: &TableRead, steps: &[Step]) -> bool {
-    let Some(Step::Totals { totals, .. }) = steps.first() else {
-        return false;
-    };
-    let is_never_null = |column| table.is_never_null(column);
-    !table.has_conditions()
-        && !totals.is_empty()
-        && totals.iter().all(|total| total.counts_rows(is_never_null))
 }
 
 /// The columns of the source that the result is, when rows are only ordered and limited once.
@@ -147,6 +109,15 @@ impl Outputs {
     fn group(&mut self, keys: &[Computed], totals: usize) {
         let keys = keys.iter().map(|key| self.source_column(key));
         self.0 = Some(keys.chain(std::iter::repeat_n(None, totals)).collect());
+    }
+
+    /// The column of the table that a sort goes by.
+    fn order_column(&self, table: &TableRead, key: &SortKey) -> Option<OrderColumn> {
+        Some(OrderColumn {
+            column: table.position(self.source_of(key.computed.as_ordered_column()?)?),
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+        })
     }
 
     fn source_column(&self, computed: &Computed) -> Option<usize> {

@@ -138,8 +138,8 @@ impl RunningInputs {
 pub(super) struct RunningTotals {
     totals: Vec<RunningTotal>,
     schema: SchemaRef,
-    /// If it has a number, each total is that.
-    row_count: RowCount,
+    /// If it has a number, the totals at these places are that.
+    row_count: (RowCount, Vec<usize>),
 }
 
 struct RunningTotal {
@@ -148,12 +148,12 @@ struct RunningTotal {
 }
 
 impl RunningTotals {
-    /// `schema`: of the one row that comes of it. Errors: 42P02.
+    /// `schema`: of the one row that comes of it. `row_count`: see [`RunningTotals::row_count`]. Errors: 42P02.
     pub(super) fn new(
         totals: &[Total],
         schema: &SchemaRef,
         constants: &Constants,
-        row_count: RowCount,
+        row_count: (RowCount, Vec<usize>),
     ) -> Result<RunningTotals> {
         let start = |total: &Total| {
             Ok(RunningTotal {
@@ -174,12 +174,13 @@ impl RunningTotals {
 
     /// The one row.
     pub(super) fn finish(&mut self) -> Result<RecordBatch> {
-        if let Some(rows) = self.row_count.get() {
-            let count: ArrayRef = Arc::new(Int64Array::from_value(*rows as i64, 1));
-            let columns = vec![count; self.totals.len()];
-            return RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(Error::arrow);
-        }
-        let results = self.totals.iter_mut().map(|total| {
+        let (row_count, counting) = &self.row_count;
+        let results = self.totals.iter_mut().enumerate().map(|(at, total)| {
+            if let Some(rows) = row_count.get()
+                && counting.contains(&at)
+            {
+                return Ok(Arc::new(Int64Array::from_value(*rows as i64, 1)) as ArrayRef);
+            }
             let result = total.accumulator.evaluate().map_err(from_datafusion)?;
             result.to_array().map_err(from_datafusion)
         });

@@ -33,12 +33,28 @@ pub(super) fn short_node(story: ShortStory, observation: Option<&Observation>) -
 }
 
 fn source_node(story: &ShortStory, observation: Option<&Observation>) -> PlanNode {
-    let filters = story.filters.clone();
     let node = match &story.source {
+        ShortSource::Ends(ends) => ends.iter().fold(PlanNode::named("Append"), |node, end| {
+            node.over_as("Member", read_node(end, Some(1), Vec::new()))
+        }),
+        source => read_node(source, story.limit, story.filters.clone()),
+    };
+    let reads = matches!(story.source, ShortSource::Table { .. } | ShortSource::Ends(_));
+    let node = match observation {
+        Some(observation) if reads => with_metrics(node, observation.steps().source()),
+        _ => node,
+    };
+    node.counted(seen_of_step(observation, story.source_step))
+}
+
+/// The node of a source. `limit`: rows at which it ends. `filters`: what is left to check of its rows.
+fn read_node(source: &ShortSource, limit: Option<usize>, filters: Vec<String>) -> PlanNode {
+    match source {
         ShortSource::OneRow => PlanNode::named("Result").with_filters(filters),
         ShortSource::Rows => {
             PlanNode::new("Values Scan", "Values Scan on \"*VALUES*\"").with_filters(filters)
         }
+        ShortSource::Ends(_) => PlanNode::named("Append"),
         ShortSource::RowCount { table, alias } => {
             let relation = match **alias == *table.name {
                 true => table.name.clone(),
@@ -51,17 +67,12 @@ fn source_node(story: &ShortStory, observation: Option<&Observation>) -> PlanNod
         }
         ShortSource::Table { path, alias, columns } => {
             let read = TableRead {
-                limit: story.limit,
+                limit,
                 ..TableRead::new(path, alias, columns)
             };
-            let node = read.node(filters);
-            match observation {
-                Some(observation) => with_metrics(node, observation.steps().source()),
-                None => node,
-            }
+            read.node(filters)
         }
-    };
-    node.counted(seen_of_step(observation, story.source_step))
+    }
 }
 
 /// What came out of a step; of the source when no step ran for it.
