@@ -1,6 +1,10 @@
 //! `MergedScan`: several ranges of a key read at the same time, whose entries come in the order of what follows their common
 //! bytes. Called by `scan`.
 
+use std::cmp::Ordering;
+
+use futures::future::try_join_all;
+
 use crate::Result;
 use crate::plan::MergedRange;
 use crate::store::{Page, ScanRequest};
@@ -14,6 +18,8 @@ const PAGE_ROWS_MAX: usize = 256;
 /// Ranges that are being merged.
 pub(super) struct MergedScan {
     ranges: Vec<OpenRange>,
+    /// Those that have an entry at hand, that whose entry comes next last; `None` before the first read.
+    waiting: Option<Vec<usize>>,
     reverse: bool,
     page_rows_max: usize,
 }
@@ -47,6 +53,7 @@ impl MergedScan {
         };
         MergedScan {
             ranges: ranges.iter().map(open).collect(),
+            waiting: None,
             reverse: request.reverse,
             page_rows_max,
         }
@@ -55,30 +62,44 @@ impl MergedScan {
     /// Fills `page` with the next entries; `false` at the end.
     pub(super) async fn next_page(&mut self, page: &mut Page) -> Result<bool> {
         page.clear();
-        for range in &mut self.ranges {
-            range.fill().await?;
-        }
+        let mut waiting = match self.waiting.take() {
+            Some(waiting) => waiting,
+            None => self.begin().await?,
+        };
         while page.len() < self.page_rows_max
-            && let Some(next) = self.next_range()
+            && let Some(next) = waiting.pop()
         {
             let range = &mut self.ranges[next];
             let (key, value) = range.page.row(range.at);
             page.push(key, value);
             range.at += 1;
             range.fill().await?;
+            if !range.is_at_end {
+                let place = waiting.partition_point(|other| self.comes_after(*other, next));
+                waiting.insert(place, next);
+            }
         }
+        self.waiting = Some(waiting);
         Ok(!page.is_empty())
     }
 
-    /// The range whose entry comes next.
-    fn next_range(&self) -> Option<usize> {
-        let entries = self.ranges.iter().enumerate();
-        let entries = entries.filter_map(|(at, range)| Some((range.rest_of_key()?, at)));
-        let next = match self.reverse {
-            true => entries.max(),
-            false => entries.min(),
-        };
-        next.map(|(_, at)| at)
+    /// Reads the first page of every range.
+    async fn begin(&mut self) -> Result<Vec<usize>> {
+        try_join_all(self.ranges.iter_mut().map(OpenRange::fill)).await?;
+        let mut waiting: Vec<usize> = (0..self.ranges.len())
+            .filter(|at| !self.ranges[*at].is_at_end)
+            .collect();
+        waiting.sort_by(|one, other| match self.comes_after(*one, *other) {
+            true => Ordering::Less,
+            false => Ordering::Greater,
+        });
+        Ok(waiting)
+    }
+
+    /// Whether the entry at hand of a range comes after that of another.
+    fn comes_after(&self, one: usize, other: usize) -> bool {
+        let entry = |at: usize| (self.ranges[at].rest_of_key(), at);
+        (entry(one) > entry(other)) != self.reverse
     }
 }
 
@@ -93,12 +114,9 @@ impl OpenRange {
         Ok(())
     }
 
-    /// What follows the common bytes in the key at hand.
-    fn rest_of_key(&self) -> Option<&[u8]> {
-        if self.is_at_end {
-            return None;
-        }
+    /// What follows the common bytes in the key at hand; there is one.
+    fn rest_of_key(&self) -> &[u8] {
         let (key, _) = self.page.row(self.at);
-        Some(key.get(self.prefix_bytes..).unwrap_or_default())
+        key.get(self.prefix_bytes..).unwrap_or_default()
     }
 }

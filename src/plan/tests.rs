@@ -605,6 +605,43 @@ fn assert_ordered(path: &AccessPath, rules: &PlanRules) {
     }
 }
 
+/// A table of random columns, keys and indexes.
+struct RandomTable {
+    table: Arc<TableDef>,
+    /// Of its columns.
+    types: Vec<SqlType>,
+    /// So many of the columns are given values.
+    given: usize,
+    /// So many of the columns may be named in conditions.
+    nameable: usize,
+    /// So many of those that are given are the key.
+    key_columns: usize,
+}
+
+/// `others`: columns outside the key, which may hold NULL.
+fn random_table(random: &mut StdRng, others: usize) -> RandomTable {
+    let key_columns = random.random_range(1..=3);
+    let directions: Vec<bool> = (0..key_columns).map(|_| random.random()).collect();
+    let mut types: Vec<_> = (0..key_columns + others).map(|_| random_type(random)).collect();
+    let given = types.len();
+    let mut table = TableDef::clone(&table(&types, &directions));
+    let is_spread = spread::spread(random, &mut table);
+    types.extend(is_spread.map(|_| SqlType::Int8));
+    table.indexes = random_indexes(random, &table);
+    let table = Arc::new(table);
+    spread::publish(&table);
+    RandomTable {
+        table,
+        nameable: match is_spread {
+            Some(true) => types.len(),
+            _ => given,
+        },
+        types,
+        given,
+        key_columns,
+    }
+}
+
 #[test]
 fn random_predicates_are_covered_soundly_and_tightly() {
     let trials = std::env::var("KEYSPAN_PLAN_TRIALS")
@@ -615,19 +652,14 @@ fn random_predicates_are_covered_soundly_and_tightly() {
     let mut classes = std::collections::BTreeSet::new();
     let (mut derived, mut fanned_out) = (0, 0);
     for trial in 0..trials {
-        let key_columns = random.random_range(1..=3);
-        let directions: Vec<bool> = (0..key_columns).map(|_| random.random()).collect();
-        // Two more columns stand outside the key and may hold NULL.
-        let mut types: Vec<_> = (0..key_columns + 2).map(|_| random_type(&mut random)).collect();
-        let given = types.clone();
-        let mut table = TableDef::clone(&table(&types, &directions));
-        let is_spread = spread::spread(&mut random, &mut table);
-        types.extend(is_spread.map(|_| SqlType::Int8));
-        let nameable = if is_spread == Some(true) { &types } else { &given };
-        table.indexes = random_indexes(&mut random, &table);
-        let table = Arc::new(table);
-        spread::publish(&table);
-        let predicate = random_predicate(&mut random, nameable, 3, true);
+        let RandomTable {
+            table,
+            types,
+            given,
+            nameable,
+            key_columns,
+        } = random_table(&mut random, 2);
+        let predicate = random_predicate(&mut random, &types[..nameable], 3, true);
         let (keys_max, ranges_max) = *[(2000, 1024), (6, 4), (20, 8), (3, 1)]
             .choose(&mut random)
             .unwrap();
@@ -650,7 +682,10 @@ fn random_predicates_are_covered_soundly_and_tightly() {
         fanned_out +=
             usize::from(path.index == 0 && table.options.buckets.is_some() && class_of(&path) == "range");
         for _ in 0..100 {
-            let mut row: Vec<_> = given.iter().map(|ty| random_value(&mut random, ty)).collect();
+            let mut row: Vec<_> = types[..given]
+                .iter()
+                .map(|ty| random_value(&mut random, ty))
+                .collect();
             for value in &mut row[key_columns..] {
                 if random.random_bool(0.2) {
                     *value = Value::Null;
@@ -665,8 +700,7 @@ fn random_predicates_are_covered_soundly_and_tightly() {
             };
             let given = parts.iter().filter(read).filter(checked).count();
             let read = parts.iter().any(|part| read(&part));
-            let say =
-                || format!("trial {trial}: {types:?} {directions:?}\n{predicate:#?}\n{row:?}\n{path:#?}");
+            let say = || format!("trial {trial}: {table:?}\n{predicate:#?}\n{row:?}\n{path:#?}");
             assert!(!matches || read, "a matching row is not read: {}", say());
             assert_eq!(
                 given,
@@ -752,19 +786,15 @@ fn rows_come_in_the_order_that_a_path_serves() {
     let mut random = StdRng::seed_from_u64(7);
     let (mut plain, mut merged) = (0, 0);
     for trial in 0..4000 {
-        let key_columns = random.random_range(1..=3);
-        let directions: Vec<bool> = (0..key_columns).map(|_| random.random()).collect();
-        let mut types: Vec<_> = (0..key_columns + 1).map(|_| random_type(&mut random)).collect();
-        let given = types.clone();
-        let mut table = TableDef::clone(&table(&types, &directions));
-        let is_spread = spread::spread(&mut random, &mut table);
-        types.extend(is_spread.map(|_| SqlType::Int8));
-        let nameable = if is_spread == Some(true) { &types } else { &given };
-        table.indexes = random_indexes(&mut random, &table);
-        let table = Arc::new(table);
-        spread::publish(&table);
+        let RandomTable {
+            table,
+            types,
+            given,
+            nameable,
+            key_columns,
+        } = random_table(&mut random, 1);
         let predicate = match random.random() {
-            true => random_predicate(&mut random, nameable, 2, false),
+            true => random_predicate(&mut random, &types[..nameable], 2, false),
             false => Predicate::InList {
                 column: 0,
                 values: (0..4).map(|_| random_value(&mut random, &types[0])).collect(),
@@ -778,9 +808,9 @@ fn rows_come_in_the_order_that_a_path_serves() {
         ) else {
             continue;
         };
-        let mut columns: Vec<usize> = (0..nameable.len()).collect();
+        let mut columns: Vec<usize> = (0..nameable).collect();
         columns.shuffle(&mut random);
-        columns.truncate(random.random_range(1..=nameable.len()));
+        columns.truncate(random.random_range(1..=nameable));
         let order: Vec<OrderColumn> = columns
             .into_iter()
             .map(|column| OrderColumn {
@@ -799,7 +829,10 @@ fn rows_come_in_the_order_that_a_path_serves() {
         } += 1;
         let mut rows = std::collections::BTreeMap::new();
         for _ in 0..60 {
-            let mut row: Vec<_> = given.iter().map(|ty| random_value(&mut random, ty)).collect();
+            let mut row: Vec<_> = types[..given]
+                .iter()
+                .map(|ty| random_value(&mut random, ty))
+                .collect();
             if random.random_bool(0.2) {
                 row[key_columns] = Value::Null;
             }

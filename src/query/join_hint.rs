@@ -17,7 +17,9 @@ pub(super) fn with_join_hint(error: Error, plan: &LogicalPlan) -> Error {
     let Error::FullScan { table, column, hint } = error else {
         return error;
     };
-    let index = joined_column(plan, &table).map(|joined| {
+    let scans = scans_of(plan, &table);
+    let joined = scans.iter().find_map(|scan| joined_column(plan, scan));
+    let index = joined.map(|joined| {
         let (table, joined) = (quote_ident(&table), quote_ident(&joined));
         format!("CREATE INDEX ON {table} ({joined}) would let the join look its rows up. ")
     });
@@ -28,12 +30,12 @@ pub(super) fn with_join_hint(error: Error, plan: &LogicalPlan) -> Error {
     }
 }
 
-/// A column by which a table of this name is joined with another relation, and that no key of it begins with.
-fn joined_column(plan: &LogicalPlan, name: &str) -> Option<String> {
-    let ScannedTable { table, alias, .. } = scan_of(plan, name)?;
+/// A column by which a table is joined with another relation, and that no key of it begins with.
+fn joined_column(plan: &LogicalPlan, scan: &ScannedTable) -> Option<String> {
+    let table = &scan.table;
     let is_own = |column: &Column| {
         let relation = column.relation.as_ref();
-        relation.is_some_and(|relation| relation.table() == &*alias)
+        relation.is_some_and(|relation| relation.table() == &*scan.alias)
     };
     let is_of_others = |expr: &Expr| {
         let columns = expr.column_refs();
@@ -45,7 +47,7 @@ fn joined_column(plan: &LogicalPlan, name: &str) -> Option<String> {
             _ => None,
         })?;
         let at = table.column_index(&column.name)?;
-        let is_open = bounding_columns(&table, &[at], &None).is_none();
+        let is_open = bounding_columns(table, &[at], &None).is_none();
         let fits = check_key_type(&table.columns[at].ty, &column.name).is_ok();
         (is_open && fits).then(|| column.name.clone())
     };
@@ -66,16 +68,12 @@ fn joined_column(plan: &LogicalPlan, name: &str) -> Option<String> {
     found
 }
 
-/// The scan of a table of this name, and what the statement calls it.
-fn scan_of(plan: &LogicalPlan, name: &str) -> Option<ScannedTable> {
-    let mut found = None;
+/// The scans of a table of this name.
+fn scans_of(plan: &LogicalPlan, name: &str) -> Vec<ScannedTable> {
+    let mut found = Vec::new();
     let _ = plan.apply(|node| {
-        if let LogicalPlan::TableScan(scan) = node
-            && let Some(scanned) = scanned_table(scan)
-            && scanned.table.name == name
-        {
-            found = Some(scanned);
-            return Ok(TreeNodeRecursion::Stop);
+        if let LogicalPlan::TableScan(scan) = node {
+            found.extend(scanned_table(scan).filter(|scanned| scanned.table.name == name));
         }
         Ok(TreeNodeRecursion::Continue)
     });

@@ -39,24 +39,24 @@ pub(crate) struct Answered {
 
 impl QueryPlan {
     pub(crate) fn new(query: PlannedQuery) -> QueryPlan {
+        let whole = QueryPlan::without_prior(query);
+        if whole.short.is_some() {
+            // Its subqueries are looked up.
+            return whole;
+        }
         let plan_of = |subquery: PriorSubquery| {
             let plan = QueryPlan::new(PlannedQuery {
                 columns: Vec::new(),
-                parameters: query.parameters.clone(),
+                parameters: whole.query.parameters.clone(),
                 plan: subquery.plan.clone(),
             });
             // A list is worth its making when a key leads to its rows.
             let is_cheap = plan.short.as_ref().is_some_and(ShortPlan::is_bounded);
             (!subquery.is_list() || is_cheap).then(|| (subquery, Arc::new(plan)))
         };
-        let prior = prior_subqueries(&query.plan).into_iter().filter_map(plan_of);
-        let prior = prior.collect();
-        let whole = QueryPlan::without_prior(query.clone());
-        match whole.short {
-            // Its subqueries are looked up.
-            Some(_) => whole,
-            None => QueryPlan { prior, ..whole },
-        }
+        let prior = prior_subqueries(&whole.query.plan).into_iter();
+        let prior = prior.filter_map(plan_of).collect();
+        QueryPlan { prior, ..whole }
     }
 
     /// A plan whose subqueries are all answered as it runs.

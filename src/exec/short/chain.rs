@@ -229,17 +229,17 @@ fn find_rows(chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option<Sho
         }
         _ => return None,
     };
+    // Which columns it gives, and how often the same, does not matter; what it asks of its table is over that table's.
     let mut plan = subquery.subquery.as_ref();
-    loop {
-        plan = match plan {
-            LogicalPlan::Projection(projection) => &projection.input,
-            LogicalPlan::Distinct(Distinct::All(input)) => input,
-            LogicalPlan::Filter(filter) => {
-                on.extend(split_conjunction(&filter.predicate).into_iter().cloned());
-                &filter.input
-            }
-            _ => break,
-        };
+    if let LogicalPlan::Distinct(Distinct::All(input)) = plan {
+        plan = input;
+    }
+    if let LogicalPlan::Projection(projection) = plan {
+        plan = &projection.input;
+    }
+    while let LogicalPlan::Filter(filter) = plan {
+        on.extend(split_conjunction(&filter.predicate).into_iter().cloned());
+        plan = &filter.input;
     }
     let on = on
         .into_iter()

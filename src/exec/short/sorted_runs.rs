@@ -5,7 +5,6 @@ use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::{concat, partition};
 
 use super::top_rows::TopRows;
-use crate::exec::evaluate::values;
 use crate::{Error, Result};
 
 /// A sort by keys of which the rows' order has the first.
@@ -33,13 +32,14 @@ impl SortedRuns {
         let Some(last_row) = batch.num_rows().checked_sub(1) else {
             return Ok(None);
         };
-        let keys = self.held.keys().take(self.first_keys);
-        let keys = keys
-            .map(|key| values(key, &batch))
-            .collect::<Result<Vec<ArrayRef>>>()?;
-        let runs = partition(&keys).map_err(Error::arrow)?.ranges();
+        let keys = self.held.values(&batch)?;
+        let first = &keys[..self.first_keys];
+        let runs = partition(first).map_err(Error::arrow)?.ranges();
         let open = runs.last().map_or(0, |run| run.start);
-        let row = |at: usize| keys.iter().map(|key| key.slice(at, 1)).collect::<Vec<_>>();
+        let part = |of: &[ArrayRef], at: usize, rows: usize| -> Vec<ArrayRef> {
+            of.iter().map(|key| key.slice(at, rows)).collect()
+        };
+        let row = |at: usize| part(first, at, 1);
         let goes_on = match &self.last {
             Some(last) => are_alike(last, &row(0))?,
             None => true,
@@ -47,12 +47,13 @@ impl SortedRuns {
         self.last = Some(row(last_row));
         let mut done = None;
         if open > 0 {
-            self.held.push(batch.slice(0, open))?;
+            self.held.hold(batch.slice(0, open), part(&keys, 0, open));
             done = self.held.finish()?;
         } else if !goes_on {
             done = self.held.finish()?;
         }
-        self.held.push(batch.slice(open, batch.num_rows() - open))?;
+        let rest = batch.num_rows() - open;
+        self.held.hold(batch.slice(open, rest), part(&keys, open, rest));
         Ok(done)
     }
 

@@ -40,16 +40,21 @@ impl TopRows {
         })
     }
 
-    /// What it sorts by.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &Arc<dyn PhysicalExpr>> {
-        self.keys.iter().map(|(key, _)| key)
+    pub(super) fn push(&mut self, batch: RecordBatch) -> Result<()> {
+        let values = self.values(&batch)?;
+        self.hold(batch, values);
+        Ok(())
     }
 
-    pub(super) fn push(&mut self, batch: RecordBatch) -> Result<()> {
-        let evaluated = self.keys.iter().map(|(key, _)| values(key, &batch));
-        self.values.push(evaluated.collect::<Result<_>>()?);
+    /// What the keys are of these rows.
+    pub(super) fn values(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        self.keys.iter().map(|(key, _)| values(key, batch)).collect()
+    }
+
+    /// Takes rows of which it is known what the keys are.
+    pub(super) fn hold(&mut self, batch: RecordBatch, values: Vec<ArrayRef>) {
+        self.values.push(values);
         self.batches.push(batch);
-        Ok(())
     }
 
     /// Bytes that it holds.
