@@ -4,6 +4,7 @@
 //!
 //! Keys are 1 or more bytes and compare as unsigned byte strings. Values are 0 or more bytes.
 
+mod cache;
 mod check_log;
 mod disk;
 pub mod engine;

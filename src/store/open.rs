@@ -14,6 +14,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::cache::{self, CachedEngine};
 use super::disk::{Disk, OsDisk};
 use super::engine::Engine;
 use super::fjall::FjallEngine;
@@ -44,7 +45,8 @@ pub fn open_store(kind: StoreKind, data_dir: &Path, options: &StoreOptions) -> R
         .map_err(io_error("create", &directory))?;
     // Damage of the log is found before the engine's library writes anything.
     let survey = Survey::read(&*disk, &directory)?;
-    let engine = match open_engine(kind, data_dir, options.cache_bytes, &lock) {
+    let (engine_bytes, blocks_bytes) = cache::divide(options.cache_bytes);
+    let engine = match open_engine(kind, data_dir, engine_bytes, &lock) {
         Err(error)
             if disk
                 .free_bytes(&directory)
@@ -53,7 +55,7 @@ pub fn open_store(kind: StoreKind, data_dir: &Path, options: &StoreOptions) -> R
             // The engine's recovery needs some room: the log's spare segments give theirs.
             tracing::warn!(%error, "the disk is full: giving up the spare segments of the log");
             remove_spares(&*disk, &directory)?;
-            open_engine(kind, data_dir, options.cache_bytes, &lock)?
+            open_engine(kind, data_dir, engine_bytes, &lock)?
         }
         opened => opened?,
     };
@@ -65,6 +67,7 @@ pub fn open_store(kind: StoreKind, data_dir: &Path, options: &StoreOptions) -> R
         directory,
         survey,
     };
+    let engine = Arc::new(CachedEngine::new(engine, blocks_bytes));
     let store = MvccStore::open(engine, options, Some(log))?;
     if found != Some(DATA_DIR_FORMAT) {
         write_format(data_dir, kind)?;

@@ -1,0 +1,209 @@
+//! `Blocks`: the blocks there are, by where they begin, in bounded memory. Those that were not read for a round are given up first.
+
+use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Included, Unbounded};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::block::{Block, Bound};
+use super::{BLOCK_BYTES, BLOCK_BYTES_MAX, BLOCK_ENTRIES};
+use crate::store::engine::EngineBatch;
+
+/// Entries and bytes of a block that writes made larger; beyond them it becomes several.
+const WRITTEN_MAX: (usize, usize) = (2 * BLOCK_ENTRIES, 2 * BLOCK_BYTES);
+
+/// Blocks whose ranges do not overlap.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    map: RwLock<Map>,
+    bytes: AtomicU64,
+    bytes_max: u64,
+}
+
+#[derive(Debug, Default)]
+struct Map {
+    blocks: BTreeMap<Box<[u8]>, Arc<Block>>,
+    /// From where on it is looked next for what to give up.
+    hand: Box<[u8]>,
+}
+
+/// What stands at a place: a block, or nothing up to the next.
+pub(super) enum Found<B, G> {
+    Block(B),
+    Gap(G),
+}
+
+impl Blocks {
+    pub(super) fn new(bytes_max: u64) -> Blocks {
+        Blocks {
+            map: RwLock::default(),
+            bytes: AtomicU64::new(0),
+            bytes_max,
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Map> {
+        self.map.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Map> {
+        self.map.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the memory for blocks is used up.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes.load(Ordering::Relaxed) >= self.bytes_max
+    }
+
+    /// The block in whose range the key is, or where the next one begins.
+    pub(super) fn find(&self, key: &[u8]) -> Found<Arc<Block>, Option<Box<[u8]>>> {
+        let map = self.read();
+        if let Some((_, block)) = map.at_or_before(key)
+            && block.reaches(key)
+        {
+            block.note_use();
+            return Found::Block(Arc::clone(block));
+        }
+        let mut behind = map.blocks.range::<[u8], _>((Excluded(key), Unbounded));
+        Found::Gap(behind.next().map(|(start, _)| start.clone()))
+    }
+
+    /// The block whose range holds what comes right before `end`, and where it begins; or where the one before that ends.
+    pub(super) fn find_before(&self, end: Bound<'_>) -> Found<(Vec<u8>, Arc<Block>), Vec<u8>> {
+        let map = self.read();
+        let upper = end.map_or(Unbounded, Excluded);
+        let Some((start, block)) = map.blocks.range::<[u8], _>((Unbounded, upper)).next_back() else {
+            return Found::Gap(Vec::new());
+        };
+        match (block.end(), end) {
+            (Some(own), None) => Found::Gap(own.to_vec()),
+            (Some(own), Some(end)) if own < end => Found::Gap(own.to_vec()),
+            _ => {
+                block.note_use();
+                Found::Block((start.to_vec(), Arc::clone(block)))
+            }
+        }
+    }
+
+    /// Puts a block in if it is still current by then, and no other is in its place.
+    pub(super) fn insert(&self, start: &[u8], block: &Arc<Block>, is_current: impl Fn() -> bool) {
+        let mut map = self.write();
+        if !is_current() || map.overlaps(start, block) {
+            return;
+        }
+        self.put(&mut map, start.into(), Arc::clone(block));
+        self.give_up(&mut map);
+    }
+
+    /// Brings the blocks up to date with a batch that the engine has applied. Called by the one thread that writes, while no reader
+    /// puts blocks in.
+    pub(super) fn apply(&self, batch: &EngineBatch) {
+        if self.bytes.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        // The later write of a key wins: sorting keeps their order, and of equal keys the last is taken.
+        let mut writes: Vec<(&[u8], Option<&[u8]>)> = batch.iter().collect();
+        writes.sort_by_key(|(key, _)| *key);
+        let mut left = writes.as_slice();
+        while let Some((key, _)) = left.first() {
+            let found = {
+                let map = self.read();
+                let found = map.at_or_before(key).filter(|(_, block)| block.reaches(key));
+                found.map(|(start, block)| (start.clone(), Arc::clone(block)))
+            };
+            let Some((start, block)) = found else {
+                left = &left[self.before_next_block(key, left)..];
+                continue;
+            };
+            let here = left.partition_point(|(key, _)| block.reaches(key));
+            let (own, rest) = left.split_at(here);
+            left = rest;
+            let last_of_each = own.iter().enumerate().filter_map(|(at, write)| {
+                let is_last = own.get(at + 1).is_none_or(|(next, _)| *next != write.0);
+                is_last.then_some(*write)
+            });
+            let parts = block.with_writes(&start, last_of_each, WRITTEN_MAX);
+            let mut map = self.write();
+            self.remove(&mut map, &start);
+            for (start, block) in parts {
+                if block.size_bytes() <= BLOCK_BYTES_MAX {
+                    self.put(&mut map, start, Arc::new(block));
+                }
+            }
+            self.give_up(&mut map);
+        }
+    }
+
+    /// How many of the sorted writes come before the next block behind a key that is in none.
+    fn before_next_block(&self, key: &[u8], writes: &[(&[u8], Option<&[u8]>)]) -> usize {
+        let map = self.read();
+        let mut behind = map.blocks.range::<[u8], _>((Excluded(key), Unbounded));
+        match behind.next() {
+            Some((next, _)) => writes.partition_point(|(key, _)| **key < **next),
+            None => writes.len(),
+        }
+    }
+
+    /// Gives all of them up.
+    pub(super) fn clear(&self) {
+        let mut map = self.write();
+        *map = Map::default();
+        self.bytes.store(0, Ordering::Relaxed);
+    }
+
+    fn put(&self, map: &mut Map, start: Box<[u8]>, block: Arc<Block>) {
+        self.bytes.fetch_add(block.size_bytes() as u64, Ordering::Relaxed);
+        if let Some(before) = map.blocks.insert(start, block) {
+            self.bytes
+                .fetch_sub(before.size_bytes() as u64, Ordering::Relaxed);
+        }
+    }
+
+    fn remove(&self, map: &mut Map, start: &[u8]) {
+        if let Some(block) = map.blocks.remove(start) {
+            self.bytes.fetch_sub(block.size_bytes() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Gives up blocks until the others fit the memory: those that were not read since the hand passed them last.
+    fn give_up(&self, map: &mut Map) {
+        while self.bytes.load(Ordering::Relaxed) > self.bytes_max {
+            let mut behind = map.blocks.range::<[u8], _>((Included(&*map.hand), Unbounded));
+            let victim = behind.find(|(_, block)| !block.take_use());
+            let victim = victim.map(|(start, _)| start.clone());
+            match victim {
+                Some(start) => {
+                    self.remove(map, &start);
+                    map.hand = start;
+                }
+                // Once round: by now all are marked as not read.
+                None if map.blocks.is_empty() => return,
+                None => map.hand = Box::default(),
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn size_bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+impl Map {
+    /// The last block that begins at the key or before it.
+    fn at_or_before(&self, key: &[u8]) -> Option<(&Box<[u8]>, &Arc<Block>)> {
+        self.blocks
+            .range::<[u8], _>((Unbounded, Included(key)))
+            .next_back()
+    }
+
+    /// Whether a block's range has keys in common with one that is there.
+    fn overlaps(&self, start: &[u8], block: &Block) -> bool {
+        let upper = block.end().map_or(Unbounded, Excluded);
+        if block.end().is_some_and(|end| end <= start) {
+            return true;
+        }
+        let mut before = self.blocks.range::<[u8], _>((Unbounded, upper));
+        before.next_back().is_some_and(|(_, other)| other.reaches(start))
+    }
+}

@@ -1,0 +1,305 @@
+//! `CachedEngine`: an engine with its entries in memory, in blocks of neighbours as they stand: a get is a search in sorted bytes,
+//! a step of a scan is the next of them, whatever the library below does for either. Made by `open_store` around engines on
+//! disk; knows nothing of snapshots.
+//!
+//! # Why a block is never out of date
+//!
+//! `blocks` holds, for ranges of keys that do not overlap, all entries of the engine in them. One thread writes. It says so before the
+//! engine's call (`writes` becomes odd), brings the blocks up to date behind it, and only then answers (`writes` becomes even).
+//!
+//! 1. A block that a reader makes of what it read is taken only if `writes` was even before the first entry was read, and
+//!    is the same when the block is put in, under the lock. Then no write had begun by that moment: the block is what the engine holds,
+//!    and any later write finds it there.
+//! 2. When `apply` has answered, each block shows the batch. That is all the promise of `Engine` asks: a reader that comes in
+//!    between may see some of a batch, as it may in the engine.
+//! 3. After an error of the engine every call goes to it, and it answers an error.
+
+mod block;
+mod blocks;
+#[cfg(test)]
+mod tests;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::engine::{Engine, EngineBatch, Visit};
+use crate::Result;
+use crate::codec::successor;
+use block::{Block, BlockDraft, Bound};
+use blocks::{Blocks, Found};
+
+/// Entries of a block that a reader makes …
+const BLOCK_ENTRIES: usize = 64;
+/// … unless they are as many bytes before.
+const BLOCK_BYTES: usize = 16 << 10;
+/// What is larger is not kept.
+const BLOCK_BYTES_MAX: usize = 128 << 10;
+/// When the memory is used up, one of so many blocks that readers could make is made: a walk through everything replaces little of what
+/// others need.
+const ADMITTED_WHEN_FULL: u64 = 16;
+/// Entries that are read without being kept until it is asked again whether the next are there.
+const PASSED_ENTRIES: usize = 1024;
+
+/// The part of a store's cache that blocks take; the rest is the engine's own.
+const BLOCKS_DIVISOR: u64 = 2;
+
+/// An engine whose reads are served from memory where they can be.
+#[derive(Debug)]
+pub(super) struct CachedEngine {
+    engine: Arc<dyn Engine>,
+    blocks: Blocks,
+    /// Odd while a batch is being applied.
+    writes: AtomicU64,
+    has_failed: AtomicBool,
+    /// Blocks that could have been made while the memory was used up.
+    refused: AtomicU64,
+}
+
+/// The memory for the engine and for blocks, of what a store has for both.
+pub(super) fn divide(cache_bytes: u64) -> (u64, u64) {
+    let blocks = cache_bytes / BLOCKS_DIVISOR;
+    (cache_bytes - blocks, blocks)
+}
+
+impl CachedEngine {
+    /// `bytes_max`: memory for blocks.
+    pub(super) fn new(engine: Arc<dyn Engine>, bytes_max: u64) -> CachedEngine {
+        CachedEngine {
+            engine,
+            blocks: Blocks::new(bytes_max),
+            writes: AtomicU64::new(0),
+            has_failed: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// The number of writes, by which a block that is about to be read is told from later ones; `None`: no block is to be made.
+    fn admits(&self) -> Option<u64> {
+        let writes = self.writes.load(Ordering::SeqCst);
+        if writes % 2 == 1 || self.has_failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let is_admitted = !self.blocks.is_full()
+            || self
+                .refused
+                .fetch_add(1, Ordering::Relaxed)
+                .is_multiple_of(ADMITTED_WHEN_FULL);
+        is_admitted.then_some(writes)
+    }
+
+    /// Keeps a block that was read when there were so many writes, unless there have been others.
+    fn keep(&self, start: &[u8], block: &Arc<Block>, writes: u64) {
+        if block.size_bytes() <= BLOCK_BYTES_MAX {
+            let is_current = || self.writes.load(Ordering::SeqCst) == writes;
+            self.blocks.insert(start, block, is_current);
+        }
+    }
+
+    /// The entries from `start` on, in a block that ends at `end` at the latest.
+    fn read_block(&self, start: &[u8], end: Bound<'_>) -> Result<Block> {
+        let mut draft = BlockDraft::default();
+        let mut cut = None;
+        self.engine.scan(start, end, false, &mut |key, value| {
+            let is_too_large = draft.size_bytes() + key.len() + value.len() > BLOCK_BYTES_MAX;
+            if draft.len() > 0 && is_too_large {
+                cut = Some(key.to_vec());
+                return ControlFlow::Break(());
+            }
+            draft.push(key, value);
+            if draft.len() >= BLOCK_ENTRIES || draft.size_bytes() >= BLOCK_BYTES {
+                cut = Some(successor(key));
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(draft.ended(cut.as_deref().or(end)))
+    }
+
+    /// The entries before `end`, the last of them, in a block that begins at `start` at the earliest; and where it begins.
+    fn read_block_backward(&self, start: &[u8], end: Bound<'_>) -> Result<(Vec<u8>, Block)> {
+        let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+        let (mut bytes, mut is_cut) = (0, false);
+        self.engine.scan(start, end, true, &mut |key, value| {
+            found.push((key.to_vec(), value.to_vec()));
+            bytes += key.len() + value.len();
+            is_cut = found.len() >= BLOCK_ENTRIES || bytes >= BLOCK_BYTES;
+            match is_cut {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })?;
+        let mut draft = BlockDraft::default();
+        found.iter().rev().for_each(|(key, value)| draft.push(key, value));
+        let first = found.pop().filter(|_| is_cut).map(|(key, _)| key);
+        Ok((first.unwrap_or_else(|| start.to_vec()), draft.ended(end)))
+    }
+
+    fn scan_forward(&self, start: &[u8], end: Bound<'_>, visit: Visit<'_>) -> Result<()> {
+        let mut at = start.to_vec();
+        while end.is_none_or(|end| at.as_slice() < end) {
+            let block = match self.blocks.find(&at) {
+                Found::Block(block) => block,
+                Found::Gap(next) => match self.admits() {
+                    Some(writes) => {
+                        let block = Arc::new(self.read_block(&at, next.as_deref())?);
+                        self.keep(&at, &block, writes);
+                        block
+                    }
+                    None => {
+                        let next = earlier(end, next.as_deref());
+                        match self.pass(&at, next, false, visit)? {
+                            Passed::Some(last) => at = successor(&last),
+                            Passed::All if next == end => return Ok(()),
+                            Passed::All => at = next.unwrap_or_default().to_vec(),
+                            Passed::Enough => return Ok(()),
+                        }
+                        continue;
+                    }
+                },
+            };
+            for (key, value) in block.entries(&at, end) {
+                if visit(key, value).is_break() {
+                    return Ok(());
+                }
+            }
+            match block.end() {
+                Some(end) => at = end.to_vec(),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn scan_backward(&self, start: &[u8], end: Bound<'_>, visit: Visit<'_>) -> Result<()> {
+        let mut at = end.map(<[u8]>::to_vec);
+        while at.as_deref().is_none_or(|at| at > start) {
+            let (first, block) = match self.blocks.find_before(at.as_deref()) {
+                Found::Block((first, block)) => (first, block),
+                Found::Gap(previous) => match self.admits() {
+                    Some(writes) => {
+                        let (first, block) = self.read_block_backward(&previous, at.as_deref())?;
+                        let block = Arc::new(block);
+                        self.keep(&first, &block, writes);
+                        (first, block)
+                    }
+                    None => {
+                        let low = previous.as_slice().max(start);
+                        match self.pass(low, at.as_deref(), true, visit)? {
+                            Passed::Some(last) => at = Some(last),
+                            Passed::All => at = Some(low.to_vec()),
+                            Passed::Enough => return Ok(()),
+                        }
+                        continue;
+                    }
+                },
+            };
+            for (key, value) in block.entries(start, at.as_deref()).rev() {
+                if visit(key, value).is_break() {
+                    return Ok(());
+                }
+            }
+            at = Some(first);
+        }
+        Ok(())
+    }
+
+    /// Visits what the engine holds between two keys, without keeping it.
+    fn pass(&self, start: &[u8], end: Bound<'_>, reverse: bool, visit: Visit<'_>) -> Result<Passed> {
+        let mut passed = Passed::All;
+        let mut left = PASSED_ENTRIES;
+        self.engine.scan(start, end, reverse, &mut |key, value| {
+            left -= 1;
+            if visit(key, value).is_break() {
+                passed = Passed::Enough;
+            } else if left == 0 {
+                passed = Passed::Some(key.to_vec());
+            } else {
+                return ControlFlow::Continue(());
+            }
+            ControlFlow::Break(())
+        })?;
+        Ok(passed)
+    }
+
+    /// After an error nothing is answered from memory.
+    fn watched<T>(&self, answer: Result<T>) -> Result<T> {
+        if answer.is_err() {
+            self.has_failed.store(true, Ordering::SeqCst);
+            self.blocks.clear();
+        }
+        answer
+    }
+}
+
+/// What came of reading past the blocks.
+enum Passed {
+    /// All there is was visited.
+    All,
+    /// Entries up to this key.
+    Some(Vec<u8>),
+    /// The visitor has had enough.
+    Enough,
+}
+
+/// The earlier of two ends.
+fn earlier<'a>(one: Bound<'a>, other: Bound<'a>) -> Bound<'a> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+impl Engine for CachedEngine {
+    fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()> {
+        if self.has_failed.load(Ordering::Relaxed) {
+            return self.engine.get(key, visit);
+        }
+        let block = match self.blocks.find(key) {
+            Found::Block(block) => block,
+            Found::Gap(next) => {
+                let Some(writes) = self.admits() else {
+                    return self.watched(self.engine.get(key, visit));
+                };
+                let block = Arc::new(self.watched(self.read_block(key, next.as_deref()))?);
+                self.keep(key, &block, writes);
+                block
+            }
+        };
+        if let Some(value) = block.get(key) {
+            visit(value);
+        }
+        Ok(())
+    }
+
+    fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()> {
+        if self.has_failed.load(Ordering::Relaxed) {
+            return self.engine.scan(start, end, reverse, visit);
+        }
+        self.watched(match reverse {
+            false => self.scan_forward(start, end, visit),
+            true => self.scan_backward(start, end, visit),
+        })
+    }
+
+    fn apply(&self, batch: &EngineBatch) -> Result<()> {
+        self.writes.fetch_add(1, Ordering::SeqCst);
+        self.watched(self.engine.apply(batch))?;
+        self.blocks.apply(batch);
+        self.writes.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn make_durable(&self) -> Result<()> {
+        self.watched(self.engine.make_durable())
+    }
+
+    fn size_bytes(&self) -> Result<u64> {
+        self.engine.size_bytes()
+    }
+
+    fn close(&self) -> Result<()> {
+        self.blocks.clear();
+        self.engine.close()
+    }
+}

@@ -1,0 +1,209 @@
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::CachedEngine;
+use crate::store::engine::{Engine, EngineBatch, Visit};
+use crate::store::engine_tests::{self, compare, entries, number_key, random_key, value};
+use crate::store::memory::MemoryEngine;
+use crate::{Error, Result};
+
+fn cached(bytes_max: u64) -> CachedEngine {
+    CachedEngine::new(Arc::new(MemoryEngine::new()), bytes_max)
+}
+
+#[test]
+fn scans_agree_with_memory_with_much_memory_and_with_little() {
+    for bytes_max in [0, 4 << 10, 1 << 20] {
+        engine_tests::scans_agree_with_memory(&cached(bytes_max));
+    }
+}
+
+#[test]
+fn negative_numbers_are_scanned() {
+    engine_tests::negative_numbers_are_scanned(&cached(64 << 10));
+}
+
+/// Reads that make blocks, writes that change them, values of every size, memory that is used up or not.
+#[test]
+fn blocks_follow_random_writes() {
+    for seed in 0..6 {
+        let mut random = StdRng::seed_from_u64(seed);
+        let bytes_max = [2 << 10, 40 << 10, 64 << 20][seed as usize % 3];
+        let (engine, model) = (cached(bytes_max), MemoryEngine::new());
+        let mut keys = vec![Vec::new()];
+        for step in 0..400 {
+            let mut batch = EngineBatch::default();
+            for _ in 0..random.random_range(1..40) {
+                let key = match random.random_bool(0.3) {
+                    true => keys[random.random_range(0..keys.len())].clone(),
+                    false => random_key(&mut random),
+                };
+                let size = match random.random_range(0..100) {
+                    0 => random.random_range(0..300_000),
+                    1..10 => random.random_range(0..5_000),
+                    _ => random.random_range(0..40),
+                };
+                match random.random_bool(0.75) {
+                    true => batch.put(&key, &[&vec![step as u8; size]]),
+                    false => batch.delete(&key),
+                }
+                keys.push(key);
+            }
+            engine.apply(&batch).unwrap();
+            model.apply(&batch).unwrap();
+            for _ in 0..6 {
+                let mut bound = || keys[random.random_range(0..keys.len())].clone();
+                let (one, other) = (bound(), bound());
+                assert_eq!(value(&engine, &one), value(&model, &one));
+                let (start, end) = (one.clone().min(other.clone()), one.max(other));
+                let (end, reverse) = (random.random_bool(0.8).then_some(&*end), random.random());
+                assert!(
+                    entries(&engine, &start, end, reverse) == entries(&model, &start, end, reverse),
+                    "seed {seed}, step {step}: {start:X?} to {end:X?}, reverse {reverse}"
+                );
+            }
+            assert!(engine.blocks.size_bytes() <= bytes_max);
+        }
+        let bounds: Vec<Vec<u8>> = keys.into_iter().step_by(250).collect();
+        compare(&engine, &model, &bounds);
+    }
+}
+
+/// A scan that its visitor ends sees no entry more, whether blocks are there or not.
+#[test]
+fn a_visitor_ends_a_scan() {
+    for (bytes_max, reverse) in [(0, false), (0, true), (1 << 20, false), (1 << 20, true)] {
+        let engine = cached(bytes_max);
+        let mut batch = EngineBatch::default();
+        (0..5000).for_each(|n| batch.put(&number_key(n), &[b"value"]));
+        engine.apply(&batch).unwrap();
+        for wanted in [1, 63, 64, 65, 1024, 1025, 3000] {
+            let mut seen = 0;
+            let mut visit = |_: &[u8], _: &[u8]| {
+                seen += 1;
+                match seen == wanted {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            };
+            engine.scan(&number_key(3), None, reverse, &mut visit).unwrap();
+            assert_eq!(seen, wanted);
+        }
+    }
+}
+
+/// Whoever reads after a write was answered sees it or a later one, while blocks are made and given up.
+#[test]
+fn no_reader_sees_less_than_what_was_applied() {
+    const KEYS: usize = 600;
+    for bytes_max in [6 << 10, 1 << 20] {
+        let engine = cached(bytes_max);
+        let applied: Vec<AtomicU64> = (0..KEYS).map(|_| AtomicU64::new(0)).collect();
+        let is_done = AtomicBool::new(false);
+        let see = |key: &[u8], value: &[u8], before: &dyn Fn(usize) -> u64| {
+            let at = u64::from_be_bytes(key[1..].try_into().unwrap()) ^ (1 << 63);
+            let value = u64::from_be_bytes(value.try_into().unwrap());
+            assert!(value >= before(at as usize), "key {at}");
+        };
+        std::thread::scope(|scope| {
+            for reader in 0..3 {
+                let (engine, applied, is_done, see) = (&engine, &applied, &is_done, &see);
+                scope.spawn(move || {
+                    let mut random = StdRng::seed_from_u64(reader);
+                    while !is_done.load(Ordering::Relaxed) {
+                        let at = random.random_range(0..KEYS);
+                        let before = applied[at].load(Ordering::SeqCst);
+                        let key = number_key(at as i64);
+                        let found = value(engine, &key);
+                        assert!(found.is_some() || before == 0);
+                        found.iter().for_each(|found| see(&key, found, &|_| before));
+                        let before: Vec<u64> = applied.iter().map(|one| one.load(Ordering::SeqCst)).collect();
+                        let found = entries(engine, &key, None, random.random());
+                        let written = before[at..].iter().filter(|one| **one > 0).count();
+                        assert!(found.len() >= written, "{} of {written}", found.len());
+                        found
+                            .iter()
+                            .for_each(|(key, found)| see(key, found, &|at| before[at]));
+                    }
+                });
+            }
+            let mut random = StdRng::seed_from_u64(9);
+            for number in 1..3000u64 {
+                let mut batch = EngineBatch::default();
+                let written: Vec<usize> = (0..random.random_range(1..20))
+                    .map(|_| random.random_range(0..KEYS))
+                    .collect();
+                for at in &written {
+                    batch.put(&number_key(*at as i64), &[&number.to_be_bytes()]);
+                }
+                engine.apply(&batch).unwrap();
+                written
+                    .iter()
+                    .for_each(|at| applied[*at].store(number, Ordering::SeqCst));
+            }
+            is_done.store(true, Ordering::Relaxed);
+        });
+    }
+}
+
+/// An engine that fails when it is told to.
+#[derive(Debug, Default)]
+struct Failing {
+    inner: MemoryEngine,
+    fails: AtomicBool,
+}
+
+impl Failing {
+    fn answer(&self) -> Result<()> {
+        match self.fails.load(Ordering::Relaxed) {
+            true => Err(Error::internal("the engine has failed")),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Engine for Failing {
+    fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.answer()?;
+        self.inner.get(key, visit)
+    }
+    fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()> {
+        self.answer()?;
+        self.inner.scan(start, end, reverse, visit)
+    }
+    fn apply(&self, batch: &EngineBatch) -> Result<()> {
+        self.answer()?;
+        self.inner.apply(batch)
+    }
+    fn make_durable(&self) -> Result<()> {
+        self.answer()
+    }
+    fn size_bytes(&self) -> Result<u64> {
+        self.inner.size_bytes()
+    }
+    fn close(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn after_an_error_nothing_is_answered_from_memory() {
+    let failing = Arc::new(Failing::default());
+    let engine = CachedEngine::new(failing.clone(), 1 << 20);
+    let mut batch = EngineBatch::default();
+    batch.put(b"a", &[b"1"]);
+    engine.apply(&batch).unwrap();
+    assert_eq!(value(&engine, b"a"), Some(b"1".to_vec()));
+    failing.fails.store(true, Ordering::Relaxed);
+    // What is in memory is answered until the first call that meets the error.
+    assert_eq!(value(&engine, b"a"), Some(b"1".to_vec()));
+    assert!(engine.apply(&batch).is_err());
+    assert!(engine.get(b"a", &mut |_| {}).is_err());
+    let mut visit = |_: &[u8], _: &[u8]| ControlFlow::Continue(());
+    assert!(engine.scan(b"", None, false, &mut visit).is_err());
+    assert_eq!(engine.blocks.size_bytes(), 0);
+}
