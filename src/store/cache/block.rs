@@ -1,7 +1,8 @@
 //! `Block`: all entries of the engine in a range of keys, sorted, in two arenas.
 
+use std::cmp::Ordering;
 use std::iter::Peekable;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{self, AtomicBool};
 
 /// The end of a range of keys, which is not in it; `None`: there is none.
 pub(super) type Bound<'a> = Option<&'a [u8]>;
@@ -9,12 +10,16 @@ pub(super) type Bound<'a> = Option<&'a [u8]>;
 /// Bytes that a block takes beside its entries, its place among others included.
 const BLOCK_OVERHEAD_BYTES: usize = 256;
 /// Bytes that an entry takes beside its key and value.
-const ENTRY_OVERHEAD_BYTES: usize = size_of::<[u32; 2]>();
+const ENTRY_OVERHEAD_BYTES: usize = size_of::<[u32; 2]>() + size_of::<u64>();
 
 /// The entries of a range that begins with the key that the block is kept under.
 #[derive(Debug)]
 pub(super) struct Block {
     entries: BlockDraft,
+    /// So many bytes all keys begin with in common.
+    prefix: usize,
+    /// The first bytes of each key behind these, as a number that compares as they do: a search goes through few lines of memory.
+    heads: Vec<u64>,
     end: Option<Box<[u8]>>,
     /// Whether it was read since the last round of those that are given up.
     is_used: AtomicBool,
@@ -52,7 +57,13 @@ impl BlockDraft {
         self.keys.shrink_to_fit();
         self.values.shrink_to_fit();
         self.ends.shrink_to_fit();
+        let prefix = match self.len() {
+            0 => 0,
+            all => common_bytes(self.key(0), self.key(all - 1)),
+        };
         Block {
+            heads: (0..self.len()).map(|at| head(&self.key(at)[prefix..])).collect(),
+            prefix,
             entries: self,
             end: end.map(Box::from),
             is_used: AtomicBool::new(true),
@@ -73,25 +84,53 @@ impl BlockDraft {
             at => self.ends[at - 1][part] as usize,
         }
     }
+}
 
+/// How many bytes two keys have in common where they begin.
+fn common_bytes(one: &[u8], other: &[u8]) -> usize {
+    one.iter()
+        .zip(other)
+        .take_while(|(one, other)| one == other)
+        .count()
+}
+
+/// The first eight bytes, and 00 for those that are missing: of two keys that are told apart by them that which is less has less.
+fn head(key: &[u8]) -> u64 {
+    let mut head = [0; 8];
+    let length = key.len().min(head.len());
+    head[..length].copy_from_slice(&key[..length]);
+    u64::from_be_bytes(head)
+}
+
+impl Block {
     /// The place of the first entry whose key is not less.
     fn place(&self, key: &[u8]) -> usize {
-        let (mut low, mut high) = (0, self.len());
+        let all = self.entries.len();
+        if all == 0 {
+            return 0;
+        }
+        let rest = match key[..key.len().min(self.prefix)].cmp(&self.entries.keys[..self.prefix]) {
+            Ordering::Less => return 0,
+            Ordering::Greater => return all,
+            Ordering::Equal => &key[self.prefix..],
+        };
+        let wanted = head(rest);
+        let low = self.heads.partition_point(|head| *head < wanted);
+        let alike = self.heads[low..].partition_point(|head| *head == wanted);
+        let (mut low, mut high) = (low, low + alike);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.key(middle) < key {
+            match self.entries.key(middle) < key {
                 true => low = middle + 1,
                 false => high = middle,
             }
         }
         low
     }
-}
 
-impl Block {
     /// The value of a key in its range, if there is one.
     pub(super) fn get(&self, key: &[u8]) -> Option<&[u8]> {
-        let at = self.entries.place(key);
+        let at = self.place(key);
         (at < self.entries.len() && self.entries.key(at) == key).then(|| self.entries.value(at))
     }
 
@@ -101,9 +140,19 @@ impl Block {
         start: &[u8],
         end: Bound<'_>,
     ) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
-        let first = self.entries.place(start);
-        let last = end.map_or(self.entries.len(), |end| self.entries.place(end));
-        (first..last.max(first)).map(|at| (self.entries.key(at), self.entries.value(at)))
+        // Most walks come in at the beginning of a block and leave it at its end.
+        let entries = &self.entries;
+        let first = match entries.len() {
+            0 => 0,
+            _ if start <= entries.key(0) => 0,
+            _ => self.place(start),
+        };
+        let last = match (entries.len(), end) {
+            (0, _) => 0,
+            (all, Some(end)) if end <= entries.key(all - 1) => self.place(end),
+            (all, _) => all,
+        };
+        (first..last.max(first)).map(|at| (entries.key(at), entries.value(at)))
     }
 
     /// Where its range ends.
@@ -123,14 +172,14 @@ impl Block {
 
     /// Notes that it is read.
     pub(super) fn note_use(&self) {
-        if !self.is_used.load(Ordering::Relaxed) {
-            self.is_used.store(true, Ordering::Relaxed);
+        if !self.is_used.load(atomic::Ordering::Relaxed) {
+            self.is_used.store(true, atomic::Ordering::Relaxed);
         }
     }
 
     /// Whether it was read since it was asked last.
     pub(super) fn take_use(&self) -> bool {
-        self.is_used.swap(false, Ordering::Relaxed)
+        self.is_used.swap(false, atomic::Ordering::Relaxed)
     }
 
     /// What becomes of it with these writes, which are sorted: one block or, when it grows beyond so many entries or bytes, several,

@@ -55,6 +55,18 @@ impl Blocks {
         self.bytes.load(Ordering::Relaxed) >= self.bytes_max
     }
 
+    /// Calls `visit` with the value of a key that is in a block's range, if it has one. Otherwise it answers where the next block begins,
+    /// and there is none to be visited. `visit` must not come back here.
+    pub(super) fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Found<(), Option<Box<[u8]>>> {
+        let map = self.read();
+        let Some((_, block)) = map.at_or_before(key).filter(|(_, block)| block.reaches(key)) else {
+            return Found::Gap(map.next_start(key));
+        };
+        block.note_use();
+        block.get(key).into_iter().for_each(visit);
+        Found::Block(())
+    }
+
     /// The block in whose range the key is, or where the next one begins.
     pub(super) fn find(&self, key: &[u8]) -> Found<Arc<Block>, Option<Box<[u8]>>> {
         let map = self.read();
@@ -64,8 +76,7 @@ impl Blocks {
             block.note_use();
             return Found::Block(Arc::clone(block));
         }
-        let mut behind = map.blocks.range::<[u8], _>((Excluded(key), Unbounded));
-        Found::Gap(behind.next().map(|(start, _)| start.clone()))
+        Found::Gap(map.next_start(key))
     }
 
     /// The block whose range holds what comes right before `end`, and where it begins; or where the one before that ends.
@@ -136,10 +147,8 @@ impl Blocks {
 
     /// How many of the sorted writes come before the next block behind a key that is in none.
     fn before_next_block(&self, key: &[u8], writes: &[(&[u8], Option<&[u8]>)]) -> usize {
-        let map = self.read();
-        let mut behind = map.blocks.range::<[u8], _>((Excluded(key), Unbounded));
-        match behind.next() {
-            Some((next, _)) => writes.partition_point(|(key, _)| **key < **next),
+        match self.read().next_start(key) {
+            Some(next) => writes.partition_point(|(key, _)| **key < *next),
             None => writes.len(),
         }
     }
@@ -195,6 +204,12 @@ impl Map {
         self.blocks
             .range::<[u8], _>((Unbounded, Included(key)))
             .next_back()
+    }
+
+    /// Where the first block behind the key begins.
+    fn next_start(&self, key: &[u8]) -> Option<Box<[u8]>> {
+        let mut behind = self.blocks.range::<[u8], _>((Excluded(key), Unbounded));
+        behind.next().map(|(start, _)| start.clone())
     }
 
     /// Whether a block's range has keys in common with one that is there.

@@ -255,20 +255,15 @@ impl Engine for CachedEngine {
         if self.has_failed.load(Ordering::Relaxed) {
             return self.engine.get(key, visit);
         }
-        let block = match self.blocks.find(key) {
-            Found::Block(block) => block,
-            Found::Gap(next) => {
-                let Some(writes) = self.admits() else {
-                    return self.watched(self.engine.get(key, visit));
-                };
-                let block = Arc::new(self.watched(self.read_block(key, next.as_deref()))?);
-                self.keep(key, &block, writes);
-                block
-            }
+        let Found::Gap(next) = self.blocks.get(key, visit) else {
+            return Ok(());
         };
-        if let Some(value) = block.get(key) {
-            visit(value);
-        }
+        let Some(writes) = self.admits() else {
+            return self.watched(self.engine.get(key, visit));
+        };
+        let block = Arc::new(self.watched(self.read_block(key, next.as_deref()))?);
+        self.keep(key, &block, writes);
+        block.get(key).into_iter().for_each(visit);
         Ok(())
     }
 
