@@ -119,6 +119,18 @@ fn describe_range(table: &TableDef, shape: &KeyShape, range: &KeyRange) -> Strin
             return terms.collect::<Vec<_>>().join(" AND ");
         }
     }
+    // The rest of a block, from somewhere in it on.
+    if start.complete
+        && let Some(fields) = (1..start.values.len())
+            .rev()
+            .find(|fields| ends_with_block(shape, range, *fields))
+    {
+        let (pinned, rest) = start.values.split_at(fields);
+        let pinned = pinned.iter().enumerate();
+        let terms = pinned.map(|(at, value)| equality(name(at), value));
+        let terms = terms.chain(side(shape, fields, rest, start.after_last, true, &name));
+        return terms.collect::<Vec<_>>().join(" AND ");
+    }
     let unbounded = high.is_none_or(|end| !end.starts_with(&shape.prefix) || end == shape.prefix);
     let end = match high {
         Some(end) if !unbounded => decode(shape, end),
@@ -170,6 +182,18 @@ fn describe_range(table: &TableDef, shape: &KeyShape, range: &KeyRange) -> Strin
     } else {
         terms.join(" AND ")
     }
+}
+
+/// Whether a range ends where the block of its start's first fields does.
+fn ends_with_block(shape: &KeyShape, range: &KeyRange, fields: usize) -> bool {
+    let mut length = shape.prefix.len();
+    for column in &shape.columns[..fields] {
+        match key::field_length(&range.start[length..], &column.field) {
+            Ok(field) => length += field,
+            Err(_) => return false,
+        }
+    }
+    shape.columns[fields - 1].block_end(&range.start[..length]) == range.end
 }
 
 /// The bytes without the first or last cut of a column that may be NULL, which stands at their end and says no more than that

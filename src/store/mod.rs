@@ -1,5 +1,5 @@
 //! The seam to the ordered key-value store: what the rest of Keyspan sees of any engine. Knows nothing of what a key
-//! means. `mvcc` makes a `Store` of any embedded `Engine`; `memory`, `sled` and `fjall` are engines; `conformance` is the one
+//! means. `mvcc` makes a `Store` of any embedded `Engine`; `memory`, `sled` and `fjall` are engines, `cache` stands above those on disk; `conformance` is the one
 //! suite every store passes.
 //!
 //! Keys are 1 or more bytes and compare as unsigned byte strings. Values are 0 or more bytes.

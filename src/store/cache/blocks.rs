@@ -5,9 +5,14 @@ use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use smallvec::SmallVec;
+
 use super::block::{Block, Bound};
 use super::{BLOCK_BYTES, BLOCK_BYTES_MAX, BLOCK_ENTRIES};
 use crate::store::engine::EngineBatch;
+
+/// Where a block begins. Most keys stand in the map itself, so that a search of it follows no pointers.
+type Start = SmallVec<[u8; 32]>;
 
 /// Entries and bytes of a block that writes made larger; beyond them it becomes several.
 const WRITTEN_MAX: (usize, usize) = (2 * BLOCK_ENTRIES, 2 * BLOCK_BYTES);
@@ -22,9 +27,9 @@ pub(super) struct Blocks {
 
 #[derive(Debug, Default)]
 struct Map {
-    blocks: BTreeMap<Box<[u8]>, Arc<Block>>,
+    blocks: BTreeMap<Start, Arc<Block>>,
     /// From where on it is looked next for what to give up.
-    hand: Box<[u8]>,
+    hand: Start,
 }
 
 /// What stands at a place: a block, or nothing up to the next.
@@ -57,7 +62,7 @@ impl Blocks {
 
     /// Calls `visit` with the value of a key that is in a block's range, if it has one. Otherwise it answers where the next block begins,
     /// and there is none to be visited. `visit` must not come back here.
-    pub(super) fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Found<(), Option<Box<[u8]>>> {
+    pub(super) fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Found<(), Option<Start>> {
         let map = self.read();
         let Some((_, block)) = map.at_or_before(key).filter(|(_, block)| block.reaches(key)) else {
             return Found::Gap(map.next_start(key));
@@ -68,7 +73,7 @@ impl Blocks {
     }
 
     /// The block in whose range the key is, or where the next one begins.
-    pub(super) fn find(&self, key: &[u8]) -> Found<Arc<Block>, Option<Box<[u8]>>> {
+    pub(super) fn find(&self, key: &[u8]) -> Found<Arc<Block>, Option<Start>> {
         let map = self.read();
         if let Some((_, block)) = map.at_or_before(key)
             && block.reaches(key)
@@ -102,7 +107,7 @@ impl Blocks {
         if !is_current() || map.overlaps(start, block) {
             return;
         }
-        self.put(&mut map, start.into(), Arc::clone(block));
+        self.put(&mut map, Start::from_slice(start), Arc::clone(block));
         self.give_up(&mut map);
     }
 
@@ -138,7 +143,7 @@ impl Blocks {
             self.remove(&mut map, &start);
             for (start, block) in parts {
                 if block.size_bytes() <= BLOCK_BYTES_MAX {
-                    self.put(&mut map, start, Arc::new(block));
+                    self.put(&mut map, Start::from_slice(&start), Arc::new(block));
                 }
             }
             self.give_up(&mut map);
@@ -160,7 +165,7 @@ impl Blocks {
         self.bytes.store(0, Ordering::Relaxed);
     }
 
-    fn put(&self, map: &mut Map, start: Box<[u8]>, block: Arc<Block>) {
+    fn put(&self, map: &mut Map, start: Start, block: Arc<Block>) {
         self.bytes.fetch_add(block.size_bytes() as u64, Ordering::Relaxed);
         if let Some(before) = map.blocks.insert(start, block) {
             self.bytes
@@ -187,7 +192,7 @@ impl Blocks {
                 }
                 // Once round: by now all are marked as not read.
                 None if map.blocks.is_empty() => return,
-                None => map.hand = Box::default(),
+                None => map.hand = Start::new(),
             }
         }
     }
@@ -200,14 +205,14 @@ impl Blocks {
 
 impl Map {
     /// The last block that begins at the key or before it.
-    fn at_or_before(&self, key: &[u8]) -> Option<(&Box<[u8]>, &Arc<Block>)> {
+    fn at_or_before(&self, key: &[u8]) -> Option<(&Start, &Arc<Block>)> {
         self.blocks
             .range::<[u8], _>((Unbounded, Included(key)))
             .next_back()
     }
 
     /// Where the first block behind the key begins.
-    fn next_start(&self, key: &[u8]) -> Option<Box<[u8]>> {
+    fn next_start(&self, key: &[u8]) -> Option<Start> {
         let mut behind = self.blocks.range::<[u8], _>((Excluded(key), Unbounded));
         behind.next().map(|(start, _)| start.clone())
     }
