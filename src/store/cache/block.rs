@@ -1,7 +1,16 @@
-//! `Block`: all entries of the engine in a range of keys, sorted, in two arenas.
+//! `Block`: all entries of the engine in a range of keys, sorted, in one piece of memory:
+//!
+//! ```text
+//! heads     8 bytes an entry: the first bytes of its key behind those that all keys begin with, 00 for what is missing
+//! ends      4 + 4 bytes an entry: where its key and its value end among the keys and the values
+//! keys      one after the other
+//! values    one after the other
+//! ```
+//!
+//! A search goes through the heads, then looks at the one key that they lead to: few lines of memory, and few pages.
 
 use std::cmp::Ordering;
-use std::iter::Peekable;
+use std::ops::Range;
 use std::sync::atomic::{self, AtomicBool};
 
 /// The end of a range of keys, which is not in it; `None`: there is none.
@@ -9,17 +18,20 @@ pub(super) type Bound<'a> = Option<&'a [u8]>;
 
 /// Bytes that a block takes beside its entries, its place among others included.
 const BLOCK_OVERHEAD_BYTES: usize = 256;
+const HEAD_BYTES: usize = size_of::<u64>();
+const END_BYTES: usize = size_of::<u32>();
 /// Bytes that an entry takes beside its key and value.
-const ENTRY_OVERHEAD_BYTES: usize = size_of::<[u32; 2]>() + size_of::<u64>();
+const ENTRY_BYTES: usize = HEAD_BYTES + 2 * END_BYTES;
 
 /// The entries of a range that begins with the key that the block is kept under.
 #[derive(Debug)]
 pub(super) struct Block {
-    entries: BlockDraft,
+    bytes: Box<[u8]>,
+    entries: usize,
     /// So many bytes all keys begin with in common.
     prefix: usize,
-    /// The first bytes of each key behind these, as a number that compares as they do: a search goes through few lines of memory.
-    heads: Vec<u64>,
+    /// Where the values stand.
+    values_at: usize,
     end: Option<Box<[u8]>>,
     /// Whether it was read since the last round of those that are given up.
     is_used: AtomicBool,
@@ -28,7 +40,6 @@ pub(super) struct Block {
 /// Entries that become a block, in their order.
 #[derive(Debug, Default)]
 pub(super) struct BlockDraft {
-    /// Keys one after the other: what a search goes through.
     keys: Vec<u8>,
     values: Vec<u8>,
     /// Where each key and each value ends.
@@ -53,36 +64,35 @@ impl BlockDraft {
     }
 
     /// The block, whose range ends here.
-    pub(super) fn ended(mut self, end: Bound<'_>) -> Block {
-        self.keys.shrink_to_fit();
-        self.values.shrink_to_fit();
-        self.ends.shrink_to_fit();
-        let prefix = match self.len() {
+    pub(super) fn ended(&self, end: Bound<'_>) -> Block {
+        let entries = self.len();
+        let prefix = match entries {
             0 => 0,
             all => common_bytes(self.key(0), self.key(all - 1)),
         };
+        let values_at = entries * ENTRY_BYTES + self.keys.len();
+        let mut bytes = Vec::with_capacity(values_at + self.values.len());
+        for at in 0..entries {
+            bytes.extend_from_slice(&head(&self.key(at)[prefix..]).to_ne_bytes());
+        }
+        for end in self.ends.iter().flatten() {
+            bytes.extend_from_slice(&end.to_ne_bytes());
+        }
+        bytes.extend_from_slice(&self.keys);
+        bytes.extend_from_slice(&self.values);
         Block {
-            heads: (0..self.len()).map(|at| head(&self.key(at)[prefix..])).collect(),
+            bytes: bytes.into(),
+            entries,
             prefix,
-            entries: self,
+            values_at,
             end: end.map(Box::from),
             is_used: AtomicBool::new(true),
         }
     }
 
     fn key(&self, at: usize) -> &[u8] {
-        &self.keys[self.begin(at, 0)..self.ends[at][0] as usize]
-    }
-
-    fn value(&self, at: usize) -> &[u8] {
-        &self.values[self.begin(at, 1)..self.ends[at][1] as usize]
-    }
-
-    fn begin(&self, at: usize, part: usize) -> usize {
-        match at {
-            0 => 0,
-            at => self.ends[at - 1][part] as usize,
-        }
+        let begin = at.checked_sub(1).map_or(0, |before| self.ends[before][0]);
+        &self.keys[begin as usize..self.ends[at][0] as usize]
     }
 }
 
@@ -96,42 +106,73 @@ fn common_bytes(one: &[u8], other: &[u8]) -> usize {
 
 /// The first eight bytes, and 00 for those that are missing: of two keys that are told apart by them that which is less has less.
 fn head(key: &[u8]) -> u64 {
-    let mut head = [0; 8];
+    let mut head = [0; HEAD_BYTES];
     let length = key.len().min(head.len());
     head[..length].copy_from_slice(&key[..length]);
     u64::from_be_bytes(head)
 }
 
+/// The first place for which `is_before` does not hold, among places for which it holds first and then no more.
+fn first_not(mut places: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
+    while !places.is_empty() {
+        let middle = places.start + places.len() / 2;
+        match is_before(middle) {
+            true => places.start = middle + 1,
+            false => places.end = middle,
+        }
+    }
+    places.start
+}
+
 impl Block {
+    fn head(&self, at: usize) -> u64 {
+        let bytes = &self.bytes[at * HEAD_BYTES..(at + 1) * HEAD_BYTES];
+        u64::from_ne_bytes(bytes.try_into().unwrap_or_default())
+    }
+
+    /// Where a key (`part` 0) or a value (1) begins and ends among those of its kind.
+    fn span(&self, at: usize, part: usize) -> Range<usize> {
+        let end = |at: usize| {
+            let from = self.entries * HEAD_BYTES + (2 * at + part) * END_BYTES;
+            u32::from_ne_bytes(self.bytes[from..from + END_BYTES].try_into().unwrap_or_default()) as usize
+        };
+        at.checked_sub(1).map_or(0, end)..end(at)
+    }
+
+    fn key(&self, at: usize) -> &[u8] {
+        let keys = &self.bytes[self.entries * ENTRY_BYTES..self.values_at];
+        &keys[self.span(at, 0)]
+    }
+
+    fn value(&self, at: usize) -> &[u8] {
+        &self.bytes[self.values_at..][self.span(at, 1)]
+    }
+
     /// The place of the first entry whose key is not less.
     fn place(&self, key: &[u8]) -> usize {
-        let all = self.entries.len();
-        if all == 0 {
+        if self.entries == 0 {
             return 0;
         }
-        let rest = match key[..key.len().min(self.prefix)].cmp(&self.entries.keys[..self.prefix]) {
+        let common = &self.bytes[self.entries * ENTRY_BYTES..][..self.prefix];
+        let rest = match key[..key.len().min(self.prefix)].cmp(common) {
             Ordering::Less => return 0,
-            Ordering::Greater => return all,
+            Ordering::Greater => return self.entries,
             Ordering::Equal => &key[self.prefix..],
         };
         let wanted = head(rest);
-        let low = self.heads.partition_point(|head| *head < wanted);
-        let alike = self.heads[low..].partition_point(|head| *head == wanted);
-        let (mut low, mut high) = (low, low + alike);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.entries.key(middle) < key {
-                true => low = middle + 1,
-                false => high = middle,
-            }
+        let low = first_not(0..self.entries, |at| self.head(at) < wanted);
+        let is_alike = |at: usize| at < self.entries && self.head(at) == wanted;
+        match (is_alike(low), is_alike(low + 1)) {
+            (false, _) => low,
+            (true, false) => low + usize::from(self.key(low) < key),
+            (true, true) => first_not(low..self.entries, |at| self.key(at) < key),
         }
-        low
     }
 
     /// The value of a key in its range, if there is one.
     pub(super) fn get(&self, key: &[u8]) -> Option<&[u8]> {
         let at = self.place(key);
-        (at < self.entries.len() && self.entries.key(at) == key).then(|| self.entries.value(at))
+        (at < self.entries && self.key(at) == key).then(|| self.value(at))
     }
 
     /// The entries with `start <= key` and `key < end`.
@@ -141,18 +182,17 @@ impl Block {
         end: Bound<'_>,
     ) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
         // Most walks come in at the beginning of a block and leave it at its end.
-        let entries = &self.entries;
-        let first = match entries.len() {
+        let first = match self.entries {
             0 => 0,
-            _ if start <= entries.key(0) => 0,
+            _ if start <= self.key(0) => 0,
             _ => self.place(start),
         };
-        let last = match (entries.len(), end) {
+        let last = match (self.entries, end) {
             (0, _) => 0,
-            (all, Some(end)) if end <= entries.key(all - 1) => self.place(end),
+            (all, Some(end)) if end <= self.key(all - 1) => self.place(end),
             (all, _) => all,
         };
-        (first..last.max(first)).map(|at| (entries.key(at), entries.value(at)))
+        (first..last.max(first)).map(|at| (self.key(at), self.value(at)))
     }
 
     /// Where its range ends.
@@ -167,7 +207,7 @@ impl Block {
 
     /// Bytes that it takes.
     pub(super) fn size_bytes(&self) -> usize {
-        self.entries.size_bytes() + self.entries.len() * ENTRY_OVERHEAD_BYTES + BLOCK_OVERHEAD_BYTES
+        self.bytes.len() + BLOCK_OVERHEAD_BYTES
     }
 
     /// Notes that it is read.
@@ -182,45 +222,50 @@ impl Block {
         self.is_used.swap(false, atomic::Ordering::Relaxed)
     }
 
-    /// What becomes of it with these writes, which are sorted: one block or, when it grows beyond so many entries or bytes, several,
-    /// each with where it begins; the first begins where it did.
-    pub(super) fn with_writes<'a>(
-        &'a self,
+    /// What becomes of it with these writes, which are sorted: one block or, when it would be more than so many entries or bytes,
+    /// several, each with where it begins; the first begins where it did. They are of the same length, unless all is written
+    /// behind its end: then the first are full, for the next will be written there, too.
+    pub(super) fn with_writes(
+        &self,
         start: &[u8],
-        writes: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>,
+        writes: &[(&[u8], Option<&[u8]>)],
         (entries_max, bytes_max): (usize, usize),
     ) -> Vec<(Box<[u8]>, Block)> {
-        let mut parts = Vec::new();
-        let (mut begun, mut draft) = (Box::from(start), BlockDraft::default());
-        for (key, value) in self.merged(writes.peekable()) {
+        let entries = self.merged(writes);
+        let is_appended = match (self.entries.checked_sub(1), writes.first()) {
+            (Some(last), Some((first, _))) => self.key(last) < *first,
+            _ => true,
+        };
+        let parts = entries.len().div_ceil(entries_max).max(1);
+        let entries_max = match is_appended {
+            true => entries_max,
+            false => entries.len().div_ceil(parts).max(1),
+        };
+        let (mut blocks, mut begun) = (Vec::with_capacity(parts), Box::from(start));
+        let mut draft = BlockDraft::default();
+        for (key, value) in entries {
             if draft.len() >= entries_max || draft.size_bytes() >= bytes_max {
                 let whole = std::mem::take(&mut draft).ended(Some(key));
-                parts.push((std::mem::replace(&mut begun, Box::from(key)), whole));
+                blocks.push((std::mem::replace(&mut begun, Box::from(key)), whole));
             }
             draft.push(key, value);
         }
-        parts.push((begun, draft.ended(self.end())));
-        parts
+        blocks.push((begun, draft.ended(self.end())));
+        blocks
     }
 
     /// Its entries, with what the writes put and without what they delete.
-    fn merged<'a>(
-        &'a self,
-        mut writes: Peekable<impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>>,
-    ) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+    fn merged<'a>(&'a self, writes: &[(&'a [u8], Option<&'a [u8]>)]) -> Vec<(&'a [u8], &'a [u8])> {
+        let mut merged = Vec::with_capacity(self.entries + writes.len());
         let mut own = self.entries(&[], None).peekable();
-        std::iter::from_fn(move || {
-            loop {
-                let Some((key, value)) =
-                    writes.next_if(|(key, _)| own.peek().is_none_or(|(own, _)| key <= own))
-                else {
-                    return own.next();
-                };
-                own.next_if(|(own, _)| *own == key);
-                if let Some(value) = value {
-                    return Some((key, value));
-                }
+        for (key, value) in writes {
+            while let Some(entry) = own.next_if(|(own, _)| own < key) {
+                merged.push(entry);
             }
-        })
+            own.next_if(|(own, _)| own == key);
+            merged.extend(value.map(|value| (*key, value)));
+        }
+        merged.extend(own);
+        merged
     }
 }

@@ -14,9 +14,6 @@ use crate::store::engine::EngineBatch;
 /// Where a block begins. Most keys stand in the map itself, so that a search of it follows no pointers.
 type Start = SmallVec<[u8; 32]>;
 
-/// Entries and bytes of a block that writes made larger; beyond them it becomes several.
-const WRITTEN_MAX: (usize, usize) = (2 * BLOCK_ENTRIES, 2 * BLOCK_BYTES);
-
 /// Blocks whose ranges do not overlap.
 #[derive(Debug)]
 pub(super) struct Blocks {
@@ -117,9 +114,11 @@ impl Blocks {
         if self.bytes.load(Ordering::Relaxed) == 0 {
             return;
         }
-        // The later write of a key wins: sorting keeps their order, and of equal keys the last is taken.
+        // The later write of a key wins: sorting keeps their order, and of those of one key the first is kept here.
         let mut writes: Vec<(&[u8], Option<&[u8]>)> = batch.iter().collect();
+        writes.reverse();
         writes.sort_by_key(|(key, _)| *key);
+        writes.dedup_by_key(|(key, _)| *key);
         let mut left = writes.as_slice();
         while let Some((key, _)) = left.first() {
             let found = {
@@ -134,11 +133,7 @@ impl Blocks {
             let here = left.partition_point(|(key, _)| block.reaches(key));
             let (own, rest) = left.split_at(here);
             left = rest;
-            let last_of_each = own.iter().enumerate().filter_map(|(at, write)| {
-                let is_last = own.get(at + 1).is_none_or(|(next, _)| *next != write.0);
-                is_last.then_some(*write)
-            });
-            let parts = block.with_writes(&start, last_of_each, WRITTEN_MAX);
+            let parts = block.with_writes(&start, own, (BLOCK_ENTRIES, BLOCK_BYTES));
             let mut map = self.write();
             self.remove(&mut map, &start);
             for (start, block) in parts {
