@@ -111,7 +111,8 @@ impl Blocks {
     /// Brings the blocks up to date with a batch that the engine has applied. Called by the one thread that writes, while no reader
     /// puts blocks in.
     pub(super) fn apply(&self, batch: &EngineBatch) {
-        if self.bytes.load(Ordering::Relaxed) == 0 {
+        // Under the lock: whoever puts a block in at this moment has it there afterwards.
+        if self.read().blocks.is_empty() {
             return;
         }
         // The later write of a key wins: sorting keeps their order, and of those of one key the first is kept here.

@@ -9,7 +9,7 @@
 //!
 //! 1. A block that a reader makes of what it read is taken only if `writes` was even before the first entry was read, and
 //!    is the same when the block is put in, under the lock. Then no write had begun by that moment: the block is what the engine holds,
-//!    and any later write finds it there.
+//!    and any later write finds it there, for it takes the lock after its engine's call, whatever blocks there are.
 //! 2. When `apply` has answered, each block shows the batch. That is all the promise of `Engine` asks: a reader that comes in
 //!    between may see some of a batch, as it may in the engine.
 //! 3. After an error of the engine every call goes to it, and it answers an error.

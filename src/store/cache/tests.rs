@@ -6,6 +6,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::CachedEngine;
+use super::block::BlockDraft;
+use super::blocks::{Blocks, Found};
 use crate::store::engine::{Engine, EngineBatch, Visit};
 use crate::store::engine_tests::{self, compare, entries, number_key, random_key, value};
 use crate::store::memory::MemoryEngine;
@@ -148,6 +150,36 @@ fn no_reader_sees_less_than_what_was_applied() {
             is_done.store(true, Ordering::Relaxed);
         });
     }
+}
+
+/// The first block of all is put in at the moment at which a batch is brought to the blocks.
+#[test]
+fn a_write_finds_the_block_that_is_being_put_in() {
+    let blocks = Blocks::new(1 << 20);
+    let mut draft = BlockDraft::default();
+    draft.push(b"a", b"old");
+    let block = Arc::new(draft.ended(None));
+    let mut batch = EngineBatch::default();
+    batch.put(b"a", &[b"new"]);
+    std::thread::scope(|scope| {
+        let (begun, begins) = std::sync::mpsc::channel();
+        let (blocks, batch) = (&blocks, &batch);
+        blocks.insert(b"", &block, || {
+            let begun = begun.clone();
+            scope.spawn(move || {
+                begun.send(()).unwrap();
+                blocks.apply(batch);
+            });
+            begins.recv().unwrap();
+            (0..100).for_each(|_| std::thread::yield_now());
+            true
+        });
+    });
+    let mut found = Vec::new();
+    let Found::Block(()) = blocks.get(b"a", &mut |value| found = value.to_vec()) else {
+        panic!("the block is there");
+    };
+    assert_eq!(found, b"new");
 }
 
 /// An engine that fails when it is told to.
