@@ -1,3 +1,6 @@
+//! The cache of blocks beside the engine under it: what is read, in any order of reads, writes and blocks that come and go. Run by cargo
+//! test alone.
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
