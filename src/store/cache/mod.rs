@@ -37,12 +37,12 @@ const BLOCK_BYTES: usize = 16 << 10;
 const BLOCK_BYTES_MAX: usize = 128 << 10;
 /// When the memory is used up, one of so many blocks that readers could make is made: a walk through everything replaces little of what
 /// others need.
-const ADMITTED_WHEN_FULL: u64 = 16;
+const ADMITTED_WHEN_FULL: u64 = 64;
 /// Entries that are read without being kept until it is asked again whether the next are there.
 const PASSED_ENTRIES: usize = 1024;
 
 /// The part of a store's cache that blocks take; the rest is the engine's own.
-const BLOCKS_DIVISOR: u64 = 2;
+const BLOCKS_DIVISOR: u64 = 4;
 
 /// An engine whose reads are served from memory where they can be.
 #[derive(Debug)]
