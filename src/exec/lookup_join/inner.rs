@@ -99,16 +99,16 @@ fn key_value(condition: &Expr, column: &Expr, schema: &DFSchema, ty: &DataType) 
     let mut sides = equality(condition)?.into_iter();
     let (_, value) = sides.find(|(own, value)| *own == column && *value != column)?;
     // Floats that are equal need not be alike.
-    let is_same =
-        is_over(value, schema) && !ty.is_floating() && value.get_type(schema).is_ok_and(|found| found == *ty);
+    let is_same = is_over(value, &[schema])
+        && !ty.is_floating()
+        && value.get_type(schema).is_ok_and(|found| found == *ty);
     is_same.then(|| Computed::new(value, schema)).flatten()
 }
 
-/// Whether all columns of an expression are in the schema.
-pub(crate) fn is_over(expr: &Expr, schema: &DFSchema) -> bool {
-    expr.column_refs()
-        .into_iter()
-        .all(|column| schema.has_column(column))
+/// Whether each column of an expression is in one of the schemas.
+pub(crate) fn is_over(expr: &Expr, schemas: &[&DFSchema]) -> bool {
+    let mut columns = expr.column_refs().into_iter();
+    columns.all(|column| schemas.iter().any(|schema| schema.has_column(column)))
 }
 
 /// The stored table that a plan is.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use datafusion::common::{Column, JoinType, NullEquality};
+use datafusion::common::{JoinType, NullEquality};
 use datafusion::logical_expr::utils::{conjunction, find_valid_equijoin_key_pair, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, Join, JoinConstraint, LogicalPlan, Projection};
 
+use super::inner::is_over;
 use super::node::look_up;
 use super::partners::Partners;
 use crate::exec::equality;
@@ -94,21 +95,11 @@ impl Joined {
     /// The conditions that can be checked once the relation is there.
     fn take_conditions(&mut self, relation: &LogicalPlan) -> Vec<Expr> {
         let all = std::mem::take(&mut self.conditions);
-        let is_over = |condition: &Expr| is_over(condition, &[&self.plan, relation]);
+        let is_over = |condition: &Expr| is_over(condition, &[self.plan.schema(), relation.schema()]);
         let (taken, left): (Vec<Expr>, Vec<Expr>) = all.into_iter().partition(is_over);
         self.conditions = left;
         taken
     }
-}
-
-/// Whether all columns of the condition are of these relations.
-pub(super) fn is_over(condition: &Expr, relations: &[&LogicalPlan]) -> bool {
-    let columns = condition.column_refs();
-    let is_known = |column: &&Column| {
-        let mut relations = relations.iter();
-        relations.any(|relation| relation.schema().has_column(column))
-    };
-    columns.iter().all(is_known)
 }
 
 /// The conditions of a join. `None`: it asks for more than that they hold.

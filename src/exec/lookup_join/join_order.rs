@@ -15,7 +15,8 @@ use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection};
 
 use super::bounded::bound_of;
-use super::inner_joins::{InnerJoins, Joined, conditions, is_inner_join, is_over, is_selection};
+use super::inner::is_over;
+use super::inner_joins::{InnerJoins, Joined, conditions, is_inner_join, is_selection};
 use super::node::look_up;
 use super::partners::Partners;
 
@@ -148,7 +149,8 @@ impl JoinOrder {
         let rank = |at: &&usize| {
             let relation = &joins.relations[**at];
             let connects = |condition: &Expr| {
-                is_over(condition, &[&joined.plan, relation]) && !is_over(condition, &[relation])
+                is_over(condition, &[joined.plan.schema(), relation.schema()])
+                    && !is_over(condition, &[relation.schema()])
             };
             let is_connected = joined.conditions.iter().any(connects);
             (bound_of(relation, self.rows_max).is_none(), !is_connected)

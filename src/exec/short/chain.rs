@@ -182,7 +182,7 @@ fn look_up_right(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
     // What else a left join asks for decides which inner rows there are, not which rows of the result.
     let is_asked = |condition: &Expr| {
         keeps_outer
-            || is_over(condition, right) && !condition.is_volatile() && !condition.column_refs().is_empty()
+            || is_over(condition, &[right]) && !condition.is_volatile() && !condition.column_refs().is_empty()
     };
     let (asked, on): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(is_asked);
     let asked = asked
@@ -192,7 +192,7 @@ fn look_up_right(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
         true => Partners::OrNone,
         false => Partners::Needed,
     };
-    let is_of_left = |condition: &Expr| is_over(condition, left) && !condition.is_volatile();
+    let is_of_left = |condition: &Expr| is_over(condition, &[left]) && !condition.is_volatile();
     let (of_left, rest): (Vec<Expr>, Vec<Expr>) = on.into_iter().chain(above).partition(is_of_left);
     let chain = read_filtered(of_left, &join.left)?;
     let asked = asked.collect::<Option<_>>()?;

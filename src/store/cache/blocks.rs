@@ -61,7 +61,7 @@ impl Blocks {
     /// and there is none to be visited. `visit` must not come back here.
     pub(super) fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Found<(), Option<Start>> {
         let map = self.read();
-        let Some((_, block)) = map.at_or_before(key).filter(|(_, block)| block.reaches(key)) else {
+        let Some((_, block)) = map.holding(key) else {
             return Found::Gap(map.next_start(key));
         };
         block.note_use();
@@ -72,9 +72,7 @@ impl Blocks {
     /// The block in whose range the key is, or where the next one begins.
     pub(super) fn find(&self, key: &[u8]) -> Found<Arc<Block>, Option<Start>> {
         let map = self.read();
-        if let Some((_, block)) = map.at_or_before(key)
-            && block.reaches(key)
-        {
+        if let Some((_, block)) = map.holding(key) {
             block.note_use();
             return Found::Block(Arc::clone(block));
         }
@@ -124,8 +122,8 @@ impl Blocks {
         while let Some((key, _)) = left.first() {
             let found = {
                 let map = self.read();
-                let found = map.at_or_before(key).filter(|(_, block)| block.reaches(key));
-                found.map(|(start, block)| (start.clone(), Arc::clone(block)))
+                map.holding(key)
+                    .map(|(start, block)| (start.clone(), Arc::clone(block)))
             };
             let Some((start, block)) = found else {
                 left = &left[self.before_next_block(key, left)..];
@@ -200,11 +198,10 @@ impl Blocks {
 }
 
 impl Map {
-    /// The last block that begins at the key or before it.
-    fn at_or_before(&self, key: &[u8]) -> Option<(&Start, &Arc<Block>)> {
-        self.blocks
-            .range::<[u8], _>((Unbounded, Included(key)))
-            .next_back()
+    /// The block in whose range the key is, and where it begins.
+    fn holding(&self, key: &[u8]) -> Option<(&Start, &Arc<Block>)> {
+        let mut before = self.blocks.range::<[u8], _>((Unbounded, Included(key)));
+        before.next_back().filter(|(_, block)| block.reaches(key))
     }
 
     /// Where the first block behind the key begins.
