@@ -52,9 +52,9 @@ impl Blocks {
         self.map.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the memory for blocks is used up.
+    /// Whether the memory for blocks is all but used up: what was given up for the last block leaves it a little below its end.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes.load(Ordering::Relaxed) >= self.bytes_max
+        self.bytes.load(Ordering::Relaxed) >= self.bytes_max / 8 * 7
     }
 
     /// Calls `visit` with the value of a key that is in a block's range, if it has one. Otherwise it answers where the next block begins,

@@ -42,7 +42,7 @@ const ADMITTED_WHEN_FULL: u64 = 64;
 const PASSED_ENTRIES: usize = 1024;
 
 /// The part of a store's cache that blocks take; the rest is the engine's own.
-const BLOCKS_DIVISOR: u64 = 4;
+const BLOCKS_DIVISOR: u64 = 2;
 
 /// An engine whose reads are served from memory where they can be.
 #[derive(Debug)]

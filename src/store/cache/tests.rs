@@ -185,6 +185,63 @@ fn a_write_finds_the_block_that_is_being_put_in() {
     assert_eq!(found, b"new");
 }
 
+/// Once the memory is used up, of reads that find no block only one in many makes one: the engine is asked for one entry, not for all
+/// of a block.
+#[test]
+fn a_full_cache_makes_few_blocks() {
+    const KEYS: i64 = 20_000;
+    let counting = Arc::new(Counting::default());
+    let engine = CachedEngine::new(counting.clone(), 256 << 10);
+    let mut batch = EngineBatch::default();
+    (0..KEYS).for_each(|n| batch.put(&number_key(n), &[&[7; 100]]));
+    engine.apply(&batch).unwrap();
+    let mut random = StdRng::seed_from_u64(1);
+    let mut read = |times: u64| {
+        let before = counting.scans.load(Ordering::Relaxed);
+        for _ in 0..times {
+            assert!(value(&engine, &number_key(random.random_range(0..KEYS))).is_some());
+        }
+        counting.scans.load(Ordering::Relaxed) - before
+    };
+    assert!(read(1000) > 20, "blocks are made while there is room");
+    assert!(read(6400) <= 100, "one read in 64 makes a block");
+    assert!(engine.blocks.size_bytes() > 128 << 10);
+}
+
+/// An engine that counts its scans.
+#[derive(Debug, Default)]
+struct Counting {
+    inner: MemoryEngine,
+    scans: AtomicU64,
+}
+
+impl Engine for Counting {
+    fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.inner.get(key, visit)
+    }
+
+    fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()> {
+        self.scans.fetch_add(1, Ordering::Relaxed);
+        self.inner.scan(start, end, reverse, visit)
+    }
+
+    fn apply(&self, batch: &EngineBatch) -> Result<()> {
+        self.inner.apply(batch)
+    }
+
+    fn make_durable(&self) -> Result<()> {
+        self.inner.make_durable()
+    }
+
+    fn size_bytes(&self) -> Result<u64> {
+        self.inner.size_bytes()
+    }
+
+    fn close(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
 /// An engine that fails when it is told to.
 #[derive(Debug, Default)]
 struct Failing {
