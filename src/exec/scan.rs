@@ -259,11 +259,11 @@ impl PageScan {
             }
             Source::Scan(scan) => {
                 // A long scan over data in memory would otherwise never let its task be cancelled.
-                tokio::task::yield_now().await;
+                tokio::task::coop::consume_budget().await;
                 self.read_page(scan, page).await
             }
             Source::Merged(mut scan) => {
-                tokio::task::yield_now().await;
+                tokio::task::coop::consume_budget().await;
                 let more = scan.next_page(page).await?;
                 if more {
                     self.count_page(page);

@@ -60,6 +60,33 @@ pub(super) enum Reach {
 }
 
 impl<'a> Candidate<'a> {
+    /// What the best of several keys offers under all of `conditions`. `None`: each holds a column that cannot stand in a key.
+    pub(super) fn best(
+        table: &TableDef,
+        keys: &[&'a IndexDef],
+        conditions: &[&Predicate],
+        wanted: Wanted<'_>,
+        rules: &PlanRules,
+    ) -> Option<Candidate<'a>> {
+        let mut named = Vec::new();
+        for condition in conditions {
+            condition.for_each_column(&mut |column| named.push(column));
+        }
+        let may_bound =
+            |column: usize| named.contains(&column) || table.columns[column].generation().is_some();
+        // A key of which the conditions say nothing would be read whole, which the primary key does better.
+        let may_be_best = |key: &IndexDef| {
+            let mut columns = key.columns.iter();
+            key.id == 0
+                || keys.len() == 1
+                || conditions.is_empty()
+                || columns.any(|column| table.column_index_by_id(column.column).is_some_and(may_bound))
+        };
+        let keys = keys.iter().filter(|key| may_be_best(key));
+        keys.filter_map(|key| Candidate::of(table, key, conditions, wanted, rules))
+            .max_by_key(Candidate::rank)
+    }
+
     /// What `key` offers under all of `conditions`. `None`: a column of it cannot stand in a key.
     pub(super) fn of(
         table: &TableDef,
@@ -154,7 +181,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// How good it is: of two candidates the greater is read.
-    pub(super) fn rank(&self) -> impl Ord + use<> {
+    fn rank(&self) -> impl Ord + use<> {
         let is_primary = self.key.id == 0;
         let class = match &self.reach {
             Reach::Nothing => 4,
@@ -365,9 +392,8 @@ mod tests {
             index_hint: None,
         };
         let conditions: Vec<&Predicate> = conditions.iter().collect();
-        let candidates = [&table.primary_key, &second]
-            .map(|key| Candidate::of(&table, key, &conditions, Wanted::default(), &rules));
-        let best = candidates.into_iter().flatten().max_by_key(Candidate::rank);
+        let keys = [&table.primary_key, &second];
+        let best = Candidate::best(&table, &keys, &conditions, Wanted::default(), &rules);
         best.expect("both are candidates").key.id
     }
 

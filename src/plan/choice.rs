@@ -34,9 +34,7 @@ pub fn plan_access(
         .filter(|condition| **condition != Predicate::Constant(Some(true)))
         .collect();
     let keys = readable_keys(table, rules)?;
-    let candidates = keys.iter();
-    let candidates = candidates.filter_map(|key| Candidate::of(table, key, &conditions, wanted, rules));
-    let chosen = candidates.max_by_key(Candidate::rank);
+    let chosen = Candidate::best(table, &keys, &conditions, wanted, rules);
     let chosen = chosen.ok_or_else(|| {
         let key = &table.primary_key.name;
         Error::internal(format!("key \"{key}\" holds a column that cannot stand in a key"))

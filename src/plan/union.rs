@@ -81,12 +81,8 @@ impl<'a> UnionPlan<'a> {
     ) -> Option<Candidate<'k>> {
         let mut conditions = others.to_vec();
         conditions.extend(alternative.conjuncts());
-        let candidates = keys.iter();
-        let candidates =
-            candidates.filter_map(|key| Candidate::of(self.table, key, &conditions, self.wanted, self.rules));
-        candidates
-            .max_by_key(Candidate::rank)
-            .filter(Candidate::is_bounded)
+        let best = Candidate::best(self.table, keys, &conditions, self.wanted, self.rules);
+        best.filter(Candidate::is_bounded)
     }
 
     /// The path of a part, without the rows that those before it give.

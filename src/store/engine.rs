@@ -26,6 +26,12 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// Calls `visit` with the value of `key`, if there is one. Errors: `Io`, `Corrupt`.
     fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()>;
 
+    /// Calls `visit` with the value of one key after the other, `None` where there is none, until one would have to be waited
+    /// for; answers of how many. Errors are left to `get`.
+    fn get_in_memory(&self, _keys: &[&[u8]], _visit: &mut dyn FnMut(Option<&[u8]>)) -> usize {
+        0
+    }
+
     /// Visits the entries with `start <= key` and, if `end` is given, `key < end`, in key order or its reverse. It need
     /// not be a snapshot: each entry is as it was at some moment of the call, and an entry that stood unchanged
     /// throughout the call is visited exactly once. Errors: `Io`, `Corrupt`; entries may have been visited before.

@@ -43,6 +43,13 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
+    fn get_in_memory(&self, keys: &[&[u8]], visit: &mut dyn FnMut(Option<&[u8]>)) -> usize {
+        let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
+        keys.iter()
+            .for_each(|key| visit(map.entries.get(*key).map(|value| &**value)));
+        keys.len()
+    }
+
     fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()> {
         if end.is_some_and(|end| start >= end) {
             return Ok(());

@@ -18,6 +18,9 @@ pub(super) type Bound<'a> = Option<&'a [u8]>;
 
 /// Bytes that a block takes beside its entries, its place among others included.
 const BLOCK_OVERHEAD_BYTES: usize = 256;
+/// Bytes that come from memory at once.
+const LINE_BYTES: usize = 64;
+
 const HEAD_BYTES: usize = size_of::<u64>();
 const END_BYTES: usize = size_of::<u32>();
 /// Bytes that an entry takes beside its key and value.
@@ -148,19 +151,57 @@ impl Block {
         &self.bytes[self.values_at..][self.span(at, 1)]
     }
 
-    /// The place of the first entry whose key is not less.
-    fn place(&self, key: &[u8]) -> usize {
+    /// The place of the first entry whose head is not less than the key's, and that head; or, where what all keys begin with decides
+    /// already, the place of the first entry whose key is not less.
+    fn head_place(&self, key: &[u8]) -> std::result::Result<(usize, u64), usize> {
         if self.entries == 0 {
-            return 0;
+            return Err(0);
         }
         let common = &self.bytes[self.entries * ENTRY_BYTES..][..self.prefix];
         let rest = match key[..key.len().min(self.prefix)].cmp(common) {
-            Ordering::Less => return 0,
-            Ordering::Greater => return self.entries,
+            Ordering::Less => return Err(0),
+            Ordering::Greater => return Err(self.entries),
             Ordering::Equal => &key[self.prefix..],
         };
         let wanted = head(rest);
         let low = first_not(0..self.entries, |at| self.head(at) < wanted);
+        Ok((low, wanted))
+    }
+
+    /// Reads a byte of each line of memory that [`Block::near`] needs.
+    pub(super) fn touch_heads(&self) -> u8 {
+        let lines = (0..self.entries * HEAD_BYTES).step_by(LINE_BYTES);
+        let heads = lines.fold(0, |touched, at| touched ^ self.bytes[at]);
+        heads ^ self.bytes.get(self.entries * ENTRY_BYTES).unwrap_or(&0)
+    }
+
+    /// Where the key stands if it is there, but for keys with the same head.
+    pub(super) fn near(&self, key: &[u8]) -> usize {
+        match self.head_place(key) {
+            Ok((place, _)) | Err(place) => place,
+        }
+    }
+
+    /// Reads a byte of each line of memory that [`Block::get`] needs for the entry at a place, if there is one.
+    pub(super) fn touch_entry(&self, at: usize) -> u8 {
+        if at >= self.entries {
+            return 0;
+        }
+        let lines = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .step_by(LINE_BYTES)
+                .fold(0, |touched, byte| touched ^ byte)
+        };
+        lines(self.key(at)) ^ lines(self.value(at))
+    }
+
+    /// The place of the first entry whose key is not less.
+    fn place(&self, key: &[u8]) -> usize {
+        let (low, wanted) = match self.head_place(key) {
+            Ok(found) => found,
+            Err(place) => return place,
+        };
         let is_alike = |at: usize| at < self.entries && self.head(at) == wanted;
         match (is_alike(low), is_alike(low + 1)) {
             (false, _) => low,

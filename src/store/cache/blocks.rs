@@ -1,6 +1,7 @@
 //! `Blocks`: the blocks there are, by where they begin, in bounded memory. Those that were not read for a round are given up first.
 
 use std::collections::BTreeMap;
+use std::hint::black_box;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -13,6 +14,9 @@ use crate::store::engine::EngineBatch;
 
 /// Where a block begins. Most keys stand in the map itself, so that a search of it follows no pointers.
 type Start = SmallVec<[u8; 32]>;
+
+/// Keys whose blocks are read side by side: about as many as a processor waits for at the same time.
+const KEYS_AT_ONCE: usize = 32;
 
 /// Blocks whose ranges do not overlap.
 #[derive(Debug)]
@@ -67,6 +71,39 @@ impl Blocks {
         block.note_use();
         block.get(key).into_iter().for_each(visit);
         Found::Block(())
+    }
+
+    /// Calls `visit` with the value of one key after the other, as far as each is in a block's range; answers of how many. `visit` must
+    /// not come back here.
+    ///
+    /// Such a read waits for memory and for little else. What each key needs is touched for all of them first, step by step, so that they
+    /// wait at the same time.
+    pub(super) fn get_many(&self, keys: &[&[u8]], visit: &mut dyn FnMut(Option<&[u8]>)) -> usize {
+        let mut done = 0;
+        for keys in keys.chunks(KEYS_AT_ONCE) {
+            let map = self.read();
+            let blocks = keys.iter().map_while(|key| map.holding(key));
+            let blocks: SmallVec<[&Block; KEYS_AT_ONCE]> = blocks.map(|(_, block)| &**block).collect();
+            let found = || blocks.iter().zip(keys);
+            black_box(
+                blocks
+                    .iter()
+                    .fold(0, |touched, block| touched ^ block.touch_heads()),
+            );
+            let places: SmallVec<[usize; KEYS_AT_ONCE]> =
+                found().map(|(block, key)| block.near(key)).collect();
+            let entries = blocks.iter().zip(&places);
+            black_box(entries.fold(0, |touched, (block, at)| touched ^ block.touch_entry(*at)));
+            for (block, key) in found() {
+                block.note_use();
+                visit(block.get(key));
+            }
+            done += blocks.len();
+            if blocks.len() < keys.len() {
+                break;
+            }
+        }
+        done
     }
 
     /// The block in whose range the key is, or where the next one begins.

@@ -267,6 +267,13 @@ impl Engine for CachedEngine {
         Ok(())
     }
 
+    fn get_in_memory(&self, keys: &[&[u8]], visit: &mut dyn FnMut(Option<&[u8]>)) -> usize {
+        match self.has_failed.load(Ordering::Relaxed) {
+            true => 0,
+            false => self.blocks.get_many(keys, visit),
+        }
+    }
+
     fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()> {
         if self.has_failed.load(Ordering::Relaxed) {
             return self.engine.scan(start, end, reverse, visit);

@@ -64,6 +64,11 @@ fn blocks_follow_random_writes() {
                 let mut bound = || keys[random.random_range(0..keys.len())].clone();
                 let (one, other) = (bound(), bound());
                 assert_eq!(value(&engine, &one), value(&model, &one));
+                let mut in_memory = Vec::new();
+                let visit = &mut |value: Option<&[u8]>| in_memory.push(value.map(<[u8]>::to_vec));
+                let count = engine.get_in_memory(&[&one, &other], visit);
+                let expected = [&one, &other].map(|key| value(&model, key));
+                assert_eq!(in_memory, expected[..count]);
                 let (start, end) = (one.clone().min(other.clone()), one.max(other));
                 let (end, reverse) = (random.random_bool(0.8).then_some(&*end), random.random());
                 assert!(

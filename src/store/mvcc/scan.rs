@@ -29,7 +29,7 @@ const PAGE_GROWTH: usize = 2;
 /// costs more than it saves. Larger ones are read on a blocking thread, ahead if the request says so.
 const INLINE_PAGE_MAX: Limits = Limits {
     rows_max: 1024,
-    bytes_max: 256 << 10,
+    bytes_max: 512 << 10,
 };
 /// For each row asked for a page looks at this many engine entries at most: the others are too new for the snapshot.
 const ENTRIES_PER_ROW_MAX: usize = 4;

@@ -10,7 +10,7 @@ use super::view::{View, run_blocking};
 use crate::Result;
 use crate::store::{Page, Scan, ScanRequest, Snapshot, Values};
 
-/// This many keys are read on the caller's thread: some 3 µs each when cached. More go to a blocking thread.
+/// This many keys that are not in memory are read on the caller's thread. More go to a blocking thread.
 const INLINE_KEYS_MAX: usize = 32;
 
 /// A snapshot of an `MvccStore`.
@@ -29,13 +29,24 @@ impl std::fmt::Debug for MvccSnapshot {
 impl Snapshot for MvccSnapshot {
     fn get_many<'a>(&'a self, keys: &'a [Vec<u8>]) -> BoxFuture<'a, Result<Values>> {
         async move {
-            if keys.len() <= INLINE_KEYS_MAX {
-                return self.view.read(keys.iter().map(Vec::as_slice));
+            let mut values = Values::with_capacity(keys.len());
+            if keys.len() > INLINE_KEYS_MAX {
+                self.view.read_in_memory(keys, &mut values)?;
+            }
+            let left = keys.len() - values.len();
+            if left <= INLINE_KEYS_MAX {
+                self.view.read(keys, &mut values)?;
+                return Ok(values);
             }
             let mut arena = Page::new();
             keys.iter().for_each(|key| arena.push(key, &[]));
             let view = Arc::clone(&self.view);
-            run_blocking(move || view.read((0..arena.len()).map(|index| arena.row(index).0))).await
+            run_blocking(move || {
+                let keys: Vec<&[u8]> = (0..arena.len()).map(|index| arena.row(index).0).collect();
+                view.read(&keys, &mut values)?;
+                Ok(values)
+            })
+            .await
         }
         .boxed()
     }

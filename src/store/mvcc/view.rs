@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::state::Shared;
 use super::stored::split_stored;
 use crate::store::Values;
@@ -14,6 +16,9 @@ pub(super) struct View {
     pub(super) shared: Arc<Shared>,
     pub(super) timestamp: Timestamp,
 }
+
+/// Keys that are read from the engine's memory in one call.
+const KEYS_A_CALL: usize = 256;
 
 impl View {
     pub(super) fn open(shared: Arc<Shared>) -> View {
@@ -31,14 +36,42 @@ impl View {
         }
     }
 
-    /// The values of several keys.
-    pub(super) fn read<'k>(&self, keys: impl ExactSizeIterator<Item = &'k [u8]>) -> Result<Values> {
-        let mut values = Values::with_capacity(keys.len());
-        for key in keys {
-            self.read_key(key, &mut values)?;
+    /// Appends the values of the keys that have none yet, and checks the view.
+    pub(super) fn read<K: AsRef<[u8]>>(&self, keys: &[K], values: &mut Values) -> Result<()> {
+        loop {
+            self.read_in_memory(keys, values)?;
+            match keys.get(values.len()) {
+                Some(key) => self.read_key(key.as_ref(), values)?,
+                None => return self.check(),
+            }
         }
-        self.check()?;
-        Ok(values)
+    }
+
+    /// Appends values of the keys that have none yet, one after the other, until one would have to be waited for. Check the view
+    /// afterwards.
+    pub(super) fn read_in_memory<K: AsRef<[u8]>>(&self, keys: &[K], values: &mut Values) -> Result<()> {
+        while let Some(key) = keys.get(values.len()) {
+            let left = keys[values.len()..].iter().map(AsRef::as_ref);
+            // The memtable is asked first, as for one key.
+            let in_memtable = |key: &[u8]| self.shared.memtable.get(key, self.timestamp, |_| ());
+            let keys_of_engine = left.take_while(|key| !key.is_empty() && !in_memtable(key));
+            let keys_of_engine: SmallVec<[&[u8]; KEYS_A_CALL]> = keys_of_engine.take(KEYS_A_CALL).collect();
+            if keys_of_engine.is_empty() {
+                self.read_key(key.as_ref(), values)?;
+                continue;
+            }
+            let (mut next, mut outcome) = (keys_of_engine.iter(), Ok(()));
+            let engine = &self.shared.engine;
+            let found = engine.get_in_memory(&keys_of_engine, &mut |stored| {
+                let seen = next.next().map(|key| self.push_seen(key, stored, values));
+                outcome = std::mem::replace(&mut outcome, Ok(())).and(seen.unwrap_or(Ok(())));
+            });
+            outcome?;
+            if found < keys_of_engine.len() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Whether the snapshot sees a value of `key`. Check the view afterwards.
@@ -57,18 +90,22 @@ impl View {
         if memtable.get(key, self.timestamp, |value| values.push(value)) {
             return Ok(());
         }
-        let mut found = Ok(false);
-        self.shared.engine.get(key, &mut |stored| {
-            found = split_stored(stored).map(|(timestamp, value)| {
-                let seen = timestamp <= self.timestamp;
-                if seen {
-                    values.push(Some(value));
-                }
-                seen
-            });
+        let (before, mut seen) = (values.len(), Ok(()));
+        let engine = &self.shared.engine;
+        engine.get(key, &mut |stored| {
+            seen = self.push_seen(key, Some(stored), values)
         })?;
-        if !found? {
-            values.push(self.shared.undo.find(key, self.timestamp).as_deref());
+        match values.len() > before {
+            true => seen,
+            false => seen.and_then(|()| self.push_seen(key, None, values)),
+        }
+    }
+
+    /// Appends what the snapshot sees of a key, given what the engine holds of it.
+    fn push_seen(&self, key: &[u8], stored: Option<&[u8]>, values: &mut Values) -> Result<()> {
+        match stored.map(split_stored).transpose()? {
+            Some((timestamp, value)) if timestamp <= self.timestamp => values.push(Some(value)),
+            _ => values.push(self.shared.undo.find(key, self.timestamp).as_deref()),
         }
         Ok(())
     }
