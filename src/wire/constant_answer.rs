@@ -115,7 +115,7 @@ impl ConstantAnswer {
     async fn put_rows(&self, output: &mut Output) -> Result<()> {
         let mut encoder =
             RowsEncoder::new(&self.columns, self.rows.clone(), &[], &FormatSettings::default())?;
-        while encoder.encode(output.buffer())? {
+        while encoder.encode(output)? {
             output.drain().await?;
         }
         let tag = format!("SELECT {}", self.rows.num_rows());

@@ -11,24 +11,29 @@ use crate::{Error, Result};
 /// Memory above this is given back once the buffer is empty: one huge row must not be kept for ever.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 
+/// The buffer is first full at so many bytes: the client has something to do early …
+const FULL_BYTES_MIN: usize = 8 << 10;
+/// … and each time that it was, at twice as many, up to these: there is much to send, and each time costs.
+const FULL_BYTES_MAX: usize = 32 << 10;
+
 /// The writing half of a connection. Its buffer always holds whole messages, or what is left of them.
 #[derive(Debug)]
 pub(super) struct Output {
     writer: OwnedWriteHalf,
     buffer: Vec<u8>,
+    /// Bytes from which the buffer counts as full.
+    full_bytes: usize,
     /// Bytes of the buffer that have gone to the socket.
     sent: usize,
     scratch: BytesMut,
 }
 
 impl Output {
-    /// Bytes from which the buffer counts as full.
-    pub(super) const FULL_BYTES: usize = 16 << 10;
-
     pub(super) fn new(writer: OwnedWriteHalf) -> Output {
         Output {
             writer,
-            buffer: Vec::with_capacity(Output::FULL_BYTES * 2),
+            buffer: Vec::with_capacity(FULL_BYTES_MAX * 2),
+            full_bytes: FULL_BYTES_MIN,
             sent: 0,
             scratch: BytesMut::new(),
         }
@@ -50,7 +55,7 @@ impl Output {
 
     /// Whether it is time to `drain`.
     pub(super) fn is_full(&self) -> bool {
-        self.buffer.len() >= Output::FULL_BYTES
+        self.buffer.len() >= self.full_bytes
     }
 
     /// Whether everything has gone.
@@ -66,10 +71,14 @@ impl Output {
                 _ => return Err(Error::ClientGone),
             }
         }
+        self.full_bytes = match self.is_full() {
+            true => (self.full_bytes * 2).min(FULL_BYTES_MAX),
+            false => FULL_BYTES_MIN,
+        };
         self.sent = 0;
         self.buffer.clear();
         if self.buffer.capacity() > KEPT_BYTES_MAX {
-            self.buffer.shrink_to(Output::FULL_BYTES * 2);
+            self.buffer.shrink_to(FULL_BYTES_MAX * 2);
         }
         Ok(())
     }

@@ -123,7 +123,7 @@ impl Responder {
             let columns = rows.columns.clone();
             let mut encoder = RowsEncoder::new(&columns, piece, formats, &settings)?;
             loop {
-                let more = encoder.encode(self.output.buffer())?;
+                let more = encoder.encode(&mut self.output)?;
                 if self.output.is_full() {
                     self.interrupt.guard(rows.deadline(), self.output.drain()).await?;
                 }

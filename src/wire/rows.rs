@@ -83,10 +83,11 @@ impl RowsEncoder {
         })
     }
 
-    /// Appends rows until the buffer is full or the piece is at its end; whether rows are left. Errors: `Corrupt`; then
-    /// the buffer holds whole messages.
-    pub(super) fn encode(&mut self, buffer: &mut Vec<u8>) -> Result<bool> {
-        while self.next < self.rows && buffer.len() < Output::FULL_BYTES {
+    /// Appends rows until the output is full or the piece is at its end; whether rows are left. Errors: `Corrupt`; then
+    /// the output holds whole messages.
+    pub(super) fn encode(&mut self, output: &mut Output) -> Result<bool> {
+        while self.next < self.rows && !output.is_full() {
+            let buffer = output.buffer();
             let start = buffer.len();
             if let Err(error) = self.encode_row(buffer) {
                 buffer.truncate(start);

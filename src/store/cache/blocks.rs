@@ -82,8 +82,7 @@ impl Blocks {
         let mut done = 0;
         for keys in keys.chunks(KEYS_AT_ONCE) {
             let map = self.read();
-            let blocks = keys.iter().map_while(|key| map.holding(key));
-            let blocks: SmallVec<[&Block; KEYS_AT_ONCE]> = blocks.map(|(_, block)| &**block).collect();
+            let blocks = map.all_holding(keys);
             let found = || blocks.iter().zip(keys);
             black_box(
                 blocks
@@ -239,6 +238,24 @@ impl Map {
     fn holding(&self, key: &[u8]) -> Option<(&Start, &Arc<Block>)> {
         let mut before = self.blocks.range::<[u8], _>((Unbounded, Included(key)));
         before.next_back().filter(|(_, block)| block.reaches(key))
+    }
+
+    /// The block of one key after the other, as far as each is in a block's range. Of sorted keys neighbours are found at once.
+    fn all_holding(&self, keys: &[&[u8]]) -> SmallVec<[&Block; KEYS_AT_ONCE]> {
+        let mut blocks: SmallVec<[&Block; KEYS_AT_ONCE]> = SmallVec::new();
+        for (at, key) in keys.iter().enumerate() {
+            let same = blocks
+                .last()
+                .filter(|block| keys[at - 1] <= *key && block.reaches(key));
+            match same
+                .copied()
+                .or_else(|| self.holding(key).map(|(_, block)| &**block))
+            {
+                Some(block) => blocks.push(block),
+                None => break,
+            }
+        }
+        blocks
     }
 
     /// Where the first block behind the key begins.
