@@ -21,7 +21,7 @@ use super::lookup_join::{LookupJoinPlanner, looked_up, with_lookups};
 use super::shared_rows::SharedRowsPlanner;
 use super::statement_state::statement_context;
 use super::table_provider::judge_scan;
-use super::{StatementContext, optimizer, pg_catalog, written_filters};
+use super::{StatementContext, build_keys, optimizer, pg_catalog, written_filters};
 use crate::parse::Hints;
 use crate::{Error, Result};
 
@@ -105,9 +105,14 @@ fn build() -> DataFusionResult<SessionState> {
         .with_create_default_catalog_and_schema(false);
     let options = config.options_mut();
     options.execution.collect_statistics = false;
+    // What scans and counts say of their rows goes through all nodes, up to the joins.
+    options.optimizer.use_statistics_registry = true;
     // The logical plan knows of more CASEs that they are never NULL than the physical one does, which is no fault.
     options.execution.skip_physical_aggregate_schema_check = true;
     options.optimizer.enable_dynamic_filter_pushdown = false;
+    // Of few keys their list, which a scan can look up.
+    options.optimizer.hash_join_inlist_pushdown_max_distinct_values = build_keys::KEYS_MAX;
+    options.optimizer.hash_join_inlist_pushdown_max_size = build_keys::KEYS_BYTES_MAX;
     options.optimizer.repartition_joins = false;
     options.optimizer.repartition_aggregations = false;
     options.optimizer.repartition_sorts = false;

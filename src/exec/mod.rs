@@ -2,6 +2,7 @@
 //! functions, writes. Knows nothing of SQL text or sessions.
 
 mod bound_constants;
+pub mod build_keys;
 pub mod catalog_table;
 mod compared_column;
 mod computed;
@@ -21,6 +22,7 @@ mod index_builds;
 mod jobs;
 pub mod lookup_join;
 mod merged_scan;
+mod narrowed_probes;
 mod numeric_builder;
 pub mod observed;
 mod only_input;
@@ -42,6 +44,7 @@ mod row_plan;
 mod rows;
 mod rows_of_entries;
 pub mod scan;
+mod scan_estimate;
 pub mod scan_exec;
 pub mod scan_metrics;
 pub(crate) mod settings;
@@ -51,6 +54,7 @@ pub mod shown_plans;
 mod spill;
 mod statement_state;
 pub mod table_provider;
+mod turned_joins;
 pub mod value_array;
 pub mod whole_frame;
 pub mod written_expr;

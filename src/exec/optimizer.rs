@@ -18,10 +18,13 @@ use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::{Optimizer, OptimizerConfig, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::join_selection::JoinSelection;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
+use super::narrowed_probes::NarrowedProbes;
 use super::parallel::ParallelReaders;
 use super::pauses::PauseAboveJoins;
+use super::turned_joins::TurnedJoins;
 
 /// The rules for logical plans, in their order.
 pub(super) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
@@ -38,7 +41,12 @@ pub(super) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 pub(super) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     rules.retain(|rule| !rule.name().starts_with(PHYSICAL_PUSHDOWN_NAME));
+    let selected = rules
+        .iter()
+        .position(|rule| rule.name() == JoinSelection::new().name());
+    rules.insert(selected.map_or(0, |at| at + 1), Arc::new(TurnedJoins));
     rules.push(Arc::new(ParallelReaders));
+    rules.push(Arc::new(NarrowedProbes));
     rules.push(Arc::new(PauseAboveJoins));
     rules
 }

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::compute::SortOptions;
 use arrow::datatypes::SchemaRef;
+use datafusion::common::Statistics;
+use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -20,20 +22,27 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::sort_pushdown::SortOrderPushdownResult;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
-use futures::StreamExt;
-use futures::stream::BoxStream;
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
 
 use super::StatementContext;
+use super::build_keys::BuildKeys;
 use super::datafusion_error::to_datafusion;
+use super::narrowed_probes::Order;
 use super::observed::CountMore;
 use super::ordered_column::ordered_column;
 use super::parallel::{SharedParts, SharedScan};
 use super::scan::{Demand, scan_batches};
+use super::scan_estimate::ScanEstimate;
 use super::scan_metrics::ScanMetrics;
 use super::statement_state::statement_context;
 use crate::Result;
-use crate::plan::{AccessPath, OrderColumn};
+use crate::parse::IndexHint;
+use crate::plan::{AccessClass, AccessPath, OrderColumn, is_bounded_by};
 use crate::table::row_schema;
+
+/// Batches as they are read.
+type RowBatches = BoxStream<'static, Result<RecordBatch>>;
 
 /// Reads a table by its access path.
 #[derive(Debug, Clone)]
@@ -46,8 +55,14 @@ pub struct KeyspanScanExec {
     /// Positions in `TableDef::columns` of the output.
     positions: Vec<usize>,
     limit: Option<usize>,
+    /// What is likely of its rows, but for the limit.
+    estimate: ScanEstimate,
+    /// Which keys the statement's hints leave.
+    index_hint: Option<IndexHint>,
     /// How many may read at once, if somebody wants it.
     readers_max: usize,
+    /// What may bound it once a join above has its build side.
+    build_keys: Option<(BuildKeys, Order)>,
     /// More than one part: several readers, in no order.
     shared: Option<SharedParts>,
     schema: SchemaRef,
@@ -78,12 +93,43 @@ impl KeyspanScanExec {
             path: Arc::new(path),
             positions,
             limit,
+            estimate: ScanEstimate::unknown(&schema),
+            index_hint: None,
             readers_max,
+            build_keys: None,
             shared: None,
             schema,
             properties: Arc::new(properties),
             metrics: Arc::default(),
         }
+    }
+
+    /// The scan, of whose rows this is likely.
+    pub(super) fn with_estimate(self, estimate: ScanEstimate) -> KeyspanScanExec {
+        KeyspanScanExec { estimate, ..self }
+    }
+
+    /// The scan under a statement's hint.
+    pub(super) fn with_index_hint(self, index_hint: Option<IndexHint>) -> KeyspanScanExec {
+        KeyspanScanExec { index_hint, ..self }
+    }
+
+    /// Rows of the table. `None`: nobody has counted them.
+    pub(super) fn table_rows(&self) -> Option<u64> {
+        self.estimate.table_rows
+    }
+
+    /// Whether it reads all of a key.
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(
+            self.path.class,
+            AccessClass::FullScan { .. } | AccessClass::RangeScan { whole: true, .. }
+        )
+    }
+
+    /// Whether a key of the table leads from values of these columns (positions in `TableDef::columns`) to rows.
+    pub(super) fn may_be_reached_by(&self, columns: &[usize]) -> bool {
+        is_bounded_by(&self.path.table, columns, &self.index_hint)
     }
 
     /// The same rows in several parts, in no order; `None` when one reader is all there may be, or enough.
@@ -104,16 +150,71 @@ impl KeyspanScanExec {
         }))
     }
 
-    /// The rows of one reader.
-    fn part(
-        &self,
-        ctx: &StatementContext,
-        parts: &SharedParts,
-    ) -> Option<BoxStream<'static, Result<RecordBatch>>> {
-        parts.join(self.readers_max, || {
-            let (txn, metrics) = (Arc::clone(&ctx.txn), Arc::clone(&self.metrics));
-            SharedScan::new(txn, &self.path, self.positions.clone(), metrics)
+    /// The scan, bounded by the keys of a join. `None`: no key of the table leads from them to rows, or a limit counts those.
+    pub(super) fn narrowed_by(&self, keys: BuildKeys, order: Order) -> Option<KeyspanScanExec> {
+        let is_walk = self.path.ranges().is_some() && self.path.merge.is_none();
+        let hint = self.keys_left(order);
+        let serves = is_bounded_by(&self.path.table, &keys.bounded(), &hint);
+        let properties = self.properties.as_ref().clone();
+        let properties = match order {
+            Order::Any => properties.with_eq_properties(EquivalenceProperties::new(Arc::clone(&self.schema))),
+            Order::Kept => properties,
+        };
+        (self.limit.is_none() && is_walk && serves).then(|| KeyspanScanExec {
+            build_keys: Some((keys, order)),
+            properties: Arc::new(properties),
+            ..self.clone()
         })
+    }
+
+    /// The keys that a narrowed scan may read.
+    fn keys_left(&self, order: Order) -> Option<IndexHint> {
+        match order {
+            Order::Kept => Some(IndexHint::Force(self.path.key().name.clone())),
+            Order::Any => self.index_hint.clone(),
+        }
+    }
+
+    /// The rows of one of the parts on a path.
+    fn part(&self, ctx: &StatementContext, path: &Arc<AccessPath>, part: usize) -> RowBatches {
+        let (txn, metrics) = (Arc::clone(&ctx.txn), Arc::clone(&self.metrics));
+        let positions = self.positions.clone();
+        let Some(parts) = &self.shared else {
+            return scan_batches(
+                txn,
+                Arc::clone(path),
+                positions,
+                Demand::of_limit(self.limit),
+                metrics,
+            );
+        };
+        let open = || SharedScan::new(Arc::clone(&txn), path, positions.clone(), Arc::clone(&metrics));
+        match parts.join(self.readers_max, open) {
+            Some(batches) => batches,
+            // What cannot be shared is read by the first.
+            None if part == 0 => scan_batches(txn, Arc::clone(path), positions, Demand::All, metrics),
+            None => stream::empty().boxed(),
+        }
+    }
+
+    /// The rows of one of the parts, once the join above has its build side.
+    async fn narrowed_part(self, ctx: Arc<StatementContext>, part: usize) -> Result<RowBatches> {
+        let shorter = match (&self.build_keys, self.estimate.table_rows) {
+            (Some((keys, order)), Some(rows)) => {
+                let mut rules = ctx.plan_rules(&self.path.table);
+                rules.index_hint = self.keys_left(*order);
+                keys.shorter(
+                    &ctx,
+                    (&self.path, rows),
+                    (&self.conditions, &self.positions),
+                    rules,
+                )
+                .await?
+            }
+            _ => None,
+        };
+        let path = shorter.map_or_else(|| Arc::clone(&self.path), Arc::new);
+        Ok(self.part(&ctx, &path, part))
     }
 
     /// The scan, known to come in this order: a key may decide it that does not hold all of its columns.
@@ -143,6 +244,14 @@ impl KeyspanScanExec {
     /// Whether several readers share it.
     pub fn is_shared(&self) -> bool {
         self.shared.is_some()
+    }
+    /// What may bound it once a join above has its build side.
+    pub fn build_keys(&self) -> Option<&BuildKeys> {
+        self.build_keys.as_ref().map(|(keys, _)| keys)
+    }
+    /// Whether its rows come in the order of the key that was planned to be read.
+    pub fn is_ordered(&self) -> bool {
+        !self.is_shared() && !matches!(self.build_keys, Some((_, Order::Any)))
     }
     /// LIMIT, when it ends the scan.
     pub fn limit(&self) -> Option<usize> {
@@ -190,9 +299,12 @@ impl ExecutionPlan for KeyspanScanExec {
     }
     fn apply_expressions(
         &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
     ) -> DataFusionResult<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
+        match self.build_keys() {
+            Some(keys) => f(&(Arc::clone(keys.filter()) as Arc<dyn PhysicalExpr>)),
+            None => Ok(TreeNodeRecursion::Continue),
+        }
     }
     fn with_new_children(
         self: Arc<Self>,
@@ -235,11 +347,23 @@ impl ExecutionPlan for KeyspanScanExec {
             Some(path) => {
                 let named = (&self.alias, &*self.conditions);
                 let inner = KeyspanScanExec::new(path, named, self.positions.clone(), None, self.readers_max);
+                let inner = inner
+                    .with_estimate(self.estimate.clone())
+                    .with_index_hint(self.index_hint.clone());
                 SortOrderPushdownResult::Exact {
                     inner: Arc::new(inner.in_order(order)),
                 }
             }
         })
+    }
+    fn partition_statistics(&self, _partition: Option<usize>) -> DataFusionResult<Arc<Statistics>> {
+        let Some(limit) = self.limit else {
+            return Ok(Arc::clone(&self.estimate.statistics));
+        };
+        let rows = self.estimate.statistics.num_rows.get_value().copied();
+        let mut limited = self.estimate.statistics.as_ref().clone();
+        limited.num_rows = Precision::Inexact(rows.map_or(limit, |rows| rows.min(limit)));
+        Ok(Arc::new(limited))
     }
     fn with_new_state(&self, state: Arc<dyn Any + Send + Sync>) -> Option<Arc<dyn ExecutionPlan>> {
         let earlier: Option<&KeyspanScanExec> = CountMore::earlier(&*state)?;
@@ -250,20 +374,16 @@ impl ExecutionPlan for KeyspanScanExec {
     }
     fn execute(
         &self,
-        _partition: usize,
+        partition: usize,
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let ctx = statement_context(context.session_config())?;
-        let part = self.shared.as_ref().and_then(|parts| self.part(&ctx, parts));
-        let batches = part.unwrap_or_else(|| {
-            scan_batches(
-                Arc::clone(&ctx.txn),
-                Arc::clone(&self.path),
-                self.positions.clone(),
-                Demand::of_limit(self.limit),
-                Arc::clone(&self.metrics),
-            )
-        });
+        let batches = match self.build_keys {
+            Some(_) => stream::once(self.clone().narrowed_part(ctx, partition))
+                .try_flatten()
+                .boxed(),
+            None => self.part(&ctx, &self.path, partition),
+        };
         let batches = batches.map(|batch| batch.map_err(to_datafusion));
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             Arc::clone(&self.schema),

@@ -15,6 +15,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use super::StatementContext;
 use super::datafusion_error::to_datafusion;
 use super::filter_predicate::from_expr;
+use super::scan_estimate::estimate;
 use super::scan_exec::KeyspanScanExec;
 use super::statement_state::statement_context;
 use crate::catalog::TableDef;
@@ -117,10 +118,16 @@ impl TableProvider for KeyspanTable {
             first_in_order: &[],
         };
         let path = self.access(&ctx, filters, wanted).map_err(to_datafusion)?;
+        let schema = row_schema(&self.table, &positions);
+        let estimate = estimate(&ctx.txn, &path, filters, &positions, &schema).await;
+        let estimate = estimate.map_err(to_datafusion)?;
         let readers_max = ctx.settings.readers_max();
         let named = (&self.alias, filters);
         let scan = KeyspanScanExec::new(path, named, positions, limit, readers_max);
-        Ok(Arc::new(scan))
+        Ok(Arc::new(
+            scan.with_estimate(estimate)
+                .with_index_hint(self.index_hint.clone()),
+        ))
     }
 }
 

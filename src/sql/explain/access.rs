@@ -31,6 +31,10 @@ pub(super) struct TableRead<'a> {
     pub(super) alias: &'a str,
     /// Whether several readers share it.
     pub(super) is_shared: bool,
+    /// Whether its rows come in the order of the key.
+    pub(super) is_ordered: bool,
+    /// Columns whose values a join above may know before it begins.
+    pub(super) narrowed_by: &'a [usize],
     /// Rows at which it ends.
     pub(super) limit: Option<usize>,
     /// What is read: positions in `TableDef::columns`.
@@ -46,6 +50,8 @@ impl<'a> TableRead<'a> {
             path,
             alias,
             is_shared: false,
+            is_ordered: true,
+            narrowed_by: &[],
             limit: None,
             columns,
             stated: None,
@@ -62,6 +68,14 @@ impl<'a> TableRead<'a> {
             }
         }
         node
+    }
+
+    fn narrowed_text(&self) -> String {
+        let columns = self.narrowed_by.iter();
+        let names: Vec<&str> = columns
+            .map(|at| self.path.table.columns[*at].name.as_str())
+            .collect();
+        names.join(", ")
     }
 
     fn own_node(&self, filters: Vec<String>) -> PlanNode {
@@ -102,7 +116,10 @@ impl<'a> TableRead<'a> {
         if let Some(merge) = &path.merge {
             node = node.with("Merged", format!("{} parts", merge.parts.len()));
         }
-        node = node.with_note("Order", order_text(path).filter(|_| !self.is_shared));
+        node = node.with_note("Order", order_text(path).filter(|_| self.is_ordered));
+        if !self.narrowed_by.is_empty() {
+            node = node.with_note("Narrowed By", Some(self.narrowed_text()));
+        }
         match self.limit {
             Some(limit) => node.with_noted_count("Limit", limit as u64),
             None => node,

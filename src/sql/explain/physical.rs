@@ -28,6 +28,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use super::access::{TableRead, with_metrics};
 use super::node::PlanNode;
 use crate::catalog::TableDef;
+use crate::exec::build_keys::BuildKeys;
 use crate::exec::catalog_table::CatalogScanExec;
 use crate::exec::dependent_join_exec::DependentJoinExec;
 use crate::exec::expr_text::{Names, all_text, expr_text, order_text};
@@ -272,14 +273,21 @@ impl Describer {
                 .collect(),
             false => Vec::new(),
         };
+        let narrowed_by = scan.build_keys().map(BuildKeys::bounded).unwrap_or_default();
         let read = TableRead {
             is_shared: scan.is_shared(),
+            is_ordered: scan.is_ordered(),
+            narrowed_by: &narrowed_by,
             limit: scan.limit(),
             stated: all_text(&conditions),
             ..TableRead::new(scan.path(), &alias, scan.positions())
         };
         let mut node = read.node(Vec::new());
         if self.is_observed {
+            let taken = scan.build_keys().and_then(BuildKeys::taken);
+            if let Some(taken) = taken {
+                node = node.with_note("Narrowed To", Some(taken.to_string()));
+            }
             node = with_metrics(node, scan.metrics_read());
         }
         Described::of_scan(node, table_columns(&alias, table, scan.positions()))

@@ -1,0 +1,86 @@
+//! `TurnedJoins`: of two tables, one much larger than the other, a hash join keeps the smaller one where a key of the larger one leads
+//! from the join's columns to its rows: then that may be narrowed (`narrowed_probes`), and in any case the larger one is not kept in
+//! memory. How many rows conditions leave is a guess, how many a table has is known.
+
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{JoinSide, JoinType};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::expressions::Column;
+use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
+
+use super::narrowed_probes::below;
+use super::scan_exec::KeyspanScanExec;
+
+/// A table that has so many times the rows of another is much larger.
+const MUCH_LARGER: u64 = 8;
+
+/// Turns joins that keep the much larger table. To come before orders are seen to.
+#[derive(Debug)]
+pub(super) struct TurnedJoins;
+
+impl PhysicalOptimizerRule for TurnedJoins {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|node| match node.downcast_ref::<HashJoinExec>() {
+            Some(join) if keeps_larger(join) => {
+                join.swap_inputs(PartitionMode::CollectLeft).map(Transformed::yes)
+            }
+            _ => Ok(Transformed::no(node)),
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "turned_joins"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// Whether an inner join keeps a whole table that is much larger than the other, and may be reached by its keys.
+fn keeps_larger(join: &HashJoinExec) -> bool {
+    let keys = |side: JoinSide| -> Vec<Option<usize>> {
+        let keys = join.on().iter().map(|(left, right)| match side {
+            JoinSide::Left => left,
+            _ => right,
+        });
+        keys.map(|key: &Arc<dyn PhysicalExpr>| Some(key.downcast_ref::<Column>()?.index()))
+            .collect()
+    };
+    let kept = scan_below(join.left(), keys(JoinSide::Left));
+    let streamed = scan_below(join.right(), keys(JoinSide::Right));
+    let (Some((kept, columns)), Some((streamed, _))) = (kept, streamed) else {
+        return false;
+    };
+    let rows = |scan: &KeyspanScanExec| scan.table_rows();
+    let is_larger = match (rows(kept), rows(streamed)) {
+        (Some(kept), Some(streamed)) => kept / MUCH_LARGER > streamed,
+        _ => false,
+    };
+    *join.join_type() == JoinType::Inner && is_larger && kept.is_whole() && kept.may_be_reached_by(&columns)
+}
+
+/// The scan that a plan selects rows of, and these columns of the plan as columns of the scan's table.
+fn scan_below(
+    plan: &Arc<dyn ExecutionPlan>,
+    columns: Vec<Option<usize>>,
+) -> Option<(&KeyspanScanExec, Vec<usize>)> {
+    if let Some(scan) = plan.downcast_ref::<KeyspanScanExec>() {
+        let columns = columns.into_iter().flatten();
+        return Some((scan, columns.map(|column| scan.positions()[column]).collect()));
+    }
+    let [child] = plan.children()[..] else { return None };
+    let (_, columns) = below(plan, &columns)?;
+    scan_below(child, columns)
+}
