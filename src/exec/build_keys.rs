@@ -72,6 +72,9 @@ impl BuildKeys {
         (conditions, positions): (&[Expr], &[usize]),
         rules: PlanRules,
     ) -> Result<Option<AccessPath>> {
+        // The scan may be asked before the join's own side is: by what gathers the rows of several readers. The join waits for no row
+        // of this one until it has its own.
+        self.filter.wait_complete().await;
         let Some(keys) = self.keys(path)? else {
             return Ok(None);
         };

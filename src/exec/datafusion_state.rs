@@ -18,6 +18,7 @@ use datafusion::prelude::SessionConfig;
 use super::datafusion_error::from_datafusion;
 use super::dependent_join_exec::DependentJoinPlanner;
 use super::lookup_join::{LookupJoinPlanner, looked_up, with_lookups};
+use super::semi_join_order::groups_asked_last;
 use super::shared_rows::SharedRowsPlanner;
 use super::statement_state::statement_context;
 use super::table_provider::judge_scan;
@@ -140,7 +141,8 @@ impl QueryPlanner for KeyspanQueryPlanner {
         session: &dyn Session,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let ctx = statement_context(session.config())?;
-        let plan = with_lookups(plan.clone(), ctx.settings.multi_get_keys_max)?;
+        let plan = groups_asked_last(plan.clone())?;
+        let plan = with_lookups(plan, ctx.settings.multi_get_keys_max)?;
         DefaultPhysicalPlanner::with_extension_planners(vec![
             Arc::new(DependentJoinPlanner),
             Arc::new(LookupJoinPlanner),

@@ -47,6 +47,7 @@ pub mod scan;
 mod scan_estimate;
 pub mod scan_exec;
 pub mod scan_metrics;
+mod semi_join_order;
 pub(crate) mod settings;
 pub mod shared_rows;
 pub mod short;
