@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use datafusion::common::JoinType;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{JoinSide, JoinType};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, DynamicFilterPhysicalExpr, lit};
@@ -140,84 +140,84 @@ fn probing(
     if plan.fetch().is_some() {
         return Ok(None);
     }
-    let Some((at, below)) = below(plan, columns) else {
-        return Ok(None);
-    };
     let mut children: Vec<Arc<dyn ExecutionPlan>> = plan.children().into_iter().cloned().collect();
-    let Some(child) = probing(&children[at], &below, filter, order)? else {
-        return Ok(None);
-    };
-    children[at] = child;
-    replace_children_if_necessary(Arc::clone(plan), children).map(Some)
+    let mut is_narrowed = false;
+    for (at, columns) in below(plan, columns) {
+        if let Some(child) = probing(&children[at], &columns, filter, order)? {
+            children[at] = child;
+            is_narrowed = true;
+        }
+    }
+    match is_narrowed {
+        true => replace_children_if_necessary(Arc::clone(plan), children).map(Some),
+        false => Ok(None),
+    }
 }
 
-/// Which child these columns come from, and as which of its columns. `None`: a row that goes would change others.
-pub(super) fn below(
-    plan: &Arc<dyn ExecutionPlan>,
-    columns: &[Option<usize>],
-) -> Option<(usize, Vec<Option<usize>>)> {
-    let mapped = |of: &dyn Fn(usize) -> Option<usize>| -> Vec<Option<usize>> {
-        columns.iter().map(|column| of((*column)?)).collect()
+/// Columns of a child's output; `None`: it has none that is the same.
+pub(super) type ChildColumns = (usize, Vec<Option<usize>>);
+
+/// Which children these columns come from, and as which of their columns. None: a row that goes would change others.
+pub(super) fn below(plan: &Arc<dyn ExecutionPlan>, columns: &[Option<usize>]) -> Vec<ChildColumns> {
+    let only = |of: &dyn Fn(usize) -> Option<usize>| -> Vec<ChildColumns> {
+        vec![(0, columns.iter().map(|column| of((*column)?)).collect())]
     };
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
         let projection = filter.projection().as_ref();
-        return Some((
-            0,
-            mapped(&|at| projection.map_or(Some(at), |kept| kept.get(at).copied())),
-        ));
+        return only(&|at| projection.map_or(Some(at), |kept| kept.get(at).copied()));
     }
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
-        let expr = |at: usize| {
-            projection.expr()[at]
-                .expr
-                .downcast_ref::<Column>()
-                .map(Column::index)
-        };
-        return Some((0, mapped(&expr)));
+        return only(&|at| column_of(&projection.expr()[at].expr));
     }
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
         let groups = aggregate.group_expr();
-        let group = |at: usize| {
-            groups
-                .expr()
-                .get(at)?
-                .0
-                .downcast_ref::<Column>()
-                .map(Column::index)
+        return match groups.is_single() {
+            true => only(&|at| column_of(&groups.expr().get(at)?.0)),
+            false => Vec::new(),
         };
-        return groups.is_single().then(|| (0, mapped(&group)));
     }
     if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
         return below_join(join, columns);
     }
-    let passes_on = is_pause(plan.as_ref()) || plan.is::<CoalescePartitionsExec>();
-    passes_on.then(|| (0, columns.to_vec()))
+    match is_pause(plan.as_ref()) || plan.is::<CoalescePartitionsExec>() {
+        true => only(&Some),
+        false => Vec::new(),
+    }
 }
 
-/// The same for an inner join: the side that all of them come from.
-fn below_join(join: &HashJoinExec, columns: &[Option<usize>]) -> Option<(usize, Vec<Option<usize>>)> {
+/// The same for an inner join: both sides, for a column that equals one of the other side is as good as that.
+fn below_join(join: &HashJoinExec, columns: &[Option<usize>]) -> Vec<ChildColumns> {
     if *join.join_type() != JoinType::Inner {
-        return None;
+        return Vec::new();
     }
-    let left = join.left().schema().fields().len();
-    let (mut sides, mut below) = (Vec::new(), Vec::new());
-    for column in columns {
-        let column = match (&join.projection, column) {
-            (Some(projection), Some(at)) => projection.get(*at).copied(),
-            (None, at) => *at,
-            (_, None) => None,
-        };
-        let side = column.map(|at| {
-            if at < left {
-                (JoinSide::Left, at)
-            } else {
-                (JoinSide::Right, at - left)
-            }
-        });
-        sides.extend(side.map(|(side, _)| side));
-        below.push(side.map(|(_, at)| at));
-    }
-    let first = *sides.first()?;
-    let child = usize::from(first == JoinSide::Right);
-    sides.iter().all(|side| *side == first).then_some((child, below))
+    let left_columns = join.left().schema().fields().len();
+    let equal: Vec<(Option<usize>, Option<usize>)> = join
+        .on()
+        .iter()
+        .map(|(left, right)| (column_of(left), column_of(right)))
+        .collect();
+    let on_left = |at: usize| match at.checked_sub(left_columns) {
+        None => Some(at),
+        at => equal.iter().find(|(_, right)| *right == at)?.0,
+    };
+    let on_right = |at: usize| match at.checked_sub(left_columns) {
+        None => equal.iter().find(|(left, _)| *left == Some(at))?.1,
+        at => at,
+    };
+    let joined = |at: usize| match &join.projection {
+        Some(projection) => projection.get(at).copied(),
+        None => Some(at),
+    };
+    let side = |on_side: &dyn Fn(usize) -> Option<usize>| -> Vec<Option<usize>> {
+        columns
+            .iter()
+            .map(|column| on_side(joined((*column)?)?))
+            .collect()
+    };
+    vec![(0, side(&on_left)), (1, side(&on_right))]
+}
+
+/// The column that an expression is.
+pub(super) fn column_of(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
+    expr.downcast_ref::<Column>().map(Column::index)
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use datafusion::common::JoinType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Join, LogicalPlan};
+use datafusion::logical_expr::{Join, LogicalPlan, Projection};
+
+use super::lookup_join::is_selection;
 
 /// The plan with its semi- and anti-joins in that order.
 pub(super) fn groups_asked_last(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
@@ -22,16 +24,29 @@ pub(super) fn groups_asked_last(plan: LogicalPlan) -> DataFusionResult<LogicalPl
 /// A join that asks rows, below those right under it that ask groups. `None`: it is none, or there are none.
 fn sunk(plan: &LogicalPlan) -> Option<LogicalPlan> {
     let join = filtering_join(plan).filter(|join| !has_groups(&join.right))?;
-    let under = filtering_join(&join.left).filter(|under| has_groups(&under.right))?;
+    let (selected, left) = match join.left.as_ref() {
+        LogicalPlan::Projection(projection) if is_selection(projection) => {
+            (Some(projection), &projection.input)
+        }
+        _ => (None, &join.left),
+    };
+    let under = filtering_join(left).filter(|under| has_groups(&under.right))?;
     let asked_first = LogicalPlan::Join(Join {
         left: Arc::clone(&under.left),
+        schema: Arc::clone(under.left.schema()),
         ..join.clone()
     });
     let asked_first = sunk(&asked_first).unwrap_or(asked_first);
-    Some(LogicalPlan::Join(Join {
+    let asked_last = LogicalPlan::Join(Join {
         left: Arc::new(asked_first),
         ..under.clone()
-    }))
+    });
+    match selected {
+        Some(projection) => Projection::try_new(projection.expr.clone(), Arc::new(asked_last))
+            .map(LogicalPlan::Projection)
+            .ok(),
+        None => Some(asked_last),
+    }
 }
 
 /// A join that leaves rows of its left side as they are.

@@ -8,13 +8,11 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{JoinSide, JoinType};
 use datafusion::error::Result as DataFusionResult;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::expressions::Column;
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 
-use super::narrowed_probes::below;
+use super::narrowed_probes::{below, column_of};
 use super::scan_exec::KeyspanScanExec;
 
 /// A table that has so many times the rows of another is much larger.
@@ -55,8 +53,7 @@ fn keeps_larger(join: &HashJoinExec) -> bool {
             JoinSide::Left => left,
             _ => right,
         });
-        keys.map(|key: &Arc<dyn PhysicalExpr>| Some(key.downcast_ref::<Column>()?.index()))
-            .collect()
+        keys.map(column_of).collect()
     };
     let kept = scan_below(join.left(), keys(JoinSide::Left));
     let streamed = scan_below(join.right(), keys(JoinSide::Right));
@@ -81,6 +78,6 @@ fn scan_below(
         return Some((scan, columns.map(|column| scan.positions()[column]).collect()));
     }
     let [child] = plan.children()[..] else { return None };
-    let (_, columns) = below(plan, &columns)?;
+    let (_, columns) = below(plan, &columns).pop()?;
     scan_below(child, columns)
 }

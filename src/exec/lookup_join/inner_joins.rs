@@ -120,7 +120,7 @@ pub(super) fn is_inner_join(join: &Join) -> bool {
 }
 
 /// Whether a projection only leaves columns out, or puts them into another order.
-pub(super) fn is_selection(projection: &Projection) -> bool {
+pub(crate) fn is_selection(projection: &Projection) -> bool {
     let mut exprs = projection.expr.iter();
     exprs.all(|expr| matches!(expr, Expr::Column(_))) && matches!(*projection.input, LogicalPlan::Join(_))
 }

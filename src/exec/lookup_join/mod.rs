@@ -14,6 +14,7 @@ mod partners;
 mod story;
 
 pub(crate) use inner::{first_column, inner_of, is_over, with_outer_columns};
+pub(crate) use inner_joins::is_selection;
 pub(crate) use join_order::with_lookups;
 pub use lookup::LookupFigures;
 pub(crate) use lookup::{Lookup, RunningLookup};
