@@ -134,12 +134,11 @@ impl BuildKeys {
         if list.len() > KEYS_MAX {
             return Ok(None);
         }
-        let keys = list
-            .list()
-            .iter()
-            .map(|key| self.values(key.downcast_ref()?, path));
-        let keys: Option<Vec<Result<Vec<Value>>>> = keys.collect();
-        let keys: Vec<Vec<Value>> = keys.unwrap_or_default().into_iter().collect::<Result<_>>()?;
+        let keys = list.list().iter();
+        let keys = keys.map(|key| self.values(key.downcast_ref()?, path));
+        let Some(keys) = keys.collect::<Option<Vec<Vec<Value>>>>() else {
+            return Ok(None);
+        };
         // What is NULL has no partner.
         let keys = keys.into_iter().filter(|key| !key.contains(&Value::Null));
         let mut columns = self.bounded();
@@ -157,7 +156,7 @@ impl BuildKeys {
     }
 
     /// The values of one key for the columns of the scan's table. `None`: it has another form.
-    fn values(&self, key: &Literal, path: &AccessPath) -> Option<Result<Vec<Value>>> {
+    fn values(&self, key: &Literal, path: &AccessPath) -> Option<Vec<Value>> {
         let parts: Vec<ArrayRef> = match (key.value(), self.columns.len()) {
             (ScalarValue::Struct(parts), all) if parts.num_columns() == all => parts.columns().to_vec(),
             (single, 1) => vec![single.to_array().ok()?],
@@ -165,11 +164,9 @@ impl BuildKeys {
         };
         let compared = parts.iter().zip(&self.columns);
         let compared = compared.filter_map(|(part, column)| Some((part, (*column)?)));
-        Some(
-            compared
-                .map(|(part, column)| value_at(part, 0, &path.table.columns[column].ty))
-                .collect(),
-        )
+        compared
+            .map(|(part, column)| value_at(part, 0, &path.table.columns[column].ty).ok())
+            .collect()
     }
 }
 
