@@ -14,8 +14,8 @@ use futures::TryStreamExt;
 use super::StatementContext;
 use super::datafusion_error::from_datafusion;
 use super::filter_predicate::from_expr;
+use super::planned_access::plan_predicates;
 use super::scan::{Demand, scan_batches};
-use super::table_provider::plan_predicates;
 use crate::Result;
 use crate::plan::{AccessClass, AccessPath, PlanRules, Predicate, Wanted};
 use crate::types::{Value, value_at};
@@ -29,21 +29,36 @@ const GETS_MIN: u64 = 64;
 /// Rows that are fetched one by one cost as much as so many that are read one after the other.
 const ROWS_A_GET: u64 = 16;
 
+/// In which order a scan that keys bound may give its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// In that of whatever key is read.
+    Any,
+    /// In that in which it would give them otherwise.
+    Kept,
+}
+
 /// What bounds a scan once a join has its build side.
 #[derive(Debug, Clone)]
 pub struct BuildKeys {
     filter: Arc<DynamicFilterPhysicalExpr>,
     /// For each key of the join the column of the scan's table (a position in `TableDef::columns`) that it is compared with.
     columns: Vec<Option<usize>>,
+    pub(super) order: Order,
     /// What was read in place of what was planned, for EXPLAIN ANALYZE.
     taken: Arc<OnceLock<String>>,
 }
 
 impl BuildKeys {
-    pub(super) fn new(filter: Arc<DynamicFilterPhysicalExpr>, columns: Vec<Option<usize>>) -> BuildKeys {
+    pub(super) fn new(
+        filter: Arc<DynamicFilterPhysicalExpr>,
+        columns: Vec<Option<usize>>,
+        order: Order,
+    ) -> BuildKeys {
         BuildKeys {
             filter,
             columns,
+            order,
             taken: Arc::default(),
         }
     }

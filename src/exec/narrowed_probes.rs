@@ -20,7 +20,7 @@ use datafusion::physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, InputOrderMode, replace_children_if_necessary,
 };
 
-use super::build_keys::BuildKeys;
+use super::build_keys::{BuildKeys, Order};
 use super::pauses::is_pause;
 use super::scan_exec::KeyspanScanExec;
 
@@ -48,15 +48,6 @@ impl PhysicalOptimizerRule for NarrowedProbes {
     fn schema_check(&self) -> bool {
         true
     }
-}
-
-/// In which order a narrowed scan may give its rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    /// In that of whatever key is read.
-    Any,
-    /// In that in which it gave them before.
-    Kept,
 }
 
 /// Whether all is well with the narrowed plan although its scans give their rows in another order.
@@ -108,11 +99,9 @@ fn narrowed_join(join: &HashJoinExec, order: Order) -> DataFusionResult<Option<A
         return Ok(None);
     }
     let probed: Vec<Arc<dyn PhysicalExpr>> = join.on().iter().map(|(_, right)| Arc::clone(right)).collect();
-    let columns = probed
-        .iter()
-        .map(|key| Some(key.downcast_ref::<Column>()?.index()));
+    let columns: Vec<Option<usize>> = probed.iter().map(column_of).collect();
     let filter = Arc::new(DynamicFilterPhysicalExpr::new(probed.clone(), lit(true)));
-    let Some(probe) = probing(join.right(), &columns.collect::<Vec<_>>(), &filter, order)? else {
+    let Some(probe) = probing(join.right(), &columns, &filter, order)? else {
         return Ok(None);
     };
     let join = join
@@ -132,9 +121,9 @@ fn probing(
 ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
     if let Some(scan) = plan.downcast_ref::<KeyspanScanExec>() {
         let columns = columns.iter().map(|column| Some(scan.positions()[(*column)?]));
-        let keys = BuildKeys::new(Arc::clone(filter), columns.collect());
+        let keys = BuildKeys::new(Arc::clone(filter), columns.collect(), order);
         return Ok(scan
-            .narrowed_by(keys, order)
+            .narrowed_by(keys)
             .map(|scan| Arc::new(scan) as Arc<dyn ExecutionPlan>));
     }
     if plan.fetch().is_some() {

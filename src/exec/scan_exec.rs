@@ -26,15 +26,14 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 
 use super::StatementContext;
-use super::build_keys::BuildKeys;
+use super::build_keys::{BuildKeys, Order};
 use super::datafusion_error::to_datafusion;
-use super::narrowed_probes::Order;
 use super::observed::CountMore;
 use super::ordered_column::ordered_column;
-use super::parallel::{SharedParts, SharedScan};
 use super::scan::{Demand, scan_batches};
 use super::scan_estimate::ScanEstimate;
 use super::scan_metrics::ScanMetrics;
+use super::shared_scan::{SharedParts, SharedScan};
 use super::statement_state::statement_context;
 use crate::Result;
 use crate::parse::IndexHint;
@@ -62,7 +61,7 @@ pub struct KeyspanScanExec {
     /// How many may read at once, if somebody wants it.
     readers_max: usize,
     /// What may bound it once a join above has its build side.
-    build_keys: Option<(BuildKeys, Order)>,
+    build_keys: Option<BuildKeys>,
     /// More than one part: several readers, in no order.
     shared: Option<SharedParts>,
     schema: SchemaRef,
@@ -151,17 +150,17 @@ impl KeyspanScanExec {
     }
 
     /// The scan, bounded by the keys of a join. `None`: no key of the table leads from them to rows, or a limit counts those.
-    pub(super) fn narrowed_by(&self, keys: BuildKeys, order: Order) -> Option<KeyspanScanExec> {
+    pub(super) fn narrowed_by(&self, keys: BuildKeys) -> Option<KeyspanScanExec> {
         let is_walk = self.path.ranges().is_some() && self.path.merge.is_none();
-        let hint = self.keys_left(order);
+        let hint = self.keys_left(keys.order);
         let serves = is_bounded_by(&self.path.table, &keys.bounded(), &hint);
         let properties = self.properties.as_ref().clone();
-        let properties = match order {
+        let properties = match keys.order {
             Order::Any => properties.with_eq_properties(EquivalenceProperties::new(Arc::clone(&self.schema))),
             Order::Kept => properties,
         };
         (self.limit.is_none() && is_walk && serves).then(|| KeyspanScanExec {
-            build_keys: Some((keys, order)),
+            build_keys: Some(keys),
             properties: Arc::new(properties),
             ..self.clone()
         })
@@ -200,9 +199,9 @@ impl KeyspanScanExec {
     /// The rows of one of the parts, once the join above has its build side.
     async fn narrowed_part(self, ctx: Arc<StatementContext>, part: usize) -> Result<RowBatches> {
         let shorter = match (&self.build_keys, self.estimate.table_rows) {
-            (Some((keys, order)), Some(rows)) => {
+            (Some(keys), Some(rows)) => {
                 let mut rules = ctx.plan_rules(&self.path.table);
-                rules.index_hint = self.keys_left(*order);
+                rules.index_hint = self.keys_left(keys.order);
                 keys.shorter(
                     &ctx,
                     (&self.path, rows),
@@ -247,11 +246,11 @@ impl KeyspanScanExec {
     }
     /// What may bound it once a join above has its build side.
     pub fn build_keys(&self) -> Option<&BuildKeys> {
-        self.build_keys.as_ref().map(|(keys, _)| keys)
+        self.build_keys.as_ref()
     }
     /// Whether its rows come in the order of the key that was planned to be read.
     pub fn is_ordered(&self) -> bool {
-        !self.is_shared() && !matches!(self.build_keys, Some((_, Order::Any)))
+        !self.is_shared() && self.build_keys().is_none_or(|keys| keys.order == Order::Kept)
     }
     /// LIMIT, when it ends the scan.
     pub fn limit(&self) -> Option<usize> {

@@ -60,8 +60,7 @@ fn keeps_larger(join: &HashJoinExec) -> bool {
     let (Some((kept, columns)), Some((streamed, _))) = (kept, streamed) else {
         return false;
     };
-    let rows = |scan: &KeyspanScanExec| scan.table_rows();
-    let is_larger = match (rows(kept), rows(streamed)) {
+    let is_larger = match (kept.table_rows(), streamed.table_rows()) {
         (Some(kept), Some(streamed)) => kept / MUCH_LARGER > streamed,
         _ => false,
     };

@@ -11,8 +11,6 @@
 //!
 //! What streams to the client keeps the order of the key, and one reader.
 
-mod shared_scan;
-
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
@@ -33,7 +31,6 @@ use datafusion::physical_plan::{
 };
 
 use super::scan_exec::KeyspanScanExec;
-pub(super) use shared_scan::{SharedParts, SharedScan};
 
 /// Aggregates whose answer tells in which order the rows came.
 const ORDERED_AGGREGATES: [&str; 4] = ["array_agg", "first_value", "last_value", "nth_value"];

@@ -10,9 +10,9 @@ use arrow::array::RecordBatch;
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::Notify;
 
+use super::scan::{BatchScan, Demand};
+use super::scan_metrics::ScanMetrics;
 use crate::Result;
-use crate::exec::scan::{BatchScan, Demand};
-use crate::exec::scan_metrics::ScanMetrics;
 use crate::plan::{AccessClass, AccessPath};
 use crate::store::KeyRange;
 use crate::txn::Transaction;
@@ -23,7 +23,7 @@ const ROWS_BEFORE_SHARING: usize = 8192;
 const PIECES_PER_READER: usize = 4;
 
 /// What all readers of one scan know.
-pub(in crate::exec) struct SharedScan {
+pub(super) struct SharedScan {
     txn: Arc<Transaction>,
     path: Arc<AccessPath>,
     /// Positions in `TableDef::columns` of the output.
@@ -48,7 +48,7 @@ struct Pieces {
 
 impl SharedScan {
     /// `None` for a path that is no walk over ranges.
-    pub(in crate::exec) fn new(
+    pub(super) fn new(
         txn: Arc<Transaction>,
         path: &AccessPath,
         projection: Vec<usize>,
@@ -77,7 +77,7 @@ impl SharedScan {
     }
 
     /// The rows of one reader. All readers together give every row once; dropping one loses what it had before it.
-    pub(in crate::exec) fn reader(self: &Arc<SharedScan>) -> BoxStream<'static, Result<RecordBatch>> {
+    pub(super) fn reader(self: &Arc<SharedScan>) -> BoxStream<'static, Result<RecordBatch>> {
         let reader = Reader {
             shared: Arc::clone(self),
             reading: None,
@@ -155,7 +155,7 @@ impl SharedScan {
 
 /// The parts of a plan's scan: each run of the plan shares one scan.
 #[derive(Clone, Default)]
-pub(in crate::exec) struct SharedParts(Arc<Mutex<Option<Run>>>);
+pub(super) struct SharedParts(Arc<Mutex<Option<Run>>>);
 
 /// A run that not all parts have joined yet.
 struct Run {
@@ -165,7 +165,7 @@ struct Run {
 
 impl SharedParts {
     /// The rows of the next of so many parts. `open` begins a run.
-    pub(in crate::exec) fn join(
+    pub(super) fn join(
         &self,
         parts: usize,
         open: impl FnOnce() -> Option<Arc<SharedScan>>,
