@@ -14,10 +14,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio_postgres::SimpleQueryMessage;
 
-use crate::system::System;
-
-/// What this program is called with to be the floor.
-pub(crate) const ARGUMENT: &str = "--floor";
+use crate::system::{FLOOR_ARGUMENT, System};
 
 /// Separates columns and rows in the file of the answer; no measured text has them.
 const COLUMN_END: char = '\x1F';
@@ -26,7 +23,7 @@ const ROW_END: char = '\x1E';
 /// Whether this process was started as the floor; then it serves until it is ended.
 pub(crate) async fn serve_if_asked() -> bool {
     let mut arguments = std::env::args()
-        .skip_while(|argument| argument != ARGUMENT)
+        .skip_while(|argument| argument != FLOOR_ARGUMENT)
         .skip(1);
     let (Some(addr), Some(file)) = (arguments.next(), arguments.next()) else {
         return false;

@@ -9,6 +9,8 @@ use keyspan::StoreKind;
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
 
+/// What this program is called with to be the floor (`floor`).
+pub(crate) const FLOOR_ARGUMENT: &str = "--floor";
 /// How often a server that starts is asked whether it answers, and for how long.
 const START_PAUSE: Duration = Duration::from_millis(5);
 const START_PATIENCE: Duration = Duration::from_secs(600);
@@ -78,10 +80,7 @@ impl System {
     pub(crate) async fn floor(rows: &Path) -> System {
         let addr = free_address();
         let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
-        command
-            .arg(crate::floor::ARGUMENT)
-            .arg(addr.to_string())
-            .arg(rows);
+        command.arg(FLOOR_ARGUMENT).arg(addr.to_string()).arg(rows);
         let folder = TempDir::new().expect("a temporary folder");
         System::start("floor".to_string(), Program::Floor, addr, folder, command).await
     }
