@@ -2,7 +2,7 @@
 //! them: few keys lead to few rows, and an index to them. DataFusion collects them (`DynamicFilterPhysicalExpr`), and the join
 //! compares whatever comes, so that reading too much does no harm.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use datafusion::common::ScalarValue;
@@ -10,15 +10,16 @@ use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::expressions::{DynamicFilterPhysicalExpr, InListExpr, Literal};
 use datafusion::physical_expr::split_conjunction;
 use futures::TryStreamExt;
+use tokio::sync::OnceCell;
 
 use super::StatementContext;
 use super::datafusion_error::from_datafusion;
 use super::filter_predicate::from_expr;
 use super::planned_access::plan_predicates;
 use super::scan::{Demand, scan_batches};
-use crate::Result;
 use crate::plan::{AccessClass, AccessPath, PlanRules, Predicate, Wanted};
 use crate::types::{Value, value_at};
+use crate::{Error, Result};
 
 /// More keys are not collected: the table is read.
 pub(super) const KEYS_MAX: usize = 10_000;
@@ -45,8 +46,8 @@ pub struct BuildKeys {
     /// For each key of the join the column of the scan's table (a position in `TableDef::columns`) that it is compared with.
     columns: Vec<Option<usize>>,
     pub(super) order: Order,
-    /// What was read in place of what was planned, for EXPLAIN ANALYZE.
-    taken: Arc<OnceLock<String>>,
+    /// The path that is read in place of the one that was planned, if one is: all parts of the scan come to the same.
+    shorter: Arc<OnceCell<Option<Arc<AccessPath>>>>,
 }
 
 impl BuildKeys {
@@ -59,7 +60,7 @@ impl BuildKeys {
             filter,
             columns,
             order,
-            taken: Arc::default(),
+            shorter: Arc::default(),
         }
     }
 
@@ -68,9 +69,9 @@ impl BuildKeys {
         &self.filter
     }
 
-    /// What was read in place of what was planned. `None`: that was read.
-    pub fn taken(&self) -> Option<&str> {
-        self.taken.get().map(String::as_str)
+    /// What was read in place of what was planned: `Range Scan using line_part, 20 ranges`. `None`: that was read.
+    pub fn taken(&self) -> Option<String> {
+        self.shorter.get()?.as_deref().map(description)
     }
 
     /// The columns that the keys bound.
@@ -81,6 +82,20 @@ impl BuildKeys {
     /// A path to the rows that have a partner, if it is shorter than `path` in a table of so many rows, which was planned for
     /// `conditions` and gives the columns at `positions`; under these rules, but for how many keys and ranges there may be.
     pub(super) async fn shorter(
+        &self,
+        ctx: &StatementContext,
+        sized: (&AccessPath, u64),
+        wanted: (&[Expr], &[usize]),
+        rules: PlanRules,
+    ) -> Result<Option<Arc<AccessPath>>> {
+        let found = self.shorter.get_or_try_init(|| async {
+            let found = self.find_shorter(ctx, sized, wanted, rules).await?;
+            Ok::<_, Error>(found.map(Arc::new))
+        });
+        found.await.cloned()
+    }
+
+    async fn find_shorter(
         &self,
         ctx: &StatementContext,
         (path, rows): (&AccessPath, u64),
@@ -110,13 +125,8 @@ impl BuildKeys {
             return Ok(None);
         };
         // The join compares them again.
-        let checks = shorter.residual.take().into_iter();
-        let checks: Vec<Predicate> = checks
-            .flat_map(|residual| residual.conjuncts().into_iter().cloned().collect::<Vec<_>>())
-            .filter(|check| *check != keys)
-            .collect();
+        shorter.keep_checks(|check| *check != keys);
         shorter.reverse = path.reverse;
-        shorter.residual = (!checks.is_empty()).then(|| Predicate::all(checks));
         let is_shorter = match &shorter.class {
             AccessClass::Empty => true,
             AccessClass::MultiGet { keys } => keys.len() as u64 <= gets_max,
@@ -130,12 +140,7 @@ impl BuildKeys {
             }
             _ => false,
         };
-        if !is_shorter {
-            return Ok(None);
-        }
-        // All parts of the scan come to the same.
-        let _ = self.taken.set(description(&shorter));
-        Ok(Some(shorter))
+        Ok(is_shorter.then_some(shorter))
     }
 
     /// The condition that the keys are. `None`: they are not there, or too many.
@@ -185,7 +190,7 @@ impl BuildKeys {
     }
 }
 
-/// `Range Scan using line_part, 20 ranges`.
+/// See [`BuildKeys::taken`].
 fn description(path: &AccessPath) -> String {
     let places = match &path.class {
         AccessClass::MultiGet { keys } => format!(" using {}, {} keys", path.key().name, keys.len()),

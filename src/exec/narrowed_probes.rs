@@ -100,7 +100,7 @@ fn narrowed_join(join: &HashJoinExec, order: Order) -> DataFusionResult<Option<A
     }
     let probed: Vec<Arc<dyn PhysicalExpr>> = join.on().iter().map(|(_, right)| Arc::clone(right)).collect();
     let columns: Vec<Option<usize>> = probed.iter().map(column_of).collect();
-    let filter = Arc::new(DynamicFilterPhysicalExpr::new(probed.clone(), lit(true)));
+    let filter = Arc::new(DynamicFilterPhysicalExpr::new(probed, lit(true)));
     let Some(probe) = probing(join.right(), &columns, &filter, order)? else {
         return Ok(None);
     };

@@ -49,11 +49,7 @@ pub(super) fn plan_predicates(
 
 /// Leaves the conditions that hold something opaque to whoever evaluates them above.
 fn drop_opaque(path: &mut AccessPath) {
-    if let Some(residual) = path.residual.take() {
-        let known = residual.conjuncts().into_iter();
-        let known = known.filter(|condition| !condition.has_opaque());
-        path.residual = all_of(known.cloned().collect());
-    }
+    path.keep_checks(|condition| !condition.has_opaque());
 }
 
 fn all_of(mut predicates: Vec<Predicate>) -> Option<Predicate> {

@@ -212,7 +212,7 @@ impl KeyspanScanExec {
             }
             _ => None,
         };
-        let path = shorter.map_or_else(|| Arc::clone(&self.path), Arc::new);
+        let path = shorter.unwrap_or_else(|| Arc::clone(&self.path));
         Ok(self.part(&ctx, &path, part))
     }
 

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
+use datafusion::common::JoinType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{JoinSide, JoinType};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
@@ -48,15 +48,13 @@ impl PhysicalOptimizerRule for TurnedJoins {
 
 /// Whether an inner join keeps a whole table that is much larger than the other, and may be reached by its keys.
 fn keeps_larger(join: &HashJoinExec) -> bool {
-    let keys = |side: JoinSide| -> Vec<Option<usize>> {
-        let keys = join.on().iter().map(|(left, right)| match side {
-            JoinSide::Left => left,
-            _ => right,
-        });
-        keys.map(column_of).collect()
-    };
-    let kept = scan_below(join.left(), keys(JoinSide::Left));
-    let streamed = scan_below(join.right(), keys(JoinSide::Right));
+    let (kept_keys, streamed_keys) = join
+        .on()
+        .iter()
+        .map(|(left, right)| (column_of(left), column_of(right)))
+        .unzip();
+    let kept = scan_below(join.left(), kept_keys);
+    let streamed = scan_below(join.right(), streamed_keys);
     let (Some((kept, columns)), Some((streamed, _))) = (kept, streamed) else {
         return false;
     };

@@ -173,6 +173,15 @@ impl AccessPath {
         }
     }
 
+    /// Leaves what is left to check but for these conditions to others.
+    pub fn keep_checks(&mut self, is_kept: impl Fn(&Predicate) -> bool) {
+        if let Some(residual) = self.residual.take() {
+            let kept = residual.conjuncts().into_iter();
+            let kept: Vec<Predicate> = kept.filter(|condition| is_kept(condition)).cloned().collect();
+            self.residual = (!kept.is_empty()).then(|| Predicate::all(kept));
+        }
+    }
+
     /// The ranges that are walked, sorted; `None` when nothing is, or keys are fetched.
     pub fn ranges(&self) -> Option<&[KeyRange]> {
         match &self.class {

@@ -285,8 +285,8 @@ impl Describer {
         let mut node = read.node(Vec::new());
         if self.is_observed {
             let taken = scan.build_keys().and_then(BuildKeys::taken);
-            if let Some(taken) = taken {
-                node = node.with_note("Narrowed To", Some(taken.to_string()));
+            if taken.is_some() {
+                node = node.with_note("Narrowed To", taken);
             }
             node = with_metrics(node, scan.metrics_read());
         }

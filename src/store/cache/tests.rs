@@ -195,7 +195,7 @@ fn a_write_finds_the_block_that_is_being_put_in() {
 #[test]
 fn a_full_cache_makes_few_blocks() {
     const KEYS: i64 = 20_000;
-    let counting = Arc::new(Counting::default());
+    let counting = Arc::new(Watched::default());
     let engine = CachedEngine::new(counting.clone(), 256 << 10);
     let mut batch = EngineBatch::default();
     (0..KEYS).for_each(|n| batch.put(&number_key(n), &[&[7; 100]]));
@@ -213,48 +213,15 @@ fn a_full_cache_makes_few_blocks() {
     assert!(engine.blocks.size_bytes() > 128 << 10);
 }
 
-/// An engine that counts its scans.
+/// An engine that counts its scans, and fails when it is told to.
 #[derive(Debug, Default)]
-struct Counting {
+struct Watched {
     inner: MemoryEngine,
     scans: AtomicU64,
-}
-
-impl Engine for Counting {
-    fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()> {
-        self.inner.get(key, visit)
-    }
-
-    fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()> {
-        self.scans.fetch_add(1, Ordering::Relaxed);
-        self.inner.scan(start, end, reverse, visit)
-    }
-
-    fn apply(&self, batch: &EngineBatch) -> Result<()> {
-        self.inner.apply(batch)
-    }
-
-    fn make_durable(&self) -> Result<()> {
-        self.inner.make_durable()
-    }
-
-    fn size_bytes(&self) -> Result<u64> {
-        self.inner.size_bytes()
-    }
-
-    fn close(&self) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// An engine that fails when it is told to.
-#[derive(Debug, Default)]
-struct Failing {
-    inner: MemoryEngine,
     fails: AtomicBool,
 }
 
-impl Failing {
+impl Watched {
     fn answer(&self) -> Result<()> {
         match self.fails.load(Ordering::Relaxed) {
             true => Err(Error::internal("the engine has failed")),
@@ -263,13 +230,14 @@ impl Failing {
     }
 }
 
-impl Engine for Failing {
+impl Engine for Watched {
     fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()> {
         self.answer()?;
         self.inner.get(key, visit)
     }
     fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()> {
         self.answer()?;
+        self.scans.fetch_add(1, Ordering::Relaxed);
         self.inner.scan(start, end, reverse, visit)
     }
     fn apply(&self, batch: &EngineBatch) -> Result<()> {
@@ -289,7 +257,7 @@ impl Engine for Failing {
 
 #[test]
 fn after_an_error_nothing_is_answered_from_memory() {
-    let failing = Arc::new(Failing::default());
+    let failing = Arc::new(Watched::default());
     let engine = CachedEngine::new(failing.clone(), 1 << 20);
     let mut batch = EngineBatch::default();
     batch.put(b"a", &[b"1"]);
