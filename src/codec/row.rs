@@ -5,7 +5,8 @@
 //! Invariants:
 //!
 //! 1. Column ids rise strictly; end offsets never fall, and the last is the length of the data.
-//! 2. [`RowReader::new`] has checked 1 and the checksum, so that looking a column up cannot fail.
+//! 2. [`RowReader::new`] has checked 1 and the checksum, now or before ([`RowReader::of_verified`]), so that looking a column up
+//!    cannot fail.
 //! 3. No bytes whatever make a reader or builder panic: they are `Corrupt`.
 
 use arrow::array::ArrayRef;
@@ -179,14 +180,25 @@ pub struct RowReader<'a> {
 
 impl<'a> RowReader<'a> {
     /// Checks format and checksum. Errors: `Corrupt`.
-    #[inline]
     pub fn new(bytes: &'a [u8]) -> Result<RowReader<'a>> {
-        let (body, checksum) = bytes
-            .split_last_chunk::<CHECKSUM_BYTES>()
-            .ok_or_else(|| damaged("it is too short"))?;
+        let (body, checksum) = split_checksum(bytes)?;
         if crc32c::crc32c(body) != u32::from_le_bytes(*checksum) {
             return Err(damaged("its checksum does not match"));
         }
+        let reader = RowReader::of_body(body)?;
+        reader.check()?;
+        Ok(reader)
+    }
+
+    /// For bytes of which `new` made a reader before: checks nothing again. Errors: `Corrupt`, for other bytes.
+    #[inline]
+    pub fn of_verified(bytes: &'a [u8]) -> Result<RowReader<'a>> {
+        let (body, _) = split_checksum(bytes)?;
+        RowReader::of_body(body)
+    }
+
+    #[inline]
+    fn of_body(body: &'a [u8]) -> Result<RowReader<'a>> {
         let ([version, flags, low, high], mut rest) = body
             .split_first_chunk::<HEADER_BYTES>()
             .ok_or_else(|| damaged("it is too short"))?;
@@ -219,7 +231,7 @@ impl<'a> RowReader<'a> {
             columns.div_ceil(8)
         })?;
         let ends = cut(columns * if wide { 4 } else { 2 })?;
-        let reader = RowReader {
+        Ok(RowReader {
             write_time,
             expiry,
             ids,
@@ -227,9 +239,7 @@ impl<'a> RowReader<'a> {
             ends,
             wide,
             data: rest,
-        };
-        reader.check()?;
-        Ok(reader)
+        })
     }
 
     /// Ids rise, offsets do not fall, and the last one is the end of the data.
@@ -328,6 +338,11 @@ impl<'a> RowReader<'a> {
         let start = if i == 0 { 0 } else { self.end(i - 1) };
         Stored::Bytes(&self.data[start..self.end(i)])
     }
+}
+
+#[inline]
+fn split_checksum(bytes: &[u8]) -> Result<(&[u8], &[u8; CHECKSUM_BYTES])> {
+    bytes.split_last_chunk().ok_or_else(|| damaged("it is too short"))
 }
 
 fn damaged(reason: &str) -> Error {

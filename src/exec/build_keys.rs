@@ -16,19 +16,21 @@ use super::StatementContext;
 use super::datafusion_error::from_datafusion;
 use super::filter_predicate::from_expr;
 use super::planned_access::plan_predicates;
+use super::row_keys::row_keys;
 use super::scan::{Demand, scan_batches};
 use crate::plan::{AccessClass, AccessPath, PlanRules, Predicate, Wanted};
+use crate::store::KeyRange;
 use crate::types::{Value, value_at};
 use crate::{Error, Result};
 
-/// More keys are not collected: the table is read.
-pub(super) const KEYS_MAX: usize = 10_000;
-/// Bytes of keys likewise.
+/// Bytes of keys that are collected; of more, as of more keys than `keyspan.join_keys_max`, the table is read.
 pub(super) const KEYS_BYTES_MAX: usize = 1 << 20;
 /// So many rows are fetched one by one however small the table is.
 const GETS_MIN: u64 = 64;
 /// Rows that are fetched one by one cost as much as so many that are read one after the other.
 const ROWS_A_GET: u64 = 16;
+/// The rows of so many ranges are counted to tell how many all lead to.
+const RANGES_COUNTED: usize = 16;
 
 /// In which order a scan that keys bound may give its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,34 +41,35 @@ pub(super) enum Order {
     Kept,
 }
 
-/// What bounds a scan once a join has its build side.
+/// What bounds a scan once the joins above have their build sides.
 #[derive(Debug, Clone)]
 pub struct BuildKeys {
-    filter: Arc<DynamicFilterPhysicalExpr>,
-    /// For each key of the join the column of the scan's table (a position in `TableDef::columns`) that it is compared with.
-    columns: Vec<Option<usize>>,
+    joins: Vec<JoinKeys>,
     pub(super) order: Order,
     /// The path that is read in place of the one that was planned, if one is: all parts of the scan come to the same.
     shorter: Arc<OnceCell<Option<Arc<AccessPath>>>>,
 }
 
+/// The keys of one join.
+#[derive(Debug, Clone)]
+pub(super) struct JoinKeys {
+    /// What the join says once its build side is there.
+    pub(super) filter: Arc<DynamicFilterPhysicalExpr>,
+    /// For each key of the join the column of the scan's table (a position in `TableDef::columns`) that it is compared with.
+    pub(super) columns: Vec<Option<usize>>,
+}
+
 impl BuildKeys {
-    pub(super) fn new(
-        filter: Arc<DynamicFilterPhysicalExpr>,
-        columns: Vec<Option<usize>>,
-        order: Order,
-    ) -> BuildKeys {
+    pub(super) fn new(joins: Vec<JoinKeys>, order: Order) -> BuildKeys {
         BuildKeys {
-            filter,
-            columns,
+            joins,
             order,
             shorter: Arc::default(),
         }
     }
 
-    /// What the join says once its build side is there.
-    pub(super) fn filter(&self) -> &Arc<DynamicFilterPhysicalExpr> {
-        &self.filter
+    pub(super) fn joins(&self) -> &[JoinKeys] {
+        &self.joins
     }
 
     /// What was read in place of what was planned: `Range Scan using line_part, 20 ranges`. `None`: that was read.
@@ -76,7 +79,9 @@ impl BuildKeys {
 
     /// The columns that the keys bound.
     pub fn bounded(&self) -> Vec<usize> {
-        self.columns.iter().copied().flatten().collect()
+        let mut columns: Vec<usize> = self.joins.iter().flat_map(JoinKeys::bounded).collect();
+        columns.dedup();
+        columns
     }
 
     /// A path to the rows that have a partner, if it is shorter than `path` in a table of so many rows, which was planned for
@@ -102,56 +107,103 @@ impl BuildKeys {
         (conditions, positions): (&[Expr], &[usize]),
         rules: PlanRules,
     ) -> Result<Option<AccessPath>> {
-        // The scan may be asked before the join's own side is: by what gathers the rows of several readers. The join waits for no row
+        // The scan may be asked before a join's own side is: by what gathers the rows of several readers. The join waits for no row
         // of this one until it has its own.
-        self.filter.wait_complete().await;
-        let Some(keys) = self.keys(path)? else {
-            return Ok(None);
-        };
-        let table = &path.table;
+        for join in &self.joins {
+            join.filter.wait_complete().await;
+        }
         let gets_max = (rows / ROWS_A_GET).max(GETS_MIN);
-        let known = conditions.iter().map(|condition| from_expr(condition, table));
+        let keys_max = ctx.settings.join_keys_max.min(gets_max as usize);
         let rules = PlanRules {
-            multi_get_keys_max: KEYS_MAX,
-            ranges_max: KEYS_MAX,
+            multi_get_keys_max: keys_max,
+            ranges_max: keys_max,
             ..rules
         };
         let wanted = Wanted {
             columns: Some(positions),
             first_in_order: &[],
         };
-        let all = known.chain([keys.clone()]).collect();
-        let Ok(mut shorter) = plan_predicates(table, all, wanted, &rules) else {
+        let mut best: Option<(u64, AccessPath)> = None;
+        for join in &self.joins {
+            let Some(keys) = join.keys(path, keys_max)? else {
+                continue;
+            };
+            let known = conditions
+                .iter()
+                .map(|condition| from_expr(condition, &path.table));
+            let all = known.chain([keys.clone()]).collect();
+            let Ok(mut shorter) = plan_predicates(&path.table, all, wanted, &rules) else {
+                continue;
+            };
+            // The join compares them again.
+            shorter.keep_checks(|check| *check != keys);
+            let Some(cost) = self.cost(ctx, (path, rows), &shorter, positions).await? else {
+                continue;
+            };
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, shorter));
+            }
+        }
+        let Some((_, mut shorter)) = best else {
             return Ok(None);
         };
-        // The join compares them again.
-        shorter.keep_checks(|check| *check != keys);
+        if self.is_by_gets(path, &shorter) {
+            let keys = row_keys(&ctx.txn, &shorter, keys_max).await?;
+            return Ok(keys.map(|keys| gets_of(path, keys, shorter.residual)));
+        }
         shorter.reverse = path.reverse;
-        let is_shorter = match &shorter.class {
-            AccessClass::Empty => true,
-            AccessClass::MultiGet { keys } => keys.len() as u64 <= gets_max,
-            AccessClass::RangeScan { ranges, whole: false } if path.ranges() != Some(ranges) => {
-                // Entries that hold all that is asked for are read one after the other.
-                let rows_max = match shorter.covers(positions) {
-                    true => rows / 2,
-                    false => gets_max,
-                };
-                ranges.len() as u64 <= gets_max && leads_to_few(ctx, &shorter, rows_max).await?
-            }
-            _ => false,
+        Ok(Some(shorter))
+    }
+
+    /// Whether what a path leads to is fetched in the order of another.
+    fn is_by_gets(&self, path: &AccessPath, shorter: &AccessPath) -> bool {
+        self.order == Order::Kept && shorter.index != path.index
+    }
+
+    /// What reading a path costs, in rows read one after the other; `None` when it is too much beside `path`, which was planned.
+    async fn cost(
+        &self,
+        ctx: &StatementContext,
+        (path, rows): (&AccessPath, u64),
+        shorter: &AccessPath,
+        positions: &[usize],
+    ) -> Result<Option<u64>> {
+        let ranges = match &shorter.class {
+            AccessClass::Empty => return Ok(Some(0)),
+            AccessClass::MultiGet { keys } => return Ok(Some(keys.len() as u64 * ROWS_A_GET)),
+            AccessClass::RangeScan { ranges, whole: false } if path.ranges() != Some(ranges) => ranges,
+            _ => return Ok(None),
         };
-        Ok(is_shorter.then_some(shorter))
+        // Rows, and entries that hold all that is asked for, are read one after the other.
+        let is_walk = shorter.index == 0 || shorter.covers(positions) && !self.is_by_gets(path, shorter);
+        let rows_max = match is_walk {
+            true => rows / 2,
+            false => rows / ROWS_A_GET,
+        }
+        .max(GETS_MIN);
+        let led_to = rows_led_to(ctx, shorter, ranges, rows_max).await?;
+        Ok(led_to.map(|led_to| match is_walk {
+            true => led_to + ranges.len() as u64,
+            false => led_to * ROWS_A_GET,
+        }))
+    }
+}
+
+impl JoinKeys {
+    /// The columns of the scan's table that the keys bound.
+    pub(super) fn bounded(&self) -> Vec<usize> {
+        self.columns.iter().copied().flatten().collect()
     }
 
     /// The condition that the keys are. `None`: they are not there, or too many.
-    fn keys(&self, path: &AccessPath) -> Result<Option<Predicate>> {
+    fn keys(&self, path: &AccessPath, keys_max: usize) -> Result<Option<Predicate>> {
         let current = self.filter.current().map_err(from_datafusion)?;
         let parts = split_conjunction(&current).into_iter();
         let mut lists = parts.filter_map(|part| part.downcast_ref::<InListExpr>());
         let Some(list) = lists.find(|list| !list.negated()) else {
             return Ok(None);
         };
-        if list.len() > KEYS_MAX {
+        if list.len() > keys_max {
             return Ok(None);
         }
         let keys = list.list().iter();
@@ -190,6 +242,18 @@ impl BuildKeys {
     }
 }
 
+/// The rows under these keys, in the order of the key that the path reads, which is the primary one.
+fn gets_of(path: &AccessPath, keys: Vec<Vec<u8>>, residual: Option<Predicate>) -> AccessPath {
+    let mut keys = keys;
+    keys.sort_unstable();
+    keys.dedup();
+    AccessPath {
+        class: AccessClass::MultiGet { keys },
+        residual,
+        ..path.clone()
+    }
+}
+
 /// See [`BuildKeys::taken`].
 fn description(path: &AccessPath) -> String {
     let places = match &path.class {
@@ -202,16 +266,26 @@ fn description(path: &AccessPath) -> String {
     format!("{}{places}", path.class_name())
 }
 
-/// Whether a path through an index leads to so many rows at most.
-async fn leads_to_few(ctx: &StatementContext, path: &AccessPath, rows_max: u64) -> Result<bool> {
-    if path.index == 0 {
-        return Ok(true);
-    }
+/// How many rows ranges of a path's key lead to, as far as some of them tell; `None`: more than so many.
+async fn rows_led_to(
+    ctx: &StatementContext,
+    path: &AccessPath,
+    ranges: &[KeyRange],
+    rows_max: u64,
+) -> Result<Option<u64>> {
+    let step = ranges.len().div_ceil(RANGES_COUNTED).max(1);
+    let counted: Vec<KeyRange> = ranges.iter().step_by(step).cloned().collect();
+    let (all, of_them) = (ranges.len() as u64, (counted.len() as u64).max(1));
+    let counted_max = rows_max * of_them / all.max(1);
     let entries = AccessPath {
+        class: AccessClass::RangeScan {
+            ranges: counted,
+            whole: false,
+        },
         residual: None,
         ..path.clone()
     };
-    let demand = Demand::Rows(rows_max as usize + 1);
+    let demand = Demand::Rows(counted_max as usize + 1);
     let mut batches = scan_batches(
         Arc::clone(&ctx.txn),
         Arc::new(entries),
@@ -223,5 +297,5 @@ async fn leads_to_few(ctx: &StatementContext, path: &AccessPath, rows_max: u64) 
     while let Some(batch) = batches.try_next().await? {
         rows += batch.num_rows() as u64;
     }
-    Ok(rows <= rows_max)
+    Ok((rows <= counted_max).then_some(rows * all / of_them))
 }

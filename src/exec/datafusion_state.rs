@@ -35,6 +35,9 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
     let mut config = base.config().clone();
     config.set_extension(Arc::new(ctx.clone()));
     pg_catalog::install(ctx, config.options_mut());
+    // Of so many keys of a join their list, which a scan can look up.
+    let optimizer = &mut config.options_mut().optimizer;
+    optimizer.hash_join_inlist_pushdown_max_distinct_values = ctx.settings.join_keys_max;
     // What the sorts, groups and joins of one statement hold in memory before they spill to temporary files (or, where
     // they cannot, fail with 53200).
     let runtime = RuntimeEnv {
@@ -111,8 +114,6 @@ fn build() -> DataFusionResult<SessionState> {
     // The logical plan knows of more CASEs that they are never NULL than the physical one does, which is no fault.
     options.execution.skip_physical_aggregate_schema_check = true;
     options.optimizer.enable_dynamic_filter_pushdown = false;
-    // Of few keys their list, which a scan can look up.
-    options.optimizer.hash_join_inlist_pushdown_max_distinct_values = build_keys::KEYS_MAX;
     options.optimizer.hash_join_inlist_pushdown_max_size = build_keys::KEYS_BYTES_MAX;
     options.optimizer.repartition_joins = false;
     options.optimizer.repartition_aggregations = false;

@@ -41,6 +41,8 @@ mod prepared_list;
 pub mod query_threads;
 mod replaced_columns;
 pub mod residual;
+mod row_filter;
+mod row_keys;
 mod row_plan;
 mod rows;
 mod rows_of_entries;

@@ -20,7 +20,7 @@ use datafusion::physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, InputOrderMode, replace_children_if_necessary,
 };
 
-use super::build_keys::{BuildKeys, Order};
+use super::build_keys::{JoinKeys, Order};
 use super::pauses::is_pause;
 use super::scan_exec::KeyspanScanExec;
 
@@ -70,7 +70,7 @@ fn ordered_groups(plan: &Arc<dyn ExecutionPlan>) -> usize {
     usize::from(own) + plan.children().into_iter().map(ordered_groups).sum::<usize>()
 }
 
-/// The plan with its joins narrowed, those above first: of a scan below two the nearer one decides.
+/// The plan with its joins narrowed, those above first. A scan below several knows what all of them keep.
 fn narrowed(plan: Arc<dyn ExecutionPlan>, order: Order) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
     // A recursion runs its plan again and again, and each turn has other keys.
     if plan.is::<RecursiveQueryExec>() || plan.children().is_empty() {
@@ -121,9 +121,12 @@ fn probing(
 ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
     if let Some(scan) = plan.downcast_ref::<KeyspanScanExec>() {
         let columns = columns.iter().map(|column| Some(scan.positions()[(*column)?]));
-        let keys = BuildKeys::new(Arc::clone(filter), columns.collect(), order);
+        let keys = JoinKeys {
+            filter: Arc::clone(filter),
+            columns: columns.collect(),
+        };
         return Ok(scan
-            .narrowed_by(keys)
+            .narrowed_by(keys, order)
             .map(|scan| Arc::new(scan) as Arc<dyn ExecutionPlan>));
     }
     if plan.fetch().is_some() {

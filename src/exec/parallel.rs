@@ -1,5 +1,5 @@
 //! Parallel plans: what takes in everything before it answers, and does not care in which order (aggregates, the first
-//! rows of an order), reads its table with several readers, each with its own part of the work above it.
+//! rows of an order, the kept side of a hash join), reads its table with several readers, each with its own part of the work above it.
 //!
 //! ```text
 //!   Aggregate                    Finalize Aggregate
@@ -45,7 +45,7 @@ impl PhysicalOptimizerRule for ParallelReaders {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        parallel(plan)
+        parallel(plan, Order::Seen)
     }
 
     fn name(&self) -> &str {
@@ -57,8 +57,17 @@ impl PhysicalOptimizerRule for ParallelReaders {
     }
 }
 
+/// What becomes of a plan's rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// Somebody may see in which order they come, or take the first and no more.
+    Seen,
+    /// All are taken in, in whatever order.
+    Unseen,
+}
+
 /// The same plan, with several readers wherever they help.
-fn parallel(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+fn parallel(plan: Arc<dyn ExecutionPlan>, order: Order) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
     // Each turn of a recursion is short.
     if plan.is::<RecursiveQueryExec>() || plan.children().is_empty() {
         return Ok(plan);
@@ -67,20 +76,66 @@ fn parallel(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionP
         plan.downcast_ref::<AggregateExec>(),
         plan.downcast_ref::<SortExec>(),
     ) {
-        (Some(aggregate), _) => in_parts_below_aggregate(aggregate)?,
+        (Some(aggregate), _) => in_parts_below_aggregate(aggregate, order)?,
         (_, Some(sort)) => in_parts_below_sort(sort)?,
         _ => None,
     };
     if let Some(changed) = changed {
         return Ok(changed);
     }
-    let children = plan.children().into_iter().cloned().map(parallel);
-    let children = children.collect::<DataFusionResult<_>>()?;
+    let children = match plan.downcast_ref::<HashJoinExec>() {
+        Some(join) => vec![kept_side(join)?, parallel(Arc::clone(join.right()), Order::Seen)?],
+        None => {
+            let below = order_below(&plan, order)?;
+            let children = plan.children().into_iter().cloned();
+            let children = children.map(|child| parallel(child, below));
+            children.collect::<DataFusionResult<_>>()?
+        }
+    };
     replace_children_if_necessary(plan, children)
 }
 
+/// The side of a join that is kept, of which nobody sees the order.
+fn kept_side(join: &HashJoinExec) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    match in_parts(join.left())? {
+        Some(parts) => Ok(Arc::new(CoalescePartitionsExec::new(parts))),
+        None => parallel(Arc::clone(join.left()), Order::Unseen),
+    }
+}
+
+/// What becomes of the rows below a plan of whose rows this becomes.
+fn order_below(plan: &Arc<dyn ExecutionPlan>, order: Order) -> DataFusionResult<Order> {
+    if let Some(sort) = plan.downcast_ref::<SortExec>() {
+        return Ok(match comes_nearly_in_order(sort)? {
+            true => Order::Seen,
+            false => Order::Unseen,
+        });
+    }
+    Ok(match passes_on(plan) && plan.fetch().is_none() {
+        true => order,
+        false => Order::Seen,
+    })
+}
+
+/// Whether rows that come one by one are passed on so.
+fn passes_on(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.is::<FilterExec>() || plan.is::<ProjectionExec>() || plan.is::<CooperativeExec>()
+}
+
+/// Whether what is to be sorted has the order of the first sort keys: then it need not be read to the end for the first rows.
+fn comes_nearly_in_order(sort: &SortExec) -> DataFusionResult<bool> {
+    let (ordered, _) = sort
+        .input()
+        .equivalence_properties()
+        .extract_common_sort_prefix(sort.expr().clone())?;
+    Ok(!ordered.is_empty())
+}
+
 /// Aggregates of each part, put together.
-fn in_parts_below_aggregate(aggregate: &AggregateExec) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
+fn in_parts_below_aggregate(
+    aggregate: &AggregateExec,
+    order: Order,
+) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
     let is_whole = matches!(
         aggregate.mode(),
         AggregateMode::Single | AggregateMode::SinglePartitioned
@@ -89,8 +144,12 @@ fn in_parts_below_aggregate(aggregate: &AggregateExec) -> DataFusionResult<Optio
         .aggr_expr()
         .iter()
         .all(|call| call.order_bys().is_empty() && !ORDERED_AGGREGATES.contains(&call.fun().name()));
-    // Groups in the order of the key are finished as they come.
-    let is_hashed = *aggregate.input_order_mode() == InputOrderMode::Linear;
+    // Groups in the order of the key are finished as they come; where it is that of some columns only, most are hashed all the same.
+    let is_hashed = match aggregate.input_order_mode() {
+        InputOrderMode::Linear => true,
+        InputOrderMode::PartiallySorted(_) => order == Order::Unseen,
+        InputOrderMode::Sorted => false,
+    };
     if !is_whole || !is_unordered || !is_hashed || aggregate.limit_options().is_some() {
         return Ok(None);
     }
@@ -123,12 +182,7 @@ fn in_parts_below_sort(sort: &SortExec) -> DataFusionResult<Option<Arc<dyn Execu
     let Some(fetch) = sort.fetch() else {
         return Ok(None);
     };
-    // Rows that come nearly in order need not be read to the end.
-    let (ordered, _) = sort
-        .input()
-        .equivalence_properties()
-        .extract_common_sort_prefix(sort.expr().clone())?;
-    if !ordered.is_empty() {
+    if comes_nearly_in_order(sort)? {
         return Ok(None);
     }
     let Some(input) = in_parts(sort.input())? else {
@@ -146,7 +200,6 @@ fn in_parts(plan: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc<dyn Ex
     if let Some(scan) = plan.downcast_ref::<KeyspanScanExec>() {
         return Ok(scan.in_parts());
     }
-    let passes_on = plan.is::<FilterExec>() || plan.is::<ProjectionExec>() || plan.is::<CooperativeExec>();
     if plan.fetch().is_some() {
         return Ok(None);
     }
@@ -158,12 +211,8 @@ fn in_parts(plan: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc<dyn Ex
         let Some(probe) = in_parts(join.right())? else {
             return Ok(None);
         };
-        let build = match in_parts(join.left())? {
-            Some(build) => Arc::new(CoalescePartitionsExec::new(build)) as Arc<dyn ExecutionPlan>,
-            None => parallel(Arc::clone(join.left()))?,
-        };
-        children = vec![build, probe];
-    } else if passes_on {
+        children = vec![kept_side(join)?, probe];
+    } else if passes_on(plan) {
         let Some(child) = in_parts(&children[0])? else {
             return Ok(None);
         };
@@ -174,12 +223,19 @@ fn in_parts(plan: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc<dyn Ex
     replace_children_if_necessary(Arc::clone(plan), children).map(Some)
 }
 
-/// Whether each part of a join's probe side can be joined by itself.
+/// Whether each part of a join's probe side can be joined by itself. What is given of the kept side comes with the part that ends last.
 fn takes_parts(join: &HashJoinExec) -> bool {
     *join.partition_mode() == PartitionMode::CollectLeft
+        && !join.null_aware
         && HashJoinExec::probe_side() == JoinSide::Right
         && matches!(
             join.join_type(),
-            JoinType::Inner | JoinType::Right | JoinType::RightSemi | JoinType::RightAnti
+            JoinType::Inner
+                | JoinType::Left
+                | JoinType::LeftSemi
+                | JoinType::LeftAnti
+                | JoinType::Right
+                | JoinType::RightSemi
+                | JoinType::RightAnti
         )
 }

@@ -7,9 +7,9 @@
 
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, FixedSizeBinaryArray,
-    PrimitiveArray, RecordBatch, StringArray,
+    PrimitiveArray, RecordBatch, StringArray, UInt64Array,
 };
-use arrow::compute::{and_kleene, is_not_null, is_null, not, or_kleene};
+use arrow::compute::{and_kleene, is_not_null, is_null, not, or_kleene, take, take_record_batch};
 use arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
@@ -22,6 +22,8 @@ use crate::plan::{CompareOp, Predicate};
 use crate::types::{Numeric, SqlType, Value, value_at};
 use crate::{Error, Result};
 
+/// Conditions are asked of some rows alone once these are no more than one of so many.
+const FEW_OF: usize = 4;
 /// Lists up to this long are compared value by value; longer ones are searched.
 const SHORT_LIST: usize = 4;
 
@@ -33,6 +35,16 @@ pub fn evaluate(
     column_of: &dyn Fn(usize) -> usize,
 ) -> Result<BooleanArray> {
     Rows { batch, column_of }.evaluate(predicate)
+}
+
+/// AND (`all`) or OR.
+fn both(one: &BooleanArray, other: &BooleanArray, all: bool) -> Result<BooleanArray> {
+    if all {
+        and_kleene(one, other)
+    } else {
+        or_kleene(one, other)
+    }
+    .map_err(Error::arrow)
 }
 
 struct Rows<'a> {
@@ -85,24 +97,41 @@ impl Rows<'_> {
     /// AND (`all`) or OR of the children; stops as soon as every row is decided.
     fn combine(&self, children: &[Predicate], all: bool) -> Result<BooleanArray> {
         let mut result = BooleanArray::from(vec![all; self.batch.num_rows()]);
-        for child in children {
-            let child = self.evaluate(child)?;
-            result = if all {
-                and_kleene(&result, &child)
-            } else {
-                or_kleene(&result, &child)
-            }
-            .map_err(Error::arrow)?;
-            let undecided = if all {
+        for (at, child) in children.iter().enumerate() {
+            result = both(&result, &self.evaluate(child)?, all)?;
+            let decided = if all {
                 result.false_count()
             } else {
                 result.true_count()
-            } < result.len();
-            if !undecided {
+            };
+            let (undecided, rest) = (result.len() - decided, &children[at + 1..]);
+            if undecided == 0 || rest.is_empty() {
                 break;
+            }
+            if undecided * FEW_OF <= result.len() {
+                return self.combine_rest(&result, rest, all);
             }
         }
         Ok(result)
+    }
+
+    /// The result of the first children with the others, which are asked of the rows that are not decided yet.
+    fn combine_rest(&self, result: &BooleanArray, rest: &[Predicate], all: bool) -> Result<BooleanArray> {
+        let is_undecided = |row: &usize| result.is_null(*row) || result.value(*row) == all;
+        let places: Vec<usize> = (0..result.len()).filter(is_undecided).collect();
+        let indices = UInt64Array::from_iter_values(places.iter().map(|place| *place as u64));
+        let batch = take_record_batch(self.batch, &indices).map_err(Error::arrow)?;
+        let rows = Rows {
+            batch: &batch,
+            column_of: self.column_of,
+        };
+        let before = take(result, &indices, None).map_err(Error::arrow)?;
+        let combined = both(before.as_boolean(), &rows.combine(rest, all)?, all)?;
+        let mut whole = vec![Some(!all); result.len()];
+        for (truth, place) in combined.iter().zip(places) {
+            whole[place] = truth;
+        }
+        Ok(whole.into())
     }
 
     fn column(&self, column: usize) -> Column<'_> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use futures::stream::BoxStream;
 
-use crate::store::Page;
+use crate::store::{Entry, Page};
 use crate::table::{RowDecoder, RowFormatter, RowLayout};
 use crate::types::{FormatSettings, WireFormat};
 use crate::{Error, Result};
@@ -96,17 +96,16 @@ impl StoredRows {
         RowFormatter::new(Arc::clone(&self.layout), formats, settings)
     }
 
-    /// Key and value of a row, which must be there.
-    pub fn row(&self, at: usize) -> (&[u8], &[u8]) {
-        self.page.row(self.first + at)
+    /// A row, which must be there.
+    pub fn entry(&self, at: usize) -> Entry<'_> {
+        self.page.entry(self.first + at)
     }
 
     fn decode(&self) -> Result<RecordBatch> {
         let mut decoder = RowDecoder::with_layout(Arc::clone(&self.layout));
         decoder.reserve(self.len);
         for at in 0..self.len {
-            let (key, value) = self.row(at);
-            decoder.push(key, value)?;
+            decoder.push_entry(self.entry(at))?;
         }
         decoder.finish()
     }

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use futures::stream::{self, BoxStream, StreamExt};
 
 use super::figures::watch;
 use super::merged_scan::MergedScan;
 use super::pieces::one_after_another;
+use super::row_filter::RowFilter;
 use super::rows_of_entries::RowsOfEntries;
 use super::scan_metrics::ScanMetrics;
-use super::{Rows, RowsStream, StoredRows, residual};
+use super::{Rows, RowsStream, StoredRows};
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::table::{EntryReader, RowDecoder, RowLayout, row_schema};
@@ -21,11 +21,11 @@ use crate::txn::{Transaction, TransactionScan};
 use crate::{Error, Result};
 
 /// Rows of a page, and so of a batch, at most. Pages start smaller, so that the first row leaves at once.
-const PAGE_ROWS_MAX: usize = 4096;
-/// Bytes of a page: a batch is about as large in memory.
-const PAGE_BYTES_MAX: usize = 256 << 10;
+const PAGE_ROWS_MAX: usize = 2048;
+/// Bytes of a page, which stays in the processor's own cache between being filled and being decoded. A batch is about as large in memory.
+pub(super) const PAGE_BYTES_MAX: usize = 128 << 10;
 /// Entries at most whose rows are fetched together.
-const ENTRIES_MAX: usize = 1024;
+pub(super) const ENTRIES_MAX: usize = 1024;
 /// Keys fetched by one multi-get call.
 const GET_KEYS_MAX: usize = 512;
 
@@ -98,7 +98,10 @@ pub fn scan_stored(
     let parts = parts_of(path).map(move |part| {
         let layout = match part.index {
             0 => Arc::clone(&layout),
-            _ => Arc::new(layout_of(&part, layout.projection())),
+            _ => {
+                let columns = layout.projection();
+                Arc::new(layout_of(&part, columns, part.covers(columns)))
+            }
         };
         let demand = Demand::of_limit(limit);
         let scan = StoredScan {
@@ -154,10 +157,10 @@ impl StoredScan {
     }
 }
 
-/// How these columns stand in what a path reads: in the entries of its key if that covers them, else in the rows that the
-/// entries are of.
-fn layout_of(path: &AccessPath, columns: &[usize]) -> RowLayout {
-    match path.covers(columns) {
+/// How these columns stand in what a path reads: in the entries of its key if that covers all that is read, else in the rows
+/// that the entries are of.
+fn layout_of(path: &AccessPath, columns: &[usize], is_covered: bool) -> RowLayout {
+    match is_covered {
         true => RowLayout::of_key(&path.table, path.key(), columns),
         false => RowLayout::new(&path.table, columns),
     }
@@ -331,18 +334,27 @@ impl PageScan {
     }
 }
 
-/// An access path that is being read into batches.
+/// An access path that is being read into batches. Of rows that the residual drops only its own columns are decoded.
 pub(super) struct BatchScan {
     pages: PageScan,
     /// Filled again and again.
     page: Page,
-    /// Columns decoded: the projection, then those that only the residual needs.
-    decoded: Vec<usize>,
+    /// What applies the residual, if there is one.
+    filter: Option<RowFilter>,
+    /// Decodes what the filter does not.
     decoder: RowDecoder,
-    /// The schema of the projection alone.
+    /// Where each column of the projection is decoded.
+    columns: Vec<DecodedBy>,
+    /// The schema of the projection.
     schema: SchemaRef,
     /// Rows still wanted; `None`: all.
     wanted: Option<usize>,
+}
+
+/// Who decodes a column, and at which place it stands there.
+enum DecodedBy {
+    Filter(usize),
+    Decoder(usize),
 }
 
 impl BatchScan {
@@ -353,26 +365,37 @@ impl BatchScan {
         demand: Demand,
         metrics: Arc<ScanMetrics>,
     ) -> BatchScan {
-        let projected = projection.len();
-        let mut decoded = projection;
-        if let Some(residual) = &path.residual {
-            residual.for_each_column(&mut |column| {
-                if !decoded.contains(&column) {
-                    decoded.push(column);
-                }
-            });
-        }
-        let layout = Arc::new(layout_of(&path, &decoded));
-        let schema = match decoded.len() == projected {
-            true => Arc::clone(layout.schema()),
-            false => row_schema(&path.table, &decoded[..projected]),
-        };
+        let mut filtered = path.residual.as_ref().map(columns_of).unwrap_or_default();
+        filtered.sort_by_key(|column| !projection.contains(column));
+        let both = filtered
+            .iter()
+            .filter(|column| projection.contains(column))
+            .count();
+        let mut rest = Vec::new();
+        let columns = projection.iter().map(|column| {
+            let place = |columns: &[usize]| columns.iter().position(|other| other == column);
+            if let Some(at) = place(&filtered) {
+                return DecodedBy::Filter(at);
+            }
+            DecodedBy::Decoder(place(&rest).unwrap_or_else(|| {
+                rest.push(*column);
+                rest.len() - 1
+            }))
+        });
+        let columns = columns.collect();
+        let all = [filtered.as_slice(), &rest].concat();
+        let is_covered = path.covers(&all);
+        let layout = |columns: &[usize]| Arc::new(layout_of(&path, columns, is_covered));
         BatchScan {
-            pages: PageScan::new(txn, path, &layout, demand, metrics),
+            filter: path
+                .residual
+                .as_ref()
+                .map(|_| RowFilter::new(layout(&filtered), both)),
+            decoder: RowDecoder::with_layout(layout(&rest)),
+            columns,
+            schema: row_schema(&path.table, &projection),
+            pages: PageScan::new(txn, Arc::clone(&path), &layout(&all), demand, metrics),
             page: Page::new(),
-            decoded,
-            decoder: RowDecoder::with_layout(layout),
-            schema,
             wanted: demand.limit(),
         }
     }
@@ -392,11 +415,7 @@ impl BatchScan {
         if self.wanted == Some(0) || !self.pages.next_page(&mut self.page).await? {
             return Ok(None);
         }
-        self.decoder.reserve(self.page.len());
-        for (key, value) in self.page.iter() {
-            self.decoder.push(key, value)?;
-        }
-        self.finish_batch().map(Some)
+        self.batch().map(Some)
     }
 
     /// Rows of the last page.
@@ -414,33 +433,47 @@ impl BatchScan {
         }
     }
 
-    /// The rows decoded so far: filtered, cut to the rows wanted, projected.
-    fn finish_batch(&mut self) -> Result<RecordBatch> {
-        let mut batch = self.decoder.finish()?;
-        let read = batch.num_rows();
-        if let Some(residual) = &self.pages.path.residual {
-            batch = self.filter(&batch, residual)?;
-        }
-        if let Some(wanted) = &mut self.wanted {
-            batch = batch.slice(0, batch.num_rows().min(*wanted));
-            *wanted -= batch.num_rows();
-        }
-        self.pages.metrics.count_rows(read, batch.num_rows());
-        if Arc::ptr_eq(&self.schema, self.decoder.schema()) {
-            return Ok(batch);
-        }
-        let columns = batch.columns()[..self.schema.fields().len()].to_vec();
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        RecordBatch::try_new_with_options(self.schema.clone(), columns, &options).map_err(Error::arrow)
+    /// The rows of the page: filtered, cut to the rows wanted, projected.
+    fn batch(&mut self) -> Result<RecordBatch> {
+        let wanted = self.wanted.unwrap_or(usize::MAX);
+        let (rows, filtered) = match (&mut self.filter, &self.pages.path.residual) {
+            (Some(filter), Some(residual)) => {
+                let kept = filter.kept(&self.page, residual, wanted)?;
+                self.decoder.reserve(kept.rows.len());
+                kept.rows
+                    .iter()
+                    .try_for_each(|&at| self.decoder.push_entry(self.page.entry(at)))?;
+                (kept.rows.len(), kept.columns)
+            }
+            _ => {
+                let rows = self.page.len().min(wanted);
+                self.decoder.reserve(rows);
+                (0..rows).try_for_each(|at| self.decoder.push_entry(self.page.entry(at)))?;
+                (rows, Vec::new())
+            }
+        };
+        self.wanted = self.wanted.map(|wanted| wanted - rows);
+        self.pages.metrics.count_rows(self.page.len(), rows);
+        let decoded = self.decoder.finish()?;
+        let columns = self.columns.iter().map(|column| match column {
+            DecodedBy::Filter(at) => Arc::clone(&filtered[*at]),
+            DecodedBy::Decoder(at) => Arc::clone(decoded.column(*at)),
+        });
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns.collect(), &options)
+            .map_err(Error::arrow)
     }
+}
 
-    fn filter(&self, batch: &RecordBatch, residual: &Predicate) -> Result<RecordBatch> {
-        let position = |column| self.decoded.iter().position(|&decoded| decoded == column);
-        let keep = residual::evaluate(residual, batch, &|column| {
-            position(column).expect("every column of the residual is decoded")
-        })?;
-        filter_record_batch(batch, &keep).map_err(Error::arrow)
-    }
+/// The columns that a condition reads.
+fn columns_of(condition: &Predicate) -> Vec<usize> {
+    let mut columns = Vec::new();
+    condition.for_each_column(&mut |column| {
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    });
+    columns
 }
 
 /// The store request for ranges of one key.

@@ -26,7 +26,7 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 
 use super::StatementContext;
-use super::build_keys::{BuildKeys, Order};
+use super::build_keys::{BuildKeys, JoinKeys, Order};
 use super::datafusion_error::to_datafusion;
 use super::observed::CountMore;
 use super::ordered_column::ordered_column;
@@ -37,7 +37,7 @@ use super::shared_scan::{SharedParts, SharedScan};
 use super::statement_state::statement_context;
 use crate::Result;
 use crate::parse::IndexHint;
-use crate::plan::{AccessClass, AccessPath, OrderColumn, is_bounded_by};
+use crate::plan::{AccessPath, OrderColumn, is_bounded_by};
 use crate::table::row_schema;
 
 /// Batches as they are read.
@@ -120,10 +120,7 @@ impl KeyspanScanExec {
 
     /// Whether it reads all of a key.
     pub(super) fn is_whole(&self) -> bool {
-        matches!(
-            self.path.class,
-            AccessClass::FullScan { .. } | AccessClass::RangeScan { whole: true, .. }
-        )
+        self.path.is_whole()
     }
 
     /// Whether a key of the table leads from values of these columns (positions in `TableDef::columns`) to rows.
@@ -149,13 +146,14 @@ impl KeyspanScanExec {
         }))
     }
 
-    /// The scan, bounded by the keys of a join. `None`: no key of the table leads from them to rows, or a limit counts those.
-    pub(super) fn narrowed_by(&self, keys: BuildKeys) -> Option<KeyspanScanExec> {
+    /// The scan, bounded also by the keys of a join. `None`: no key of the table leads from them to rows, or a limit counts those.
+    pub(super) fn narrowed_by(&self, keys: JoinKeys, order: Order) -> Option<KeyspanScanExec> {
         let is_walk = self.path.ranges().is_some() && self.path.merge.is_none();
-        let hint = self.keys_left(keys.order);
-        let serves = is_bounded_by(&self.path.table, &keys.bounded(), &hint);
+        let serves = is_bounded_by(&self.path.table, &keys.bounded(), &self.keys_left(order));
+        let known = self.build_keys.as_ref().map(BuildKeys::joins).unwrap_or_default();
+        let keys = BuildKeys::new([known, &[keys]].concat(), order);
         let properties = self.properties.as_ref().clone();
-        let properties = match keys.order {
+        let properties = match order {
             Order::Any => properties.with_eq_properties(EquivalenceProperties::new(Arc::clone(&self.schema))),
             Order::Kept => properties,
         };
@@ -166,11 +164,11 @@ impl KeyspanScanExec {
         })
     }
 
-    /// The keys that a narrowed scan may read.
+    /// The keys that a narrowed scan may read. What it finds by others can be read in the order of the primary key, and of no other.
     fn keys_left(&self, order: Order) -> Option<IndexHint> {
-        match order {
-            Order::Kept => Some(IndexHint::Force(self.path.key().name.clone())),
-            Order::Any => self.index_hint.clone(),
+        match (order, self.path.index) {
+            (Order::Any, _) | (Order::Kept, 0) => self.index_hint.clone(),
+            (Order::Kept, _) => Some(IndexHint::Force(self.path.key().name.clone())),
         }
     }
 
@@ -300,10 +298,14 @@ impl ExecutionPlan for KeyspanScanExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
     ) -> DataFusionResult<TreeNodeRecursion> {
-        match self.build_keys() {
-            Some(keys) => f(&(Arc::clone(keys.filter()) as Arc<dyn PhysicalExpr>)),
-            None => Ok(TreeNodeRecursion::Continue),
+        let joins = self.build_keys.as_ref().map(BuildKeys::joins).unwrap_or_default();
+        for join in joins {
+            let next = f(&(Arc::clone(&join.filter) as Arc<dyn PhysicalExpr>))?;
+            if next == TreeNodeRecursion::Stop {
+                return Ok(next);
+            }
         }
+        Ok(TreeNodeRecursion::Continue)
     }
     fn with_new_children(
         self: Arc<Self>,

@@ -35,6 +35,8 @@ pub struct Settings {
     pub full_scan: FullScanPolicy,
     /// keyspan.multi_get_max_keys.
     pub multi_get_keys_max: usize,
+    /// keyspan.join_keys_max.
+    pub join_keys_max: usize,
     /// keyspan.known_texts_max.
     pub known_texts_max: usize,
     /// keyspan.known_texts_threshold.
@@ -255,6 +257,7 @@ impl Settings {
             search_path: Vec::new(),
             full_scan: FullScanPolicy::default(),
             multi_get_keys_max: 0,
+            join_keys_max: 0,
             known_texts_max: 0,
             known_texts_threshold: 0,
             ranges_max: 0,
@@ -296,6 +299,7 @@ impl Settings {
             _ => FullScanPolicy::Reject,
         };
         self.multi_get_keys_max = self.number("keyspan.multi_get_max_keys");
+        self.join_keys_max = self.number("keyspan.join_keys_max");
         self.known_texts_max = self.number("keyspan.known_texts_max");
         self.known_texts_threshold = self.number("keyspan.known_texts_threshold");
         self.ranges_max = self.number("keyspan.max_ranges");

@@ -18,9 +18,11 @@ use crate::store::KeyRange;
 use crate::txn::Transaction;
 
 /// Rows that a reader reads of a piece before it looks whether others wait.
-const ROWS_BEFORE_SHARING: usize = 8192;
+const ROWS_BEFORE_SHARING: usize = 2048;
 /// Pieces cut for each reader: they are of different size, and whoever is done early takes another.
 const PIECES_PER_READER: usize = 4;
+/// A scan of more ranges begins in pieces of so many: there may be much behind few rows, where each is looked up.
+const RANGES_OF_A_PIECE: usize = 64;
 
 /// What all readers of one scan know.
 pub(super) struct SharedScan {
@@ -62,7 +64,12 @@ impl SharedScan {
             return None;
         }
         let pieces = Pieces {
-            left: vec![path.ranges()?.to_vec()],
+            left: path
+                .ranges()?
+                .chunks(RANGES_OF_A_PIECE)
+                .map(<[KeyRange]>::to_vec)
+                .rev()
+                .collect(),
             reading: 0,
             waiting: 0,
         };
@@ -288,10 +295,11 @@ async fn cut(txn: &Transaction, ranges: Vec<KeyRange>, pieces: usize) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use std::task::Poll;
+
     use arrow::array::{AsArray, Int64Array};
     use arrow::datatypes::Int64Type;
     use futures::TryStreamExt;
-    use futures::future::join_all;
 
     use super::*;
     use crate::plan::tests::table_of;
@@ -329,17 +337,24 @@ mod tests {
         plan_access(table, predicate, Default::default(), &rules).unwrap()
     }
 
-    /// What each of so many readers reads of the first column.
+    /// What each of so many readers reads of the first column, a batch of each in turn.
     async fn read(scan: &Arc<SharedScan>, readers: usize) -> Vec<Vec<i64>> {
-        let read = join_all((0..readers).map(|_| scan.reader().try_collect::<Vec<_>>())).await;
-        read.into_iter()
-            .map(|batches| {
-                let batches = batches.unwrap();
-                let values =
-                    |batch: &RecordBatch| batch.column(0).as_primitive::<Int64Type>().values().to_vec();
-                batches.iter().flat_map(values).collect()
-            })
-            .collect()
+        let mut streams: Vec<_> = (0..readers).map(|_| Some(scan.reader())).collect();
+        let mut read = vec![Vec::new(); readers];
+        while streams.iter().any(Option::is_some) {
+            for (place, rows) in streams.iter_mut().zip(&mut read) {
+                let Some(stream) = place else { continue };
+                match futures::poll!(stream.next()) {
+                    Poll::Ready(Some(batch)) => {
+                        let batch = batch.unwrap();
+                        rows.extend_from_slice(batch.column(0).as_primitive::<Int64Type>().values());
+                    }
+                    Poll::Ready(None) => *place = None,
+                    Poll::Pending => tokio::task::yield_now().await,
+                }
+            }
+        }
+        read
     }
 
     #[tokio::test]

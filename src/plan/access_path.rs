@@ -191,6 +191,14 @@ impl AccessPath {
         }
     }
 
+    /// Whether all of a key is read.
+    pub fn is_whole(&self) -> bool {
+        matches!(
+            self.class,
+            AccessClass::FullScan { .. } | AccessClass::RangeScan { whole: true, .. }
+        )
+    }
+
     /// The class in EXPLAIN's words.
     pub fn class_name(&self) -> &'static str {
         match &self.class {

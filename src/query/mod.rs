@@ -40,6 +40,7 @@ mod scope;
 mod select;
 mod select_item;
 mod set_returning;
+mod shared_query;
 mod subquery;
 mod table_function;
 mod target_rows;

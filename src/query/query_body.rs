@@ -16,15 +16,13 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold};
 use super::coercion::{CastContext, common_type, implicit, type_name, without_scale_of_constants};
-use super::decorrelation::refers_out;
 use super::same_rows::refuse_unsortable;
 use super::scope::Outer;
 use super::select::ordinal;
 use super::select_item::SortKey;
+use super::shared_query::{mentions, shared};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::dependent_join::is_volatile;
-use crate::exec::shared_rows::SharedRows;
 use crate::types::{SqlType, TYPE_METADATA_KEY, Value};
 use crate::{Error, Result};
 
@@ -44,7 +42,7 @@ impl Binder<'_> {
             return Err(Error::unsupported("the pipe operator", None));
         }
         if let Some(with) = &query.with {
-            self.with(with, outer)?;
+            self.with(with, query, outer)?;
         }
         let order_by: &[ast::OrderByExpr] = match &query.order_by {
             None => &[],
@@ -103,7 +101,13 @@ impl Binder<'_> {
         Ok(BoundQuery { plan, columns })
     }
 
-    pub(super) fn with(&mut self, with: &ast::With, outer: Option<&Outer<'_>>) -> Result<()> {
+    /// Binds the WITH queries of `query`.
+    pub(super) fn with(
+        &mut self,
+        with: &ast::With,
+        query: &ast::Query,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<()> {
         let outside = self.common_tables.len();
         for cte in &with.cte_tables {
             let name = fold(&cte.alias.name);
@@ -114,10 +118,10 @@ impl Binder<'_> {
                 let message = format!("WITH query name \"{name}\" specified more than once");
                 return Err(fault(StatementFault::DuplicateAlias, message));
             }
-            let mut source = if with.recursive && mentions(&cte.query, &name) {
+            let mut source = if with.recursive && mentions(cte.query.as_ref(), &name) > 0 {
                 self.recursive(&name, cte, outer)?
             } else {
-                shared_if_volatile(self.query(&cte.query, outer)?)?
+                shared(self.query(&cte.query, outer)?, cte, query)?
             };
             rename(&mut source.columns, &cte.alias, &name)?;
             self.common_tables.push(CommonTable { name, source });
@@ -150,7 +154,7 @@ impl Binder<'_> {
         if cte.query.with.is_some() {
             return Err(Error::unsupported("WITH inside a recursive query", None));
         }
-        if set_mentions(left, name) {
+        if mentions(left.as_ref(), name) > 0 {
             return Err(wrong());
         }
         refuse_order_and_limit(&cte.query)?;
@@ -456,18 +460,6 @@ impl Binder<'_> {
     }
 }
 
-/// A WITH query gives the same rows wherever it is named. One that refers to a query around it does so for one row of
-/// that at a time, and is run where it is named.
-fn shared_if_volatile(bound: BoundQuery) -> Result<BoundQuery> {
-    if !is_volatile(&bound.plan).map_err(from_datafusion)? || refers_out(&bound.plan)? {
-        return Ok(bound);
-    }
-    Ok(BoundQuery {
-        plan: SharedRows::plan(bound.plan),
-        ..bound
-    })
-}
-
 /// INTERSECT and EXCEPT as joins.
 fn join_of(op: ast::SetOperator) -> JoinType {
     match op {
@@ -550,24 +542,6 @@ fn rename(columns: &mut [QueryColumn], alias: &ast::TableAlias, name: &str) -> R
         column.name = fold(&renamed.name);
     }
     Ok(())
-}
-
-fn mentions(query: &ast::Query, name: &str) -> bool {
-    use std::ops::ControlFlow;
-    let found = ast::visit_relations(query, |relation| match relation.0.as_slice() {
-        [part] if part.as_ident().is_some_and(|ident| fold(ident) == name) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    found.is_break()
-}
-
-fn set_mentions(body: &ast::SetExpr, name: &str) -> bool {
-    use std::ops::ControlFlow;
-    let found = ast::visit_relations(body, |relation| match relation.0.as_slice() {
-        [part] if part.as_ident().is_some_and(|ident| fold(ident) == name) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    found.is_break()
 }
 
 /// The plan with each field labelled by its type, whatever its expression's own label: the terms of a recursive query

@@ -37,6 +37,17 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// throughout the call is visited exactly once. Errors: `Io`, `Corrupt`; entries may have been visited before.
     fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()>;
 
+    /// Visits the entries that `scan` would, up to the first that would have to be waited for. Errors are left to `scan`.
+    fn scan_in_memory(
+        &self,
+        _start: &[u8],
+        _end: Option<&[u8]>,
+        _reverse: bool,
+        _visit: Visit<'_>,
+    ) -> ScannedInMemory {
+        ScannedInMemory::default()
+    }
+
     /// Applies a batch, visible when it answers; it need not be on the disk. After an error any part of it may be seen by
     /// readers until the process ends. Called by one thread at a time. A batch should not be larger than some megabytes
     /// (readers may wait for it), nor many batches tiny (each may cost a write of its own).
@@ -53,6 +64,18 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// Called once, after the last `apply`: makes everything durable and stops background work where the library can.
     fn close(&self) -> Result<()>;
 }
+
+/// What came of a scan of what an engine has in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ScannedInMemory {
+    /// Whether the scan came to its end, or the visitor ended it.
+    pub is_done: bool,
+    /// Whether every value visited is a verified one ([`Verify`]).
+    pub is_verified: bool,
+}
+
+/// Whether what an engine stores under a key needs no more checks for as long as it stays in memory. Asked when it comes there.
+pub type Verify = fn(&[u8]) -> bool;
 
 /// The writes of one atomic step, in one arena. A key written twice takes the later write.
 #[derive(Debug, Default)]

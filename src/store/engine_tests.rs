@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::engine::{Engine, EngineBatch};
+use super::engine::{Engine, EngineBatch, ScannedInMemory};
 use super::memory::MemoryEngine;
 
 /// Entries of a scan.
@@ -45,6 +45,21 @@ pub(crate) fn entries(engine: &dyn Engine, start: &[u8], end: Option<&[u8]>, rev
     found
 }
 
+/// What a scan finds in memory.
+pub(crate) fn in_memory(
+    engine: &dyn Engine,
+    start: &[u8],
+    end: Option<&[u8]>,
+    reverse: bool,
+) -> (ScannedInMemory, Entries) {
+    let mut found = Vec::new();
+    let scanned = engine.scan_in_memory(start, end, reverse, &mut |key, value| {
+        found.push((key.to_vec(), value.to_vec()));
+        ControlFlow::Continue(())
+    });
+    (scanned, found)
+}
+
 pub(crate) fn value(engine: &dyn Engine, key: &[u8]) -> Option<Vec<u8>> {
     let mut found = None;
     engine
@@ -66,9 +81,15 @@ pub(crate) fn compare(engine: &dyn Engine, model: &dyn Engine, bounds: &[Vec<u8>
                 "from {start:X?}, reverse {reverse}"
             );
             for end in bounds {
+                let expected = entries(model, start, Some(end), reverse);
                 assert!(
-                    entries(engine, start, Some(end), reverse) == entries(model, start, Some(end), reverse),
+                    entries(engine, start, Some(end), reverse) == expected,
                     "{start:X?} to {end:X?}, reverse {reverse}"
+                );
+                let (scanned, found) = in_memory(engine, start, Some(end), reverse);
+                assert!(
+                    expected.starts_with(&found) && (!scanned.is_done || found == expected),
+                    "in memory {start:X?} to {end:X?}, reverse {reverse}"
                 );
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::{PoisonError, RwLock};
 
-use super::engine::{Engine, EngineBatch, Visit};
+use super::engine::{Engine, EngineBatch, ScannedInMemory, Visit};
 use crate::Result;
 
 /// An ordered map in memory.
@@ -67,6 +67,19 @@ impl Engine for MemoryEngine {
             }
         }
         Ok(())
+    }
+
+    fn scan_in_memory(
+        &self,
+        start: &[u8],
+        end: Option<&[u8]>,
+        reverse: bool,
+        visit: Visit<'_>,
+    ) -> ScannedInMemory {
+        ScannedInMemory {
+            is_done: self.scan(start, end, reverse, visit).is_ok(),
+            is_verified: false,
+        }
     }
 
     fn apply(&self, batch: &EngineBatch) -> Result<()> {

@@ -44,7 +44,7 @@ pub use check_log::check_log;
 pub use kind::StoreKind;
 pub use open::open_store;
 pub use options::StoreOptions;
-pub use page::Page;
+pub use page::{Entry, Page};
 pub use permissions::{create_data_dir, restrict};
 pub use recorded::recorded_kind;
 

@@ -22,7 +22,7 @@ use super::format::{DATA_DIR_FORMAT, check_format, corrupt, io_error, lock_direc
 use super::format_1;
 use super::log::{Survey, remove_spares};
 use super::memory::MemoryEngine;
-use super::mvcc::{LogPlace, MvccStore, read_clock};
+use super::mvcc::{LogPlace, MvccStore, is_sound_row, read_clock};
 use super::permissions::{create_data_dir, restrict};
 use super::sled::SledEngine;
 use super::{Store, StoreKind, StoreOptions};
@@ -67,7 +67,7 @@ pub fn open_store(kind: StoreKind, data_dir: &Path, options: &StoreOptions) -> R
         directory,
         survey,
     };
-    let engine = Arc::new(CachedEngine::new(engine, blocks_bytes));
+    let engine = Arc::new(CachedEngine::new(engine, blocks_bytes, is_sound_row));
     let store = MvccStore::open(engine, options, Some(log))?;
     if found != Some(DATA_DIR_FORMAT) {
         write_format(data_dir, kind)?;

@@ -7,6 +7,29 @@ pub struct Page {
     bytes: Vec<u8>,
     /// For each row: where its key starts, where its value starts, where its value ends.
     rows: Vec<[u32; 3]>,
+    is_verified: bool,
+}
+
+/// One row of a page, or of elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// Its key.
+    pub key: &'a [u8],
+    /// Its value.
+    pub value: &'a [u8],
+    /// Whether the value was checked before: see [`Page::set_verified`].
+    pub is_verified: bool,
+}
+
+impl<'a> Entry<'a> {
+    /// One whose value was not checked.
+    pub fn new(key: &'a [u8], value: &'a [u8]) -> Entry<'a> {
+        Entry {
+            key,
+            value,
+            is_verified: false,
+        }
+    }
 }
 
 impl Page {
@@ -18,6 +41,7 @@ impl Page {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.rows.clear();
+        self.is_verified = false;
     }
     /// Appends a row.
     pub fn push(&mut self, key: &[u8], value: &[u8]) {
@@ -27,6 +51,16 @@ impl Page {
         self.bytes.extend_from_slice(value);
         self.rows
             .push([start as u32, middle as u32, self.bytes.len() as u32]);
+        self.is_verified = false;
+    }
+    /// Notes that every value in it is a row value that was checked when it came into memory, so that nobody need check it again
+    /// ([`crate::codec::row::RowReader::of_verified`]). The next row that is appended takes that back.
+    pub fn set_verified(&mut self) {
+        self.is_verified = true;
+    }
+    /// Whether every value was checked before.
+    pub fn is_verified(&self) -> bool {
+        self.is_verified
     }
     /// Drops every row from `rows` on.
     pub fn truncate(&mut self, rows: usize) {
@@ -51,6 +85,15 @@ impl Page {
     pub fn row(&self, index: usize) -> (&[u8], &[u8]) {
         let [start, middle, end] = self.rows[index].map(|at| at as usize);
         (&self.bytes[start..middle], &self.bytes[middle..end])
+    }
+    /// The row at `index`, which must be below `len`, and what is known of it.
+    pub fn entry(&self, index: usize) -> Entry<'_> {
+        let (key, value) = self.row(index);
+        Entry {
+            key,
+            value,
+            is_verified: self.is_verified,
+        }
     }
     /// The last row, if there is one.
     pub fn last(&self) -> Option<(&[u8], &[u8])> {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use chrono_tz::Tz;
 
 use super::layout::{LayoutColumn, Place, RowLayout};
-use super::read::fields_of;
+use super::read::{fields_of, row_of};
 use crate::codec::key;
-use crate::codec::row::{ColumnBuilder, RowReader, Stored, is_scalar, key_scalar, stored_scalar};
+use crate::codec::row::{ColumnBuilder, Stored, is_scalar, key_scalar, stored_scalar};
+use crate::store::Entry;
 use crate::types::{ColumnEncoder, FormatSettings, Value, WireFormat};
 use crate::{Error, Result};
 
@@ -63,12 +64,12 @@ impl RowFormatter {
 
     /// Appends each column as DataRow holds it: its length as i32 BE, then the value; -1 for NULL. Errors: `Corrupt`;
     /// then something may have been appended.
-    pub fn put_row(&mut self, key: &[u8], value: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        let fields = fields_of(key)?;
+    pub fn put_row(&mut self, entry: Entry<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let fields = fields_of(entry.key)?;
         let zone = self.zone;
         self.find_key_fields(fields)?;
         let row = match self.layout.reads_values {
-            true => Some(RowReader::new(value)?),
+            true => Some(row_of(entry)?),
             false => None,
         };
         for (&column, (format, missing)) in self.layout.outputs.iter().zip(&self.outputs) {

@@ -10,6 +10,7 @@ use crate::catalog::TableDef;
 use crate::codec::key;
 use crate::codec::keyspace::ENTRY_PREFIX_BYTES;
 use crate::codec::row::{ColumnBuilder, RowReader, STRING_BYTES_GUESS};
+use crate::store::Entry;
 use crate::types::Value;
 use crate::{Error, Result};
 
@@ -59,12 +60,17 @@ impl RowDecoder {
         );
     }
 
-    /// Adds one stored row, or entry, as the layout says. Errors: `Corrupt`.
+    /// Adds one stored row, or entry of an index, as the layout says. Errors: `Corrupt`.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.push_entry(Entry::new(key, value))
+    }
+
+    /// As [`RowDecoder::push`], for a row of a page.
+    pub fn push_entry(&mut self, entry: Entry<'_>) -> Result<()> {
         if self.builders.is_empty() {
             self.reserve(ROWS_GUESS);
         }
-        let mut fields = fields_of(key)?;
+        let mut fields = fields_of(entry.key)?;
         let mut fields_read = 0;
         for (field, column) in &self.layout.key_fields {
             if fields.is_empty() && fields_read >= self.layout.fields_always {
@@ -78,7 +84,7 @@ impl RowDecoder {
             fields = &fields[length..];
         }
         if self.layout.reads_values {
-            let row = RowReader::new(value)?;
+            let row = row_of(entry)?;
             for (column, builder) in self.layout.columns.iter().zip(&mut self.builders) {
                 let (id, missing) = match &column.place {
                     Place::Value { id, missing } => (id, missing),
@@ -115,6 +121,15 @@ impl RowDecoder {
         let options = RecordBatchOptions::new().with_row_count(Some(std::mem::take(&mut self.rows)));
         RecordBatch::try_new_with_options(Arc::clone(&self.layout.schema), columns, &options)
             .map_err(|error| Error::internal(format!("decoded rows do not form a batch: {error}")))
+    }
+}
+
+/// What a row, or entry of an index, holds. Errors: `Corrupt`.
+#[inline]
+pub(super) fn row_of(entry: Entry<'_>) -> Result<RowReader<'_>> {
+    match entry.is_verified {
+        true => RowReader::of_verified(entry.value),
+        false => RowReader::new(entry.value),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::codec::keyspace::{Keyspace, entry_prefix};
 use crate::codec::row::RowReader;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
-use crate::store::{Page, ScanRequest, Store, StoreOptions, Write};
+use crate::store::{Entry, Page, ScanRequest, Store, StoreOptions, Write};
 use crate::txn::{Transaction, prefix_range};
 use crate::types::{ColumnEncoder, FormatSettings, SqlType, Value, WireFormat};
 
@@ -587,11 +587,12 @@ async fn rows_format_as_their_columns_encode() {
         let mut formatted = Vec::new();
         for (key, value) in entries(&txn, 0).await {
             let key = [&entry_prefix(5, 0)[..], &key].concat();
-            formatter.put_row(&key, &value, &mut formatted).unwrap();
+            let entry = Entry::new(&key, &value);
+            formatter.put_row(entry, &mut formatted).unwrap();
             decoder.push(&key, &value).unwrap();
             assert_eq!(
                 formatter
-                    .put_row(&key[..4], &value, &mut Vec::new())
+                    .put_row(Entry::new(&key[..4], &value), &mut Vec::new())
                     .unwrap_err()
                     .sqlstate(),
                 "XX001"

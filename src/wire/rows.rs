@@ -111,8 +111,7 @@ impl RowsEncoder {
                 }
             }
             Source::Stored(rows, formatter) => {
-                let (key, value) = rows.row(self.next);
-                formatter.put_row(key, value, buffer)?;
+                formatter.put_row(rows.entry(self.next), buffer)?;
             }
         }
         put_length(start, buffer);

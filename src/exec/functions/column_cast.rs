@@ -21,6 +21,9 @@ pub(super) fn column_cast(batch: &Batch) -> Option<Result<ArrayRef>> {
     use SqlType as S;
     match (&batch.arguments[0], batch.returns) {
         (from, S::Text | S::Varchar(None)) if prints_alike(from) => Some(to_text(batch)),
+        (S::Char(_), S::Text | S::Varchar(None)) => {
+            Some(batch.map1(|padded: &str| padded.trim_end_matches(' ')))
+        }
         (S::Int2 | S::Int4 | S::Int8, to) if to.is_number() => Some(from_integers(batch)),
         (S::Float4, to @ S::Numeric(_)) => Some(to_numeric(batch, to, Numeric::from_f32)),
         (S::Float8, to @ S::Numeric(_)) => Some(to_numeric(batch, to, Numeric::from_f64)),

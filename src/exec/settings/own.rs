@@ -19,6 +19,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Most keys that one multi-get may fetch.",
     ),
     user(
+        "keyspan.join_keys_max",
+        "10000",
+        number(0, 1_000_000, Unit::None),
+        "Most keys of a hash join's kept side that narrow what is read of the other; 0 turns that off.",
+    ),
+    user(
         "keyspan.known_texts_max",
         "64",
         number(0, 10_000, Unit::None),

@@ -35,8 +35,10 @@ use super::placeholder::Constants;
 use super::query_threads::on_query_threads;
 use super::scan::Demand;
 use super::{Rows, RowsStream, StatementContext};
+use crate::catalog::TableDef;
 use crate::plan::OrderColumn;
-use crate::table::RowLayout;
+use crate::table::{RowLayout, committed_row_counts};
+use crate::txn::Transaction;
 use crate::{Error, Result};
 use ends::{Ends, count_or_read, first_rows};
 pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
@@ -52,6 +54,8 @@ use totals::{RowCount, RunningTotals};
 
 /// Batches that a chain takes in before it is long.
 const INLINE_BATCHES: usize = 4;
+/// Rows of a table that are certainly more than that.
+const INLINE_ROWS: u64 = 8192;
 
 /// A query's plan as a chain.
 #[derive(Debug)]
@@ -215,23 +219,19 @@ impl ShortPlan {
             Some(ends) => first_rows(ends, ctx, &metrics),
             None => stream::empty().boxed(),
         };
+        let whole_table = access.whole_table();
         let mut batches = access.batches(ctx, demand, metrics);
-        if self.counts_rows(reads_ends) {
+        let counts_rows = self.counts_rows(reads_ends);
+        if counts_rows {
             batches = count_or_read(ctx, table.table(), &row_count, known, batches);
         } else if reads_ends {
             batches = known;
         }
-        let batches_max = match self.looks_up() || arrival.first_ordered > 0 || reads_ends {
-            true => usize::MAX,
-            false => INLINE_BATCHES,
+        let extent = match self.looks_up() || arrival.first_ordered > 0 || reads_ends {
+            true => Extent::Any,
+            false => Extent::Short(whole_table.filter(|_| demand == Demand::All && !counts_rows)),
         };
-        Ok(Some(stream_run(
-            ctx,
-            (batches, batches_max),
-            steps,
-            figures,
-            long,
-        )))
+        Ok(Some(stream_run(ctx, (batches, extent), steps, figures, long)))
     }
 
     /// Runs the steps over what is in memory.
@@ -248,7 +248,13 @@ impl ShortPlan {
             None => source,
         };
         let steps = self.start(ctx, constants, Arrival::default(), &RowCount::default())?;
-        Ok(stream_run(ctx, (source, INLINE_BATCHES), steps, figures, long))
+        Ok(stream_run(
+            ctx,
+            (source, Extent::Short(None)),
+            steps,
+            figures,
+            long,
+        ))
     }
 
     /// Whether it reads a part of a table that conditions bound, or no table.
@@ -497,11 +503,35 @@ fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
     rest.boxed()
 }
 
-/// The source's batches through the steps. Steps that collect are given up for the general plan when more than
-/// `batches_max` come.
+/// How much a source may give to steps that collect.
+enum Extent {
+    Any,
+    /// No more than what is short; of all of this table, if one is named.
+    Short(Option<Arc<TableDef>>),
+}
+
+impl Extent {
+    fn batches_max(&self) -> usize {
+        match self {
+            Extent::Any => usize::MAX,
+            Extent::Short(_) => INLINE_BATCHES,
+        }
+    }
+
+    /// Whether it is known to be more before it is read.
+    async fn is_known_long(&self, txn: &Transaction) -> Result<bool> {
+        let Extent::Short(Some(table)) = self else {
+            return Ok(false);
+        };
+        let rows = committed_row_counts(txn, &[table]).await?;
+        Ok(rows.into_iter().flatten().any(|rows| rows > INLINE_ROWS))
+    }
+}
+
+/// The source's batches through the steps. Steps that collect are given up for the general plan when it gives more than it may.
 fn stream_run(
     ctx: &StatementContext,
-    (source, batches_max): (BoxStream<'static, Result<RecordBatch>>, usize),
+    (source, extent): (BoxStream<'static, Result<RecordBatch>>, Extent),
     steps: Vec<RunningStep>,
     figures: Option<&Arc<StepFigures>>,
     long: impl FnOnce() -> Long,
@@ -511,9 +541,12 @@ fn stream_run(
     let batches = match run.collects() {
         false => run.stream(INLINE_BATCHES, on_query_threads),
         true => {
-            let long = long();
+            let (long, txn) = (long(), Arc::clone(&ctx.txn));
             let collected = stream::once(async move {
-                match run.collect(batches_max).await? {
+                if extent.is_known_long(&txn).await? {
+                    return long.await;
+                }
+                match run.collect(extent.batches_max()).await? {
                     Some(batches) => Ok(stream::iter(batches.into_iter().map(Ok)).boxed()),
                     None => long.await,
                 }

@@ -196,6 +196,11 @@ impl Access<'_> {
         }
     }
 
+    /// The table, if all of one of its keys is read.
+    pub(super) fn whole_table(&self) -> Option<Arc<TableDef>> {
+        self.path.is_whole().then(|| Arc::clone(&self.path.table))
+    }
+
     pub(super) fn into_path(self) -> AccessPath {
         self.path
     }

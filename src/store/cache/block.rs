@@ -13,6 +13,8 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::atomic::{self, AtomicBool};
 
+use crate::store::engine::Verify;
+
 /// The end of a range of keys, which is not in it; `None`: there is none.
 pub(super) type Bound<'a> = Option<&'a [u8]>;
 
@@ -36,6 +38,7 @@ pub(super) struct Block {
     /// Where the values stand.
     values_at: usize,
     end: Option<Box<[u8]>>,
+    is_verified: bool,
     /// Whether it was read since the last round of those that are given up.
     is_used: AtomicBool,
 }
@@ -66,8 +69,9 @@ impl BlockDraft {
         self.keys.len() + self.values.len()
     }
 
-    /// The block, whose range ends here.
-    pub(super) fn ended(&self, end: Bound<'_>) -> Block {
+    /// The block, whose range ends here, its values verified unless they are known to be.
+    pub(super) fn ended(&self, end: Bound<'_>, verify: Verify, is_known: bool) -> Block {
+        let is_verified = is_known || (0..self.len()).all(|at| verify(self.value(at)));
         let entries = self.len();
         let prefix = match entries {
             0 => 0,
@@ -89,13 +93,23 @@ impl BlockDraft {
             prefix,
             values_at,
             end: end.map(Box::from),
+            is_verified,
             is_used: AtomicBool::new(true),
         }
     }
 
     fn key(&self, at: usize) -> &[u8] {
-        let begin = at.checked_sub(1).map_or(0, |before| self.ends[before][0]);
-        &self.keys[begin as usize..self.ends[at][0] as usize]
+        &self.keys[self.span(at, 0)]
+    }
+
+    fn value(&self, at: usize) -> &[u8] {
+        &self.values[self.span(at, 1)]
+    }
+
+    /// Where a key (`part` 0) or a value (1) begins and ends among those of its kind.
+    fn span(&self, at: usize, part: usize) -> Range<usize> {
+        let begin = at.checked_sub(1).map_or(0, |before| self.ends[before][part]);
+        begin as usize..self.ends[at][part] as usize
     }
 }
 
@@ -236,6 +250,11 @@ impl Block {
         (first..last.max(first)).map(|at| (self.key(at), self.value(at)))
     }
 
+    /// Whether all its values are verified.
+    pub(super) fn is_verified(&self) -> bool {
+        self.is_verified
+    }
+
     /// Where its range ends.
     pub(super) fn end(&self) -> Bound<'_> {
         self.end.as_deref()
@@ -271,7 +290,9 @@ impl Block {
         start: &[u8],
         writes: &[(&[u8], Option<&[u8]>)],
         (entries_max, bytes_max): (usize, usize),
+        verify: Verify,
     ) -> Vec<(Box<[u8]>, Block)> {
+        let is_known = self.is_verified && writes.iter().all(|(_, value)| value.is_none_or(verify));
         let entries = self.merged(writes);
         let is_appended = match (self.entries.checked_sub(1), writes.first()) {
             (Some(last), Some((first, _))) => self.key(last) < *first,
@@ -286,12 +307,12 @@ impl Block {
         let mut draft = BlockDraft::default();
         for (key, value) in entries {
             if draft.len() >= entries_max || draft.size_bytes() >= bytes_max {
-                let whole = std::mem::take(&mut draft).ended(Some(key));
+                let whole = std::mem::take(&mut draft).ended(Some(key), verify, is_known);
                 blocks.push((std::mem::replace(&mut begun, Box::from(key)), whole));
             }
             draft.push(key, value);
         }
-        blocks.push((begun, draft.ended(self.end())));
+        blocks.push((begun, draft.ended(self.end(), verify, is_known)));
         blocks
     }
 

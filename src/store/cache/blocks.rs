@@ -10,10 +10,10 @@ use smallvec::SmallVec;
 
 use super::block::{Block, Bound};
 use super::{BLOCK_BYTES, BLOCK_BYTES_MAX, BLOCK_ENTRIES};
-use crate::store::engine::EngineBatch;
+use crate::store::engine::{EngineBatch, Verify};
 
 /// Where a block begins. Most keys stand in the map itself, so that a search of it follows no pointers.
-type Start = SmallVec<[u8; 32]>;
+pub(super) type Start = SmallVec<[u8; 32]>;
 
 /// Keys whose blocks are read side by side: about as many as a processor waits for at the same time.
 const KEYS_AT_ONCE: usize = 32;
@@ -24,6 +24,8 @@ pub(super) struct Blocks {
     map: RwLock<Map>,
     bytes: AtomicU64,
     bytes_max: u64,
+    /// What is asked of values that come into blocks.
+    pub(super) verify: Verify,
 }
 
 #[derive(Debug, Default)]
@@ -40,11 +42,12 @@ pub(super) enum Found<B, G> {
 }
 
 impl Blocks {
-    pub(super) fn new(bytes_max: u64) -> Blocks {
+    pub(super) fn new(bytes_max: u64, verify: Verify) -> Blocks {
         Blocks {
             map: RwLock::default(),
             bytes: AtomicU64::new(0),
             bytes_max,
+            verify,
         }
     }
 
@@ -168,7 +171,7 @@ impl Blocks {
             let here = left.partition_point(|(key, _)| block.reaches(key));
             let (own, rest) = left.split_at(here);
             left = rest;
-            let parts = block.with_writes(&start, own, (BLOCK_ENTRIES, BLOCK_BYTES));
+            let parts = block.with_writes(&start, own, (BLOCK_ENTRIES, BLOCK_BYTES), self.verify);
             let mut map = self.write();
             self.remove(&mut map, &start);
             for (start, block) in parts {

@@ -12,7 +12,9 @@
 //!    and any later write finds it there, for it takes the lock after its engine's call, whatever blocks there are.
 //! 2. When `apply` has answered, each block shows the batch. That is all the promise of `Engine` asks: a reader that comes in
 //!    between may see some of a batch, as it may in the engine.
-//! 3. After an error of the engine every call goes to it, and it answers an error.
+//! 3. Whether values need no more checks (`Verify`) is asked when they come into a block, and said of the whole block: so of all that
+//!    a scan of nothing but such blocks visits.
+//! 4. After an error of the engine every call goes to it, and it answers an error.
 
 mod block;
 mod blocks;
@@ -23,11 +25,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::engine::{Engine, EngineBatch, Visit};
+use super::engine::{Engine, EngineBatch, ScannedInMemory, Verify, Visit};
 use crate::Result;
 use crate::codec::successor;
 use block::{Block, BlockDraft, Bound};
-use blocks::{Blocks, Found};
+use blocks::{Blocks, Found, Start};
 
 /// Entries of a block that a reader makes …
 const BLOCK_ENTRIES: usize = 64;
@@ -64,10 +66,10 @@ pub(super) fn divide(cache_bytes: u64) -> (u64, u64) {
 
 impl CachedEngine {
     /// `bytes_max`: memory for blocks.
-    pub(super) fn new(engine: Arc<dyn Engine>, bytes_max: u64) -> CachedEngine {
+    pub(super) fn new(engine: Arc<dyn Engine>, bytes_max: u64, verify: Verify) -> CachedEngine {
         CachedEngine {
             engine,
-            blocks: Blocks::new(bytes_max),
+            blocks: Blocks::new(bytes_max, verify),
             writes: AtomicU64::new(0),
             has_failed: AtomicBool::new(false),
             refused: AtomicU64::new(0),
@@ -113,7 +115,7 @@ impl CachedEngine {
             }
             ControlFlow::Continue(())
         })?;
-        Ok(draft.ended(cut.as_deref().or(end)))
+        Ok(self.block_of(&draft, cut.as_deref().or(end)))
     }
 
     /// The entries before `end`, the last of them, in a block that begins at `start` at the earliest; and where it begins.
@@ -132,74 +134,88 @@ impl CachedEngine {
         let mut draft = BlockDraft::default();
         found.iter().rev().for_each(|(key, value)| draft.push(key, value));
         let first = found.pop().filter(|_| is_cut).map(|(key, _)| key);
-        Ok((first.unwrap_or_else(|| start.to_vec()), draft.ended(end)))
+        Ok((
+            first.unwrap_or_else(|| start.to_vec()),
+            self.block_of(&draft, end),
+        ))
+    }
+
+    fn block_of(&self, draft: &BlockDraft, end: Bound<'_>) -> Block {
+        draft.ended(end, self.blocks.verify, false)
+    }
+
+    /// Visits what blocks hold from `walk` on, up to `end`. Answers where the next block begins when there is a gap before the end.
+    fn walk_forward(
+        &self,
+        walk: &mut Walk<Vec<u8>>,
+        end: Bound<'_>,
+        visit: Visit<'_>,
+    ) -> ControlFlow<(), Option<Start>> {
+        while end.is_none_or(|end| walk.at.as_slice() < end) {
+            match self.blocks.find(&walk.at) {
+                Found::Block(block) => walk.through(&block, end, visit)?,
+                Found::Gap(next) => return ControlFlow::Continue(next),
+            }
+        }
+        ControlFlow::Break(())
+    }
+
+    /// As [`CachedEngine::walk_forward`], back to `start`; answers where the block before a gap ends.
+    fn walk_backward(
+        &self,
+        walk: &mut Walk<Option<Vec<u8>>>,
+        start: &[u8],
+        visit: Visit<'_>,
+    ) -> ControlFlow<(), Vec<u8>> {
+        while walk.at.as_deref().is_none_or(|at| at > start) {
+            match self.blocks.find_before(walk.at.as_deref()) {
+                Found::Block((first, block)) => walk.back_through(first, &block, start, visit)?,
+                Found::Gap(previous) => return ControlFlow::Continue(previous),
+            }
+        }
+        ControlFlow::Break(())
     }
 
     fn scan_forward(&self, start: &[u8], end: Bound<'_>, visit: Visit<'_>) -> Result<()> {
-        let mut at = start.to_vec();
-        while end.is_none_or(|end| at.as_slice() < end) {
-            let block = match self.blocks.find(&at) {
-                Found::Block(block) => block,
-                Found::Gap(next) => match self.admits() {
-                    Some(writes) => {
-                        let block = Arc::new(self.read_block(&at, next.as_deref())?);
-                        self.keep(&at, &block, writes);
-                        block
-                    }
-                    None => {
-                        let next = earlier(end, next.as_deref());
-                        match self.pass(&at, next, false, visit)? {
-                            Passed::Some(last) => at = successor(&last),
-                            Passed::All if next == end => return Ok(()),
-                            Passed::All => at = next.unwrap_or_default().to_vec(),
-                            Passed::Enough => return Ok(()),
-                        }
-                        continue;
-                    }
-                },
-            };
-            for (key, value) in block.entries(&at, end) {
-                if visit(key, value).is_break() {
-                    return Ok(());
+        let mut walk = Walk::from(start.to_vec());
+        while let ControlFlow::Continue(next) = self.walk_forward(&mut walk, end, visit) {
+            if let Some(writes) = self.admits() {
+                let block = Arc::new(self.read_block(&walk.at, next.as_deref())?);
+                self.keep(&walk.at, &block, writes);
+                if walk.through(&block, end, visit).is_break() {
+                    break;
                 }
+                continue;
             }
-            match block.end() {
-                Some(end) => at = end.to_vec(),
-                None => break,
+            let next = earlier(end, next.as_deref());
+            match self.pass(&walk.at, next, false, visit)? {
+                Passed::Some(last) => walk.at = successor(&last),
+                Passed::All if next == end => break,
+                Passed::All => walk.at = next.unwrap_or_default().to_vec(),
+                Passed::Enough => break,
             }
         }
         Ok(())
     }
 
     fn scan_backward(&self, start: &[u8], end: Bound<'_>, visit: Visit<'_>) -> Result<()> {
-        let mut at = end.map(<[u8]>::to_vec);
-        while at.as_deref().is_none_or(|at| at > start) {
-            let (first, block) = match self.blocks.find_before(at.as_deref()) {
-                Found::Block((first, block)) => (first, block),
-                Found::Gap(previous) => match self.admits() {
-                    Some(writes) => {
-                        let (first, block) = self.read_block_backward(&previous, at.as_deref())?;
-                        let block = Arc::new(block);
-                        self.keep(&first, &block, writes);
-                        (first, block)
-                    }
-                    None => {
-                        let low = previous.as_slice().max(start);
-                        match self.pass(low, at.as_deref(), true, visit)? {
-                            Passed::Some(last) => at = Some(last),
-                            Passed::All => at = Some(low.to_vec()),
-                            Passed::Enough => return Ok(()),
-                        }
-                        continue;
-                    }
-                },
-            };
-            for (key, value) in block.entries(start, at.as_deref()).rev() {
-                if visit(key, value).is_break() {
-                    return Ok(());
+        let mut walk = Walk::from(end.map(<[u8]>::to_vec));
+        while let ControlFlow::Continue(previous) = self.walk_backward(&mut walk, start, visit) {
+            if let Some(writes) = self.admits() {
+                let (first, block) = self.read_block_backward(&previous, walk.at.as_deref())?;
+                let block = Arc::new(block);
+                self.keep(&first, &block, writes);
+                if walk.back_through(first, &block, start, visit).is_break() {
+                    break;
                 }
+                continue;
             }
-            at = Some(first);
+            let low = previous.as_slice().max(start);
+            match self.pass(low, walk.at.as_deref(), true, visit)? {
+                Passed::Some(last) => walk.at = Some(last),
+                Passed::All => walk.at = Some(low.to_vec()),
+                Passed::Enough => break,
+            }
         }
         Ok(())
     }
@@ -229,6 +245,57 @@ impl CachedEngine {
             self.blocks.clear();
         }
         answer
+    }
+}
+
+/// A walk through keys, block by block.
+struct Walk<A> {
+    /// Where it goes on: with this key, or backward with the one before (`None`: with the last).
+    at: A,
+    /// Whether all values so far were verified.
+    is_verified: bool,
+}
+
+impl<A> Walk<A> {
+    fn from(at: A) -> Walk<A> {
+        Walk {
+            at,
+            is_verified: true,
+        }
+    }
+}
+
+impl Walk<Vec<u8>> {
+    /// Visits what the block that holds the next key has before `end`. `Break` at the end of everything, or when the visitor has had
+    /// enough.
+    fn through(&mut self, block: &Block, end: Bound<'_>, visit: Visit<'_>) -> ControlFlow<()> {
+        self.is_verified &= block.is_verified();
+        for (key, value) in block.entries(&self.at, end) {
+            visit(key, value)?;
+        }
+        let Some(end) = block.end() else {
+            return ControlFlow::Break(());
+        };
+        end.clone_into(&mut self.at);
+        ControlFlow::Continue(())
+    }
+}
+
+impl Walk<Option<Vec<u8>>> {
+    /// Visits backward what the block that holds the key before has from `start` on. `Break` when the visitor has had enough.
+    fn back_through(
+        &mut self,
+        first: Vec<u8>,
+        block: &Block,
+        start: &[u8],
+        visit: Visit<'_>,
+    ) -> ControlFlow<()> {
+        self.is_verified &= block.is_verified();
+        for (key, value) in block.entries(start, self.at.as_deref()).rev() {
+            visit(key, value)?;
+        }
+        self.at = Some(first);
+        ControlFlow::Continue(())
     }
 }
 
@@ -271,6 +338,36 @@ impl Engine for CachedEngine {
         match self.has_failed.load(Ordering::Relaxed) {
             true => 0,
             false => self.blocks.get_many(keys, visit),
+        }
+    }
+
+    fn scan_in_memory(
+        &self,
+        start: &[u8],
+        end: Option<&[u8]>,
+        reverse: bool,
+        visit: Visit<'_>,
+    ) -> ScannedInMemory {
+        if self.has_failed.load(Ordering::Relaxed) {
+            return ScannedInMemory::default();
+        }
+        match reverse {
+            false => {
+                let mut walk = Walk::from(start.to_vec());
+                let walked = self.walk_forward(&mut walk, end, visit);
+                ScannedInMemory {
+                    is_done: walked.is_break(),
+                    is_verified: walk.is_verified,
+                }
+            }
+            true => {
+                let mut walk = Walk::from(end.map(<[u8]>::to_vec));
+                let walked = self.walk_backward(&mut walk, start, visit);
+                ScannedInMemory {
+                    is_done: walked.is_break(),
+                    is_verified: walk.is_verified,
+                }
+            }
         }
     }
 

@@ -12,12 +12,17 @@ use super::CachedEngine;
 use super::block::BlockDraft;
 use super::blocks::{Blocks, Found};
 use crate::store::engine::{Engine, EngineBatch, Visit};
-use crate::store::engine_tests::{self, compare, entries, number_key, random_key, value};
+use crate::store::engine_tests::{self, compare, entries, in_memory, number_key, random_key, value};
 use crate::store::memory::MemoryEngine;
 use crate::{Error, Result};
 
 fn cached(bytes_max: u64) -> CachedEngine {
-    CachedEngine::new(Arc::new(MemoryEngine::new()), bytes_max)
+    CachedEngine::new(Arc::new(MemoryEngine::new()), bytes_max, is_sound)
+}
+
+/// What verified values are in these tests.
+fn is_sound(value: &[u8]) -> bool {
+    value.first().is_none_or(|byte| byte % 16 != 7)
 }
 
 #[test]
@@ -35,6 +40,7 @@ fn negative_numbers_are_scanned() {
 /// Reads that make blocks, writes that change them, values of every size, memory that is used up or not.
 #[test]
 fn blocks_follow_random_writes() {
+    let mut verified = 0;
     for seed in 0..6 {
         let mut random = StdRng::seed_from_u64(seed);
         let bytes_max = [2 << 10, 40 << 10, 64 << 20][seed as usize % 3];
@@ -64,15 +70,21 @@ fn blocks_follow_random_writes() {
                 let mut bound = || keys[random.random_range(0..keys.len())].clone();
                 let (one, other) = (bound(), bound());
                 assert_eq!(value(&engine, &one), value(&model, &one));
-                let mut in_memory = Vec::new();
-                let visit = &mut |value: Option<&[u8]>| in_memory.push(value.map(<[u8]>::to_vec));
+                let mut got = Vec::new();
+                let visit = &mut |value: Option<&[u8]>| got.push(value.map(<[u8]>::to_vec));
                 let count = engine.get_in_memory(&[&one, &other], visit);
                 let expected = [&one, &other].map(|key| value(&model, key));
-                assert_eq!(in_memory, expected[..count]);
+                assert_eq!(got, expected[..count]);
                 let (start, end) = (one.clone().min(other.clone()), one.max(other));
                 let (end, reverse) = (random.random_bool(0.8).then_some(&*end), random.random());
+                let all = entries(&model, &start, end, reverse);
+                let (scanned, found) = in_memory(&engine, &start, end, reverse);
+                assert!(all.starts_with(&found), "seed {seed}, step {step}");
+                assert!(!scanned.is_done || found == all, "seed {seed}, step {step}");
+                assert!(!scanned.is_verified || found.iter().all(|(_, value)| is_sound(value)));
+                verified += usize::from(scanned.is_verified && found.len() > 10);
                 assert!(
-                    entries(&engine, &start, end, reverse) == entries(&model, &start, end, reverse),
+                    entries(&engine, &start, end, reverse) == all,
                     "seed {seed}, step {step}: {start:X?} to {end:X?}, reverse {reverse}"
                 );
             }
@@ -81,6 +93,7 @@ fn blocks_follow_random_writes() {
         let bounds: Vec<Vec<u8>> = keys.into_iter().step_by(250).collect();
         compare(&engine, &model, &bounds);
     }
+    assert!(verified > 100, "{verified} scans of verified values");
 }
 
 /// A scan that its visitor ends sees no entry more, whether blocks are there or not.
@@ -163,10 +176,10 @@ fn no_reader_sees_less_than_what_was_applied() {
 /// The first block of all is put in at the moment at which a batch is brought to the blocks.
 #[test]
 fn a_write_finds_the_block_that_is_being_put_in() {
-    let blocks = Blocks::new(1 << 20);
+    let blocks = Blocks::new(1 << 20, is_sound);
     let mut draft = BlockDraft::default();
     draft.push(b"a", b"old");
-    let block = Arc::new(draft.ended(None));
+    let block = Arc::new(draft.ended(None, is_sound, false));
     let mut batch = EngineBatch::default();
     batch.put(b"a", &[b"new"]);
     std::thread::scope(|scope| {
@@ -196,7 +209,7 @@ fn a_write_finds_the_block_that_is_being_put_in() {
 fn a_full_cache_makes_few_blocks() {
     const KEYS: i64 = 20_000;
     let counting = Arc::new(Watched::default());
-    let engine = CachedEngine::new(counting.clone(), 256 << 10);
+    let engine = CachedEngine::new(counting.clone(), 256 << 10, is_sound);
     let mut batch = EngineBatch::default();
     (0..KEYS).for_each(|n| batch.put(&number_key(n), &[&[7; 100]]));
     engine.apply(&batch).unwrap();
@@ -258,7 +271,7 @@ impl Engine for Watched {
 #[test]
 fn after_an_error_nothing_is_answered_from_memory() {
     let failing = Arc::new(Watched::default());
-    let engine = CachedEngine::new(failing.clone(), 1 << 20);
+    let engine = CachedEngine::new(failing.clone(), 1 << 20, is_sound);
     let mut batch = EngineBatch::default();
     batch.put(b"a", &[b"1"]);
     engine.apply(&batch).unwrap();

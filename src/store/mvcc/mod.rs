@@ -110,4 +110,5 @@ pub use limits::RELAXED_DURABLE_MS;
 pub(crate) use store::LogPlace;
 pub use store::MvccStore;
 pub use stored::MVCC_FORMAT;
+pub(crate) use stored::is_sound_row;
 pub(super) use stored::{read_clock, split_stored};

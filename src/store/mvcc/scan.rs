@@ -25,8 +25,9 @@ const FIRST_PAGE_OF_FEW: Limits = Limits {
 };
 /// … and each page after it is this many times larger, up to what the request allows.
 const PAGE_GROWTH: usize = 2;
-/// Pages of up to this size are read on the caller's thread when they are asked for: handing one to another thread
-/// costs more than it saves. Larger ones are read on a blocking thread, ahead if the request says so.
+/// What the engine has in memory is read on the caller's thread, and so are pages of up to this size wherever they are: handing one to
+/// another thread costs more than it saves. Larger ones that must be waited for are read on a blocking thread, ahead if the request
+/// says so.
 const INLINE_PAGE_MAX: Limits = Limits {
     rows_max: 1024,
     bytes_max: 512 << 10,
@@ -106,30 +107,39 @@ impl MvccScan {
     /// The scan only moves on when a page has come, so a dropped future loses nothing.
     async fn next(&mut self, page: &mut Page) -> Result<()> {
         page.clear();
+        let mut has_waited = false;
         while page.is_empty() && !self.cursor.is_done() {
             let limits = self.limits;
-            if limits.is_inline() && self.reading.is_none() {
-                let mut cursor = self.cursor.clone();
-                fill(&self.view, &mut cursor, self.keys_only, limits, page)?;
-                self.cursor = cursor;
-            } else {
-                if self.reading.is_none() {
-                    self.reading = Some(self.read(std::mem::take(page)));
-                }
-                let reading = self.reading.as_mut().expect("it is being read");
+            if self.reading.is_none() && !self.read_here(page)? {
+                self.reading = Some(self.read(std::mem::take(page)));
+            }
+            if let Some(reading) = self.reading.as_mut() {
                 let read = reading.await;
                 self.reading = None;
                 let (filled, cursor) = read?;
                 self.spare = std::mem::replace(page, filled);
                 self.cursor = cursor;
+                has_waited = true;
             }
             self.limits = limits.grown(self.limits_max);
         }
-        if self.read_ahead && !self.cursor.is_done() && !self.limits.is_inline() {
+        if self.read_ahead && has_waited && !self.cursor.is_done() {
             let spare = std::mem::take(&mut self.spare);
             self.reading = Some(self.read(spare));
         }
         Ok(())
+    }
+
+    /// Reads a page on this thread; `false` when it would have to wait for it longer than it may.
+    fn read_here(&mut self, page: &mut Page) -> Result<bool> {
+        let wait = match self.limits.is_inline() {
+            true => Wait::May,
+            false => Wait::Never,
+        };
+        let mut cursor = self.cursor.clone();
+        let filled = fill(&self.view, &mut cursor, self.keys_only, self.limits, wait, page)?;
+        self.cursor = cursor;
+        Ok(filled == Filled::Read || !page.is_empty())
     }
 
     /// Begins to read the page behind the cursor, on a blocking thread.
@@ -138,7 +148,7 @@ impl MvccScan {
         let mut cursor = self.cursor.clone();
         page.clear();
         run_blocking(move || {
-            fill(&view, &mut cursor, keys_only, limits, &mut page)?;
+            fill(&view, &mut cursor, keys_only, limits, Wait::May, &mut page)?;
             Ok((page, cursor))
         })
         .boxed()
@@ -265,6 +275,24 @@ impl Cursor {
     }
 }
 
+/// Whether a page may be waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// As long as the engine takes.
+    May,
+    /// What is not in memory is left.
+    Never,
+}
+
+/// What filling a page came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// The page is full, or the scan at its end.
+    Read,
+    /// The next row would have to be waited for.
+    WouldWait,
+}
+
 /// Appends the next rows of the scan to `page`, which is empty, and moves the cursor behind them. May add nothing
 /// although the cursor is not done, when it met only entries too new for the snapshot.
 pub(super) fn fill(
@@ -272,9 +300,11 @@ pub(super) fn fill(
     cursor: &mut Cursor,
     keys_only: bool,
     limits: Limits,
+    wait: Wait,
     page: &mut Page,
-) -> Result<()> {
+) -> Result<Filled> {
     let mut entries_left = limits.rows_max.saturating_mul(ENTRIES_PER_ROW_MAX);
+    let (mut filled, mut are_verified) = (Filled::Read, true);
     while !is_full(page, limits)
         && entries_left > 0
         && let Some((start, end)) = cursor.bounds()
@@ -286,13 +316,24 @@ pub(super) fn fill(
             reverse: cursor.reverse,
             keys_only,
             limits,
+            wait,
         };
-        match piece.read(&mut entries_left, page)? {
-            Some(key) => cursor.resume_after(&key),
-            None => cursor.next_range(),
+        let read = piece.read(&mut entries_left, page)?;
+        are_verified &= read.is_verified;
+        match read.reached {
+            Reached::Key(key) => cursor.resume_after(&key),
+            Reached::End => cursor.next_range(),
+            Reached::Wait => {
+                filled = Filled::WouldWait;
+                break;
+            }
         }
     }
-    view.check()
+    if are_verified && !keys_only {
+        page.set_verified();
+    }
+    view.check()?;
+    Ok(filled)
 }
 
 /// What is left of a range, read from the three places where rows stand.
@@ -303,14 +344,32 @@ struct Piece<'a> {
     reverse: bool,
     keys_only: bool,
     limits: Limits,
+    wait: Wait,
+}
+
+/// What reading a piece came to.
+struct PieceRead {
+    reached: Reached,
+    /// Whether all its values are verified.
+    is_verified: bool,
+}
+
+/// How far a read came.
+enum Reached {
+    /// All there is.
+    End,
+    /// This key is the last that was looked at.
+    Key(Vec<u8>),
+    /// Nowhere: the first key would have to be waited for.
+    Wait,
 }
 
 impl Piece<'_> {
-    /// Appends rows from the beginning of the piece; answers the last key looked at when it stopped before the end.
+    /// Appends rows from the beginning of the piece.
     ///
     /// The memtable is asked first, so that a commit that moves to the engine meanwhile is seen in one of the two; the undo
     /// map last, for whatever the engine's entries are too new to show is in there by then.
-    fn read(&self, entries_left: &mut usize, page: &mut Page) -> Result<Option<Vec<u8>>> {
+    fn read(&self, entries_left: &mut usize, page: &mut Page) -> Result<PieceRead> {
         let from = page.len();
         let limits = self.limits;
         let memtable = self.view.shared.memtable.collect(
@@ -320,7 +379,12 @@ impl Piece<'_> {
             limits.rows_max,
             limits.bytes_max,
         );
-        let mut reached = self.read_engine(memtable.stopped_at.as_deref(), entries_left, page)?;
+        let read = self.read_engine(memtable.stopped_at.as_deref(), entries_left, page)?;
+        let mut reached = match read.reached {
+            Reached::End => None,
+            Reached::Key(key) => Some(key),
+            Reached::Wait => return Ok(read),
+        };
         let undo = self.view.shared.undo.collect(
             self.interval(reached.as_deref()),
             self.reverse,
@@ -346,7 +410,10 @@ impl Piece<'_> {
             page,
         );
         trim(page, limits, &mut reached);
-        Ok(reached)
+        Ok(PieceRead {
+            reached: reached.map_or(Reached::End, Reached::Key),
+            is_verified: read.is_verified && undo.rows.is_empty() && memtable.rows.is_empty(),
+        })
     }
 
     /// The keys of the piece, up to `reached` and with it.
@@ -359,44 +426,55 @@ impl Piece<'_> {
         }
     }
 
-    /// Appends the engine's entries that the snapshot sees, up to `border` and with it. Answers the last key looked at
-    /// when it stopped before the end of the piece.
+    /// Appends the engine's entries that the snapshot sees, up to `border` and with it: those that are in memory, or when there are
+    /// none, and it may wait, those that are next.
     fn read_engine(
         &self,
         border: Option<&[u8]>,
         entries_left: &mut usize,
         page: &mut Page,
-    ) -> Result<Option<Vec<u8>>> {
+    ) -> Result<PieceRead> {
         let behind_border = border.map(successor);
         let (start, end) = match (border, self.reverse) {
             (None, _) => (self.start, self.end),
             (Some(_), false) => (self.start, behind_border.as_deref()),
             (Some(border), true) => (border, self.end),
         };
-        let mut stopped_at = None;
-        let mut damage = Ok(());
-        let view = self.view;
-        view.shared
-            .engine
-            .scan(start, end, self.reverse, &mut |key, stored| {
-                match split_stored(stored) {
-                    Ok((timestamp, value)) if timestamp <= view.timestamp => {
-                        page.push(key, if self.keys_only { &[] } else { value })
-                    }
-                    Ok(_) => {}
-                    Err(error) => {
-                        damage = Err(error);
-                        return ControlFlow::Break(());
-                    }
-                }
-                *entries_left -= 1;
-                if *entries_left == 0 || is_full(page, self.limits) {
-                    stopped_at = Some(key.to_vec());
-                    return ControlFlow::Break(());
-                }
-                ControlFlow::Continue(())
-            })?;
-        damage.map(|()| stopped_at.or(border.map(<[u8]>::to_vec)))
+        let mut entries = EngineEntries {
+            piece: self,
+            page,
+            left: entries_left,
+            looked_at: LookedAt::Nothing,
+            is_enough: false,
+            damage: Ok(()),
+        };
+        let engine = &self.view.shared.engine;
+        let in_memory = engine.scan_in_memory(start, end, self.reverse, &mut |key, stored| {
+            entries.take(key, stored)
+        });
+        let mut read = PieceRead {
+            reached: Reached::Wait,
+            is_verified: in_memory.is_verified,
+        };
+        let is_at_end = match (in_memory.is_done, &entries.looked_at) {
+            (true, _) => !entries.is_enough,
+            (false, LookedAt::Nothing) if self.wait == Wait::Never => return Ok(read),
+            (false, LookedAt::Nothing) => {
+                engine.scan(start, end, self.reverse, &mut |key, stored| {
+                    entries.take(key, stored)
+                })?;
+                read.is_verified = false;
+                !entries.is_enough
+            }
+            (false, _) => false,
+        };
+        read.reached = match (is_at_end, border) {
+            (true, None) => Reached::End,
+            (true, Some(border)) => Reached::Key(border.to_vec()),
+            (false, _) => Reached::Key(entries.last_key()),
+        };
+        entries.damage?;
+        Ok(read)
     }
 
     /// Puts rows among those of the page from `from` on, in place of what stands there under their keys; those without a
@@ -434,6 +512,59 @@ impl Piece<'_> {
     /// Whether `key` comes after `border` in the scan's direction.
     fn is_beyond(&self, key: &[u8], border: &[u8]) -> bool {
         if self.reverse { key < border } else { key > border }
+    }
+}
+
+/// Takes entries of the engine into a page.
+struct EngineEntries<'a> {
+    piece: &'a Piece<'a>,
+    page: &'a mut Page,
+    /// Entries that may be looked at yet.
+    left: &'a mut usize,
+    looked_at: LookedAt,
+    /// Whether it stopped for what the page may hold.
+    is_enough: bool,
+    damage: Result<()>,
+}
+
+/// The entry that was looked at last.
+enum LookedAt {
+    Nothing,
+    /// It is the last of the page.
+    Row,
+    /// The snapshot does not see it.
+    Unseen(Vec<u8>),
+}
+
+impl EngineEntries<'_> {
+    fn take(&mut self, key: &[u8], stored: &[u8]) -> ControlFlow<()> {
+        match split_stored(stored) {
+            Ok((timestamp, value)) if timestamp <= self.piece.view.timestamp => {
+                self.page
+                    .push(key, if self.piece.keys_only { &[] } else { value });
+                self.looked_at = LookedAt::Row;
+            }
+            Ok(_) => self.looked_at = LookedAt::Unseen(key.to_vec()),
+            Err(error) => {
+                self.damage = Err(error);
+                return ControlFlow::Break(());
+            }
+        }
+        *self.left -= 1;
+        self.is_enough = *self.left == 0 || is_full(self.page, self.piece.limits);
+        match self.is_enough {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn last_key(&self) -> Vec<u8> {
+        match &self.looked_at {
+            LookedAt::Unseen(key) => key.clone(),
+            LookedAt::Row | LookedAt::Nothing => {
+                self.page.last().map_or_else(Vec::new, |(key, _)| key.to_vec())
+            }
+        }
     }
 }
 

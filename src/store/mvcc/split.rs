@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::scan::{Cursor, Limits, fill};
+use super::scan::{Cursor, Limits, Wait, fill};
 use super::view::View;
 use crate::Result;
 use crate::store::{KeyRange, Page};
@@ -62,6 +62,7 @@ fn walk(view: &View, range: &KeyRange, keys_max: usize) -> Result<Option<Vec<Vec
                 rows_max: 1024,
                 bytes_max: 1 << 20,
             },
+            Wait::May,
             &mut page,
         )?;
         keys.extend(page.iter().map(|(key, _)| key.to_vec()));
@@ -82,6 +83,7 @@ fn edge(view: &View, range: &KeyRange, last: bool) -> Result<Option<Vec<u8>>> {
                 rows_max: 1,
                 bytes_max: 1,
             },
+            Wait::May,
             &mut page,
         )?;
     }

@@ -16,7 +16,7 @@ use super::commit_thread::{self, Request};
 use super::committer::{Committer, Waiting};
 use super::limits::{DELETE_PAGE_ROWS, WAITING_BATCHES_MAX};
 use super::replay;
-use super::scan::{Cursor, Limits, fill};
+use super::scan::{Cursor, Limits, Wait, fill};
 use super::snapshot::MvccSnapshot;
 use super::split::split_points;
 use super::state::{Shared, start_thread};
@@ -149,7 +149,7 @@ impl MvccStore {
             let (page, is_done) = run_blocking(move || {
                 let (mut cursor, mut page) = (Cursor::new(ranges, false), Page::new());
                 while page.is_empty() && !cursor.is_done() {
-                    fill(&view, &mut cursor, true, limits, &mut page)?;
+                    fill(&view, &mut cursor, true, limits, Wait::May, &mut page)?;
                 }
                 Ok((page, cursor.is_done()))
             })

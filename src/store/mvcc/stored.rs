@@ -1,6 +1,7 @@
 //! How values and the clock stand in the engine (the picture is in the module above). The applier and the replay write
 //! them so, and every read takes them apart here.
 
+use crate::codec::row::RowReader;
 use crate::store::engine::{Engine, EngineBatch};
 use crate::store::log::Timestamp;
 use crate::{Error, Result};
@@ -51,6 +52,11 @@ pub(crate) fn split_stored(stored: &[u8]) -> Result<(Timestamp, &[u8])> {
             format!("{} bytes are too few for a timestamp", stored.len()),
         )),
     }
+}
+
+/// Whether an engine value is that of a sound row, which need not be checked again as long as it stays in memory.
+pub(crate) fn is_sound_row(stored: &[u8]) -> bool {
+    split_stored(stored).is_ok_and(|(_, value)| RowReader::new(value).is_ok())
 }
 
 pub(super) fn corrupt(what: &str, reason: String) -> Error {

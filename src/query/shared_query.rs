@@ -1,0 +1,117 @@
+//! WITH queries whose rows are made once, for all places that name them. Others stand in each such place, so that conditions there reach
+//! the keys of what they read.
+//!
+//! 1. What may give other rows in another run: it gives the same wherever it is named.
+//! 2. What makes groups of whole tables and is named more than once, if all of it is read in one of these places, or if it groups by
+//!    columns that lead to no key: then no condition on what it gives makes it read less.
+//!
+//! A query that refers to one around it does so for one row of that at a time, and is run where it is named.
+
+use std::ops::ControlFlow;
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
+use sqlparser::ast;
+
+use super::binder::{BoundQuery, fold};
+use super::bounded_outer::is_bounded;
+use super::decorrelation::refers_out;
+use crate::Result;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::dependent_join::is_volatile;
+use crate::exec::shared_rows::SharedRows;
+use crate::exec::table_provider::scanned_table;
+use crate::plan::is_bounded_by;
+
+/// The WITH query, made to give its rows once if that is right or better. `whole`: the query that it belongs to.
+pub(super) fn shared(bound: BoundQuery, cte: &ast::Cte, whole: &ast::Query) -> Result<BoundQuery> {
+    let is_better = || {
+        let name = fold(&cte.alias.name);
+        let is_inlined = matches!(cte.materialized, Some(ast::CteAsMaterialized::NotMaterialized));
+        let Some(groups) = groups(&bound.plan) else {
+            return false;
+        };
+        !is_inlined
+            && mentions(whole, &name) > 1
+            && !is_bounded(&bound.plan, &[])
+            && (is_read_whole(whole, &name) || is_apart_from_keys(groups))
+    };
+    let is_shared = is_volatile(&bound.plan).map_err(from_datafusion)? || is_better();
+    if !is_shared || refers_out(&bound.plan)? {
+        return Ok(bound);
+    }
+    Ok(BoundQuery {
+        plan: SharedRows::plan(bound.plan),
+        ..bound
+    })
+}
+
+/// How often something reads a relation of this name.
+pub(super) fn mentions(query: &impl ast::Visit, name: &str) -> usize {
+    let mut times = 0;
+    let _ = ast::visit_relations(query, |relation| {
+        if let [part] = relation.0.as_slice() {
+            times += usize::from(part.as_ident().is_some_and(|ident| fold(ident) == name));
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    times
+}
+
+/// Whether a query somewhere in this one reads all of a relation of this name, and nothing else.
+fn is_read_whole(query: &ast::Query, name: &str) -> bool {
+    struct Whole<'a>(&'a str);
+    impl ast::Visitor for Whole<'_> {
+        type Break = ();
+        fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
+            let ast::SetExpr::Select(select) = query.body.as_ref() else {
+                return ControlFlow::Continue(());
+            };
+            let is_alone = matches!(
+                select.from.as_slice(),
+                [ast::TableWithJoins { relation: ast::TableFactor::Table { .. }, joins }] if joins.is_empty()
+            );
+            let is_all = select.selection.is_none() && query.limit_clause.is_none() && query.fetch.is_none();
+            match is_alone && is_all && mentions(&select.from, self.0) > 0 {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+    }
+    ast::Visit::visit(query, &mut Whole(name)).is_break()
+}
+
+/// The groups that a query gives; `None`: it gives something else.
+fn groups(plan: &LogicalPlan) -> Option<&Aggregate> {
+    match plan {
+        LogicalPlan::Projection(projection) => groups(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => groups(&alias.input),
+        LogicalPlan::Filter(filter) => groups(&filter.input),
+        LogicalPlan::Aggregate(aggregate) => Some(aggregate),
+        _ => None,
+    }
+}
+
+/// Whether no condition on groups bounds a key of the tables that they are made of.
+fn is_apart_from_keys(aggregate: &Aggregate) -> bool {
+    let columns = aggregate.group_expr.iter().flat_map(Expr::column_refs);
+    let names: Vec<&str> = columns.map(|column| column.name.as_str()).collect();
+    let mut is_apart = true;
+    // Where columns may have other names than the tables have for them, nothing is known.
+    let _ = aggregate.input.apply(|node| {
+        is_apart &= match node {
+            LogicalPlan::Filter(_) | LogicalPlan::Join(_) => true,
+            LogicalPlan::TableScan(scan) => scanned_table(scan).is_some_and(|scanned| {
+                let positions = names.iter().filter_map(|name| scanned.table.column_index(name));
+                !is_bounded_by(
+                    &scanned.table,
+                    &positions.collect::<Vec<_>>(),
+                    &scanned.index_hint,
+                )
+            }),
+            _ => false,
+        };
+        Ok(TreeNodeRecursion::Continue)
+    });
+    is_apart
+}
