@@ -79,8 +79,12 @@ impl BuildKeys {
 
     /// The columns that the keys bound.
     pub fn bounded(&self) -> Vec<usize> {
-        let mut columns: Vec<usize> = self.joins.iter().flat_map(JoinKeys::bounded).collect();
-        columns.dedup();
+        let mut columns = Vec::new();
+        for column in self.joins.iter().flat_map(JoinKeys::bounded) {
+            if !columns.contains(&column) {
+                columns.push(column);
+            }
+        }
         columns
     }
 

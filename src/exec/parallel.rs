@@ -45,7 +45,7 @@ impl PhysicalOptimizerRule for ParallelReaders {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        parallel(plan, Order::Seen)
+        parallel(plan, RowOrder::Seen)
     }
 
     fn name(&self) -> &str {
@@ -59,7 +59,7 @@ impl PhysicalOptimizerRule for ParallelReaders {
 
 /// What becomes of a plan's rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum RowOrder {
     /// Somebody may see in which order they come, or take the first and no more.
     Seen,
     /// All are taken in, in whatever order.
@@ -67,7 +67,7 @@ enum Order {
 }
 
 /// The same plan, with several readers wherever they help.
-fn parallel(plan: Arc<dyn ExecutionPlan>, order: Order) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+fn parallel(plan: Arc<dyn ExecutionPlan>, order: RowOrder) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
     // Each turn of a recursion is short.
     if plan.is::<RecursiveQueryExec>() || plan.children().is_empty() {
         return Ok(plan);
@@ -84,7 +84,10 @@ fn parallel(plan: Arc<dyn ExecutionPlan>, order: Order) -> DataFusionResult<Arc<
         return Ok(changed);
     }
     let children = match plan.downcast_ref::<HashJoinExec>() {
-        Some(join) => vec![kept_side(join)?, parallel(Arc::clone(join.right()), Order::Seen)?],
+        Some(join) => vec![
+            kept_side(join)?,
+            parallel(Arc::clone(join.right()), RowOrder::Seen)?,
+        ],
         None => {
             let below = order_below(&plan, order)?;
             let children = plan.children().into_iter().cloned();
@@ -99,21 +102,21 @@ fn parallel(plan: Arc<dyn ExecutionPlan>, order: Order) -> DataFusionResult<Arc<
 fn kept_side(join: &HashJoinExec) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
     match in_parts(join.left())? {
         Some(parts) => Ok(Arc::new(CoalescePartitionsExec::new(parts))),
-        None => parallel(Arc::clone(join.left()), Order::Unseen),
+        None => parallel(Arc::clone(join.left()), RowOrder::Unseen),
     }
 }
 
 /// What becomes of the rows below a plan of whose rows this becomes.
-fn order_below(plan: &Arc<dyn ExecutionPlan>, order: Order) -> DataFusionResult<Order> {
+fn order_below(plan: &Arc<dyn ExecutionPlan>, order: RowOrder) -> DataFusionResult<RowOrder> {
     if let Some(sort) = plan.downcast_ref::<SortExec>() {
         return Ok(match comes_nearly_in_order(sort)? {
-            true => Order::Seen,
-            false => Order::Unseen,
+            true => RowOrder::Seen,
+            false => RowOrder::Unseen,
         });
     }
     Ok(match passes_on(plan) && plan.fetch().is_none() {
         true => order,
-        false => Order::Seen,
+        false => RowOrder::Seen,
     })
 }
 
@@ -134,7 +137,7 @@ fn comes_nearly_in_order(sort: &SortExec) -> DataFusionResult<bool> {
 /// Aggregates of each part, put together.
 fn in_parts_below_aggregate(
     aggregate: &AggregateExec,
-    order: Order,
+    order: RowOrder,
 ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
     let is_whole = matches!(
         aggregate.mode(),
@@ -147,7 +150,7 @@ fn in_parts_below_aggregate(
     // Groups in the order of the key are finished as they come; where it is that of some columns only, most are hashed all the same.
     let is_hashed = match aggregate.input_order_mode() {
         InputOrderMode::Linear => true,
-        InputOrderMode::PartiallySorted(_) => order == Order::Unseen,
+        InputOrderMode::PartiallySorted(_) => order == RowOrder::Unseen,
         InputOrderMode::Sorted => false,
     };
     if !is_whole || !is_unordered || !is_hashed || aggregate.limit_options().is_some() {
