@@ -351,24 +351,19 @@ impl Engine for CachedEngine {
         if self.has_failed.load(Ordering::Relaxed) {
             return ScannedInMemory::default();
         }
-        match reverse {
+        let (is_done, is_verified) = match reverse {
             false => {
                 let mut walk = Walk::from(start.to_vec());
                 let walked = self.walk_forward(&mut walk, end, visit);
-                ScannedInMemory {
-                    is_done: walked.is_break(),
-                    is_verified: walk.is_verified,
-                }
+                (walked.is_break(), walk.is_verified)
             }
             true => {
                 let mut walk = Walk::from(end.map(<[u8]>::to_vec));
                 let walked = self.walk_backward(&mut walk, start, visit);
-                ScannedInMemory {
-                    is_done: walked.is_break(),
-                    is_verified: walk.is_verified,
-                }
+                (walked.is_break(), walk.is_verified)
             }
-        }
+        };
+        ScannedInMemory { is_done, is_verified }
     }
 
     fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()> {
