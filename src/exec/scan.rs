@@ -10,10 +10,11 @@ use futures::stream::{self, BoxStream, StreamExt};
 use super::figures::watch;
 use super::merged_scan::MergedScan;
 use super::pieces::one_after_another;
-use super::row_filter::RowFilter;
+use super::row_filter::{Kept, RowFilter};
 use super::rows_of_entries::RowsOfEntries;
 use super::scan_metrics::ScanMetrics;
 use super::{Rows, RowsStream, StoredRows};
+use crate::catalog::TableDef;
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::table::{EntryReader, RowDecoder, RowLayout, row_schema};
@@ -105,7 +106,13 @@ pub fn scan_stored(
         };
         let demand = Demand::of_limit(limit);
         let scan = StoredScan {
-            pages: PageScan::new(Arc::clone(&txn), part, &layout, demand, Arc::clone(&metrics)),
+            pages: PageScan::new(
+                Arc::clone(&txn),
+                Arc::clone(&part),
+                ReadOf::layouts(part.covers(layout.projection()), &[&layout]),
+                demand,
+                Arc::clone(&metrics),
+            ),
             page: Arc::default(),
             layout,
             wanted: limit,
@@ -190,21 +197,39 @@ enum Source {
     Merged(Box<MergedScan>),
 }
 
+/// What is read of what stands under the key that is read.
+#[derive(Clone, Copy)]
+struct ReadOf {
+    /// Whether the entries of the key hold all of it.
+    is_covered: bool,
+    values: bool,
+}
+
+impl ReadOf {
+    /// For rows, or entries, that are taken apart by these layouts.
+    fn layouts(is_covered: bool, layouts: &[&RowLayout]) -> ReadOf {
+        ReadOf {
+            is_covered,
+            values: layouts.iter().any(|layout| layout.reads_values()),
+        }
+    }
+}
+
 impl PageScan {
-    /// `layout`: see [`layout_of`]. `demand`: of those that the residual leaves.
+    /// `demand`: of those that the residual leaves.
     fn new(
         txn: Arc<Transaction>,
         path: Arc<AccessPath>,
-        layout: &RowLayout,
+        read: ReadOf,
         demand: Demand,
         metrics: Arc<ScanMetrics>,
     ) -> PageScan {
-        let rows = (path.index != 0 && !path.covers(layout.projection()))
+        let rows = (path.index != 0 && !read.is_covered)
             .then(|| Box::new(RowsOfEntries::new(EntryReader::new(&path.table, path.key()))));
         let keys_only = match rows {
             // The value of a unique index holds what leads to the row.
             Some(_) => !path.key().unique,
-            None => !layout.reads_values(),
+            None => !read.values,
         };
         let source = match &path.class {
             // Of a union only the parts are read.
@@ -339,16 +364,20 @@ pub(super) struct BatchScan {
     pages: PageScan,
     /// Filled again and again.
     page: Page,
-    /// What applies the residual, if there is one.
-    filter: Option<RowFilter>,
-    /// Decodes what the filter does not.
+    /// Decodes the projection, or of it what the filter does not.
     decoder: RowDecoder,
-    /// Where each column of the projection is decoded.
+    /// What applies the residual, if there is one.
+    filter: Option<Filtered>,
+    /// Rows still wanted; `None`: all.
+    wanted: Option<usize>,
+}
+
+/// A residual, and where each column of the projection is decoded.
+struct Filtered {
+    filter: RowFilter,
     columns: Vec<DecodedBy>,
     /// The schema of the projection.
     schema: SchemaRef,
-    /// Rows still wanted; `None`: all.
-    wanted: Option<usize>,
 }
 
 /// Who decodes a column, and at which place it stands there.
@@ -366,36 +395,23 @@ impl BatchScan {
         metrics: Arc<ScanMetrics>,
     ) -> BatchScan {
         let mut filtered = path.residual.as_ref().map(columns_of).unwrap_or_default();
+        // Those that are given, too, come first.
         filtered.sort_by_key(|column| !projection.contains(column));
-        let both = filtered
-            .iter()
-            .filter(|column| projection.contains(column))
-            .count();
-        let mut rest = Vec::new();
-        let columns = projection.iter().map(|column| {
-            let place = |columns: &[usize]| columns.iter().position(|other| other == column);
-            if let Some(at) = place(&filtered) {
-                return DecodedBy::Filter(at);
-            }
-            DecodedBy::Decoder(place(&rest).unwrap_or_else(|| {
-                rest.push(*column);
-                rest.len() - 1
-            }))
-        });
-        let columns = columns.collect();
-        let all = [filtered.as_slice(), &rest].concat();
-        let is_covered = path.covers(&all);
+        let rest = projection.iter().filter(|column| !filtered.contains(column));
+        let rest: Vec<usize> = rest.copied().collect();
+        let is_covered = path.covers(&[filtered.as_slice(), &rest].concat());
         let layout = |columns: &[usize]| Arc::new(layout_of(&path, columns, is_covered));
+        let (own, others) = (layout(&filtered), layout(&rest));
+        let read = ReadOf::layouts(is_covered, &[&own, &others]);
+        let filter = path
+            .residual
+            .is_some()
+            .then(|| Filtered::new(own, &others, &path.table, &projection));
         BatchScan {
-            filter: path
-                .residual
-                .as_ref()
-                .map(|_| RowFilter::new(layout(&filtered), both)),
-            decoder: RowDecoder::with_layout(layout(&rest)),
-            columns,
-            schema: row_schema(&path.table, &projection),
-            pages: PageScan::new(txn, Arc::clone(&path), &layout(&all), demand, metrics),
+            pages: PageScan::new(txn, Arc::clone(&path), read, demand, metrics),
             page: Page::new(),
+            decoder: RowDecoder::with_layout(others),
+            filter,
             wanted: demand.limit(),
         }
     }
@@ -436,33 +452,61 @@ impl BatchScan {
     /// The rows of the page: filtered, cut to the rows wanted, projected.
     fn batch(&mut self) -> Result<RecordBatch> {
         let wanted = self.wanted.unwrap_or(usize::MAX);
-        let (rows, filtered) = match (&mut self.filter, &self.pages.path.residual) {
-            (Some(filter), Some(residual)) => {
-                let kept = filter.kept(&self.page, residual, wanted)?;
-                self.decoder.reserve(kept.rows.len());
-                kept.rows
-                    .iter()
-                    .try_for_each(|&at| self.decoder.push_entry(self.page.entry(at)))?;
-                (kept.rows.len(), kept.columns)
+        let batch = match (&mut self.filter, &self.pages.path.residual) {
+            (Some(filtered), Some(residual)) => {
+                let kept = filtered.filter.kept(&self.page, residual, wanted)?;
+                let others = decode(&mut self.decoder, &self.page, kept.rows.iter().copied())?;
+                filtered.put_together(&kept, &others)?
             }
-            _ => {
-                let rows = self.page.len().min(wanted);
-                self.decoder.reserve(rows);
-                (0..rows).try_for_each(|at| self.decoder.push_entry(self.page.entry(at)))?;
-                (rows, Vec::new())
-            }
+            _ => decode(&mut self.decoder, &self.page, 0..self.page.len().min(wanted))?,
         };
-        self.wanted = self.wanted.map(|wanted| wanted - rows);
-        self.pages.metrics.count_rows(self.page.len(), rows);
-        let decoded = self.decoder.finish()?;
-        let columns = self.columns.iter().map(|column| match column {
-            DecodedBy::Filter(at) => Arc::clone(&filtered[*at]),
-            DecodedBy::Decoder(at) => Arc::clone(decoded.column(*at)),
+        self.wanted = self.wanted.map(|wanted| wanted - batch.num_rows());
+        self.pages.metrics.count_rows(self.page.len(), batch.num_rows());
+        Ok(batch)
+    }
+}
+
+impl Filtered {
+    /// `own`: of the columns that the residual reads, those of the projection first; `others`: of the rest of the projection.
+    fn new(own: Arc<RowLayout>, others: &RowLayout, table: &TableDef, projection: &[usize]) -> Filtered {
+        let place = |columns: &[usize], column| columns.iter().position(|other| *other == column);
+        let columns = projection.iter().map(|&column| {
+            let in_filter = place(own.projection(), column).map(DecodedBy::Filter);
+            let in_others = || place(others.projection(), column).map(DecodedBy::Decoder);
+            in_filter
+                .or_else(in_others)
+                .expect("every column is decoded by one of them")
         });
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let columns: Vec<DecodedBy> = columns.collect();
+        let given = own.projection().iter();
+        let given = given.filter(|column| projection.contains(column)).count();
+        Filtered {
+            columns,
+            schema: row_schema(table, projection),
+            filter: RowFilter::new(own, given),
+        }
+    }
+
+    fn put_together(&self, kept: &Kept, others: &RecordBatch) -> Result<RecordBatch> {
+        let columns = self.columns.iter().map(|column| match column {
+            DecodedBy::Filter(at) => Arc::clone(&kept.columns[*at]),
+            DecodedBy::Decoder(at) => Arc::clone(others.column(*at)),
+        });
+        let options = RecordBatchOptions::new().with_row_count(Some(others.num_rows()));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns.collect(), &options)
             .map_err(Error::arrow)
     }
+}
+
+/// Rows of a page as a batch.
+fn decode(
+    decoder: &mut RowDecoder,
+    page: &Page,
+    mut rows: impl ExactSizeIterator<Item = usize>,
+) -> Result<RecordBatch> {
+    decoder.reserve(rows.len());
+    rows.try_for_each(|at| decoder.push_entry(page.entry(at)))?;
+    decoder.finish()
 }
 
 /// The columns that a condition reads.
