@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use rand::Rng;
-
 use super::reclaim::encode_dropped;
 use super::{
-    COLUMNS_MAX, Catalog, ColumnDef, FIRST_OID, SchemaDef, TableDef, ViewDef, record, record_key, written_key,
+    COLUMNS_MAX, Catalog, ColumnDef, Relation, SchemaDef, TableDef, ViewDef, record, record_key, written_key,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::codec::row::ColumnId;
@@ -17,14 +15,13 @@ use crate::txn::Transaction;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
-/// Versions rise by a random step up to this (see the invariants in `catalog`).
-const VERSION_STEP_MAX: u64 = 1 << 32;
-
 /// Changes catalog records in a transaction; one value a statement. The new catalog version is written with the first
 /// change; the statement's caller loads the catalog anew.
 #[derive(Debug)]
 pub struct CatalogWriter<'a> {
     txn: &'a Transaction,
+    /// What is changed.
+    catalog: &'a Catalog,
     version: u64,
 }
 
@@ -38,59 +35,28 @@ pub struct NewDynamicColumn {
 }
 
 impl<'a> CatalogWriter<'a> {
-    /// Opens the catalog for changes: takes the next version and writes it, checked, so that schema changes are serial.
-    pub fn begin(txn: &'a Transaction, catalog: &Catalog) -> Result<CatalogWriter<'a>> {
-        let version = catalog.version + rand::rng().random_range(1..=VERSION_STEP_MAX);
+    /// Opens the catalog for changes: gives it a new version. Blind: what conflicts are the records of the objects
+    /// themselves, their names, and what depends on them (see the invariants in `catalog`).
+    pub fn begin(txn: &'a Transaction, catalog: &'a Catalog) -> Result<CatalogWriter<'a>> {
+        let version = rand::random();
         let key = Keyspace::CatalogVersion.encode();
         txn.write(
             Write::Put {
                 key,
-                value: version.to_be_bytes().to_vec(),
+                value: u64::to_be_bytes(version).to_vec(),
             },
-            true,
+            false,
         )?;
-        Ok(CatalogWriter { txn, version })
+        Ok(CatalogWriter {
+            txn,
+            catalog,
+            version,
+        })
     }
 
     /// The transaction that the changes are part of.
     pub fn txn(&self) -> &'a Transaction {
         self.txn
-    }
-
-    /// The next number for a table, view, schema or index.
-    pub async fn next_id(&self) -> Result<TableId> {
-        let key = Keyspace::NextTableId.encode();
-        let values = self.txn.get_many(std::slice::from_ref(&key)).await?;
-        let id = match values.get(0) {
-            None => 1,
-            Some(bytes) => bytes
-                .try_into()
-                .map(TableId::from_be_bytes)
-                .map_err(|_| Error::Corrupt {
-                    what: "next table id".to_string(),
-                    reason: format!("{} bytes instead of 4", bytes.len()),
-                })?,
-        };
-        if id >= TableId::MAX - FIRST_OID {
-            return Err(Error::LimitExceeded {
-                state: Limit::Program,
-                message: "no table id is left".to_string(),
-                hint: "Load the data into a new data directory.".to_string(),
-            });
-        }
-        self.txn.write(
-            Write::Put {
-                key,
-                value: (id + 1).to_be_bytes().to_vec(),
-            },
-            true,
-        )?;
-        Ok(id)
-    }
-
-    /// The oid of a new index.
-    pub async fn next_oid(&self) -> Result<u32> {
-        Ok(FIRST_OID + self.next_id().await?)
     }
 
     /// Writes a table's record, new or changed; answers it with its new version.
@@ -99,6 +65,8 @@ impl<'a> CatalogWriter<'a> {
             return Err(too_many_columns());
         }
         table.version = self.version;
+        let known = self.relation_of(table.oid);
+        self.put_names(known, &table.schema, &names_of_table(&table))?;
         let value = record::encode_table(&table)?;
         self.txn.write(
             Write::Put {
@@ -112,6 +80,17 @@ impl<'a> CatalogWriter<'a> {
 
     /// Writes a view's record, new or changed.
     pub fn put_view(&self, view: &ViewDef) -> Result<()> {
+        let known = self.relation_of(view.oid());
+        self.put_names(known, &view.schema, &[(&view.name, view.oid())])?;
+        let old = match known {
+            Some(Relation::View(known)) => known.depends_on.as_slice(),
+            _ => &[],
+        };
+        for read in view.depends_on.iter().filter(|oid| !old.contains(oid)) {
+            if let Some(relation) = self.relation_of(*read) {
+                self.depend_on(*read, &record_key(relation.id()))?;
+            }
+        }
         let value = record::encode_view(view, self.version)?;
         self.txn.write(
             Write::Put {
@@ -135,33 +114,22 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// Removes a schema's record; what it held must be gone.
-    pub fn drop_schema(&self, name: &str) -> Result<()> {
-        self.txn.write(
-            Write::Delete {
-                key: Keyspace::Schema { name }.encode(),
-            },
-            true,
-        )
+    pub fn drop_schema(&self, schema: &SchemaDef) -> Result<()> {
+        self.drop_record(Keyspace::Schema { name: &schema.name }.encode(), schema.oid)
     }
 
     /// Removes a view's record.
     pub fn drop_view(&self, view: &ViewDef) -> Result<()> {
-        self.txn.write(
-            Write::Delete {
-                key: record_key(view.id),
-            },
-            true,
-        )
+        self.drop_name(&view.schema, &view.name)?;
+        self.drop_record(record_key(view.id), view.oid())
     }
 
     /// Removes a table's record and sequences, and leaves its keys to `reclaim_dropped`.
     pub fn drop_table(&self, table: &TableDef) -> Result<()> {
-        self.txn.write(
-            Write::Delete {
-                key: record_key(table.id),
-            },
-            true,
-        )?;
+        for (name, _) in names_of_table(table) {
+            self.drop_name(&table.schema, name)?;
+        }
+        self.drop_record(record_key(table.id), table.oid)?;
         for key in side_keys(table) {
             // Blind: a session that reserves a block of values meanwhile must not fail the drop.
             self.txn.write(Write::Delete { key }, false)?;
@@ -181,9 +149,9 @@ impl<'a> CatalogWriter<'a> {
         )
     }
 
-    /// Empties a table: its record moves to a new id, its old keys are left to `reclaim_dropped`. The caller moves
+    /// Empties a table: its record moves to the new id, its old keys are left to `reclaim_dropped`. The caller moves
     /// its counters (`table::Sequences::move_to`).
-    pub async fn truncate_table(&self, table: &TableDef) -> Result<Arc<TableDef>> {
+    pub fn truncate_table(&self, table: &TableDef, id: TableId) -> Result<Arc<TableDef>> {
         self.txn.write(
             Write::Delete {
                 key: record_key(table.id),
@@ -193,10 +161,62 @@ impl<'a> CatalogWriter<'a> {
         let key = written_key(table.id);
         self.txn.write(Write::Delete { key }, false)?;
         self.drop_keys(table.id, IndexId::MAX)?;
-        self.put_table(TableDef {
-            id: self.next_id().await?,
-            ..table.clone()
-        })
+        self.put_table(TableDef { id, ..table.clone() })
+    }
+
+    /// Nobody else may have made anything depend on the object since the snapshot: a view on the relation, a relation in
+    /// the schema. To be called by whoever changes or removes what such a thing would rest on.
+    pub fn guard_dependents(&self, oid: u32) {
+        self.txn.guard(&Keyspace::Dependents { oid }.encode());
+    }
+
+    /// Something new depends on the object whose record stands under `key`: that must stay as it is.
+    fn depend_on(&self, oid: u32, key: &[u8]) -> Result<()> {
+        self.txn.guard(key);
+        self.txn.mark(Keyspace::Dependents { oid }.encode())
+    }
+
+    /// Gives a relation its names, and takes those that it has no more.
+    fn put_names(&self, known: Option<&Relation>, schema: &str, names: &[(&str, u32)]) -> Result<()> {
+        let moves = known.is_none_or(|known| known.schema() != schema);
+        if let Some(new) = self.catalog.schemas.get(schema).filter(|_| moves) {
+            self.depend_on(new.oid, &Keyspace::Schema { name: schema }.encode())?;
+        }
+        let old = known.map(names_of).unwrap_or_default();
+        for (name, _) in &old {
+            if moves || names.iter().all(|(kept, _)| kept != name) {
+                self.drop_name(known.map_or(schema, Relation::schema), name)?;
+            }
+        }
+        for (name, oid) in names {
+            if moves || !old.contains(&(*name, *oid)) {
+                let (key, value) = (
+                    Keyspace::Name { schema, name }.encode(),
+                    oid.to_be_bytes().to_vec(),
+                );
+                self.txn.write(Write::Put { key, value }, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_name(&self, schema: &str, name: &str) -> Result<()> {
+        let key = Keyspace::Name { schema, name }.encode();
+        self.txn.write(Write::Delete { key }, true)
+    }
+
+    /// Removes the record of an object that nothing depends on.
+    fn drop_record(&self, key: Vec<u8>, oid: u32) -> Result<()> {
+        self.txn.write(Write::Delete { key }, true)?;
+        self.guard_dependents(oid);
+        let key = Keyspace::Dependents { oid }.encode();
+        self.txn.write(Write::Delete { key }, false)
+    }
+
+    /// The relation as it was before the statement.
+    fn relation_of(&self, oid: u32) -> Option<&'a Relation> {
+        let mut known = self.catalog.relations.values();
+        known.find(|relation| relation.oid() == oid)
     }
 
     /// Adds the columns that a write named to a table with dynamic columns, at its end.
@@ -218,6 +238,21 @@ impl<'a> CatalogWriter<'a> {
         }
         self.put_table(table)
     }
+}
+
+/// The names that a relation takes in its schema, with the oids of whose they are.
+fn names_of(relation: &Relation) -> Vec<(&str, u32)> {
+    match relation {
+        Relation::Table(table) => names_of_table(table),
+        Relation::View(view) => vec![(&view.name, view.oid())],
+    }
+}
+
+fn names_of_table(table: &TableDef) -> Vec<(&str, u32)> {
+    let indexes = table.all_indexes().map(|index| (index.name.as_str(), index.oid));
+    std::iter::once((table.name.as_str(), table.oid))
+        .chain(indexes)
+        .collect()
 }
 
 /// The keys of every sequence that a table may have, and of the mark that its writers leave.

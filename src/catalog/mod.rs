@@ -6,11 +6,13 @@
 //!
 //! | key ([`Keyspace`](crate::codec::keyspace::Keyspace)) | value |
 //! |---|---|
-//! | `CatalogVersion` | u64 BE: rises with every change of any record below |
-//! | `NextTableId` | u32 BE: the next number for a table, view, schema or index |
+//! | `CatalogVersion` | u64 BE: a new random one with every change of any record below |
+//! | `NextTableId` | u32 BE: the next number for a table, view, schema or index that nobody has reserved |
 //! | `Schema { name }` | a schema record |
 //! | `Relation { id }` | a table or view record |
 //! | `Written { table }` | the number of the table's rows (u64 BE), or empty where nobody knows: put by every transaction that writes rows of the table, filled in by the store |
+//! | `Name { schema, name }` | the oid (u32 BE) of the relation or index that has the name |
+//! | `Dependents { oid }` | empty: put by every transaction that makes something depend on a relation or schema |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
 //! A record is `[format u8 = 1][kind u8: 'S', 'T' or 'V'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
@@ -19,10 +21,14 @@
 //!
 //! # Invariants
 //!
-//! - Whoever changes a record writes `CatalogVersion` in the same transaction, *checked*: schema changes are serial, so
-//!   a version number names one state of the whole catalog, and a cached `Catalog` with that number is that state.
-//! - A new version is the old one plus a random step, so that a transaction that was rolled back and a later one that
-//!   committed never share a number (a cache filled inside the first would pass for the second).
+//! - Whoever changes a record writes it *checked*, and gives the catalog a new random version in the same transaction,
+//!   *blind*: definitions of different objects never conflict, and yet a version that is committed names one state of the
+//!   whole catalog, and a cached `Catalog` with that version is that state. (What a transaction sees while it has changes of
+//!   its own lacks those of others, under a version that may be committed later: such catalogs are never shared.)
+//! - Whoever gives or takes a name writes its `Name`, checked: of two who give the same one, one conflicts.
+//! - Whoever makes something depend on an object (a view on a relation, a relation in a schema) guards the object's record,
+//!   and puts its `Dependents` without a check; whoever drops it, or changes what others may rest on, guards that. So the
+//!   one who is second conflicts, and two who depend on the same do not.
 //! - A table's `id` is the prefix of its keys and never used again; TRUNCATE gives a table a new id, under the same oid.
 //! - Every transaction that writes rows of a table guards the table's record key, and puts its `Written` key without a
 //!   check. So whoever changes a record knows that no row lands under the old one, and whoever's change rests on *all*
@@ -40,6 +46,7 @@ mod change;
 pub mod check;
 mod generation;
 mod nearest;
+mod object_ids;
 mod reclaim;
 mod record;
 mod table_def;
@@ -54,6 +61,7 @@ use crate::{Error, Result};
 pub use change::{CatalogWriter, NewDynamicColumn};
 pub use generation::{GeneratedColumns, Generation};
 pub use nearest::nearest_name;
+pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
 pub use table_def::{
     COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, KeyColumn, TableCache, TableDef, TableOptions,
@@ -74,7 +82,7 @@ pub const BUILTIN_SCHEMAS: [(&str, u32); 4] = [
 /// Everything the catalog holds, as of one transaction's view. Immutable; shared by `Arc`.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
-    /// Rises with every schema change; equal versions mean equal catalogs.
+    /// A new one with every schema change; equal versions mean equal catalogs.
     pub version: u64,
     /// Schemas by name (the built-in ones are always there).
     pub schemas: BTreeMap<String, SchemaDef>,
@@ -322,6 +330,11 @@ pub fn is_system_schema(name: &str) -> bool {
 /// The key under which a relation's record stands: what every write to a table guards.
 pub fn record_key(id: TableId) -> Vec<u8> {
     Keyspace::Relation { id }.encode()
+}
+
+/// The key that whoever makes something depend on the object puts: who guards it keeps everybody else from doing so.
+pub fn dependents_key(oid: u32) -> Vec<u8> {
+    Keyspace::Dependents { oid }.encode()
 }
 
 /// The key that every transaction which writes rows of the table puts, blind: who guards it lets nobody else write rows.

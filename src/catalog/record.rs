@@ -123,10 +123,9 @@ pub(super) fn decode_schema(bytes: &[u8]) -> Result<SchemaDef> {
     }
 }
 
-/// The version and the id that stand before any record's JSON.
-pub(super) fn version_and_id(bytes: &[u8]) -> Result<(u64, TableId)> {
-    let head = open(bytes)?;
-    Ok((head.version, head.id))
+/// The id that stands before any record's JSON.
+pub(super) fn id_of(bytes: &[u8]) -> Result<TableId> {
+    Ok(open(bytes)?.id)
 }
 
 impl ColumnRecord {

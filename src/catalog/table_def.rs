@@ -148,6 +148,9 @@ pub struct IndexDef {
     /// Not all rows have their entries yet: writes keep it and obey it, but it proves nothing about older rows.
     #[serde(default, skip_serializing_if = "is_false")]
     pub building: bool,
+    /// Its build failed (CREATE INDEX CONCURRENTLY over duplicates): it has a name and no entries, until it is dropped.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub invalid: bool,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -189,7 +192,7 @@ impl IndexDef {
     }
     /// Whether every write keeps its entries.
     pub fn is_kept(&self) -> bool {
-        self.unique || self.built || self.building
+        !self.invalid && (self.unique || self.built || self.building)
     }
     /// Whether every row has its entry, so that plans may read it.
     pub fn is_complete(&self) -> bool {

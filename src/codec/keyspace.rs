@@ -24,13 +24,15 @@ const DROPPED: u16 = 5;
 const NEXT_ROW_ID: u16 = 6;
 const SEQUENCE: u16 = 7;
 const WRITTEN: u16 = 8;
+const NAME: u16 = 9;
+const DEPENDENTS: u16 = 10;
 
 /// A kind of key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keyspace<'a> {
     /// The on-disk format of the data directory (u32 BE).
     Format,
-    /// Counts schema changes: caches of the catalog are valid while it stands (u64 BE).
+    /// Names the state of the whole catalog: caches of it are valid while it stands (u64 BE).
     CatalogVersion,
     /// The next table id (u32 BE).
     NextTableId,
@@ -70,6 +72,20 @@ pub enum Keyspace<'a> {
         /// The table.
         table: TableId,
     },
+    /// A name of a schema's relations and indexes, and the oid of whose it is (u32 BE): written by whoever gives or takes it.
+    /// (An older release gave names without.)
+    Name {
+        /// The schema.
+        schema: &'a str,
+        /// The name.
+        name: &'a str,
+    },
+    /// Put, blind and empty, by whoever makes something depend on a relation or a schema: guarding it is to say that nobody
+    /// else has since the snapshot.
+    Dependents {
+        /// Its oid.
+        oid: u32,
+    },
     /// A row (index 0) or index entry: the encoded key fields follow.
     Entry {
         /// The table, from 1 up.
@@ -98,6 +114,8 @@ impl<'a> Keyspace<'a> {
                 system_key(SEQUENCE, &[&table.to_be_bytes(), &column.to_be_bytes()])
             }
             Keyspace::Written { table } => system_key(WRITTEN, &[&table.to_be_bytes()]),
+            Keyspace::Name { schema, name } => system_key(NAME, &[schema.as_bytes(), &[0], name.as_bytes()]),
+            Keyspace::Dependents { oid } => system_key(DEPENDENTS, &[&oid.to_be_bytes()]),
             Keyspace::Entry { table, index, fields } => key_of(*table, *index, &[fields]),
         }
     }
@@ -131,6 +149,11 @@ impl<'a> Keyspace<'a> {
             (SCHEMA, _) => std::str::from_utf8(rest)
                 .ok()
                 .map(|name| Keyspace::Schema { name }),
+            (NAME, _) => std::str::from_utf8(rest)
+                .ok()
+                .and_then(|names| names.split_once('\0'))
+                .map(|(schema, name)| Keyspace::Name { schema, name }),
+            (DEPENDENTS, 4) => id_and(rest).map(|oid| Keyspace::Dependents { oid }),
             (RELATION, 4) => id_and(rest).map(|id| Keyspace::Relation { id }),
             (DROPPED, 6) => id_and(rest)
                 .zip(last_u16())
@@ -245,6 +268,11 @@ mod tests {
             Keyspace::NextRowId { table: 1 },
             Keyspace::Sequence { table: 1, column: 3 },
             Keyspace::Written { table: 1 },
+            Keyspace::Name {
+                schema: "public",
+                name: "übung",
+            },
+            Keyspace::Dependents { oid: 16385 },
             Keyspace::Entry {
                 table: 1,
                 index: 0,
@@ -324,7 +352,8 @@ mod tests {
         for key in [
             &[][..],
             &[0, 0, 0],
-            &[0, 0, 0, 0, 0, 9],
+            &[0, 0, 0, 0, 0, 11],
+            &[0, 0, 0, 0, 0, 9, b's'],
             &[0, 0, 0, 0, 0, 4, 1],
             &[0, 0, 0, 0, 0, 3, 0xFF],
         ] {

@@ -17,7 +17,7 @@
 //!
 //! key of the system: table id 0, then the kind in place of the index id, then what tells its records apart
 //! 00 00 00 00 | 00 00                                 Format         the data directory's format number
-//! 00 00 00 00 | 00 01                                 CatalogVersion counts schema changes
+//! 00 00 00 00 | 00 01                                 CatalogVersion names the state of the catalog
 //! 00 00 00 00 | 00 02                                 NextTableId
 //! 00 00 00 00 | 00 03 | name                          Schema         UTF-8 to the end of the key
 //! 00 00 00 00 | 00 04 | table u32 BE                  Relation
@@ -25,6 +25,8 @@
 //! 00 00 00 00 | 00 06 | table u32 BE                  NextRowId
 //! 00 00 00 00 | 00 07 | table u32 BE | column u16 BE  Sequence
 //! 00 00 00 00 | 00 08 | table u32 BE                  Written        put by whoever writes rows of the table
+//! 00 00 00 00 | 00 09 | schema | 00 | name            Name           of a relation or an index
+//! 00 00 00 00 | 00 0A | oid u32 BE                    Dependents     put by whoever makes something depend on it
 //! ```
 //!
 //! ## Key fields

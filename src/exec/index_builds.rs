@@ -1,6 +1,6 @@
 //! `IndexBuilds`: the indexes that the server is building, and how far each is. A statement builds the index that it waits
-//! for; the server's own task (`session::Instance`) all others: those of CREATE INDEX CONCURRENTLY, and those that an
-//! earlier server was building when it ended.
+//! for; the server's own task (`session::Instance`) all others: those of CREATE INDEX … ASYNC, and those that an earlier
+//! server was building when it ended.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +25,8 @@ pub struct IndexBuild {
     pub index: u32,
     /// The session that waits for it; 0: none.
     pub process_id: i32,
+    /// CREATE INDEX CONCURRENTLY.
+    pub concurrently: bool,
     rows_done: AtomicU64,
 }
 
@@ -37,7 +39,13 @@ pub struct Building {
 
 impl IndexBuilds {
     /// Enters a build, which stays in the list as long as the guard lives. `None`: somebody builds this index already.
-    pub fn begin(self: &Arc<Self>, table: u32, index: u32, process_id: i32) -> Option<Building> {
+    pub fn begin(
+        self: &Arc<Self>,
+        table: u32,
+        index: u32,
+        process_id: i32,
+        concurrently: bool,
+    ) -> Option<Building> {
         let mut running = self.lock();
         if running.contains_key(&index) {
             return None;
@@ -46,6 +54,7 @@ impl IndexBuilds {
             table,
             index,
             process_id,
+            concurrently,
             rows_done: AtomicU64::new(0),
         });
         running.insert(index, Arc::clone(&build));
@@ -107,12 +116,12 @@ mod tests {
     #[test]
     fn an_index_is_built_by_one_at_a_time() {
         let builds = Arc::new(IndexBuilds::default());
-        let first = builds.begin(1, 2, 7).expect("nobody builds it");
-        assert!(builds.begin(1, 2, 0).is_none());
+        let first = builds.begin(1, 2, 7, false).expect("nobody builds it");
+        assert!(builds.begin(1, 2, 0, true).is_none());
         first.advance(10);
         assert_eq!(builds.running()[0].rows_done(), 10);
         drop(first);
         assert!(builds.running().is_empty());
-        assert!(builds.begin(1, 2, 0).is_some());
+        assert!(builds.begin(1, 2, 0, true).is_some());
     }
 }

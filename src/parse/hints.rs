@@ -8,6 +8,8 @@ pub struct Hints {
     pub allow_filtering: bool,
     /// Which keys there are to choose from.
     pub index: Option<IndexHint>,
+    /// `CREATE INDEX … ASYNC`: the server builds the index after the statement.
+    pub is_async: bool,
 }
 
 /// A hint about the keys that a statement reads.

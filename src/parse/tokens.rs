@@ -5,7 +5,7 @@
 //!   (`ORDER BY a DESC ALLOW FILTERING LIMIT 1`).
 //! - Of `TABLE t` the parser takes three tokens, whatever they are. It becomes `SELECT * FROM t`.
 //! - `WITH (OPTION)` needs a value: it becomes `WITH (OPTION = 'true')`.
-//! - LindormTable's `CREATE INDEX … ASYNC` is PostgreSQL's CONCURRENTLY.
+//! - LindormTable's `CREATE INDEX … ASYNC` is CREATE INDEX, with what `Hints` say besides.
 //! - A word that begins a clause is the name of a relation to the parser.
 
 use sqlparser::keywords::Keyword;
@@ -209,7 +209,7 @@ impl<'t> Reader<'t> {
         self.take_allow_filtering();
         if keyword_of(self.tokens.first()) == Keyword::CREATE {
             give_options_values(&mut self.tokens);
-            move_concurrently(&mut self.tokens);
+            self.hints.is_async = take_async(&mut self.tokens);
         }
         StatementTokens {
             tokens: self.tokens,
@@ -231,24 +231,17 @@ fn is_named(token: &TokenWithSpan, text: &str) -> bool {
     matches!(&token.token, Token::Word(word) if is_word(word, text))
 }
 
-/// `CREATE INDEX … ASYNC` means `CREATE INDEX CONCURRENTLY …`; SYNC says what is so anyway.
-fn move_concurrently(tokens: &mut Vec<TokenWithSpan>) {
+/// Takes the last word of `CREATE INDEX … ASYNC` and answers whether it was there; SYNC says what is so anyway.
+fn take_async(tokens: &mut Vec<TokenWithSpan>) -> bool {
     let is_index = |token: &TokenWithSpan| keyword_of(Some(token)) == Keyword::INDEX;
-    let Some(index) = tokens.iter().take(3).position(is_index) else {
-        return;
-    };
-    match tokens.last() {
-        Some(last) if is_named(last, "ASYNC") => {
-            let span = last.span;
-            tokens.pop();
-            let token = Token::make_keyword("CONCURRENTLY");
-            tokens.insert(index + 1, TokenWithSpan { token, span });
-        }
-        Some(last) if keyword_of(Some(last)) == Keyword::SYNC => {
-            tokens.pop();
-        }
-        _ => {}
+    if !tokens.iter().take(3).any(is_index) {
+        return false;
     }
+    let is_async = tokens.last().is_some_and(|last| is_named(last, "ASYNC"));
+    if is_async || keyword_of(tokens.last()) == Keyword::SYNC {
+        tokens.pop();
+    }
+    is_async
 }
 
 /// `WITH (DYNAMIC_COLUMNS)` means `WITH (DYNAMIC_COLUMNS = 'true')`.

@@ -61,7 +61,7 @@ pub fn plan_access(
 }
 
 /// The keys that may be read: those whose entries lead to every row, as far as the statement's hints allow. Errors: 55000
-/// for a forced index that is being built.
+/// for a forced index that is being built, or whose build failed.
 fn readable_keys<'a>(table: &'a TableDef, rules: &PlanRules) -> Result<Vec<&'a IndexDef>> {
     let complete = table.all_indexes().filter(|key| key.is_complete());
     match &rules.index_hint {
@@ -71,8 +71,11 @@ fn readable_keys<'a>(table: &'a TableDef, rules: &PlanRules) -> Result<Vec<&'a I
             let named = table.all_indexes().find(|key| key.name == *name);
             match named {
                 Some(key) if key.is_complete() => Ok(vec![key]),
-                Some(_) => Err(Error::NotInState {
-                    message: format!("index \"{name}\" is being built"),
+                Some(key) => Err(Error::NotInState {
+                    message: match key.building {
+                        true => format!("index \"{name}\" is being built"),
+                        false => format!("index \"{name}\" is not valid"),
+                    },
                 }),
                 // Another table's.
                 None => Ok(complete.collect()),

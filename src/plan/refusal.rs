@@ -156,5 +156,6 @@ fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexD
         constraint: false,
         built: true,
         building: false,
+        invalid: false,
     }
 }

@@ -69,6 +69,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             unique: true,
             built: true,
             building: false,
+            invalid: false,
         },
         indexes: Vec::new(),
         options: TableOptions::default(),

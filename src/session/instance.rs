@@ -2,7 +2,7 @@
 //! and the queue for keys that many sessions write at once.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Mutex as Queue, MutexGuard as Turn, Notify};
 
@@ -23,11 +23,19 @@ pub struct Instance {
     store: Arc<dyn Store>,
     sequences: Arc<Sequences>,
     settings: Arc<Settings>,
-    catalog: Mutex<Option<Arc<Catalog>>>,
+    catalog: Mutex<Option<Shared>>,
     queues: [Queue<()>; QUEUES],
     /// Something was dropped: its keys are to be removed.
     dropped: Notify,
     index_builds: Arc<IndexBuilds>,
+}
+
+/// The newest catalog that a session has loaded.
+#[derive(Debug)]
+struct Shared {
+    /// The number of the transaction that saw it.
+    as_of: u64,
+    catalog: Arc<Catalog>,
 }
 
 impl Instance {
@@ -121,15 +129,12 @@ impl Instance {
         }
         let shared = own.or_else(|| self.shared_catalog());
         let catalog = Catalog::load(txn, shared).await?;
-        let mut shared = self
-            .catalog
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        if shared
-            .as_ref()
-            .is_none_or(|shared| shared.version < catalog.version)
-        {
-            *shared = Some(catalog.clone());
+        let mut shared = self.lock_catalog();
+        let as_of = txn.number();
+        let is_newer = |shared: &Shared| shared.catalog.version != catalog.version && shared.as_of < as_of;
+        if shared.as_ref().is_none_or(is_newer) {
+            let catalog = catalog.clone();
+            *shared = Some(Shared { as_of, catalog });
         }
         Ok(catalog)
     }
@@ -145,9 +150,12 @@ impl Instance {
     }
 
     pub(super) fn shared_catalog(&self) -> Option<Arc<Catalog>> {
-        self.catalog
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .clone()
+        self.lock_catalog()
+            .as_ref()
+            .map(|shared| Arc::clone(&shared.catalog))
+    }
+
+    fn lock_catalog(&self) -> std::sync::MutexGuard<'_, Option<Shared>> {
+        self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::catalog::TableDef;
+use crate::catalog::{ObjectIds, TableDef};
 use crate::codec::keyspace::Keyspace;
 use crate::codec::row::ColumnId;
 use crate::error::Limit;
@@ -30,6 +30,7 @@ const RESERVE_BYTES_MAX: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Sequences {
     store: Arc<dyn Store>,
+    object_ids: ObjectIds,
     /// By the counter's stored key. Never locked across an await.
     blocks: Mutex<HashMap<Vec<u8>, Block>>,
 }
@@ -47,6 +48,7 @@ impl Sequences {
     /// For one store.
     pub fn new(store: Arc<dyn Store>) -> Sequences {
         Sequences {
+            object_ids: ObjectIds::new(Arc::clone(&store)),
             store,
             blocks: Mutex::default(),
         }
@@ -55,6 +57,11 @@ impl Sequences {
     /// The store that the counters stand in.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
+    }
+
+    /// The numbers of new tables, views, schemas and indexes.
+    pub fn object_ids(&self) -> &ObjectIds {
+        &self.object_ids
     }
 
     /// `count` consecutive hidden row ids of the table.

@@ -52,6 +52,7 @@ fn table() -> TableDef {
         constraint: true,
         built: id == 0,
         building: false,
+        invalid: false,
     };
     TableDef {
         id: 5,

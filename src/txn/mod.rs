@@ -20,6 +20,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::store::{Batch, KeyRange, ScanRequest, Snapshot, Store, Values, Write};
@@ -27,10 +28,15 @@ use crate::{Error, Result};
 use buffer::Buffer;
 pub use scan::TransactionScan;
 
+/// How many transactions the process has begun.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
 /// A transaction: one snapshot and the writes made over it. Cheap to share (`Arc`); reads may run side by side,
 /// a write takes effect for reads that start after it. Dropping it without `commit` forgets its writes.
 #[derive(Debug)]
 pub struct Transaction {
+    /// See [`Transaction::number`].
+    number: u64,
     store: Arc<dyn Store>,
     snapshot: Arc<dyn Snapshot>,
     buffer: Arc<Mutex<Buffer>>,
@@ -45,13 +51,20 @@ pub struct Savepoint(pub(crate) usize);
 impl Transaction {
     /// Begins at the newest snapshot. `bytes_max` bounds the buffered writes (54000 `LimitExceeded` above it).
     pub async fn begin(store: Arc<dyn Store>, bytes_max: usize) -> Result<Transaction> {
+        let number = BEGUN.fetch_add(1, Ordering::Relaxed);
         let snapshot = store.snapshot().await?;
         Ok(Transaction {
+            number,
             store,
             snapshot,
             buffer: Arc::new(Mutex::new(Buffer::new(bytes_max))),
             frees_space: Mutex::new(None),
         })
+    }
+
+    /// The transactions that the process began before it: one of a higher number was begun later, and most often sees more.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// Values of keys, own writes first.

@@ -2,7 +2,11 @@
 //! not there, and nothing is refused in its name. After a kill the next start finishes them.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
+use keyspan::table::check::check_data_dir;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
 
@@ -128,12 +132,12 @@ async fn a_start_after_a_kill_finishes_a_build() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_concurrent_build_goes_on_behind_its_statement() {
+async fn an_async_build_goes_on_behind_its_statement() {
     let server = TestServer::start("sled").await;
     let client = server.connect().await;
     client.batch_execute(MANY).await.unwrap();
     client
-        .batch_execute("CREATE INDEX CONCURRENTLY i ON t (b) INCLUDE (a)")
+        .batch_execute("CREATE INDEX i ON t (b) INCLUDE (a) ASYNC")
         .await
         .unwrap();
     let listed = "SELECT relid::regclass::text, command, tuples_done FROM pg_stat_progress_create_index";
@@ -163,16 +167,184 @@ async fn a_concurrent_build_goes_on_behind_its_statement() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_concurrent_unique_build_over_duplicates_leaves_nothing() {
-    let server = TestServer::start("memory").await;
+async fn a_concurrent_build_serves_when_its_statement_answers() {
+    let server = TestServer::start("sled").await;
     let client = server.connect().await;
+    client.batch_execute(MANY).await.unwrap();
     client
-        .batch_execute("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 5), (2, 5)")
+        .batch_execute("CREATE INDEX CONCURRENTLY i ON t (b)")
         .await
         .unwrap();
-    let create = "CREATE UNIQUE INDEX CONCURRENTLY i ON t (b)";
-    client.batch_execute(create).await.unwrap();
-    let listed = "SELECT 1 FROM pg_class WHERE relname = 'i'";
-    while !client.query(listed, &[]).await.unwrap().is_empty() {}
-    client.batch_execute("INSERT INTO t VALUES (3, 5)").await.unwrap();
+    assert!(wait_for_index(&client, true).await);
+    let found = client.query("SELECT a FROM t WHERE b = 39999", &[]).await;
+    assert_eq!(found.unwrap()[0].get::<_, i32>(0), 39999);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_concurrent_unique_build_over_duplicates_leaves_an_invalid_index() {
+    for create in [
+        "CREATE UNIQUE INDEX CONCURRENTLY i ON t (b)",
+        "CREATE UNIQUE INDEX i ON t (b) ASYNC",
+    ] {
+        let server = TestServer::start("sled").await;
+        let client = server.connect().await;
+        client
+            .batch_execute(
+                "CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 4), (2, 5), (3, 5)",
+            )
+            .await
+            .unwrap();
+        if let Err(error) = client.batch_execute(create).await {
+            let told = error.as_db_error().unwrap();
+            assert_eq!(told.code().code(), "23505");
+            assert_eq!(told.message(), "could not create unique index \"i\"");
+            assert_eq!(told.detail(), Some("Key (b)=(5) is duplicated."));
+        } else {
+            assert!(create.ends_with("ASYNC"));
+        }
+        let states = "SELECT indisvalid, indisready FROM pg_index WHERE indexrelid = 'i'::regclass";
+        loop {
+            let row = client.query_one(states, &[]).await.unwrap();
+            assert!(!row.get::<_, bool>(0));
+            if !row.get::<_, bool>(1) {
+                break;
+            }
+        }
+        client.batch_execute("INSERT INTO t VALUES (6, 5)").await.unwrap();
+        let unread = client.query("SELECT a FROM t WHERE b = 5", &[]).await;
+        assert_eq!(state(&unread.unwrap_err()), Some("53400"));
+        let arbiter = "INSERT INTO t VALUES (7, 5) ON CONFLICT (b) DO NOTHING";
+        let refused = client.batch_execute(arbiter).await;
+        assert_eq!(state(&refused.unwrap_err()), Some("42P10"));
+        let data_dir = server.stop().await;
+        assert_sound(data_dir.path()).await;
+
+        let server = TestServer::start_at("sled", data_dir).await;
+        let client = server.connect().await;
+        let row = client.query_one(states, &[]).await.unwrap();
+        assert!(!row.get::<_, bool>(0), "a start does not build it again");
+        let again = "DELETE FROM t WHERE a > 2; DROP INDEX i";
+        client.batch_execute(again).await.unwrap();
+        let create = "CREATE UNIQUE INDEX CONCURRENTLY i ON t (b)";
+        client.batch_execute(create).await.unwrap();
+        assert!(wait_for_index(&client, true).await);
+    }
+}
+
+/// Nothing in a server's folder contradicts anything else.
+async fn assert_sound(folder: &Path) {
+    let report = check_data_dir(&folder.join("data"), &mut |_| {}).await.unwrap();
+    assert!(report.is_sound(), "{report}");
+}
+
+/// What a session does to objects of its own.
+fn own_definition(random: &mut StdRng, session: usize, step: usize) -> String {
+    let table = format!("t{session}_{}", random.random_range(0..3));
+    let create = format!("CREATE TABLE IF NOT EXISTS {table} (a int PRIMARY KEY, b int, c int)");
+    let define = match random.random_range(0..12) {
+        0 => format!("CREATE INDEX {table}_i{step} ON {table} (b)"),
+        1 => format!("CREATE UNIQUE INDEX CONCURRENTLY {table}_i{step} ON {table} (a, b)"),
+        2 => format!("CREATE INDEX CONCURRENTLY ON {table} (c)"),
+        3 => format!("ALTER TABLE {table} ADD COLUMN d{step} int DEFAULT {step}"),
+        4 => format!("ALTER TABLE {table} ALTER b SET NOT NULL; ALTER TABLE {table} ALTER b DROP NOT NULL"),
+        5 => format!("CREATE VIEW {table}_v AS SELECT a FROM {table}; DROP VIEW {table}_v"),
+        6 => format!("TRUNCATE {table}"),
+        7 => format!("COMMENT ON TABLE {table} IS 'step {step}'"),
+        8 => format!("DROP TABLE {table}"),
+        9 => format!(
+            "CREATE SCHEMA s{session}; CREATE TABLE s{session}.t AS SELECT * FROM {table}; DROP SCHEMA s{session} CASCADE"
+        ),
+        10 => format!(
+            "BEGIN; ALTER TABLE {table} RENAME TO {table}_r; CREATE INDEX ON {table}_r (c); ALTER TABLE {table}_r RENAME TO {table}; COMMIT"
+        ),
+        _ => format!("INSERT INTO {table} (a, b, c) VALUES ({step}, {step}, 1) ON CONFLICT DO NOTHING"),
+    };
+    format!("{create}; {define}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn definitions_of_different_objects_never_fail() {
+    for store in ["memory", "sled"] {
+        let server = TestServer::start(store).await;
+        let mut sessions = tokio::task::JoinSet::new();
+        for session in 0..8 {
+            let client = server.connect().await;
+            sessions.spawn(async move {
+                let mut random = StdRng::seed_from_u64(session as u64);
+                for step in 0..25 {
+                    for text in own_definition(&mut random, session, step).split("; ") {
+                        let done = client.batch_execute(text).await;
+                        done.unwrap_or_else(|error| panic!("session {session}, {text}: {error:?}"));
+                    }
+                }
+            });
+        }
+        sessions.join_all().await;
+        let client = server.connect().await;
+        let unbuilt = "SELECT count(*) FROM pg_index WHERE NOT indisvalid";
+        let unbuilt = client.query_one(unbuilt, &[]).await.unwrap();
+        assert_eq!(unbuilt.get::<_, i64>(0), 0);
+        let data_dir = server.stop().await;
+        if store == "sled" {
+            assert_sound(data_dir.path()).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_share_names_see_each_others_objects() {
+    const EXPECTED: [&str; 6] = ["42P07", "42P01", "42P06", "3F000", "2BP01", "42704"];
+    for store in ["memory", "sled"] {
+        let server = TestServer::start(store).await;
+        let mut sessions = tokio::task::JoinSet::new();
+        for session in 0..6u64 {
+            let client = server.connect().await;
+            sessions.spawn(async move {
+                let mut random = StdRng::seed_from_u64(session);
+                for _ in 0..40 {
+                    let name = ["s.x", "s.y", "z"][random.random_range(0..3)];
+                    let text = match random.random_range(0..9) {
+                        0 => "CREATE SCHEMA s".to_string(),
+                        1 => "DROP SCHEMA s CASCADE".to_string(),
+                        2 => "DROP SCHEMA s".to_string(),
+                        3 => format!("CREATE VIEW {name} AS SELECT a FROM z"),
+                        4 => format!("DROP VIEW {name}"),
+                        5 => format!("CREATE INDEX x ON {name} (b)"),
+                        6 => format!("DROP TABLE {name} CASCADE"),
+                        _ => format!("CREATE TABLE {name} (a int PRIMARY KEY, b int)"),
+                    };
+                    let state = match client.batch_execute(&text).await {
+                        Ok(()) => continue,
+                        Err(error) => error.code().map(|code| code.code().to_string()),
+                    };
+                    let state = state.unwrap_or_default();
+                    // An object of another kind may have the name.
+                    let is_expected = EXPECTED.contains(&state.as_str()) || state == "42809";
+                    assert!(is_expected, "session {session}, {text}: {state}");
+                }
+            });
+        }
+        sessions.join_all().await;
+        let data_dir = server.stop().await;
+        if store == "sled" {
+            assert_sound(data_dir.path()).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_is_dropped_while_its_index_is_built_is_named() {
+    let server = TestServer::start("memory").await;
+    let (client, other) = (server.connect().await, server.connect().await);
+    client.batch_execute(MANY).await.unwrap();
+    let (built, ()) = tokio::join!(client.batch_execute(BUILD), async {
+        wait_for_index(&other, true).await;
+        other.batch_execute("DROP TABLE t").await.unwrap();
+    });
+    let error = built.unwrap_err();
+    let told = error.as_db_error().unwrap();
+    assert_eq!(
+        (told.code().code(), told.message()),
+        ("42P01", "relation \"t\" does not exist")
+    );
 }

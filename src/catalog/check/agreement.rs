@@ -15,6 +15,7 @@ pub(super) fn compare(records: &Records, faults: &mut Faults) {
     compare_numbers(records, faults);
     compare_names(records, faults);
     compare_oids(records, faults);
+    compare_given(records, faults);
     for stored in &records.relations {
         match &stored.def {
             Relation::Table(table) => compare_table(table, faults),
@@ -25,7 +26,7 @@ pub(super) fn compare(records: &Records, faults: &mut Faults) {
     compare_dropped(records, faults);
 }
 
-/// The catalog's version and next number, and each record's own.
+/// The catalog's version, and the next number above that of each record.
 fn compare_numbers(records: &Records, faults: &mut Faults) {
     if records.schemas.is_empty() && records.relations.is_empty() {
         return;
@@ -39,20 +40,15 @@ fn compare_numbers(records: &Records, faults: &mut Faults) {
     }
     let next_id = records.next_id.unwrap_or(u32::MAX - FIRST_OID);
     let schemas = records.schemas.iter();
-    let schemas = schemas.map(|stored| (None, &stored.key, stored.version, 0));
+    let schemas = schemas.map(|stored| (None, &stored.key, 0));
     let relations = records.relations.iter().map(|stored| {
         let name = relation_name(&stored.def);
-        (Some(name), &stored.key, stored.version, stored.key_id)
+        (Some(name), &stored.key, stored.key_id)
     });
-    for (name, key, version, id) in schemas.chain(relations) {
-        let mut fault = |reason: String| faults.add(FaultKind::Record, name.as_deref(), key, reason);
-        if records.version.is_some_and(|newest| version > newest) {
-            fault(format!("its version {version} is later than the catalog's"));
-        }
+    for (name, key, id) in schemas.chain(relations) {
         if id >= next_id {
-            fault(format!(
-                "its number {id} has not been given out: the next is {next_id}"
-            ));
+            let reason = format!("its number {id} has not been given out: the next is {next_id}");
+            faults.add(FaultKind::Record, name.as_deref(), key, reason);
         }
     }
 }
@@ -131,6 +127,43 @@ fn compare_oids(records: &Records, faults: &mut Faults) {
                 faults,
             );
         }
+    }
+}
+
+/// What a name was given to has it; what something was made to depend on is there.
+fn compare_given(records: &Records, faults: &mut Faults) {
+    if !records.unreadable.is_empty() {
+        return;
+    }
+    let mut names: HashSet<(&str, &str, u32)> = HashSet::new();
+    let mut oids: HashSet<u32> = BUILTIN_SCHEMAS.iter().map(|(_, oid)| *oid).collect();
+    oids.extend(records.schemas.iter().map(|stored| stored.def.oid));
+    for stored in &records.relations {
+        let (schema, oid) = (stored.def.schema(), stored.def.oid());
+        oids.insert(oid);
+        names.insert((schema, stored.def.name(), oid));
+        let indexes = stored
+            .def
+            .get_table()
+            .into_iter()
+            .flat_map(|table| table.all_indexes());
+        names.extend(indexes.map(|index| (schema, index.name.as_str(), index.oid)));
+    }
+    for (schema, name, oid) in &records.names {
+        if !names.contains(&(schema.as_str(), name.as_str(), *oid)) {
+            let key = key_name(&Keyspace::Name { schema, name });
+            let reason = format!("nothing with oid {oid} has it");
+            faults.add(FaultKind::Record, None, key, reason);
+        }
+    }
+    for oid in records.depended_on.iter().filter(|oid| !oids.contains(oid)) {
+        let key = key_name(&Keyspace::Dependents { oid: *oid });
+        faults.add(
+            FaultKind::Record,
+            None,
+            key,
+            "there is no such relation or schema",
+        );
     }
 }
 

@@ -3,10 +3,10 @@
 //!
 //! What must hold of the system's records (key prefix `00 00 00 00`), beside that each decodes:
 //!
-//! 1. The catalog's version and the next number stand there once there is any relation or schema; no record is of a
-//!    later version, and every id and oid is below the next number.
+//! 1. The catalog's version and the next number stand there once there is any relation or schema; every id and oid is
+//!    below the next number.
 //! 2. A record stands under its own name or id. Names of relations and indexes are unique within their schema, which
-//!    exists; oids are unique.
+//!    exists; oids are unique. A `Name` is that of the relation or index whose oid it holds.
 //! 3. A table's columns, indexes and their ids are unique and below the table's next ones; keys name columns that exist
 //!    and whose types may stand in keys; the primary key is index 0.
 //! 4. A view reads relations that exist.

@@ -25,6 +25,10 @@ pub(super) struct Records {
     pub(super) dropped: Vec<(TableId, IndexId)>,
     /// Relations whose records do not decode.
     pub(super) unreadable: Vec<TableId>,
+    /// Names with the schemas that they are in, and the oids of whose they are.
+    pub(super) names: Vec<(String, String, u32)>,
+    /// The oids of what something was made to depend on.
+    pub(super) depended_on: Vec<u32>,
     /// The numbers of tables' rows.
     pub(super) row_counts: BTreeMap<TableId, u64>,
 }
@@ -33,8 +37,6 @@ pub(super) struct Records {
 #[derive(Debug)]
 pub(super) struct Stored<T> {
     pub(super) def: T,
-    /// The catalog version that wrote it.
-    pub(super) version: u64,
     /// The id before the definition (0 for a schema).
     pub(super) head_id: TableId,
     /// The id in its key (0 for a schema).
@@ -95,20 +97,18 @@ impl Records {
             Keyspace::CatalogVersion => self.version = Some(u64::from_be_bytes(fixed(value)?)),
             Keyspace::NextTableId => self.next_id = Some(TableId::from_be_bytes(fixed(value)?)),
             Keyspace::Schema { .. } => {
-                let (version, head_id) = record::version_and_id(value)?;
+                let head_id = record::id_of(value)?;
                 self.schemas.push(Stored {
                     def: record::decode_schema(value)?,
-                    version,
                     head_id,
                     key_id: 0,
                     key: key_name(kind),
                 });
             }
             Keyspace::Relation { id } => {
-                let (version, head_id) = record::version_and_id(value)?;
+                let head_id = record::id_of(value)?;
                 self.relations.push(Stored {
                     def: record::decode_relation(value, &HashMap::new())?,
-                    version,
                     head_id,
                     key_id: id,
                     key: key_name(kind),
@@ -134,6 +134,11 @@ impl Records {
             Keyspace::Written { table } => {
                 self.row_counts.insert(table, u64::from_be_bytes(fixed(value)?));
             }
+            Keyspace::Name { schema, name } => {
+                let oid = u32::from_be_bytes(fixed(value)?);
+                self.names.push((schema.to_string(), name.to_string(), oid));
+            }
+            Keyspace::Dependents { oid } => self.depended_on.push(oid),
             Keyspace::Entry { .. } => return Err(damaged("it stands among the system's".to_string())),
         }
         Ok(())
@@ -153,6 +158,8 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::NextRowId { table } => format!("row id counter of table {table}"),
         Keyspace::Sequence { table, column } => format!("counter of column {column} of table {table}"),
         Keyspace::Written { table } => format!("mark of writes to table {table}"),
+        Keyspace::Name { schema, name } => format!("name \"{name}\" of schema \"{schema}\""),
+        Keyspace::Dependents { oid } => format!("mark of dependents of oid {oid}"),
         Keyspace::Entry { table, index, .. } => format!("entry of index {index} of table {table}"),
     }
 }

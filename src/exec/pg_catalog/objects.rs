@@ -68,6 +68,8 @@ pub(crate) struct UserIndex {
     pub(crate) constraint: bool,
     /// Every row has its entry.
     pub(crate) valid: bool,
+    /// Whether writes keep its entries.
+    pub(crate) ready: bool,
 }
 
 impl UserIndex {
@@ -412,7 +414,8 @@ fn user_table(catalog: &Catalog, table: &TableDef) -> UserRelation {
         unique: index.unique,
         primary,
         constraint: primary || index.constraint,
-        valid: !index.building,
+        valid: index.is_complete(),
+        ready: index.is_kept(),
     };
     let mut indexes = Vec::new();
     if !table.has_hidden_key() {

@@ -264,7 +264,6 @@ const INDEX: Constants = &[
     ("indimmediate", "t"),
     ("indisclustered", "f"),
     ("indcheckxmin", "f"),
-    ("indisready", "t"),
     ("indislive", "t"),
     ("indisreplident", "f"),
 ];
@@ -283,6 +282,7 @@ fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("indisunique", boolean(index.unique)),
                 ("indisprimary", boolean(index.primary)),
                 ("indisvalid", boolean(index.valid)),
+                ("indisready", boolean(index.ready)),
                 ("indkey", vector(index.attributes())),
                 (
                     "indcollation",

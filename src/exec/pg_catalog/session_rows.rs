@@ -107,9 +107,9 @@ pub(crate) const INDEX_BUILD: Constants = &[
 /// The indexes that are being built. How many rows there are is not known.
 pub(crate) fn index_builds(source: &Source<'_>, rows: &mut RelationRows) {
     for build in source.ctx.index_builds.running() {
-        let command = match build.process_id {
-            0 => "CREATE INDEX CONCURRENTLY",
-            _ => "CREATE INDEX",
+        let command = match build.concurrently {
+            true => "CREATE INDEX CONCURRENTLY",
+            false => "CREATE INDEX",
         };
         rows.push(&[
             ("pid", text(build.process_id)),

@@ -65,6 +65,7 @@ fn catalog() -> Catalog {
         constraint: id == 0,
         built: true,
         building: false,
+        invalid: false,
     };
     let table = TableDef {
         id: 1,

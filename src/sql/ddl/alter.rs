@@ -11,7 +11,8 @@ use super::key::{self, KeyKind};
 use super::unverified::{self, NoNulls};
 use super::{default, free_name, generation, notice, options, table};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, IndexDef, TableDef, Unverified, nearest_name, written_key,
+    CatalogWriter, ColumnDef, ColumnDefault, IndexDef, TableDef, Unverified, dependents_key, nearest_name,
+    written_key,
 };
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
@@ -361,6 +362,8 @@ fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new:
 
 /// Views are kept as text, which names relations and columns.
 fn check_no_views(ctx: &StatementContext, table: &TableDef, change: &str) -> Result<()> {
+    // Nor may anybody be creating one.
+    ctx.txn.guard(&dependents_key(table.oid));
     match ctx.catalog.views_reading(table.oid).next() {
         None => Ok(()),
         Some(view) => Err(Error::FeatureNotSupported {

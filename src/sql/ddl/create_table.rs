@@ -279,7 +279,8 @@ async fn create_described(
     mut description: Description,
 ) -> Result<Arc<TableDef>> {
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    let id = writer.next_id().await?;
+    let numbers = ctx.sequences.object_ids();
+    let id = numbers.take().await?;
     let mut next_column_id = FIRST_COLUMN_ID + description.columns.len() as ColumnId;
     let has_primary = description.primary_key.is_some();
     let (key_name, key_columns) = match description.primary_key {
@@ -301,7 +302,7 @@ async fn create_described(
     let key_name = index_name(ctx, &schema, key_name, format!("{name}_pkey"), &mut taken)?;
     let primary_key = IndexDef {
         id: 0,
-        oid: writer.next_oid().await?,
+        oid: numbers.take_oid().await?,
         name: key_name,
         columns: key_columns,
         include: Vec::new(),
@@ -309,6 +310,7 @@ async fn create_described(
         constraint: has_primary,
         built: true,
         building: false,
+        invalid: false,
     };
     let mut indexes = Vec::with_capacity(description.unique.len());
     for (at, (constraint, columns)) in description.unique.into_iter().enumerate() {
@@ -316,7 +318,7 @@ async fn create_described(
         let base = key::default_name(&name, ids, &description.columns, "key");
         indexes.push(IndexDef {
             id: at as IndexId + 1,
-            oid: writer.next_oid().await?,
+            oid: numbers.take_oid().await?,
             name: index_name(ctx, &schema, constraint, base, &mut taken)?,
             columns,
             include: Vec::new(),
@@ -324,6 +326,7 @@ async fn create_described(
             constraint: true,
             built: true,
             building: false,
+            invalid: false,
         });
     }
     let table = writer.put_table(TableDef {

@@ -365,5 +365,5 @@ fn drop_schemas(ctx: &StatementContext, names: &[ObjectName], if_exists: bool, c
         .try_for_each(|relation| drop_one(&writer, relation))?;
     schemas
         .into_iter()
-        .try_for_each(|schema| writer.drop_schema(&schema.name))
+        .try_for_each(|schema| writer.drop_schema(schema))
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CreateIndex, Ident};
 
-use super::index_build::{Build, BuildOf};
+use super::index_build::{Build, JobIndex, Unbuilt};
 use super::key::{self, KeyKind};
+use super::unverified::JobTable;
 use super::{free_name, notice, table};
 use crate::catalog::{CatalogWriter, IndexDef, KeyColumn, TableDef, written_key};
 use crate::codec::row::ColumnId;
@@ -29,9 +30,11 @@ pub(super) struct NewIndex {
 /// When an index is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completion {
-    /// Before the statement ends.
+    /// Before the statement ends; if it cannot be, the index is gone.
     Awaited,
-    /// Some time after it: CONCURRENTLY.
+    /// Before the statement ends; if it cannot be, the index stays and is invalid: CONCURRENTLY.
+    Concurrent,
+    /// Some time after it, by the server: ASYNC.
     Later,
 }
 
@@ -39,16 +42,7 @@ pub(super) enum Completion {
 pub(super) async fn create(ctx: &StatementContext, create: &CreateIndex) -> Result<String> {
     let table = table(ctx, &create.table_name)?;
     check_supported(create)?;
-    let completion = match create.concurrently {
-        true if ctx.in_block => {
-            return Err(Error::TransactionState {
-                state: "25001",
-                message: "CREATE INDEX CONCURRENTLY cannot run inside a transaction block".to_string(),
-            });
-        }
-        true => Completion::Later,
-        false => Completion::Awaited,
-    };
+    let completion = completion(ctx, create)?;
     let columns = key::key_columns(KeyKind::Index, &create.columns, &table.columns)?;
     let include = included_columns(&create.include, &table)?;
     let name = match &create.name {
@@ -91,6 +85,23 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateIndex) -> Resu
     Ok("CREATE INDEX".to_string())
 }
 
+/// Errors: 25001 in a block for what commits on its way.
+fn completion(ctx: &StatementContext, create: &CreateIndex) -> Result<Completion> {
+    let is_async = ctx.hints.is_async;
+    if ctx.in_block && (is_async || create.concurrently) {
+        let words = if is_async { "ASYNC" } else { "CONCURRENTLY" };
+        return Err(Error::TransactionState {
+            state: "25001",
+            message: format!("CREATE INDEX {words} cannot run inside a transaction block"),
+        });
+    }
+    Ok(match (is_async, create.concurrently) {
+        (true, _) => Completion::Later,
+        (false, true) => Completion::Concurrent,
+        (false, false) => Completion::Awaited,
+    })
+}
+
 /// Errors: 42703.
 fn included_columns(written: &[Ident], table: &TableDef) -> Result<Vec<ColumnId>> {
     let id = |column: &Ident| {
@@ -111,40 +122,50 @@ pub(super) async fn add(
     completion: Completion,
 ) -> Result<()> {
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    let (table, index) = record(&writer, table, &new, !ctx.in_block).await?;
+    let oid = ctx.sequences.object_ids().take_oid().await?;
+    let (table, index) = record(&writer, table, &new, oid, !ctx.in_block)?;
     if ctx.in_block {
         ctx.txn.guard(&written_key(table.id));
         return build_index(&ctx.txn, &table, &index, ctx.settings.limits).await;
     }
-    let of = BuildOf::new(&table, &index);
-    match completion {
-        Completion::Awaited => {
-            let building = ctx.index_builds.begin(table.oid, index.oid, ctx.process_id);
-            let building = building.ok_or_else(|| Error::internal("a new index that is being built"))?;
-            let store = Arc::clone(ctx.sequences.store());
-            Build::new(of, store, ctx.settings.limits, building)
-                .run(ctx)
-                .await
-        }
-        Completion::Later => {
-            ctx.txn.commit(false).await?;
-            ctx.index_builds.ask();
-            Ok(())
-        }
+    if completion == Completion::Later {
+        ctx.txn.commit(false).await?;
+        ctx.index_builds.ask();
+        return Ok(());
     }
+    let concurrently = completion == Completion::Concurrent;
+    let building = ctx
+        .index_builds
+        .begin(table.oid, index.oid, ctx.process_id, concurrently);
+    let building = building.ok_or_else(|| Error::internal("a new index that is being built"))?;
+    let store = Arc::clone(ctx.sequences.store());
+    let unbuilt = match concurrently {
+        true => Unbuilt::Stays,
+        false => Unbuilt::Goes,
+    };
+    let build = Build {
+        table: JobTable::new(&table),
+        index: JobIndex::new(&index),
+        unbuilt,
+        store,
+        limits: ctx.settings.limits,
+        building,
+    };
+    build.run(ctx).await
 }
 
 /// Writes the table's record with the index in it.
-async fn record(
+fn record(
     writer: &CatalogWriter<'_>,
     table: &TableDef,
     new: &NewIndex,
+    oid: u32,
     building: bool,
 ) -> Result<(Arc<TableDef>, IndexDef)> {
     let mut changed = table.clone();
     let index = IndexDef {
         id: changed.next_index_id,
-        oid: writer.next_oid().await?,
+        oid,
         name: new.name.clone(),
         columns: new.columns.clone(),
         include: new.include.clone(),
@@ -152,6 +173,7 @@ async fn record(
         constraint: new.constraint,
         built: !building,
         building,
+        invalid: false,
     };
     changed.next_index_id += 1;
     changed.indexes.push(index.clone());

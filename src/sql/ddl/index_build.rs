@@ -4,13 +4,14 @@
 //! and no plan reads it.
 //!
 //! A build that a statement waits for is a job of the server's: a duplicate, a cancelled statement or a client that has
-//! gone remove the index. One that nobody waits for is done by the server ([`build_unattended`]), be it of CREATE INDEX
-//! CONCURRENTLY or left by a server that ended. In a transaction block an index is built in the block's transaction.
+//! gone remove the index, or leave it invalid if it was to be built CONCURRENTLY. One that nobody waits for is done by the
+//! server ([`build_unattended`]), be it of CREATE INDEX … ASYNC or left by a server that ended. In a transaction block an
+//! index is built in the block's transaction.
 
 use std::sync::Arc;
 
-use super::unverified::{after_undo, begin, change_table, table_of, without};
-use crate::catalog::{Catalog, IndexDef, TableDef};
+use super::unverified::{JobTable, after_undo, begin, change_table, without};
+use crate::catalog::{Catalog, CatalogWriter, IndexDef, TableDef};
 use crate::codec::keyspace::TableId;
 use crate::exec::{Abandoned, Building, IndexBuilds, StatementContext};
 use crate::store::Store;
@@ -22,31 +23,40 @@ const PAGE_ROWS_MAX: usize = if cfg!(test) { 16 } else { 1024 };
 /// How often in a row a page may lose to writers of its rows.
 const LOST_MAX: usize = 1000;
 
-/// An index that is to be built, by oids: these stay the same whatever other sessions do to the table.
+/// An index as a job knows it; see [`JobTable`].
 #[derive(Debug, Clone)]
-pub(super) struct BuildOf {
-    table: u32,
-    index: u32,
+pub(super) struct JobIndex {
+    oid: u32,
     name: String,
 }
 
-impl BuildOf {
-    pub(super) fn new(table: &TableDef, index: &IndexDef) -> BuildOf {
-        BuildOf {
-            table: table.oid,
-            index: index.oid,
+impl JobIndex {
+    pub(super) fn new(index: &IndexDef) -> JobIndex {
+        JobIndex {
+            oid: index.oid,
             name: index.name.clone(),
         }
     }
 }
 
+/// What becomes of an index that could not be built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unbuilt {
+    /// It is gone as if nobody had asked for it.
+    Goes,
+    /// It stays, invalid, as CREATE INDEX CONCURRENTLY leaves it in PostgreSQL: neither kept nor read.
+    Stays,
+}
+
 /// A build.
 #[derive(Debug)]
 pub(super) struct Build {
-    of: BuildOf,
-    store: Arc<dyn Store>,
-    limits: Limits,
-    building: Building,
+    pub(super) table: JobTable,
+    pub(super) index: JobIndex,
+    pub(super) unbuilt: Unbuilt,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) limits: Limits,
+    pub(super) building: Building,
 }
 
 /// Builds every index that is recorded as being built and that nobody builds; answers for each its name and how it ended.
@@ -62,11 +72,18 @@ pub async fn build_unattended(
     let mut ended = Vec::new();
     for table in catalog.tables() {
         for index in table.indexes.iter().filter(|index| index.building) {
-            let Some(building) = builds.begin(table.oid, index.oid, 0) else {
+            let Some(building) = builds.begin(table.oid, index.oid, 0, true) else {
                 continue;
             };
-            let of = BuildOf::new(table, index);
-            let build = Build::new(of, Arc::clone(store), limits, building);
+            let build = Build {
+                table: JobTable::new(table),
+                index: JobIndex::new(index),
+                // Nobody would hear of it otherwise.
+                unbuilt: Unbuilt::Stays,
+                store: Arc::clone(store),
+                limits,
+                building,
+            };
             ended.push((index.name.clone(), build.write(&Abandoned::default()).await));
         }
     }
@@ -74,15 +91,6 @@ pub async fn build_unattended(
 }
 
 impl Build {
-    pub(super) fn new(of: BuildOf, store: Arc<dyn Store>, limits: Limits, building: Building) -> Build {
-        Build {
-            of,
-            store,
-            limits,
-            building,
-        }
-    }
-
     /// Commits the statement's transaction, in which the index is recorded, and builds it while the statement waits.
     /// Errors: 23505, 42704 when the index was dropped meanwhile, 57014.
     pub(super) async fn run(self, ctx: &StatementContext) -> Result<()> {
@@ -95,18 +103,28 @@ impl Build {
             .await
     }
 
-    /// Writes the entries of the rows that were there, and declares the index valid or removes it.
+    /// Writes the entries of the rows that were there, and declares the index valid, or removes it or declares it invalid.
     async fn write(&self, abandoned: &Abandoned) -> Result<()> {
-        let BuildOf { table, index, .. } = self.of;
-        match self.write_entries(abandoned).await {
-            Ok(()) => change_table(&self.store, table, |_, table| self.validated(table)).await,
-            Err(error) => {
-                let undo = change_table(&self.store, table, |writer, table| {
+        let index = self.index.oid;
+        let error = match self.write_entries(abandoned).await {
+            Ok(()) => return change_table(&self.store, &self.table, |_, table| self.validated(table)).await,
+            Err(error) => error,
+        };
+        let undone = match self.unbuilt {
+            Unbuilt::Goes => {
+                change_table(&self.store, &self.table, |writer, table| {
                     without(writer, table, |_| false, |oid| oid == index)
-                });
-                after_undo(undo.await, error)
+                })
+                .await
             }
-        }
+            Unbuilt::Stays => {
+                change_table(&self.store, &self.table, |writer, table| {
+                    self.invalidated(writer, table)
+                })
+                .await
+            }
+        };
+        after_undo(undone, error)
     }
 
     /// Writes the entries of all rows, a page a commit. Errors: 23505, 42704 when the index was dropped meanwhile, 57014.
@@ -118,7 +136,7 @@ impl Build {
             abandoned.next_step().await?;
             let txn = begin(&self.store).await?;
             let current = Catalog::load(&txn, catalog.take()).await?;
-            let table = table_of(&current, self.of.table)?;
+            let table = self.table.find(&current)?;
             let index = self.find(table)?;
             if place.0 != table.id {
                 // TRUNCATE gave the table new keys.
@@ -155,16 +173,30 @@ impl Build {
         let built = changed
             .indexes
             .iter_mut()
-            .filter(|index| index.oid == self.of.index);
+            .filter(|index| index.oid == self.index.oid);
         built.for_each(|index| (index.building, index.built) = (false, true));
         Ok(Some(changed))
     }
 
+    /// The table with the index invalid, under an id that no entry has; those that were written are removed.
+    fn invalidated(&self, writer: &CatalogWriter<'_>, table: &TableDef) -> Result<Option<TableDef>> {
+        let mut changed = table.clone();
+        let (id, oid) = (changed.next_index_id, self.index.oid);
+        let Some(index) = changed.indexes.iter_mut().find(|index| index.oid == oid) else {
+            return Ok(None);
+        };
+        writer.drop_keys(table.id, index.id)?;
+        index.id = id;
+        (index.building, index.invalid) = (false, true);
+        changed.next_index_id += 1;
+        Ok(Some(changed))
+    }
+
     fn find<'a>(&self, table: &'a TableDef) -> Result<&'a IndexDef> {
-        let found = table.indexes.iter().find(|index| index.oid == self.of.index);
+        let found = table.indexes.iter().find(|index| index.oid == self.index.oid);
         found.ok_or_else(|| Error::UndefinedObject {
             kind: "index",
-            name: self.of.name.clone(),
+            name: self.index.name.clone(),
         })
     }
 }

@@ -47,7 +47,7 @@ pub(super) async fn create(ctx: &StatementContext, statement: &Statement) -> Res
         });
     }
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    let oid = writer.next_oid().await?;
+    let oid = ctx.sequences.object_ids().take_oid().await?;
     writer.put_schema(&SchemaDef {
         name,
         oid,

@@ -40,7 +40,7 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
         let restart = matches!(truncate.identity, Some(TruncateIdentityOption::Restart));
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
         for table in tables {
-            let emptied = writer.truncate_table(&table).await?;
+            let emptied = writer.truncate_table(&table, ctx.sequences.object_ids().take().await?)?;
             ctx.sequences.move_to(&ctx.txn, &table, &emptied, restart).await?;
             begin_count(&ctx.txn, &emptied)?;
         }

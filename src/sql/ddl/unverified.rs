@@ -20,7 +20,7 @@
 
 use std::sync::Arc;
 
-use crate::catalog::{Catalog, CatalogWriter, ColumnDef, TableDef, Unverified};
+use crate::catalog::{Catalog, CatalogWriter, ColumnDef, IndexDef, TableDef, Unverified};
 use crate::codec::row::ColumnId;
 use crate::exec::{Abandoned, StatementContext};
 use crate::store::Store;
@@ -41,6 +41,31 @@ pub(super) struct NoNulls {
     pub(super) error: Error,
 }
 
+/// A table as a job knows it: its oid, which stays the same whatever other sessions do to it, and its name for messages.
+#[derive(Debug, Clone)]
+pub(super) struct JobTable {
+    oid: u32,
+    name: String,
+}
+
+impl JobTable {
+    pub(super) fn new(table: &TableDef) -> JobTable {
+        JobTable {
+            oid: table.oid,
+            name: table.name.clone(),
+        }
+    }
+
+    /// The table as it is now. Errors: 42P01 when it was dropped.
+    pub(super) fn find<'a>(&self, catalog: &'a Catalog) -> Result<&'a Arc<TableDef>> {
+        let found = catalog.tables().find(|table| table.oid == self.oid);
+        found.ok_or_else(|| Error::UndefinedTable {
+            name: self.name.clone(),
+            nearest: None,
+        })
+    }
+}
+
 /// Marks what `new` has and `old` has not, so that it can be taken back.
 pub(super) fn mark(old: &TableDef, new: &mut TableDef, checks: &[NoNulls]) {
     for column in &mut new.columns {
@@ -55,18 +80,19 @@ pub(super) fn mark(old: &TableDef, new: &mut TableDef, checks: &[NoNulls]) {
 /// Commits the statement's transaction, whose table is marked, verifies the rows and takes the marks off, or the changes back.
 /// Errors: the checks', `Conflict` when nothing was published, 57014.
 pub(super) async fn publish(ctx: &StatementContext, table: &TableDef, checks: Vec<NoNulls>) -> Result<()> {
-    let (txn, store, oid) = (Arc::clone(&ctx.txn), Arc::clone(ctx.sequences.store()), table.oid);
+    let (txn, store) = (Arc::clone(&ctx.txn), Arc::clone(ctx.sequences.store()));
+    let of = JobTable::new(table);
     let marked = table.columns.iter().filter(|column| column.unverified.is_some());
     let marked: Vec<ColumnId> = marked.map(|column| column.id).collect();
     ctx.jobs
         .run(move |abandoned| async move {
             txn.commit(false).await?;
-            let verified = verify(&store, oid, &checks, &abandoned).await;
+            let verified = verify(&store, &of, &checks, &abandoned).await;
             let is_marked = |column: &ColumnDef| marked.contains(&column.id);
             match verified {
-                Ok(()) => change_table(&store, oid, |_, table| confirmed(table, &marked)).await,
+                Ok(()) => change_table(&store, &of, |_, table| confirmed(table, &marked)).await,
                 Err(error) => {
-                    let undo = change_table(&store, oid, |writer, table| {
+                    let undo = change_table(&store, &of, |writer, table| {
                         without(writer, table, is_marked, |_| false)
                     });
                     after_undo(undo.await, error)
@@ -83,7 +109,7 @@ pub async fn undo_unfinished(store: &Arc<dyn Store>) -> Result<Vec<String>> {
     let catalog = Catalog::load(&txn, None).await?;
     let is_unfinished = |table: &&Arc<TableDef>| {
         table.columns.iter().any(|column| column.unverified.is_some())
-            || table.indexes.iter().any(|index| !index.is_kept())
+            || table.indexes.iter().any(is_forgotten)
     };
     let unfinished: Vec<_> = catalog.tables().filter(is_unfinished).collect();
     if unfinished.is_empty() {
@@ -93,7 +119,7 @@ pub async fn undo_unfinished(store: &Arc<dyn Store>) -> Result<Vec<String>> {
     for table in &unfinished {
         let without = without(&writer, table, |_| true, |_| false)?;
         let mut changed = without.unwrap_or_else(|| TableDef::clone(table));
-        let recorded = changed.indexes.iter_mut().filter(|index| !index.is_kept());
+        let recorded = changed.indexes.iter_mut().filter(|index| is_forgotten(index));
         recorded.for_each(|index| index.building = true);
         writer.put_table(changed)?;
     }
@@ -101,11 +127,16 @@ pub async fn undo_unfinished(store: &Arc<dyn Store>) -> Result<Vec<String>> {
     Ok(unfinished.iter().map(|table| table.name.clone()).collect())
 }
 
+/// Whether an earlier release recorded the index and wrote no entries.
+fn is_forgotten(index: &IndexDef) -> bool {
+    !index.is_kept() && !index.invalid
+}
+
 /// The error of a definition that failed, after it was taken back. What could not be is taken back at the next start.
 pub(super) fn after_undo(undone: Result<()>, error: Error) -> Result<()> {
     match undone {
         // Dropped meanwhile: there is nothing to take back.
-        Ok(()) | Err(Error::UndefinedObject { .. }) => {}
+        Ok(()) | Err(Error::UndefinedTable { .. }) => {}
         Err(undo) => {
             tracing::warn!(error = %undo, "a failed definition is taken back at the next start only")
         }
@@ -117,14 +148,14 @@ pub(super) fn after_undo(undone: Result<()>, error: Error) -> Result<()> {
 /// no change. Errors: 42P01 when the table was dropped.
 pub(super) async fn change_table(
     store: &Arc<dyn Store>,
-    oid: u32,
+    of: &JobTable,
     change: impl Fn(&CatalogWriter<'_>, &TableDef) -> Result<Option<TableDef>>,
 ) -> Result<()> {
     let mut lost = Ok(());
     for _ in 0..CHANGE_TRIES {
         let txn = begin(store).await?;
         let catalog = Catalog::load(&txn, None).await?;
-        let table = table_of(&catalog, oid)?;
+        let table = of.find(&catalog)?;
         {
             let writer = CatalogWriter::begin(&txn, &catalog)?;
             match change(&writer, table)? {
@@ -139,15 +170,6 @@ pub(super) async fn change_table(
         tokio::task::yield_now().await;
     }
     lost
-}
-
-/// The table with this oid. Errors: 42P01.
-pub(super) fn table_of(catalog: &Catalog, oid: u32) -> Result<&Arc<TableDef>> {
-    let found = catalog.tables().find(|table| table.oid == oid);
-    found.ok_or_else(|| Error::UndefinedObject {
-        kind: "table",
-        name: oid.to_string(),
-    })
 }
 
 /// A transaction beside the statement's.
@@ -219,11 +241,16 @@ fn taken_back(table: &TableDef) -> Error {
 }
 
 /// Whether the checks hold, each in a snapshot later than the publication.
-async fn verify(store: &Arc<dyn Store>, oid: u32, checks: &[NoNulls], abandoned: &Abandoned) -> Result<()> {
+async fn verify(
+    store: &Arc<dyn Store>,
+    of: &JobTable,
+    checks: &[NoNulls],
+    abandoned: &Abandoned,
+) -> Result<()> {
     for check in checks {
         let txn = begin(store).await?;
         let catalog = Catalog::load(&txn, None).await?;
-        let table = table_of(&catalog, oid)?;
+        let table = of.find(&catalog)?;
         let at = table.column_index_by_id(check.column);
         let at = at.ok_or_else(|| taken_back(table))?;
         if has_null(&txn, table, at, || abandoned.check()).await? {

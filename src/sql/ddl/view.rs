@@ -76,7 +76,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let id = match replaced {
         Some(view) => view.id,
-        None => writer.next_id().await?,
+        None => ctx.sequences.object_ids().take().await?,
     };
     writer.put_view(&ViewDef {
         id,

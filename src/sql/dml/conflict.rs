@@ -147,7 +147,7 @@ impl<'a> Proposed<'a> {
 /// The unique key that the clause names.
 fn arbiter<'a>(table: &'a TableDef, named: &ConflictTarget) -> Result<&'a IndexDef> {
     let fits =
-        |index: &&IndexDef| index.unique && !index.building && !(index.id == 0 && table.has_hidden_key());
+        |index: &&IndexDef| index.unique && index.is_complete() && !(index.id == 0 && table.has_hidden_key());
     match named {
         ConflictTarget::Columns(columns) => {
             let mut wanted = columns

@@ -50,6 +50,7 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         constraint: false,
         built: !unique || id == 0,
         building: false,
+        invalid: false,
     }
 }
 
@@ -94,10 +95,13 @@ async fn sound_store() -> Arc<dyn Store> {
     let store: Arc<dyn Store> =
         Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None).unwrap());
     let txn = Transaction::begin(Arc::clone(&store), 1 << 20).await.unwrap();
-    let writer = CatalogWriter::begin(&txn, &Catalog::empty()).unwrap();
-    for _ in 0..5 {
-        writer.next_id().await.unwrap();
-    }
+    let catalog = Catalog::empty();
+    let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
+    let next = Write::Put {
+        key: Keyspace::NextTableId.encode(),
+        value: 6u32.to_be_bytes().to_vec(),
+    };
+    txn.write(next, true).unwrap();
     let table = writer.put_table(table()).unwrap();
     writer.drop_keys(9, IndexId::MAX).unwrap();
     insert_rows(&txn, &table, &batch(0..ROWS), Limits::default())
