@@ -4,7 +4,6 @@
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
-use lsm_tree::AbstractTree;
 use lsm_tree::compaction::Leveled;
 
 use super::{Tree, io_error};
@@ -60,29 +59,25 @@ impl Drop for Background {
 impl Tree {
     /// Waits while too much is left to the threads. Errors: the one that ended them.
     pub(super) fn wait_for_room(&self) -> Result<()> {
-        let is_full =
-            || self.lsm.sealed_memtable_count() >= SEALED_MAX || self.lsm.l0_run_count() >= UNMERGED_RUNS_MAX;
-        self.wait(|| !is_full());
+        self.wait(|| {
+            let contents = self.contents();
+            contents.sealed.len() < SEALED_MAX && contents.unmerged_runs < UNMERGED_RUNS_MAX
+        });
         self.failure.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
     fn keep_writing(&self) {
-        while self.wait(|| self.lsm.sealed_memtable_count() > 0) && self.write_sealed().is_ok() {}
+        while self.wait(|| !self.contents().sealed.is_empty()) && self.write_sealed().is_ok() {}
     }
 
     fn keep_merging(&self) {
         let strategy = Arc::new(Leveled::default());
         let mut merged = None;
-        while self.wait(|| merged != Some(self.lsm.current_version().id())) {
-            let seen = self.lsm.current_version().id();
-            if self
-                .call(|lsm| lsm.compact(strategy.clone(), self.sequence.get()))
-                .is_err()
-            {
+        while self.wait(|| merged != Some(self.contents().version)) {
+            merged = Some(self.contents().version);
+            if self.merge(&strategy).is_err() {
                 break;
             }
-            merged = Some(seen);
-            self.notify();
         }
     }
 

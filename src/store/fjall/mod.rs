@@ -14,6 +14,7 @@
 //! So after a crash or a power cut the tree holds exactly the batches of the memtables that were written, which are the
 //! first so many: memtables are sealed under the lock that batches take, and all sealed ones become tables in one step.
 //!
+//! - Reads take no lock of the library's, which a thread may hold while it syncs (`contents`).
 //! - Each write has a sequence number of its own, so that the later of two writes of a key in a batch wins. Reads ask
 //!   for the newest; a scan holds the tables that were there when it began. Old values are dropped whenever memtables
 //!   are written or tables merged: a scan still holds its own.
@@ -28,6 +29,7 @@
 //!   taken for an empty tree: the folder gets its name only when it is whole, and is then never taken for a new one.
 
 mod background;
+mod contents;
 mod key;
 #[cfg(test)]
 mod tests;
@@ -37,14 +39,18 @@ use std::io::ErrorKind;
 use std::ops::{Bound, ControlFlow};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
+use lsm_tree::compaction::Leveled;
 use lsm_tree::config::{BlockSizePolicy, PinningPolicy};
-use lsm_tree::{AbstractTree, AnyTree, Cache, DescriptorTable, Guard, SeqNo, SequenceNumberCounter};
+use lsm_tree::{
+    AbstractTree, AnyTree, Cache, DescriptorTable, InternalValue, Memtable, SequenceNumberCounter, ValueType,
+};
 
 use super::engine::{Engine, EngineBatch, Visit};
 use crate::{Error, Result};
 use background::Background;
+use contents::Contents;
 
 /// The database.
 const FOLDER: &str = "fjall";
@@ -71,8 +77,13 @@ pub struct FjallEngine {
 
 /// The tree, and what the threads that use it share.
 struct Tree {
-    lsm: AnyTree,
+    lsm: lsm_tree::Tree,
     path: PathBuf,
+    /// What reads see.
+    contents: RwLock<Arc<Contents>>,
+    /// The memtables that were sealed and may not be written yet, the newest last. Held while one is sealed, and while
+    /// `contents` is made.
+    sealed: Mutex<Vec<Arc<Memtable>>>,
     sequence: SequenceNumberCounter,
     memtable_bytes: u64,
     /// Held while a batch is applied or a memtable sealed.
@@ -115,7 +126,7 @@ impl std::fmt::Debug for FjallEngine {
 impl Engine for FjallEngine {
     fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()> {
         let key = key::to_tree(key);
-        if let Some(value) = self.tree.call(|lsm| lsm.get(&key, SeqNo::MAX))? {
+        if let Some(value) = self.tree.call(|_| self.tree.contents().get(&key))? {
             visit(&value);
         }
         Ok(())
@@ -127,15 +138,15 @@ impl Engine for FjallEngine {
         }
         let low = Bound::Included(key::to_tree(start));
         let high = end.map_or(Bound::Unbounded, |end| Bound::Excluded(key::to_tree(end)));
-        self.tree.call(|lsm| {
-            let mut entries = lsm.range((low, high), SeqNo::MAX, None);
+        self.tree.call(|_| {
+            let mut entries = self.tree.contents().range(&(low, high));
             while let Some(entry) = if reverse {
                 entries.next_back()
             } else {
                 entries.next()
             } {
-                let (key, value) = entry.into_inner()?;
-                if visit(key::from_tree(&key), &value) == ControlFlow::Break(()) {
+                let entry = entry?;
+                if visit(key::from_tree(&entry.key.user_key), &entry.value) == ControlFlow::Break(()) {
                     break;
                 }
             }
@@ -151,32 +162,33 @@ impl Engine for FjallEngine {
             });
         }
         let _writing = self.tree.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.tree.call(|lsm| {
+        let active = Arc::clone(&self.tree.contents().active);
+        self.tree.call(|_| {
             for (key, value) in batch.iter() {
                 let (key, sequence) = (key::to_tree(key), self.tree.sequence.next());
-                match value {
-                    Some(value) => lsm.insert(&*key, value, sequence),
-                    None => lsm.remove(&*key, sequence),
-                };
-            }
-            if lsm.active_memtable().size() >= self.tree.memtable_bytes {
-                lsm.rotate_memtable();
-                self.tree.notify();
+                active.insert(match value {
+                    Some(value) => InternalValue::from_components(&*key, value, sequence, ValueType::Value),
+                    None => InternalValue::new_tombstone(&*key, sequence),
+                });
             }
             Ok(())
         })?;
+        if active.size() >= self.tree.memtable_bytes {
+            self.tree.seal()?;
+            self.tree.notify();
+        }
         self.tree.wait_for_room()
     }
 
     fn make_durable(&self) -> Result<()> {
         let writing = self.tree.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.tree.call(|lsm| Ok(lsm.rotate_memtable()))?;
+        self.tree.seal()?;
         drop(writing);
         self.tree.write_sealed()
     }
 
     fn size_bytes(&self) -> Result<u64> {
-        self.tree.call(|lsm| Ok(lsm.disk_space()))
+        Ok(self.tree.contents().table_bytes)
     }
 
     fn close(&self) -> Result<()> {
@@ -191,7 +203,7 @@ impl Tree {
         let block_bytes = cache_bytes
             .saturating_sub(3 * memtable_bytes)
             .max(cache_bytes / 2);
-        let lsm = caught(path, || {
+        let opened = caught(path, || {
             lsm_tree::Config::new(path, sequence.clone(), SequenceNumberCounter::default())
                 .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
                 .index_block_partitioning_policy(PinningPolicy::new([false, true]))
@@ -200,8 +212,13 @@ impl Tree {
                 .use_descriptor_table(Some(Arc::new(DescriptorTable::new(OPEN_FILES_MAX))))
                 .open()
         })?;
+        let AnyTree::Standard(lsm) = opened else {
+            return Err(corrupt(path, "fjall keeps values apart from keys".to_string()));
+        };
         sequence.fetch_max(lsm.get_highest_seqno().map_or(0, |highest| highest + 1));
         Ok(Tree {
+            contents: RwLock::new(Arc::new(Contents::of(&lsm, &[]))),
+            sealed: Mutex::default(),
             lsm,
             path: path.to_path_buf(),
             sequence,
@@ -214,7 +231,7 @@ impl Tree {
     }
 
     /// Makes a call unless one has failed before, and remembers its error or panic.
-    fn call<T>(&self, call: impl FnOnce(&AnyTree) -> lsm_tree::Result<T>) -> Result<T> {
+    fn call<T>(&self, call: impl FnOnce(&lsm_tree::Tree) -> lsm_tree::Result<T>) -> Result<T> {
         self.failure.get().map_or(Ok(()), |error| Err(error.clone()))?;
         let result = caught(&self.path, || call(&self.lsm));
         if let Err(error) = &result {
@@ -224,12 +241,52 @@ impl Tree {
         result
     }
 
+    /// What the tree holds.
+    fn contents(&self) -> Arc<Contents> {
+        Arc::clone(&self.contents.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn lock_sealed(&self) -> MutexGuard<'_, Vec<Arc<Memtable>>> {
+        self.sealed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has reads see what the tree holds by now.
+    fn look_again(&self, sealed: &[Arc<Memtable>]) -> Result<()> {
+        let contents = Arc::new(self.call(|lsm| Ok(Contents::of(lsm, sealed)))?);
+        let mut current = self.contents.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *current, contents);
+        drop(current);
+        // Files of tables that were merged go with the last who has them.
+        drop(before);
+        Ok(())
+    }
+
+    /// Seals the active memtable. Called under `writing`.
+    fn seal(&self) -> Result<()> {
+        let mut sealed = self.lock_sealed();
+        sealed.extend(self.call(|lsm| Ok(lsm.rotate_memtable()))?);
+        self.look_again(&sealed)
+    }
+
     /// Writes the sealed memtables into tables, durably.
     fn write_sealed(&self) -> Result<()> {
         self.call(|lsm| {
             let lock = lsm.get_flush_lock();
-            lsm.flush(&lock, self.sequence.get())
+            // Others may be sealed by the time it begins: they stay among those that may not be written.
+            let written = self.lock_sealed().len();
+            lsm.flush(&lock, self.sequence.get())?;
+            self.lock_sealed().drain(..written);
+            Ok(())
         })?;
+        self.look_again(&self.lock_sealed())?;
+        self.notify();
+        Ok(())
+    }
+
+    /// Merges tables, if there are some to be merged.
+    fn merge(&self, strategy: &Arc<Leveled>) -> Result<()> {
+        self.call(|lsm| lsm.compact(Arc::clone(strategy) as _, self.sequence.get()))?;
+        self.look_again(&self.lock_sealed())?;
         self.notify();
         Ok(())
     }
