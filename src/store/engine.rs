@@ -48,9 +48,15 @@ pub trait Engine: Debug + Send + Sync + 'static {
         ScannedInMemory::default()
     }
 
+    /// Whether a read of what is not in memory may have to wait for a write or a sync that is under way, and so for as long as
+    /// the disk takes for that. A read of what is in memory never waits for either.
+    fn is_busy(&self) -> bool {
+        false
+    }
+
     /// Applies a batch, visible when it answers; it need not be on the disk. After an error any part of it may be seen by
     /// readers until the process ends. Called by one thread at a time. A batch should not be larger than some megabytes
-    /// (readers may wait for it), nor many batches tiny (each may cost a write of its own).
+    /// (readers may wait for it, but not for a sync), nor many batches tiny (each may cost a write of its own).
     fn apply(&self, batch: &EngineBatch) -> Result<()>;
 
     /// When it answers `Ok`, every batch applied before the call survives a power cut. May be called while another thread

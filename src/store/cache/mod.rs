@@ -376,6 +376,10 @@ impl Engine for CachedEngine {
         })
     }
 
+    fn is_busy(&self) -> bool {
+        self.engine.is_busy()
+    }
+
     fn apply(&self, batch: &EngineBatch) -> Result<()> {
         self.writes.fetch_add(1, Ordering::SeqCst);
         self.watched(self.engine.apply(batch))?;

@@ -25,9 +25,9 @@ const FIRST_PAGE_OF_FEW: Limits = Limits {
 };
 /// … and each page after it is this many times larger, up to what the request allows.
 const PAGE_GROWTH: usize = 2;
-/// What the engine has in memory is read on the caller's thread, and so are pages of up to this size wherever they are: handing one to
-/// another thread costs more than it saves. Larger ones that must be waited for are read on a blocking thread, ahead if the request
-/// says so.
+/// What the engine has in memory is read on the caller's thread, and so are pages of up to this size wherever they are, unless the
+/// engine is busy: handing one to another thread costs more than it saves. Others that must be waited for are read on a blocking
+/// thread, ahead if the request says so.
 const INLINE_PAGE_MAX: Limits = Limits {
     rows_max: 1024,
     bytes_max: 512 << 10,
@@ -132,7 +132,7 @@ impl MvccScan {
 
     /// Reads a page on this thread; `false` when it would have to wait for it longer than it may.
     fn read_here(&mut self, page: &mut Page) -> Result<bool> {
-        let wait = match self.limits.is_inline() {
+        let wait = match self.limits.is_inline() && !self.view.shared.engine.is_busy() {
             true => Wait::May,
             false => Wait::Never,
         };

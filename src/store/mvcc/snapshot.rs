@@ -10,7 +10,8 @@ use super::view::{View, run_blocking};
 use crate::Result;
 use crate::store::{Page, Scan, ScanRequest, Snapshot, Values};
 
-/// This many keys that are not in memory are read on the caller's thread. More go to a blocking thread.
+/// This many keys that are not in memory are read on the caller's thread, unless the engine is busy: they may wait then, and the
+/// caller's thread serves other clients, too. More go to a blocking thread.
 const INLINE_KEYS_MAX: usize = 32;
 
 /// A snapshot of an `MvccStore`.
@@ -30,11 +31,12 @@ impl Snapshot for MvccSnapshot {
     fn get_many<'a>(&'a self, keys: &'a [Vec<u8>]) -> BoxFuture<'a, Result<Values>> {
         async move {
             let mut values = Values::with_capacity(keys.len());
-            if keys.len() > INLINE_KEYS_MAX {
+            let is_busy = self.view.shared.engine.is_busy();
+            if is_busy || keys.len() > INLINE_KEYS_MAX {
                 self.view.read_in_memory(keys, &mut values)?;
             }
             let left = keys.len() - values.len();
-            if left <= INLINE_KEYS_MAX {
+            if left == 0 || left <= INLINE_KEYS_MAX && !is_busy {
                 self.view.read(keys, &mut values)?;
                 return Ok(values);
             }

@@ -38,6 +38,8 @@ pub struct MvccStore {
     pub(super) places: Arc<Semaphore>,
     pub(super) committer: Arc<Mutex<Committer>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// Whether commits wait for a disk.
+    has_log: bool,
 }
 
 /// The log beside an engine on disk, as a start found it.
@@ -67,6 +69,7 @@ impl MvccStore {
         let log_end = log.as_ref().map_or(0, Log::end);
         let shared = Arc::new(Shared::new(engine, options, clock, log_end));
         let applier = Applier::start(Arc::clone(&shared))?;
+        let has_log = log.is_some();
         let files = log.as_ref().map(|log| Arc::clone(log.files()));
         let checkpointer = Checkpointer::start(Arc::clone(&shared), files)?;
         let committer = Committer::new(Arc::clone(&shared), clock, log, applier, checkpointer);
@@ -82,6 +85,7 @@ impl MvccStore {
             places: Arc::new(Semaphore::new(WAITING_BATCHES_MAX)),
             committer,
             thread: Mutex::new(Some(thread)),
+            has_log,
         })
     }
 
@@ -119,7 +123,12 @@ impl MvccStore {
         match self.committer.try_lock() {
             Ok(mut committer) if committer.expects_one() => {
                 let had_plans = committer.due_at().is_some();
-                let committed = committer.commit_one(batch);
+                let commit = || committer.commit_one(batch);
+                let committed = match self.has_log {
+                    // The disk may take seconds, and this thread may be the one that waits for all sockets: another takes its place.
+                    true => tokio::task::block_in_place(commit),
+                    false => commit(),
+                };
                 if !had_plans && committer.due_at().is_some() {
                     // Without it the thread would sleep past that time; if it has ended, so has the store.
                     let _ = self.send(Request::Look);
@@ -289,5 +298,6 @@ fn open_log(
 
 /// Whether the runtime goes on while a task of it holds up its thread. At most one does at a time: who has the committer.
 fn may_block() -> bool {
-    tokio::runtime::Handle::try_current().is_ok_and(|runtime| runtime.metrics().num_workers() > 1)
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
 }

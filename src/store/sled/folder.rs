@@ -44,7 +44,7 @@ const BESIDE_CACHE_BYTES: u64 = 64 << 20;
 
 /// The capacity that makes the process grow by so many bytes. sled counts pages as stored, which is less than half of
 /// what they take in memory: measured with rows of 110 bytes, 206 MiB for a capacity of 64 MiB.
-fn page_bytes(cache_bytes: u64) -> u64 {
+pub(super) fn page_bytes(cache_bytes: u64) -> u64 {
     let pages = cache_bytes.saturating_sub(BESIDE_CACHE_BYTES) / 11 * 5;
     // sled asks for 256 bytes at least.
     pages.max(cache_bytes / 8).max(256)

@@ -13,6 +13,9 @@
 //!   sled counts it as stable (`system_call`), a crash or a power cut therefore leaves the first so many batches.
 //! - `flush` waits until the log is written and synced. It holds the lock for readers and writers meanwhile, and a batch
 //!   that waits for that lock holds up all reads: so flushes and batches take a lock of ours before.
+//! - A page that left the cache before it was synced can only be read again when it is: such a read waits for the disk, and
+//!   if a batch does that, all reads wait with it. So `write` syncs before much less than a cache is unsynced, and says when
+//!   reads may have to wait (`is_busy`).
 //! - Items above a quarter of a segment would become files that are never synced: `entry` proves that none does.
 //! - Reverse scans lose their way among keys with four FF bytes in a row: `stuffing` keeps such keys from sled.
 //! - A snapshot file that a start did not finish breaks the next one, and a new database is written in several steps,
@@ -21,7 +24,7 @@
 //!   data are found out by those who know what was there: the engine's clock is older than the log.
 //! - Pages that were replaced are freed by the epochs of crossbeam, a few on every 128th call of any kind. A thread that
 //!   only writes batches leaves more behind than that (two million rows in pieces still took 2 GB): `write` has them
-//!   freed. It also flushes now and then, lest buffers wait for the disk without end.
+//!   freed.
 //! - The background flusher is off (`flush_every_ms(None)`). Segments are cleaned as part of page replacements, so files
 //!   shrink in use without it.
 //! - No file is opened after the start: blobs, conf and snapshots are for recovery only.
@@ -46,6 +49,7 @@ mod write;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::engine::{Engine, EngineBatch, Visit};
@@ -61,6 +65,8 @@ pub struct SledEngine {
     path: PathBuf,
     db: sled::Db,
     writer: Mutex<Writer>,
+    /// Whether something is being written, or was and is not synced.
+    is_busy: AtomicBool,
     /// Keeps the data directory locked; released after `db` has closed.
     lock: Option<File>,
 }
@@ -96,13 +102,15 @@ impl SledEngine {
         let db = folder::open(path, &config, is_new)?;
         let failure = Arc::new(Failure::new(path));
         let watch = Watch::start(config, db.clone(), Arc::clone(&failure))?;
-        let writer = Mutex::new(failure.call(|| Writer::open(&db))?);
+        let unsynced_bytes_max = write::unsynced_bytes_max(folder::page_bytes(cache_bytes));
+        let writer = Mutex::new(failure.call(|| Writer::open(&db, unsynced_bytes_max))?);
         Ok(SledEngine {
             _watch: watch,
             failure,
             path: path.to_path_buf(),
             db,
             writer,
+            is_busy: AtomicBool::new(false),
             lock: None,
         })
     }
@@ -110,7 +118,10 @@ impl SledEngine {
     /// Makes a call as the only one that writes.
     fn write(&self, call: impl FnOnce(&mut Writer, &sled::Db) -> Result<(), fault::Fault>) -> Result<()> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        self.failure.call(|| call(&mut writer, &self.db))
+        self.is_busy.store(true, Ordering::SeqCst);
+        self.failure.call(|| call(&mut writer, &self.db))?;
+        self.is_busy.store(!writer.is_synced(), Ordering::SeqCst);
+        Ok(())
     }
 }
 
@@ -134,6 +145,10 @@ impl Engine for SledEngine {
         }
         self.failure
             .call(|| read::scan(&self.db, start, end, reverse, visit))
+    }
+
+    fn is_busy(&self) -> bool {
+        self.is_busy.load(Ordering::SeqCst)
     }
 
     fn apply(&self, batch: &EngineBatch) -> Result<()> {

@@ -12,8 +12,13 @@ use crate::store::engine::EngineBatch;
 /// A write leaves two or three objects behind; one collection frees some five hundred that no thread can see any more.
 const WRITES_PER_COLLECTION: usize = 64;
 
-/// sled hands full buffers to threads that write and sync them; more than this are not left to wait in memory.
+/// sled hands full buffers to threads that write and sync them; more than this are not left to wait in memory …
 const UNSYNCED_BYTES_MAX: usize = 16 << 20;
+/// … nor more than this part of the memory for pages. Then what is not synced is what was used last, and is still there when
+/// a batch wants it, which then waits for no sync.
+const UNSYNCED_PART: u64 = 4;
+/// Whoever has more to write makes batches of more than this: others are synced at once, so that reads need not wait.
+const SMALL_BATCH_BYTES: usize = 256 << 10;
 
 /// What the one who writes knows of a database.
 #[derive(Debug)]
@@ -22,8 +27,10 @@ pub(super) struct Writer {
     next: u64,
     /// Whether any value is in pieces: then each write must look for old ones.
     has_pieces: bool,
-    /// Bytes of the batches since the last flush.
+    /// Bytes of the batches since the last flush …
     unsynced_bytes: usize,
+    /// … and how many there may be.
+    unsynced_bytes_max: usize,
 }
 
 /// A batch being made.
@@ -41,9 +48,15 @@ struct Draft<'a> {
     entry: Vec<u8>,
 }
 
+/// The bytes of batches that may wait to be synced, with so much memory for pages.
+pub(super) fn unsynced_bytes_max(page_bytes: u64) -> usize {
+    usize::try_from(page_bytes / UNSYNCED_PART)
+        .map_or(UNSYNCED_BYTES_MAX, |part| part.min(UNSYNCED_BYTES_MAX))
+}
+
 impl Writer {
     /// Reads what it must know.
-    pub(super) fn open(db: &sled::Db) -> Result<Writer, Fault> {
+    pub(super) fn open(db: &sled::Db, unsynced_bytes_max: usize) -> Result<Writer, Fault> {
         let next = match db.get(COUNTER)? {
             Some(bytes) => number(&bytes)
                 .ok_or_else(|| Fault::Damage("the counter in sled is none of ours".to_string()))?,
@@ -54,11 +67,15 @@ impl Writer {
             next,
             has_pieces,
             unsynced_bytes: 0,
+            unsynced_bytes_max,
         })
     }
 
     /// Applies a batch: after a crash all of it is there or nothing.
     pub(super) fn apply(&mut self, db: &sled::Db, batch: &EngineBatch) -> Result<(), Fault> {
+        if !self.is_synced() && self.unsynced_bytes + batch.size_bytes() > self.unsynced_bytes_max {
+            self.flush(db)?;
+        }
         self.unsynced_bytes += batch.size_bytes();
         let first = self.next;
         let mut draft = Draft {
@@ -82,10 +99,15 @@ impl Writer {
         db.apply_batch(writes)?;
         remove_empty_rooms(db, emptied)?;
         free_replaced_pages(batch.len());
-        if self.unsynced_bytes >= UNSYNCED_BYTES_MAX {
-            self.flush(db)?;
+        match batch.size_bytes() < SMALL_BATCH_BYTES {
+            true => self.flush(db),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Whether everything applied is durable.
+    pub(super) fn is_synced(&self) -> bool {
+        self.unsynced_bytes == 0
     }
 
     /// Makes everything durable.

@@ -36,10 +36,7 @@ pub(super) struct Base {
 impl Base {
     pub(super) async fn make(store: &'static str, large: bool) -> Base {
         let folder = TempDir::new().expect("a temporary folder");
-        let launch = Launch {
-            store,
-            data_dir: folder.path().join("base"),
-        };
+        let launch = Launch::new(store, folder.path().join("base"));
         let workload = Workload::new(seed(), large);
         let server = launch.start(None).expect("a new directory opens");
         workload.make_tables(server.addr(), None).await;

@@ -18,7 +18,7 @@ async fn sigterm_ends_a_server_whose_disk_hangs() {
     for store in stores() {
         let folder = TempDir::new().expect("a temporary folder");
         let data_dir = folder.path().join("data");
-        let launch = Launch { store, data_dir };
+        let launch = Launch::new(store, data_dir);
         let Some(shim) = Shim::new(&launch.data_dir, false) else {
             return;
         };

@@ -28,8 +28,8 @@
 // The words of the control file; `shim.rs` has the same list.
 enum { CALLS, ARMED, FAIL_AT, ERRNO, MODE, MASK, FIRED, TRACED, WORDS };
 // What a fault does at the call FAIL_AT: fail once; fail from then on; write half, then fail; write half, no error; as a
-// full disk from then on (only what needs space fails); never return.
-enum { ONCE, ALWAYS, SHORT_THEN_FAIL, SHORT, FULL, HANG };
+// full disk from then on (only what needs space fails); never return; wait, and all after it, until the shim is disarmed.
+enum { ONCE, ALWAYS, SHORT_THEN_FAIL, SHORT, FULL, HANG, HOLD };
 // Kinds of calls, bits of MASK.
 enum { WRITE = 1, SYNC = 2, RESIZE = 4, OPEN = 8, RENAME = 16, UNLINK = 32, RANGE = 64, MKDIR = 128 };
 // What is recorded; `trace.rs` has the same list.
@@ -103,6 +103,14 @@ static int judge(int kind, int grows) {
         break;
     case SHORT: if (first && kind == WRITE) verdict = HALVE; break;
     case FULL: if (grows) verdict = FAIL; break;
+    case HOLD: {
+        // Who arms it again begins to count anew.
+        uint64_t mine = ++control[FIRED];
+        pthread_mutex_unlock(&mutex);
+        while (control[ARMED] && control[FIRED] >= mine) usleep(1000);
+        lock();
+        return GO_ON;
+    }
     case HANG: control[FIRED]++; pthread_mutex_unlock(&mutex); for (;;) pause();
     }
     if (verdict != GO_ON) control[FIRED]++;

@@ -15,10 +15,7 @@ async fn a_killed_server_has_lost_nothing_when_it_starts_again() {
     let rounds: usize = variable("KEYSPAN_KILL_ROUNDS", 3);
     for store in stores() {
         let folder = TempDir::new().expect("a temporary folder");
-        let launch = Launch {
-            store,
-            data_dir: folder.path().join("data"),
-        };
+        let launch = Launch::new(store, folder.path().join("data"));
         let workload = Workload::new(seed(), true);
         let mut random = StdRng::seed_from_u64(seed());
         let findings = kill_and_check(&launch, &workload, rounds, &mut random).await;

@@ -8,7 +8,7 @@
 //!   shim       ioshim.c, preloaded into the binary: counts, fails and records its file operations
 //!   trace      the record
 //!   disk       what of it a power cut leaves on the disk
-//!   kill, errors, full_disk, hang, power    the tests
+//!   kill, errors, full_disk, hang, stall, power    the tests
 //! ```
 //!
 //! Everything is drawn from a seed, and a failure says how to repeat it. Variables make the runs longer:
@@ -35,6 +35,7 @@ mod kill;
 mod power;
 mod process;
 mod shim;
+mod stall;
 mod trace;
 mod workload;
 

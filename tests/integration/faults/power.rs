@@ -106,10 +106,7 @@ impl Recording {
     /// Runs the workload over a new directory; `None` without a shim.
     async fn make(store: &'static str) -> Option<Recording> {
         let folder = TempDir::new().expect("a temporary folder");
-        let launch = Launch {
-            store,
-            data_dir: folder.path().join("data"),
-        };
+        let launch = Launch::new(store, folder.path().join("data"));
         let shim = Arc::new(Shim::new(&launch.data_dir, true)?);
         let workload = Workload::new(seed(), true);
         let server = launch.start(Some(&shim)).expect("a new directory opens");

@@ -23,6 +23,8 @@ const END_TIME_MAX: Duration = Duration::from_secs(30);
 pub(super) struct Launch {
     pub(super) store: &'static str,
     pub(super) data_dir: PathBuf,
+    /// Small, unless a test needs pages to stay in memory.
+    pub(super) cache_bytes: &'static str,
 }
 
 /// A server that listens. Killed when dropped.
@@ -57,6 +59,15 @@ pub(super) fn binary() -> PathBuf {
 }
 
 impl Launch {
+    /// With a small cache.
+    pub(super) fn new(store: &'static str, data_dir: PathBuf) -> Launch {
+        Launch {
+            store,
+            data_dir,
+            cache_bytes: "16MB",
+        }
+    }
+
     /// Starts a server and waits until it listens.
     pub(super) fn start(&self, shim: Option<&Shim>) -> Result<Running, Refusal> {
         self.start_within(shim, START_TIME_MAX)
@@ -70,7 +81,7 @@ impl Launch {
             // Small, so that a short run goes through checkpoints and uses segments again.
             .args([
                 "--cache-bytes",
-                "16MB",
+                self.cache_bytes,
                 "--checkpoint-bytes",
                 "2MB",
                 "--log-segment-bytes",

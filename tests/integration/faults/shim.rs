@@ -38,10 +38,13 @@ pub(super) enum Mode {
     Full,
     /// Never returns.
     Hang,
+    /// Waits, and every call after it, until the shim is disarmed.
+    Hold,
 }
 
 /// Kinds of calls, bits of a mask, as in `ioshim.c`.
 pub(super) const WRITE: u64 = 1;
+pub(super) const SYNC: u64 = 2;
 pub(super) const RESIZE: u64 = 4;
 pub(super) const OPEN: u64 = 8;
 pub(super) const MKDIR: u64 = 128;
@@ -73,8 +76,17 @@ pub(super) struct Shim {
 impl Shim {
     /// For a server over `directory`; its own files lie beside it. `None` where there is no C compiler, said on stderr.
     pub(super) fn new(directory: &Path, traced: bool) -> Option<Shim> {
+        Shim::with_files_beside(directory, directory, traced)
+    }
+
+    /// For a server whose files below `part`, a folder in its data directory, are looked at, and no others.
+    pub(super) fn of_part(data_dir: &Path, part: &str) -> Option<Shim> {
+        Shim::with_files_beside(&data_dir.join(part), data_dir, false)
+    }
+
+    fn with_files_beside(directory: &Path, beside: &Path, traced: bool) -> Option<Shim> {
         library()?;
-        let control = directory.with_extension("control");
+        let control = beside.with_extension("control");
         let words = File::options()
             .create(true)
             .truncate(true)
@@ -83,7 +95,7 @@ impl Shim {
             .open(&control)
             .expect("the control file can be made");
         words.set_len(8 * WORDS as u64).expect("it has its words");
-        let trace = traced.then(|| directory.with_extension("trace"));
+        let trace = traced.then(|| beside.with_extension("trace"));
         if let Some(trace) = &trace {
             let _ = std::fs::remove_file(trace);
         }
@@ -119,6 +131,11 @@ impl Shim {
         self.set(Word::Mode, fault.mode as u64);
         self.set(Word::Mask, fault.mask);
         self.set(Word::Armed, 1);
+    }
+
+    /// Lets what is held go on, and everything after it.
+    pub(super) fn disarm(&self) {
+        self.set(Word::Armed, 0);
     }
 
     /// Counts calls, and fails none.
