@@ -316,6 +316,32 @@ impl Block {
         blocks
     }
 
+    /// How many entries it has.
+    pub(super) fn len(&self) -> usize {
+        self.entries
+    }
+
+    /// Bytes of its keys and values.
+    pub(super) fn entry_bytes(&self) -> usize {
+        self.bytes.len() - self.entries * ENTRY_BYTES
+    }
+
+    /// One block for its range and for that of the block that begins where it ends.
+    pub(super) fn joined(&self, behind: &Block, verify: Verify) -> Block {
+        let mut draft = BlockDraft::default();
+        for block in [self, behind] {
+            for (key, value) in block.entries(&[], None) {
+                draft.push(key, value);
+            }
+        }
+        let joined = draft.ended(behind.end(), verify, self.is_verified && behind.is_verified);
+        let is_used = [self, behind].map(|block| block.is_used.load(atomic::Ordering::Relaxed));
+        joined
+            .is_used
+            .store(is_used.contains(&true), atomic::Ordering::Relaxed);
+        joined
+    }
+
     /// Its entries, with what the writes put and without what they delete.
     fn merged<'a>(&'a self, writes: &[(&'a [u8], Option<&'a [u8]>)]) -> Vec<(&'a [u8], &'a [u8])> {
         let mut merged = Vec::with_capacity(self.entries + writes.len());

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
 use super::block::{Block, Bound};
-use super::{BLOCK_BYTES, BLOCK_BYTES_MAX, BLOCK_ENTRIES};
+use super::{BLOCK_BYTES, BLOCK_BYTES_MAX, BLOCK_ENTRIES, JOINED_ENTRIES};
 use crate::store::engine::{EngineBatch, Verify};
 
 /// Where a block begins. Most keys stand in the map itself, so that a search of it follows no pointers.
@@ -142,6 +142,7 @@ impl Blocks {
             return;
         }
         self.put(&mut map, Start::from_slice(start), Arc::clone(block));
+        self.join_small(&mut map, Start::from_slice(start));
         self.give_up(&mut map);
     }
 
@@ -179,6 +180,7 @@ impl Blocks {
                     self.put(&mut map, Start::from_slice(&start), Arc::new(block));
                 }
             }
+            self.join_small(&mut map, start);
             self.give_up(&mut map);
         }
     }
@@ -212,6 +214,41 @@ impl Blocks {
         }
     }
 
+    /// Joins the block that begins here with those beside it, if it has few entries left: of blocks that writes emptied, each would
+    /// be one more to go through on the way to the next entry.
+    fn join_small(&self, map: &mut Map, mut start: Start) {
+        while let Some(block) = map
+            .blocks
+            .get(&start)
+            .filter(|block| block.len() <= JOINED_ENTRIES / 2)
+        {
+            let behind = block
+                .end()
+                .and_then(|end| map.blocks.get_key_value(end))
+                .map(|(at, behind)| (start.clone(), Arc::clone(block), at.clone(), Arc::clone(behind)));
+            let before = || {
+                let mut before = map.blocks.range::<[u8], _>((Unbounded, Excluded(&*start)));
+                let (at, before) = before.next_back()?;
+                let is_adjacent = before.end() == Some(&*start);
+                is_adjacent.then(|| (at.clone(), Arc::clone(before), start.clone(), Arc::clone(block)))
+            };
+            let is_small = |(_, one, _, other): &(Start, Arc<Block>, Start, Arc<Block>)| {
+                let entries = one.len() + other.len();
+                let is_one = entries == one.len().max(other.len());
+                is_one || entries <= JOINED_ENTRIES && one.entry_bytes() + other.entry_bytes() <= BLOCK_BYTES
+            };
+            let pair = behind.filter(is_small).or_else(|| before().filter(is_small));
+            let Some((first, one, second, other)) = pair else {
+                return;
+            };
+            let joined = Arc::new(one.joined(&other, self.verify));
+            self.remove(map, &second);
+            self.remove(map, &first);
+            self.put(map, first.clone(), joined);
+            start = first;
+        }
+    }
+
     /// Gives up blocks until the others fit the memory: those that were not read since the hand passed them last.
     fn give_up(&self, map: &mut Map) {
         while self.bytes.load(Ordering::Relaxed) > self.bytes_max {
@@ -228,6 +265,11 @@ impl Blocks {
                 None => map.hand = Start::new(),
             }
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.read().blocks.len()
     }
 
     #[cfg(test)]

@@ -14,7 +14,9 @@
 //!    between may see some of a batch, as it may in the engine.
 //! 3. Whether values need no more checks (`Verify`) is asked when they come into a block, and said of the whole block: so of all that
 //!    a scan of nothing but such blocks visits.
-//! 4. After an error of the engine every call goes to it, and it answers an error.
+//! 4. Blocks become fewer with their entries: one that writes leave small or empty is joined with a neighbour. So on the way from
+//!    one entry to the next there are never many, wherever rows are deleted and not written again, as in a queue.
+//! 5. After an error of the engine every call goes to it, and it answers an error.
 
 mod block;
 mod blocks;
@@ -35,6 +37,8 @@ use blocks::{Blocks, Found, Start};
 const BLOCK_ENTRIES: usize = 64;
 /// … unless they are as many bytes before.
 const BLOCK_BYTES: usize = 16 << 10;
+/// Neighbours that have no more entries than this between them are joined, and so are those of which one has none.
+const JOINED_ENTRIES: usize = BLOCK_ENTRIES / 2;
 /// What is larger is not kept.
 const BLOCK_BYTES_MAX: usize = 128 << 10;
 /// When the memory is used up, one of so many blocks that readers could make is made: a walk through everything replaces little of what

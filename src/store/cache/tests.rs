@@ -173,6 +173,61 @@ fn no_reader_sees_less_than_what_was_applied() {
     }
 }
 
+/// A queue: rows come at one end and go at the other. The first row is found in the block where the rows begin, or in the next.
+#[test]
+fn emptied_blocks_are_no_way_to_go() {
+    const ROWS: i64 = 3000;
+    for is_read_backward in [false, true] {
+        let engine = cached(64 << 20);
+        let mut batch = EngineBatch::default();
+        (0..ROWS).for_each(|n| batch.put(&number_key(n), &[&[7; 100]]));
+        batch.put(&[0x10], &[b"before"]);
+        engine.apply(&batch).unwrap();
+        assert_eq!(
+            entries(&engine, b"", None, is_read_backward).len() as i64,
+            ROWS + 1
+        );
+        let full = engine.blocks.count();
+        assert!(full as i64 >= ROWS / 64, "{full} blocks");
+        let mut random = StdRng::seed_from_u64(3);
+        let (mut first, mut end) = (0, ROWS);
+        while first < 20 * ROWS {
+            let mut batch = EngineBatch::default();
+            let count = random.random_range(1..300);
+            (first..first + count).for_each(|n| batch.delete(&number_key(n)));
+            (end..end + count).for_each(|n| batch.put(&number_key(n), &[&[7; 100]]));
+            engine.apply(&batch).unwrap();
+            (first, end) = (first + count, end + count);
+            let passed = blocks_before(&engine, &[0x20], &number_key(first));
+            assert!(passed <= 2, "{passed} blocks before row {first}");
+        }
+        assert!(
+            engine.blocks.count() <= 2 * full,
+            "{} blocks",
+            engine.blocks.count()
+        );
+        // All go: no more than a block or two is left.
+        let mut batch = EngineBatch::default();
+        (first..end).for_each(|n| batch.delete(&number_key(n)));
+        engine.apply(&batch).unwrap();
+        assert!(engine.blocks.count() <= 2, "{} blocks", engine.blocks.count());
+        assert_eq!(entries(&engine, b"", None, false).len(), 1);
+    }
+}
+
+/// How many blocks are gone through from a key on to reach the next one that is there.
+fn blocks_before(engine: &CachedEngine, from: &[u8], next: &[u8]) -> usize {
+    let (mut at, mut blocks) = (from.to_vec(), 0);
+    while let Found::Block(block) = engine.blocks.find(&at) {
+        blocks += 1;
+        match block.end() {
+            Some(end) if !block.reaches(next) => at = end.to_vec(),
+            _ => return blocks,
+        }
+    }
+    panic!("a block is missing at {at:X?}");
+}
+
 /// The first block of all is put in at the moment at which a batch is brought to the blocks.
 #[test]
 fn a_write_finds_the_block_that_is_being_put_in() {
