@@ -82,6 +82,9 @@ struct Serve {
     /// Load the table `orders` with a thousand rows, unless it exists.
     #[arg(long, env = "KEYSPAN_DEMO", value_parser = FalseyValueParser::new())]
     demo: bool,
+    /// Any setting that sessions begin with, as SET would have it; may be given often, or several separated by ";".
+    #[arg(long = "set", env = "KEYSPAN_SET", value_name = "NAME=VALUE", value_delimiter = ';', value_parser = parse_setting)]
+    settings: Vec<(String, String)>,
     #[command(flatten)]
     limits: Limits,
 }
@@ -388,7 +391,9 @@ impl Serve {
             log_segment_bytes: limits.log_segment_bytes,
             settings: settings
                 .map(|(name, value)| (name.to_string(), value.to_string()))
-                .to_vec(),
+                .into_iter()
+                .chain(self.settings)
+                .collect(),
         }
     }
 }
@@ -407,6 +412,14 @@ fn explain(error: keyspan::Error) -> anyhow::Error {
 fn parse_store(name: &str) -> Result<StoreKind, String> {
     name.parse()
         .map_err(|error: keyspan::Error| format!("{error}. {}", error.hint().unwrap_or_default()))
+}
+
+/// A setting's name and its value.
+fn parse_setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or("expected a name and a value, such as statement_timeout=5s")?;
+    Ok((name.trim().to_string(), value.trim().to_string()))
 }
 
 /// An address, or the name of one, and a port.

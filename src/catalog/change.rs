@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::reclaim::encode_dropped;
 use super::{
-    COLUMNS_MAX, Catalog, ColumnDef, Relation, SchemaDef, TableDef, ViewDef, record, record_key, written_key,
+    AlteredSettings, COLUMNS_MAX, Catalog, ColumnDef, Relation, SchemaDef, TableDef, ViewDef, record,
+    record_key, written_key,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::codec::row::ColumnId;
@@ -111,6 +112,20 @@ impl<'a> CatalogWriter<'a> {
             },
             true,
         )
+    }
+
+    /// Writes the settings of an owner; none left removes the record.
+    pub fn put_settings(&self, settings: &AlteredSettings) -> Result<()> {
+        let of = settings.owner.key_text();
+        let key = Keyspace::Settings { of: &of }.encode();
+        let write = match settings.values.is_empty() {
+            true => Write::Delete { key },
+            false => Write::Put {
+                key,
+                value: record::encode_settings(settings, self.version)?,
+            },
+        };
+        self.txn.write(write, true)
     }
 
     /// Removes a schema's record; what it held must be gone.

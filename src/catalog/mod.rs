@@ -10,12 +10,13 @@
 //! | `NextTableId` | u32 BE: the next number for a table, view, schema or index that nobody has reserved |
 //! | `Schema { name }` | a schema record |
 //! | `Relation { id }` | a table or view record |
+//! | `Settings { of }` | a record of settings that sessions begin with (ALTER SYSTEM, DATABASE, ROLE … SET) |
 //! | `Written { table }` | the number of the table's rows (u64 BE), or empty where nobody knows: put by every transaction that writes rows of the table, filled in by the store |
 //! | `Name { schema, name }` | the oid (u32 BE) of the relation or index that has the name |
 //! | `Dependents { oid }` | empty: put by every transaction that makes something depend on a relation or schema |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
-//! A record is `[format u8 = 1][kind u8: 'S', 'T' or 'V'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
+//! A record is `[format u8 = 1][kind u8: 'P', 'S', 'T' or 'V'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
 //! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them; constants as the
 //! text form of their column's type (time zone UTC), `null` for NULL; other defaults and generated columns as SQL text.
 //!
@@ -42,6 +43,7 @@
 //! the number + 16384 ([`FIRST_OID`]), like PostgreSQL's first user object. A key constraint shares the oid of its index
 //! (they stand in different catalogs), a table's row type that of the table. Built-in schemas have fixed oids below it.
 
+mod altered;
 mod change;
 pub mod check;
 mod generation;
@@ -58,6 +60,7 @@ use crate::codec::keyspace::{self, Keyspace, TableId};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::txn::Transaction;
 use crate::{Error, Result};
+pub use altered::{AlteredSettings, SettingsOwner};
 pub use change::{CatalogWriter, NewDynamicColumn};
 pub use generation::{GeneratedColumns, Generation};
 pub use nearest::nearest_name;
@@ -88,6 +91,8 @@ pub struct Catalog {
     pub schemas: BTreeMap<String, SchemaDef>,
     /// Tables and views by schema and name.
     pub relations: BTreeMap<(String, String), Relation>,
+    /// Settings that sessions begin with, by whom they concern; the later count more.
+    pub altered: BTreeMap<SettingsOwner, AlteredSettings>,
 }
 
 /// A schema's record.
@@ -198,6 +203,7 @@ impl Catalog {
             version: 0,
             schemas,
             relations: BTreeMap::new(),
+            altered: BTreeMap::new(),
         }
     }
 
@@ -374,6 +380,10 @@ async fn load_all(txn: &Transaction, version: u64, cached: Option<&Catalog>) -> 
     }
     for (_, value) in read_range(txn, keyspace::relations_range()).await? {
         catalog.insert_relation(record::decode_relation(&value, &known)?);
+    }
+    for (_, value) in read_range(txn, keyspace::settings_range()).await? {
+        let altered = record::decode_settings(&value)?;
+        catalog.altered.insert(altered.owner.clone(), altered);
     }
     Ok(catalog)
 }

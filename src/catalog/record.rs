@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ColumnDef, ColumnDefault, Generation, IndexDef, Relation, SchemaDef, TableCache, TableDef, TableOptions,
-    Unverified, ViewDef,
+    AlteredSettings, ColumnDef, ColumnDefault, Generation, IndexDef, Relation, SchemaDef, TableCache,
+    TableDef, TableOptions, Unverified, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -93,6 +93,19 @@ pub(super) fn encode_view(view: &ViewDef, version: u64) -> Result<Vec<u8>> {
 /// A schema's record.
 pub(super) fn encode_schema(schema: &SchemaDef, version: u64) -> Result<Vec<u8>> {
     encode(b'S', version, 0, schema)
+}
+
+/// A record of settings.
+pub(super) fn encode_settings(settings: &AlteredSettings, version: u64) -> Result<Vec<u8>> {
+    encode(b'P', version, 0, settings)
+}
+
+/// Settings.
+pub(super) fn decode_settings(bytes: &[u8]) -> Result<AlteredSettings> {
+    match open(bytes)? {
+        Head { kind: b'P', json, .. } => parse(json),
+        Head { kind, .. } => Err(corrupt(format!("kind {kind} is no settings"))),
+    }
 }
 
 /// A table or view; a table of `known` with the same version is answered without reading the JSON.

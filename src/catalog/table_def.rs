@@ -175,6 +175,9 @@ pub struct TableOptions {
     pub dynamic_columns: bool,
     /// FULL_SCAN = 'allow': filters without a key bound may run.
     pub full_scan_allowed: bool,
+    /// FULL_SCAN = 'reject': they may not, however few rows there are.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub full_scan_rejected: bool,
     /// BUCKETS: the primary key begins with a hidden column of so many values, 0 and up, which the rest of it decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buckets: Option<u16>,
@@ -276,6 +279,13 @@ impl TableDef {
     /// Whether the primary key is the hidden row id.
     pub fn has_hidden_key(&self) -> bool {
         self.row_id().is_some()
+    }
+    /// Whether it was made for many rows: dynamic columns, keys that spread load, or its owner's word. To read all of it is
+    /// never little.
+    pub fn is_wide(&self) -> bool {
+        let (options, key) = (&self.options, self.key_columns());
+        let is_spread = || key.iter().any(|at| self.columns[*at].generation().is_some());
+        options.dynamic_columns || options.buckets.is_some() || options.full_scan_rejected || is_spread()
     }
     /// The generated columns with their positions.
     pub fn generations(&self) -> impl Iterator<Item = (usize, &Generation)> {

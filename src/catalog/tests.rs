@@ -175,6 +175,7 @@ async fn every_kind_of_definition_reads_back() {
         buckets: Some(16),
         dynamic_columns: true,
         full_scan_allowed: true,
+        full_scan_rejected: false,
     };
     table.indexes.push(IndexDef {
         id: 1,

@@ -26,6 +26,7 @@ const SEQUENCE: u16 = 7;
 const WRITTEN: u16 = 8;
 const NAME: u16 = 9;
 const DEPENDENTS: u16 = 10;
+const SETTINGS: u16 = 11;
 
 /// A kind of key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +87,11 @@ pub enum Keyspace<'a> {
         /// Its oid.
         oid: u32,
     },
+    /// Settings that sessions begin with.
+    Settings {
+        /// Whose, in words.
+        of: &'a str,
+    },
     /// A row (index 0) or index entry: the encoded key fields follow.
     Entry {
         /// The table, from 1 up.
@@ -116,6 +122,7 @@ impl<'a> Keyspace<'a> {
             Keyspace::Written { table } => system_key(WRITTEN, &[&table.to_be_bytes()]),
             Keyspace::Name { schema, name } => system_key(NAME, &[schema.as_bytes(), &[0], name.as_bytes()]),
             Keyspace::Dependents { oid } => system_key(DEPENDENTS, &[&oid.to_be_bytes()]),
+            Keyspace::Settings { of } => system_key(SETTINGS, &[of.as_bytes()]),
             Keyspace::Entry { table, index, fields } => key_of(*table, *index, &[fields]),
         }
     }
@@ -154,6 +161,7 @@ impl<'a> Keyspace<'a> {
                 .and_then(|names| names.split_once('\0'))
                 .map(|(schema, name)| Keyspace::Name { schema, name }),
             (DEPENDENTS, 4) => id_and(rest).map(|oid| Keyspace::Dependents { oid }),
+            (SETTINGS, _) => std::str::from_utf8(rest).ok().map(|of| Keyspace::Settings { of }),
             (RELATION, 4) => id_and(rest).map(|id| Keyspace::Relation { id }),
             (DROPPED, 6) => id_and(rest)
                 .zip(last_u16())
@@ -229,6 +237,11 @@ pub fn dropped_range() -> KeyRange {
     index_range(SYSTEM_TABLE, DROPPED)
 }
 
+/// See [`relations_range`].
+pub fn settings_range() -> KeyRange {
+    index_range(SYSTEM_TABLE, SETTINGS)
+}
+
 fn prefix_range(prefix: &[u8]) -> KeyRange {
     KeyRange {
         start: prefix.to_vec(),
@@ -273,6 +286,7 @@ mod tests {
                 name: "übung",
             },
             Keyspace::Dependents { oid: 16385 },
+            Keyspace::Settings { of: "role bob" },
             Keyspace::Entry {
                 table: 1,
                 index: 0,

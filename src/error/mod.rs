@@ -80,6 +80,9 @@ pub enum Error {
     /// A setting that SET cannot change (55P02); `restart`: the server's command line can.
     #[error("parameter \"{name}\" cannot be changed{}", if *restart { " without restarting the server" } else { "" })]
     ReadOnlySetting { name: String, restart: bool },
+    /// A database of another name than the session's (3D000).
+    #[error("database \"{name}\" does not exist")]
+    UndefinedDatabase { name: String, current: String },
 
     // ---- types and values ---------------------------------------------------------------------------------------
     /// An expression of the wrong type (42804).
@@ -153,7 +156,7 @@ pub enum Error {
     #[error("This query may be a full table scan and thus may have unpredictable performance")]
     FullScan {
         table: String,
-        column: String,
+        detail: String,
         hint: String,
     },
     /// A multi-get of too many keys (54000).

@@ -64,6 +64,7 @@ impl Error {
             Error::Io { .. } => "58030",
             Error::QueryCanceled | Error::StatementTimeout => "57014",
             Error::ReadOnlySetting { .. } => "55P02",
+            Error::UndefinedDatabase { .. } => "3D000",
             Error::ClientGone => "08006",
             Error::IdleTimeout { in_transaction: true } => "25P03",
             Error::IdleTimeout {
@@ -88,12 +89,7 @@ impl Error {
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
             Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
             Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
-            Error::FullScan { table, column, .. } if column.is_empty() => Some(format!(
-                "Table \"{table}\" has no primary key that a condition could bound."
-            )),
-            Error::FullScan { table, column, .. } => Some(format!(
-                "The condition puts no bound on \"{column}\", the first key column of \"{table}\"."
-            )),
+            Error::FullScan { detail, .. } => Some(detail.clone()),
             Error::TooManyKeys { keys, keys_max } => Some(format!(
                 "The conditions name {keys} keys; at most {keys_max} may be fetched in one statement."
             )),
@@ -120,6 +116,7 @@ impl Error {
             | Error::WrongObjectType { .. }
             | Error::InvalidStatement { .. }
             | Error::UndefinedSetting { .. }
+            | Error::UndefinedDatabase { .. }
             | Error::ReadOnlySetting { .. }
             | Error::DatatypeMismatch { .. }
             | Error::InvalidText { .. }
@@ -197,6 +194,9 @@ impl Error {
             Error::TooManyKeys { .. } => Some(
                 "Split the IN lists over several statements, or raise keyspan.multi_get_max_keys.".to_string(),
             ),
+            Error::UndefinedDatabase { current, .. } => Some(format!(
+                "There is one database, which this session calls \"{current}\"."
+            )),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
             Error::GeneratedAlways { .. } => Some("Leave the column out, or write DEFAULT.".to_string()),
             Error::DependentObjects { .. } => {

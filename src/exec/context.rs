@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use arrow::array::RecordBatch;
 
 use super::plan_cache::PlanBasis;
-use super::{IndexBuilds, Jobs, PreparedList, RowPlans, Settings};
+use super::{IndexBuilds, Jobs, PreparedList, RowPlans, ServerState, Settings};
 use crate::Result;
 use crate::catalog::{Catalog, GeneratedColumns, TableDef};
 use crate::parse::Hints;
@@ -32,6 +32,10 @@ pub struct StatementContext {
     pub jobs: Arc<Jobs>,
     /// The indexes that the server is building.
     pub index_builds: Arc<IndexBuilds>,
+    /// What the statements of all sessions share.
+    pub server: Arc<ServerState>,
+    /// The statement as it was written.
+    pub text: Arc<str>,
     /// Row ids and serial values of the server's store.
     pub sequences: Arc<Sequences>,
     /// The session's settings.
@@ -90,6 +94,7 @@ impl StatementContext {
             multi_get_keys_max: self.settings.multi_get_keys_max,
             ranges_max: self.settings.ranges_max,
             index_hint: self.hints.index.clone(),
+            database: Arc::clone(&self.database),
         }
     }
 

@@ -20,10 +20,12 @@ use super::dependent_join_exec::DependentJoinPlanner;
 use super::lookup_join::{LookupJoinPlanner, looked_up, with_lookups};
 use super::semi_join_order::groups_asked_last;
 use super::shared_rows::SharedRowsPlanner;
+use super::small_scans::require_small;
 use super::statement_state::statement_context;
 use super::table_provider::judge_scan;
 use super::{StatementContext, build_keys, optimizer, pg_catalog, written_filters};
 use crate::parse::Hints;
+use crate::plan::AccessPath;
 use crate::{Error, Result};
 
 /// Rows of a batch between operators.
@@ -62,7 +64,9 @@ pub async fn physical_plan(state: &SessionState, plan: &LogicalPlan) -> Result<A
         return planned;
     };
     let ctx = statement_context(state.config()).map_err(from_datafusion)?;
-    judge_written(&ctx, state, plan).map_err(from_datafusion)?;
+    for path in judge_written(&ctx, state, plan).map_err(from_datafusion)? {
+        require_small(&ctx.txn, &path).await?;
+    }
     if ctx.hints.allow_filtering {
         return Err(refusal);
     }
@@ -80,18 +84,28 @@ pub async fn physical_plan(state: &SessionState, plan: &LogicalPlan) -> Result<A
         .map_err(from_datafusion)
 }
 
-/// Whether the full-scan rule lets the plan pass with the filters that the user wrote. What is looked up is no scan. Errors: 53400,
-/// 54000.
-fn judge_written(ctx: &StatementContext, state: &SessionState, plan: &LogicalPlan) -> DataFusionResult<()> {
+/// Whether the full-scan rule lets the plan pass with the filters that the user wrote; if small tables only, which are read.
+/// What is looked up is no scan. Errors: 53400, 54000.
+fn judge_written(
+    ctx: &StatementContext,
+    state: &SessionState,
+    plan: &LogicalPlan,
+) -> DataFusionResult<Vec<AccessPath>> {
+    let mut small = Vec::new();
     let optimized = with_lookups(state.optimize(plan)?, ctx.settings.multi_get_keys_max)?;
     let looked_up = looked_up(&optimized)?;
     written_filters::for_each_scan(state, plan, &mut |scan| {
         let is_same = |source| Arc::ptr_eq(source, &scan.source);
         match looked_up.iter().any(is_same) {
             true => Ok(()),
-            false => judge_scan(ctx, scan),
+            false => {
+                let path = judge_scan(ctx, scan)?;
+                small.extend(path.filter(AccessPath::is_small_scan));
+                Ok(())
+            }
         }
-    })
+    })?;
+    Ok(small)
 }
 
 fn base() -> Result<&'static SessionState> {

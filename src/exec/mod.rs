@@ -51,11 +51,13 @@ mod scan_estimate;
 pub mod scan_exec;
 pub mod scan_metrics;
 mod semi_join_order;
+mod server_state;
 pub(crate) mod settings;
 pub mod shared_rows;
 mod shared_scan;
 pub mod short;
 pub mod shown_plans;
+mod small_scans;
 mod spill;
 mod statement_state;
 pub mod table_provider;
@@ -74,7 +76,10 @@ pub use output_column::OutputColumn;
 pub use prepared_list::{PreparedList, PreparedRow};
 pub use row_plan::{RowPlan, RowPlans, RowSite};
 pub use rows::{Rows, RowsStream, StoredRows};
+pub use server_state::ServerState;
 pub use settings::{
-    SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, Settings, definitions, severity_rank,
+    SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, SettingSource, Settings,
+    definitions, severity_rank,
 };
+pub use small_scans::SmallScans;
 pub use spill::SpillFiles;

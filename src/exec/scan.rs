@@ -13,6 +13,7 @@ use super::pieces::one_after_another;
 use super::row_filter::{Kept, RowFilter};
 use super::rows_of_entries::RowsOfEntries;
 use super::scan_metrics::ScanMetrics;
+use super::small_scans::require_small;
 use super::{Rows, RowsStream, StoredRows};
 use crate::catalog::TableDef;
 use crate::plan::{AccessClass, AccessPath, Predicate};
@@ -181,6 +182,8 @@ struct PageScan {
     source: Source,
     /// What makes rows of entries, where entries are read and do not cover.
     rows: Option<Box<RowsOfEntries>>,
+    /// Entries that came out of ranges so far.
+    rows_read: u64,
 }
 
 /// Where the rows come from.
@@ -236,7 +239,7 @@ impl PageScan {
             AccessClass::Empty | AccessClass::Union { .. } => Source::Done,
             _ if demand == Demand::Rows(0) => Source::Done,
             AccessClass::MultiGet { .. } => Source::Keys { next: 0 },
-            AccessClass::RangeScan { .. } | AccessClass::FullScan { .. } => {
+            AccessClass::RangeScan { .. } | AccessClass::FullScan { .. } | AccessClass::SmallScan { .. } => {
                 let ranges = path.ranges().unwrap_or_default();
                 let mut request = request(&path, ranges, keys_only, demand);
                 if rows.is_some() {
@@ -254,6 +257,7 @@ impl PageScan {
             metrics,
             source,
             rows,
+            rows_read: 0,
         }
     }
 
@@ -282,6 +286,7 @@ impl PageScan {
             Source::Done => Ok(false),
             Source::Keys { next } => self.fetch_keys(next, page).await,
             Source::Ranges(request) => {
+                require_small(&self.txn, &self.path).await?;
                 let scan = Box::new(self.txn.scan(request));
                 self.read_page(scan, page).await
             }
@@ -354,6 +359,9 @@ impl PageScan {
             return Ok(false);
         }
         self.count_page(page);
+        // What the transaction has put itself is in no count.
+        self.rows_read += page.len() as u64;
+        self.path.require_small(self.rows_read)?;
         self.source = Source::Scan(scan);
         Ok(true)
     }

@@ -130,7 +130,8 @@ impl KeyspanScanExec {
 
     /// The same rows in several parts, in no order; `None` when one reader is all there may be, or enough.
     pub(super) fn in_parts(&self) -> Option<Arc<dyn ExecutionPlan>> {
-        if self.readers_max < 2 || self.limit.is_some() || self.path.ranges().is_none() {
+        let is_small = self.path.is_small_scan();
+        if self.readers_max < 2 || self.limit.is_some() || self.path.ranges().is_none() || is_small {
             return None;
         }
         let properties = PlanProperties::new(

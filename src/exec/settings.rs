@@ -5,6 +5,7 @@ mod definition;
 mod definitions;
 mod own;
 mod postgresql;
+mod source;
 mod value;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ pub use definition::{SettingDef, SettingScope};
 pub(crate) use definition::{SettingKind, Unit};
 pub use definitions::definitions;
 pub use postgresql::SERVER_VERSION;
+pub use source::SettingSource;
 use value::{display, normalize};
 
 /// Every setting of a session. Cloned to be changed; statements hold it by `Arc`.
@@ -69,6 +71,10 @@ pub struct Settings {
     pub spill: Arc<SpillFiles>,
     /// Text of each setting, in the order of `definitions`; numbers in their base unit.
     values: Vec<Arc<str>>,
+    /// Where each comes from, in the same order.
+    sources: Vec<SettingSource>,
+    /// What RESET goes back to, in the same order.
+    reset_values: Arc<[Arc<str>]>,
     /// Settings of the client's own (`app.user`), which PostgreSQL allows under any prefix.
     custom: BTreeMap<String, String>,
     /// What `set_config` asked for while a statement ran.
@@ -93,23 +99,96 @@ pub struct SettingRow {
     pub name: String,
     /// Its value, as SHOW prints it.
     pub value: String,
+    /// What RESET goes back to, likewise.
+    pub reset_value: Option<String>,
+    /// Where the value comes from.
+    pub source: SettingSource,
     /// Its row in the table of settings; `None` for settings of the client's own.
     pub def: Option<&'static SettingDef>,
 }
 
 impl Settings {
-    /// The defaults, with the values that the server was started with. Errors: as `set`.
+    /// The defaults, with the values that the server was started with. Errors: 42704, 22023, 55P02 for what nobody can set.
     pub fn with_server_values(values: &[(&str, String)]) -> Result<Settings> {
         let mut settings = Settings::defaults();
         for (name, value) in values {
-            settings.set_internal(name, value)?;
+            settings.apply(SettingSource::CommandLine, name, value)?;
         }
+        settings.keep_as_reset();
         Ok(settings)
+    }
+
+    /// Gives a setting the value that it has from outside a session, unless what counts more has given it another.
+    /// Errors: as `with_server_values`.
+    pub fn apply(&mut self, source: SettingSource, name: &str, value: &str) -> Result<()> {
+        let Some((index, def)) = find(name) else {
+            return self.set_custom(name, &[value.to_string()]);
+        };
+        if def.scope == SettingScope::Internal {
+            return Err(read_only(def.name, false));
+        }
+        let value = normalize(def, &[value.to_string()])?;
+        if self.sources[index] <= source {
+            let is_default = source == SettingSource::CommandLine && value == def.default;
+            self.sources[index] = if is_default {
+                SettingSource::Default
+            } else {
+                source
+            };
+            self.values[index] = value.into();
+            self.derive();
+        }
+        Ok(())
+    }
+
+    /// RESET goes back to the values of now.
+    pub fn keep_as_reset(&mut self) {
+        self.reset_values = self.values.clone().into();
+    }
+
+    /// A setting's own name, and the value as SHOW would print it, if it may be stored as what sessions begin with.
+    /// `by_server`: for all of them (ALTER SYSTEM), which reaches what only a start of the server changes, too.
+    /// Errors: as `set`; 0A000 for what the server must know before it opens the store.
+    pub fn stored_value(name: &str, values: &[String], by_server: bool) -> Result<(String, String)> {
+        let Some((_, def)) = find(name) else {
+            let mut custom = Settings::default();
+            custom.set_custom(name, values)?;
+            return Ok((name.to_lowercase(), values.join(", ")));
+        };
+        let value = display(def, &normalize(def, values)?);
+        match def.scope {
+            SettingScope::Session => Ok((def.name.to_string(), value)),
+            SettingScope::Server if !by_server => Err(read_only(def.name, true)),
+            SettingScope::Server if definitions::KNOWN_AT_START.contains(&def.name) => {
+                Err(Error::FeatureNotSupported {
+                    feature: format!("ALTER SYSTEM SET {}", def.name),
+                    hint: Some(format!("Start the server with --set {}={value}.", def.name)),
+                })
+            }
+            SettingScope::Server => Ok((def.name.to_string(), value)),
+            SettingScope::Internal => Err(read_only(def.name, false)),
+        }
+    }
+
+    /// Whether a session may begin with a value of it that is not the server's.
+    pub fn is_of_sessions(name: &str) -> bool {
+        find(name).is_none_or(|(_, def)| def.scope == SettingScope::Session)
+    }
+
+    /// The number that a setting has, in its base unit; `None` for others.
+    pub fn get_number(&self, name: &str) -> Option<u64> {
+        let (index, _) = find(name)?;
+        self.values[index].parse().ok()
     }
 
     /// Sets a setting as SET does. Several values are a list (`search_path`). Errors: 42704 for an unknown name with
     /// the nearest one, 22023 for a value that is not allowed, 55P02 for a setting that SET cannot change.
     pub fn set(&mut self, name: &str, values: &[String]) -> Result<()> {
+        self.set_from(SettingSource::Session, name, values)
+    }
+
+    /// The same for a value that comes from there. Errors: as `set`.
+    pub fn set_from(&mut self, source: SettingSource, name: &str, values: &[String]) -> Result<()> {
         let Some((index, def)) = find(name) else {
             return self.set_custom(name, values);
         };
@@ -120,6 +199,7 @@ impl Settings {
         }
         let value = normalize(def, values)?;
         self.values[index] = value.into();
+        self.sources[index] = source;
         self.derive();
         Ok(())
     }
@@ -145,6 +225,7 @@ impl Settings {
             SettingScope::Internal => return Err(read_only(def.name, false)),
         }
         self.values[index] = defaults.values[index].clone();
+        self.sources[index] = defaults.sources[index];
         self.derive();
         Ok(())
     }
@@ -155,6 +236,7 @@ impl Settings {
             let kept = def.name.starts_with("transaction_") || def.name == "role";
             if def.scope == SettingScope::Session && !kept {
                 self.values[index] = defaults.values[index].clone();
+                self.sources[index] = defaults.sources[index];
             }
         }
         self.custom.clear();
@@ -176,17 +258,18 @@ impl Settings {
 
     /// Every setting, sorted by name.
     pub fn rows(&self) -> Vec<SettingRow> {
-        let known = definitions()
-            .iter()
-            .zip(&self.values)
-            .map(|(def, value)| SettingRow {
-                name: def.name.to_string(),
-                value: display(def, value),
-                def: Some(def),
-            });
+        let known = definitions().iter().enumerate().map(|(index, def)| SettingRow {
+            name: def.name.to_string(),
+            value: display(def, &self.values[index]),
+            reset_value: self.reset_values.get(index).map(|value| display(def, value)),
+            source: self.sources[index],
+            def: Some(def),
+        });
         let custom = self.custom.iter().map(|(name, value)| SettingRow {
             name: name.clone(),
             value: value.clone(),
+            reset_value: None,
+            source: SettingSource::Session,
             def: None,
         });
         let mut rows: Vec<_> = known.chain(custom).collect();
@@ -274,9 +357,12 @@ impl Settings {
             message_bytes_max: 0,
             spill: Arc::default(),
             values: definitions().iter().map(|def| Arc::from(def.default)).collect(),
+            sources: vec![SettingSource::Default; definitions().len()],
+            reset_values: Arc::default(),
             custom: BTreeMap::new(),
             requested: Arc::default(),
         };
+        settings.keep_as_reset();
         settings.derive();
         settings
     }
@@ -296,6 +382,9 @@ impl Settings {
         self.full_scan = match self.value("keyspan.full_scan") {
             "allow" => FullScanPolicy::Allow,
             "forbid" => FullScanPolicy::Forbid,
+            "small" => FullScanPolicy::Small {
+                rows_max: self.number("keyspan.small_table_rows") as u64,
+            },
             _ => FullScanPolicy::Reject,
         };
         self.multi_get_keys_max = self.number("keyspan.multi_get_max_keys");

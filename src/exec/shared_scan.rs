@@ -333,6 +333,7 @@ mod tests {
             multi_get_keys_max: 10,
             ranges_max: 1000,
             index_hint: None,
+            database: "test".into(),
         };
         plan_access(table, predicate, Default::default(), &rules).unwrap()
     }

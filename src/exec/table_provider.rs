@@ -51,15 +51,16 @@ fn source_of(
     }))
 }
 
-/// Whether the full-scan rule lets a scan with these filters pass. Errors: 53400, 54000.
-pub(crate) fn judge_scan(ctx: &StatementContext, scan: &TableScan) -> DataFusionResult<()> {
+/// How a scan with these filters would read its table, if the full-scan rule lets it pass; `None`: it is no stored table's.
+/// Errors: 53400, 54000.
+pub(crate) fn judge_scan(ctx: &StatementContext, scan: &TableScan) -> DataFusionResult<Option<AccessPath>> {
     let provider = source_as_provider(&scan.source)?;
     match provider.downcast_ref::<KeyspanTable>() {
-        Some(table) => table
-            .access(ctx, &scan.filters, Wanted::default())
-            .map(|_| ())
-            .map_err(to_datafusion),
-        None => Ok(()),
+        Some(table) => {
+            let access = table.access(ctx, &scan.filters, Wanted::default());
+            access.map(Some).map_err(to_datafusion)
+        }
+        None => Ok(None),
     }
 }
 
@@ -122,6 +123,11 @@ impl TableProvider for KeyspanTable {
         let schema = row_schema(&self.table, &positions);
         let estimate = estimate(&ctx.txn, &path, filters, &positions, &schema).await;
         let estimate = estimate.map_err(to_datafusion)?;
+        path.require_small(estimate.table_rows.unwrap_or(0))
+            .map_err(to_datafusion)?;
+        if path.is_small_scan() {
+            ctx.server.small_scans.note(&ctx.text, &self.table.name);
+        }
         let readers_max = ctx.settings.readers_max();
         let named = (&self.alias, filters);
         let scan = KeyspanScanExec::new(path, named, positions, limit, readers_max);

@@ -55,6 +55,79 @@ pub enum Command {
     },
     /// CLOSE; `None` for ALL.
     Close { name: Option<String> },
+    /// ALTER SYSTEM, DATABASE, ROLE … SET, RESET.
+    AlterSettings { of: SettingsOf, change: SettingsChange },
+}
+
+impl Command {
+    /// Whether it changes the catalog, as other definitions do: it runs in a transaction, and its kind is a write.
+    pub fn is_definition(&self) -> bool {
+        matches!(self, Command::AlterSettings { .. })
+    }
+
+    /// Its command tag, where that is its first two words.
+    pub fn tag(&self) -> &'static str {
+        match self {
+            Command::AlterSettings { of, .. } => match of {
+                SettingsOf::System => "ALTER SYSTEM",
+                SettingsOf::Database { .. } => "ALTER DATABASE",
+                SettingsOf::Role { .. } => "ALTER ROLE",
+            },
+            _ => "",
+        }
+    }
+}
+
+/// Whose settings are altered: those that sessions begin with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingsOf {
+    /// The server's.
+    System,
+    /// A database's.
+    Database {
+        /// Its name.
+        name: String,
+    },
+    /// A role's.
+    Role {
+        /// The role.
+        role: RoleName,
+        /// IN DATABASE.
+        database: Option<String>,
+    },
+}
+
+/// How a statement names a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoleName {
+    /// ALL.
+    All,
+    /// CURRENT_USER, CURRENT_ROLE, SESSION_USER.
+    Current,
+    /// By its name.
+    Named(String),
+}
+
+/// How settings are altered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingsChange {
+    /// SET name = values.
+    Set {
+        /// The setting.
+        name: String,
+        /// Its values.
+        values: Vec<String>,
+    },
+    /// SET name FROM CURRENT.
+    FromCurrent {
+        /// The setting.
+        name: String,
+    },
+    /// RESET; `None` for ALL.
+    Reset {
+        /// The setting.
+        name: Option<String>,
+    },
 }
 
 /// What DISCARD forgets.

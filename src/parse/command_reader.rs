@@ -5,6 +5,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, Discard, Modes};
+use super::setting_reader::is_alter_settings;
 use super::token_reader::{TokenReader, string_of};
 use super::word::is_word;
 use crate::types::{SqlType, Value};
@@ -38,8 +39,9 @@ const FIRST_WORDS: [Keyword; 22] = [
 
 /// Whether the tokens are a statement of the session's.
 pub(super) fn is_command(tokens: &[TokenWithSpan]) -> bool {
-    matches!(tokens.first().map(|token| &token.token), Some(Token::Word(word))
-        if FIRST_WORDS.contains(&word.keyword) || is_word(word, "MOVE"))
+    let begins_one = matches!(tokens.first().map(|token| &token.token), Some(Token::Word(word))
+        if FIRST_WORDS.contains(&word.keyword) || is_word(word, "MOVE"));
+    begins_one || is_alter_settings(tokens)
 }
 
 /// The session's statement that the tokens are, which end at byte `end` of the message `text`.
@@ -71,6 +73,7 @@ impl TokenReader<'_> {
             }
             "SET" => self.set(),
             "RESET" => self.reset(),
+            "ALTER" => self.alter_settings(),
             "SHOW" => self.show(),
             "PREPARE" => self.prepare(),
             "EXECUTE" => self.execute(),
@@ -180,7 +183,8 @@ impl TokenReader<'_> {
         Ok("read uncommitted")
     }
 
-    fn set(&mut self) -> Result<Command> {
+    /// What stands behind SET.
+    pub(super) fn set(&mut self) -> Result<Command> {
         let session = self.word("SESSION");
         let local = !session && self.word("LOCAL");
         if self.word("TRANSACTION") {
@@ -308,7 +312,8 @@ impl TokenReader<'_> {
         Ok(Some(value))
     }
 
-    fn reset(&mut self) -> Result<Command> {
+    /// What stands behind RESET.
+    pub(super) fn reset(&mut self) -> Result<Command> {
         if self.word("ALL") {
             return Ok(Command::Reset { name: None });
         }
@@ -350,7 +355,7 @@ impl TokenReader<'_> {
         self.setting_name()
     }
 
-    fn setting_name(&mut self) -> Result<String> {
+    pub(super) fn setting_name(&mut self) -> Result<String> {
         let mut name = self.name()?;
         while self.token(&Token::Period) {
             name = format!("{name}.{}", self.name()?);

@@ -1,9 +1,9 @@
-//! `#` comments of CREATE TABLE statements, as wide-table documentation writes them. PostgreSQL has an operator `#`,
-//! so they are comments there only.
+//! `#` comments of CREATE TABLE statements, and between statements, as wide-table documentation writes them. PostgreSQL has
+//! an operator `#`, so they are comments there only: no statement begins with it.
 
 use std::borrow::Cow;
 
-/// The text with every `#` comment inside a CREATE TABLE statement turned to blanks, character for character, so that
+/// The text with every `#` comment inside a CREATE TABLE statement, or before any, turned to blanks, character for character, so that
 /// positions stay what they are.
 pub(crate) fn blank_hash_comments(text: &str) -> Cow<'_, str> {
     if !text.contains('#') {
@@ -15,7 +15,7 @@ pub(crate) fn blank_hash_comments(text: &str) -> Cow<'_, str> {
     while let Some(first) = rest.chars().next() {
         let length = token_length(rest, first);
         let (token, after) = rest.split_at(length);
-        if first == '#' && scanner.in_create_table() {
+        if first == '#' && (scanner.is_between() || scanner.in_create_table()) {
             let end = rest.find('\n').unwrap_or(rest.len());
             out.extend(rest[..end].chars().map(|_| ' '));
             rest = &rest[end..];
@@ -42,6 +42,11 @@ impl Scanner {
         } else if (first.is_alphabetic() || first == '_') && self.words.len() < 4 {
             self.words.push(token.to_ascii_uppercase());
         }
+    }
+
+    /// Whether no word of a statement has come yet.
+    fn is_between(&self) -> bool {
+        self.words.is_empty()
     }
 
     fn in_create_table(&self) -> bool {
@@ -105,6 +110,11 @@ mod tests {
             ),
             "create table t (a text default '#1',           \nb int -- # no\n); select 1 # 2"
         );
+        assert_eq!(
+            blank_hash_comments("CREATE TABLE t (a int); # why; so\nSELECT 5 # 3; # x"),
+            "CREATE TABLE t (a int);          \nSELECT 5 # 3;    "
+        );
+        assert_eq!(blank_hash_comments(" # a\nSELECT 1 # 2"), "    \nSELECT 1 # 2");
         assert_eq!(
             blank_hash_comments("CREATE TABLE IF NOT EXISTS é (#ü\n)"),
             "CREATE TABLE IF NOT EXISTS é (  \n)"

@@ -3,6 +3,7 @@
 
 use sqlparser::ast::{AlterTableOperation, Query, SetExpr, Statement};
 
+use super::command::Command;
 use super::explain_options::Options;
 
 /// What a statement does to the database.
@@ -52,6 +53,14 @@ impl StatementKind {
             Statement::AlterIndex { .. } => writes("ALTER INDEX"),
             Statement::CreateView(_) => writes("CREATE VIEW"),
             other => writes(&first_words(other)),
+        }
+    }
+
+    /// The kind of a statement that the parser has no tree of.
+    pub(crate) fn of_command(command: &Command) -> StatementKind {
+        match command.is_definition() {
+            true => writes(command.tag()),
+            false => StatementKind::Read,
         }
     }
 

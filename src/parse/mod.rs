@@ -19,6 +19,7 @@ pub(crate) mod parameters;
 mod position;
 pub(crate) mod quoting;
 mod row_assignment;
+mod setting_reader;
 mod short_text;
 mod show_from;
 mod statement;

@@ -69,7 +69,7 @@ fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) 
         None => (parse_tree(read.tokens, source)?, None),
     };
     let kind = match &command {
-        Some(_) => StatementKind::Read,
+        Some(command) => StatementKind::of_command(command),
         None => StatementKind::of(&ast),
     };
     Ok(ParsedStatement {

@@ -11,6 +11,7 @@ use super::wanted::OrderColumn;
 use crate::catalog::{IndexDef, TableDef};
 use crate::codec::keyspace::IndexId;
 use crate::store::KeyRange;
+use crate::{Error, Result};
 
 /// How rows are reached.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +40,15 @@ pub enum AccessClass {
     FullScan {
         /// The whole key.
         range: KeyRange,
+    },
+    /// The same because the table is small: whoever reads it ends with the refusal when it is not.
+    SmallScan {
+        /// The whole key.
+        range: KeyRange,
+        /// Rows at most.
+        rows_max: u64,
+        /// 53400.
+        refusal: Arc<Error>,
     },
 }
 
@@ -165,6 +175,22 @@ impl AccessPath {
         self.index == 0 || covers(&self.table, self.key(), columns, self.residual.as_ref())
     }
 
+    /// What a read of a table of so many rows ends with, if it may read small tables only and this one is not.
+    /// Errors: 53400.
+    pub fn require_small(&self, rows: u64) -> Result<()> {
+        match &self.class {
+            AccessClass::SmallScan {
+                rows_max, refusal, ..
+            } if rows > *rows_max => Err(refusal.as_ref().clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it may read small tables only.
+    pub fn is_small_scan(&self) -> bool {
+        matches!(self.class, AccessClass::SmallScan { .. })
+    }
+
     /// Whether every row that is read satisfies the condition.
     pub fn is_exact(&self) -> bool {
         match &self.class {
@@ -187,7 +213,9 @@ impl AccessPath {
         match &self.class {
             AccessClass::Empty | AccessClass::MultiGet { .. } | AccessClass::Union { .. } => None,
             AccessClass::RangeScan { ranges, .. } => Some(ranges),
-            AccessClass::FullScan { range } => Some(std::slice::from_ref(range)),
+            AccessClass::FullScan { range } | AccessClass::SmallScan { range, .. } => {
+                Some(std::slice::from_ref(range))
+            }
         }
     }
 
@@ -195,7 +223,9 @@ impl AccessPath {
     pub fn is_whole(&self) -> bool {
         matches!(
             self.class,
-            AccessClass::FullScan { .. } | AccessClass::RangeScan { whole: true, .. }
+            AccessClass::FullScan { .. }
+                | AccessClass::SmallScan { .. }
+                | AccessClass::RangeScan { whole: true, .. }
         )
     }
 
@@ -206,6 +236,7 @@ impl AccessPath {
             AccessClass::MultiGet { .. } => "Multi-Get",
             AccessClass::RangeScan { .. } => "Range Scan",
             AccessClass::FullScan { .. } => "Full Scan",
+            AccessClass::SmallScan { .. } => "Small Scan",
             AccessClass::Union { .. } => "Union",
         }
     }
@@ -241,6 +272,7 @@ impl AccessPath {
             AccessClass::Empty
             | AccessClass::RangeScan { .. }
             | AccessClass::FullScan { .. }
+            | AccessClass::SmallScan { .. }
             | AccessClass::Union { .. } => Vec::new(),
         }
     }
@@ -258,7 +290,10 @@ impl AccessPath {
         match &self.class {
             AccessClass::Empty => true,
             AccessClass::MultiGet { keys } => keys.len() <= 1 && self.key().unique,
-            AccessClass::RangeScan { .. } | AccessClass::FullScan { .. } | AccessClass::Union { .. } => false,
+            AccessClass::RangeScan { .. }
+            | AccessClass::FullScan { .. }
+            | AccessClass::SmallScan { .. }
+            | AccessClass::Union { .. } => false,
         }
     }
 }

@@ -15,6 +15,7 @@ use super::key_shape::KeyShape;
 use super::one_key::one_key;
 use super::rules::{FullScanPolicy, PlanRules};
 use super::wanted::Wanted;
+use crate::Error;
 use crate::catalog::{IndexDef, TableDef};
 use crate::store::KeyRange;
 
@@ -156,16 +157,18 @@ impl<'a> Candidate<'a> {
         })
     }
 
-    /// The path that it offers, if the rules allow it.
+    /// The path that it offers, if the rules allow it. `refusal`: what a scan that is allowed of a small table ends with
+    /// when the table is not.
     pub(super) fn path(
         self,
         table: &Arc<TableDef>,
         rules: &PlanRules,
+        refusal: impl FnOnce() -> Error,
     ) -> std::result::Result<AccessPath, Refused> {
         Ok(AccessPath {
             table: Arc::clone(table),
             index: self.key.id,
-            class: permitted(self.reach, rules)?,
+            class: permitted(self.reach, table, rules, refusal)?,
             reverse: false,
             residual: self.residual,
             pinned: self.pinned,
@@ -217,7 +220,12 @@ pub(super) enum Refused {
 }
 
 /// What is read, if the rules allow it.
-fn permitted(reach: Reach, rules: &PlanRules) -> std::result::Result<AccessClass, Refused> {
+fn permitted(
+    reach: Reach,
+    table: &TableDef,
+    rules: &PlanRules,
+    refusal: impl FnOnce() -> Error,
+) -> std::result::Result<AccessClass, Refused> {
     Ok(match reach {
         Reach::Nothing => AccessClass::Empty,
         Reach::Keys(keys) => AccessClass::MultiGet { keys },
@@ -230,7 +238,16 @@ fn permitted(reach: Reach, rules: &PlanRules) -> std::result::Result<AccessClass
         Reach::Unbounded(range) if rules.full_scan == FullScanPolicy::Allow => {
             AccessClass::FullScan { range }
         }
-        Reach::Everything(_) | Reach::Unbounded(_) => return Err(Refused::FullScan),
+        Reach::Unbounded(range) => {
+            let rows_max = rules.full_scan.rows_max(table).ok_or(Refused::FullScan)?;
+            let refusal = Arc::new(refusal());
+            AccessClass::SmallScan {
+                range,
+                rows_max,
+                refusal,
+            }
+        }
+        Reach::Everything(_) => return Err(Refused::FullScan),
     })
 }
 
@@ -390,6 +407,7 @@ mod tests {
             multi_get_keys_max: 3,
             ranges_max: 10,
             index_hint: None,
+            database: "test".into(),
         };
         let conditions: Vec<&Predicate> = conditions.iter().collect();
         let keys = [&table.primary_key, &second];

@@ -51,13 +51,16 @@ pub fn plan_access(
             return Ok(AccessPath::union(table, paths));
         }
     }
-    chosen.path(table, rules).map_err(|refused| match refused {
-        Refused::FullScan => full_scan(table, &conditions, rules),
-        Refused::TooManyKeys(keys) => Error::TooManyKeys {
-            keys,
-            keys_max: rules.multi_get_keys_max,
-        },
-    })
+    let refusal = || full_scan(table, &conditions, rules);
+    chosen
+        .path(table, rules, refusal)
+        .map_err(|refused| match refused {
+            Refused::FullScan => refusal(),
+            Refused::TooManyKeys(keys) => Error::TooManyKeys {
+                keys,
+                keys_max: rules.multi_get_keys_max,
+            },
+        })
 }
 
 /// The keys that may be read: those whose entries lead to every row, as far as the statement's hints allow. Errors: 55000

@@ -96,6 +96,7 @@ pub fn plan_equality(
         multi_get_keys_max: usize::MAX,
         ranges_max: usize::MAX,
         index_hint: index_hint.clone(),
+        database: Arc::default(),
     };
     let path = plan_access(table, Some(&predicate), wanted, &rules).ok()?;
     match path.class {

@@ -4,7 +4,7 @@
 use super::Predicate;
 use super::candidate::Candidate;
 use super::predicate::CompareOp;
-use super::rules::PlanRules;
+use super::rules::{FullScanPolicy, PlanRules};
 use super::union::alternatives;
 use crate::Error;
 use crate::catalog::{IndexDef, KeyColumn, TableDef};
@@ -24,52 +24,142 @@ pub(super) fn full_scan(table: &TableDef, conditions: &[&Predicate], rules: &Pla
         (None, Some(index)) => format!("{index} would serve it. "),
         (None, None) => String::new(),
     };
-    let (column, key) = match first_columns(table) {
-        None if index.is_empty() => (
-            String::new(),
+    let key = match Needed::by_key(table, conditions) {
+        None if index.is_empty() => {
             "Only reads of the whole table can go without a key: create the table with a PRIMARY KEY, or "
-                .to_string(),
-        ),
-        None => (String::new(), "Or ".to_string()),
-        Some(columns) => {
-            let names: Vec<&str> = columns
-                .iter()
-                .map(|at| table.columns[*at].name.as_str())
-                .collect();
+                .to_string()
+        }
+        None => "Or ".to_string(),
+        Some(needed) => {
             let verb = if index.is_empty() { "Add" } else { "Or add" };
-            let conditions = match names.len() {
+            let conditions = match needed.columns.len() {
                 1 => "a condition",
                 _ => "conditions",
             };
-            let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-            let equal: Vec<String> = names.iter().map(|name| format!("{name} = …")).collect();
-            let (on, such_as) = (quoted.join(" and "), equal.join(" AND "));
-            let key = format!("{verb} {conditions} on {on}, such as {such_as}, or ");
-            (names.join("\", \""), key)
+            let (on, such_as) = (needed.quoted(), needed.example());
+            format!("{verb} {conditions} on {on}, such as {such_as}, or ")
         }
     };
     Error::FullScan {
         table: table.name.clone(),
-        column,
-        hint: format!("{index}{key}{OVERRIDE}."),
+        detail: detail(table, conditions),
+        hint: format!("{index}{key}{OVERRIDE}.{}", small_table(table, rules)),
     }
 }
 
-/// What conditions must bound to bound the primary key: its first column, the one behind the bucket, or what the first is
-/// computed of. `None`: nobody can.
-fn first_columns(table: &TableDef) -> Option<Vec<usize>> {
-    if table.has_hidden_key() {
-        return None;
+/// How the rule of small tables has to do with it.
+fn small_table(table: &TableDef, rules: &PlanRules) -> String {
+    match rules.full_scan {
+        FullScanPolicy::Reject if !table.is_wide() => format!(
+            " For tables of few rows: ALTER DATABASE {} SET keyspan.full_scan = small.",
+            quote_ident(&rules.database)
+        ),
+        FullScanPolicy::Small { rows_max } if !table.is_wide() => format!(
+            " keyspan.full_scan = small serves tables of at most {rows_max} rows (keyspan.small_table_rows)."
+        ),
+        FullScanPolicy::Small { .. } => format!(
+            " keyspan.full_scan = small leaves \"{}\" out, which was made for many rows.",
+            table.name
+        ),
+        FullScanPolicy::Allow | FullScanPolicy::Reject | FullScanPolicy::Forbid => String::new(),
     }
-    let key = table.key_columns();
-    let first = *key.first()?;
-    match table.columns[first].generation() {
-        Some(_) if table.options.buckets.is_some() => Some(vec![*key.get(1)?]),
-        Some(generation) if !generation.inputs.is_empty() => {
-            let inputs = generation.inputs.iter();
-            inputs.map(|id| table.column_index_by_id(*id)).collect()
+}
+
+/// What is missing.
+fn detail(table: &TableDef, conditions: &[&Predicate]) -> String {
+    let Some(needed) = Needed::by_key(table, conditions) else {
+        return format!(
+            "Table \"{}\" has no primary key that a condition could bound.",
+            table.name
+        );
+    };
+    let (columns, name) = (needed.quoted(), &table.name);
+    match needed.place {
+        Place::First => {
+            format!("The condition puts no bound on {columns}, the first key column of \"{name}\".")
         }
-        _ => Some(vec![first]),
+        Place::BehindBucket => format!(
+            "The condition puts no bound on {columns}, the first column of \"{name}\"'s key behind the bucket."
+        ),
+        Place::Hashed => format!(
+            "The condition does not pin {columns} by = or IN, of which the hash is computed that the key of \"{name}\" begins with."
+        ),
+        Place::Computed(first) => format!(
+            "The condition does not pin {columns} by = or IN, of which \"{first}\", the first key column of \"{name}\", is computed."
+        ),
+    }
+}
+
+/// What conditions must bound to bound the primary key.
+struct Needed<'a> {
+    columns: Vec<&'a str>,
+    place: Place<'a>,
+}
+
+/// Where the columns stand.
+enum Place<'a> {
+    /// First of the key.
+    First,
+    /// First but for the bucket.
+    BehindBucket,
+    /// The key begins with a hash of them.
+    Hashed,
+    /// The key begins with this column, which is computed of them.
+    Computed(&'a str),
+}
+
+impl<'a> Needed<'a> {
+    /// Of a key that begins with what is computed, those of its inputs that are not pinned. `None`: nobody can bound the key.
+    fn by_key(table: &'a TableDef, conditions: &[&Predicate]) -> Option<Needed<'a>> {
+        if table.has_hidden_key() {
+            return None;
+        }
+        let key = table.key_columns();
+        let first = &table.columns[*key.first()?];
+        let name = |at: usize| table.columns[at].name.as_str();
+        match first.generation() {
+            Some(_) if table.options.buckets.is_some() => Some(Needed {
+                columns: vec![name(*key.get(1)?)],
+                place: Place::BehindBucket,
+            }),
+            Some(generation) if !generation.inputs.is_empty() => {
+                let inputs = generation.inputs.iter();
+                let inputs: Option<Vec<usize>> = inputs.map(|id| table.column_index_by_id(*id)).collect();
+                let inputs = inputs?;
+                let mut open: Vec<usize> = inputs.clone();
+                open.retain(|input| !conditions.iter().any(|one| is_pinned_by(*input, one)));
+                let columns = if open.is_empty() { inputs } else { open };
+                Some(Needed {
+                    columns: columns.into_iter().map(name).collect(),
+                    place: match first.hidden {
+                        true => Place::Hashed,
+                        false => Place::Computed(&first.name),
+                    },
+                })
+            }
+            _ => Some(Needed {
+                columns: vec![&first.name],
+                place: Place::First,
+            }),
+        }
+    }
+
+    fn quoted(&self) -> String {
+        let quoted: Vec<String> = self.columns.iter().map(|name| format!("\"{name}\"")).collect();
+        quoted.join(" and ")
+    }
+
+    fn example(&self) -> String {
+        let equal: Vec<String> = self.columns.iter().map(|name| format!("{name} = …")).collect();
+        equal.join(" AND ")
+    }
+}
+
+fn is_pinned_by(input: usize, condition: &Predicate) -> bool {
+    match condition {
+        Predicate::Compare { column, op, .. } => *column == input && *op == CompareOp::Eq,
+        Predicate::InList { column, .. } => *column == input,
+        _ => false,
     }
 }
 

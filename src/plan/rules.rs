@@ -1,5 +1,8 @@
 //! `PlanRules`: what the session, the statement and the table allow a plan.
 
+use std::sync::Arc;
+
+use crate::catalog::TableDef;
 use crate::parse::IndexHint;
 
 /// Whether filters without a key bound may run (`keyspan.full_scan`).
@@ -7,11 +10,26 @@ use crate::parse::IndexHint;
 pub enum FullScanPolicy {
     /// They may.
     Allow,
+    /// They may on a table of at most so many rows that is not made to be wide (`keyspan.small_table_rows`).
+    Small {
+        /// Rows at most.
+        rows_max: u64,
+    },
     /// They are refused (the default).
     #[default]
     Reject,
     /// Unfiltered reads are refused as well.
     Forbid,
+}
+
+impl FullScanPolicy {
+    /// Rows at most of a table that a filter without a key bound may read; `None`: none may, or all may.
+    pub(super) fn rows_max(self, table: &TableDef) -> Option<u64> {
+        match self {
+            FullScanPolicy::Small { rows_max } if !table.is_wide() => Some(rows_max),
+            _ => None,
+        }
+    }
 }
 
 /// What the session allows.
@@ -25,4 +43,6 @@ pub struct PlanRules {
     pub ranges_max: usize,
     /// Which keys the statement's hints leave to choose from.
     pub index_hint: Option<IndexHint>,
+    /// The database's name, for what a refusal says to paste.
+    pub database: Arc<str>,
 }

@@ -84,6 +84,7 @@ fn rules(full_scan: FullScanPolicy, multi_get_keys_max: usize, ranges_max: usize
         multi_get_keys_max,
         ranges_max,
         index_hint: None,
+        database: "test".into(),
     }
 }
 
@@ -576,7 +577,7 @@ fn inside(path: &AccessPath, stored: &Vec<u8>) -> bool {
             .iter()
             .any(|range| range.start <= *stored && range.end.as_ref().is_none_or(|end| stored < end)),
         AccessClass::Union { .. } => panic!("its parts are asked"),
-        AccessClass::FullScan { range } => {
+        AccessClass::FullScan { range } | AccessClass::SmallScan { range, .. } => {
             range.start <= *stored && range.end.as_ref().is_none_or(|end| stored < end)
         }
     }
@@ -601,7 +602,7 @@ fn assert_ordered(path: &AccessPath, rules: &PlanRules) {
             };
             assert!(ranges.windows(2).all(disjoint), "{ranges:?}");
         }
-        AccessClass::Empty | AccessClass::FullScan { .. } => {}
+        AccessClass::Empty | AccessClass::FullScan { .. } | AccessClass::SmallScan { .. } => {}
         AccessClass::Union { .. } => panic!("its parts are asked"),
     }
 }
@@ -866,6 +867,7 @@ fn class_of(path: &AccessPath) -> &'static str {
         AccessClass::MultiGet { .. } => "multi-get",
         AccessClass::RangeScan { .. } => "range",
         AccessClass::FullScan { .. } => "full",
+        AccessClass::SmallScan { .. } => "small",
         AccessClass::Union { .. } => "union",
     }
 }

@@ -8,6 +8,7 @@ use super::access_path::AccessPath;
 use super::candidate::Candidate;
 use super::rules::PlanRules;
 use super::wanted::Wanted;
+use crate::Error;
 use crate::catalog::{IndexDef, TableDef};
 
 /// Alternatives at most: each is planned under every key.
@@ -87,7 +88,9 @@ impl<'a> UnionPlan<'a> {
 
     /// The path of a part, without the rows that those before it give.
     fn path(&self, chosen: Candidate<'_>, before: &[Predicate]) -> Option<AccessPath> {
-        let mut path = chosen.path(self.table, self.rules).ok()?;
+        // Its parts are bounded: none is a scan that might be refused.
+        let refusal = || Error::internal("a part of a union has no bound");
+        let mut path = chosen.path(self.table, self.rules, refusal).ok()?;
         let checks = path.residual.take().into_iter().chain(before.iter().cloned());
         let checks: Vec<Predicate> = checks.collect();
         path.residual = (!checks.is_empty()).then(|| Predicate::all(checks));

@@ -14,7 +14,7 @@ use crate::plan::bounding_columns;
 
 /// The error with the index that would make the table's join a lookup, if it refuses one that is joined by equality.
 pub(super) fn with_join_hint(error: Error, plan: &LogicalPlan) -> Error {
-    let Error::FullScan { table, column, hint } = error else {
+    let Error::FullScan { table, detail, hint } = error else {
         return error;
     };
     let scans = scans_of(plan, &table);
@@ -25,7 +25,7 @@ pub(super) fn with_join_hint(error: Error, plan: &LogicalPlan) -> Error {
     });
     Error::FullScan {
         table,
-        column,
+        detail,
         hint: index.unwrap_or_default() + &hint,
     }
 }

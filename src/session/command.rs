@@ -67,6 +67,7 @@ impl Session {
                 only_move,
             } => return self.fetch(name, *count, *only_move).await,
             Command::Close { name } => self.close_cursor(name.as_deref())?,
+            Command::AlterSettings { .. } => return Err(Error::internal("a definition is no session's own")),
         };
         Ok(Reply::Done { tag: tag.to_string() })
     }

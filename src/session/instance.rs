@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Mutex as Queue, MutexGuard as Turn, Notify};
 
-use crate::Result;
-use crate::catalog::{Catalog, reclaim_dropped};
-use crate::exec::{IndexBuilds, Settings};
+use crate::catalog::{Catalog, SettingsOwner, reclaim_dropped};
+use crate::exec::{IndexBuilds, ServerState, SettingSource, Settings};
 use crate::sql::ddl::build_unattended;
 use crate::store::Store;
 use crate::table::Sequences;
 use crate::txn::Transaction;
+use crate::{Error, Result};
 
 /// Queues for contended keys: keys share one by hash, which only makes some wait needlessly.
 const QUEUES: usize = 64;
@@ -28,6 +28,7 @@ pub struct Instance {
     /// Something was dropped: its keys are to be removed.
     dropped: Notify,
     index_builds: Arc<IndexBuilds>,
+    state: Arc<ServerState>,
 }
 
 /// The newest catalog that a session has loaded.
@@ -50,6 +51,7 @@ impl Instance {
             queues: std::array::from_fn(|_| Queue::new(())),
             dropped: Notify::new(),
             index_builds: Arc::default(),
+            state: Arc::default(),
         }
     }
 
@@ -66,6 +68,39 @@ impl Instance {
     /// The settings that sessions begin with.
     pub fn settings(&self) -> &Arc<Settings> {
         &self.settings
+    }
+
+    /// The server's settings with those of ALTER SYSTEM, as far as the command line does not say otherwise.
+    /// Errors: the store's.
+    pub async fn with_altered_settings(store: &Arc<dyn Store>, mut settings: Settings) -> Result<Settings> {
+        let txn = Transaction::begin(store.clone(), settings.transaction_bytes_max).await?;
+        let catalog = Catalog::load(&txn, None).await?;
+        let altered = catalog.altered.get(&SettingsOwner::System);
+        for (name, value) in altered.iter().flat_map(|altered| &altered.values) {
+            if let Err(error) = settings.apply(SettingSource::System, name, value) {
+                tracing::warn!(%error, "a setting of ALTER SYSTEM is left out");
+            }
+        }
+        settings.keep_as_reset();
+        Ok(settings)
+    }
+
+    /// Gives settings the values that sessions of the user begin with; answers what is wrong with those that are left out.
+    /// Errors: the store's.
+    pub(super) async fn begin_with(&self, settings: &mut Settings, user: &str) -> Result<Vec<Error>> {
+        let txn = self.begin().await?;
+        let catalog = self.catalog(&txn, None).await?;
+        let mut unusable = Vec::new();
+        for (owner, altered) in catalog.altered.iter().filter(|(owner, _)| owner.concerns(user)) {
+            let own = altered.values.iter();
+            // What only a start changes it has changed.
+            for (name, value) in own.filter(|(name, _)| Settings::is_of_sessions(name)) {
+                if let Err(error) = settings.apply(source_of(owner), name, value) {
+                    unusable.push(error);
+                }
+            }
+        }
+        Ok(unusable)
     }
 
     /// Takes back the definitions that an earlier server was killed in the middle of. To be called before clients come.
@@ -108,6 +143,11 @@ impl Instance {
     /// The indexes that are being built.
     pub(super) fn index_builds(&self) -> &Arc<IndexBuilds> {
         &self.index_builds
+    }
+
+    /// What the statements of all sessions share.
+    pub(super) fn state(&self) -> &Arc<ServerState> {
+        &self.state
     }
 
     /// A commit may have dropped something.
@@ -157,5 +197,15 @@ impl Instance {
 
     fn lock_catalog(&self) -> std::sync::MutexGuard<'_, Option<Shared>> {
         self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn source_of(owner: &SettingsOwner) -> SettingSource {
+    match owner {
+        SettingsOwner::System => SettingSource::System,
+        SettingsOwner::AllRoles => SettingSource::AllRoles,
+        SettingsOwner::Database => SettingSource::Database,
+        SettingsOwner::Role(_) => SettingSource::Role,
+        SettingsOwner::RoleInDatabase(_) => SettingSource::RoleInDatabase,
     }
 }

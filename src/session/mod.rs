@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use crate::Result;
-use crate::exec::{Notice, PreparedList, Settings, severity_rank};
+use crate::exec::{Notice, PreparedList, SettingSource, Settings, severity_rank};
 pub use instance::Instance;
 pub use interrupt::{Cause, Interrupt};
 pub use known_texts::KnownText;
@@ -79,16 +79,22 @@ pub enum Reply {
 
 impl Session {
     /// A new session. `options`: settings that the client gave at start-up; RESET goes back to them.
-    /// Errors: as `Settings::set`.
-    pub fn new(instance: Arc<Instance>, identity: Identity, options: &[(String, String)]) -> Result<Session> {
+    /// Errors: as `Settings::set`; the store's.
+    pub async fn new(
+        instance: Arc<Instance>,
+        identity: Identity,
+        options: &[(String, String)],
+    ) -> Result<Session> {
         let mut settings = (**instance.settings()).clone();
         // Each session collects the changes that its own statements ask for.
         settings.detach();
         settings.set_internal("session_authorization", &identity.user)?;
+        let unusable = instance.begin_with(&mut settings, &identity.user).await?;
         for (name, value) in options {
-            settings.set(name, std::slice::from_ref(value))?;
+            settings.set_from(SettingSource::Client, name, std::slice::from_ref(value))?;
         }
-        Ok(Session {
+        settings.keep_as_reset();
+        let session = Session {
             instance,
             user: identity.user.into(),
             database: identity.database.into(),
@@ -102,7 +108,11 @@ impl Session {
             portals: HashMap::new(),
             portals_made: 0,
             notices: Arc::default(),
-        })
+        };
+        for error in unusable {
+            session.warn(error.sqlstate(), &error.to_string());
+        }
+        Ok(session)
     }
 
     /// `pg_backend_pid()`.

@@ -44,7 +44,8 @@ impl Session {
         // Many statements of one message may each be done at once.
         tokio::task::consume_budget().await;
         self.transaction.require_usable(statement)?;
-        if let Some(command) = &statement.parsed.command {
+        let own = statement.parsed.command.as_ref();
+        if let Some(command) = own.filter(|command| !command.is_definition()) {
             let reply =
                 Box::pin(self.run_command(command, &statement.parsed.text, parameters.clone())).await?;
             self.transaction.ran(statement, &parameters, &reply);
@@ -134,6 +135,8 @@ impl Session {
             row_plans: Arc::clone(&statement.row_plans),
             jobs: Arc::default(),
             index_builds: Arc::clone(self.instance.index_builds()),
+            server: Arc::clone(self.instance.state()),
+            text: Arc::clone(&statement.parsed.text),
             sequences: self.instance.sequences().clone(),
             settings: self.settings().clone(),
             parameters: parameters.values,

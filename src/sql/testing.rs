@@ -98,6 +98,8 @@ impl Client {
             row_plans: Arc::default(),
             jobs: Arc::default(),
             index_builds: Arc::default(),
+            server: Arc::default(),
+            text: Arc::default(),
             sequences: Arc::clone(&self.sequences),
             settings: Arc::new(self.settings.clone()),
             parameters: parameters.into(),

@@ -63,7 +63,10 @@ async fn begin(mut input: Input, mut output: Output, listening: &Listening) -> O
     let started = tokio::time::timeout(STARTUP_TIME_MAX, start(&mut input, &mut output, listening));
     let opened = match started.await {
         Ok(Ok(Some(startup))) => match listening.places.clone().try_acquire_owned() {
-            Ok(place) => open_session(&startup, listening).map(|session| (startup, session, place)),
+            Ok(place) => {
+                let opened = open_session(&startup, listening).await;
+                opened.map(|session| (startup, session, place))
+            }
             Err(_) => Err(Error::TooManyClients),
         },
         Ok(Ok(None)) | Err(_) => return None,
@@ -107,13 +110,13 @@ async fn start(input: &mut Input, output: &mut Output, listening: &Listening) ->
     Err(violation("encryption is not supported"))
 }
 
-fn open_session(startup: &Startup, listening: &Listening) -> Result<Session> {
+async fn open_session(startup: &Startup, listening: &Listening) -> Result<Session> {
     let identity = Identity {
         user: startup.user.clone(),
         database: startup.database.clone(),
         process_id: listening.next_process_id(),
     };
-    Session::new(listening.instance.clone(), identity, &startup.settings)
+    Session::new(listening.instance.clone(), identity, &startup.settings).await
 }
 
 /// Sends the error that ends a connection, and waits a little for the client to read it: a socket closed with unread

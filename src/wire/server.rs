@@ -42,7 +42,7 @@ pub struct ServerOptions {
     pub memtable_bytes_max: usize,
     /// Length of a segment of the log, in bytes; rounded up to whole blocks of the disk.
     pub log_segment_bytes: u64,
-    /// Other server-wide settings, by name, as text.
+    /// Other settings, by name, as text: what sessions begin with. Those that have a field here go before it.
     pub settings: Vec<(String, String)>,
 }
 
@@ -65,6 +65,39 @@ impl Default for ServerOptions {
     }
 }
 
+impl ServerOptions {
+    /// Takes what `settings` says of the fields. Errors: 42704, 22023, 55P02; 0A000 for what has a flag alone.
+    fn take_named(&mut self) -> Result<()> {
+        let named = self.settings.iter();
+        let named: Vec<_> = named
+            .map(|(name, value)| (name.as_str(), value.clone()))
+            .collect();
+        let given = Settings::with_server_values(&named)?;
+        for (name, _) in named {
+            let name = name.to_ascii_lowercase();
+            let number = given.get_number(&name).unwrap_or_default();
+            match name.as_str() {
+                "keyspan.cache_bytes" => self.cache_bytes = number,
+                "keyspan.undo_bytes_max" => self.undo_bytes_max = number as usize,
+                "keyspan.checkpoint_bytes" => self.checkpoint_bytes = number,
+                "keyspan.disk_reserve_bytes" => self.disk_reserve_bytes = number,
+                "keyspan.memtable_bytes_max" => self.memtable_bytes_max = number as usize,
+                "keyspan.log_segment_bytes" => self.log_segment_bytes = number,
+                "max_connections" => self.connections_max = number as usize,
+                "port" => self.listen.set_port(number as u16),
+                "listen_addresses" | "data_directory" => {
+                    return Err(Error::unsupported(
+                        format!("--set {name}"),
+                        Some("Use --listen and --data-dir."),
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A running server. Dropped without `shutdown` it runs on until its runtime ends, which then is like a crash: no
 /// acknowledged write is lost.
 #[derive(Debug)]
@@ -79,7 +112,8 @@ pub struct Server {
 impl Server {
     /// Opens the store and listens. Errors: the store's (data directory in use, of a newer format, damaged), 22023 for
     /// an address beyond this machine or a bad setting, 58030 when the address cannot be listened on.
-    pub async fn start(options: ServerOptions) -> Result<Server> {
+    pub async fn start(mut options: ServerOptions) -> Result<Server> {
+        options.take_named()?;
         if !options.listen.ip().is_loopback() {
             return Err(Error::InvalidParameter {
                 message: format!(
@@ -118,6 +152,7 @@ impl Server {
         if options.store != StoreKind::Memory {
             settings.spill = Arc::new(SpillFiles::in_folder(options.data_dir.join("spill")));
         }
+        let settings = Instance::with_altered_settings(&store, settings).await?;
         let instance = Arc::new(Instance::new(store, settings));
         instance.undo_unfinished().await;
         let reclaiming = tokio::spawn(instance.clone().reclaim());
@@ -151,7 +186,7 @@ impl Server {
             database: "keyspan".into(),
             process_id: 0,
         };
-        let mut session = Session::new(self.listening.instance.clone(), identity, &[])?;
+        let mut session = Session::new(self.listening.instance.clone(), identity, &[]).await?;
         if session.has_relation(table).await? {
             return Ok(());
         }

@@ -23,6 +23,7 @@ mod protocol;
 mod random;
 mod resources;
 mod server;
+mod session_settings;
 mod slt;
 mod streaming;
 mod transactions;

@@ -114,6 +114,12 @@ impl Records {
                     key: key_name(kind),
                 });
             }
+            Keyspace::Settings { of } => {
+                let owner = record::decode_settings(value)?.owner;
+                if owner.key_text() != of {
+                    return Err(damaged(format!("it is that of {}", owner.key_text())));
+                }
+            }
             Keyspace::Dropped { table, index } => {
                 if kind.encode().get(ENTRY_PREFIX_BYTES..) != Some(value) {
                     return Err(damaged(format!("it names {} instead", hex(value))));
@@ -157,6 +163,7 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::Dropped { table, index } => format!("dropped index {index} of table {table}"),
         Keyspace::NextRowId { table } => format!("row id counter of table {table}"),
         Keyspace::Sequence { table, column } => format!("counter of column {column} of table {table}"),
+        Keyspace::Settings { of } => format!("settings of {of}"),
         Keyspace::Written { table } => format!("mark of writes to table {table}"),
         Keyspace::Name { schema, name } => format!("name \"{name}\" of schema \"{schema}\""),
         Keyspace::Dependents { oid } => format!("mark of dependents of oid {oid}"),

@@ -43,6 +43,13 @@ use crate::catalog::TableDef;
 use crate::table::committed_row_counts;
 use objects::Objects;
 
+/// Whether a role of this name is there for a session of the user.
+pub(crate) fn is_role(user: &str, name: &str) -> bool {
+    session_rows::role_names(user)
+        .iter()
+        .any(|(_, role)| role == name)
+}
+
 /// One statement's view of the system catalogs: made once a statement, shared by its relations and functions.
 #[derive(Debug)]
 pub struct CatalogContext {

@@ -429,6 +429,9 @@ fn user_table(catalog: &Catalog, table: &TableDef) -> UserRelation {
     if table.options.full_scan_allowed {
         options.push("full_scan=allow".to_string());
     }
+    if table.options.full_scan_rejected {
+        options.push("full_scan=reject".to_string());
+    }
     options.extend(table.options.buckets.map(|buckets| format!("buckets={buckets}")));
     UserRelation {
         oid: i64::from(table.oid),

@@ -93,6 +93,13 @@ pub(crate) fn vector<T: Display>(items: impl IntoIterator<Item = T>) -> Cell {
     )
 }
 
+/// An array of any texts.
+pub(crate) fn array_text(items: &[String]) -> String {
+    let quoted = |item: &String| format!("\"{}\"", item.replace('\\', "\\\\").replace('"', "\\\""));
+    let items: Vec<String> = items.iter().map(quoted).collect();
+    format!("{{{}}}", items.join(","))
+}
+
 /// An array whose elements are plain words or numbers; NULL when there are none.
 pub(crate) fn array_or_null<T: Display>(items: impl IntoIterator<Item = T>) -> Cell {
     let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();

@@ -37,6 +37,7 @@ static RELATIONS: &[(&str, Constants, Fill)] = &[
     ("pg_shadow", USER, session_rows::users),
     ("pg_database", session_rows::DATABASE, session_rows::databases),
     ("pg_settings", session_rows::SETTING, session_rows::settings),
+    ("pg_db_role_setting", &[], session_rows::altered_settings),
     ("pg_stat_activity", session_rows::ACTIVITY, session_rows::activity),
     (
         "pg_stat_database",

@@ -6,7 +6,8 @@ use chrono::TimeZone;
 use chrono_tz::{OffsetComponents, TZ_VARIANTS};
 
 use super::objects::{OWNER_NAME, OWNER_OID};
-use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text};
+use super::relation_rows::{Constants, RelationRows, Source, array_or_null, array_text, boolean, text};
+use crate::catalog::SettingsOwner;
 use crate::exec::settings::{SettingKind, SettingScope, Unit};
 
 /// The oid of the session's user when it is not the owner of everything: no object has it.
@@ -136,7 +137,6 @@ pub(crate) fn settings(source: &Source<'_>, rows: &mut RelationRows) {
         };
         let (kind, unit, least, most, words) =
             definition.map_or(("string", None, None, None, None), |def| facts(&def.kind));
-        let unchanged = default.as_deref() == Some(setting.value.as_str());
         rows.push(&[
             ("name", text(&setting.name)),
             ("setting", text(&setting.value)),
@@ -152,12 +152,38 @@ pub(crate) fn settings(source: &Source<'_>, rows: &mut RelationRows) {
             ("short_desc", definition.map(|def| def.description.to_string())),
             ("context", text(context)),
             ("vartype", text(kind)),
-            ("source", text(if unchanged { "default" } else { "session" })),
+            ("source", text(setting.source.name())),
             ("min_val", least.map(|least| least.to_string())),
             ("max_val", most.map(|most| most.to_string())),
             ("enumvals", words.and_then(|words| array_or_null(words.iter()))),
-            ("boot_val", default.clone()),
-            ("reset_val", default),
+            ("boot_val", default),
+            ("reset_val", setting.reset_value),
+        ]);
+    }
+}
+
+/// What ALTER DATABASE and ROLE … SET left.
+pub(crate) fn altered_settings(source: &Source<'_>, rows: &mut RelationRows) {
+    let roles = role_names(&source.ctx.user);
+    let oid_of = |role: &str| roles.iter().find(|(_, name)| name == role).map(|(oid, _)| *oid);
+    for altered in source.ctx.catalog.altered.values() {
+        let (database, role) = match &altered.owner {
+            SettingsOwner::System => continue,
+            SettingsOwner::AllRoles => (0, Some(0)),
+            SettingsOwner::Database => (DATABASE_OID, Some(0)),
+            SettingsOwner::Role(role) => (0, oid_of(role)),
+            SettingsOwner::RoleInDatabase(role) => (DATABASE_OID, oid_of(role)),
+        };
+        // A role that is nobody's here has no oid.
+        let Some(role) = role else {
+            continue;
+        };
+        let settings = altered.values.iter();
+        let settings: Vec<String> = settings.map(|(name, value)| format!("{name}={value}")).collect();
+        rows.push(&[
+            ("setdatabase", text(database)),
+            ("setrole", text(role)),
+            ("setconfig", Some(array_text(&settings))),
         ]);
     }
 }

@@ -125,6 +125,8 @@ pub(in crate::exec) async fn statement() -> StatementContext {
         row_plans: Arc::default(),
         jobs: Arc::default(),
         index_builds: Arc::default(),
+        server: Arc::default(),
+        text: Arc::default(),
         txn: Arc::new(txn),
         catalog: Arc::new(catalog()),
         sequences: Arc::new(Sequences::new(store)),

@@ -13,6 +13,20 @@ static DEFINITIONS: LazyLock<Vec<SettingDef>> = LazyLock::new(|| {
         .collect()
 });
 
+/// What the server must know before it has opened the store.
+pub(super) const KNOWN_AT_START: [&str; 10] = [
+    "data_directory",
+    "keyspan.cache_bytes",
+    "keyspan.checkpoint_bytes",
+    "keyspan.disk_reserve_bytes",
+    "keyspan.log_segment_bytes",
+    "keyspan.memtable_bytes_max",
+    "keyspan.undo_bytes_max",
+    "listen_addresses",
+    "max_connections",
+    "port",
+];
+
 /// Every setting. The order is that of `Settings::values`.
 pub fn definitions() -> &'static [SettingDef] {
     &DEFINITIONS

@@ -9,8 +9,14 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     user(
         "keyspan.full_scan",
         "reject",
-        Enum(&["allow", "reject", "forbid"]),
-        "What happens to a filter without a bound on a key's first column; forbid also refuses unfiltered reads.",
+        Enum(&["allow", "small", "reject", "forbid"]),
+        "What happens to a filter without a bound on a key's first column; small lets it run on small tables; forbid also refuses unfiltered reads.",
+    ),
+    user(
+        "keyspan.small_table_rows",
+        "1000",
+        number(0, 1_000_000, Unit::None),
+        "Most rows of a table that keyspan.full_scan = small lets a filter read whole.",
     ),
     user(
         "keyspan.multi_get_max_keys",

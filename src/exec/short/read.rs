@@ -145,6 +145,8 @@ impl TableRead {
             first_in_order,
         };
         let path = plan_conditions(&self.table, predicates, wanted, ctx).ok();
+        // So is whether the table is small: the general plan asks that before it runs.
+        let path = path.filter(|path| !path.is_small_scan());
         Ok(path.map(|path| Access {
             read: self,
             path,

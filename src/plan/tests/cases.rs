@@ -85,6 +85,7 @@ fn verdict(table: &Arc<TableDef>, predicate: &Predicate) -> String {
         AccessClass::MultiGet { keys } => format!("POINT({})", keys.len()),
         AccessClass::RangeScan { ranges, .. } => format!("RANGE({})", ranges.len()),
         AccessClass::FullScan { .. } => "FULL allowed".to_string(),
+        AccessClass::SmallScan { rows_max, .. } => format!("SMALL({rows_max})"),
         AccessClass::Union { parts } => format!("UNION({})", parts.len()),
     };
     format!(

@@ -16,6 +16,7 @@ mod index_build;
 mod key;
 mod options;
 mod schema;
+mod settings;
 mod truncate;
 mod unverified;
 mod view;
@@ -27,6 +28,7 @@ use sqlparser::ast::{self, ObjectName};
 use super::Statement;
 use crate::catalog::{Catalog, Relation, TableDef, is_system_schema};
 use crate::exec::{Notice, StatementContext};
+use crate::parse::command::Command;
 use crate::parse::first_words;
 use crate::parse::names;
 use crate::{Error, Result};
@@ -39,7 +41,12 @@ pub use unverified::undo_unfinished;
 /// it stays in the transaction.
 pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<String> {
     let savepoint = ctx.txn.savepoint();
-    let result = run(ctx, &statement.parsed.ast).await;
+    let result = match &statement.parsed.command {
+        Some(command @ Command::AlterSettings { of, change }) => {
+            settings::alter(ctx, of, change).map(|()| command.tag().to_string())
+        }
+        _ => run(ctx, &statement.parsed.ast).await,
+    };
     if result.is_err() {
         ctx.txn.rollback_to(savepoint);
     }

@@ -27,9 +27,9 @@ const TABLE_OPTIONS: [TableOption; 3] = [
     TableOption {
         name: "full_scan",
         set: |options, value| {
-            options.full_scan_allowed = match value {
-                "allow" => true,
-                "reject" => false,
+            (options.full_scan_allowed, options.full_scan_rejected) = match value {
+                "allow" => (true, false),
+                "reject" => (false, true),
                 _ => return None,
             };
             Some(())

@@ -157,6 +157,10 @@ fn with_places(node: PlanNode, path: &AccessPath) -> PlanNode {
             node.with_lines(if *is_whole { whole() } else { lines("Range") })
         }
         AccessClass::FullScan { .. } => node.with_property("Ranges", 1).with_lines(whole()),
+        AccessClass::SmallScan { rows_max, .. } => node
+            .with_property("Ranges", 1)
+            .with_lines(whole())
+            .with_count("Rows At Most", *rows_max),
     };
     node.with_property("Conditions", readable)
 }
@@ -214,6 +218,7 @@ mod tests {
             multi_get_keys_max: 2000,
             ranges_max: 1024,
             index_hint: None,
+            database: "test".into(),
         };
         plan_access(&table, predicate.as_ref(), Default::default(), &rules).unwrap()
     }

@@ -1,0 +1,91 @@
+//! ALTER SYSTEM, DATABASE and ROLE … SET and RESET: the settings that sessions begin with.
+
+use crate::catalog::{AlteredSettings, CatalogWriter, SettingsOwner};
+use crate::exec::pg_catalog::is_role;
+use crate::exec::{Settings, StatementContext};
+use crate::parse::command::{RoleName, SettingsChange, SettingsOf};
+use crate::{Error, Result};
+
+/// Changes what sessions that begin after the commit begin with. Errors: 42704 for a role or setting, 3D000, 22023, 55P02,
+/// 25001 for ALTER SYSTEM in a block.
+pub(super) fn alter(ctx: &StatementContext, of: &SettingsOf, change: &SettingsChange) -> Result<()> {
+    let owner = owner(ctx, of)?;
+    let known = ctx.catalog.altered.get(&owner).cloned();
+    let mut altered = known.unwrap_or(AlteredSettings {
+        values: Default::default(),
+        owner,
+    });
+    let by_server = altered.owner == SettingsOwner::System;
+    match change {
+        SettingsChange::Set { name, values } => {
+            let (name, value) = Settings::stored_value(name, values, by_server)?;
+            altered.values.insert(name, value);
+        }
+        SettingsChange::FromCurrent { name } => {
+            let value = ctx.settings.show(name)?;
+            let (name, value) = Settings::stored_value(name, &[value], by_server)?;
+            altered.values.insert(name, value);
+        }
+        SettingsChange::Reset { name: Some(name) } => {
+            // Errors as SHOW's for what is no setting.
+            if !altered
+                .values
+                .keys()
+                .any(|known| known.eq_ignore_ascii_case(name))
+            {
+                ctx.settings.show(name)?;
+            }
+            altered
+                .values
+                .retain(|known, _| !known.eq_ignore_ascii_case(name));
+        }
+        SettingsChange::Reset { name: None } => altered.values.clear(),
+    }
+    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_settings(&altered)
+}
+
+fn owner(ctx: &StatementContext, of: &SettingsOf) -> Result<SettingsOwner> {
+    match of {
+        SettingsOf::System if ctx.in_block => Err(Error::TransactionState {
+            state: "25001",
+            message: "ALTER SYSTEM cannot run inside a transaction block".to_string(),
+        }),
+        SettingsOf::System => Ok(SettingsOwner::System),
+        SettingsOf::Database { name } => {
+            require_database(ctx, name)?;
+            Ok(SettingsOwner::Database)
+        }
+        SettingsOf::Role { role, database } => {
+            if let Some(database) = database {
+                require_database(ctx, database)?;
+            }
+            let role = match role {
+                RoleName::All if database.is_some() => return Ok(SettingsOwner::Database),
+                RoleName::All => return Ok(SettingsOwner::AllRoles),
+                RoleName::Current => ctx.user.to_string(),
+                RoleName::Named(name) if is_role(&ctx.user, name) => name.clone(),
+                RoleName::Named(name) => {
+                    return Err(Error::UndefinedObject {
+                        kind: "role",
+                        name: name.clone(),
+                    });
+                }
+            };
+            Ok(match database {
+                Some(_) => SettingsOwner::RoleInDatabase(role),
+                None => SettingsOwner::Role(role),
+            })
+        }
+    }
+}
+
+/// There is one database, under the name by which the session has asked for it.
+fn require_database(ctx: &StatementContext, name: &str) -> Result<()> {
+    match *ctx.database == *name {
+        true => Ok(()),
+        false => Err(Error::UndefinedDatabase {
+            name: name.to_string(),
+            current: ctx.database.to_string(),
+        }),
+    }
+}
