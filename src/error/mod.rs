@@ -80,6 +80,12 @@ pub enum Error {
     /// A setting that SET cannot change (55P02); `restart`: the server's command line can.
     #[error("parameter \"{name}\" cannot be changed{}", if *restart { " without restarting the server" } else { "" })]
     ReadOnlySetting { name: String, restart: bool },
+    /// A wait for a lock that took too long (55P03).
+    #[error("canceling statement due to lock timeout")]
+    LockTimeout,
+    /// Sessions that wait for one another (40P01).
+    #[error("deadlock detected")]
+    Deadlock { detail: String },
     /// A database of another name than the session's (3D000).
     #[error("database \"{name}\" does not exist")]
     UndefinedDatabase { name: String, current: String },

@@ -65,6 +65,8 @@ impl Error {
             Error::QueryCanceled | Error::StatementTimeout => "57014",
             Error::ReadOnlySetting { .. } => "55P02",
             Error::UndefinedDatabase { .. } => "3D000",
+            Error::LockTimeout => "55P03",
+            Error::Deadlock { .. } => "40P01",
             Error::ClientGone => "08006",
             Error::IdleTimeout { in_transaction: true } => "25P03",
             Error::IdleTimeout {
@@ -98,7 +100,9 @@ impl Error {
                 Some("The prefix \"pg_\" is reserved for system schemas.".to_string())
             }
             Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
-            Error::InvalidJson { detail } | Error::GeneratedAlways { detail, .. } => Some(detail.clone()),
+            Error::Deadlock { detail }
+            | Error::InvalidJson { detail }
+            | Error::GeneratedAlways { detail, .. } => Some(detail.clone()),
             Error::DiskFull { free_bytes, .. } => Some(format!("{free_bytes} bytes are free.")),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
@@ -117,6 +121,7 @@ impl Error {
             | Error::InvalidStatement { .. }
             | Error::UndefinedSetting { .. }
             | Error::UndefinedDatabase { .. }
+            | Error::LockTimeout
             | Error::ReadOnlySetting { .. }
             | Error::DatatypeMismatch { .. }
             | Error::InvalidText { .. }
@@ -233,6 +238,8 @@ impl Error {
             | Error::ReadOnlySetting { .. }
             | Error::InvalidText { .. }
             | Error::InvalidJson { .. }
+            | Error::LockTimeout
+            | Error::Deadlock { .. }
             | Error::InvalidDatetime { .. }
             | Error::DatetimeOverflow { .. }
             | Error::InvalidBinary { .. }

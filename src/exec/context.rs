@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use arrow::array::RecordBatch;
 
 use super::plan_cache::PlanBasis;
-use super::{IndexBuilds, Jobs, PreparedList, RowPlans, ServerState, Settings};
+use super::{IndexBuilds, Jobs, PreparedList, RowPlans, ServerState, SessionState, Settings};
 use crate::Result;
 use crate::catalog::{Catalog, GeneratedColumns, TableDef};
 use crate::parse::Hints;
@@ -32,6 +32,8 @@ pub struct StatementContext {
     pub jobs: Arc<Jobs>,
     /// The indexes that the server is building.
     pub index_builds: Arc<IndexBuilds>,
+    /// The session as others see it.
+    pub session: Arc<SessionState>,
     /// What the statements of all sessions share.
     pub server: Arc<ServerState>,
     /// The statement as it was written.

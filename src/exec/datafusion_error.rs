@@ -35,6 +35,10 @@ fn read_datafusion(error: &DataFusionError) -> Error {
         },
         DataFusionError::Execution(message) => read_execution(message),
         DataFusionError::Plan(message) => read_plan(message),
+        DataFusionError::Internal(message) if message.contains("async functions") => Error::unsupported(
+            "a function that waits in this place",
+            Some("Call it in the select list of a query."),
+        ),
         other => Error::internal(first_line(&other.to_string()).to_string()),
     }
 }

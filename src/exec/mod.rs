@@ -1,9 +1,11 @@
 //! Running statements: access paths as streams of Arrow batches, DataFusion's table provider and plan nodes over them,
 //! functions, writes. Knows nothing of SQL text or sessions.
 
+mod advisory_locks;
 mod bound_constants;
 pub mod build_keys;
 pub mod catalog_table;
+mod channels;
 mod compared_column;
 mod computed;
 mod context;
@@ -19,6 +21,7 @@ pub mod figures;
 pub mod filter_predicate;
 pub mod functions;
 mod index_builds;
+pub(crate) mod interrupt;
 mod jobs;
 pub mod lookup_join;
 mod merged_scan;
@@ -52,6 +55,7 @@ pub mod scan_exec;
 pub mod scan_metrics;
 mod semi_join_order;
 mod server_state;
+mod session_state;
 pub(crate) mod settings;
 pub mod shared_rows;
 mod shared_scan;
@@ -61,12 +65,14 @@ mod small_scans;
 mod spill;
 mod statement_state;
 pub mod table_provider;
+mod table_size;
 mod turned_joins;
 pub mod value_array;
 pub mod whole_frame;
 pub mod written_expr;
 mod written_filters;
 
+pub use channels::Notification;
 pub use compared_column::{compared_column, pinned_column};
 pub use context::{Notice, Parameters, StatementContext};
 pub use equality::equality;
@@ -77,9 +83,9 @@ pub use prepared_list::{PreparedList, PreparedRow};
 pub use row_plan::{RowPlan, RowPlans, RowSite};
 pub use rows::{Rows, RowsStream, StoredRows};
 pub use server_state::ServerState;
+pub use session_state::{ActivityState, SessionState, SharedMark, now_us};
 pub use settings::{
     SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, SettingSource, Settings,
     definitions, severity_rank,
 };
-pub use small_scans::SmallScans;
 pub use spill::SpillFiles;

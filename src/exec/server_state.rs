@@ -1,10 +1,58 @@
 //! `ServerState`: what the statements of all sessions of one server share, in memory and beside the store.
 
-use super::SmallScans;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::advisory_locks::AdvisoryLocks;
+use super::channels::Channels;
+use super::session_state::SessionState;
+use super::small_scans::SmallScans;
 
 /// What statements of all sessions share.
 #[derive(Debug, Default)]
 pub struct ServerState {
     /// The statements that ran because a table is small.
     pub small_scans: SmallScans,
+    /// Advisory locks.
+    pub locks: Arc<AdvisoryLocks>,
+    /// LISTEN and NOTIFY.
+    pub channels: Arc<Channels>,
+    /// Live sessions by process id.
+    sessions: Mutex<BTreeMap<i32, Arc<SessionState>>>,
+}
+
+impl ServerState {
+    /// All sessions, by process id.
+    pub fn sessions(&self) -> Vec<Arc<SessionState>> {
+        self.live().values().cloned().collect()
+    }
+
+    /// A session.
+    pub fn get_session(&self, process_id: i32) -> Option<Arc<SessionState>> {
+        self.live().get(&process_id).cloned()
+    }
+
+    /// A session begins, which all see until `end_session`.
+    pub fn begin_session(
+        &self,
+        (user, database): (Arc<str>, Arc<str>),
+        process_id: i32,
+        client: Option<SocketAddr>,
+    ) -> Arc<SessionState> {
+        let shared = (Arc::clone(&self.locks), Arc::clone(&self.channels));
+        let session = Arc::new(SessionState::new(shared, (user, database), process_id, client));
+        self.live().insert(process_id, Arc::clone(&session));
+        session
+    }
+
+    /// The session is over: its locks are free, and it listens no more.
+    pub fn end_session(&self, session: &SessionState) {
+        session.end();
+        self.live().remove(&session.process_id);
+    }
+
+    fn live(&self) -> MutexGuard<'_, BTreeMap<i32, Arc<SessionState>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -53,6 +53,12 @@ pub struct Settings {
     pub idle_in_transaction_timeout_ms: u64,
     /// idle_session_timeout in milliseconds; 0: none.
     pub idle_session_timeout_ms: u64,
+    /// lock_timeout in milliseconds; 0: none.
+    pub lock_timeout_ms: u64,
+    /// keyspan.advisory_locks_max.
+    pub advisory_locks_max: usize,
+    /// keyspan.notify_queue_bytes_max.
+    pub notify_queue_bytes_max: usize,
     /// synchronous_commit: `false` answers before the commit is durable.
     pub synchronous_commit: bool,
     /// transaction_read_only.
@@ -348,6 +354,9 @@ impl Settings {
             statement_timeout_ms: 0,
             idle_in_transaction_timeout_ms: 0,
             idle_session_timeout_ms: 0,
+            lock_timeout_ms: 0,
+            advisory_locks_max: 0,
+            notify_queue_bytes_max: 0,
             synchronous_commit: true,
             transaction_read_only: false,
             limits: Limits::default(),
@@ -396,6 +405,9 @@ impl Settings {
         self.statement_timeout_ms = self.number("statement_timeout") as u64;
         self.idle_in_transaction_timeout_ms = self.number("idle_in_transaction_session_timeout") as u64;
         self.idle_session_timeout_ms = self.number("idle_session_timeout") as u64;
+        self.lock_timeout_ms = self.number("lock_timeout") as u64;
+        self.advisory_locks_max = self.number("keyspan.advisory_locks_max");
+        self.notify_queue_bytes_max = self.number("keyspan.notify_queue_bytes_max");
         self.synchronous_commit = self.value("synchronous_commit") != "off";
         self.transaction_read_only = self.value("transaction_read_only") == "on";
         self.limits = Limits {

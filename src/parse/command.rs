@@ -55,6 +55,12 @@ pub enum Command {
     },
     /// CLOSE; `None` for ALL.
     Close { name: Option<String> },
+    /// LISTEN.
+    Listen { channel: String },
+    /// UNLISTEN; `None` for *.
+    Unlisten { channel: Option<String> },
+    /// NOTIFY.
+    Notify { channel: String, payload: String },
     /// ALTER SYSTEM, DATABASE, ROLE … SET, RESET.
     AlterSettings { of: SettingsOf, change: SettingsChange },
 }

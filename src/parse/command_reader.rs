@@ -74,6 +74,17 @@ impl TokenReader<'_> {
             "SET" => self.set(),
             "RESET" => self.reset(),
             "ALTER" => self.alter_settings(),
+            "LISTEN" => Ok(Command::Listen {
+                channel: self.name()?,
+            }),
+            "UNLISTEN" => {
+                let channel = match self.token(&Token::Mul) {
+                    true => None,
+                    false => Some(self.name()?),
+                };
+                Ok(Command::Unlisten { channel })
+            }
+            "NOTIFY" => self.notify(),
             "SHOW" => self.show(),
             "PREPARE" => self.prepare(),
             "EXECUTE" => self.execute(),
@@ -91,6 +102,24 @@ impl TokenReader<'_> {
             }),
             _ => Err(Error::unsupported(&word, None)),
         }
+    }
+
+    fn notify(&mut self) -> Result<Command> {
+        let channel = self.name()?;
+        let payload = match self.token(&Token::Comma) {
+            true => self
+                .peek()
+                .and_then(string_of)
+                .ok_or_else(|| self.syntax_error())?,
+            false => {
+                return Ok(Command::Notify {
+                    channel,
+                    payload: String::new(),
+                });
+            }
+        };
+        self.at += 1;
+        Ok(Command::Notify { channel, payload })
     }
 
     fn begin(&mut self, start: bool) -> Result<Command> {
@@ -650,6 +679,13 @@ mod tests {
             read_text("deallocate prepare all"),
             Ok(Command::Deallocate { name: None })
         );
-        assert_eq!(read_text("listen x").unwrap_err().sqlstate(), "0A000");
+        assert_eq!(read_text("load 'x'").unwrap_err().sqlstate(), "0A000");
+        let payload = "it's".to_string();
+        let channel = "My".to_string();
+        assert_eq!(
+            read_text("notify \"My\", 'it''s'"),
+            Ok(Command::Notify { channel, payload })
+        );
+        assert_eq!(read_text("unlisten *"), Ok(Command::Unlisten { channel: None }));
     }
 }

@@ -1,5 +1,17 @@
 //! `Hints`: what the comments behind a statement's verb ask of its plan (`SELECT /*+ _l_force_index_('i') */ …`), in
-//! LindormTable's words.
+//! LindormTable's words. What such a comment asks for and nobody gives is an error, not a comment.
+
+use crate::{Error, Result};
+
+/// The hints that are honoured.
+const KNOWN: [&str; 4] = [
+    "_l_allow_filtering_",
+    "_l_force_index_",
+    "_l_ignore_index_",
+    "_l_operation_timeout_",
+];
+/// Those of LindormTable that ask for older versions of a row.
+const VERSIONS: [&str; 4] = ["_l_ts_", "_l_ts_max_", "_l_ts_min_", "_l_versions_"];
 
 /// What a statement asks of its plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -8,6 +20,8 @@ pub struct Hints {
     pub allow_filtering: bool,
     /// Which keys there are to choose from.
     pub index: Option<IndexHint>,
+    /// `_l_operation_timeout_(ms)`: in place of statement_timeout, in milliseconds.
+    pub timeout_ms: Option<u64>,
     /// `CREATE INDEX … ASYNC`: the server builds the index after the statement.
     pub is_async: bool,
 }
@@ -22,21 +36,66 @@ pub enum IndexHint {
 }
 
 impl Hints {
-    /// Takes the hints of a comment, if it holds any: `+ hint, hint`.
-    pub(super) fn read(&mut self, comment: &str) {
-        let Some(hints) = comment.strip_prefix('+') else {
-            return;
-        };
-        let lower = hints.to_ascii_lowercase();
-        self.allow_filtering |= lower.contains("_l_allow_filtering_");
-        if lower.contains("_l_ignore_index_") {
-            self.index = Some(IndexHint::Ignore);
+    /// Takes the hints of a comment, if it holds any: `+ hint, hint`. Errors: 0A000 for what is no hint of ours, 22023.
+    pub(super) fn read(&mut self, comment: &str) -> Result<()> {
+        for (name, rest) in hints_of(comment) {
+            match name.as_str() {
+                "_l_allow_filtering_" => self.allow_filtering = true,
+                "_l_ignore_index_" => self.index = Some(IndexHint::Ignore),
+                "_l_force_index_" => {
+                    if let Some(name) = argument(rest) {
+                        self.index = Some(IndexHint::Force(name));
+                    }
+                }
+                "_l_operation_timeout_" => {
+                    let timeout_ms = argument(rest).and_then(|text| text.parse().ok());
+                    self.timeout_ms = Some(timeout_ms.ok_or_else(|| Error::InvalidParameter {
+                        message: format!("hint \"{name}\" takes a number of milliseconds"),
+                        hint: Some(format!("Write {name}(5000).")),
+                    })?);
+                }
+                _ => return Err(unknown(&name)),
+            }
         }
-        if let Some(at) = lower.find("_l_force_index_")
-            && let Some(name) = argument(&hints[at + "_l_force_index_".len()..])
-        {
-            self.index = Some(IndexHint::Force(name));
+        Ok(())
+    }
+}
+
+/// The first hint of a comment that stands where none counts.
+pub(super) fn misplaced(comment: &str) -> Option<String> {
+    hints_of(comment).into_iter().next().map(|(name, _)| name)
+}
+
+/// The names in a comment that begins with `+` and is about hints, in lower case, and what stands behind each.
+fn hints_of(comment: &str) -> Vec<(String, &str)> {
+    let mut found = Vec::new();
+    let Some(mut rest) = comment.strip_prefix('+') else {
+        return found;
+    };
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    while let Some(start) = rest.find(is_part) {
+        let word = &rest[start..];
+        let end = word.find(|c| !is_part(c)).unwrap_or(word.len());
+        rest = &word[end..];
+        let name = word[..end].to_ascii_lowercase();
+        if name.starts_with("_l_") {
+            found.push((name, rest));
         }
+    }
+    found
+}
+
+fn unknown(name: &str) -> Error {
+    let way_out = if VERSIONS.contains(&name) {
+        "Rows have one version: leave the hint out, or make the time a column of the key.".to_string()
+    } else if name == "_l_hot_only_" {
+        "There is no cold storage, all data are hot: leave the hint out.".to_string()
+    } else {
+        format!("The hints are {}.", KNOWN.join(", "))
+    };
+    Error::FeatureNotSupported {
+        feature: format!("the hint {name}"),
+        hint: Some(way_out),
     }
 }
 
@@ -57,7 +116,7 @@ mod tests {
 
     fn read(comment: &str) -> Hints {
         let mut hints = Hints::default();
-        hints.read(comment);
+        hints.read(comment).unwrap();
         hints
     }
 
@@ -76,5 +135,24 @@ mod tests {
         let both = read("+ _l_allow_filtering_, _l_force_index_(\"i\")");
         assert_eq!((both.allow_filtering, both.index), (true, force("i")));
         assert_eq!(read("+ _l_force_index_(").index, None);
+    }
+
+    #[test]
+    fn what_nobody_gives_is_an_error() {
+        assert_eq!(read("+ _l_operation_timeout_(250)").timeout_ms, Some(250));
+        assert_eq!(read("+ parallel(4) x_l_ts_").timeout_ms, None);
+        for (comment, sqlstate) in [
+            ("+ _l_ts_(5)", "0A000"),
+            ("+ _l_versions_(2)", "0A000"),
+            ("+_l_hot_only_", "0A000"),
+            ("+ _l_allow_filter_", "0A000"),
+            ("+ _l_operation_timeout_(soon)", "22023"),
+        ] {
+            let error = Hints::default().read(comment).unwrap_err();
+            assert_eq!(error.sqlstate(), sqlstate, "{comment}");
+            assert!(error.hint().is_some(), "{comment}");
+        }
+        assert_eq!(misplaced("+ _L_TS_(5)").as_deref(), Some("_l_ts_"));
+        assert_eq!(misplaced(" _l_ts_(5)"), None);
     }
 }

@@ -31,6 +31,17 @@ pub struct ParsedStatement {
     pub hints: Hints,
     /// What it does to the database.
     pub kind: StatementKind,
+    /// What it asks for and does not get, though it runs.
+    pub warnings: Arc<[Warning]>,
+}
+
+/// What a client is told of a statement that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// One line.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
 }
 
 impl ParsedStatement {
@@ -60,6 +71,7 @@ fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) 
     let start = cursor.byte_offset(read.span.start);
     let end = cursor.byte_offset(read.span.end);
     let own_text = source.get(start..end).unwrap_or_default();
+    let warnings = warnings(&read);
     let (ast, command) = match show_from::read(&read.tokens, source)? {
         Some(query) => (query, None),
         None if command_reader::is_command(&read.tokens) => {
@@ -79,7 +91,22 @@ fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) 
         source: source.clone(),
         hints: read.hints,
         kind,
+        warnings,
     })
+}
+
+fn warnings(read: &StatementTokens) -> Arc<[Warning]> {
+    let misplaced = read.misplaced_hint.iter().map(|name| Warning {
+        message: format!("the hint {name} stands where it has no effect"),
+        hint: "Hints stand behind SELECT, INSERT, UPSERT, UPDATE or DELETE, as in SELECT /*+ _l_allow_filtering_ */ …"
+            .to_string(),
+    });
+    let row_locks = read.row_locks.iter().map(|clause| Warning {
+        message: format!("{clause} locks nothing yet"),
+        hint: "Of two transactions that change one row the second fails with 40001 at COMMIT. To hand out a row once, change it with UPDATE … RETURNING, or take an advisory lock."
+            .to_string(),
+    });
+    misplaced.chain(row_locks).collect()
 }
 
 /// Whether an INSERT is an UPSERT. The parser sets this mark, REPLACE's, in other dialects only.

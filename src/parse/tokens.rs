@@ -1,6 +1,7 @@
 //! A message's tokens, statement by statement, as the parser takes them: without blanks, literals joined over line
 //! breaks. One walk, which also refuses what must not reach the parser, and does what the dialect has no hook for:
 //!
+//! - FOR UPDATE and kin are taken out: they lock nothing yet, and the statement says so.
 //! - A hint counts behind a verb anywhere, and ALLOW FILTERING may stand behind what ends no expression
 //!   (`ORDER BY a DESC ALLOW FILTERING LIMIT 1`).
 //! - Of `TABLE t` the parser takes three tokens, whatever they are. It becomes `SELECT * FROM t`.
@@ -11,9 +12,10 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
-use super::hints::Hints;
+use super::hints::{Hints, misplaced};
 use super::nesting::Nesting;
 use super::position::character_position;
+use super::row_locks;
 use super::syntax_error;
 use super::word::is_word;
 use crate::{Error, Result};
@@ -46,6 +48,10 @@ pub(super) struct StatementTokens {
     pub(super) span: Span,
     /// What its hints, or ALLOW FILTERING, ask for.
     pub(super) hints: Hints,
+    /// A hint that stands where none counts.
+    pub(super) misplaced_hint: Option<String>,
+    /// The first locking clause (FOR UPDATE …): the tokens have none.
+    pub(super) row_locks: Option<String>,
 }
 
 /// The statements of a message, those of blanks and comments alone left out. `text`: the message.
@@ -82,6 +88,9 @@ struct Reader<'t> {
     span: Option<Span>,
     nesting: Nesting,
     hints: Hints,
+    misplaced_hint: Option<String>,
+    /// FOR was met: there may be a locking clause.
+    has_for: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -93,6 +102,8 @@ impl<'t> Reader<'t> {
             span: None,
             nesting: Nesting::default(),
             hints: Hints::default(),
+            misplaced_hint: None,
+            has_for: false,
         }
     }
 
@@ -100,8 +111,9 @@ impl<'t> Reader<'t> {
         match &token.token {
             Token::Whitespace(Whitespace::MultiLineComment(comment)) => {
                 self.reach(token.span);
-                if self.is_behind_verb() {
-                    self.hints.read(comment);
+                match self.is_behind_verb() {
+                    true => self.hints.read(comment)?,
+                    false => self.misplaced_hint = self.misplaced_hint.take().or_else(|| misplaced(comment)),
                 }
                 return Ok(());
             }
@@ -147,6 +159,7 @@ impl<'t> Reader<'t> {
             }
             _ => {}
         }
+        self.has_for |= keyword == Keyword::FOR;
         if matches!(keyword, Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH) {
             self.take_allow_filtering();
         }
@@ -206,6 +219,8 @@ impl<'t> Reader<'t> {
     }
 
     fn finish(mut self) -> StatementTokens {
+        // A locking clause may stand before or behind it.
+        let row_locks = self.has_for.then(|| row_locks::take(&mut self.tokens)).flatten();
         self.take_allow_filtering();
         if keyword_of(self.tokens.first()) == Keyword::CREATE {
             give_options_values(&mut self.tokens);
@@ -215,6 +230,8 @@ impl<'t> Reader<'t> {
             tokens: self.tokens,
             span: self.span.unwrap_or(Span::empty()),
             hints: self.hints,
+            misplaced_hint: self.misplaced_hint,
+            row_locks,
         }
     }
 }

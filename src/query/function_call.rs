@@ -241,7 +241,7 @@ impl Binder<'_> {
             .collect();
         let definition = (row.name, row.body, row.strict, row.volatility);
         let call = functions::call(definition, arguments, returns.clone(), &self.settings);
-        if let Body::Rows(_) = row.body {
+        if let Body::Rows(_) | Body::CatalogRows(_) = row.body {
             let item = element_type(&returns).clone();
             return Ok(Bound::new(Expr::Unnest(Unnest::new(call)), item));
         }

@@ -67,6 +67,21 @@ impl Session {
                 only_move,
             } => return self.fetch(name, *count, *only_move).await,
             Command::Close { name } => self.close_cursor(name.as_deref())?,
+            Command::Listen { channel } => {
+                self.shared.touch();
+                self.shared.channels.listen(channel)?;
+                "LISTEN"
+            }
+            Command::Unlisten { channel } => {
+                self.unlisten(channel.as_deref());
+                "UNLISTEN"
+            }
+            Command::Notify { channel, payload } => {
+                let bytes_max = self.settings().notify_queue_bytes_max;
+                self.shared.touch();
+                self.shared.channels.notify(channel, payload, bytes_max)?;
+                "NOTIFY"
+            }
             Command::AlterSettings { .. } => return Err(Error::internal("a definition is no session's own")),
         };
         Ok(Reply::Done { tag: tag.to_string() })
@@ -267,6 +282,14 @@ impl Session {
         }
     }
 
+    fn unlisten(&self, channel: Option<&str>) {
+        self.shared.touch();
+        match channel {
+            Some(channel) => self.shared.channels.unlisten(channel),
+            None => self.shared.channels.unlisten_all(),
+        }
+    }
+
     fn discard(&mut self, what: Discard) -> Result<&'static str> {
         match what {
             Discard::All => {
@@ -280,6 +303,8 @@ impl Session {
                 self.portals.clear();
                 self.forget_statements();
                 self.reset(None)?;
+                self.unlisten(None);
+                self.instance.state().locks.unlock_all(self.process_id);
                 Ok("DISCARD ALL")
             }
             Discard::Plans => Ok("DISCARD PLANS"),

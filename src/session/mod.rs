@@ -7,7 +7,6 @@
 
 mod command;
 mod instance;
-mod interrupt;
 mod known_texts;
 mod prepared;
 mod prepared_statement;
@@ -19,12 +18,15 @@ mod statement_run;
 mod transaction;
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use crate::Result;
-use crate::exec::{Notice, PreparedList, SettingSource, Settings, severity_rank};
+pub use crate::exec::interrupt::{Cause, Interrupt};
+use crate::exec::{
+    ActivityState, Notice, PreparedList, SessionState, SettingSource, Settings, severity_rank,
+};
 pub use instance::Instance;
-pub use interrupt::{Cause, Interrupt};
 pub use known_texts::KnownText;
 use known_texts::KnownTexts;
 pub use prepared::text_parameter;
@@ -41,6 +43,8 @@ pub struct Session {
     user: Arc<str>,
     database: Arc<str>,
     process_id: i32,
+    /// What others see of it.
+    shared: Arc<SessionState>,
     interrupt: Arc<Interrupt>,
     settings: SessionSettings,
     transaction: TransactionState,
@@ -63,6 +67,8 @@ pub struct Identity {
     pub database: String,
     /// `pg_backend_pid()`.
     pub process_id: i32,
+    /// Where its client is.
+    pub client: Option<SocketAddr>,
 }
 
 /// What running a statement gives.
@@ -94,12 +100,18 @@ impl Session {
             settings.set_from(SettingSource::Client, name, std::slice::from_ref(value))?;
         }
         settings.keep_as_reset();
+        let (user, database): (Arc<str>, Arc<str>) = (identity.user.into(), identity.database.into());
+        let named = (Arc::clone(&user), Arc::clone(&database));
+        let shared = instance
+            .state()
+            .begin_session(named, identity.process_id, identity.client);
         let session = Session {
             instance,
-            user: identity.user.into(),
-            database: identity.database.into(),
+            user,
+            database,
             process_id: identity.process_id,
-            interrupt: Arc::default(),
+            interrupt: Arc::clone(&shared.interrupt),
+            shared,
             settings: SessionSettings::new(Arc::new(settings)),
             transaction: TransactionState::default(),
             statements: HashMap::new(),
@@ -127,6 +139,20 @@ impl Session {
         Ok(catalog
             .get_relation(None, name, &self.settings().search_path)
             .is_some())
+    }
+
+    /// What others see of the session.
+    pub fn shared(&self) -> &Arc<SessionState> {
+        &self.shared
+    }
+
+    /// It waits for its client.
+    pub fn idles(&self) {
+        self.shared.idles(match self.status() {
+            TransactionStatus::Idle => ActivityState::Idle,
+            TransactionStatus::InBlock => ActivityState::IdleInTransaction,
+            TransactionStatus::Failed => ActivityState::IdleInFailed,
+        });
     }
 
     /// How to stop what the session runs.
@@ -164,5 +190,11 @@ impl Session {
 
     fn warn(&self, sqlstate: &'static str, message: &str) {
         self.notify("WARNING", sqlstate, message);
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.instance.state().end_session(&self.shared);
     }
 }

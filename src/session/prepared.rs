@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::transaction::{Block, now_us};
+use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Session};
 use crate::error::DuplicateKind;
-use crate::exec::{OutputColumn, Parameters, PreparedRow};
+use crate::exec::{OutputColumn, Parameters, PreparedRow, now_us};
 use crate::parse::command::Command;
 use crate::sql::{self, Description, Statement};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};

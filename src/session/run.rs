@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::statement_run::Run;
-use super::transaction::{Block, now_us};
+use super::transaction::Block;
 use super::{Reply, RowStream, Session};
 use crate::catalog::Catalog;
-use crate::exec::{OutputColumn, Parameters, StatementContext, query_threads};
+use crate::exec::{OutputColumn, Parameters, StatementContext, now_us, query_threads};
 use crate::parse::is_quick_to_read;
 use crate::sql::{self, Outcome, Statement};
 use crate::txn::Transaction;
@@ -44,11 +44,13 @@ impl Session {
         // Many statements of one message may each be done at once.
         tokio::task::consume_budget().await;
         self.transaction.require_usable(statement)?;
+        self.shared.runs(&statement.parsed.text);
         let own = statement.parsed.command.as_ref();
         if let Some(command) = own.filter(|command| !command.is_definition()) {
             let reply =
                 Box::pin(self.run_command(command, &statement.parsed.text, parameters.clone())).await?;
             self.transaction.ran(statement, &parameters, &reply);
+            self.end_statement();
             return Ok(reply);
         }
         if let Some(write) = statement.parsed.kind.write()
@@ -64,7 +66,7 @@ impl Session {
             statement,
             parameters,
             described,
-            deadline: self.deadline(),
+            deadline: self.deadline_of(statement.parsed.hints.timeout_ms),
         };
         let reply = match self.transaction.block {
             Block::None => self.run_alone(&run).await?,
@@ -80,7 +82,17 @@ impl Session {
         }
         self.transaction.ran(statement, &run.parameters, &reply);
         self.apply_requested_settings()?;
+        if let Reply::Done { .. } = reply {
+            self.end_statement();
+        }
         Ok(reply)
+    }
+
+    /// A statement outside a block is done and committed.
+    fn end_statement(&self) {
+        if self.transaction.block == Block::None {
+            self.shared.end_transaction(true);
+        }
     }
 
     /// Ends a result whose rows were all handed out: commits what a statement outside a block wrote; answers the tag.
@@ -95,9 +107,14 @@ impl Session {
         let txn = rows.txn.take();
         drop(rows);
         if let Some(txn) = txn.filter(|txn| txn.has_writes()) {
+            self.before_commit()?;
             txn.commit(!self.settings().synchronous_commit).await?;
         }
         self.apply_requested_settings()?;
+        if self.transaction.block == Block::None {
+            self.before_commit()?;
+        }
+        self.end_statement();
         Ok(tag)
     }
 
@@ -114,7 +131,12 @@ impl Session {
 
     /// When a statement that begins now times out.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let timeout_ms = self.settings().statement_timeout_ms;
+        self.deadline_of(None)
+    }
+
+    /// The same for one that says itself how long it may take.
+    fn deadline_of(&self, own_ms: Option<u64>) -> Option<Instant> {
+        let timeout_ms = own_ms.unwrap_or(self.settings().statement_timeout_ms);
         (timeout_ms > 0).then(|| Instant::now() + Duration::from_millis(timeout_ms))
     }
 
@@ -135,6 +157,7 @@ impl Session {
             row_plans: Arc::clone(&statement.row_plans),
             jobs: Arc::default(),
             index_builds: Arc::clone(self.instance.index_builds()),
+            session: Arc::clone(&self.shared),
             server: Arc::clone(self.instance.state()),
             text: Arc::clone(&statement.parsed.text),
             sequences: self.instance.sequences().clone(),
@@ -182,6 +205,7 @@ impl Session {
                 notices.truncate(notices_before);
             }
             self.settings().take_requested();
+            self.shared.end_transaction(false);
         }
         Err(Error::Contention {
             attempts: ATTEMPTS_MAX,
@@ -212,6 +236,7 @@ impl Session {
             // Not under the guard: once it is on its way a commit ends as it ends.
             _ if txn.has_writes() => {
                 txn.note_statement(run.statement.parsed.kind.frees_space());
+                self.before_commit()?;
                 txn.commit(!self.settings().synchronous_commit).await?;
             }
             _ => {}

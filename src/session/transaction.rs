@@ -11,7 +11,7 @@ use super::replay::Replay;
 use super::settings::SettingsMark;
 use super::{Reply, Session};
 use crate::catalog::Catalog;
-use crate::exec::Parameters;
+use crate::exec::{Parameters, SharedMark, now_us};
 use crate::parse::command::{Command, Modes};
 use crate::sql::Statement;
 use crate::txn::{Savepoint, Transaction};
@@ -97,6 +97,7 @@ struct NamedSavepoint {
     /// `None`: before the snapshot was taken.
     mark: Option<Savepoint>,
     settings: SettingsMark,
+    shared: SharedMark,
     portals_made: u64,
 }
 
@@ -129,6 +130,7 @@ impl Session {
             }
             Block::None => {
                 self.portals.clear();
+                self.shared.end_transaction(true);
                 Ok(())
             }
             Block::Explicit | Block::Failed => Ok(()),
@@ -223,6 +225,7 @@ impl Session {
                 .as_ref()
                 .map(|active| active.txn.savepoint()),
             settings: self.settings.mark(),
+            shared: self.shared.mark(),
             portals_made: self.portals_made,
         };
         self.transaction.savepoints.push(savepoint);
@@ -249,6 +252,7 @@ impl Session {
             active.catalog = None;
         }
         self.settings.restore(&savepoint.settings);
+        self.shared.roll_back_to(savepoint.shared);
         let portals_made = savepoint.portals_made;
         self.portals.retain(|_, portal| portal.number < portals_made);
         self.transaction.block = Block::Explicit;
@@ -341,6 +345,7 @@ impl Session {
             started_us: now_us(),
             ..TransactionState::default()
         };
+        self.shared.in_transaction_since(self.transaction.started_us);
         self.settings.begin();
     }
 
@@ -358,11 +363,13 @@ impl Session {
         let state = std::mem::take(&mut self.transaction);
         self.portals.clear();
         let relaxed = !self.settings.current().synchronous_commit;
-        let committed = match state.active {
-            Some(active) if active.txn.has_writes() => active.txn.commit(relaxed).await,
-            _ => Ok(()),
+        let committed = match (self.before_commit(), state.active) {
+            (Err(error), _) => Err(error),
+            (Ok(()), Some(active)) if active.txn.has_writes() => active.txn.commit(relaxed).await,
+            (Ok(()), _) => Ok(()),
         };
         self.settings.end(committed.is_ok());
+        self.end_shared(committed.is_ok());
         if state.drops && committed.is_ok() {
             self.instance.wake_reclaim();
         }
@@ -373,6 +380,17 @@ impl Session {
         self.transaction = TransactionState::default();
         self.portals.clear();
         self.settings.end(false);
+        self.end_shared(false);
+    }
+
+    /// Errors: 54000 when what the transaction notifies has no room.
+    pub(super) fn before_commit(&self) -> Result<()> {
+        self.shared.before_commit(self.settings().notify_queue_bytes_max)
+    }
+
+    fn end_shared(&self, committed: bool) {
+        self.shared.in_transaction_since(0);
+        self.shared.end_transaction(committed);
     }
 
     fn find_savepoint(&self, name: &str) -> Result<usize> {
@@ -385,9 +403,4 @@ impl Session {
             name: name.to_string(),
         })
     }
-}
-
-/// The time, in microseconds since 1970-01-01 UTC.
-pub(super) fn now_us() -> i64 {
-    chrono::Utc::now().timestamp_micros()
 }

@@ -18,7 +18,7 @@ use sqlparser::ast;
 
 use crate::Result;
 use crate::exec::query_threads;
-use crate::exec::{OutputColumn, RowsStream, StatementContext};
+use crate::exec::{Notice, OutputColumn, RowsStream, StatementContext};
 use crate::parse::parameters;
 use crate::query::{self, QueryPlan, known_types};
 use crate::types::SqlType;
@@ -56,6 +56,14 @@ pub struct Description {
 /// Runs any statement but transaction control, SET, SHOW, PREPARE and the like, which are the session's.
 /// What may compute for long does so on the query threads, and a write that is dropped there is one of `ctx.jobs`.
 pub async fn execute(ctx: &StatementContext, statement: &Arc<Statement>) -> Result<Outcome> {
+    for warning in statement.parsed.warnings.iter() {
+        ctx.notice(Notice {
+            severity: "WARNING",
+            sqlstate: "01000",
+            message: warning.message.clone(),
+            hint: Some(warning.hint.clone()),
+        });
+    }
     match statement.effort.is_bounded(ctx) {
         true => execute_here(ctx, statement).await,
         false => Box::pin(execute_apart(ctx.clone(), Arc::clone(statement))).await,

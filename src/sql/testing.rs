@@ -99,6 +99,11 @@ impl Client {
             jobs: Arc::default(),
             index_builds: Arc::default(),
             server: Arc::default(),
+            session: crate::exec::ServerState::default().begin_session(
+                ("test".into(), "test".into()),
+                1,
+                None,
+            ),
             text: Arc::default(),
             sequences: Arc::clone(&self.sequences),
             settings: Arc::new(self.settings.clone()),

@@ -1,6 +1,7 @@
 //! `Connection`: one client from its first byte to its last: start-up, then message after message, then goodbye.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -36,10 +37,11 @@ const ENCRYPTION_REQUESTS_MAX: usize = 2;
 pub(super) async fn serve(stream: TcpStream, listening: Arc<Listening>, place: Place) {
     // Answers are written whole: waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
+    let client = stream.peer_addr().ok();
     let (reader, writer) = stream.into_split();
     let (input, output) = (Input::new(reader), Output::new(writer));
     let begun = tokio::select! {
-        begun = begin(input, output, &listening) => begun,
+        begun = begin(input, output, client, &listening) => begun,
         () = place.lost() => None,
     };
     drop(place);
@@ -59,12 +61,17 @@ struct Begun {
 }
 
 /// From the first byte to a session; `None` when there is none to serve, and the client has been told why.
-async fn begin(mut input: Input, mut output: Output, listening: &Listening) -> Option<Begun> {
+async fn begin(
+    mut input: Input,
+    mut output: Output,
+    client: Option<SocketAddr>,
+    listening: &Listening,
+) -> Option<Begun> {
     let started = tokio::time::timeout(STARTUP_TIME_MAX, start(&mut input, &mut output, listening));
     let opened = match started.await {
         Ok(Ok(Some(startup))) => match listening.places.clone().try_acquire_owned() {
             Ok(place) => {
-                let opened = open_session(&startup, listening).await;
+                let opened = open_session(&startup, client, listening).await;
                 opened.map(|session| (startup, session, place))
             }
             Err(_) => Err(Error::TooManyClients),
@@ -110,11 +117,16 @@ async fn start(input: &mut Input, output: &mut Output, listening: &Listening) ->
     Err(violation("encryption is not supported"))
 }
 
-async fn open_session(startup: &Startup, listening: &Listening) -> Result<Session> {
+async fn open_session(
+    startup: &Startup,
+    client: Option<SocketAddr>,
+    listening: &Listening,
+) -> Result<Session> {
     let identity = Identity {
         user: startup.user.clone(),
         database: startup.database.clone(),
         process_id: listening.next_process_id(),
+        client,
     };
     Session::new(listening.instance.clone(), identity, &startup.settings).await
 }
@@ -225,12 +237,20 @@ impl Connection {
             false => settings.idle_session_timeout_ms,
         };
         let bytes_max = settings.message_bytes_max;
-        tokio::select! {
-            biased;
-            // Often it has arrived already; a server that ends stops the statement instead.
-            frame = self.input.frame(bytes_max) => frame,
-            () = self.listening.ending.cancelled() => Err(Error::Shutdown),
-            () = sleep_unless_zero(limit_ms) => Err(Error::IdleTimeout { in_transaction }),
+        let shared = Arc::clone(self.responder.session.shared());
+        let mut idle_too_long = pin!(sleep_unless_zero(limit_ms));
+        loop {
+            tokio::select! {
+                biased;
+                // Often it has arrived already; a server that ends stops the statement instead.
+                frame = self.input.frame(bytes_max) => return frame,
+                () = self.listening.ending.cancelled() => return Err(Error::Shutdown),
+                () = shared.interrupt.ended() => return Err(Error::Shutdown),
+                () = &mut idle_too_long => return Err(Error::IdleTimeout { in_transaction }),
+                () = shared.channels.inbox().filled(), if !in_transaction => {}
+            }
+            self.responder.send_notifications()?;
+            self.responder.drain().await?;
         }
     }
 

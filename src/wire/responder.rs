@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{
-    CommandComplete, EmptyQueryResponse, ReadyForQuery, TransactionStatus as Status,
+    CommandComplete, EmptyQueryResponse, NotificationResponse, ReadyForQuery, TransactionStatus as Status,
 };
 use pgwire::messages::startup::ParameterStatus;
 
@@ -76,12 +76,34 @@ impl Responder {
         self.send_notices()?;
         self.send_settings()?;
         let status = match self.session.status() {
-            TransactionStatus::Idle => Status::Idle,
+            TransactionStatus::Idle => {
+                self.send_notifications()?;
+                Status::Idle
+            }
             TransactionStatus::InBlock => Status::Transaction,
             TransactionStatus::Failed => Status::Error,
         };
+        self.session.idles();
         self.output
             .message(&PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(status)))
+    }
+
+    /// NotificationResponse for what the session was told since the last call.
+    pub(super) fn send_notifications(&mut self) -> Result<()> {
+        let inbox = Arc::clone(self.session.shared().channels.inbox());
+        if !inbox.is_filled() {
+            return Ok(());
+        }
+        for told in inbox.take() {
+            let response = NotificationResponse::new(
+                told.process_id,
+                told.channel.to_string(),
+                told.payload.to_string(),
+            );
+            self.output
+                .message(&PgWireBackendMessage::NotificationResponse(response))?;
+        }
+        Ok(())
     }
 
     /// Sends everything in the output, stopped by whatever stops the session. Errors: 57P01, 08006.
@@ -159,6 +181,8 @@ impl Responder {
         if told.as_ref().is_some_and(|told| Arc::ptr_eq(told, &now)) {
             return Ok(());
         }
+        let application = now.get("application_name").unwrap_or_default();
+        self.session.shared().set_application(&application);
         let known: Vec<_> = told.iter().flat_map(|told| told.reported()).collect();
         for (index, (name, value)) in now.reported().enumerate() {
             if known.get(index).is_none_or(|(_, known)| *known != value) {

@@ -185,6 +185,7 @@ impl Server {
             user: "keyspan".into(),
             database: "keyspan".into(),
             process_id: 0,
+            client: None,
         };
         let mut session = Session::new(self.listening.instance.clone(), identity, &[]).await?;
         if session.has_relation(table).await? {

@@ -24,6 +24,7 @@ mod random;
 mod resources;
 mod server;
 mod session_settings;
+mod session_signals;
 mod slt;
 mod streaming;
 mod transactions;

@@ -167,6 +167,10 @@ async fn what_cannot_be_altered_is_said() {
     ] {
         let error = run(&mut client, statement).await.expect_err(statement);
         assert_eq!(error.sqlstate, sqlstate, "{statement}: {error}");
+        if sqlstate == "3D000" {
+            // As the answer to a start-up the client takes it for the connection's end.
+            client = server.connect_text().await;
+        }
     }
     server.stop().await;
 }

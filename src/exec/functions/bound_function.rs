@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, new_null_array};
 use arrow::datatypes::DataType;
+use async_trait::async_trait;
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::logical_expr::async_udf::{AsyncScalarUDF, AsyncScalarUDFImpl};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -55,10 +57,11 @@ pub fn call(
         settings: settings.clone(),
         signature,
     };
-    Expr::ScalarFunction(ScalarFunction::new_udf(
-        Arc::new(ScalarUDF::new_from_impl(function)),
-        expressions,
-    ))
+    let function = match body {
+        Body::Waiting(_) => AsyncScalarUDF::new(Arc::new(function)).into_scalar_udf(),
+        _ => ScalarUDF::new_from_impl(function),
+    };
+    Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(function), expressions))
 }
 
 impl BoundFunction {
@@ -95,8 +98,11 @@ impl BoundFunction {
         };
         let result = match (self.body, statement) {
             (Body::Batch(body) | Body::Rows(body), _) => body(&batch),
-            (Body::Catalog(body), Some(statement)) => body(&batch, statement),
-            (Body::Catalog(_), None) => Err(Error::internal("a function of the catalog outside a statement")),
+            (Body::Catalog(body) | Body::CatalogRows(body), Some(statement)) => body(&batch, statement),
+            (Body::Waiting(_), _) => Err(Error::internal("a function that waits was not waited for")),
+            (Body::Catalog(_) | Body::CatalogRows(_), None) => {
+                Err(Error::internal("a function of the catalog outside a statement"))
+            }
         };
         result.map(compare::with_one_nan)
     }
@@ -138,13 +144,40 @@ impl ScalarUDFImpl for BoundFunction {
             .map(|argument| argument.into_array(rows))
             .collect::<datafusion::error::Result<Vec<_>>>()?;
         let statement = match self.body {
-            Body::Catalog(_) => Some(installed(&args.config_options)?.as_ref()),
-            Body::Batch(_) | Body::Rows(_) => None,
+            Body::Catalog(_) | Body::CatalogRows(_) => Some(installed(&args.config_options)?.as_ref()),
+            Body::Batch(_) | Body::Rows(_) | Body::Waiting(_) => None,
         };
         let result = self.compute(arrays, rows, statement).map_err(to_datafusion)?;
         if constant {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?));
         }
+        Ok(ColumnarValue::Array(result))
+    }
+}
+
+#[async_trait]
+impl AsyncScalarUDFImpl for BoundFunction {
+    async fn invoke_async_with_args(
+        &self,
+        args: ScalarFunctionArgs,
+    ) -> datafusion::error::Result<ColumnarValue> {
+        let Body::Waiting(body) = self.body else {
+            return self.invoke_with_args(args);
+        };
+        let rows = args.number_rows;
+        let arrays = args.args.into_iter();
+        let arrays = arrays.map(|argument| argument.into_array(rows));
+        let arrays = arrays.collect::<datafusion::error::Result<Vec<_>>>()?;
+        let statement = Arc::clone(installed(&args.config_options)?);
+        let batch = Batch {
+            arrays: &arrays,
+            arguments: &self.arguments,
+            returns: &self.returns,
+            rows,
+            strict: self.strict,
+            settings: &self.settings,
+        };
+        let result = body(&batch, &statement).await.map_err(to_datafusion)?;
         Ok(ColumnarValue::Array(result))
     }
 }
@@ -178,10 +211,20 @@ impl Hash for BoundFunction {
     }
 }
 
+/// Whether a function may wait, which only the general plan can.
+pub fn waits(function: &ScalarUDF) -> bool {
+    (function.inner().as_ref() as &dyn std::any::Any).is::<AsyncScalarUDF>()
+}
+
 /// Whether a function is one of ours that needs nothing of the statement that calls it.
 pub fn is_self_contained(function: &ScalarUDF) -> bool {
     let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
-    ours.is_some_and(|ours| !matches!(ours.body, Body::Catalog(_)))
+    ours.is_some_and(|ours| {
+        !matches!(
+            ours.body,
+            Body::Catalog(_) | Body::CatalogRows(_) | Body::Waiting(_)
+        )
+    })
 }
 
 /// Whether a function is one of ours that gives NULL for any NULL.
@@ -224,7 +267,7 @@ fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
     else {
         return Ok(None);
     };
-    if bound.signature.volatility == Volatility::Volatile || matches!(bound.body, Body::Catalog(_)) {
+    if bound.signature.volatility == Volatility::Volatile || !is_self_contained(&function.func) {
         return Ok(None);
     }
     let mut arrays = Vec::with_capacity(function.args.len());

@@ -2,6 +2,7 @@
 
 use arrow::array::ArrayRef;
 use datafusion::logical_expr::Volatility;
+use futures::future::BoxFuture;
 
 use super::batch::Batch;
 use crate::Result;
@@ -117,7 +118,14 @@ pub enum Body {
     Catalog(fn(&Batch, &CatalogContext) -> Result<ArrayRef>),
     /// Gives an array a row, whose items become rows.
     Rows(fn(&Batch) -> Result<ArrayRef>),
+    /// The same, which the statement's session decides.
+    CatalogRows(fn(&Batch, &CatalogContext) -> Result<ArrayRef>),
+    /// Gives a value a row, and may wait for it: for another session, for time, for the store. The general plan runs it.
+    Waiting(Waits),
 }
+
+/// See [`Body::Waiting`].
+pub(super) type Waits = for<'a> fn(&'a Batch<'a>, &'a CatalogContext) -> BoxFuture<'a, Result<ArrayRef>>;
 
 /// A registration.
 #[derive(Clone, Copy)]
@@ -172,6 +180,29 @@ impl FunctionDef {
         body: fn(&Batch) -> Result<ArrayRef>,
     ) -> FunctionDef {
         Self::strict(name, arguments, Returns::ArrayOf(returns), Body::Rows(body))
+    }
+    /// A strict function that gives a set of rows, and reads the statement's session.
+    pub const fn catalog_rows(
+        name: &'static str,
+        returns: T,
+        body: fn(&Batch, &CatalogContext) -> Result<ArrayRef>,
+    ) -> FunctionDef {
+        FunctionDef {
+            volatility: Volatility::Stable,
+            ..Self::strict(name, &[], Returns::ArrayOf(returns), Body::CatalogRows(body))
+        }
+    }
+    /// A strict, volatile function that may wait.
+    pub const fn waiting(
+        name: &'static str,
+        arguments: &'static [T],
+        returns: T,
+        body: Waits,
+    ) -> FunctionDef {
+        FunctionDef {
+            volatility: Volatility::Volatile,
+            ..Self::strict(name, arguments, Returns::Type(returns), Body::Waiting(body))
+        }
     }
     const fn strict(
         name: &'static str,

@@ -7,6 +7,7 @@ mod argument;
 pub mod arithmetic;
 mod array;
 mod array_order;
+mod backend;
 mod batch;
 mod bound_function;
 mod bytea;
@@ -47,11 +48,13 @@ mod privilege;
 mod server;
 mod setting;
 mod size;
+mod size_of;
 mod string;
 mod system;
 mod text_encoding;
 mod text_output;
 mod trigonometry;
+mod waiting;
 mod width_bucket;
 
 use arrow::array::{ArrayRef, new_null_array};
@@ -63,7 +66,7 @@ pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_result};
 pub use array::{JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
 pub use array_order::order_function;
 pub use batch::Batch;
-pub use bound_function::{call, fold_constants, is_self_contained, is_strict, result_type};
+pub use bound_function::{call, fold_constants, is_self_contained, is_strict, result_type, waits};
 pub use catalog_array::set_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use datetime_make::{CUT_INTERVAL, ROUND_FRACTION, cut_interval, round_fraction};
@@ -105,6 +108,7 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
 
 static TABLES: &[&[FunctionDef]] = &[
     array::FUNCTIONS,
+    backend::FUNCTIONS,
     bytea::FUNCTIONS,
     catalog_array::FUNCTIONS,
     datetime::FUNCTIONS,
@@ -125,9 +129,12 @@ static TABLES: &[&[FunctionDef]] = &[
     privilege::FUNCTIONS,
     server::FUNCTIONS,
     setting::FUNCTIONS,
+    size_of::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
     trigonometry::FUNCTIONS,
+    waiting::FUNCTIONS,
+    waiting::LOCKS.as_flattened(),
     width_bucket::FUNCTIONS,
 ];
 

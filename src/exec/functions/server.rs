@@ -44,11 +44,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map0(started)
     }),
     FunctionDef::new("pg_conf_load_time", &[], T::TimestampTz, |b| b.map0(started)),
-    // The address of the connection is the wire's own business.
     FunctionDef::new("inet_server_addr", &[], T::Catalog(CatalogType::Inet), null),
     FunctionDef::new("inet_server_port", &[], T::Int4, null),
-    FunctionDef::new("inet_client_addr", &[], T::Catalog(CatalogType::Inet), null),
-    FunctionDef::new("inet_client_port", &[], T::Int4, null),
     FunctionDef::new("getdatabaseencoding", &[], T::Name, |b| b.map0(|| "UTF8")),
     FunctionDef::new("pg_client_encoding", &[], T::Name, |b| b.map0(|| "UTF8")),
     FunctionDef::new("pg_encoding_to_char", &[T::Int4], T::Name, |b| {
@@ -78,14 +75,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("pg_tablespace_location", &[T::Oid], T::Text, |b| {
         b.map1(|_: i64| "")
     }),
-    // The store counts bytes for the whole of it, not by table: a size that nobody measured is unknown.
-    FunctionDef::new("pg_relation_size", &[T::Regclass], T::Int8, null),
-    FunctionDef::new("pg_relation_size", &[T::Regclass, T::Text], T::Int8, null),
-    FunctionDef::new("pg_table_size", &[T::Regclass], T::Int8, null),
-    FunctionDef::new("pg_indexes_size", &[T::Regclass], T::Int8, null),
-    FunctionDef::new("pg_total_relation_size", &[T::Regclass], T::Int8, null),
-    FunctionDef::new("pg_database_size", &[T::Name], T::Int8, null),
-    FunctionDef::new("pg_database_size", &[T::Oid], T::Int8, null),
     FunctionDef::new("pg_tablespace_size", &[T::Name], T::Int8, null),
     FunctionDef::new("pg_tablespace_size", &[T::Oid], T::Int8, null),
     FunctionDef::new("pg_size_pretty", &[T::Int8], T::Text, |b| b.map1(size_pretty)),

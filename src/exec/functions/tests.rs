@@ -96,7 +96,8 @@ async fn every_function_takes_and_gives_what_its_registration_says() {
         let called = format!("{}({arguments:?})", row.name);
         let result = match row.body {
             Body::Batch(body) | Body::Rows(body) => body(&batch),
-            Body::Catalog(body) => body(&batch, &catalog),
+            Body::Catalog(body) | Body::CatalogRows(body) => body(&batch, &catalog),
+            Body::Waiting(body) => body(&batch, &catalog).await,
         };
         match result {
             Ok(result) => {

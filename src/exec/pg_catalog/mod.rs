@@ -26,6 +26,8 @@ mod relation_rows;
 pub(in crate::exec) mod relations;
 pub(in crate::exec) mod session_rows;
 
+pub(crate) use session_rows::DATABASE_OID;
+
 #[cfg(test)]
 pub(in crate::exec) mod tests;
 use std::any::Any;
@@ -89,7 +91,8 @@ impl CatalogContext {
 
     /// Asks the store for what the rows of a relation say of its data, before they are made. Errors: the store's.
     pub(crate) async fn prepare(&self, name: &str) -> Result<()> {
-        if name == "pg_class" && self.row_counts.get().is_none() {
+        let tells_rows = ["pg_class", "pg_stat_user_tables", "pg_stat_all_tables"].contains(&name);
+        if tells_rows && self.row_counts.get().is_none() {
             let tables: Vec<&Arc<TableDef>> = self.statement.catalog.tables().collect();
             let counts = committed_row_counts(&self.statement.txn, &tables).await?;
             let oids = tables.iter().map(|table| table.oid);

@@ -19,6 +19,12 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// How many rows a table has, if anybody knows.
+    pub(crate) fn known_row_count(&self, oid: i64) -> Cell {
+        let count = u32::try_from(oid).ok().and_then(|oid| self.row_counts?.get(&oid));
+        count.map(u64::to_string)
+    }
+
     /// pg_class.reltuples: how many rows a relation has; -1 where nobody knows.
     pub(crate) fn row_count(&self, oid: i64) -> String {
         let count = u32::try_from(oid).ok().and_then(|oid| self.row_counts?.get(&oid));

@@ -38,6 +38,7 @@ static RELATIONS: &[(&str, Constants, Fill)] = &[
     ("pg_database", session_rows::DATABASE, session_rows::databases),
     ("pg_settings", session_rows::SETTING, session_rows::settings),
     ("pg_db_role_setting", &[], session_rows::altered_settings),
+    ("pg_locks", session_rows::LOCK, session_rows::locks),
     ("pg_stat_activity", session_rows::ACTIVITY, session_rows::activity),
     (
         "pg_stat_database",
@@ -478,7 +479,7 @@ fn index_definitions(source: &Source<'_>, rows: &mut RelationRows) {
 
 const TABLE_STATISTICS: Constants = &[];
 
-/// Nothing is counted per table: the rows are there, so that tools find their tables, and the counts are NULL.
+/// Of what PostgreSQL counts the store knows the rows alone; the other counts are NULL.
 fn table_statistics(source: &Source<'_>, rows: &mut RelationRows) {
     for table in source
         .objects
@@ -490,6 +491,8 @@ fn table_statistics(source: &Source<'_>, rows: &mut RelationRows) {
             ("relid", text(table.oid)),
             ("schemaname", text(&table.schema)),
             ("relname", text(&table.name)),
+            ("n_live_tup", source.known_row_count(table.oid)),
+            ("n_dead_tup", text(0)),
         ]);
     }
 }

@@ -8,6 +8,7 @@ use chrono_tz::{OffsetComponents, TZ_VARIANTS};
 use super::objects::{OWNER_NAME, OWNER_OID};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, array_text, boolean, text};
 use crate::catalog::SettingsOwner;
+use crate::exec::session_state::{ActivityState, WaitFor};
 use crate::exec::settings::{SettingKind, SettingScope, Unit};
 
 /// The oid of the session's user when it is not the owner of everything: no object has it.
@@ -216,21 +217,74 @@ fn facts(kind: &SettingKind) -> Facts {
     }
 }
 
-pub(crate) const ACTIVITY: Constants = &[("state", "active"), ("backend_type", "client backend")];
+pub(crate) const ACTIVITY: Constants = &[("backend_type", "client backend")];
 
+/// All sessions.
 pub(crate) fn activity(source: &Source<'_>, rows: &mut RelationRows) {
-    let oid = role_names(&source.ctx.user)
-        .into_iter()
-        .find(|(_, name)| **name == *source.ctx.user)
-        .map(|(oid, _)| oid);
-    rows.push(&[
-        ("datid", text(DATABASE_OID)),
-        ("datname", text(&source.ctx.database)),
-        ("pid", text(source.ctx.process_id)),
-        ("usesysid", oid.map(|oid| oid.to_string())),
-        ("usename", text(&source.ctx.user)),
-        ("xact_start", text(source.ctx.transaction_time_us)),
-    ]);
+    for session in source.ctx.server.sessions() {
+        let roles = role_names(&session.user);
+        let oid = roles
+            .iter()
+            .find(|(_, name)| **name == *session.user)
+            .map(|(oid, _)| *oid);
+        let (activity, (state, changed_us)) = (session.activity(), session.state());
+        let is_active = state == ActivityState::Active;
+        let began_us = match (session.transaction_started_us(), is_active) {
+            (Some(began_us), _) => Some(began_us),
+            (None, true) => Some(activity.query_started_us),
+            (None, false) => None,
+        };
+        let waits = match (session.waiting_for(), is_active) {
+            (Some(WaitFor::AdvisoryLock), true) => Some(("Lock", "advisory")),
+            (Some(WaitFor::Sleep), true) => Some(("Timeout", "PgSleep")),
+            (None, true) => None,
+            (_, false) => Some(("Client", "ClientRead")),
+        };
+        let query_us = (activity.query_started_us > 0).then_some(activity.query_started_us);
+        rows.push(&[
+            ("datid", text(DATABASE_OID)),
+            ("datname", text(&session.database)),
+            ("pid", text(session.process_id)),
+            ("usesysid", oid.map(|oid| oid.to_string())),
+            ("usename", text(&session.user)),
+            ("application_name", text(&activity.application)),
+            (
+                "client_addr",
+                session.client.map(|client| client.ip().to_string()),
+            ),
+            (
+                "client_port",
+                session.client.map(|client| client.port().to_string()),
+            ),
+            ("backend_start", text(session.started_us)),
+            ("xact_start", began_us.map(|at| at.to_string())),
+            ("query_start", query_us.map(|at| at.to_string())),
+            ("state_change", text(changed_us)),
+            ("wait_event_type", waits.map(|(kind, _)| kind.to_string())),
+            ("wait_event", waits.map(|(_, event)| event.to_string())),
+            ("state", text(state.name())),
+            ("query", text(&activity.query)),
+        ]);
+    }
+}
+
+pub(crate) const LOCK: Constants = &[("locktype", "advisory"), ("fastpath", "f")];
+
+/// Advisory locks: there are no others.
+pub(crate) fn locks(source: &Source<'_>, rows: &mut RelationRows) {
+    for lock in source.ctx.server.locks.rows() {
+        rows.push(&[
+            ("database", text(DATABASE_OID)),
+            ("classid", text(lock.key.class)),
+            ("objid", text(lock.key.object)),
+            ("objsubid", text(lock.key.numbers)),
+            ("virtualtransaction", text(format!("{}/0", lock.session))),
+            ("pid", text(lock.session)),
+            ("mode", text(lock.mode.name())),
+            ("granted", boolean(lock.waits_since_us.is_none())),
+            ("waitstart", lock.waits_since_us.map(|since| since.to_string())),
+        ]);
+    }
 }
 
 pub(crate) const DATABASE_STATISTICS: Constants = &[];

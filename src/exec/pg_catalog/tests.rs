@@ -126,6 +126,7 @@ pub(in crate::exec) async fn statement() -> StatementContext {
         jobs: Arc::default(),
         index_builds: Arc::default(),
         server: Arc::default(),
+        session: crate::exec::ServerState::default().begin_session(("test".into(), "test".into()), 1, None),
         text: Arc::default(),
         txn: Arc::new(txn),
         catalog: Arc::new(catalog()),

@@ -49,6 +49,18 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Most key ranges of one scan; above it neighbours are merged and a filter checks the rows.",
     ),
     server(
+        "keyspan.advisory_locks_max",
+        "100000",
+        number(1, 100_000_000, Unit::None),
+        "Most advisory locks of all sessions, those waited for among them.",
+    ),
+    server(
+        "keyspan.notify_queue_bytes_max",
+        "67108864",
+        ROOMY_BYTES,
+        "Memory for notifications that sessions which listen have not taken yet.",
+    ),
+    server(
         "keyspan.cache_bytes",
         "268435456",
         ROOMY_BYTES,

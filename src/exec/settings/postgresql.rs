@@ -102,7 +102,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         MILLISECONDS,
         "Ends a session idle outside a transaction for longer; 0: never.",
     ),
-    user("lock_timeout", "0", MILLISECONDS, NO_EFFECT),
+    user(
+        "lock_timeout",
+        "0",
+        MILLISECONDS,
+        "Ends a wait for a lock that takes longer; 0: never.",
+    ),
     user(
         "statement_timeout",
         "0",

@@ -26,11 +26,13 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::figures::watch;
+use super::functions;
 use super::placeholder::Constants;
 use super::query_threads::on_query_threads;
 use super::scan::Demand;
@@ -96,6 +98,9 @@ pub type Long = BoxFuture<'static, Result<BoxStream<'static, Result<RecordBatch>
 impl ShortPlan {
     /// The plan as a chain, if it is one. It is good as long as the plan is.
     pub fn of(plan: &LogicalPlan) -> Option<ShortPlan> {
+        if waits(plan) {
+            return None;
+        }
         let mut short = chain::read(plan)?;
         let is_lookup = |step: &Step| matches!(step, Step::Lookup(_));
         short.looks_up = short.steps.iter().any(is_lookup) && short.may_drive();
@@ -432,6 +437,19 @@ impl ShortPlan {
         }
         Ok(running)
     }
+}
+
+/// Whether a function that waits stands in the plan.
+fn waits(plan: &LogicalPlan) -> bool {
+    let is_waiting = |expr: &Expr| matches!(expr, Expr::ScalarFunction(call) if functions::waits(&call.func));
+    let mut found = false;
+    let walked = plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            found |= expr.exists(|expr| Ok(is_waiting(expr)))?;
+            Ok(TreeNodeRecursion::Continue)
+        })
+    });
+    found || walked.is_err()
 }
 
 /// How many rows these steps take, if they say. `is_ordered`: a sort has nothing to do. Errors: 2201W, 2201X.

@@ -1,10 +1,12 @@
 //! `Interrupt`: how a running statement is stopped from outside, by a cancel request, a time limit, a client that has
-//! gone or a server that shuts down. Raised by `wire`; a session runs everything that may be stopped under `guard`,
+//! gone, a server that shuts down or another session. Raised by `wire` and by `pg_cancel_backend` and kin; a session runs
+//! everything that may be stopped under `guard`,
 //! and commits outside it, so that a commit is never left half answered.
 
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use tokio::sync::Notify;
@@ -27,6 +29,8 @@ pub enum Cause {
 #[derive(Debug, Default)]
 pub struct Interrupt {
     state: Mutex<State>,
+    /// Something counts: asked without the lock, for it seldom does.
+    is_raised: AtomicBool,
     raised: Notify,
 }
 
@@ -64,6 +68,9 @@ impl Interrupt {
 
     /// What was raised and still counts, as the error that the statement ends with.
     pub fn check(&self) -> Result<()> {
+        if !self.is_raised.load(Ordering::Acquire) {
+            return Ok(());
+        }
         match self.with_state(|state| state.cause) {
             None => Ok(()),
             Some(Cause::Cancel) => Err(Error::QueryCanceled),
@@ -113,8 +120,24 @@ impl Interrupt {
         }
     }
 
+    /// Resolves when the session is to end, whatever it does.
+    pub async fn ended(&self) {
+        loop {
+            let mut raised = pin!(self.raised.notified());
+            raised.as_mut().enable();
+            let ends = |state: &mut State| matches!(state.cause, Some(Cause::Shutdown | Cause::ClientGone));
+            if self.is_raised.load(Ordering::Acquire) && self.with_state(ends) {
+                return;
+            }
+            raised.await;
+        }
+    }
+
     fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+        let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let answer = change(&mut state);
+        self.is_raised.store(state.cause.is_some(), Ordering::Release);
+        answer
     }
 }
 
