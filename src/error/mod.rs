@@ -213,6 +213,9 @@ pub enum Error {
         found: u32,
         supported: u32,
     },
+    /// The system refused what a server needs to start (58030).
+    #[error("{message}")]
+    CannotStart { message: String, hint: String },
     /// Stored bytes that do not decode (XX001).
     #[error("{what} is damaged: {reason}")]
     Corrupt { what: String, reason: String },

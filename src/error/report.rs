@@ -61,7 +61,7 @@ impl Error {
             Error::DataDirFormat { .. } | Error::FeatureNotSupported { .. } => "0A000",
             Error::Corrupt { .. } => "XX001",
             Error::DiskFull { .. } => "53100",
-            Error::Io { .. } => "58030",
+            Error::Io { .. } | Error::CannotStart { .. } => "58030",
             Error::QueryCanceled | Error::StatementTimeout => "57014",
             Error::ReadOnlySetting { .. } => "55P02",
             Error::UndefinedDatabase { .. } => "3D000",
@@ -147,6 +147,7 @@ impl Error {
             | Error::Shutdown
             | Error::DataDirInUse { .. }
             | Error::DataDirFormat { .. }
+            | Error::CannotStart { .. }
             | Error::Corrupt { .. }
             | Error::Io { .. }
             | Error::FeatureNotSupported { .. }
@@ -222,6 +223,11 @@ impl Error {
                 "Free disk space: DELETE, TRUNCATE and DROP still work. The reserve is keyspan.disk_reserve_bytes."
                     .to_string(),
             ),
+            Error::CannotStart { hint, .. } => Some(hint.clone()),
+            Error::Corrupt { .. } => Some(
+                "\"keyspan check\" with the data directory says what else is damaged; a backup of the whole directory brings it back."
+                    .to_string(),
+            ),
             Error::DataDirFormat { .. } => Some("Open it with the release that wrote it, or a newer one.".to_string()),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
@@ -258,7 +264,6 @@ impl Error {
             | Error::TransactionState { .. }
             | Error::UndefinedSavepoint { .. }
             | Error::Shutdown
-            | Error::Corrupt { .. }
             | Error::Io { .. }
             | Error::QueryCanceled
             | Error::StatementTimeout

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use super::Snapshot;
 use super::disk::OsDisk;
-use super::log::{ReadRecords, Record, Survey, Timestamp, Writes};
+use super::format::LOG_END;
+use super::log::{ReadRecords, Record, Survey, Timestamp, Vouched, Writes};
 use crate::Result;
 
 /// The commits that wrote a key last, by a hash of the key. Of two keys with one hash only one is compared.
@@ -22,7 +23,8 @@ pub async fn check_log(
     fault: &mut (dyn FnMut(&[u8], String) + Send),
 ) -> Result<()> {
     let (disk, directory) = (OsDisk::default(), data_dir.join("log"));
-    let Some(survey) = Survey::read(&disk, &directory)? else {
+    let vouched = Vouched::read(&disk, &data_dir.join(LOG_END))?;
+    let Some(survey) = Survey::read(&disk, &directory, vouched.as_ref())? else {
         return Ok(());
     };
     let records = ReadRecords::new(&disk, &directory, &survey);

@@ -23,6 +23,9 @@ use super::format::{corrupt, io_error};
 use super::mvcc::{read_clock, split_stored};
 use crate::Result;
 
+/// The format of such directories.
+pub(super) const FORMAT: u32 = 1;
+
 const WATERMARK: &str = "WATERMARK";
 const JOURNAL: &str = "JOURNAL";
 
@@ -38,7 +41,7 @@ pub(super) fn finish(data_dir: &Path, engine: &dyn Engine) -> Result<()> {
         .ok()
         .and_then(|line| line.trim_end().parse().ok())
         .ok_or_else(|| corrupt(data_dir, "its WATERMARK file is unreadable"))?;
-    let clock = read_clock(engine)?;
+    let clock = read_clock(engine)?.timestamp;
     if clock < durable {
         let reason = format!("its engine ends at commit {clock}, but commit {durable} was durable");
         return Err(corrupt(data_dir, &reason));
@@ -61,7 +64,7 @@ pub(super) fn forget(data_dir: &Path) -> Result<()> {
 }
 
 fn finish_journal(data_dir: &Path, journal: &[u8], engine: &dyn Engine) -> Result<()> {
-    let clock = read_clock(engine)?;
+    let clock = read_clock(engine)?.timestamp;
     match decode(journal) {
         Some((timestamp, batch)) if timestamp == clock + 1 => engine.apply(&batch),
         Some((timestamp, _)) if timestamp > clock => {
@@ -189,7 +192,7 @@ mod tests {
         finish(directory.path(), engine)?;
         forget(directory.path()).unwrap();
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-        read_clock(engine)
+        read_clock(engine).map(|clock| clock.timestamp)
     }
 
     fn is_corrupt<T>(result: Result<T>) -> bool {

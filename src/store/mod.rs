@@ -11,6 +11,7 @@ pub mod engine;
 pub mod fjall;
 mod format;
 mod format_1;
+mod inspect;
 mod kind;
 mod log;
 mod machine;
@@ -20,7 +21,6 @@ mod open;
 mod options;
 mod page;
 mod permissions;
-mod recorded;
 pub mod sled;
 
 #[cfg(test)]
@@ -28,9 +28,13 @@ pub(crate) mod conformance;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod engine_tests;
 #[cfg(test)]
 mod mirror;
+#[cfg(test)]
+mod open_tests;
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -41,12 +45,12 @@ use futures::future::BoxFuture;
 pub use crate::codec::KeyRange;
 use crate::{Error, Result};
 pub use check_log::check_log;
+pub use inspect::{InspectedStore, inspect_store};
 pub use kind::StoreKind;
 pub use open::open_store;
 pub use options::StoreOptions;
 pub use page::{Entry, Page};
 pub use permissions::{create_data_dir, restrict};
-pub use recorded::recorded_kind;
 
 /// What a scan walks, and how.
 #[derive(Debug, Clone)]

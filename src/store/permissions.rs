@@ -6,7 +6,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::{Error, Result};
+use super::format::io_error;
+use crate::Result;
 
 /// Mode of the data directory and of each folder made above it.
 const DIRECTORY_MODE: u32 = 0o700;
@@ -96,14 +97,6 @@ fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
-    }
-}
-
-fn io_error(action: &str, path: &Path) -> impl FnOnce(io::Error) -> Error {
-    let action = format!("could not {action} \"{}\"", path.display());
-    move |error| Error::Io {
-        action,
-        reason: error.to_string(),
     }
 }
 

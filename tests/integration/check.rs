@@ -1,8 +1,10 @@
 //! `keyspan check` over data directories made by SQL: what is sound passes, each kind of damage planted on disk is named,
 //! and the exit code tells a script which it was.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::SystemTime;
 
 use keyspan::store::{Batch, StoreKind, StoreOptions, Write, open_store};
 use keyspan::table::check::check_data_dir;
@@ -10,8 +12,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tempfile::TempDir;
 
-use crate::data_format::{copy, fixture};
-use crate::server::{ServerProcess, TestServer, run};
+use crate::data_format::{NEWEST_FORMAT, copy, fixture};
+use crate::server::{ServerProcess, TestServer, connect, run};
 
 const SOUND: i32 = 0;
 const DAMAGED: i32 = 1;
@@ -263,6 +265,59 @@ async fn each_kind_of_damage_is_named_and_ends_with_1() {
         assert_checked(&data_dir, DAMAGED, expected);
         // It stays as it was: nothing is repaired.
         assert_checked(&data_dir, DAMAGED, expected);
+    }
+}
+
+/// Every file and folder below, with when it was changed and what it holds.
+fn everything_in(path: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(path).unwrap() {
+        let entry = entry.unwrap();
+        let metadata = entry.metadata().unwrap();
+        let bytes = match metadata.is_dir() {
+            true => Vec::new(),
+            false => std::fs::read(entry.path()).unwrap(),
+        };
+        if metadata.is_dir() {
+            found.extend(everything_in(&entry.path()));
+        }
+        found.insert(entry.path(), (metadata.modified().unwrap(), bytes));
+    }
+    found
+}
+
+/// Whatever is to be replayed, and whichever release wrote it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_changes_nothing() {
+    let folder = TempDir::new().unwrap();
+    for format in 1..=NEWEST_FORMAT {
+        let at = folder.path().join(format!("format-{format}"));
+        copy(&fixture(format).join("data"), &at);
+    }
+    for store in ["sled", "fjall"] {
+        let at = folder.path().join(store);
+        let server = ServerProcess::start(&at, &["--store", store, "--log-segment-bytes", "1MB"]);
+        let client = connect(server.addr()).await;
+        client
+            .batch_execute("CREATE TABLE t (k int PRIMARY KEY, v int); INSERT INTO t SELECT g, g FROM generate_series(1, 300) g")
+            .await
+            .unwrap();
+        server.kill();
+    }
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let data_dir = entry.unwrap().path();
+        let before = everything_in(&data_dir);
+        assert_checked(&data_dir, SOUND, &["no damage found"]);
+        let after = everything_in(&data_dir);
+        assert!(
+            after.keys().eq(before.keys()),
+            "{}: {:?}",
+            data_dir.display(),
+            after.keys()
+        );
+        for (path, then) in before {
+            assert!(after[&path] == then, "{} has changed", path.display());
+        }
     }
 }
 

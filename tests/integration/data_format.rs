@@ -9,7 +9,7 @@ use crate::client::TextClient;
 use crate::server::{TestServer, run};
 
 /// The newest format, and thus the number of directories that are kept.
-const NEWEST_FORMAT: u32 = 2;
+pub(crate) const NEWEST_FORMAT: u32 = 3;
 
 /// The directory of a format.
 pub(crate) fn fixture(format: u32) -> PathBuf {

@@ -3,8 +3,9 @@
 //! forgets (`simulated`). It knows nothing of what is written.
 //!
 //! It has this shape because a log needs so little: files made at their full length, writes that are durable when they
-//! answer, names that are durable when they answer. There is no call that leaves something unsynced, so there is none
-//! whose sync can be forgotten; what a power cut may tear is the one write that is under way.
+//! answer, names that are durable when they answer. Of files there is no call that leaves something unsynced, so there is none
+//! whose sync can be forgotten; what a power cut may tear is the one write that is under way. Beside files stand notes: small,
+//! written often, and waited for by nobody.
 
 mod os;
 #[cfg(test)]
@@ -34,6 +35,12 @@ pub(crate) trait Disk: Debug + Send + Sync {
     /// Opens a file that is there for reads and writes.
     fn open(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
 
+    /// Opens a file that is there for reads only: also one that may not be written.
+    fn open_to_read(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
+
+    /// Opens a file that is there for notes.
+    fn open_note(&self, path: &Path) -> Result<Box<dyn NoteFile>>;
+
     /// Gives a file another name, which no file has; durable when it answers. After a crash it has one of the two.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
 
@@ -55,4 +62,14 @@ pub(crate) trait DiskFile: Debug + Send + Sync {
     /// Writes inside the file's length, at an offset and of a length that are multiples of [`BLOCK_BYTES`]; durable when
     /// it answers. A crash before, or an error, leaves any of its sectors written and the others as they were.
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()>;
+}
+
+/// An open file that is written often and never waited for.
+pub(crate) trait NoteFile: Debug + Send + Sync {
+    /// Writes inside the file's length, which is there for whoever reads the file from then on, also when this process is
+    /// killed. A power cut leaves of the writes since the last `sync` any, in any order; two writes to one place may tear one another.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()>;
+
+    /// When it answers, all that was written before survives a power cut.
+    fn sync(&self) -> Result<()>;
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::OFlags;
 
-use super::{BLOCK_BYTES, Disk, DiskFile};
+use super::{BLOCK_BYTES, Disk, DiskFile, NoteFile};
 
 /// New files and directories are the owner's alone, whatever the umask.
 const FILE_MODE: u32 = 0o600;
@@ -38,7 +38,12 @@ enum Writes {
     Direct(File, Mutex<Vec<u8>>),
     /// Through the page cache.
     Cached(File),
+    /// Not at all.
+    Never,
 }
+
+#[derive(Debug)]
+struct OsNote(File);
 
 impl OsDisk {
     fn sync_directory(&self, directory: &Path) -> Result<()> {
@@ -112,6 +117,18 @@ impl Disk for OsDisk {
         }))
     }
 
+    fn open_to_read(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        Ok(Box::new(OsFile {
+            reads: File::open(path)?,
+            writes: Writes::Never,
+        }))
+    }
+
+    fn open_note(&self, path: &Path) -> Result<Box<dyn NoteFile>> {
+        let file = OpenOptions::new().write(true).open(path)?;
+        Ok(Box::new(OsNote(file)))
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         std::fs::rename(from, to)?;
         self.sync_parent(to)
@@ -142,12 +159,23 @@ impl DiskFile for OsFile {
             return Err(Error::from(ErrorKind::InvalidInput));
         }
         match &self.writes {
+            Writes::Never => Err(Error::from(ErrorKind::PermissionDenied)),
             Writes::Cached(file) => file.write_all_at(bytes, offset),
             Writes::Direct(file, memory) => {
                 let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
                 write_aligned(file, &mut memory, bytes, offset)
             }
         }
+    }
+}
+
+impl NoteFile for OsNote {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        self.0.write_all_at(bytes, offset)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.0.sync_data()
     }
 }
 

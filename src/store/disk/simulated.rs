@@ -11,7 +11,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng, SeedableRng};
 
-use super::{BLOCK_BYTES, Disk, DiskFile};
+use super::{BLOCK_BYTES, Disk, DiskFile, NoteFile};
 
 /// What a disk writes whole or not at all.
 const SECTOR_BYTES: usize = 512;
@@ -46,11 +46,20 @@ type Content = Arc<Mutex<Vec<u8>>>;
 #[derive(Debug)]
 struct State {
     files: BTreeMap<PathBuf, Content>,
+    /// What was noted in which file and is not synced yet: where, and what stood there before.
+    notes: Vec<(PathBuf, usize, Vec<u8>)>,
     operations: u64,
     fault: Option<(u64, Fault)>,
     has_power: bool,
     is_full: bool,
     random: StdRng,
+}
+
+#[derive(Debug)]
+struct SimulatedNote {
+    disk: SimulatedDisk,
+    path: PathBuf,
+    content: Content,
 }
 
 #[derive(Debug)]
@@ -68,6 +77,7 @@ impl SimulatedDisk {
     fn holding(files: BTreeMap<PathBuf, Content>, seed: u64) -> SimulatedDisk {
         let state = State {
             files,
+            notes: Vec::new(),
             operations: 0,
             fault: None,
             has_power: true,
@@ -117,6 +127,15 @@ impl SimulatedDisk {
         let mut files: BTreeMap<PathBuf, Content> = BTreeMap::new();
         for (path, content) in &state.files {
             files.insert(path.clone(), copy(content));
+        }
+        // Of notes that were not synced the last ones are lost.
+        let notes = state.notes.len();
+        let lost = state.random.random_range(0..=notes);
+        for (path, at, before) in state.notes.iter().rev().take(lost) {
+            if let Some(content) = files.get(path) {
+                let mut content = content.lock().unwrap_or_else(PoisonError::into_inner);
+                content[*at..at + before.len()].copy_from_slice(before);
+            }
         }
         let seed = state.random.random();
         SimulatedDisk::holding(files, seed)
@@ -228,6 +247,21 @@ impl Disk for SimulatedDisk {
         }))
     }
 
+    fn open_to_read(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        self.open(path)
+    }
+
+    fn open_note(&self, path: &Path) -> Result<Box<dyn NoteFile>> {
+        if self.begin()? {
+            return Err(failed());
+        }
+        Ok(Box::new(SimulatedNote {
+            disk: self.clone(),
+            path: path.to_path_buf(),
+            content: self.content(path)?,
+        }))
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         let fails = self.begin()?;
         assert!(self.content(to).is_err(), "{} is there already", to.display());
@@ -251,6 +285,33 @@ impl Disk for SimulatedDisk {
 
     fn free_bytes(&self, _: &Path) -> Result<u64> {
         Ok(1 << 40)
+    }
+}
+
+impl NoteFile for SimulatedNote {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        let fails = self.disk.begin()?;
+        if fails && !self.disk.is_done_anyway() {
+            return Err(failed());
+        }
+        let at = offset as usize;
+        let before = {
+            let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+            let target = &mut content[at..at + bytes.len()];
+            let before = target.to_vec();
+            target.copy_from_slice(bytes);
+            before
+        };
+        self.disk.lock().notes.push((self.path.clone(), at, before));
+        if fails { Err(failed()) } else { Ok(()) }
+    }
+
+    fn sync(&self) -> Result<()> {
+        if self.disk.begin()? {
+            return Err(failed());
+        }
+        self.disk.lock().notes.clear();
+        Ok(())
     }
 }
 

@@ -12,11 +12,13 @@
 //!
 //!   header     "KEYSPLOG"                      8 bytes
 //!              [crc32c of the rest       u32 BE]
-//!              [format = 1               u32 BE]
+//!              [format = 2               u32 BE]
 //!              [log's number, random    u128 BE]
 //!              [segment's number         u64 BE]
 //!              [position of its first record      u64 BE]
 //!              [newest commit before that record  u64 BE]
+//!              [branch of its records    u64 BE]
+//!              [branch of that commit    u64 BE]
 //!              zeros
 //!
 //!   record     [length of the body       u32 BE]     a record begins at a multiple of 8 bytes
@@ -41,6 +43,13 @@
 //! A commit group is one record. A **large commit** is written in parts while others go on; a close record, which
 //! names it by the position of its first part (written as 0 in that part itself), makes it a commit.
 //!
+//! # Whose log it is
+//!
+//! The log's number is also the data directory's. Each start that writes begins a **branch** of it, a random number, and a segment
+//! of its own: a copy of a directory has the same log, but what either writes from then on is of another branch. The engine stores with its
+//! clock which log and branch that commit is of ([`Origin`]), and so does the file that vouches for the log's end. Each of the three
+//! so knows the others again: another directory's log, an older one, or a copy's is refused.
+//!
 //! # Durable
 //!
 //! Appending only fills a buffer. [`Log::sync`] writes all of it with one write that is durable when it answers. Segments have
@@ -52,10 +61,10 @@
 //!
 //! After a power cut the log ends with the last record that is whole, and what a write under way left behind it is
 //! dropped: nobody was told that it is there. A record that does not decode although the log had once been durable
-//! beyond it is **damage**, and refused: a later segment begins behind it, or a later record says that all was durable.
-//! So that there is a later record, [`Log::mark`] writes one when nothing else comes for a second. Never is damage taken
-//! for an end. (What rots before it was marked looks like its torn end; if the engine has it already, it then knows a newer
-//! commit than the log, which `mvcc` refuses.)
+//! beyond it is **damage**, and refused: a later segment begins behind it, a later record says that all was durable, or the file
+//! that vouches for the [`end`] does. It is written with each sync, before anybody has an answer, and stands elsewhere: also what is cut
+//! off, zeroed or removed is missed. After a power cut that file may be a little behind; so [`Log::mark`] writes a later record when
+//! nothing else comes for a second, and has the file synced. Never is damage taken for an end.
 //!
 //! # Invariants
 //!
@@ -63,10 +72,13 @@
 //! 2. Nothing is appended to a segment before its header and its name are durable, and before all of the segment before it is.
 //! 3. A segment goes only when every commit of it is durable in the engine, and with it all before it.
 //! 4. A start never writes behind the end that it found in a segment: it begins a new one.
-//! 5. After an error of `sync` nothing more is written; the caller ends the process. An append that finds no room on the
+//! 5. What the end's file vouches for was durable before.
+//! 6. After an error of `sync` nothing more is written; the caller ends the process. An append that finds no room on the
 //!    disk leaves the log as it was.
 
+mod end;
 mod files;
+mod place;
 mod read;
 mod record;
 mod segment;
@@ -77,7 +89,9 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
+pub(crate) use end::{EndFile, Vouched, unfinished};
 pub(crate) use files::{LogFiles, remove_spares};
+pub(crate) use place::LogPlace;
 pub(crate) use read::{ReadRecords, Survey};
 pub(crate) use record::{Body, Record, Writes, encoded_bytes};
 use segment::Segment;
@@ -90,6 +104,15 @@ pub(crate) type Timestamp = u64;
 
 /// A place in the log (see the module's doc).
 pub(crate) type Position = u64;
+
+/// Whose commit it is: numbers of commits come again in copies of a log that went apart, branches do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Origin {
+    /// The log, and so the data directory.
+    pub(crate) log_id: u128,
+    /// The start of a server that wrote it; 0 for those of releases before there were branches.
+    pub(crate) branch: u64,
+}
 
 /// The end of the log, where records are appended. One thread has it.
 #[derive(Debug)]
@@ -108,24 +131,31 @@ pub(crate) struct Log {
     synced: usize,
     /// The newest commit appended.
     clock: Timestamp,
+    /// Who wrote it.
+    clock_branch: u64,
+    /// Vouches for what is durable.
+    end_file: EndFile,
     /// Where the log ended when it was last marked.
     marked: Position,
 }
 
 impl Log {
     /// Begins a log in an empty directory, or goes on behind what `survey` found. `clock`: the newest commit so far.
-    pub(crate) fn open(files: Arc<LogFiles>, survey: Option<&Survey>, clock: Timestamp) -> Log {
-        let segment = match survey {
-            Some(survey) => Segment {
-                start: survey.end,
-                ..survey.last
-            },
-            None => Segment {
-                sequence: 0,
-                log_id: rand::random(),
-                start: segment::FIRST_POSITION,
-                clock,
-            },
+    pub(crate) fn open(
+        files: Arc<LogFiles>,
+        survey: Option<&Survey>,
+        clock: Timestamp,
+        end_file: EndFile,
+    ) -> Log {
+        let found = survey.and_then(|survey| survey.origin_of(clock));
+        let clock_branch = found.unwrap_or_default().branch;
+        let segment = Segment {
+            sequence: survey.map_or(0, |survey| survey.last.sequence),
+            log_id: end_file.log_id(),
+            start: survey.map_or(segment::FIRST_POSITION, |survey| survey.end),
+            clock,
+            branch: rand::random_range(1..=u64::MAX),
+            clock_branch,
         };
         Log {
             files,
@@ -136,6 +166,8 @@ impl Log {
             buffer_offset: BLOCK_BYTES as u64,
             synced: 0,
             clock,
+            clock_branch,
+            end_file,
             marked: segment.start,
         }
     }
@@ -149,7 +181,10 @@ impl Log {
         }
         let (position, durable) = (self.end(), self.durable());
         record::encode(body, position, durable, &mut self.buffer);
-        self.clock = clock;
+        if clock > self.clock {
+            self.clock = clock;
+            self.clock_branch = self.segment.branch;
+        }
         Ok(position)
     }
 
@@ -169,7 +204,7 @@ impl Log {
         self.buffer.drain(..whole_blocks);
         self.buffer_offset += whole_blocks as u64;
         self.synced = self.buffer.len();
-        Ok(())
+        self.end_file.note(self.end(), self.clock, self.clock_branch)
     }
 
     /// Says behind the last record that it is durable: if it rots later, it is not taken for a torn end. Does nothing when
@@ -184,7 +219,7 @@ impl Log {
         self.append(&body, self.clock)?;
         self.sync()?;
         self.marked = self.end();
-        Ok(())
+        self.end_file.sync()
     }
 
     /// Where the next record will stand, if it fits this segment.
@@ -195,6 +230,14 @@ impl Log {
     /// Bytes appended that are not durable yet.
     pub(crate) fn unsynced_bytes(&self) -> usize {
         self.buffer.len() - self.synced
+    }
+
+    /// Whose the commits are that are appended here.
+    pub(crate) fn origin(&self) -> Origin {
+        Origin {
+            log_id: self.segment.log_id,
+            branch: self.segment.branch,
+        }
     }
 
     /// Its files.
@@ -214,10 +257,12 @@ impl Log {
     /// Goes on in a new segment with room for `needed` bytes. Errors: `Io`; 53100, and then the log is as it was.
     pub(crate) fn begin_segment(&mut self, needed: u64) -> Result<()> {
         self.sync()?;
+        self.end_file.sync()?;
         let segment = Segment {
             sequence: self.segment.sequence + 1,
             start: self.end(),
             clock: self.clock,
+            clock_branch: self.clock_branch,
             ..self.segment
         };
         let (file, length) = self.files.begin(segment, needed)?;

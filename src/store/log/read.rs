@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::end::Vouched;
 use super::record::{self, ALIGNMENT, Header, Record};
 use super::segment::{FIRST_POSITION, FileKind, Segment, file_kind};
-use super::{Position, Timestamp, corrupt, io_error};
+use super::{Origin, Position, Timestamp, corrupt, io_error};
 use crate::Result;
 use crate::store::disk::{BLOCK_BYTES, Disk};
 
@@ -52,11 +53,22 @@ pub(crate) struct ReadRecords<'a> {
 }
 
 impl Survey {
-    /// Reads the whole log; `None` when the directory holds no segment. Errors: `Corrupt`, `Io`.
-    pub(crate) fn read(disk: &dyn Disk, directory: &Path) -> Result<Option<Survey>> {
+    /// Reads the whole log; `None` when the directory holds no segment. Error `Corrupt` when it is not whole, or not what was
+    /// vouched for; `Io`.
+    pub(crate) fn read(
+        disk: &dyn Disk,
+        directory: &Path,
+        vouched: Option<&Vouched>,
+    ) -> Result<Option<Survey>> {
         let sequences = sequences(disk, directory)?;
         let Some(first) = sequences.first() else {
-            return Ok(None);
+            return match vouched.filter(|vouched| !vouched.is_new()) {
+                None => Ok(None),
+                Some(vouched) => Err(corrupt(format!(
+                    "all its segments are missing, but commit {} was durable in it",
+                    vouched.clock
+                ))),
+            };
         };
         if let Some(at) = (1..sequences.len()).find(|&at| sequences[at] != first + at as u64) {
             return Err(corrupt(format!("segment {:x} is missing", first + at as u64)));
@@ -81,7 +93,47 @@ impl Survey {
         }
         survey.bytes = survey.end - oldest.start;
         survey.closed.retain(|_, closed| closed.close.is_some());
+        vouched.map_or(Ok(()), |vouched| survey.check(vouched))?;
         Ok(Some(survey))
+    }
+
+    /// Who wrote a commit; `None` when that is not in the log any more, or not yet.
+    pub(crate) fn origin_of(&self, commit: Timestamp) -> Option<Origin> {
+        let branch = match commit {
+            _ if commit == self.begins_after => self.segments.first()?.segment.clock_branch,
+            _ if commit > self.clock => return None,
+            _ => {
+                let behind = self
+                    .segments
+                    .partition_point(|surveyed| surveyed.segment.clock < commit);
+                self.segments.get(behind.checked_sub(1)?)?.segment.branch
+            }
+        };
+        let log_id = self.last.log_id;
+        Some(Origin { log_id, branch })
+    }
+
+    /// Whether the log is the one that was vouched for, and has all of it.
+    fn check(&self, vouched: &Vouched) -> Result<()> {
+        if self.last.log_id != vouched.origin.log_id {
+            return Err(corrupt("it is the log of another data directory".to_string()));
+        }
+        if self.end < vouched.position {
+            return Err(corrupt(format!(
+                "it ends at commit {}, but was durable beyond, up to commit {}: its last segments are missing, cut, or older ones",
+                self.clock, vouched.clock
+            )));
+        }
+        // What vouches may be older than the oldest segment, after a power cut.
+        let is_other =
+            vouched.clock >= self.begins_after && self.origin_of(vouched.clock) != Some(vouched.origin);
+        if vouched.clock > 0 && is_other {
+            return Err(corrupt(format!(
+                "its commit {} is not the one that was durable: it is the log of a copy of this data directory",
+                vouched.clock
+            )));
+        }
+        Ok(())
     }
 
     /// Whether the closed large commit has all its parts in the log still.
@@ -108,7 +160,10 @@ impl Survey {
         let (segment, next) = (self.segments[at].segment, self.segments.get(at + 1));
         let is_continued =
             (segment.log_id, segment.start, segment.clock) == (self.last.log_id, self.end, self.clock);
-        if !is_continued {
+        let is_of_branch = self
+            .origin_of(self.clock)
+            .is_some_and(|origin| origin.branch == segment.clock_branch);
+        if !is_continued || !is_of_branch {
             return Err(corrupt(format!(
                 "segment {:x} does not go on where the one before it ends",
                 segment.sequence
@@ -243,7 +298,7 @@ impl<'a> ReadRecords<'a> {
             .segment;
         let path = self.directory.join(segment.file_name());
         let read = || -> std::io::Result<Vec<u8>> {
-            let file = self.disk.open(&path)?;
+            let file = self.disk.open_to_read(&path)?;
             let mut bytes = vec![0; record::HEADER_BYTES];
             file.read_at(&mut bytes, segment.offset(position))?;
             let length = Header::decode(&bytes).map_or(0, |header| header.length);
@@ -279,10 +334,12 @@ fn header(disk: &dyn Disk, directory: &Path, sequence: u64) -> Result<SurveyedSe
         log_id: 0,
         start: FIRST_POSITION,
         clock: 0,
+        branch: 0,
+        clock_branch: 0,
     };
     let path = directory.join(named.file_name());
     let read = || -> std::io::Result<(Vec<u8>, u64)> {
-        let file = disk.open(&path)?;
+        let file = disk.open_to_read(&path)?;
         let length = file.length()?;
         let mut block = vec![0; BLOCK_BYTES.min(length as usize)];
         file.read_at(&mut block, 0)?;
@@ -302,7 +359,7 @@ fn header(disk: &dyn Disk, directory: &Path, sequence: u64) -> Result<SurveyedSe
 fn read_file(disk: &dyn Disk, directory: &Path, segment: &Segment) -> Result<Vec<u8>> {
     let path = directory.join(segment.file_name());
     let read = || -> std::io::Result<Vec<u8>> {
-        let file = disk.open(&path)?;
+        let file = disk.open_to_read(&path)?;
         let mut bytes = vec![0; file.length()? as usize];
         file.read_at(&mut bytes, 0)?;
         Ok(bytes)

@@ -6,10 +6,12 @@ use crate::store::disk::BLOCK_BYTES;
 
 /// What every segment begins with.
 const MAGIC: &[u8; 8] = b"KEYSPLOG";
-/// How records stand in a segment; any other number is not ours.
-const FORMAT: u32 = 1;
+/// How records stand in a segment; any other number is not ours. Headers of format 1 have no branches: there zeros stand.
+const FORMAT: u32 = 2;
+const FORMAT_WITHOUT_BRANCHES: u32 = 1;
 /// Bytes of the header that mean something; the rest of its block is zero.
-const HEADER_BYTES: usize = 56;
+const HEADER_BYTES: usize = 72;
+const HEADER_BYTES_WITHOUT_BRANCHES: usize = 56;
 
 /// Where the first record of the first segment stands. Not 0, so that 0 can mean "none".
 pub(super) const FIRST_POSITION: Position = 4096;
@@ -25,6 +27,10 @@ pub(crate) struct Segment {
     pub(super) start: Position,
     /// The newest commit before its first record.
     pub(super) clock: Timestamp,
+    /// The start of a server that wrote its records (see [`Origin`](super::Origin)).
+    pub(super) branch: u64,
+    /// The one that wrote the commit `clock`.
+    pub(super) clock_branch: u64,
 }
 
 impl Segment {
@@ -38,7 +44,13 @@ impl Segment {
         let mut fields = Vec::with_capacity(BLOCK_BYTES);
         fields.extend_from_slice(&FORMAT.to_be_bytes());
         fields.extend_from_slice(&self.log_id.to_be_bytes());
-        for field in [self.sequence, self.start, self.clock] {
+        for field in [
+            self.sequence,
+            self.start,
+            self.clock,
+            self.branch,
+            self.clock_branch,
+        ] {
             fields.extend_from_slice(&field.to_be_bytes());
         }
         let mut block = MAGIC.to_vec();
@@ -54,13 +66,19 @@ impl Segment {
         let (checksum, fields) = header.split_first_chunk()?;
         let (format, rest) = fields.split_first_chunk()?;
         let (log_id, rest) = rest.split_first_chunk()?;
-        let is_ours =
-            u32::from_be_bytes(*checksum) == crc32c::crc32c(fields) && u32::from_be_bytes(*format) == FORMAT;
+        let covered = match u32::from_be_bytes(*format) {
+            FORMAT => fields,
+            FORMAT_WITHOUT_BRANCHES => &header[4..HEADER_BYTES_WITHOUT_BRANCHES - MAGIC.len()],
+            _ => return None,
+        };
+        let is_ours = u32::from_be_bytes(*checksum) == crc32c::crc32c(covered);
         is_ours.then_some(Segment {
             log_id: u128::from_be_bytes(*log_id),
             sequence: u64_at(rest, 0)?,
             start: u64_at(rest, 8)?,
             clock: u64_at(rest, 16)?,
+            branch: u64_at(rest, 24)?,
+            clock_branch: u64_at(rest, 32)?,
         })
     }
 
@@ -127,6 +145,8 @@ mod tests {
             log_id: 77,
             start: 123_456,
             clock: 99,
+            branch: 5,
+            clock_branch: 4,
         };
         let header = segment.header();
         assert_eq!(header.len(), BLOCK_BYTES);

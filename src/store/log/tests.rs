@@ -23,7 +23,9 @@ fn put(key: u64, length: usize) -> Write {
 
 /// Opens the log that is there, or a new one.
 fn open(disk: &Arc<dyn Disk>, directory: &Path) -> Result<(Log, Option<Survey>)> {
-    let survey = Survey::read(&**disk, directory)?;
+    let place = LogPlace::look(Arc::clone(disk), directory, &directory.join("end"))?;
+    let end_file = place.open_end()?;
+    let survey = place.survey;
     let files = LogFiles::open(
         Arc::clone(disk),
         directory,
@@ -32,7 +34,7 @@ fn open(disk: &Arc<dyn Disk>, directory: &Path) -> Result<(Log, Option<Survey>)>
         survey.as_ref(),
     )?;
     let clock = survey.as_ref().map_or(0, |survey| survey.clock);
-    let log = Log::open(Arc::new(files), survey.as_ref(), clock);
+    let log = Log::open(Arc::new(files), survey.as_ref(), clock, end_file);
     Ok((log, survey))
 }
 
@@ -45,7 +47,8 @@ fn append(log: &mut Log, timestamp: Timestamp, length: usize) -> Result<Position
 
 /// The timestamps and the lengths of the values in the log.
 fn commits(disk: &dyn Disk, directory: &Path) -> Result<Vec<(Timestamp, usize)>> {
-    let Some(survey) = Survey::read(disk, directory)? else {
+    let vouched = Vouched::read(disk, &directory.join("end"))?;
+    let Some(survey) = Survey::read(disk, directory, vouched.as_ref())? else {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();

@@ -169,7 +169,7 @@ fn apply_piece(shared: &Shared, piece: &[(Timestamp, &Write)], clock: Option<Tim
         put_write(&mut batch, *timestamp, write.key(), write.value());
     }
     if let Some(clock) = clock {
-        put_clock(&mut batch, clock);
+        put_clock(&mut batch, clock, shared.origin);
     }
     shared.engine.apply(&batch)
 }

@@ -34,8 +34,13 @@ struct Wanted {
 }
 
 impl Checkpointer {
-    /// Starts the thread, if there is a log. Error: `Io`.
-    pub(super) fn start(shared: Arc<Shared>, files: Option<Arc<LogFiles>>) -> Result<Checkpointer> {
+    /// Starts the thread, if there is a log. `has_replayed`: its commits were replayed, and a checkpoint is due at once, lest crashes
+    /// in a row leave a segment each, and each start read them all. Error: `Io`.
+    pub(super) fn start(
+        shared: Arc<Shared>,
+        files: Option<Arc<LogFiles>>,
+        has_replayed: bool,
+    ) -> Result<Checkpointer> {
         let state = Arc::new(State::default());
         let thread = match &files {
             Some(files) => {
@@ -47,6 +52,7 @@ impl Checkpointer {
                     last: Instant::now(),
                     last_end: log_end,
                     last_clock: 0,
+                    is_due: has_replayed,
                 };
                 Some(start_thread("keyspan-checkpoint", move || {
                     checkpoints.run(&state)
@@ -100,6 +106,8 @@ struct Checkpoints {
     last: Instant,
     last_end: u64,
     last_clock: u64,
+    /// The next comes at once.
+    is_due: bool,
 }
 
 impl Checkpoints {
@@ -119,7 +127,8 @@ impl Checkpoints {
         self.watch_room()?;
         let options = &self.shared.options;
         let end = self.shared.log_end.load(Ordering::Relaxed);
-        let is_due = end - self.last_end >= options.checkpoint_bytes
+        let is_due = std::mem::take(&mut self.is_due)
+            || end - self.last_end >= options.checkpoint_bytes
             || self.last.elapsed() >= options.checkpoint_interval && end > self.last_end;
         if is_due {
             self.checkpoint(end)?;

@@ -8,7 +8,8 @@
 //!
 //! ```text
 //!   engine key        engine value
-//!   (empty)           [clock: u64 BE][format: u32 BE]      the newest commit in the engine, rewritten with each batch
+//!   (empty)           [clock: u64 BE][format: u32 BE][log: u128 BE][branch: u64 BE]
+//!                                                          the newest commit in the engine and whose it is, rewritten with each batch
 //!   01 02 …           [timestamp: u64 BE][value …]         the newest value of the key up to the clock
 //! ```
 //!
@@ -107,8 +108,6 @@ mod faults;
 mod tests;
 
 pub use limits::RELAXED_DURABLE_MS;
-pub(crate) use store::LogPlace;
 pub use store::MvccStore;
-pub use stored::MVCC_FORMAT;
 pub(crate) use stored::is_sound_row;
 pub(super) use stored::{read_clock, split_stored};

@@ -1,22 +1,24 @@
 //! Replay: what the log has and the engine lacks goes to the engine before the store opens. Called by `MvccStore::open`.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::limits::{REPLAYED_BYTES_MAX, REPLAYED_WRITES_MAX};
-use super::stored::{corrupt, put_clock, put_write};
+use super::stored::{EngineClock, corrupt, put_clock, put_write};
 use crate::Result;
-use crate::store::disk::Disk;
 use crate::store::engine::{Engine, EngineBatch};
-use crate::store::log::{Position, ReadRecords, Record, Survey, Timestamp};
+use crate::store::log::{LogPlace, Origin, Position, ReadRecords, Record, Survey, Timestamp};
 
 /// Progress is reported this often.
 const REPORT_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Error `Corrupt` when engine and log do not belong together: the engine must know every commit from before the oldest
-/// segment, and none that the log does not have.
-pub(super) fn check_clocks(engine_clock: Timestamp, survey: &Survey) -> Result<()> {
+/// segment, and none that the log does not have; and its newest commit must be the log's of that number.
+pub(super) fn check_clocks(engine: EngineClock, survey: &Survey) -> Result<()> {
     let (begins_after, ends_at) = (survey.begins_after, survey.clock);
+    let (engine_clock, is_other) = (
+        engine.timestamp,
+        engine.origin.is_some() && engine.origin != survey.origin_of(engine.timestamp),
+    );
     if engine_clock < begins_after {
         return Err(corrupt(
             "the storage engine",
@@ -29,37 +31,63 @@ pub(super) fn check_clocks(engine_clock: Timestamp, survey: &Survey) -> Result<(
             format!("it ends at commit {ends_at}, but the storage engine has commit {engine_clock}"),
         ));
     }
+    if is_other {
+        return Err(corrupt(
+            "the commit log",
+            format!(
+                "its commit {engine_clock} is not that of the storage engine: they are of two data directories, or of copies of one that went apart"
+            ),
+        ));
+    }
     Ok(())
 }
 
-/// Applies every commit above `clock`, the engine's. May be interrupted at any moment and begun again.
+/// Has an engine say whose its commits are, where an earlier release did not.
+pub(super) fn name_origin(engine: &dyn Engine, clock: Timestamp, origin: Origin) -> Result<()> {
+    let mut batch = EngineBatch::default();
+    put_clock(&mut batch, clock, origin);
+    engine.apply(&batch)
+}
+
+/// Applies every commit above the engine's clock, and answers how many. May be interrupted at any moment and begun again.
 pub(super) fn replay(
     engine: &dyn Engine,
-    clock: Timestamp,
-    disk: &dyn Disk,
-    directory: &Path,
+    clock: EngineClock,
+    log: &LogPlace,
     survey: &Survey,
-) -> Result<()> {
-    if clock == survey.clock {
-        return Ok(());
+) -> Result<u64> {
+    let commits = survey.clock - clock.timestamp;
+    if commits == 0 {
+        tracing::info!(
+            "recovery: the storage engine has all commits, up to commit {}",
+            survey.clock
+        );
+        return Ok(0);
     }
-    let records = ReadRecords::new(disk, directory, survey);
+    let started = Instant::now();
+    let records = ReadRecords::new(&*log.disk, &log.directory, survey);
     let mut replay = Replay {
         engine,
+        survey,
         batch: EngineBatch::default(),
-        clock,
+        clock: clock.timestamp,
         begin: survey.end - survey.bytes,
         bytes: survey.bytes,
         reported: Instant::now(),
     };
-    records.for_each(|position, record| replay.record(&records, survey, position, record))?;
+    records.for_each(|position, record| replay.record(&records, position, record))?;
     replay.flush()?;
-    tracing::info!(commits = survey.clock - clock, "commits of the log were replayed");
-    Ok(())
+    tracing::info!(
+        "recovery: {commits} commits were replayed from the log, up to commit {}, in {} ms",
+        survey.clock,
+        started.elapsed().as_millis()
+    );
+    Ok(commits)
 }
 
 struct Replay<'a> {
     engine: &'a dyn Engine,
+    survey: &'a Survey,
     /// Whole commits, not applied yet.
     batch: EngineBatch,
     /// The newest commit in the engine or the batch.
@@ -70,13 +98,7 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    fn record(
-        &mut self,
-        records: &ReadRecords<'_>,
-        survey: &Survey,
-        position: Position,
-        record: Record<'_>,
-    ) -> Result<()> {
+    fn record(&mut self, records: &ReadRecords<'_>, position: Position, record: Record<'_>) -> Result<()> {
         match record {
             Record::Commit {
                 timestamp, writes, ..
@@ -89,7 +111,7 @@ impl Replay<'_> {
                 self.flush_if_full()?;
             }
             Record::Close { large, timestamp, .. } if timestamp > self.clock => {
-                if !survey.has_parts(large) {
+                if !self.survey.has_parts(large) {
                     let reason = format!("commit {timestamp} lacks some of its parts");
                     return Err(corrupt("the commit log", reason));
                 }
@@ -129,7 +151,8 @@ impl Replay<'_> {
     /// Applies the whole commits of the batch, and moves the clock.
     fn flush(&mut self) -> Result<()> {
         let mut batch = std::mem::take(&mut self.batch);
-        put_clock(&mut batch, self.clock);
+        let origin = self.survey.origin_of(self.clock).unwrap_or_default();
+        put_clock(&mut batch, self.clock, origin);
         self.engine.apply(&batch)
     }
 

@@ -10,7 +10,7 @@ use super::memtable::Memtable;
 use super::stored::split_stored;
 use super::undo::Undo;
 use crate::store::engine::Engine;
-use crate::store::log::{Position, Timestamp};
+use crate::store::log::{Origin, Position, Timestamp};
 use crate::store::{Batch, StoreOptions};
 use crate::{Error, Result};
 
@@ -21,6 +21,8 @@ pub(super) struct Shared {
     pub(super) memtable: Memtable,
     pub(super) undo: Undo,
     pub(super) options: StoreOptions,
+    /// Whose the commits of this process are.
+    pub(super) origin: Origin,
     /// The newest commit in the engine.
     pub(super) applied: AtomicU64,
     /// Where the log is durable.
@@ -43,12 +45,14 @@ impl Shared {
         options: &StoreOptions,
         clock: Timestamp,
         log_end: Position,
+        origin: Origin,
     ) -> Shared {
         Shared {
             engine,
             memtable: Memtable::default(),
             undo: Undo::new(clock, options.undo_bytes_max),
             options: options.clone(),
+            origin,
             applied: AtomicU64::new(clock),
             log_end: AtomicU64::new(log_end),
             free_bytes: AtomicU64::new(u64::MAX),

@@ -1,6 +1,5 @@
 //! `MvccStore`: the store itself. Opens it, starts its threads, and answers what the seam asks; the work is done below.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -20,12 +19,11 @@ use super::scan::{Cursor, Limits, Wait, fill};
 use super::snapshot::MvccSnapshot;
 use super::split::split_points;
 use super::state::{Shared, start_thread};
-use super::stored::read_clock;
+use super::stored::{EngineClock, read_clock};
 use super::view::{View, run_blocking};
 use crate::codec::successor;
-use crate::store::disk::Disk;
 use crate::store::engine::Engine;
-use crate::store::log::{Log, LogFiles, Survey, Timestamp};
+use crate::store::log::{Log, LogFiles, LogPlace, Origin, Timestamp};
 use crate::store::{Batch, KeyRange, Page, Snapshot, Store, StoreOptions, StoreStats, Write};
 use crate::{Error, Result};
 
@@ -42,14 +40,13 @@ pub struct MvccStore {
     has_log: bool,
 }
 
-/// The log beside an engine on disk, as a start found it.
-#[derive(Debug)]
-pub(crate) struct LogPlace {
-    pub(crate) disk: Arc<dyn Disk>,
-    /// Is there.
-    pub(crate) directory: PathBuf,
-    /// `None`: nothing was ever written to it.
-    pub(crate) survey: Option<Survey>,
+/// A log that was opened, and how far it brought the engine.
+struct OpenedLog {
+    log: Log,
+    /// The newest commit.
+    clock: Timestamp,
+    /// How many commits the engine lacked.
+    replayed: u64,
 }
 
 impl MvccStore {
@@ -61,17 +58,18 @@ impl MvccStore {
         log: Option<LogPlace>,
     ) -> Result<MvccStore> {
         let engine_clock = read_clock(&*engine)?;
-        let log = log.map(|place| open_log(&*engine, engine_clock, options, place));
-        let (log, clock) = match log.transpose()? {
-            Some((log, clock)) => (Some(log), clock),
-            None => (None, engine_clock),
+        let log = log.map(|place| open_log(&*engine, engine_clock, options, &place));
+        let (log, clock, replayed) = match log.transpose()? {
+            Some(opened) => (Some(opened.log), opened.clock, opened.replayed),
+            None => (None, engine_clock.timestamp, 0),
         };
         let log_end = log.as_ref().map_or(0, Log::end);
-        let shared = Arc::new(Shared::new(engine, options, clock, log_end));
+        let origin = log.as_ref().map_or(Origin::default(), Log::origin);
+        let shared = Arc::new(Shared::new(engine, options, clock, log_end, origin));
         let applier = Applier::start(Arc::clone(&shared))?;
         let has_log = log.is_some();
         let files = log.as_ref().map(|log| Arc::clone(log.files()));
-        let checkpointer = Checkpointer::start(Arc::clone(&shared), files)?;
+        let checkpointer = Checkpointer::start(Arc::clone(&shared), files, replayed > 0)?;
         let committer = Committer::new(Arc::clone(&shared), clock, log, applier, checkpointer);
         let committer = Arc::new(Mutex::new(committer));
         let (requests, receiver) = mpsc::channel();
@@ -87,6 +85,20 @@ impl MvccStore {
             thread: Mutex::new(Some(thread)),
             has_log,
         })
+    }
+
+    /// Opens the store to be read only: what the engine lacks is replayed, the log stays as it is. Errors: `Corrupt`, `Io`.
+    pub(crate) fn inspect(
+        engine: Arc<dyn Engine>,
+        options: &StoreOptions,
+        log: &LogPlace,
+    ) -> Result<MvccStore> {
+        if let Some(survey) = &log.survey {
+            let clock = read_clock(&*engine)?;
+            replay::check_clocks(clock, survey)?;
+            replay::replay(&*engine, clock, log, survey)?;
+        }
+        MvccStore::open(engine, options, None)
     }
 
     fn open_view(&self) -> Result<Arc<View>> {
@@ -263,37 +275,45 @@ impl Drop for MvccStore {
     }
 }
 
-/// Replays the log into the engine and begins to append behind it; answers the newest commit, too.
+/// Replays the log into the engine and begins to append behind it.
 fn open_log(
     engine: &dyn Engine,
-    engine_clock: Timestamp,
+    engine_clock: EngineClock,
     options: &StoreOptions,
-    place: LogPlace,
-) -> Result<(Log, Timestamp)> {
-    let LogPlace {
-        disk,
-        directory,
-        survey,
-    } = place;
-    let mut clock = engine_clock;
-    if let Some(survey) = &survey {
+    place: &LogPlace,
+) -> Result<OpenedLog> {
+    let (mut clock, mut replayed) = (engine_clock.timestamp, 0);
+    let survey = place.survey.as_ref();
+    if let Some(survey) = survey {
         replay::check_clocks(engine_clock, survey)?;
-        replay::replay(engine, engine_clock, &*disk, &directory, survey)?;
+    }
+    // What the engine gets now stays in the log, whatever happens.
+    let end_file = place.open_end()?;
+    if let Some(survey) = survey {
+        replayed = replay::replay(engine, engine_clock, place, survey)?;
         clock = survey.clock;
     }
+    if replayed == 0 && clock > 0 && engine_clock.origin.is_none() {
+        let branchless = Origin {
+            log_id: end_file.log_id(),
+            branch: 0,
+        };
+        let origin = survey.and_then(|survey| survey.origin_of(clock));
+        replay::name_origin(engine, clock, origin.unwrap_or(branchless))?;
+    }
     let files = LogFiles::open(
-        disk,
-        &directory,
+        Arc::clone(&place.disk),
+        &place.directory,
         options.segment_bytes,
         options.checkpoint_bytes,
-        survey.as_ref(),
+        survey,
     )?;
-    let mut log = Log::open(Arc::new(files), survey.as_ref(), clock);
+    let mut log = Log::open(Arc::new(files), survey, clock, end_file);
     if survey.is_none() {
         // From now on a log that is missing is a log that was lost.
         log.begin_segment(0)?;
     }
-    Ok((log, clock))
+    Ok(OpenedLog { log, clock, replayed })
 }
 
 /// Whether the runtime goes on while a task of it holds up its thread. At most one does at a time: who has the committer.

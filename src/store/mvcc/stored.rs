@@ -3,14 +3,24 @@
 
 use crate::codec::row::RowReader;
 use crate::store::engine::{Engine, EngineBatch};
-use crate::store::log::Timestamp;
+use crate::store::log::{Origin, Timestamp};
 use crate::{Error, Result};
 
 /// The engine key of the clock.
 pub(super) const CLOCK_KEY: &[u8] = b"";
 
-/// How values stand in the engine (the picture above); any other number is not ours.
-pub const MVCC_FORMAT: u32 = 1;
+/// How values and the clock stand in the engine (the picture above); any other number is not ours. Format 1 had no origin.
+const MVCC_FORMAT: u32 = 2;
+const MVCC_FORMAT_WITHOUT_ORIGIN: u32 = 1;
+
+/// How far an engine is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct EngineClock {
+    /// The newest commit that it has; 0: none.
+    pub(crate) timestamp: Timestamp,
+    /// Whose commit that is; `None` when it has none, or when a release wrote it that did not say.
+    pub(crate) origin: Option<Origin>,
+}
 
 /// Bytes before each value.
 pub(super) const TIMESTAMP_BYTES: usize = 8;
@@ -23,24 +33,44 @@ pub(super) fn put_write(batch: &mut EngineBatch, timestamp: Timestamp, key: &[u8
     }
 }
 
-/// Moves the engine's clock.
-pub(super) fn put_clock(batch: &mut EngineBatch, clock: Timestamp) {
-    batch.put(CLOCK_KEY, &[&clock.to_be_bytes(), &MVCC_FORMAT.to_be_bytes()]);
+/// Moves the engine's clock to a commit of this origin.
+pub(super) fn put_clock(batch: &mut EngineBatch, clock: Timestamp, origin: Origin) {
+    let parts: [&[u8]; 4] = [
+        &clock.to_be_bytes(),
+        &MVCC_FORMAT.to_be_bytes(),
+        &origin.log_id.to_be_bytes(),
+        &origin.branch.to_be_bytes(),
+    ];
+    batch.put(CLOCK_KEY, &parts);
 }
 
-/// The timestamp of the newest commit in the engine; 0 when there is none.
-pub(crate) fn read_clock(engine: &dyn Engine) -> Result<Timestamp> {
-    let mut clock = Ok(0);
+/// The newest commit in the engine.
+pub(crate) fn read_clock(engine: &dyn Engine) -> Result<EngineClock> {
+    let mut clock = Ok(EngineClock::default());
     engine.get(CLOCK_KEY, &mut |stored| {
-        clock = split_stored(stored).and_then(|(timestamp, format)| match <[u8; 4]>::try_from(format) {
-            Ok(format) if u32::from_be_bytes(format) == MVCC_FORMAT => Ok(timestamp),
-            _ => Err(corrupt(
-                "the clock record",
-                format!("its format is {format:02x?}"),
-            )),
+        clock = split_stored(stored).and_then(|(timestamp, rest)| {
+            let origin = parse_origin(rest)
+                .ok_or_else(|| corrupt("the clock record", format!("its format is {rest:02x?}")))?;
+            Ok(EngineClock { timestamp, origin })
         });
     })?;
     clock
+}
+
+/// What stands behind the clock's timestamp.
+fn parse_origin(bytes: &[u8]) -> Option<Option<Origin>> {
+    let (format, rest) = bytes.split_first_chunk()?;
+    match u32::from_be_bytes(*format) {
+        MVCC_FORMAT_WITHOUT_ORIGIN if rest.is_empty() => Some(None),
+        MVCC_FORMAT => {
+            let (log_id, branch) = rest.split_first_chunk()?;
+            Some(Some(Origin {
+                log_id: u128::from_be_bytes(*log_id),
+                branch: u64::from_be_bytes(branch.try_into().ok()?),
+            }))
+        }
+        _ => None,
+    }
 }
 
 /// An engine value apart: when it was committed, and the value.

@@ -2,30 +2,24 @@
 //! large commits beside others. What faults do is in `faults`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::limits::{LARGE_WRITES, WAITING_BATCHES_MAX};
-use super::{LogPlace, MvccStore, is_sound_row};
+use super::{MvccStore, is_sound_row};
 use crate::codec::row::RowWriter;
 use crate::store::cache::CachedEngine;
 use crate::store::disk::simulated::SimulatedDisk;
 use crate::store::engine::{Engine, EngineBatch};
-use crate::store::log::Survey;
+use crate::store::log::LogPlace;
 use crate::store::memory::MemoryEngine;
 use crate::store::{Batch, KeyRange, Page, ScanRequest, Snapshot, Store, StoreOptions, Write, conformance};
 use crate::{Error, Result};
 
 /// The log on a disk.
 pub(super) fn log_on(disk: &SimulatedDisk) -> Result<LogPlace> {
-    let directory = PathBuf::from("log");
-    let survey = Survey::read(disk, &directory)?;
-    Ok(LogPlace {
-        disk: Arc::new(disk.clone()),
-        directory,
-        survey,
-    })
+    LogPlace::look(Arc::new(disk.clone()), Path::new("log"), Path::new("log_end"))
 }
 
 fn open(engine: Arc<dyn Engine>, disk: Option<&SimulatedDisk>) -> Result<Arc<MvccStore>> {

@@ -33,7 +33,7 @@
 //!   150 bytes took a fresh process with a 16 MiB cache from 25 to 75 MiB, and no further however often it was repeated.
 //!   So `folder` hands it less than the memory that it may take.
 //! - The empty key is a key like any other, both in gets and at the edge of scans.
-//! - A locked file is reported as an `Io` error of kind `Other` whose text says so. Our own LOCK file tells a directory
+//! - A locked file is reported as an `Io` error of kind `Other` whose text says so. Our own lock tells a directory
 //!   in use before that; sled's lock may outlive a closed database for a moment, while its threads wind down.
 
 mod entry;

@@ -5,11 +5,11 @@
 //!
 //! ```text
 //!   log and engine ──► the system's records ──► each table: rows ──► each index: entries ──► what lies between
-//!   (open_store)       (catalog::check)         (rows)               (entries)               (ownerless)
+//!   (inspect_store)    (catalog::check)         (rows)               (entries)               (ownerless)
 //! ```
 //!
-//! Opening the store is what a server's start does: the last commits are recovered as they would be. Nothing else is
-//! written; dropped ranges stay as they are, and what is damaged stays damaged.
+//! The store is read as a server's start would find it: the last commits are recovered, in a copy of the engine. The directory
+//! itself stays as it is, whatever its format.
 //!
 //! # How rows and entries are compared
 //!
@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use crate::catalog::TableDef;
 use crate::catalog::check::{CheckedCatalog, FaultKind, Faults, check_catalog, hex};
-use crate::store::{Snapshot, Store, StoreOptions, Values, check_log, open_store, recorded_kind};
+use crate::store::{Snapshot, Store, StoreOptions, Values, check_log, inspect_store};
 use crate::{Error, Result};
 pub use report::{CheckReport, RelationFigures};
 
@@ -67,19 +67,19 @@ pub async fn check_data_dir(
     data_dir: &Path,
     observe: &mut dyn FnMut(CheckProgress<'_>),
 ) -> Result<CheckReport> {
-    let kind = recorded_kind(data_dir)?;
     let folder = data_dir.to_path_buf();
-    let opened = tokio::task::spawn_blocking(move || open_store(kind, &folder, &StoreOptions::default()));
-    let store = opened
+    let opened = tokio::task::spawn_blocking(move || inspect_store(&folder, &StoreOptions::default()));
+    let inspected = opened
         .await
         .map_err(|error| Error::internal(format!("opening the store failed: {error}")))??;
+    let store = inspected.store();
     let mut faults = Faults::default();
     let snapshot = store.snapshot().await?;
     check_log(data_dir, &*snapshot, &mut |key, reason| {
         faults.add(FaultKind::Log, None, hex(key), reason);
     })
     .await?;
-    let report = check_contents(&*store, faults, observe).await;
+    let report = check_contents(store, faults, observe).await;
     store.close().await?;
     report
 }
