@@ -68,6 +68,9 @@ struct Serve {
         value_parser = parse_address
     )]
     listen: SocketAddr,
+    /// Port to listen on, in place of the address's.
+    #[arg(long, env = "KEYSPAN_PORT", value_name = "PORT")]
+    port: Option<u16>,
     /// Folder that holds the data; made when it is not there.
     #[arg(
         long,
@@ -307,8 +310,20 @@ async fn run(serve: Serve) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be caught")?;
     let demo = serve.demo;
     let shutdown_time_max = Duration::from_secs(serve.limits.shutdown_seconds_max);
+    let started_at = Instant::now();
+    let options = serve.into_options();
+    let in_folder = match options.store {
+        StoreKind::Memory => String::new(),
+        _ => format!(" in \"{}\"", options.data_dir.display()),
+    };
+    tracing::info!(
+        "keyspan {} starts: store {}{in_folder}, cache of {} MB",
+        env!("CARGO_PKG_VERSION"),
+        options.store,
+        options.cache_bytes >> 20
+    );
     // A start may take long, when there is much to recover; ended at once, the next one begins anew.
-    let starting = tokio::spawn(Server::start(serve.into_options()));
+    let starting = tokio::spawn(Server::start(options));
     let server = tokio::select! {
         started = starting => started.context("the start failed")?.map_err(explain)?,
         _ = interrupt.recv() => end_at_once(&anyhow::anyhow!("ended before it had started")),
@@ -316,11 +331,15 @@ async fn run(serve: Serve) -> anyhow::Result<()> {
     };
     let mut failed = server.failed();
     if demo {
-        server.run_script_unless("orders", DEMO).await.map_err(explain)?;
+        match server.run_script_unless("orders", DEMO).await.map_err(explain)? {
+            true => tracing::info!("the demo table \"orders\" is loaded"),
+            false => tracing::info!("the demo table \"orders\" is there already"),
+        }
     }
     let addr = server.local_addr();
     tracing::info!(
-        "listening on {addr}; connect with: psql -h {} -p {}",
+        "listening on {addr} after {} ms; connect with: psql -h {} -p {}",
+        started_at.elapsed().as_millis(),
         addr.ip(),
         addr.port()
     );
@@ -337,7 +356,11 @@ async fn run(serve: Serve) -> anyhow::Result<()> {
     // A task of its own: where it is not waited for, it is not dropped either, which would wait for the store.
     let shutdown = tokio::spawn(server.shutdown());
     tokio::select! {
-        ended = shutdown => ended.context("the end failed")?.map_err(explain),
+        ended = shutdown => {
+            ended.context("the end failed")?.map_err(explain)?;
+            tracing::info!("ended; everything committed is on the disk");
+            Ok(())
+        }
         error = &mut failed => end_at_once(&explain(error)),
         () = tokio::time::sleep(shutdown_time_max) => end_at_once(&late),
         _ = interrupt.recv() => end_at_once(&anyhow::anyhow!("ended at once")),
@@ -359,6 +382,8 @@ fn complain(error: &anyhow::Error) {
 
 impl Serve {
     fn into_options(self) -> ServerOptions {
+        let mut listen = self.listen;
+        self.port.into_iter().for_each(|port| listen.set_port(port));
         let limits = self.limits;
         let settings = [
             ("keyspan.transaction_bytes_max", limits.transaction_bytes_max),
@@ -377,7 +402,7 @@ impl Serve {
             ("keyspan.value_bytes_max", limits.value_bytes_max),
         ];
         ServerOptions {
-            listen: self.listen,
+            listen,
             data_dir: self.data_dir,
             store: self.store,
             connections_max: limits.max_connections,

@@ -85,7 +85,7 @@ pub use rows::{Rows, RowsStream, StoredRows};
 pub use server_state::ServerState;
 pub use session_state::{ActivityState, SessionState, SharedMark, now_us};
 pub use settings::{
-    SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, SettingSource, Settings,
-    definitions, severity_rank,
+    LoggedStatements, SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, SettingSource,
+    Settings, definitions, severity_rank,
 };
 pub use spill::SpillFiles;

@@ -49,6 +49,10 @@ pub struct Settings {
     pub parallel_workers_max: usize,
     /// statement_timeout in milliseconds; 0: none.
     pub statement_timeout_ms: u64,
+    /// log_min_duration_statement in milliseconds; `None`: no statement is logged for the time it took.
+    pub log_min_duration_ms: Option<u64>,
+    /// log_statement.
+    pub log_statement: LoggedStatements,
     /// idle_in_transaction_session_timeout in milliseconds; 0: none.
     pub idle_in_transaction_timeout_ms: u64,
     /// idle_session_timeout in milliseconds; 0: none.
@@ -85,6 +89,19 @@ pub struct Settings {
     custom: BTreeMap<String, String>,
     /// What `set_config` asked for while a statement ran.
     requested: Arc<Mutex<Vec<SettingChange>>>,
+}
+
+/// Which statements are logged when they begin (log_statement).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoggedStatements {
+    /// None.
+    None,
+    /// Those that define something.
+    Definitions,
+    /// Those that write.
+    Writes,
+    /// Every one.
+    All,
 }
 
 /// A change that `set_config` asks for; the session applies it when the statement has succeeded.
@@ -352,6 +369,8 @@ impl Settings {
             ranges_max: 0,
             parallel_workers_max: 0,
             statement_timeout_ms: 0,
+            log_min_duration_ms: None,
+            log_statement: LoggedStatements::None,
             idle_in_transaction_timeout_ms: 0,
             idle_session_timeout_ms: 0,
             lock_timeout_ms: 0,
@@ -403,6 +422,13 @@ impl Settings {
         self.ranges_max = self.number("keyspan.max_ranges");
         self.parallel_workers_max = self.number("max_parallel_workers_per_gather");
         self.statement_timeout_ms = self.number("statement_timeout") as u64;
+        self.log_min_duration_ms = self.value("log_min_duration_statement").parse().ok();
+        self.log_statement = match self.value("log_statement") {
+            "ddl" => LoggedStatements::Definitions,
+            "mod" => LoggedStatements::Writes,
+            "all" => LoggedStatements::All,
+            _ => LoggedStatements::None,
+        };
         self.idle_in_transaction_timeout_ms = self.number("idle_in_transaction_session_timeout") as u64;
         self.idle_session_timeout_ms = self.number("idle_session_timeout") as u64;
         self.lock_timeout_ms = self.number("lock_timeout") as u64;

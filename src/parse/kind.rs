@@ -26,6 +26,22 @@ pub struct Write {
     pub leaves_keys: bool,
 }
 
+impl Write {
+    /// Whether it changes definitions, not rows.
+    pub fn is_definition(&self) -> bool {
+        let of_rows = [
+            "INSERT",
+            "UPSERT",
+            "UPDATE",
+            "DELETE",
+            "MERGE",
+            "COPY",
+            "TRUNCATE TABLE",
+        ];
+        !of_rows.contains(&self.name.as_str())
+    }
+}
+
 impl StatementKind {
     /// The kind of a statement.
     pub(crate) fn of(statement: &Statement) -> StatementKind {

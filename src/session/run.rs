@@ -9,8 +9,8 @@ use super::statement_run::Run;
 use super::transaction::Block;
 use super::{Reply, RowStream, Session};
 use crate::catalog::Catalog;
-use crate::exec::{OutputColumn, Parameters, StatementContext, now_us, query_threads};
-use crate::parse::is_quick_to_read;
+use crate::exec::{LoggedStatements, OutputColumn, Parameters, StatementContext, now_us, query_threads};
+use crate::parse::{is_quick_to_read, without_constants};
 use crate::sql::{self, Outcome, Statement};
 use crate::txn::Transaction;
 use crate::{Error, Result};
@@ -43,6 +43,7 @@ impl Session {
     ) -> Result<Reply> {
         // Many statements of one message may each be done at once.
         tokio::task::consume_budget().await;
+        self.log_statement(statement);
         self.transaction.require_usable(statement)?;
         self.shared.runs(&statement.parsed.text);
         let own = statement.parsed.command.as_ref();
@@ -116,6 +117,21 @@ impl Session {
         }
         self.end_statement();
         Ok(tag)
+    }
+
+    /// Logs a statement that begins, if log_statement asks for it.
+    fn log_statement(&self, statement: &Statement) {
+        let write = statement.parsed.kind.write();
+        let is_wanted = match self.settings().log_statement {
+            LoggedStatements::None => false,
+            LoggedStatements::Definitions => write.is_some_and(|write| write.is_definition()),
+            LoggedStatements::Writes => write.is_some(),
+            LoggedStatements::All => true,
+        };
+        if is_wanted {
+            let (process_id, text) = (self.process_id, without_constants(&statement.parsed.text));
+            tracing::info!(process_id, "statement: {text}");
+        }
     }
 
     /// Whether the transaction of a statement that begins now may not write.

@@ -169,6 +169,12 @@ impl Connection {
         let secret: Bytes = (0..secret_bytes).map(|_| rand::random::<u8>()).collect();
         let process_id = session.process_id();
         let interrupt = session.interrupt().clone();
+        tracing::debug!(
+            process_id,
+            user = &*startup.user,
+            database = &*startup.database,
+            "a connection begins"
+        );
         let _registration = listening.sessions.register(process_id, secret.clone(), interrupt);
         let mut connection = Connection {
             input,
@@ -183,9 +189,12 @@ impl Connection {
         let Connection { input, responder, .. } = connection;
         let Responder { session, output, .. } = responder;
         drop(session);
-        if let Err(error) = ended {
-            tracing::debug!(process_id, %error, "a connection ends");
-            say_farewell(input, output, &error).await;
+        match ended {
+            Ok(()) => tracing::debug!(process_id, "a connection ends"),
+            Err(error) => {
+                tracing::debug!(process_id, sqlstate = error.sqlstate(), %error, "a connection ends");
+                say_farewell(input, output, &error).await;
+            }
         }
     }
 

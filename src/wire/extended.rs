@@ -2,6 +2,7 @@
 //! everything up to Sync is skipped. What stands between two Syncs is one transaction.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use pgwire::messages::PgWireBackendMessage;
@@ -11,6 +12,7 @@ use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete
 use super::message::{Bind, Message, Target, utf8, violation};
 use super::responder::Responder;
 use super::rows::put_row_description;
+use super::statement_log::log_duration;
 use crate::exec::{Parameters, query_threads};
 use crate::session::{PortalState, PreparedStatement, Reply, text_parameter};
 use crate::sql::PARAMETER_BYTES_MAX;
@@ -28,7 +30,7 @@ impl Responder {
         }
         let answered = match message {
             Message::Parse { name, text, types } => self.parse(&name, &text, &types).await,
-            Message::Execute { name, rows_max } => self.execute(&name, rows_max, alone).await,
+            Message::Execute { name, rows_max } => self.execute_timed(&name, rows_max, alone).await,
             Message::Bind(bind) if bind.parameter_bytes() > PARAMETER_BYTES_MAX => {
                 self.bind_many_bytes(bind).await
             }
@@ -163,6 +165,24 @@ impl Responder {
 
     fn send_no_data(&mut self) -> Result<()> {
         self.output.message(&PgWireBackendMessage::NoData(NoData::new()))
+    }
+
+    /// Runs a portal, or goes on with it, and logs it if that took long.
+    async fn execute_timed(&mut self, name: &str, rows_max: i32, alone: bool) -> Result<()> {
+        let Some(limit_ms) = self.session.settings().log_min_duration_ms else {
+            return self.execute(name, rows_max, alone).await;
+        };
+        let portal = self.session.portal(name)?;
+        let text = portal
+            .statement
+            .parsed
+            .as_ref()
+            .map(|parsed| Arc::clone(&parsed.parsed.text));
+        let began = Instant::now();
+        let executed = self.execute(name, rows_max, alone).await;
+        let text = text.as_deref().unwrap_or_default();
+        log_duration(self.session.process_id(), began, Some(limit_ms), text);
+        executed
     }
 
     /// Runs a portal, or goes on with it. The session does not hold it meanwhile: should it fail, it is gone.

@@ -28,6 +28,7 @@ mod server;
 mod simple;
 mod startup;
 mod startups;
+mod statement_log;
 
 pub use constant_answer::ConstantAnswer;
 pub use server::{Server, ServerOptions};

@@ -14,6 +14,7 @@ use pgwire::messages::startup::ParameterStatus;
 use super::output::Output;
 use super::report::{error_response, notice_response};
 use super::rows::{RowsEncoder, put_row_description};
+use super::statement_log::log_failure;
 use crate::exec::{OutputColumn, Rows, Settings};
 use crate::session::{Interrupt, RowStream, Session, TransactionStatus};
 use crate::types::WireFormat;
@@ -57,9 +58,7 @@ impl Responder {
             return Err(error);
         }
         self.send_notices()?;
-        if let Error::Internal { message } | Error::Corrupt { reason: message, .. } = &error {
-            tracing::error!(sqlstate = error.sqlstate(), message, "a statement failed");
-        }
+        log_failure(self.session.process_id(), &error);
         self.output.message(&error_response(&error, false))
     }
 

@@ -1,5 +1,6 @@
 //! `Server`: a running Keyspan, as `main` and tests start and stop it.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -125,13 +126,9 @@ impl Server {
                 ),
             });
         }
-        let action = || format!("could not listen on {}", options.listen);
-        let io_error = |error: std::io::Error| Error::Io {
-            action: action(),
-            reason: error.to_string(),
-        };
-        let listener = TcpListener::bind(options.listen).await.map_err(io_error)?;
-        let local_addr = listener.local_addr().map_err(io_error)?;
+        let refused = |error| cannot_listen(options.listen, &error);
+        let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
+        let local_addr = listener.local_addr().map_err(refused)?;
         let limits = ConnectionLimits::from_system(options.connections_max);
         let mut settings = server_settings(&options, limits.sessions, local_addr)?;
         let store_options = StoreOptions {
@@ -179,8 +176,8 @@ impl Server {
         self.listening.instance.store().failed()
     }
 
-    /// Runs a script when `table` does not exist, all of it in one transaction. Errors: the script's.
-    pub async fn run_script_unless(&self, table: &str, script: &str) -> Result<()> {
+    /// Runs a script when `table` does not exist, all of it in one transaction, and answers whether it did. Errors: the script's.
+    pub async fn run_script_unless(&self, table: &str, script: &str) -> Result<bool> {
         let identity = Identity {
             user: "keyspan".into(),
             database: "keyspan".into(),
@@ -189,7 +186,7 @@ impl Server {
         };
         let mut session = Session::new(self.listening.instance.clone(), identity, &[]).await?;
         if session.has_relation(table).await? {
-            return Ok(());
+            return Ok(false);
         }
         session.open_implicit();
         for statement in session.parse(script).await? {
@@ -202,7 +199,7 @@ impl Server {
                 }
             }
         }
-        session.close_implicit().await
+        session.close_implicit().await.map(|()| true)
     }
 
     /// Ends it: no new connections, idle ones told 57P01, statements in flight after a short grace, commits in flight
@@ -216,6 +213,20 @@ impl Server {
         let _ = self.reclaiming.await;
         let _ = self.building.await;
         self.listening.instance.store().close().await
+    }
+}
+
+/// Why an address cannot be listened on, and what helps.
+fn cannot_listen(listen: SocketAddr, error: &std::io::Error) -> Error {
+    let hint = match error.kind() {
+        ErrorKind::AddrInUse => "Another server listens there: stop it, or give another port with --port.",
+        ErrorKind::PermissionDenied => "Give a port above 1023 with --port.",
+        ErrorKind::AddrNotAvailable => "Give an address of this machine with --listen.",
+        _ => "Give another address with --listen.",
+    };
+    Error::CannotStart {
+        message: format!("could not listen on {listen}: {error}"),
+        hint: hint.to_string(),
     }
 }
 

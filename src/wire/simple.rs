@@ -1,8 +1,10 @@
 //! The simple protocol: a message of SQL text, statement by statement, all in text format.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::responder::Responder;
+use super::statement_log::log_duration;
 use crate::Result;
 use crate::exec::Parameters;
 use crate::session::{KnownText, Reply};
@@ -13,7 +15,10 @@ impl Responder {
     pub(super) async fn query(&mut self, text: &str) -> Result<()> {
         // As in PostgreSQL, the unnamed statement of the extended protocol does not outlive a simple message.
         self.session.close_statement("");
+        let began = Instant::now();
         let ran = self.run_text(text).await;
+        let limit_ms = self.session.settings().log_min_duration_ms;
+        log_duration(self.session.process_id(), began, limit_ms, text);
         if let Err(error) = ran {
             self.report(error)?;
         }

@@ -1,5 +1,6 @@
 //! The command line as a user meets it: what is refused and in which words, and what the environment sets.
 
+use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -69,6 +70,89 @@ fn what_cannot_be_served_is_refused_in_a_few_words() {
     }
 }
 
+/// Each with what the message names, and what its HINT says to do.
+#[test]
+fn each_start_up_error_says_what_to_do() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    std::fs::write(at("file"), "a file").unwrap();
+    for (name, file, content) in [
+        ("newer", "FORMAT", "keyspan format 999 engine sled\n"),
+        ("letters", "letter.txt", "dear reader"),
+        ("damaged", "FORMAT", "keyspan format 3 engine sled\n"),
+        ("other", "FORMAT", "keyspan format 3 engine fjall\n"),
+    ] {
+        std::fs::create_dir(at(name)).unwrap();
+        std::fs::write(folder.path().join(name).join(file), content).unwrap();
+    }
+    let running = ServerProcess::start(&folder.path().join("used"), &[]);
+    let data_dir = |name: &str| vec!["--data-dir".to_string(), at(name)];
+    let cases: [(Vec<String>, &str, &str); 9] = [
+        (
+            vec!["--port".to_string(), port.clone()],
+            "Address already in use",
+            "give another port with --port",
+        ),
+        (data_dir("file"), "is not a folder", "Give a data directory"),
+        (data_dir("file/below"), "is not a folder", "Give a data directory"),
+        (
+            data_dir("newer"),
+            "has format 999",
+            "Open it with the release that wrote it",
+        ),
+        (
+            data_dir("letters"),
+            "is not a data directory: it holds",
+            "Give an empty or a new folder",
+        ),
+        (
+            data_dir("damaged"),
+            "LOG_END is missing",
+            "a backup of the whole directory",
+        ),
+        (
+            data_dir("other"),
+            "belongs to the store \"fjall\"",
+            "Start with --store fjall",
+        ),
+        (
+            data_dir("used"),
+            "is in use by another process",
+            "Stop the other server",
+        ),
+        (
+            ["--data-dir", "/sys/keyspan"].map(str::to_string).to_vec(),
+            "could not create \"/sys/keyspan\"",
+            "give another directory with --data-dir",
+        ),
+    ];
+    for (arguments, message, cure) in cases {
+        let listen = ["--listen".to_string(), "127.0.0.1:0".to_string()];
+        let listens = arguments.iter().any(|argument| argument == "--listen");
+        let before = if listens { &[][..] } else { &listen };
+        let output = Command::new(env!("CARGO_BIN_EXE_keyspan"))
+            .args(before)
+            .args(
+                ["--data-dir".to_string(), at("unused")]
+                    .iter()
+                    .filter(|_| !arguments.contains(&"--data-dir".to_string())),
+            )
+            .args(&arguments)
+            .output()
+            .expect("the binary starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{arguments:?} runs: {said}");
+        assert!(said.contains(message), "{arguments:?}: {said}");
+        let hint = said.split("HINT: ").nth(1).unwrap_or_default();
+        assert!(hint.contains(cure), "{arguments:?}: {said}");
+        assert!(!said.contains("panicked"), "{arguments:?}: {said}");
+    }
+    assert!(!Path::new(&at("letters")).join("LOCK").exists());
+    running.kill();
+}
+
 #[test]
 fn the_environment_sets_each_flag() {
     for (variable, value, expected) in [
@@ -77,6 +161,7 @@ fn the_environment_sets_each_flag() {
             "0.0.0.0:5433",
             "refusing to listen on 0.0.0.0:5433",
         ),
+        ("KEYSPAN_PORT", "none", "--port"),
         ("KEYSPAN_STORE", "rocks", "Available stores: sled, fjall, memory."),
         ("KEYSPAN_MAX_CONNECTIONS", "0", "max_connections"),
         ("KEYSPAN_CACHE_BYTES", "1", "keyspan.cache_bytes"),

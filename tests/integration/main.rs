@@ -23,6 +23,7 @@ mod protocol;
 mod random;
 mod resources;
 mod server;
+mod server_log;
 mod session_settings;
 mod session_signals;
 mod slt;
