@@ -54,14 +54,14 @@ struct Exchange {
     expected: Vec<String>,
 }
 
-/// The statements after the prompt `orders=> ` (continued after `orders-> `) in the README, each with its output.
+/// The statements after the prompt `orders=# ` (continued after `orders-# `) in the README, each with its output.
 fn readme_session() -> Vec<Exchange> {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let readme = std::fs::read_to_string(readme).expect("README.md is readable");
     let mut session: Vec<Exchange> = Vec::new();
     let mut in_session = false;
     for line in readme.lines() {
-        if let Some(statement) = line.strip_prefix("orders=> ") {
+        if let Some(statement) = line.strip_prefix("orders=# ") {
             in_session = true;
             session.push(Exchange {
                 statement: statement.to_string(),
@@ -70,7 +70,7 @@ fn readme_session() -> Vec<Exchange> {
         } else if line.starts_with("```") {
             in_session = false;
         } else if in_session && let Some(exchange) = session.last_mut() {
-            match line.strip_prefix("orders-> ") {
+            match line.strip_prefix("orders-# ") {
                 Some(more) => exchange.statement += &format!("\n{more}"),
                 None => exchange.expected.push(line.trim_end().to_string()),
             }
@@ -99,7 +99,7 @@ fn trimmed(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_session_of_the_readme_is_true() {
+fn the_session_of_the_readme_is_true_each_time_it_is_pasted() {
     let data_dir = TempDir::new().unwrap();
     let server = ServerProcess::start(data_dir.path(), &["--demo"]);
     let session = readme_session();
@@ -109,7 +109,7 @@ fn the_session_of_the_readme_is_true() {
         session.len()
     );
     let mut wrong = Vec::new();
-    for exchange in session {
+    for exchange in session.iter().chain(&session) {
         let Some(mut psql) = psql(&server) else { return };
         let output = psql
             .args(["-c", &exchange.statement])
@@ -118,7 +118,7 @@ fn the_session_of_the_readme_is_true() {
         let actual = trimmed(&printed(&output));
         if !matches(&trimmed(&exchange.expected.join("\n")), &actual) {
             wrong.push(format!(
-                "orders=> {}\n{}\n",
+                "orders=# {}\n{}\n",
                 exchange.statement,
                 actual.join("\n")
             ));
