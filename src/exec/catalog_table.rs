@@ -12,10 +12,10 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Statistics;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::memory::MemorySourceConfig;
-use datafusion::datasource::provider_as_source;
+use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::{Expr, TableSource, TableType};
+use datafusion::logical_expr::{Expr, TableScan, TableSource, TableType};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
@@ -37,6 +37,12 @@ pub fn source(schema: &str, name: &str, alias: &str) -> Option<Arc<dyn TableSour
         oid: pg_catalog::table_oid(schema, name)?,
     };
     Some(provider_as_source(Arc::new(table)))
+}
+
+/// Whether a scan reads a relation of the catalog.
+pub fn is_catalog(scan: &TableScan) -> bool {
+    let provider = source_as_provider(&scan.source).ok();
+    provider.is_some_and(|provider| provider.downcast_ref::<CatalogTable>().is_some())
 }
 
 /// The hidden column that says which relation a row is of; not among the columns of `*`.

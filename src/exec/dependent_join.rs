@@ -55,6 +55,8 @@ pub struct SubPlan {
     pub kind: SubPlanKind,
     /// The outer columns as the plan names them, and their values over the input.
     pub bindings: Vec<(Column, Expr)>,
+    /// Where its answer is looked at: it is asked for no other rows, and NULL there. `None`: everywhere. Not for `Rows`.
+    pub asked_when: Option<Expr>,
     /// The output column's name (not for `Rows`).
     pub name: String,
 }
@@ -129,6 +131,7 @@ impl UserDefinedLogicalNodeCore for DependentJoin {
             if let SubPlanKind::In { operand, .. } = &sub_plan.kind {
                 exprs.push(operand.clone());
             }
+            exprs.extend(sub_plan.asked_when.clone());
         }
         exprs
     }
@@ -163,6 +166,9 @@ impl UserDefinedLogicalNodeCore for DependentJoin {
             }
             if let SubPlanKind::In { operand, .. } = &mut sub_plan.kind {
                 *operand = next()?;
+            }
+            if let Some(condition) = &mut sub_plan.asked_when {
+                *condition = next()?;
             }
         }
         let input = only_input(inputs)?;

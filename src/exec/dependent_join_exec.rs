@@ -71,6 +71,7 @@ impl ExtensionPlanner for DependentJoinPlanner {
                 definition: sub_plan.clone(),
                 bindings,
                 operand,
+                asked_when: sub_plan.asked_when.as_ref().map(physical).transpose()?,
             });
         }
         let schema: SchemaRef = Arc::clone(join.schema.inner());
@@ -199,7 +200,8 @@ impl ExecutionPlan for DependentJoinExec {
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
     ) -> DataFusionResult<TreeNodeRecursion> {
         for sub_plan in &self.sub_plans {
-            for expr in sub_plan.bindings.iter().chain(&sub_plan.operand) {
+            let exprs = sub_plan.bindings.iter().chain(&sub_plan.operand);
+            for expr in exprs.chain(&sub_plan.asked_when) {
                 if f(expr)? == TreeNodeRecursion::Stop {
                     return Ok(TreeNodeRecursion::Stop);
                 }

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::ScalarValue;
@@ -41,6 +41,7 @@ pub(super) struct PhysicalSubPlan {
     pub(super) asks_each_row: bool,
     pub(super) bindings: Vec<Arc<dyn PhysicalExpr>>,
     pub(super) operand: Option<Arc<dyn PhysicalExpr>>,
+    pub(super) asked_when: Option<Arc<dyn PhysicalExpr>>,
 }
 
 /// What a subquery gave for one set of outer values.
@@ -161,12 +162,22 @@ impl Run {
         for index in 0..self.sub_plans.len() {
             let outer = self.outer_values(index, &batch)?;
             let rows = batch.num_rows();
+            let asked = self.rows_asked(index, &batch)?;
+            let is_asked = |row: usize| {
+                asked
+                    .as_ref()
+                    .is_none_or(|asked| asked.is_valid(row) && asked.value(row))
+            };
             let column: ArrayRef = match self.sub_plans[index].definition.kind {
                 SubPlanKind::Scalar => {
                     let ty = self.schema.field(columns.len()).data_type().clone();
                     let memory = reservation(&self.memory);
                     let mut scalars = Vec::with_capacity(rows);
                     for row in 0..rows {
+                        if !is_asked(row) {
+                            scalars.push(ScalarValue::try_from(&ty)?);
+                            continue;
+                        }
                         let Answer::Scalar(scalar) = self.answer_at(index, &outer, row).await? else {
                             return Err(wrong_kind());
                         };
@@ -181,10 +192,14 @@ impl Run {
                 SubPlanKind::Exists { negated } => {
                     let mut found = Vec::with_capacity(rows);
                     for row in 0..rows {
+                        if !is_asked(row) {
+                            found.push(None);
+                            continue;
+                        }
                         let Answer::Exists(exists) = self.answer_at(index, &outer, row).await? else {
                             return Err(wrong_kind());
                         };
-                        found.push(exists != negated);
+                        found.push(Some(exists != negated));
                     }
                     Arc::new(BooleanArray::from(found))
                 }
@@ -195,6 +210,10 @@ impl Run {
                     let operand = operand.evaluate(&batch)?.into_array(rows)?;
                     let mut found = Vec::with_capacity(rows);
                     for row in 0..rows {
+                        if !is_asked(row) {
+                            found.push(None);
+                            continue;
+                        }
                         let Answer::Set(set) = self.answer_at(index, &outer, row).await? else {
                             return Err(wrong_kind());
                         };
@@ -259,6 +278,15 @@ impl Run {
         let right = concat_batches(&schema, &parts)?;
         let columns = left.columns().iter().chain(right.columns()).cloned().collect();
         batch_of(&self.schema, columns, count).map(Some)
+    }
+
+    /// For which rows a subquery is asked; `None`: for all.
+    fn rows_asked(&self, index: usize, batch: &RecordBatch) -> DataFusionResult<Option<BooleanArray>> {
+        let Some(condition) = &self.sub_plans[index].asked_when else {
+            return Ok(None);
+        };
+        let asked = condition.evaluate(batch)?.into_array(batch.num_rows())?;
+        Ok(Some(asked.as_boolean().clone()))
     }
 
     /// The values of a subquery's outer columns.

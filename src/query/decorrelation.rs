@@ -10,6 +10,7 @@ use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 
 use super::binder::Binder;
+use crate::exec::catalog_table::is_catalog;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{SubPlan, SubPlanKind, for_each_node};
 use crate::exec::equality;
@@ -95,7 +96,7 @@ impl Binder<'_> {
                             .filter_map(|first| table.column_index_by_id(first.column))
                             .any(|at| equal.contains(table.columns[at].name.as_str()));
                     }
-                    None => reads.stored_only = false,
+                    None => reads.stored_only &= is_catalog(scan),
                 },
                 LogicalPlan::Extension(_) | LogicalPlan::RecursiveQuery(_) => reads.stored_only = false,
                 _ => {}
@@ -109,7 +110,7 @@ impl Binder<'_> {
 
 /// How a subquery's tables are read.
 pub(super) struct InnerReads {
-    /// Nothing else is read than stored tables.
+    /// Nothing else is read than stored tables, and relations of the catalog, which are made once a statement.
     pub(super) stored_only: bool,
     /// Reading every table from end to end is allowed.
     pub(super) may_scan: bool,
@@ -294,6 +295,7 @@ pub(super) fn sub_plan(kind: SubPlanKind, subquery: Subquery, name: &str) -> Res
         plan: subquery.subquery,
         kind,
         bindings,
+        asked_when: None,
         name: name.to_string(),
     })
 }

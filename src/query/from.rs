@@ -115,6 +115,7 @@ impl Binder<'_> {
                     plan: Arc::new(right.plan),
                     kind,
                     bindings,
+                    asked_when: None,
                     name: fields,
                 };
                 let plan = DependentJoin::plan(left.plan.clone(), vec![sub_plan])?;

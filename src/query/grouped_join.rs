@@ -181,7 +181,9 @@ fn joined_pair(condition: &Expr, sub_plan: &SubPlan, input: &LogicalPlan) -> Res
 fn gives_null(expr: &Expr) -> bool {
     match expr {
         Expr::Alias(alias) => gives_null(&alias.expr),
-        Expr::AggregateFunction(call) => matches!(call.func.name(), "sum" | "avg" | "min" | "max"),
+        Expr::AggregateFunction(call) => {
+            matches!(call.func.name(), "sum" | "avg" | "min" | "max" | "array_agg")
+        }
         _ => false,
     }
 }

@@ -10,6 +10,7 @@ mod array_value;
 mod binder;
 mod bound;
 mod bounded_outer;
+mod branches;
 mod coercion;
 mod column_name;
 mod condition;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Spans};
-use datafusion::logical_expr::expr::{Alias, Exists, InSubquery};
+use datafusion::logical_expr::expr::{Alias, Case, Exists, InSubquery};
 use datafusion::logical_expr::{
     Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Subquery, Volatility,
 };
@@ -15,6 +15,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Place, fault};
 use super::bounded_outer;
+use super::branches::Branches;
 use super::coercion::CastContext;
 use super::decorrelation::{has_subquery, sub_plan, sub_plan_of};
 use super::expression::{operator_name, row_items};
@@ -388,32 +389,19 @@ impl Binder<'_> {
             return Ok((plan, exprs));
         }
         let (plan, exprs) = self.place_operand_subqueries(plan, exprs)?;
-        let sub_plans = RefCell::new(Vec::<SubPlan>::new());
-        let binder = RefCell::new(self);
-        let lowered = exprs
-            .into_iter()
-            .map(|expr| {
-                if filter && let Some(kept) = binder.borrow().keep_as_join(&expr)? {
-                    return Ok(kept);
-                }
-                let replaced = expr.transform_down(|expr| {
-                    let Some((kind, subquery)) = sub_plan_of(&expr) else {
-                        return Ok(Transformed::no(expr));
-                    };
-                    let name = binder.borrow_mut().unique_name("?subquery");
-                    let sub_plan = sub_plan(kind, subquery, &name).map_err(to_datafusion)?;
-                    sub_plans.borrow_mut().push(sub_plan);
-                    let column = Expr::Column(Column::new_unqualified(name));
-                    Ok(Transformed::new(column, true, TreeNodeRecursion::Jump))
-                });
-                replaced.map(|replaced| replaced.data).map_err(from_datafusion)
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let binder = binder.into_inner();
+        let mut sub_plans = Vec::new();
+        let mut lowered = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            let kept = if filter { self.keep_as_join(&expr)? } else { None };
+            lowered.push(match kept {
+                Some(kept) => kept,
+                None => self.lower_subqueries(expr, None, &mut sub_plans)?,
+            });
+        }
         let is_bounded = bounded_outer::is_bounded(&plan, if filter { &lowered } else { &[] });
         let (mut plan, mut dependent) = (plan, Vec::new());
-        for sub_plan in sub_plans.into_inner() {
-            match binder.grouped_join(&sub_plan, is_bounded)? {
+        for sub_plan in sub_plans {
+            match self.grouped_join(&sub_plan, is_bounded)? {
                 Some(joined) => plan = joined.join_to(plan)?,
                 None => dependent.push(sub_plan),
             }
@@ -422,6 +410,49 @@ impl Binder<'_> {
             return Ok((plan, lowered));
         }
         Ok((DependentJoin::plan(plan, dependent)?, lowered))
+    }
+
+    /// The expression with a column in place of each subquery of ours, which joins `sub_plans`. `when`: where the expression
+    /// is looked at.
+    fn lower_subqueries(
+        &mut self,
+        expr: Expr,
+        when: Option<&Expr>,
+        sub_plans: &mut Vec<SubPlan>,
+    ) -> Result<Expr> {
+        let lowered = expr.transform_down(|expr| {
+            if let Some(branches) = Branches::of(&expr, when) {
+                let case = self.lower_branches(branches, sub_plans).map_err(to_datafusion)?;
+                return Ok(Transformed::new(case, true, TreeNodeRecursion::Jump));
+            }
+            let Some((kind, subquery)) = sub_plan_of(&expr) else {
+                return Ok(Transformed::no(expr));
+            };
+            let name = self.unique_name("?subquery");
+            let sub_plan = sub_plan(kind, subquery, &name).map_err(to_datafusion)?;
+            sub_plans.push(SubPlan {
+                asked_when: when.cloned(),
+                ..sub_plan
+            });
+            let column = Expr::Column(Column::new_unqualified(name));
+            Ok(Transformed::new(column, true, TreeNodeRecursion::Jump))
+        });
+        lowered.map(|lowered| lowered.data).map_err(from_datafusion)
+    }
+
+    /// A CASE whose subqueries are asked only where their branch is taken.
+    fn lower_branches(&mut self, branches: Branches, sub_plans: &mut Vec<SubPlan>) -> Result<Expr> {
+        let mut lowered = Vec::with_capacity(branches.when_then.len());
+        for (condition, result, taken) in branches.when_then {
+            let condition = self.lower_subqueries(condition, None, sub_plans)?;
+            let result = self.lower_subqueries(result, taken.as_ref(), sub_plans)?;
+            lowered.push((Box::new(condition), Box::new(result)));
+        }
+        let otherwise = branches.otherwise.map(|(result, taken)| {
+            let result = self.lower_subqueries(result, taken.as_ref(), sub_plans)?;
+            Ok::<_, Error>(Box::new(result))
+        });
+        Ok(Expr::Case(Case::new(None, lowered, otherwise.transpose()?)))
     }
 
     /// Lowers the subqueries in what is looked up IN another one: their values come from a join below that one's.
