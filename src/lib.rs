@@ -49,7 +49,7 @@ pub mod wire;
 mod tidy;
 
 pub use error::{Error, Result};
-pub use exec::query_threads::THREAD_STACK_BYTES;
+pub use exec::query_threads::{THREAD_STACK_BYTES, blocking_threads_max};
 pub use store::StoreKind;
 pub use table::check::{CheckProgress, CheckReport, check_data_dir};
 pub use wire::{Server, ServerOptions};

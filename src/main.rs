@@ -144,7 +144,10 @@ struct Limits {
         value_parser = parse_size
     )]
     transaction_bytes_max: u64,
-    /// Memory for sorts, joins and groups before they spill to disk.
+    /// Memory that all statements and transactions hold together [default: three eighths of the machine's].
+    #[arg(long, env = "KEYSPAN_MEMORY_BYTES_MAX", value_name = "SIZE", value_parser = parse_size)]
+    memory_bytes_max: Option<u64>,
+    /// Memory for sorts, joins and groups of one statement before they spill to disk.
     #[arg(
         long,
         env = "KEYSPAN_QUERY_MEMORY_BYTES_MAX",
@@ -171,6 +174,9 @@ struct Limits {
         value_parser = parse_size
     )]
     function_batch_bytes_max: u64,
+    /// Memory for the prepared statements of one session.
+    #[arg(long, env = "KEYSPAN_PREPARED_BYTES_MAX", value_name = "SIZE", default_value = "64MB", value_parser = parse_size)]
+    prepared_bytes_max: u64,
     /// Longest message that a client may send.
     #[arg(long, env = "KEYSPAN_MESSAGE_BYTES_MAX", value_name = "SIZE", default_value = "64MB", value_parser = parse_size)]
     message_bytes_max: u64,
@@ -299,6 +305,7 @@ fn serve_until_signal(serve: Serve) -> anyhow::Result<()> {
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .thread_stack_size(keyspan::THREAD_STACK_BYTES)
+        .max_blocking_threads(keyspan::blocking_threads_max())
         .enable_all()
         .build()
         .context("no runtime")
@@ -396,6 +403,7 @@ impl Serve {
                 "keyspan.function_batch_bytes_max",
                 limits.function_batch_bytes_max,
             ),
+            ("keyspan.prepared_bytes_max", limits.prepared_bytes_max),
             ("keyspan.message_bytes_max", limits.message_bytes_max),
             ("keyspan.key_column_bytes_max", limits.key_column_bytes_max),
             ("keyspan.key_bytes_max", limits.key_bytes_max),
@@ -409,6 +417,9 @@ impl Serve {
             cache_bytes: limits
                 .cache_bytes
                 .unwrap_or_else(|| ServerOptions::default().cache_bytes),
+            memory_bytes_max: limits
+                .memory_bytes_max
+                .unwrap_or_else(|| ServerOptions::default().memory_bytes_max),
             undo_bytes_max: usize::try_from(limits.undo_bytes_max).unwrap_or(usize::MAX),
             checkpoint_bytes: limits.checkpoint_bytes,
             disk_reserve_bytes: limits.disk_reserve_bytes,

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use arrow::array::RecordBatch;
 
 use super::plan_cache::PlanBasis;
-use super::{IndexBuilds, Jobs, PreparedList, RowPlans, ServerState, SessionState, Settings};
+use super::{
+    IndexBuilds, Jobs, PreparedList, RowPlans, ServerState, SessionState, Settings, StatementMemory,
+};
 use crate::Result;
 use crate::catalog::{Catalog, GeneratedColumns, TableDef};
 use crate::parse::Hints;
@@ -42,6 +44,8 @@ pub struct StatementContext {
     pub sequences: Arc<Sequences>,
     /// The session's settings.
     pub settings: Arc<Settings>,
+    /// What the statement holds in memory.
+    pub memory: Arc<StatementMemory>,
     /// Bound parameters: `$1` first. Text-format parameters of undecided type are `Value::Unknown`.
     pub parameters: Arc<[Value]>,
     /// The types that the statement was described with, in the order of `parameters`: `Unknown` where nothing decided.

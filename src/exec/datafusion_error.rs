@@ -6,6 +6,13 @@ use datafusion::error::DataFusionError;
 
 use crate::Error;
 use crate::error::Limit;
+use crate::store::out_of_server_memory;
+
+/// How DataFusion's error begins when the server has no memory left, not the statement.
+pub(super) const SERVER_EXHAUSTED: &str = "all statements together";
+
+/// What DataFusion says when temporary files are as large as they may be; Arrow's writer makes an error of its own of it.
+const TEMPORARY_FILES_EXCEEDED: &str = "max_temp_directory_size";
 
 /// Carries one of our errors through DataFusion.
 pub fn to_datafusion(error: Error) -> DataFusionError {
@@ -52,7 +59,13 @@ pub fn from_arrow(error: &ArrowError) -> Error {
             message: "value out of range".to_string(),
             detail: None,
         },
-        other => Error::internal(first_line(&other.to_string()).to_string()),
+        other => {
+            let text = other.to_string();
+            match text.contains(TEMPORARY_FILES_EXCEEDED) {
+                true => out_of_memory(&text),
+                false => Error::internal(first_line(&text).to_string()),
+            }
+        }
     }
 }
 
@@ -99,14 +112,17 @@ fn read_execution(message: &str) -> Error {
 }
 
 fn out_of_memory(message: &str) -> Error {
-    if message.contains("disk") || message.contains("max_temp_directory_size") {
+    if message.contains("disk") || message.contains(TEMPORARY_FILES_EXCEEDED) {
         return Error::LimitExceeded {
             state: Limit::Disk,
             message: "temporary file size exceeds its limit".to_string(),
-            hint: "Select fewer rows or columns, or add a condition on the key.".to_string(),
+            hint: "Raise temp_file_limit if it is set, select fewer rows or columns, or add a condition on the key.".to_string(),
         };
     }
-    query_memory_exceeded()
+    match message.contains(SERVER_EXHAUSTED) {
+        true => out_of_server_memory(),
+        false => query_memory_exceeded(),
+    }
 }
 
 /// 53200: what a statement holds in memory is more than it may.

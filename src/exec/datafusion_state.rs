@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::context::QueryPlanner;
-use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::LogicalPlan;
@@ -43,8 +42,12 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
     // What the sorts, groups and joins of one statement hold in memory before they spill to temporary files (or, where
     // they cannot, fail with 53200).
     let runtime = RuntimeEnv {
-        memory_pool: Arc::new(FairSpillPool::new(ctx.settings.query_memory_bytes_max)),
-        disk_manager: ctx.settings.spill.manager().map_err(from_datafusion)?,
+        memory_pool: ctx.memory.pool(),
+        disk_manager: ctx
+            .settings
+            .spill
+            .manager_within(ctx.settings.temp_file_bytes_max)
+            .map_err(from_datafusion)?,
         ..base.runtime_env().as_ref().clone()
     };
     let mut state = SessionStateBuilder::new_from_existing(base.clone())

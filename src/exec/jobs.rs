@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio::task::{AbortHandle, JoinHandle};
+use tokio::task::JoinHandle;
 
 use super::query_threads;
 use crate::{Error, Result};
@@ -49,15 +49,6 @@ impl Default for Jobs {
     }
 }
 
-/// Stops what it is the handle of when dropped.
-struct Stop(AbortHandle);
-
-impl Drop for Stop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 impl Jobs {
     /// Does what writes to the statement's transaction on the query threads, and waits for it. When the caller is dropped
     /// meanwhile the work stops at its next pause, and `ended` waits for that. Errors: the work's.
@@ -66,11 +57,10 @@ impl Jobs {
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
         let (answer, answered) = oneshot::channel();
-        let running = query_threads::spawn(async move {
+        let (running, _stop) = query_threads::spawn(async move {
             // Nobody waits for it any more when the answer cannot be sent.
             let _ = answer.send(work.await);
         })?;
-        let _stop = Stop(running.abort_handle());
         lock(&self.stopping).push(running);
         answered.await.map_err(|_| query_threads::panicked())?
     }

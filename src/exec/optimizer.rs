@@ -16,23 +16,33 @@ use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{Aggregate, Expr, Filter, LogicalPlan};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
+use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::optimizer::{Optimizer, OptimizerConfig, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::join_selection::JoinSelection;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
+use super::counted_rows::CountWindows;
+use super::datafusion_error::to_datafusion;
+use super::far_limits::FarLimits;
+use super::folding::folding;
 use super::narrowed_probes::NarrowedProbes;
 use super::parallel::ParallelReaders;
 use super::pauses::PauseAboveJoins;
+use super::query_threads::check_left;
 use super::turned_joins::TurnedJoins;
 
 /// The rules for logical plans, in their order.
 pub(super) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let rules = Optimizer::new().rules.into_iter();
     rules
-        .map(|rule| match rule.name() == PushDownFilter::new().name() {
-            true => Arc::new(PushDownRowFilter::default()) as Arc<dyn OptimizerRule + Send + Sync>,
-            false => rule,
+        .flat_map(|rule| {
+            let rule: Arc<dyn OptimizerRule + Send + Sync> = match rule.name() {
+                name if name == PushDownFilter::new().name() => Arc::new(PushDownRowFilter::default()),
+                name if name == SimplifyExpressions::new().name() => Arc::new(ShortConstants(rule)),
+                _ => rule,
+            };
+            [rule, Arc::new(EndWhenLeft)]
         })
         .collect()
 }
@@ -45,10 +55,53 @@ pub(super) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Syn
         .iter()
         .position(|rule| rule.name() == JoinSelection::new().name());
     rules.insert(selected.map_or(0, |at| at + 1), Arc::new(TurnedJoins));
+    rules.push(Arc::new(FarLimits));
     rules.push(Arc::new(ParallelReaders));
     rules.push(Arc::new(NarrowedProbes));
+    rules.push(Arc::new(CountWindows));
     rules.push(Arc::new(PauseAboveJoins));
     rules
+}
+
+/// DataFusion's rule that folds constants, kept from folding calls whose results are long: `is_folding` tells them.
+#[derive(Debug)]
+struct ShortConstants(Arc<dyn OptimizerRule + Send + Sync>);
+
+impl OptimizerRule for ShortConstants {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.0.apply_order()
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        config: &dyn OptimizerConfig,
+    ) -> DataFusionResult<Transformed<LogicalPlan>> {
+        folding(|| self.0.rewrite(plan, config))
+    }
+}
+
+/// Changes nothing, but ends the planning of a statement that nobody waits for any more. Stands behind every rule.
+#[derive(Debug)]
+struct EndWhenLeft;
+
+impl OptimizerRule for EndWhenLeft {
+    fn name(&self) -> &str {
+        "end_when_left"
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _: &dyn OptimizerConfig,
+    ) -> DataFusionResult<Transformed<LogicalPlan>> {
+        check_left().map_err(to_datafusion)?;
+        Ok(Transformed::no(plan))
+    }
 }
 
 /// How the names of both phases of `FilterPushdown` begin.

@@ -10,6 +10,8 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coop::CooperativeExec;
 
+use super::counted_rows::CountedRows;
+
 /// What makes more rows than it reads: joins and set-returning functions.
 const MULTIPLIERS: [&str; 3] = ["JoinExec", "UnnestExec", "RecursiveQueryExec"];
 
@@ -42,7 +44,7 @@ impl PhysicalOptimizerRule for PauseAboveJoins {
     }
 }
 
-/// Whether a node is a pause, which EXPLAIN leaves out.
+/// Whether a node only passes rows on, to pause or to count them, which EXPLAIN leaves out.
 pub fn is_pause(plan: &dyn ExecutionPlan) -> bool {
-    plan.name() == "CooperativeExec"
+    plan.name() == "CooperativeExec" || plan.is::<CountedRows>()
 }

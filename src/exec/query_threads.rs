@@ -5,14 +5,16 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 
+use crate::store::address_bytes_max;
 use crate::{Error, Result};
 
 /// Stack of each thread that serves clients: planning and running a statement nests deeply, most of all in builds
@@ -24,12 +26,48 @@ pub const THREAD_STACK_BYTES: usize = 64 << 20;
 /// the system that shares these out; a thread without work costs nothing but addresses.
 const THREADS: usize = 64;
 
+/// Threads for calls that block, as tokio has them by default.
+const BLOCKING_THREADS: usize = 512;
+
+/// Where the addresses of the process are limited: the part of these that stacks of each kind of threads may have.
+const STACKS_DIVISOR: u64 = 6;
+
+/// Fewer threads than this are of no use.
+const THREADS_MIN: usize = 4;
+
+/// Threads for calls that block that the main runtime may have.
+pub fn blocking_threads_max() -> usize {
+    threads_within(BLOCKING_THREADS, address_bytes_max())
+}
+
+/// So many threads, or as many as have room for their stacks where addresses are limited.
+fn threads_within(threads: usize, address_bytes: Option<u64>) -> usize {
+    let Some(bytes) = address_bytes else {
+        return threads;
+    };
+    let stacks = bytes / STACKS_DIVISOR / THREAD_STACK_BYTES as u64;
+    threads
+        .min(usize::try_from(stacks).unwrap_or(threads))
+        .max(THREADS_MIN)
+}
+
 /// Pieces computed before they are asked for.
 const PIECES_AHEAD: usize = 1;
 
 tokio::task_local! {
     /// Set in work that may be left alone at any moment, long before it stops.
     static LEAVABLE: ();
+    /// Set in work on the query threads: whether nobody waits for it any more.
+    static LEFT: Arc<AtomicBool>;
+}
+
+/// What computes for long without a pause asks this by and by, so that it stops soon when its statement has been cancelled
+/// or has timed out. Errors: 57014.
+pub fn check_left() -> Result<()> {
+    match LEFT.try_with(|left| left.load(Ordering::Relaxed)) {
+        Ok(true) => Err(Error::QueryCanceled),
+        Ok(false) | Err(_) => Ok(()),
+    }
 }
 
 /// Does some work on the query threads; in the caller's own task, if that is such work. Dropped, it stops at its next
@@ -39,17 +77,22 @@ pub async fn run<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send
         return work.await;
     }
     let (answer, answered) = oneshot::channel();
-    let task = spawn(LEAVABLE.scope((), async move {
+    let (_task, _stop) = spawn(LEAVABLE.scope((), async move {
         // Nobody waits for it any more when the answer cannot be sent.
         let _ = answer.send(work.await);
     }))?;
-    let _stop = Stop(task);
     answered.await.map_err(|_| panicked())?
 }
 
-/// Begins a task on the query threads. Errors: 58030.
-pub(super) fn spawn(task: impl Future<Output = ()> + Send + 'static) -> Result<JoinHandle<()>> {
-    Ok(runtime()?.spawn(task))
+/// Begins a task on the query threads, which ends soon after its `Stop` is dropped. Errors: 58030.
+pub(super) fn spawn(task: impl Future<Output = ()> + Send + 'static) -> Result<(JoinHandle<()>, Stop)> {
+    let left = Arc::new(AtomicBool::new(false));
+    let task = runtime()?.spawn(LEFT.scope(Arc::clone(&left), task));
+    let stop = Stop {
+        left,
+        task: task.abort_handle(),
+    };
+    Ok((task, stop))
 }
 
 /// What is said of work that panicked.
@@ -78,12 +121,16 @@ pub fn on_query_threads<T: Send + 'static>(
         .boxed()
 }
 
-/// A task that ends with who waits for it.
-struct Stop(JoinHandle<()>);
+/// Ends a task with who waits for it: at its next pause, or where it asks whether it is left.
+pub(super) struct Stop {
+    left: Arc<AtomicBool>,
+    task: AbortHandle,
+}
 
 impl Drop for Stop {
     fn drop(&mut self) {
-        self.0.abort();
+        self.left.store(true, Ordering::Relaxed);
+        self.task.abort();
     }
 }
 
@@ -95,7 +142,7 @@ struct Running<T> {
 
 fn start<T: Send + 'static>(mut pieces: BoxStream<'static, Result<T>>) -> Result<Running<T>> {
     let (sender, computed) = mpsc::channel(PIECES_AHEAD);
-    let task = spawn(LEAVABLE.scope((), async move {
+    let (_task, stop) = spawn(LEAVABLE.scope((), async move {
         let mut panics = false;
         while !panics {
             let piece = match AssertUnwindSafe(pieces.next()).catch_unwind().await {
@@ -113,7 +160,7 @@ fn start<T: Send + 'static>(mut pieces: BoxStream<'static, Result<T>>) -> Result
     }))?;
     Ok(Running {
         computed,
-        _stop: Stop(task),
+        _stop: stop,
     })
 }
 
@@ -129,7 +176,8 @@ fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<std::result::Result<Runtime, Error>> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(|| {
         Builder::new_multi_thread()
-            .worker_threads(THREADS)
+            .worker_threads(threads_within(THREADS, address_bytes_max()))
+            .max_blocking_threads(blocking_threads_max())
             .thread_name("query")
             .thread_stack_size(THREAD_STACK_BYTES)
             .enable_all()
@@ -144,8 +192,6 @@ fn runtime() -> Result<&'static Runtime> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     use arrow::array::RecordBatch;
@@ -187,5 +233,35 @@ mod tests {
         assert!(waited.is_err());
         stop.store(true, Ordering::SeqCst);
         drop(computed);
+    }
+
+    #[test]
+    fn threads_are_as_few_as_addresses_allow() {
+        assert_eq!(threads_within(64, None), 64);
+        assert_eq!(threads_within(64, Some(1 << 40)), 64);
+        assert_eq!(threads_within(64, Some(6 << 30)), 16);
+        assert_eq!(threads_within(64, Some(1 << 20)), THREADS_MIN);
+    }
+
+    /// A computation without pauses that asks whether it is left ends when it is.
+    #[tokio::test]
+    async fn work_learns_that_it_is_left() {
+        let (said, ended) = oneshot::channel();
+        let (begun, has_begun) = oneshot::channel();
+        let work = run::<()>(async move {
+            let _ = begun.send(());
+            loop {
+                if let Err(error) = check_left() {
+                    let _ = said.send(error.clone());
+                    return Err(error);
+                }
+            }
+        });
+        let mut work = Box::pin(work);
+        assert!(futures::poll!(&mut work).is_pending());
+        has_begun.await.unwrap();
+        assert_eq!(check_left(), Ok(()));
+        drop(work);
+        assert_eq!(ended.await, Ok(Error::QueryCanceled));
     }
 }

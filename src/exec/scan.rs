@@ -512,6 +512,12 @@ fn decode(
     page: &Page,
     mut rows: impl ExactSizeIterator<Item = usize>,
 ) -> Result<RecordBatch> {
+    if decoder.schema().fields().is_empty() {
+        // To be counted only: nothing of them is looked at.
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        return RecordBatch::try_new_with_options(Arc::clone(decoder.schema()), Vec::new(), &options)
+            .map_err(Error::arrow);
+    }
     decoder.reserve(rows.len());
     rows.try_for_each(|at| decoder.push_entry(page.entry(at)))?;
     decoder.finish()

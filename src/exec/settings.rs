@@ -13,9 +13,10 @@ use std::sync::{Arc, Mutex};
 
 use chrono_tz::Tz;
 
-use super::SpillFiles;
+use super::{SpillFiles, StatementMemory};
 use crate::catalog::nearest_name;
 use crate::plan::FullScanPolicy;
+use crate::store::ServerMemory;
 use crate::table::Limits;
 use crate::types::{FormatSettings, ResultLimits};
 use crate::{Error, Result};
@@ -77,8 +78,14 @@ pub struct Settings {
     pub query_memory_bytes_max: usize,
     /// keyspan.message_bytes_max.
     pub message_bytes_max: usize,
+    /// keyspan.prepared_bytes_max.
+    pub prepared_bytes_max: usize,
+    /// temp_file_limit in bytes.
+    pub temp_file_bytes_max: Option<u64>,
     /// Where statements spill to: the server's folder for it.
     pub spill: Arc<SpillFiles>,
+    /// What all statements and transactions hold: the server's (keyspan.memory_bytes_max).
+    pub memory: Arc<ServerMemory>,
     /// Text of each setting, in the order of `definitions`; numbers in their base unit.
     values: Vec<Arc<str>>,
     /// Where each comes from, in the same order.
@@ -300,6 +307,12 @@ impl Settings {
         rows
     }
 
+    /// The setting of this name, if it has no effect and is set to anything but its default.
+    pub fn get_without_effect(&self, name: &str) -> Option<&'static SettingDef> {
+        let (index, def) = find(name)?;
+        (!def.has_effect() && *self.values[index] != *def.default).then_some(def)
+    }
+
     /// The settings that clients are told of whenever they change (ParameterStatus).
     pub fn reported(&self) -> impl Iterator<Item = (&'static str, &Arc<str>)> {
         definitions()
@@ -346,6 +359,11 @@ impl Settings {
             .unwrap_or_default()
     }
 
+    /// The memory of a statement that begins now.
+    pub fn statement_memory(&self) -> Arc<StatementMemory> {
+        StatementMemory::new(&self.memory, self.query_memory_bytes_max)
+    }
+
     /// The severity below which notices are not sent, as a rank of `severity_rank`.
     pub fn client_min_messages_rank(&self) -> u8 {
         severity_rank(self.value("client_min_messages"))
@@ -383,7 +401,10 @@ impl Settings {
             transaction_bytes_max: 0,
             query_memory_bytes_max: 0,
             message_bytes_max: 0,
+            prepared_bytes_max: 0,
+            temp_file_bytes_max: None,
             spill: Arc::default(),
+            memory: Arc::default(),
             values: definitions().iter().map(|def| Arc::from(def.default)).collect(),
             sources: vec![SettingSource::Default; definitions().len()],
             reset_values: Arc::default(),
@@ -448,6 +469,10 @@ impl Settings {
         self.transaction_bytes_max = self.number("keyspan.transaction_bytes_max");
         self.query_memory_bytes_max = self.number("keyspan.query_memory_bytes_max");
         self.message_bytes_max = self.number("keyspan.message_bytes_max");
+        self.prepared_bytes_max = self.number("keyspan.prepared_bytes_max");
+        // In kB; a negative number is none.
+        let temp_file_limit = self.value("temp_file_limit").parse::<u64>().ok();
+        self.temp_file_bytes_max = temp_file_limit.map(|kilobytes| kilobytes << 10);
     }
 
     fn value(&self, name: &str) -> &str {

@@ -33,30 +33,41 @@ impl SpillFiles {
         }
     }
 
-    /// DataFusion's manager of the files. Without a folder to write to, statements that fit in memory still run.
-    pub(super) fn manager(&self) -> DataFusionResult<Arc<DiskManager>> {
+    /// DataFusion's manager of the files: that of all statements, or one for a statement that may have so many bytes only.
+    pub(super) fn manager_within(&self, bytes_max: Option<u64>) -> DataFusionResult<Arc<DiskManager>> {
+        match bytes_max {
+            None => self.manager(),
+            Some(bytes_max) => build(self.mode(), bytes_max.min(SPILL_BYTES_MAX)),
+        }
+    }
+
+    fn mode(&self) -> DiskManagerMode {
+        match &self.folder {
+            Some(folder) => DiskManagerMode::Directories(vec![folder.clone()]),
+            None => DiskManagerMode::OsTmpDirectory,
+        }
+    }
+
+    /// That of all statements. Without a folder to write to, those that fit in memory still run.
+    fn manager(&self) -> DataFusionResult<Arc<DiskManager>> {
         let mut kept = self.manager.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(manager) = &*kept {
             return Ok(manager.clone());
         }
-        let mode = match &self.folder {
-            Some(folder) => DiskManagerMode::Directories(vec![folder.clone()]),
-            None => DiskManagerMode::OsTmpDirectory,
-        };
-        match build(mode) {
+        match build(self.mode(), SPILL_BYTES_MAX) {
             Ok(manager) => Ok(kept.insert(manager).clone()),
             Err(error) => {
                 tracing::warn!(%error, "no statement can spill to disk");
-                build(DiskManagerMode::Disabled)
+                build(DiskManagerMode::Disabled, SPILL_BYTES_MAX)
             }
         }
     }
 }
 
-fn build(mode: DiskManagerMode) -> DataFusionResult<Arc<DiskManager>> {
+fn build(mode: DiskManagerMode, bytes_max: u64) -> DataFusionResult<Arc<DiskManager>> {
     let builder = DiskManagerBuilder::default()
         .with_mode(mode)
-        .with_max_temp_directory_size(SPILL_BYTES_MAX);
+        .with_max_temp_directory_size(bytes_max);
     builder.build().map(Arc::new)
 }
 

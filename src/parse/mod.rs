@@ -42,7 +42,7 @@ pub use kind::StatementKind;
 pub(crate) use kind::first_words;
 pub use parameterized::Parameterized;
 pub(crate) use short_text::TEXT_BYTES_MAX;
-pub use short_text::is_quick_to_read;
+pub use short_text::{count_expressions, is_quick_to_read};
 pub use shown_text::{shorten, without_constants};
 pub(crate) use statement::is_upsert;
 pub use statement::{ParsedStatement, Warning, parse};

@@ -5,6 +5,16 @@ pub(crate) const TEXT_BYTES_MAX: usize = 8 << 10;
 /// Parentheses and brackets open at once in such a text: the parser may try two ways into each.
 const TEXT_DEPTH_MAX: usize = 6;
 
+/// About how many expressions a text has: the commas, brackets and operators outside of quotes.
+pub fn count_expressions(text: &str) -> usize {
+    let mut quoted = false;
+    let counts = text.bytes().filter(|byte| {
+        quoted ^= *byte == b'\'';
+        !quoted && byte.is_ascii_punctuation() && !matches!(byte, b'\'' | b')' | b']' | b'_' | b'.' | b'"')
+    });
+    1 + counts.count()
+}
+
 /// Whether a message's text is read at once.
 pub fn is_quick_to_read(text: &str) -> bool {
     let mut depth = 0usize;

@@ -12,6 +12,7 @@ use super::operator::{binary, no_operator};
 use super::scope::capture;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, ArithmeticOp, pattern};
+use crate::exec::query_threads::check_left;
 use crate::parse::text_place;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -19,6 +20,7 @@ use crate::{Error, Result};
 impl Binder<'_> {
     /// Binds any expression.
     pub(super) fn expression(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
+        check_left()?;
         let bound = self.one_level_deeper(|binder| binder.expression_here(expr, place));
         self.note_place(bound, |error| text_place::of_expr(expr, error))
     }

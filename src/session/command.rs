@@ -153,7 +153,20 @@ impl Session {
             Some(values) => settings.set(name, values),
             None => settings.reset(name, &defaults),
         })?;
+        self.tell_without_effect(name);
         Ok("SET")
+    }
+
+    /// Says once that a setting which was set to something else than its default does nothing.
+    pub(super) fn tell_without_effect(&mut self, name: &str) {
+        let Some(def) = self.settings().get_without_effect(name) else {
+            return;
+        };
+        if self.told_without_effect.insert(def.name) {
+            let message = format!("setting \"{}\" has no effect", def.name);
+            let hint = def.instead().map(str::to_string);
+            self.notify("NOTICE", "01000", message, hint);
+        }
     }
 
     /// There is one role yet: the session's own.

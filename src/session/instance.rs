@@ -158,7 +158,8 @@ impl Instance {
     /// Begins a transaction at the newest snapshot.
     pub(super) async fn begin(&self) -> Result<Arc<Transaction>> {
         let bytes_max = self.settings.transaction_bytes_max;
-        Ok(Arc::new(Transaction::begin(self.store.clone(), bytes_max).await?))
+        let txn = Transaction::begin(self.store.clone(), bytes_max).await?;
+        Ok(Arc::new(txn.counted_in(&self.settings.memory)))
     }
 
     /// The catalog as the transaction sees it. `own`: what the transaction's last statement saw. Only catalogs without

@@ -17,9 +17,11 @@ mod settings;
 mod statement_run;
 mod transaction;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+
+use tokio::time::Instant;
 
 use crate::Result;
 pub use crate::exec::interrupt::{Cause, Interrupt};
@@ -31,6 +33,7 @@ pub use known_texts::KnownText;
 use known_texts::KnownTexts;
 pub use prepared::text_parameter;
 pub use prepared_statement::PreparedStatement;
+use prepared_statement::PreparedStatements;
 pub use rows::{Portal, PortalState, RowStream};
 use settings::SessionSettings;
 use transaction::TransactionState;
@@ -48,11 +51,15 @@ pub struct Session {
     interrupt: Arc<Interrupt>,
     settings: SessionSettings,
     transaction: TransactionState,
-    statements: HashMap<String, Arc<PreparedStatement>>,
+    statements: PreparedStatements,
     /// What the catalog tells of `statements`.
     prepared: Arc<PreparedList>,
     known_texts: KnownTexts,
     portals: HashMap<String, Portal>,
+    /// Settings without effect that the client was told of.
+    told_without_effect: HashSet<&'static str>,
+    /// When the first message came that is about the statement at hand; `None` between statements.
+    statement_begun: Option<Instant>,
     /// Counts portals, to know which are younger than a savepoint.
     portals_made: u64,
     notices: Arc<Mutex<Vec<Notice>>>,
@@ -114,10 +121,12 @@ impl Session {
             shared,
             settings: SessionSettings::new(Arc::new(settings)),
             transaction: TransactionState::default(),
-            statements: HashMap::new(),
+            statements: PreparedStatements::default(),
             prepared: Arc::default(),
             known_texts: KnownTexts::default(),
             portals: HashMap::new(),
+            told_without_effect: HashSet::new(),
+            statement_begun: None,
             portals_made: 0,
             notices: Arc::default(),
         };
@@ -176,12 +185,12 @@ impl Session {
         notices
     }
 
-    fn notify(&self, severity: &'static str, sqlstate: &'static str, message: &str) {
+    fn notify(&self, severity: &'static str, sqlstate: &'static str, message: String, hint: Option<String>) {
         let notice = Notice {
             severity,
             sqlstate,
-            message: message.to_string(),
-            hint: None,
+            message,
+            hint,
         };
         if let Ok(mut notices) = self.notices.lock() {
             notices.push(notice);
@@ -189,7 +198,7 @@ impl Session {
     }
 
     fn warn(&self, sqlstate: &'static str, message: &str) {
-        self.notify("WARNING", sqlstate, message);
+        self.notify("WARNING", sqlstate, message.to_string(), None);
     }
 }
 

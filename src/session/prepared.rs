@@ -19,7 +19,8 @@ pub fn text_parameter(text: &str, ty: &SqlType, format: &FormatSettings) -> Resu
 
 impl Session {
     /// Parses and describes a statement and keeps it. An empty name is the unnamed statement, which may be replaced.
-    /// `types`: what the client says of the parameters. Errors: 42P05, 42601, the statement's own, 25P02.
+    /// `types`: what the client says of the parameters. Errors: 42P05, 42601, the statement's own, 25P02, 53200 when
+    /// there are too many.
     pub async fn prepare(&mut self, name: &str, text: &str, types: &[Option<SqlType>]) -> Result<()> {
         self.prepare_from(name, text, types, None).await
     }
@@ -34,7 +35,7 @@ impl Session {
     ) -> Result<()> {
         if name.is_empty() {
             self.statements.remove(name);
-        } else if self.statements.contains_key(name) {
+        } else if self.statements.get(name).is_some() {
             return Err(Error::Duplicate {
                 kind: DuplicateKind::PreparedStatement,
                 name: name.to_string(),
@@ -62,8 +63,9 @@ impl Session {
             prepared_us: now_us(),
             from_sql: command.is_some(),
         };
+        let bytes_max = self.settings().prepared_bytes_max;
+        self.statements.insert(name, prepared, bytes_max)?;
         self.prepared.add(name, row);
-        self.statements.insert(name.to_string(), prepared);
         Ok(())
     }
 
@@ -169,8 +171,8 @@ impl Session {
                 columns: self.command_columns(command)?,
             });
         }
-        let (instance, interrupt, deadline) =
-            (self.instance.clone(), self.interrupt.clone(), self.deadline());
+        let deadline = self.deadline();
+        let (instance, interrupt) = (self.instance.clone(), self.interrupt.clone());
         let snapshot = async {
             if self.transaction.block == Block::None {
                 let txn = instance.begin().await?;

@@ -9,7 +9,7 @@ use futures::StreamExt;
 use tokio::time::Instant;
 
 use super::{Interrupt, PreparedStatement};
-use crate::exec::{OutputColumn, Parameters, Rows, RowsStream};
+use crate::exec::{OutputColumn, Parameters, Rows, RowsStream, StatementMemory};
 use crate::txn::Transaction;
 use crate::types::WireFormat;
 use crate::{Error, Result};
@@ -31,6 +31,8 @@ pub struct RowStream {
     pub(super) deadline: Option<Instant>,
     /// The transaction of a statement outside a block, to commit at the end should the statement have written.
     pub(super) txn: Option<Arc<Transaction>>,
+    /// What the statement holds in memory, until its result has left.
+    pub(super) memory: Option<Arc<StatementMemory>>,
     /// The cursor that the stream goes back to when FETCH is done.
     pub(super) cursor: Option<Box<Portal>>,
     /// The cursor's name.
@@ -87,6 +89,7 @@ impl RowStream {
             left: None,
             deadline: None,
             txn: None,
+            memory: None,
             cursor: None,
             cursor_name: String::new(),
         }
@@ -156,9 +159,10 @@ impl RowStream {
         }
     }
 
-    /// Goes on after a suspension: the tag counts from here.
-    pub fn resume(&mut self) {
+    /// Goes on after a suspension: the tag counts from here, and so does the time.
+    pub fn resume(&mut self, deadline: Option<Instant>) {
         self.rows = 0;
+        self.deadline = deadline;
     }
 
     /// Makes it the answer of a FETCH of at most `left` rows, or of the next one.

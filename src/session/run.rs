@@ -10,8 +10,9 @@ use super::transaction::Block;
 use super::{Reply, RowStream, Session};
 use crate::catalog::Catalog;
 use crate::exec::{LoggedStatements, OutputColumn, Parameters, StatementContext, now_us, query_threads};
-use crate::parse::{is_quick_to_read, without_constants};
+use crate::parse::{count_expressions, is_quick_to_read, without_constants};
 use crate::sql::{self, Outcome, Statement};
+use crate::store::out_of_server_memory;
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
@@ -19,15 +20,27 @@ use crate::{Error, Result};
 /// that this many defeats mean something is wrong.
 const ATTEMPTS_MAX: usize = 200;
 
+/// What the tokens and the tree of a statement take for each of its expressions.
+const TREE_BYTES: usize = 640;
+
 impl Session {
-    /// Splits and parses the text of a message. Errors: 42601 with a position.
+    /// Splits and parses the text of a message. Errors: 42601 with a position; 53200; what stops the session.
     pub async fn parse(&mut self, text: &str) -> Result<Vec<Arc<Statement>>> {
         let parsed = match is_quick_to_read(text) {
             true => sql::parse(text)?,
             false => {
                 let text = text.to_string();
-                let parsing = query_threads::run(async move { sql::parse(&text) });
-                self.interrupt.guard(self.deadline(), parsing).await?
+                let account = self.settings().memory.account();
+                if !account.take(text.len() + count_expressions(&text) * TREE_BYTES) {
+                    return Err(out_of_server_memory());
+                }
+                let account = Arc::new(account);
+                let parsing = query_threads::run(async move {
+                    let parsed = sql::parse(&text)?.into_iter();
+                    Ok(parsed.map(|statement| statement.held_in(&account)).collect())
+                });
+                let deadline = self.deadline();
+                self.interrupt.guard(deadline, parsing).await?
             }
         };
         Ok(parsed.into_iter().map(Arc::new).collect())
@@ -36,6 +49,19 @@ impl Session {
     /// Runs a statement. `described`: the columns that the client was told of, which the result must have.
     /// Errors: the statement's; 25P02 in a failed block; 57014 when it is cancelled or times out.
     pub async fn run(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: Parameters,
+        described: Option<&[OutputColumn]>,
+    ) -> Result<Reply> {
+        let ran = self.run_at_hand(statement, parameters, described).await;
+        if let Ok(Reply::Done { .. }) = ran {
+            self.stop_clock();
+        }
+        ran
+    }
+
+    async fn run_at_hand(
         &mut self,
         statement: &Arc<Statement>,
         parameters: Parameters,
@@ -99,6 +125,7 @@ impl Session {
     /// Ends a result whose rows were all handed out: commits what a statement outside a block wrote; answers the tag.
     pub async fn complete(&mut self, mut rows: RowStream) -> Result<String> {
         let tag = rows.tag();
+        self.stop_clock();
         if let Some(mut portal) = rows.cursor.take() {
             let name = std::mem::take(&mut rows.cursor_name);
             portal.state = super::PortalState::Streaming(rows);
@@ -145,15 +172,27 @@ impl Session {
         settings.transaction_read_only || self.transaction.block == Block::None && by_default()
     }
 
-    /// When a statement that begins now times out.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    /// When the statement at hand times out: its time counts from the first message that is about it, so that reading,
+    /// describing and running it have one limit together.
+    pub fn deadline(&mut self) -> Option<Instant> {
         self.deadline_of(None)
     }
 
     /// The same for one that says itself how long it may take.
-    fn deadline_of(&self, own_ms: Option<u64>) -> Option<Instant> {
+    fn deadline_of(&mut self, own_ms: Option<u64>) -> Option<Instant> {
+        let begun = *self.statement_begun.get_or_insert_with(Instant::now);
         let timeout_ms = own_ms.unwrap_or(self.settings().statement_timeout_ms);
-        (timeout_ms > 0).then(|| Instant::now() + Duration::from_millis(timeout_ms))
+        (timeout_ms > 0).then(|| begun + Duration::from_millis(timeout_ms))
+    }
+
+    /// A result waits for the client to ask for more of it: its time does not run meanwhile.
+    pub fn suspend(&mut self) {
+        self.stop_clock();
+    }
+
+    /// The statement at hand has ended: the time of the next begins anew.
+    pub(super) fn stop_clock(&mut self) {
+        self.statement_begun = None;
     }
 
     /// What a statement runs in.
@@ -178,6 +217,7 @@ impl Session {
             text: Arc::clone(&statement.parsed.text),
             sequences: self.instance.sequences().clone(),
             settings: self.settings().clone(),
+            memory: self.settings().statement_memory(),
             parameters: parameters.values,
             parameter_types: parameters.types,
             parameters_are_constants: parameters.are_constants,
@@ -246,13 +286,15 @@ impl Session {
         }
         let outcome = outcome?;
         let streams = matches!(outcome, Outcome::Rows { .. });
-        let mut reply = run.reply(outcome)?;
+        let mut reply = run.reply(outcome, &ctx.memory)?;
         match &mut reply {
             Reply::Rows(rows) if streams => rows.txn = Some(txn),
             // Not under the guard: once it is on its way a commit ends as it ends.
             _ if txn.has_writes() => {
                 txn.note_statement(run.statement.parsed.kind.frees_space());
                 self.before_commit()?;
+                // Whoever stops it now is still in time.
+                interrupt.guard(run.deadline, async { Ok(()) }).await?;
                 txn.commit(!self.settings().synchronous_commit).await?;
             }
             _ => {}
@@ -269,7 +311,7 @@ impl Session {
         let executed = interrupt
             .guard(run.deadline, sql::execute(&ctx, run.statement))
             .await;
-        match executed.and_then(|outcome| run.reply(outcome)) {
+        match executed.and_then(|outcome| run.reply(outcome, &ctx.memory)) {
             Ok(reply) => {
                 if txn.progress() > progress {
                     txn.note_statement(run.statement.parsed.kind.frees_space());
@@ -291,6 +333,7 @@ impl Session {
             let values = [change.value];
             self.settings
                 .change(change.local, |settings| settings.set(&change.name, &values))?;
+            self.tell_without_effect(&change.name);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::Reply;
 use super::rows::{RowStream, RowsTag};
-use crate::exec::{OutputColumn, Parameters};
+use crate::exec::{OutputColumn, Parameters, StatementMemory};
 use crate::sql::{Outcome, Statement};
 use crate::{Error, Result};
 
@@ -20,8 +20,9 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The reply to what executing gave. Errors: 0A000 when the client was told of other columns.
-    pub(super) fn reply(&self, outcome: Outcome) -> Result<Reply> {
+    /// The reply to what executing gave, and what it holds in memory. Errors: 0A000 when the client was told of other
+    /// columns.
+    pub(super) fn reply(&self, outcome: Outcome, memory: &Arc<StatementMemory>) -> Result<Reply> {
         let mut rows = match outcome {
             Outcome::Done { tag } => return Ok(Reply::Done { tag }),
             Outcome::Written(written) if written.columns.is_empty() => {
@@ -42,6 +43,7 @@ impl Run<'_> {
                 rows.project(kept);
             }
         }
+        rows.memory = Some(Arc::clone(memory));
         rows.deadline = self.deadline;
         Ok(Reply::Rows(rows))
     }

@@ -120,6 +120,7 @@ impl Session {
 
     /// Commits what `open_implicit` began, if it was not ended by the statements themselves. Errors: as a commit's.
     pub async fn close_implicit(&mut self) -> Result<()> {
+        self.stop_clock();
         match self.transaction.block {
             Block::Implicit => {
                 let replay = std::mem::take(&mut self.transaction.replay);
@@ -140,6 +141,7 @@ impl Session {
     /// An error was reported: a block has failed, any other transaction is rolled back.
     pub fn fail(&mut self) {
         self.settings.current().take_requested();
+        self.stop_clock();
         match self.transaction.block {
             Block::None | Block::Implicit => self.rollback_transaction(),
             Block::Explicit => {

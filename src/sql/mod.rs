@@ -19,12 +19,15 @@ use sqlparser::ast;
 use crate::Result;
 use crate::exec::query_threads;
 use crate::exec::{Notice, OutputColumn, RowsStream, StatementContext};
-use crate::parse::parameters;
+use crate::parse::{TEXT_BYTES_MAX, count_expressions, parameters};
 use crate::query::{self, QueryPlan, known_types};
 use crate::types::SqlType;
 pub(crate) use dml::compile_generated;
 pub use effort::PARAMETER_BYTES_MAX;
 pub use statement::{Statement, parse};
+
+/// What the plan of a statement takes for each expression of its text.
+const PLAN_BYTES: usize = 768;
 
 /// What executing a statement gives.
 pub enum Outcome {
@@ -89,6 +92,7 @@ async fn execute_apart(ctx: StatementContext, statement: Arc<Statement>) -> Resu
 }
 
 async fn execute_here(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
+    hold_plan(ctx, statement)?;
     let executed = match &statement.parsed.ast {
         ast::Statement::Query(query) => execute_query(ctx, statement, query).await,
         _ => Box::pin(execute_other(ctx, statement)).await,
@@ -122,6 +126,15 @@ async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<
         _ => Ok(Outcome::Done {
             tag: ddl::execute(ctx, statement).await?,
         }),
+    }
+}
+
+/// Takes from the statement's memory what the plan of a long text with many constants takes. Errors: 53200.
+fn hold_plan(ctx: &StatementContext, statement: &Statement) -> Result<()> {
+    let text = &statement.parsed.text;
+    match text.len() > TEXT_BYTES_MAX {
+        true => ctx.memory.hold(text.len() + count_expressions(text) * PLAN_BYTES),
+        false => Ok(()),
     }
 }
 
@@ -168,6 +181,7 @@ async fn describe_here(
     statement: &Statement,
     parameters: &[Option<SqlType>],
 ) -> Result<Description> {
+    hold_plan(ctx, statement)?;
     let told = Box::pin(tell(ctx, statement, parameters)).await;
     told.map_err(|error| statement.parsed.locate(error))
 }

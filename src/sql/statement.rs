@@ -10,6 +10,7 @@ use crate::exec::RowPlans;
 use crate::exec::plan_cache::PlanCache;
 use crate::parse::{self, ParsedStatement};
 use crate::query::QueryPlan;
+use crate::store::MemoryAccount;
 
 /// One statement, which may run many times.
 #[derive(Debug, Clone)]
@@ -22,6 +23,8 @@ pub struct Statement {
     pub(super) plan: PlanCache<QueryPlan>,
     /// What a write computes of its rows.
     pub row_plans: Arc<RowPlans>,
+    /// What the tree of a long text takes of the server's memory.
+    _held: Option<Arc<MemoryAccount>>,
 }
 
 /// The statements of a message. Errors: 42601 with a position, 54001.
@@ -37,6 +40,15 @@ impl Statement {
             parsed,
             plan: PlanCache::default(),
             row_plans: Arc::default(),
+            _held: None,
+        }
+    }
+
+    /// The same statement, whose memory the account holds as long as it is there.
+    pub fn held_in(self, account: &Arc<MemoryAccount>) -> Statement {
+        Statement {
+            _held: Some(Arc::clone(account)),
+            ..self
         }
     }
 

@@ -107,6 +107,7 @@ impl Client {
             text: Arc::default(),
             sequences: Arc::clone(&self.sequences),
             settings: Arc::new(self.settings.clone()),
+            memory: self.settings.statement_memory(),
             parameters: parameters.into(),
             parameter_types: Arc::default(),
             parameters_are_constants: false,

@@ -21,6 +21,7 @@ mod open;
 mod options;
 mod page;
 mod permissions;
+mod server_memory;
 pub mod sled;
 
 #[cfg(test)]
@@ -47,10 +48,14 @@ use crate::{Error, Result};
 pub use check_log::check_log;
 pub use inspect::{InspectedStore, inspect_store};
 pub use kind::StoreKind;
+pub use machine::{address_bytes_max, default_statements_bytes};
 pub use open::open_store;
 pub use options::StoreOptions;
 pub use page::{Entry, Page};
 pub use permissions::{create_data_dir, restrict};
+pub use server_memory::{
+    ACCOUNT_BYTES_SMALL, MemoryAccount, ServerMemory, out_of_server_memory, process_has_room,
+};
 
 /// What a scan walks, and how.
 #[derive(Debug, Clone)]

@@ -11,11 +11,17 @@ use std::sync::Arc;
 
 use super::finished;
 use crate::error::Limit;
-use crate::store::{Batch, KeyRange, Write};
+use crate::store::{Batch, KeyRange, MemoryAccount, Write, out_of_server_memory};
 use crate::{Error, Result};
 
 /// What a version costs beside key and value: map nodes, reference counts, the journal.
 const VERSION_OVERHEAD_BYTES: usize = 128;
+
+/// Bytes are told to the server's memory in steps of so many: what few transactions write costs nothing.
+const COUNTED_BYTES: usize = 64 << 10;
+
+/// How often a write stands in memory at the most: in the buffer or the batch, in the log's record, in the memtable.
+const COPIES: usize = 2;
 
 /// What a key is now: `Some(Some(value))` put, `Some(None)` deleted, `None` not written.
 pub(super) type OwnValue = Option<Option<Arc<[u8]>>>;
@@ -41,6 +47,7 @@ pub(super) struct Buffer {
     now: usize,
     bytes: usize,
     bytes_max: usize,
+    counted: Counted,
     is_finished: bool,
 }
 
@@ -50,6 +57,15 @@ struct Version {
     value: Option<Arc<[u8]>>,
     /// Whether this or an earlier write of the key was checked.
     checked: bool,
+}
+
+/// What the server's memory knows of a buffer.
+#[derive(Debug, Default)]
+struct Counted {
+    /// `None`: nothing counts it.
+    account: Option<MemoryAccount>,
+    /// Steps of [`COUNTED_BYTES`] that the account holds.
+    steps: usize,
 }
 
 impl Buffer {
@@ -63,8 +79,19 @@ impl Buffer {
             now: 0,
             bytes: 0,
             bytes_max,
+            counted: Counted::default(),
             is_finished: false,
         }
+    }
+
+    /// From now on its bytes are taken from this account.
+    pub(super) fn count_in(&mut self, account: MemoryAccount) {
+        self.counted.account = Some(account);
+    }
+
+    /// The account with what was written, which the commit still holds.
+    pub(super) fn take_account(&mut self) -> Option<MemoryAccount> {
+        self.counted.account.take()
     }
 
     /// What each key is now; empty when nothing was written at all.
@@ -107,6 +134,7 @@ impl Buffer {
         if bytes > self.bytes_max {
             return Err(too_large(self.bytes_max));
         }
+        self.counted.resize(bytes)?;
         self.bytes = bytes;
         self.now += 1;
         let key = match versions {
@@ -198,6 +226,8 @@ impl Buffer {
                 self.keys.remove(&key);
             }
         }
+        // To hold less is never refused.
+        let _ = self.counted.resize(self.bytes);
     }
 
     /// Registers a scan of everything so far; answers its mark.
@@ -272,6 +302,23 @@ impl Buffer {
             .last()
             .copied()
             .max(self.scans.last_key_value().map(|(mark, _)| *mark))
+    }
+}
+
+impl Counted {
+    /// The buffer holds so many bytes. Errors: 53200 when there are not so many.
+    fn resize(&mut self, bytes: usize) -> Result<()> {
+        let steps = bytes / COUNTED_BYTES;
+        if steps == self.steps {
+            return Ok(());
+        }
+        if let Some(account) = &self.account
+            && !account.resize(steps * COUNTED_BYTES * COPIES)
+        {
+            return Err(out_of_server_memory());
+        }
+        self.steps = steps;
+        Ok(())
     }
 }
 

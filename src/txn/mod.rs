@@ -12,7 +12,8 @@
 //!    opened), whatever other tasks write meanwhile.
 //! 2. After `rollback_to(s)` every read, and the batch at commit, are as they were when `s` was made.
 //! 3. A transaction without writes never touches the store again and never conflicts.
-//! 4. Buffered keys, values and their bookkeeping never exceed `bytes_max`; the write that would is refused whole.
+//! 4. Buffered keys, values and their bookkeeping never exceed `bytes_max`, nor what the server's memory has left; the write
+//!    that would is refused whole.
 
 mod buffer;
 mod scan;
@@ -23,7 +24,7 @@ mod tests;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::store::{Batch, KeyRange, ScanRequest, Snapshot, Store, Values, Write};
+use crate::store::{Batch, KeyRange, ScanRequest, ServerMemory, Snapshot, Store, Values, Write};
 use crate::{Error, Result};
 use buffer::Buffer;
 pub use scan::TransactionScan;
@@ -65,6 +66,13 @@ impl Transaction {
     /// The transactions that the process began before it: one of a higher number was begun later, and most often sees more.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// The same; what it writes is taken from what all statements and transactions may hold together (53200 when there is
+    /// none), until the commit is done or it is dropped.
+    pub fn counted_in(self, memory: &Arc<ServerMemory>) -> Transaction {
+        self.lock().count_in(memory.account());
+        self
     }
 
     /// Values of keys, own writes first.
@@ -165,7 +173,10 @@ impl Transaction {
     /// Commits the writes atomically and durably (`relaxed`: durable soon). The transaction is over either way: later
     /// writes fail. Errors: as [`Store::commit`].
     pub async fn commit(&self, relaxed: bool) -> Result<()> {
-        let batch = self.lock().finish()?;
+        let (batch, _account) = {
+            let mut buffer = self.lock();
+            (buffer.finish()?, buffer.take_account())
+        };
         if batch.writes.is_empty() {
             return Ok(());
         }

@@ -116,8 +116,8 @@ impl Responder {
                 Ok((bind, parameters))
             })
         };
-        let interrupt = Arc::clone(self.session.interrupt());
-        let (bind, parameters) = interrupt.guard(None, reading).await?;
+        let (interrupt, deadline) = (Arc::clone(self.session.interrupt()), self.session.deadline());
+        let (bind, parameters) = interrupt.guard(deadline, reading).await?;
         self.bind_values(&bind, statement, parameters)
     }
 
@@ -222,7 +222,7 @@ impl Responder {
             },
         };
         self.send_notices()?;
-        rows.resume();
+        rows.resume(self.session.deadline());
         let formats = portal.formats.clone();
         if self.send_rows(&mut rows, &formats, rows_max).await? {
             let tag = self.session.complete(rows).await?;
@@ -233,6 +233,7 @@ impl Responder {
         }
         portal.state = PortalState::Streaming(rows);
         self.session.put_portal(name, portal);
+        self.session.suspend();
         self.output
             .message(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))
     }

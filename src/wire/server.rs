@@ -14,7 +14,7 @@ use super::listener;
 use super::listening::Listening;
 use crate::exec::{Parameters, Settings, SpillFiles};
 use crate::session::{Identity, Instance, Reply, Session};
-use crate::store::{StoreKind, StoreOptions, open_store};
+use crate::store::{ServerMemory, StoreKind, StoreOptions, default_statements_bytes, open_store};
 use crate::{Error, Result};
 
 /// What disks write as one.
@@ -41,6 +41,8 @@ pub struct ServerOptions {
     pub disk_reserve_bytes: u64,
     /// Memory for commits that the storage engine does not have yet, in bytes.
     pub memtable_bytes_max: usize,
+    /// Memory that all statements and transactions hold together, in bytes.
+    pub memory_bytes_max: u64,
     /// Length of a segment of the log, in bytes; rounded up to whole blocks of the disk.
     pub log_segment_bytes: u64,
     /// Other settings, by name, as text: what sessions begin with. Those that have a field here go before it.
@@ -61,6 +63,7 @@ impl Default for ServerOptions {
             disk_reserve_bytes: store.disk_reserve_bytes,
             memtable_bytes_max: store.memtable_bytes_max,
             log_segment_bytes: store.segment_bytes,
+            memory_bytes_max: default_statements_bytes(),
             settings: Vec::new(),
         }
     }
@@ -84,6 +87,7 @@ impl ServerOptions {
                 "keyspan.disk_reserve_bytes" => self.disk_reserve_bytes = number,
                 "keyspan.memtable_bytes_max" => self.memtable_bytes_max = number as usize,
                 "keyspan.log_segment_bytes" => self.log_segment_bytes = number,
+                "keyspan.memory_bytes_max" => self.memory_bytes_max = number,
                 "max_connections" => self.connections_max = number as usize,
                 "port" => self.listen.set_port(number as u16),
                 "listen_addresses" | "data_directory" => {
@@ -145,6 +149,7 @@ impl Server {
         let store = opened
             .await
             .map_err(|error| Error::internal(format!("opening the store failed: {error}")))??;
+        settings.memory = ServerMemory::new(usize::try_from(options.memory_bytes_max).unwrap_or(usize::MAX));
         // The store holds the directory's lock by now: what lies there is no other server's.
         if options.store != StoreKind::Memory {
             settings.spill = Arc::new(SpillFiles::in_folder(options.data_dir.join("spill")));
@@ -245,6 +250,7 @@ fn server_settings(options: &ServerOptions, sessions_max: usize, listen: SocketA
             options.disk_reserve_bytes.to_string(),
         ),
         ("keyspan.log_segment_bytes", options.log_segment_bytes.to_string()),
+        ("keyspan.memory_bytes_max", options.memory_bytes_max.to_string()),
         ("max_connections", sessions_max.to_string()),
         ("listen_addresses", listen.ip().to_string()),
         ("port", listen.port().to_string()),

@@ -17,6 +17,7 @@ mod fairness;
 mod faults;
 mod known_texts;
 mod limits;
+mod memory;
 mod postgresql;
 mod predicates;
 mod protocol;

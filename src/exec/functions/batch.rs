@@ -7,8 +7,12 @@ use super::argument::Argument;
 use super::mismatched_types;
 use super::output::Output;
 use crate::Result;
+use crate::exec::query_threads::check_left;
 use crate::types::value_at;
 use crate::types::{FormatSettings, ResultLimits, SqlType, Value};
+
+/// Rows that are computed before it is asked whether anybody still waits for them.
+const ROWS_UNASKED: usize = 64;
 
 /// What a function is given.
 #[derive(Debug, Clone, Copy)]
@@ -149,6 +153,9 @@ impl<'a> Batch<'a> {
     ) -> Result<ArrayRef> {
         let mut column = R::column(self.rows, self.returns, self.limits());
         for row in 0..self.rows {
+            if row % ROWS_UNASKED == 0 {
+                check_left()?;
+            }
             match &nulls {
                 Some(nulls) if nulls.is_null(row) => R::append_null(&mut column),
                 _ => compute(row)?.append(&mut column)?,

@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, new_null_array};
+use arrow::compute::concat;
 use arrow::datatypes::DataType;
 use async_trait::async_trait;
 use datafusion::common::ScalarValue;
@@ -18,8 +19,11 @@ use datafusion::logical_expr::{
 use super::batch::Batch;
 use super::compare;
 use super::definition::Body;
+use super::size::BatchBytes;
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
+use crate::exec::folding::is_folding;
 use crate::exec::pg_catalog::{CatalogContext, installed};
+use crate::store::{ACCOUNT_BYTES_SMALL, out_of_server_memory, process_has_room};
 use crate::types::{FormatSettings, SqlType};
 use crate::{Error, Result};
 
@@ -106,6 +110,62 @@ impl BoundFunction {
         };
         result.map(compare::with_one_nan)
     }
+
+    /// The same, so many rows at once, so that there are no more copies of a long constant.
+    fn compute_in_parts(
+        &self,
+        arguments: &[ColumnarValue],
+        rows: usize,
+        at_once: usize,
+        statement: Option<&CatalogContext>,
+    ) -> datafusion::error::Result<ArrayRef> {
+        let mut parts = Vec::with_capacity(rows.div_ceil(at_once));
+        let mut bytes = BatchBytes::new(self.settings.result_limits);
+        for first in (0..rows).step_by(at_once) {
+            let count = at_once.min(rows - first);
+            let arrays = arguments.iter().map(|argument| match argument {
+                ColumnarValue::Array(array) => Ok(array.slice(first, count)),
+                ColumnarValue::Scalar(scalar) => scalar.to_array_of_size(count),
+            });
+            let arrays = arrays.collect::<datafusion::error::Result<Vec<_>>>()?;
+            let part = self.compute(arrays, count, statement).map_err(to_datafusion)?;
+            bytes
+                .add_bytes(part.get_array_memory_size())
+                .map_err(to_datafusion)?;
+            self.check_size(&part).map_err(to_datafusion)?;
+            parts.push(part);
+        }
+        let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
+        Ok(concat(&parts)?)
+    }
+
+    /// Errors: 53200 when a long result leaves the process no memory; whatever error tells DataFusion not to put it into the
+    /// plan, when constants are being folded.
+    fn check_size(&self, result: &ArrayRef) -> Result<()> {
+        let bytes = result.get_array_memory_size();
+        if bytes > FOLDED_BYTES_MAX && is_folding() {
+            return Err(Error::internal("a constant is too long for the plan"));
+        }
+        match bytes < ACCOUNT_BYTES_SMALL || process_has_room(bytes) {
+            true => Ok(()),
+            false => Err(out_of_server_memory()),
+        }
+    }
+}
+
+/// Constants that a plan holds in place of the calls that make them are no longer than this: plans are copied.
+const FOLDED_BYTES_MAX: usize = 64 << 10;
+
+/// What the copies of constant arguments, one a row, may take.
+const COPIES_BYTES_MAX: usize = 16 << 20;
+
+/// Rows for which constant arguments may be copied at once.
+fn rows_at_once(arguments: &[ColumnarValue]) -> usize {
+    let scalars = arguments.iter().map(|argument| match argument {
+        ColumnarValue::Array(_) => 0,
+        ColumnarValue::Scalar(scalar) => scalar.size(),
+    });
+    (COPIES_BYTES_MAX / scalars.sum::<usize>().max(1)).max(1)
 }
 
 impl ScalarUDFImpl for BoundFunction {
@@ -138,16 +198,19 @@ impl ScalarUDFImpl for BoundFunction {
                 .iter()
                 .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
         let rows = if constant { 1 } else { args.number_rows };
-        let arrays = args
-            .args
-            .into_iter()
-            .map(|argument| argument.into_array(rows))
-            .collect::<datafusion::error::Result<Vec<_>>>()?;
         let statement = match self.body {
             Body::Catalog(_) | Body::CatalogRows(_) => Some(installed(&args.config_options)?.as_ref()),
             Body::Batch(_) | Body::Rows(_) | Body::Waiting(_) => None,
         };
-        let result = self.compute(arrays, rows, statement).map_err(to_datafusion)?;
+        let result = match rows_at_once(&args.args) {
+            at_once if rows <= at_once => {
+                let arrays = args.args.into_iter().map(|argument| argument.into_array(rows));
+                let arrays = arrays.collect::<datafusion::error::Result<Vec<_>>>()?;
+                self.compute(arrays, rows, statement).map_err(to_datafusion)?
+            }
+            at_once => self.compute_in_parts(&args.args, rows, at_once, statement)?,
+        };
+        self.check_size(&result).map_err(to_datafusion)?;
         if constant {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?));
         }
@@ -278,6 +341,9 @@ fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
         arrays.push(scalar.to_array().map_err(from_datafusion)?);
     }
     let result = bound.compute(arrays, 1, None)?;
+    if result.get_array_memory_size() > FOLDED_BYTES_MAX {
+        return Ok(None);
+    }
     ScalarValue::try_from_array(&result, 0)
         .map(Some)
         .map_err(from_datafusion)

@@ -16,7 +16,6 @@ use super::partners::{Joined, Partners};
 use crate::catalog::{IndexDef, TableDef};
 use crate::exec::StatementContext;
 use crate::exec::computed::Computed;
-use crate::exec::datafusion_error::query_memory_exceeded;
 use crate::exec::evaluate::values;
 use crate::exec::filter_predicate::from_expr;
 use crate::exec::functions::fold_constants;
@@ -24,6 +23,7 @@ use crate::exec::placeholder::Constants;
 use crate::exec::planned_access::plan_predicates;
 use crate::exec::scan::{Demand, scan_batches};
 use crate::exec::scan_metrics::ScanMetrics;
+use crate::exec::statement_memory::HeldBytes;
 use crate::parse::IndexHint;
 use crate::plan::{AccessClass, AccessPath, CompareOp, PlanRules, Predicate, Wanted, plan_equality};
 use crate::table::row_schema;
@@ -227,7 +227,7 @@ impl Lookup {
         };
         Ok(RunningLookup {
             txn: Arc::clone(&ctx.txn),
-            bytes_max: ctx.settings.query_memory_bytes_max,
+            memory: HeldBytes::new(Arc::clone(&ctx.memory)),
             table: Arc::clone(&self.table),
             keys: keys?,
             conditions: conditions?,
@@ -241,6 +241,7 @@ impl Lookup {
             partners: self.partners,
             rows_max: KEYS_MAX.min(rows_max).max(1),
             outer: RecordBatch::new_empty(Arc::new(Schema::empty())),
+            joined: None,
             stays,
             figures: Arc::default(),
         })
@@ -287,8 +288,8 @@ fn only_asked(positions: Vec<usize>, outer_columns: usize, conditions: &mut [Com
 /// A lookup under way.
 pub(crate) struct RunningLookup {
     txn: Arc<Transaction>,
-    /// Bytes of inner rows that it may hold.
-    bytes_max: usize,
+    /// What the inner rows at hand take of the statement's memory.
+    memory: HeldBytes,
     table: Arc<TableDef>,
     keys: Vec<Arc<dyn PhysicalExpr>>,
     conditions: Vec<Arc<dyn PhysicalExpr>>,
@@ -307,6 +308,8 @@ pub(crate) struct RunningLookup {
     rows_max: usize,
     /// Those that are still to be joined.
     outer: RecordBatch,
+    /// Those that are being joined.
+    joined: Option<Joined>,
     stays: bool,
     figures: Arc<LookupFigures>,
 }
@@ -340,34 +343,48 @@ impl RunningLookup {
 
     /// Whether there are outer rows to be joined.
     pub(crate) fn has_more(&self) -> bool {
-        self.outer.num_rows() > 0
+        self.outer.num_rows() > 0 || self.joined.is_some()
     }
 
-    /// Joins as many of the outer rows as are looked up at a time. Errors: 53200 when one of them has more inner rows than the
-    /// statement may hold.
+    /// Leaves them out.
+    pub(crate) fn forget(&mut self) {
+        self.outer = self.outer.slice(0, 0);
+        self.joined = None;
+    }
+
+    /// Joins some of the outer rows. Errors: 53200 when one of them has more inner rows than the statement may hold.
     pub(crate) async fn next(&mut self) -> Result<RecordBatch> {
+        let mut joined = match self.joined.take() {
+            Some(joined) => joined,
+            None => self.look_up().await?,
+        };
+        let rows = joined.next(&self.conditions, self.partners)?;
+        self.joined = (!joined.is_done()).then_some(joined);
+        Ok(rows)
+    }
+
+    /// Finds the inner rows of as many of the outer rows as are looked up at a time.
+    async fn look_up(&mut self) -> Result<Joined> {
         let columns: Vec<usize> = (0..self.outer_columns).collect();
         loop {
             let rows = self.rows_max.min(self.outer.num_rows());
             let part = self.outer.slice(0, rows);
             let keys = self.keys.iter().map(|key| values(key, &part));
             let keys = keys.collect::<Result<Vec<ArrayRef>>>()?;
-            let Some(inner) = self.fetch(&keys).await? else {
+            let Some(inner) = self.fetch(&keys, rows).await? else {
                 // They have too many inner rows together.
-                if rows == 1 {
-                    return Err(query_memory_exceeded());
-                }
                 self.rows_max = rows / 2;
                 continue;
             };
             self.outer = self.outer.slice(rows, self.outer.num_rows() - rows);
             let given = part.project(&columns).map_err(Error::arrow)?;
-            return self.join(&given, &keys, &inner);
+            return self.join(given, &keys, &inner);
         }
     }
 
-    /// The inner rows of these keys. `None`: they are more than the statement may hold.
-    async fn fetch(&self, keys: &[ArrayRef]) -> Result<Option<RecordBatch>> {
+    /// The inner rows of the keys of so many outer rows. `None`: they are more than the statement may hold. Errors: 53200 when
+    /// those of one are.
+    async fn fetch(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Option<RecordBatch>> {
         let mut found = Vec::new();
         if let Some(predicate) = self.predicate(keys)? {
             let wanted = Wanted {
@@ -384,8 +401,10 @@ impl RunningLookup {
             let mut bytes = 0;
             while let Some(batch) = batches.try_next().await? {
                 bytes += batch.get_array_memory_size();
-                if bytes > self.bytes_max {
-                    return Ok(None);
+                // They are put together into one batch.
+                match self.memory.resize(2 * bytes) {
+                    Err(_) if rows > 1 => return Ok(None),
+                    held => held?,
                 }
                 found.push(batch);
             }
@@ -423,16 +442,12 @@ impl RunningLookup {
         })
     }
 
-    /// Puts each outer row before its inner rows.
-    fn join(&self, outer: &RecordBatch, keys: &[ArrayRef], inner: &RecordBatch) -> Result<RecordBatch> {
+    /// Each outer row with its inner rows.
+    fn join(&self, outer: RecordBatch, keys: &[ArrayRef], inner: &RecordBatch) -> Result<Joined> {
         let convert = |columns: &[ArrayRef]| self.converter.convert_columns(columns).map_err(Error::arrow);
         let (wanted, found) = (convert(keys)?, convert(&inner.columns()[..self.columns.len()])?);
         let given: Vec<usize> = (self.columns.len()..self.read.len()).collect();
         let given = inner.project(&given).map_err(Error::arrow)?;
-        let mut joined = Joined::of_equal(outer, &given, (&wanted, &found));
-        for condition in &self.conditions {
-            joined.keep(condition)?;
-        }
-        joined.finish(self.partners)
+        Ok(Joined::of_equal(outer, given, (&wanted, &found)))
     }
 }

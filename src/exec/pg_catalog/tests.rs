@@ -8,7 +8,7 @@ use crate::catalog::{
     Catalog, ColumnDef, ColumnDefault, IndexDef, KeyColumn, Relation, TableCache, TableDef, TableOptions,
     ViewDef,
 };
-use crate::exec::{Settings, StatementContext};
+use crate::exec::{Settings, StatementContext, StatementMemory};
 use crate::store::{StoreKind, StoreOptions, open_store};
 use crate::table::Sequences;
 use crate::txn::Transaction;
@@ -132,6 +132,7 @@ pub(in crate::exec) async fn statement() -> StatementContext {
         catalog: Arc::new(catalog()),
         sequences: Arc::new(Sequences::new(store)),
         settings: Arc::new(Settings::default()),
+        memory: StatementMemory::new(&Arc::default(), 1 << 30),
         parameters: Arc::new([]),
         parameter_types: Arc::default(),
         parameters_are_constants: false,

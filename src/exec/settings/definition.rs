@@ -1,6 +1,13 @@
 //! `SettingDef`: what a setting is: name, default, kind, who may change it, whether clients are told, what it means; and the
 //! kinds that the two tables of settings are written with.
 
+/// What settings say that PostgreSQL's planner or storage has and Keyspan needs not. Who sets one to anything but its default
+/// is told so once.
+pub(super) const NO_EFFECT: &str = "Accepted for compatibility; has no effect.";
+
+/// What bounds memory instead of PostgreSQL's settings.
+const MEMORY_BOUNDS: &str = "keyspan.query_memory_bytes_max bounds the memory of one statement, keyspan.memory_bytes_max that of all.";
+
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingDef {
@@ -68,6 +75,24 @@ pub enum SettingScope {
 }
 
 impl SettingDef {
+    /// Whether it does anything.
+    pub fn has_effect(&self) -> bool {
+        self.description != NO_EFFECT
+    }
+
+    /// What does what this one, which has no effect, does in PostgreSQL.
+    pub fn instead(&self) -> Option<&'static str> {
+        match self.name {
+            "work_mem" | "maintenance_work_mem" | "hash_mem_multiplier" | "temp_buffers" => {
+                Some(MEMORY_BOUNDS)
+            }
+            "plan_cache_mode" => {
+                Some("Plans are made without the values of parameters, which reads take when they run.")
+            }
+            _ => None,
+        }
+    }
+
     /// The unit as pg_settings names it.
     pub fn unit(&self) -> Option<&'static str> {
         match self.kind {

@@ -79,6 +79,18 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Longest value of one key column.",
     ),
     server(
+        "keyspan.memory_bytes_max",
+        "402653184",
+        ROOMY_BYTES,
+        "Memory that all statements and transactions hold together.",
+    ),
+    server(
+        "keyspan.prepared_bytes_max",
+        "67108864",
+        ROOMY_BYTES,
+        "Memory for the prepared statements of one session.",
+    ),
+    server(
         "keyspan.message_bytes_max",
         "67108864",
         ROOMY_BYTES,
@@ -88,7 +100,7 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "keyspan.query_memory_bytes_max",
         "536870912",
         ROOMY_BYTES,
-        "Memory for sorts, joins and groups before they spill.",
+        "Memory for sorts, joins and groups of one statement before they spill.",
     ),
     server(
         "keyspan.function_value_bytes_max",

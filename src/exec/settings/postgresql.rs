@@ -2,15 +2,12 @@
 
 use super::definition::SettingKind::{Bool, DateStyle, Encoding, Enum, Names, Text, TimeZone};
 use super::definition::{
-    COST, COUNT, INT_MAX, ISOLATION, KILOBYTES, LEVELS, MILLISECONDS, PAGES, SettingDef, Unit, internal,
-    number, reported, server, user,
+    COST, COUNT, INT_MAX, ISOLATION, KILOBYTES, LEVELS, MILLISECONDS, NO_EFFECT, PAGES, SettingDef, Unit,
+    internal, number, reported, server, user,
 };
 
 /// `server_version` and `version()`: clients compare the leading number.
 pub const SERVER_VERSION: &str = concat!("15.0 (Keyspan ", env!("CARGO_PKG_VERSION"), ")");
-
-/// What settings say that PostgreSQL's planner or storage has and Keyspan needs not.
-const NO_EFFECT: &str = "Accepted for compatibility; has no effect.";
 
 pub(super) static SETTINGS: &[SettingDef] = &[
     // ---- what clients are told ---------------------------------------------------------------------------------
@@ -255,6 +252,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     ),
     user("synchronize_seqscans", "on", Bool, NO_EFFECT),
     user("temp_buffers", "1024", PAGES, NO_EFFECT),
+    user(
+        "temp_file_limit",
+        "-1",
+        number(-1, INT_MAX, Unit::Kilobytes),
+        "Most bytes of temporary files of one statement; -1: as many as all statements may have.",
+    ),
     user("temp_tablespaces", "", Text, NO_EFFECT),
     user("tcp_keepalives_idle", "0", COUNT, NO_EFFECT),
     user("tcp_user_timeout", "0", COUNT, NO_EFFECT),

@@ -31,6 +31,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
+use super::evaluate::Projection;
 use super::figures::watch;
 use super::functions;
 use super::placeholder::Constants;
@@ -396,13 +397,11 @@ impl ShortPlan {
         for (at, step) in self.steps.iter().enumerate() {
             running.push(match step {
                 Step::Filter(condition) => RunningStep::Filter(condition.bind(constants)?),
-                Step::Project { columns, schema } => RunningStep::Project {
-                    columns: columns
-                        .iter()
-                        .map(|column| column.bind(constants))
-                        .collect::<Result<_>>()?,
-                    schema: Arc::clone(schema),
-                },
+                Step::Project { columns, schema } => {
+                    let columns = columns.iter().map(|column| column.bind(constants));
+                    let columns = columns.collect::<Result<_>>()?;
+                    RunningStep::Project(Projection::new(columns, Arc::clone(schema)))
+                }
                 Step::Lookup(lookup) => {
                     RunningStep::Lookup(Box::new(lookup.start(ctx, constants, self.looks_up)?))
                 }
@@ -554,8 +553,7 @@ fn stream_run(
     figures: Option<&Arc<StepFigures>>,
     long: impl FnOnce() -> Long,
 ) -> RowsStream {
-    let memory_max = ctx.settings.query_memory_bytes_max;
-    let run = Run::new(source, steps, memory_max, figures.cloned());
+    let run = Run::new(source, steps, Arc::clone(&ctx.memory), figures.cloned());
     let batches = match run.collects() {
         false => run.stream(INLINE_BATCHES, on_query_threads),
         true => {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
 use datafusion::physical_expr::PhysicalExpr;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
@@ -14,16 +13,15 @@ use super::sorted_runs::SortedRuns;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
 use crate::Result;
-use crate::exec::evaluate::{filter, project};
+use crate::exec::StatementMemory;
+use crate::exec::evaluate::{Projection, filter};
 use crate::exec::lookup_join::RunningLookup;
+use crate::exec::statement_memory::HeldBytes;
 
 /// A step of one run.
 pub(super) enum RunningStep {
     Filter(Arc<dyn PhysicalExpr>),
-    Project {
-        columns: Vec<Arc<dyn PhysicalExpr>>,
-        schema: SchemaRef,
-    },
+    Project(Projection),
     /// Leaves out the first `skip` rows, then gives at most `left`.
     Limit {
         skip: usize,
@@ -44,7 +42,7 @@ impl RunningStep {
             RunningStep::TopRows(_) | RunningStep::SortedRuns(_) | RunningStep::Totals(_) => true,
             RunningStep::Lookup(lookup) => !lookup.stays(),
             RunningStep::Groups(groups) => groups.collects(),
-            RunningStep::Filter(_) | RunningStep::Project { .. } | RunningStep::Limit { .. } => false,
+            RunningStep::Filter(_) | RunningStep::Project(_) | RunningStep::Limit { .. } => false,
         }
     }
 
@@ -61,7 +59,7 @@ impl RunningStep {
                 return Ok(None);
             }
             RunningStep::Filter(condition) => filter(condition, &batch)?,
-            RunningStep::Project { columns, schema } => project(columns, schema, &batch)?,
+            RunningStep::Project(projection) => return projection.push(batch),
             RunningStep::Limit { skip, left } => {
                 let skipped = batch.num_rows().min(*skip);
                 *skip -= skipped;
@@ -84,13 +82,27 @@ impl RunningStep {
 
     /// Whether it has rows to give before it takes others.
     fn has_more(&self) -> bool {
-        matches!(self, RunningStep::Lookup(lookup) if lookup.has_more())
+        match self {
+            RunningStep::Lookup(lookup) => lookup.has_more(),
+            RunningStep::Project(projection) => projection.has_more(),
+            _ => false,
+        }
+    }
+
+    /// Forgets the rows that it has to give.
+    fn forget(&mut self) {
+        match self {
+            RunningStep::Lookup(lookup) => lookup.forget(),
+            RunningStep::Project(projection) => projection.forget(),
+            _ => {}
+        }
     }
 
     /// Gives the next of them.
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
         match self {
             RunningStep::Lookup(lookup) => lookup.next().await.map(Some),
+            RunningStep::Project(projection) => projection.next().map(Some),
             _ => Ok(None),
         }
     }
@@ -103,7 +115,7 @@ impl RunningStep {
             RunningStep::Groups(groups) => groups.finish(),
             RunningStep::Totals(totals) => totals.finish().map(Some),
             RunningStep::Filter(_)
-            | RunningStep::Project { .. }
+            | RunningStep::Project(_)
             | RunningStep::Limit { .. }
             | RunningStep::Lookup(_) => Ok(None),
         }
@@ -118,8 +130,8 @@ pub(super) struct Run {
     taken: usize,
     /// The next step to be asked for what it has collected; `None` as long as the source gives.
     finishing: Option<usize>,
-    /// Bytes that steps and a collected result may hold together.
-    bytes_max: usize,
+    /// What steps and a collected result hold together.
+    memory: HeldBytes,
     /// What the steps are counted in, for EXPLAIN ANALYZE.
     figures: Option<Arc<StepFigures>>,
 }
@@ -128,7 +140,7 @@ impl Run {
     pub(super) fn new(
         source: BoxStream<'static, Result<RecordBatch>>,
         steps: Vec<RunningStep>,
-        bytes_max: usize,
+        memory: Arc<StatementMemory>,
         figures: Option<Arc<StepFigures>>,
     ) -> Run {
         Run {
@@ -136,7 +148,7 @@ impl Run {
             steps,
             taken: 0,
             finishing: None,
-            bytes_max,
+            memory: HeldBytes::new(memory),
             figures,
         }
     }
@@ -149,13 +161,14 @@ impl Run {
     /// The next rows of the result; `None` at the end, or when the source gave more than so many batches, or a step holds
     /// too much.
     async fn next(&mut self, batches_max: usize) -> Result<Option<RecordBatch>> {
-        while self.taken <= batches_max && self.bytes() <= self.bytes_max {
+        while self.taken <= batches_max && self.has_memory(0) {
             let (from, batch) = match self.finishing {
                 None if self.steps.iter().any(RunningStep::is_done) => {
+                    self.steps.iter_mut().for_each(RunningStep::forget);
                     self.finishing = Some(0);
                     continue;
                 }
-                None if self.has_more() => match self.next_of_steps().await? {
+                _ if self.has_more() => match self.next_of_steps().await? {
                     Some(given) => given,
                     None => continue,
                 },
@@ -225,13 +238,19 @@ impl Run {
         let (mut result, mut bytes) = (Vec::new(), 0);
         while let Some(batch) = self.next(batches_max).await? {
             bytes += batch.get_array_memory_size();
-            if bytes + self.bytes() > self.bytes_max {
+            if !self.has_memory(bytes) {
                 return Ok(None);
             }
             result.push(batch);
         }
-        let is_whole = self.taken <= batches_max && self.bytes() <= self.bytes_max;
+        let is_whole = self.taken <= batches_max && self.has_memory(bytes);
         Ok(is_whole.then_some(result))
+    }
+
+    /// Whether the statement's memory has what the steps hold, and these bytes beside.
+    fn has_memory(&mut self, beside: usize) -> bool {
+        let bytes = self.bytes() + beside;
+        self.memory.resize(bytes).is_ok()
     }
 
     /// Bytes that its steps hold.

@@ -1,12 +1,18 @@
 //! `KeptRows`: rows that a write must hold in memory, counted against `keyspan.transaction_bytes_max`: those of RETURNING, and
-//! those of statements that must be read to their end before the first row is written. Used by every write of this layer.
+//! those of statements that must be read to their end before the first row is written. They are the statement's memory
+//! until its result has left. Used by every write of this layer.
+
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use futures::{Stream, TryStreamExt};
 
 use crate::error::Limit;
-use crate::exec::StatementContext;
+use crate::exec::{StatementContext, StatementMemory};
 use crate::{Error, Result};
+
+/// So many bytes more are told to the statement's memory at once.
+const HELD_BYTES: usize = 64 << 10;
 
 /// Batches, up to a limit of bytes.
 #[derive(Debug)]
@@ -14,6 +20,9 @@ pub(super) struct KeptRows {
     batches: Vec<RecordBatch>,
     bytes: usize,
     bytes_max: usize,
+    memory: Arc<StatementMemory>,
+    /// Bytes that the statement's memory knows of: few rows are none.
+    held: usize,
 }
 
 impl KeptRows {
@@ -23,10 +32,12 @@ impl KeptRows {
             batches: Vec::new(),
             bytes: 0,
             bytes_max: ctx.settings.transaction_bytes_max,
+            memory: Arc::clone(&ctx.memory),
+            held: 0,
         }
     }
 
-    /// All rows of a stream. Errors: the stream's, 54000.
+    /// All rows of a stream. Errors: the stream's, 54000, 53200.
     pub(super) async fn collect(
         ctx: &StatementContext,
         mut rows: impl Stream<Item = Result<RecordBatch>> + Unpin,
@@ -38,7 +49,7 @@ impl KeptRows {
         Ok(kept)
     }
 
-    /// One batch more. Errors: 54000 when all together are too large.
+    /// One batch more. Errors: 54000 when all together are too large, 53200.
     pub(super) fn push(&mut self, batch: RecordBatch) -> Result<()> {
         let columns = batch.columns().iter();
         // A slice counts for what it shows, not for the buffer it shares.
@@ -55,6 +66,10 @@ impl KeptRows {
                 ),
                 hint: "Write in smaller parts, or raise keyspan.transaction_bytes_max.".to_string(),
             });
+        }
+        if self.bytes >= self.held + HELD_BYTES {
+            self.memory.hold(self.bytes - self.held)?;
+            self.held = self.bytes;
         }
         self.batches.push(batch);
         Ok(())

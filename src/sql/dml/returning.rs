@@ -50,6 +50,7 @@ pub(super) async fn result(
     let batch = concat_batches(&schema, &rows).map_err(Error::arrow)?;
     let relations = relations(target, joined, &batch)?;
     let evaluated = evaluate(ctx, RowSite::Returning, relations, items, None).await?;
+    ctx.memory.hold(evaluated.batch.get_array_memory_size())?;
     Ok(WriteResult {
         tag,
         columns: evaluated.columns,
