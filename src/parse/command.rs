@@ -21,6 +21,8 @@ pub enum Command {
     RollbackTo { name: String },
     /// SET TRANSACTION.
     SetTransaction { modes: Modes },
+    /// SET CONSTRAINTS; no names for ALL.
+    SetConstraints { names: Vec<String> },
     /// SET SESSION CHARACTERISTICS.
     SetCharacteristics { modes: Modes },
     /// SET; `values` is `None` for DEFAULT.

@@ -235,6 +235,9 @@ impl TokenReader<'_> {
                 local,
             });
         }
+        if self.word("CONSTRAINTS") {
+            return self.constraints();
+        }
         if self.word("TIME") {
             self.expect("ZONE")?;
             let values = if self.word("LOCAL") {
@@ -277,6 +280,23 @@ impl TokenReader<'_> {
             values: self.values()?,
             local,
         })
+    }
+
+    /// `ALL`, or names, and when they are checked.
+    fn constraints(&mut self) -> Result<Command> {
+        let mut names = Vec::new();
+        if !self.word("ALL") {
+            loop {
+                names.push(self.setting_name()?);
+                if !self.token(&Token::Comma) {
+                    break;
+                }
+            }
+        }
+        if !self.word("IMMEDIATE") {
+            self.expect("DEFERRED")?;
+        }
+        Ok(Command::SetConstraints { names })
     }
 
     /// A time zone: a name, hours, or INTERVAL '…' HOUR TO MINUTE.
@@ -619,6 +639,12 @@ mod tests {
             Ok(set("TimeZone", Some(&["UTC"]), false))
         );
         assert_eq!(read_text("set time zone local"), Ok(set("TimeZone", None, false)));
+        assert_eq!(
+            read_text("set constraints a, b deferred"),
+            Ok(Command::SetConstraints {
+                names: vec!["a".into(), "b".into()]
+            })
+        );
         assert_eq!(
             read_text("set names 'utf8'"),
             Ok(set("client_encoding", Some(&["utf8"]), false))

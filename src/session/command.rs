@@ -48,6 +48,7 @@ impl Session {
                 "ROLLBACK"
             }
             Command::SetTransaction { modes } => self.set_transaction(modes)?,
+            Command::SetConstraints { names } => self.set_constraints(names)?,
             Command::SetCharacteristics { modes } => self.set_characteristics(modes)?,
             Command::Set { name, values, local } => self.set(name, values.as_deref(), *local)?,
             Command::Reset { name } => self.reset(name.as_deref())?,
@@ -112,6 +113,21 @@ impl Session {
             self.apply_modes(modes, false)?;
         }
         Ok("SET")
+    }
+
+    /// Constraints are checked when their statement ends: none is deferrable.
+    fn set_constraints(&mut self, names: &[String]) -> Result<&'static str> {
+        if self.transaction.block == Block::None {
+            self.warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
+        }
+        match names.first() {
+            None => Ok("SET CONSTRAINTS"),
+            Some(name) => Err(Error::InvalidStatement {
+                state: StatementFault::WrongObjectType,
+                message: format!("constraint \"{name}\" is not deferrable"),
+                hint: None,
+            }),
+        }
     }
 
     fn set_characteristics(&mut self, modes: &Modes) -> Result<&'static str> {
