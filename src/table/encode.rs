@@ -1,7 +1,7 @@
 //! Rows of Arrow batches into stored keys and row values, with NOT NULL and the size limits checked. Called by `write`, and
 //! by `entry` for the entries of indexes.
 
-use arrow::array::{Array, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 
 use super::{Limits, row_text};
 use crate::catalog::{ColumnDef, KeyColumn, TableDef};
@@ -102,7 +102,11 @@ impl<'a> KeyEncoder<'a> {
         for part in &self.parts {
             let start = out.len();
             key::encode_array(out, batch.column(part.position), row, &part.field);
-            let bytes = out.len() - start;
+            let encoded = out.len() - start;
+            if encoded <= self.limits.key_column_bytes_max {
+                continue;
+            }
+            let bytes = value_bytes(batch.column(part.position), row).map_or(encoded, |own| own.min(encoded));
             if bytes > self.limits.key_column_bytes_max {
                 return Err(Error::TooLarge {
                     what: format!("key column \"{}\"", self.table.columns[part.position].name),
@@ -128,6 +132,12 @@ impl<'a> KeyEncoder<'a> {
             setting: "keyspan.key_bytes_max",
         })
     }
+}
+
+/// Bytes of a text or bytea: what its field in a key has besides is not the user's.
+fn value_bytes(array: &ArrayRef, row: usize) -> Option<usize> {
+    let text = array.as_string_opt::<i32>().map(|texts| texts.value(row).len());
+    text.or_else(|| array.as_binary_opt::<i32>().map(|values| values.value(row).len()))
 }
 
 /// Encodes columns into row values.

@@ -3,7 +3,7 @@
 /// Sizes at most, in bytes; the defaults are Lindorm's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// One column of a key, encoded (`keyspan.key_column_bytes_max`).
+    /// The value of one column of a key (`keyspan.key_column_bytes_max`).
     pub key_column_bytes_max: usize,
     /// A whole key, encoded (`keyspan.key_bytes_max`).
     pub key_bytes_max: usize,
