@@ -164,9 +164,9 @@ impl<'a> CatalogWriter<'a> {
         )
     }
 
-    /// Empties a table: its record moves to the new id, its old keys are left to `reclaim_dropped`. The caller moves
-    /// its counters (`table::Sequences::move_to`).
-    pub fn truncate_table(&self, table: &TableDef, id: TableId) -> Result<Arc<TableDef>> {
+    /// Gives a table other, empty keys: its record moves to the new one's id, its old keys are left to `reclaim_dropped`.
+    /// The caller moves its counters (`table::Sequences::move_to`).
+    pub fn replace_table(&self, table: &TableDef, new: TableDef) -> Result<Arc<TableDef>> {
         self.txn.write(
             Write::Delete {
                 key: record_key(table.id),
@@ -176,7 +176,7 @@ impl<'a> CatalogWriter<'a> {
         let key = written_key(table.id);
         self.txn.write(Write::Delete { key }, false)?;
         self.drop_keys(table.id, IndexId::MAX)?;
-        self.put_table(TableDef { id, ..table.clone() })
+        self.put_table(new)
     }
 
     /// Nobody else may have made anything depend on the object since the snapshot: a view on the relation, a relation in

@@ -279,6 +279,10 @@ async fn a_catalog_seen_in_a_rolled_back_transaction_is_not_taken_for_a_later_on
     assert!(now.get_relation(Some("public"), "real", &[]).is_some());
 }
 
+fn emptied(table: &TableDef, id: TableId) -> TableDef {
+    TableDef { id, ..table.clone() }
+}
+
 /// What a transaction changes.
 type Change = fn(&CatalogWriter<'_>, &Catalog, TableId);
 
@@ -457,7 +461,7 @@ async fn a_guarded_write_conflicts_with_a_schema_change() {
     let catalog = Catalog::load(&other, None).await.unwrap();
     CatalogWriter::begin(&other, &catalog)
         .unwrap()
-        .truncate_table(&table, next_id(&store).await)
+        .replace_table(&table, emptied(&table, next_id(&store).await))
         .unwrap();
     other.commit(false).await.unwrap();
     assert_eq!(txn.commit(false).await.unwrap_err().sqlstate(), "40001");
@@ -486,7 +490,9 @@ async fn dropped_keys_are_reclaimed_and_ids_never_come_back() {
     let catalog = Catalog::load(&txn, None).await.unwrap();
     let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
     writer.drop_table(&table).unwrap();
-    let emptied = writer.truncate_table(&other, next_id(&store).await).unwrap();
+    let emptied = writer
+        .replace_table(&other, emptied(&other, next_id(&store).await))
+        .unwrap();
     txn.commit(false).await.unwrap();
     assert_eq!(emptied.oid, other.oid);
     assert!(emptied.id > other.id);

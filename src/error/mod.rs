@@ -349,6 +349,8 @@ pub enum StatementFault {
     Collation,
     /// 0A000: a form that PostgreSQL's grammar takes and its analysis does not.
     NotImplemented,
+    /// 42704: an object that a definition names in words of its own.
+    UndefinedObject,
 }
 
 /// Which kind of limit was exceeded; names its SQLSTATE.

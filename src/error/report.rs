@@ -325,6 +325,7 @@ impl StatementFault {
             StatementFault::WrongObjectType => "42809",
             StatementFault::Collation => "42P21",
             StatementFault::NotImplemented => "0A000",
+            StatementFault::UndefinedObject => "42704",
         }
     }
 }

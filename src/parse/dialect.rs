@@ -12,7 +12,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::word::is_word;
-use super::{disjunction, distinct, row_assignment, symmetric, trim, with_write};
+use super::{alter, disjunction, distinct, row_assignment, symmetric, trim, with_write};
 
 /// What it is based on.
 const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
@@ -135,6 +135,7 @@ impl Dialect for KeyspanDialect {
             Keyword::UPDATE => Some(row_assignment::parse_update(parser)),
             Keyword::WITH => Some(with_write::parse(parser)),
             Keyword::EXPLAIN => Some(parse_explain(parser)),
+            Keyword::ALTER => alter::parse(parser),
             _ if is_word(word, "UPSERT") => Some(parse_insert(parser, true)),
             _ => None,
         }

@@ -24,6 +24,10 @@ pub struct Hints {
     pub timeout_ms: Option<u64>,
     /// `CREATE INDEX … ASYNC`: the server builds the index after the statement.
     pub is_async: bool,
+    /// Words of a definition that mean nothing here: UNLOGGED.
+    pub without_effect: Vec<String>,
+    /// The tablespaces that a definition names.
+    pub tablespaces: Vec<String>,
 }
 
 /// A hint about the keys that a statement reads.

@@ -3,6 +3,7 @@
 
 use sqlparser::ast::{AlterTableOperation, Query, SetExpr, Statement};
 
+use super::alter::is_alter_view;
 use super::command::Command;
 use super::explain_options::Options;
 
@@ -54,8 +55,11 @@ impl StatementKind {
             Statement::Truncate(_) => removes("TRUNCATE TABLE", true),
             Statement::Drop { object_type, .. } => removes(&format!("DROP {object_type}"), true),
             Statement::AlterTable(alter) => StatementKind::Write(Write {
-                name: "ALTER TABLE".to_string(),
-                frees_space: alter.operations.iter().all(is_drop),
+                name: match is_alter_view(alter) {
+                    true => "ALTER VIEW".to_string(),
+                    false => "ALTER TABLE".to_string(),
+                },
+                frees_space: !alter.operations.is_empty() && alter.operations.iter().all(is_drop),
                 leaves_keys: true,
             }),
             Statement::Explain {
@@ -154,6 +158,8 @@ mod tests {
             ("DROP VIEW v", "DROP VIEW"),
             ("TRUNCATE t", "TRUNCATE TABLE"),
             ("ALTER TABLE t ADD COLUMN b int", "ALTER TABLE"),
+            ("ALTER VIEW v RENAME TO w", "ALTER VIEW"),
+            ("ALTER TABLE IF EXISTS t SET SCHEMA s", "ALTER TABLE"),
         ] {
             assert_eq!(
                 kind(text).write().map(|write| write.name.as_str()),

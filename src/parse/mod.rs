@@ -1,6 +1,7 @@
 //! Text to tree: a message's statements, each a tree of the parser, or a command of the session. Knows types by name, but no
 //! relation and no row; whoever binds or runs what is read stands above.
 
+mod alter;
 pub mod command;
 mod command_reader;
 mod dialect;
@@ -10,6 +11,7 @@ pub(crate) mod explain_options;
 mod fragment;
 mod hash_comment;
 mod hints;
+mod inert;
 pub(crate) mod interval_range;
 mod kind;
 pub(crate) mod names;
@@ -36,8 +38,10 @@ pub(crate) mod type_name;
 mod with_write;
 mod word;
 
+pub(crate) use alter::{is_alter_view, new_schema};
 pub(crate) use fragment::{parse_expression, parse_query};
 pub use hints::{Hints, IndexHint};
+pub(crate) use inert::UNTYPED;
 pub use kind::StatementKind;
 pub(crate) use kind::first_words;
 pub use parameterized::Parameterized;

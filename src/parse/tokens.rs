@@ -7,12 +7,14 @@
 //! - Of `TABLE t` the parser takes three tokens, whatever they are. It becomes `SELECT * FROM t`.
 //! - `WITH (OPTION)` needs a value: it becomes `WITH (OPTION = 'true')`.
 //! - LindormTable's `CREATE INDEX … ASYNC` is CREATE INDEX, with what `Hints` say besides.
+//! - UNLOGGED, TABLESPACE and their like are taken out of definitions ([`super::inert`]).
 //! - A word that begins a clause is the name of a relation to the parser.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
 use super::hints::{Hints, misplaced};
+use super::inert;
 use super::nesting::Nesting;
 use super::position::character_position;
 use super::row_locks;
@@ -223,6 +225,7 @@ impl<'t> Reader<'t> {
         let row_locks = self.has_for.then(|| row_locks::take(&mut self.tokens)).flatten();
         self.take_allow_filtering();
         if keyword_of(self.tokens.first()) == Keyword::CREATE {
+            inert::take(&mut self.tokens, &mut self.hints);
             give_options_values(&mut self.tokens);
             self.hints.is_async = take_async(&mut self.tokens);
         }

@@ -131,7 +131,10 @@ impl Instance {
             match build_unattended(&self.store, &self.index_builds, self.settings.limits).await {
                 Ok(ended) => ended.into_iter().for_each(|(name, ended)| match ended {
                     Ok(()) => tracing::info!("index \"{name}\" is complete"),
-                    Err(error) => tracing::warn!(%error, "index \"{name}\" could not be built"),
+                    Err(error) => {
+                        tracing::warn!(%error, "index \"{name}\" could not be built");
+                        self.wake_reclaim();
+                    }
                 }),
                 // They stay recorded, and are tried again with the next one or start.
                 Err(error) => tracing::warn!(%error, "could not look for unfinished indexes"),

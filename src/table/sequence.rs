@@ -4,7 +4,7 @@
 //! Values rise and are never given twice; a rolled-back statement or a restart leaves gaps, as in PostgreSQL.
 //! A counter that is not committed yet (its table was created in the same transaction) is counted in that transaction.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -99,7 +99,7 @@ impl Sequences {
     /// Starts the counters of a new table at 1, in its own transaction.
     pub fn create(txn: &Transaction, table: &TableDef) -> Result<()> {
         counter_keys(table)
-            .into_iter()
+            .into_values()
             .try_for_each(|key| set(txn, key, 1))
     }
 
@@ -126,7 +126,8 @@ impl Sequences {
         txn.write(Write::Delete { key }, false)
     }
 
-    /// Gives the counters of `old` to `new`, the same table under another id: from 1 on, or from where they are.
+    /// Gives the counters of `old` to `new`, the same table under another id: from 1 on, or from where they are. A counter that
+    /// only one of them has ends, or begins.
     pub async fn move_to(
         &self,
         txn: &Transaction,
@@ -134,16 +135,18 @@ impl Sequences {
         new: &TableDef,
         restart: bool,
     ) -> Result<()> {
-        for (old_key, new_key) in counter_keys(old).into_iter().zip(counter_keys(new)) {
-            let next = if restart {
-                1
-            } else {
-                self.next(txn, &old_key).await?
+        let (old_keys, mut new_keys) = (counter_keys(old), counter_keys(new));
+        for (counter, old_key) in old_keys {
+            let next = match restart {
+                true => 1,
+                false => self.next(txn, &old_key).await?,
             };
             txn.write(Write::Delete { key: old_key }, false)?;
-            set(txn, new_key, next)?;
+            if let Some(new_key) = new_keys.remove(&counter) {
+                set(txn, new_key, next)?;
+            }
         }
-        Ok(())
+        new_keys.into_values().try_for_each(|key| set(txn, key, 1))
     }
 
     /// The value a counter hands out next: the block's, when this process holds the last block reserved.
@@ -215,18 +218,18 @@ impl Sequences {
     }
 }
 
-/// The keys of a table's counters: row id first, then serial columns in their order.
-fn counter_keys(table: &TableDef) -> Vec<Vec<u8>> {
+/// The keys of a table's counters: that of the row id under `None`, those of serial columns by the columns' ids.
+fn counter_keys(table: &TableDef) -> BTreeMap<Option<ColumnId>, Vec<u8>> {
     let row_id = table
         .has_hidden_key()
-        .then(|| Keyspace::NextRowId { table: table.id }.encode());
+        .then(|| (None, Keyspace::NextRowId { table: table.id }.encode()));
     let serials = table.columns.iter().filter(|column| column.is_serial());
     let serials = serials.map(|column| {
-        Keyspace::Sequence {
+        let key = Keyspace::Sequence {
             table: table.id,
             column: column.id,
-        }
-        .encode()
+        };
+        (Some(column.id), key.encode())
     });
     row_id.into_iter().chain(serials).collect()
 }

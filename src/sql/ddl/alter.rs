@@ -1,31 +1,44 @@
-//! ALTER TABLE: columns, names, defaults, NOT NULL, constraints, options. No operation rewrites rows.
+//! ALTER TABLE: columns, names, defaults, NOT NULL, options; constraints, types and views have files of their own. What the
+//! operations make of the table is written at the end, and its rows if they are stored otherwise.
 
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, Ident, RenameTableNameKind,
-    TableConstraint,
+    AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, GeneratedAs, Ident,
+    RenameTableNameKind, SequenceOptions,
 };
 
 use super::column::{self, NewColumn};
-use super::index::{self, Completion, NewIndex};
-use super::key::{self, KeyKind};
+use super::index::{self, Completion};
+use super::schema::moved_schema;
+use super::table_change::{Change, check_no_views};
 use super::unverified::{self, NoNulls};
-use super::{default, free_name, generation, notice, options, table};
+use super::{
+    alter_view, constraint, default, generation, notice, options, relation, retype, rewrite, role, storage,
+    view_text,
+};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, IndexDef, TableDef, Unverified, dependents_key, nearest_name,
+    CatalogWriter, ColumnDef, ColumnDefault, IndexDef, Relation, TableDef, Unverified, nearest_name,
     written_key,
 };
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::StatementContext;
 use crate::parse::names;
-use crate::parse::type_name;
+use crate::parse::{is_alter_view, new_schema};
 use crate::sql::dml;
 use crate::table::{Sequences, has_null, is_empty};
-use crate::types::{SqlType, Value};
+use crate::types::Value;
 use crate::{Error, Result};
 
-/// Runs ALTER TABLE.
+/// Runs ALTER TABLE and ALTER VIEW.
 pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Result<String> {
+    let (tag, is_view) = match is_alter_view(alter) {
+        true => ("ALTER VIEW".to_string(), true),
+        false => ("ALTER TABLE".to_string(), false),
+    };
+    let new_schema = new_schema(alter);
+    if alter.location.is_some() || alter.on_cluster.is_some() && new_schema.is_none() {
+        return Err(Error::unsupported("this form of ALTER TABLE", None));
+    }
     let (schema, name) = names::relation_name(&alter.name)?;
     if alter.if_exists
         && ctx
@@ -33,25 +46,67 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
             .get_relation(schema.as_deref(), &name, &ctx.settings.search_path)
             .is_none()
     {
-        notice(
-            ctx,
-            "00000",
-            format!("relation \"{name}\" does not exist, skipping"),
-            None,
-        );
-        return Ok("ALTER TABLE".to_string());
+        let message = format!("relation \"{name}\" does not exist, skipping");
+        notice(ctx, "00000", message, None);
+        return Ok(tag);
     }
-    let old = table(ctx, &alter.name)?;
-    let mut new = TableDef::clone(&old);
-    let (mut indexes, mut checks) = (Vec::new(), Vec::new());
-    for operation in &alter.operations {
-        apply(ctx, &mut new, operation, &mut indexes, &mut checks).await?;
+    match relation(ctx, &alter.name)? {
+        Relation::View(view) => alter_view::execute(ctx, view, alter)?,
+        Relation::Table(table) if is_view => {
+            return Err(Error::WrongObjectType {
+                name: table.name.clone(),
+                expected: "view",
+                hint: Some("Use ALTER TABLE instead.".to_string()),
+            });
+        }
+        Relation::Table(table) => {
+            let mut change = Change {
+                table: TableDef::clone(table),
+                indexes: Vec::new(),
+                checks: Vec::new(),
+                rewrite: None,
+            };
+            for operation in &alter.operations {
+                apply(ctx, &mut change, operation).await?;
+            }
+            if let Some(schema) = new_schema {
+                change.table.schema = moved_schema(ctx, &table.schema, &table.name, schema)?;
+                for name in table.all_indexes().map(|index| &index.name) {
+                    moved_schema(ctx, &table.schema, name, schema)?;
+                }
+            }
+            let in_phases = alter.operations.iter().all(can_be_taken_back);
+            carry_out(ctx, table, change, in_phases).await?;
+        }
     }
-    let in_phases = !checks.is_empty() && !ctx.in_block && alter.operations.iter().all(can_be_taken_back);
+    Ok(tag)
+}
+
+/// Writes what the operations have made of a table. `in_phases`: all of them can be taken back.
+async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_phases: bool) -> Result<()> {
+    let Change {
+        table: mut new,
+        mut indexes,
+        checks,
+        rewrite,
+    } = change;
+    let in_phases =
+        in_phases && !checks.is_empty() && indexes.is_empty() && rewrite.is_none() && !ctx.in_block;
     if in_phases {
-        unverified::mark(&old, &mut new, &checks);
+        unverified::mark(old, &mut new, &checks);
     } else if !checks.is_empty() {
         ctx.txn.guard(&written_key(old.id));
+    }
+    if let Some(rewrite) = rewrite {
+        for index in indexes {
+            let oid = ctx.sequences.object_ids().take_oid().await?;
+            index::define(&mut new, &index, oid, false);
+        }
+        return rewrite::run(ctx, old, new, &rewrite).await;
+    }
+    if new == *old && indexes.len() == 1 {
+        let index = indexes.remove(0);
+        return index::add(ctx, old, index, Completion::Awaited).await;
     }
     if new != *old || in_phases {
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
@@ -62,26 +117,16 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
         {
             writer.drop_keys(old.id, index.id)?;
         }
+        view_text::follow(ctx, &writer, old, &new)?;
         new = TableDef::clone(&*writer.put_table(new)?);
     }
     if in_phases {
-        unverified::publish(ctx, &new, checks).await?;
+        return unverified::publish(ctx, &new, checks).await;
     }
-    match (indexes.len(), new == *old) {
-        (0, _) => {}
-        (1, true) => {
-            for new_index in indexes {
-                index::add(ctx, &old, new_index, Completion::Awaited).await?;
-            }
-        }
-        _ => {
-            return Err(Error::unsupported(
-                "ADD UNIQUE beside other changes in one ALTER TABLE",
-                Some("Add each unique constraint in a statement of its own."),
-            ));
-        }
+    for index in indexes {
+        new = index::add_within(ctx, &new, index).await?;
     }
-    Ok("ALTER TABLE".to_string())
+    Ok(())
 }
 
 /// Whether an operation can be published before the rows are verified.
@@ -96,21 +141,15 @@ fn can_be_taken_back(operation: &AlterTableOperation) -> bool {
     )
 }
 
-/// `checks`: what must hold of all rows; it holds of those that the transaction sees.
-async fn apply(
-    ctx: &StatementContext,
-    table: &mut TableDef,
-    operation: &AlterTableOperation,
-    indexes: &mut Vec<NewIndex>,
-    checks: &mut Vec<NoNulls>,
-) -> Result<()> {
+async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTableOperation) -> Result<()> {
+    let table = &mut change.table;
     match operation {
         AlterTableOperation::AddColumn {
             if_not_exists,
             column_def,
             column_position: None,
             ..
-        } => add_column(ctx, table, column_def, *if_not_exists, checks).await,
+        } => add_column(ctx, change, column_def, *if_not_exists).await,
         AlterTableOperation::DropColumn {
             column_names,
             if_exists,
@@ -129,46 +168,48 @@ async fn apply(
         AlterTableOperation::RenameColumn {
             old_column_name,
             new_column_name,
-        } => rename_column(ctx, table, old_column_name, new_column_name),
+        } => rename_column(table, old_column_name, new_column_name),
         AlterTableOperation::AlterColumn { column_name, op } => {
-            alter_column(ctx, table, column_name, op, checks).await
+            alter_column(ctx, change, column_name, op).await
         }
-        AlterTableOperation::AddConstraint { constraint, .. } => {
-            let unique = add_constraint(ctx, table, constraint)?;
-            indexes.push(unique);
-            Ok(())
-        }
+        AlterTableOperation::AddConstraint {
+            constraint,
+            not_valid: false,
+        } => constraint::add(ctx, change, constraint),
         AlterTableOperation::DropConstraint { if_exists, name, .. } => {
-            drop_constraint(ctx, table, name, *if_exists)
+            constraint::drop(ctx, change, name, *if_exists)
         }
         AlterTableOperation::RenameConstraint { old_name, new_name } => {
-            rename_constraint(ctx, table, &names::fold(old_name), names::fold(new_name))
+            constraint::rename(ctx, table, &names::fold(old_name), names::fold(new_name))
         }
         AlterTableOperation::SetOptionsParens { options: list }
         | AlterTableOperation::SetTblProperties {
             table_properties: list,
         } => {
             let buckets = table.options.buckets;
-            options::set_all(&mut table.options, list)?;
+            let unused = options::set_all(&mut table.options, list)?;
+            storage::tell(ctx, unused);
             match table.options.buckets == buckets {
                 true => Ok(()),
                 false => Err(changed_key(table)),
             }
         }
-        // Whoever connects owns everything: there are no roles to give a table to.
-        AlterTableOperation::OwnerTo { .. } => Ok(()),
-        AlterTableOperation::DropPrimaryKey { .. } => Err(changed_key(table)),
+        AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
+        AlterTableOperation::DropPrimaryKey { .. } => {
+            let name = Ident::with_quote('"', &table.primary_key.name);
+            constraint::drop(ctx, change, &name, false)
+        }
         other => Err(Error::unsupported(format!("ALTER TABLE ... {other}"), None)),
     }
 }
 
 async fn add_column(
     ctx: &StatementContext,
-    table: &mut TableDef,
+    change: &mut Change,
     written: &sqlparser::ast::ColumnDef,
     if_not_exists: bool,
-    checks: &mut Vec<NoNulls>,
 ) -> Result<()> {
+    let table = &mut change.table;
     let NewColumn {
         mut def,
         primary_key,
@@ -186,41 +227,46 @@ async fn add_column(
         }
         return Err(duplicate_column(&def.name, table));
     }
-    if primary_key.is_some() {
-        return Err(changed_key(table));
-    }
-    if unique.is_some() {
-        return Err(Error::unsupported(
-            "ADD COLUMN ... UNIQUE",
-            Some("Add the column first, then ADD UNIQUE (column)."),
-        ));
-    }
     if let Some(expr) = generation {
         def.default = Some(generation::read(ctx, &table.name, &table.columns, &def, &expr)?);
     }
-    let unfilled = match missing_value(ctx, &def).await? {
+    let name = Ident::with_quote('"', &def.name);
+    let missing = missing_value(ctx, &def).await?;
+    let is_serial = def.is_serial();
+    let unfilled = match missing {
         Some(missing) => {
             def.missing = missing;
             (def.not_null && def.missing == Value::Null).then(|| contains_null(table, &def.name))
         }
-        None => Some(per_row_default(&def.name)),
+        None => {
+            // Each row gets a value of its own.
+            change.rewrite.get_or_insert_default();
+            None
+        }
     };
     if let Some(error) = &unfilled
         && !is_empty(&ctx.txn, table).await?
     {
         return Err(error.clone());
     }
-    let serial = def.is_serial();
     let id = table.add_column(def)?;
-    checks.extend(unfilled.map(|error| NoNulls { column: id, error }));
-    if serial {
+    change
+        .checks
+        .extend(unfilled.map(|error| NoNulls { column: id, error }));
+    if is_serial && change.rewrite.is_none() {
         Sequences::create_one(&ctx.txn, table, id)?;
     }
-    Ok(())
+    if let Some(constraint) = unique {
+        constraint::add_unique_column(ctx, change, constraint, name.clone())?;
+    }
+    match primary_key {
+        Some(constraint) => constraint::add_primary_key(ctx, change, constraint, &[name.into()]),
+        None => Ok(()),
+    }
 }
 
 /// What rows that are there already read the new column as: its default, evaluated once; `None` for one that differs from
-/// row to row, which a table with rows cannot get.
+/// row to row.
 async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDef) -> Result<Option<Value>> {
     match &column.default {
         None => Ok(Some(Value::Null)),
@@ -247,15 +293,6 @@ fn contains_null(table: &TableDef, column: &str) -> Error {
         table: table.name.clone(),
         column: column.to_string(),
     }
-}
-
-fn per_row_default(column: &str) -> Error {
-    Error::unsupported(
-        format!(
-            "ADD COLUMN with a default that differs from row to row (\"{column}\"), on a table that has rows"
-        ),
-        Some("Add the column without a default, UPDATE the rows, then ALTER COLUMN ... SET DEFAULT."),
-    )
 }
 
 fn drop_column(
@@ -334,7 +371,6 @@ fn drop_dependents(table: &mut TableDef, id: ColumnId, name: &str, cascade: bool
 }
 
 fn rename_table(ctx: &StatementContext, table: &mut TableDef, name: String) -> Result<()> {
-    check_no_views(ctx, table, "renaming it")?;
     if ctx.catalog.is_name_taken(&table.schema, &name) {
         return Err(Error::Duplicate {
             kind: DuplicateKind::Relation,
@@ -345,7 +381,7 @@ fn rename_table(ctx: &StatementContext, table: &mut TableDef, name: String) -> R
     Ok(())
 }
 
-fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new: &Ident) -> Result<()> {
+fn rename_column(table: &mut TableDef, old: &Ident, new: &Ident) -> Result<()> {
     let (old, new) = (names::fold(old), names::fold(new));
     let at = table.column_index(&old).ok_or_else(|| Error::UndefinedColumn {
         name: format!("\"{old}\""),
@@ -354,38 +390,18 @@ fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new:
     if table.has_column_named(&new) {
         return Err(duplicate_column(&new, table));
     }
-    check_no_views(ctx, table, &format!("renaming column \"{old}\""))?;
     generation::rename_input(table, &old, &new)?;
     table.columns[at].name = new;
     Ok(())
 }
 
-/// Views are kept as text, which names relations and columns.
-fn check_no_views(ctx: &StatementContext, table: &TableDef, change: &str) -> Result<()> {
-    // Nor may anybody be creating one.
-    ctx.txn.guard(&dependents_key(table.oid));
-    match ctx.catalog.views_reading(table.oid).next() {
-        None => Ok(()),
-        Some(view) => Err(Error::FeatureNotSupported {
-            feature: format!(
-                "{change} while view \"{}\" reads table \"{}\"",
-                view.name, table.name
-            ),
-            hint: Some(format!(
-                "Use DROP VIEW {} first, and create it again afterwards.",
-                view.name
-            )),
-        }),
-    }
-}
-
 async fn alter_column(
     ctx: &StatementContext,
-    table: &mut TableDef,
+    change: &mut Change,
     name: &Ident,
     operation: &AlterColumnOperation,
-    checks: &mut Vec<NoNulls>,
 ) -> Result<()> {
+    let table = &mut change.table;
     let name = names::fold(name);
     let at = table
         .column_index(&name)
@@ -417,7 +433,7 @@ async fn alter_column(
                     return Err(error);
                 }
                 let column = column.id;
-                checks.push(NoNulls { column, error });
+                change.checks.push(NoNulls { column, error });
             }
             table.columns[at].not_null = true;
         }
@@ -434,120 +450,48 @@ async fn alter_column(
                 .unverified
                 .take_if(|unverified| *unverified == Unverified::NotNull);
         }
-        AlterColumnOperation::SetDataType {
-            data_type,
-            using: None,
-            ..
-        } => {
-            let ty = type_name::sql_type(data_type)?;
-            if !is_wider(&column.ty, &ty) {
-                return Err(Error::unsupported(
-                    format!("changing column \"{name}\" from {} to {ty}", column.ty),
-                    Some("Add a column of the new type, UPDATE it from the old one, and drop that."),
-                ));
-            }
-            if let Some(dependent) = generation::dependents(table, column.id).next() {
-                return Err(Error::unsupported(
-                    format!(
-                        "altering the type of a column used by the generated column \"{}\"",
-                        dependent.name
-                    ),
-                    Some("Drop the generated column first."),
-                ));
-            }
-            table.columns[at].ty = ty;
+        AlterColumnOperation::SetDataType { data_type, using, .. } => {
+            retype::set_type(ctx, change, at, data_type, using.as_ref()).await?;
         }
+        AlterColumnOperation::AddGenerated {
+            generated_as: Some(generated_as),
+            sequence_options,
+        } => add_identity(
+            ctx,
+            change,
+            at,
+            generated_as,
+            sequence_options.as_deref().unwrap_or_default(),
+        )?,
         other => return Err(Error::unsupported(format!("ALTER COLUMN ... {other}"), None)),
     }
     Ok(())
 }
 
-/// Whether every value of `old` is stored as the same bytes as a value of `new`.
-fn is_wider(old: &SqlType, new: &SqlType) -> bool {
-    match (old, new) {
-        (old, new) if old == new => true,
-        (SqlType::Varchar(_) | SqlType::Text, SqlType::Text | SqlType::Varchar(None)) => true,
-        (SqlType::Varchar(Some(old)), SqlType::Varchar(Some(new))) => old <= new,
-        _ => false,
-    }
-}
-
-fn add_constraint(
+/// ADD GENERATED … AS IDENTITY. Errors: 55000, 22023.
+fn add_identity(
     ctx: &StatementContext,
-    table: &TableDef,
-    constraint: &TableConstraint,
-) -> Result<NewIndex> {
-    match constraint {
-        TableConstraint::Unique(unique) => {
-            let unique = key::read_unique(unique)?;
-            let columns = key::key_columns(KeyKind::Unique, &unique.columns, &table.columns)?;
-            let name = match unique.name {
-                Some(name) => {
-                    key::check_free(ctx, &table.schema, &name)?;
-                    name
-                }
-                None => {
-                    let ids = columns.iter().map(|key| key.column);
-                    let base = key::default_name(&table.name, ids, &table.columns, "key");
-                    free_name(&ctx.catalog, &table.schema, base, &[])
-                }
-            };
-            Ok(NewIndex {
-                name,
-                columns,
-                include: Vec::new(),
-                unique: true,
-                constraint: true,
-            })
-        }
-        TableConstraint::PrimaryKey(_) => Err(changed_key(table)),
-        TableConstraint::Check(_) => Err(column::check_constraint()),
-        TableConstraint::ForeignKey(_) => Err(column::foreign_key()),
-        other => Err(Error::unsupported(format!("ADD {other}"), None)),
-    }
-}
-
-fn drop_constraint(
-    ctx: &StatementContext,
-    table: &mut TableDef,
-    name: &Ident,
-    if_exists: bool,
+    change: &mut Change,
+    at: usize,
+    generated_as: &GeneratedAs,
+    options: &[SequenceOptions],
 ) -> Result<()> {
-    let name = names::fold(name);
-    if table.primary_key.constraint && table.primary_key.name == name {
-        return Err(changed_key(table));
-    }
-    let known = table.indexes.len();
-    table
-        .indexes
-        .retain(|index| !(index.constraint && index.name == name));
-    if table.indexes.len() < known {
-        return Ok(());
-    }
-    if if_exists {
-        let message = format!(
-            "constraint \"{name}\" of relation \"{}\" does not exist, skipping",
-            table.name
-        );
-        notice(ctx, "00000", message, None);
-        return Ok(());
-    }
-    Err(undefined_constraint(&name, table))
-}
-
-fn rename_constraint(ctx: &StatementContext, table: &mut TableDef, old: &str, new: String) -> Result<()> {
-    key::check_free(ctx, &table.schema, &new)?;
-    let indexes = std::iter::once(&mut table.primary_key).chain(&mut table.indexes);
-    match indexes
-        .into_iter()
-        .find(|index| index.constraint && index.name == old)
-    {
-        Some(index) => {
-            index.name = new;
-            Ok(())
+    let table = &mut change.table;
+    let (name, id) = (table.columns[at].name.clone(), table.columns[at].id);
+    let wrong = |what: &str| Error::NotInState {
+        message: format!("column \"{name}\" of relation \"{}\" {what}", table.name),
+    };
+    match table.columns[at].default {
+        Some(ColumnDefault::Identity { .. }) => return Err(wrong("is already an identity column")),
+        Some(_) => return Err(wrong("already has a default value")),
+        None if !table.columns[at].not_null => {
+            return Err(wrong("must be declared NOT NULL before identity can be added"));
         }
-        None => Err(undefined_constraint(old, table)),
+        None => {}
     }
+    let identity = column::read_identity(&table.columns[at], generated_as, options)?;
+    table.columns[at].default = Some(identity);
+    Sequences::create_one(&ctx.txn, table, id)
 }
 
 /// 0A000: the key is the order of the rows on disk.
@@ -555,7 +499,7 @@ fn changed_key(table: &TableDef) -> Error {
     Error::unsupported(
         format!("changing the primary key of \"{}\"", table.name),
         Some(
-            "Create a table with the new key, INSERT INTO it SELECT from this one, then drop this one and rename.",
+            "Use ALTER TABLE ... DROP CONSTRAINT for the old key first, and ADD PRIMARY KEY for the new one.",
         ),
     )
 }
@@ -571,13 +515,6 @@ fn undefined_column(name: &str, table: &TableDef) -> Error {
 fn duplicate_column(name: &str, table: &TableDef) -> Error {
     Error::Duplicate {
         kind: DuplicateKind::Column,
-        name: format!("{name}\" of relation \"{}", table.name),
-    }
-}
-
-fn undefined_constraint(name: &str, table: &TableDef) -> Error {
-    Error::UndefinedObject {
-        kind: "constraint",
         name: format!("{name}\" of relation \"{}", table.name),
     }
 }

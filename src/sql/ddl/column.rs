@@ -5,6 +5,8 @@ use sqlparser::ast::{
 };
 
 use super::default;
+use super::key::{check_constraint_options, read_unique};
+use super::operator_class::is_binary_collation;
 use crate::catalog::{ColumnDef, ColumnDefault};
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
@@ -90,8 +92,18 @@ async fn read_option(
             }
             new.def.default = default::read(ctx, expr, &new.def.ty, &new.def.name).await?;
         }
-        ColumnOption::PrimaryKey(_) => new.primary_key = Some(constraint),
-        ColumnOption::Unique(_) => new.unique = Some(constraint),
+        ColumnOption::PrimaryKey(key) => {
+            check_constraint_options(
+                key.index_type.as_ref(),
+                &key.index_options,
+                key.characteristics.as_ref(),
+            )?;
+            new.primary_key = Some(constraint);
+        }
+        ColumnOption::Unique(unique) => {
+            read_unique(unique)?;
+            new.unique = Some(constraint);
+        }
         ColumnOption::Comment(text) => new.def.comment = Some(text.clone()),
         ColumnOption::Generated {
             generated_as,
@@ -99,7 +111,16 @@ async fn read_option(
             generation_expr: None,
             ..
         } => {
-            read_identity(new, generated_as, sequence_options.as_deref().unwrap_or_default())?;
+            let options = sequence_options.as_deref().unwrap_or_default();
+            let identity = read_identity(&new.def, generated_as, options)?;
+            if new.def.default.is_some() {
+                return Err(syntax(format!(
+                    "both default and identity specified for column \"{}\"",
+                    new.def.name
+                )));
+            }
+            new.def.not_null = true;
+            new.def.default = Some(identity);
         }
         ColumnOption::Generated {
             generation_expr: Some(expr),
@@ -152,20 +173,15 @@ fn check_one_source(table: &str, new: &NewColumn) -> Result<()> {
     )))
 }
 
-fn read_identity(new: &mut NewColumn, generated_as: &GeneratedAs, options: &[SequenceOptions]) -> Result<()> {
-    if !new.def.ty.is_integer() {
+/// What makes a column an identity column. Errors: 22023, 0A000.
+pub(super) fn read_identity(
+    column: &ColumnDef,
+    generated_as: &GeneratedAs,
+    options: &[SequenceOptions],
+) -> Result<ColumnDefault> {
+    if !column.ty.is_integer() {
         return Err(Error::InvalidParameter {
             message: "identity column type must be smallint, integer, or bigint".to_string(),
-            hint: None,
-        });
-    }
-    if new.def.default.is_some() {
-        return Err(Error::InvalidStatement {
-            state: StatementFault::Syntax,
-            message: format!(
-                "both default and identity specified for column \"{}\"",
-                new.def.name
-            ),
             hint: None,
         });
     }
@@ -175,11 +191,9 @@ fn read_identity(new: &mut NewColumn, generated_as: &GeneratedAs, options: &[Seq
             Some("Identity values start at 1 and rise by 1."),
         ));
     }
-    new.def.not_null = true;
-    new.def.default = Some(ColumnDefault::Identity {
+    Ok(ColumnDefault::Identity {
         always: matches!(generated_as, GeneratedAs::Always),
-    });
-    Ok(())
+    })
 }
 
 /// The type of a column. Errors: 42704, 0A000 for types that no row stores.
@@ -206,14 +220,6 @@ fn serial_type(data_type: &DataType) -> Option<SqlType> {
         "smallserial" | "serial2" => Some(SqlType::Int2),
         _ => None,
     }
-}
-
-fn is_binary_collation(name: &str) -> bool {
-    let name = name
-        .trim_matches('"')
-        .trim_start_matches("pg_catalog.")
-        .trim_matches('"');
-    ["C", "POSIX", "default", "ucs_basic"].contains(&name)
 }
 
 fn multiple_defaults(column: &str) -> Error {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, CreateTable, Ident, IndexColumn, Query, SetExpr, TableConstraint};
+use sqlparser::ast::{
+    self, CreateTable, CreateTableOptions, DataType, Ident, IndexColumn, Query, SetExpr, TableConstraint,
+};
 
 use super::column::{self, NewColumn};
 use super::key::{self, KeyKind, NewUnique};
-use super::{advice, creation_target, free_name, generation, notice, options};
+use super::{advice, creation_target, free_name, generation, notice, options, plain, storage};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, Generation, IndexDef, KeyColumn, TableCache,
     TableDef, TableOptions,
@@ -15,7 +17,7 @@ use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::exec::StatementContext;
-use crate::parse::names;
+use crate::parse::{UNTYPED, names};
 use crate::query;
 use crate::sql::{column_type, dml};
 use crate::table::{Sequences, begin_count};
@@ -57,16 +59,14 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Res
             name,
         });
     }
+    storage::check_tablespaces(ctx)?;
+    let (options, unused) = options::read(&create.table_options)?;
+    storage::tell(ctx, [ctx.hints.without_effect.clone(), unused].concat());
     if let Some(query) = &create.query {
-        let names: Vec<String> = create
-            .columns
-            .iter()
-            .map(|column| names::fold(&column.name))
-            .collect();
-        let options = options::read(&create.table_options)?;
+        let names = column_names(create)?;
         return create_as(ctx, schema, name, names, options, query).await;
     }
-    let description = describe(ctx, &name, create).await?;
+    let description = describe(ctx, &name, create, options).await?;
     let table = create_described(ctx, schema, name, description).await?;
     advice::advise(ctx, &table);
     Ok("CREATE TABLE".to_string())
@@ -113,7 +113,9 @@ fn check_supported(create: &CreateTable) -> Result<()> {
     if create.like.is_some() {
         return Err(Error::unsupported(
             "CREATE TABLE ... LIKE",
-            Some("Use CREATE TABLE ... AS SELECT ... WHERE false."),
+            Some(
+                "Use CREATE TABLE ... AS SELECT ... WHERE false, then ALTER TABLE ... ADD PRIMARY KEY (...).",
+            ),
         ));
     }
     let partitioned = create.partition_by.is_some() || create.partition_of.is_some();
@@ -123,7 +125,47 @@ fn check_supported(create: &CreateTable) -> Result<()> {
             Some("A table is one sorted key range: no partitions are needed."),
         ));
     }
-    Ok(())
+    plain::check(
+        &CreateTable {
+            if_not_exists: false,
+            columns: Vec::new(),
+            constraints: Vec::new(),
+            table_options: CreateTableOptions::None,
+            query: None,
+            comment: None,
+            ..create.clone()
+        },
+        "CREATE TABLE x (a int)",
+        |plain| match plain {
+            ast::Statement::CreateTable(plain) => Some(CreateTable {
+                name: create.name.clone(),
+                columns: Vec::new(),
+                ..plain
+            }),
+            _ => None,
+        },
+    )
+}
+
+/// The names that CREATE TABLE AS lists. Errors: 42601 for anything more.
+fn column_names(create: &CreateTable) -> Result<Vec<String>> {
+    let is_name = |column: &ast::ColumnDef| {
+        let untyped = matches!(&column.data_type, DataType::Custom(name, _)
+            if name.0.last().and_then(|part| part.as_ident()).is_some_and(|name| name.value == UNTYPED));
+        untyped && column.options.is_empty()
+    };
+    if !create.constraints.is_empty() || !create.columns.iter().all(is_name) {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::Syntax,
+            message: "CREATE TABLE AS takes the names of columns and no definitions".to_string(),
+            hint: Some("Use ALTER TABLE to add constraints afterwards.".to_string()),
+        });
+    }
+    Ok(create
+        .columns
+        .iter()
+        .map(|column| names::fold(&column.name))
+        .collect())
 }
 
 fn temporary_table() -> Error {
@@ -134,10 +176,15 @@ fn temporary_table() -> Error {
 }
 
 /// Reads columns and constraints.
-async fn describe(ctx: &StatementContext, table: &str, create: &CreateTable) -> Result<Description> {
+async fn describe(
+    ctx: &StatementContext,
+    table: &str,
+    create: &CreateTable,
+    options: TableOptions,
+) -> Result<Description> {
     let mut description = Description {
         comment: create.comment.as_ref().map(comment_text),
-        options: options::read(&create.table_options)?,
+        options,
         ..Description::default()
     };
     let mut primary: Option<(Option<String>, Vec<IndexColumn>)> = None;
@@ -221,7 +268,7 @@ fn read_generations(
 }
 
 /// The primary key as written, behind the hidden column that spreads it if there is one, which is added to `columns`.
-fn primary_key(
+pub(super) fn primary_key(
     columns: &mut Vec<ColumnDef>,
     primary: Option<(Option<String>, Vec<IndexColumn>)>,
     buckets: Option<u16>,
@@ -431,7 +478,7 @@ fn plain_column(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
     }
 }
 
-fn row_id_column(id: ColumnId) -> ColumnDef {
+pub(super) fn row_id_column(id: ColumnId) -> ColumnDef {
     ColumnDef {
         not_null: true,
         unverified: None,

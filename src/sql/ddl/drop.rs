@@ -19,11 +19,20 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         if_exists,
         names,
         cascade,
-        ..
+        purge,
+        temporary,
+        table,
+        restrict: _,
     } = statement
     else {
         return Err(Error::internal("not a DROP"));
     };
+    if *purge || *temporary || table.is_some() && *object_type != ObjectType::Index {
+        return Err(Error::unsupported(
+            format!("this form of DROP {object_type}"),
+            Some("Write DROP and the name."),
+        ));
+    }
     match object_type {
         ObjectType::Table | ObjectType::View => {
             let kind = if *object_type == ObjectType::Table {
@@ -35,7 +44,7 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             Ok(format!("DROP {object_type}"))
         }
         ObjectType::Index => {
-            drop_indexes(ctx, names, *if_exists)?;
+            drop_indexes(ctx, names, table.as_ref(), *if_exists)?;
             Ok("DROP INDEX".to_string())
         }
         ObjectType::Schema => {
@@ -238,11 +247,24 @@ fn check_kind(relation: &Relation, kind: &'static str) -> Result<()> {
     })
 }
 
-fn drop_indexes(ctx: &StatementContext, names: &[ObjectName], if_exists: bool) -> Result<()> {
+/// `on`: the table that the indexes are said to be of.
+fn drop_indexes(
+    ctx: &StatementContext,
+    names: &[ObjectName],
+    on: Option<&ObjectName>,
+    if_exists: bool,
+) -> Result<()> {
+    let on = on.map(|name| super::table(ctx, name)).transpose()?;
     // By the table's id: all that go of a table go at once.
     let mut dropped: BTreeMap<TableId, (&TableDef, Vec<IndexId>)> = BTreeMap::new();
     for name in names {
         if let Some((table, index)) = dropped_index(ctx, name, if_exists)? {
+            if let Some(on) = on.as_ref().filter(|on| on.oid != table.oid) {
+                return Err(Error::UndefinedObject {
+                    kind: "index",
+                    name: format!("{}\" of table \"{}", index.name, on.name),
+                });
+            }
             let (_, indexes) = dropped.entry(table.id).or_insert((table, Vec::new()));
             indexes.push(index.id);
         }

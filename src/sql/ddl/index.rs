@@ -7,7 +7,7 @@ use sqlparser::ast::{CreateIndex, Ident};
 use super::index_build::{Build, JobIndex, Unbuilt};
 use super::key::{self, KeyKind};
 use super::unverified::JobTable;
-use super::{free_name, notice, table};
+use super::{free_name, notice, storage, table};
 use crate::catalog::{CatalogWriter, IndexDef, KeyColumn, TableDef, written_key};
 use crate::codec::row::ColumnId;
 use crate::error::DuplicateKind;
@@ -41,7 +41,8 @@ pub(super) enum Completion {
 /// Runs CREATE INDEX.
 pub(super) async fn create(ctx: &StatementContext, create: &CreateIndex) -> Result<String> {
     let table = table(ctx, &create.table_name)?;
-    check_supported(create)?;
+    let unused = check_supported(create)?;
+    storage::check_tablespaces(ctx)?;
     let completion = completion(ctx, create)?;
     let columns = key::key_columns(KeyKind::Index, &create.columns, &table.columns)?;
     let include = included_columns(&create.include, &table)?;
@@ -74,6 +75,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateIndex) -> Resu
             free_name(&ctx.catalog, &table.schema, base, &[])
         }
     };
+    storage::tell(ctx, unused);
     let new = NewIndex {
         name,
         columns,
@@ -121,13 +123,14 @@ pub(super) async fn add(
     new: NewIndex,
     completion: Completion,
 ) -> Result<()> {
+    if ctx.in_block {
+        return add_within(ctx, table, new).await.map(drop);
+    }
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let oid = ctx.sequences.object_ids().take_oid().await?;
-    let (table, index) = record(&writer, table, &new, oid, !ctx.in_block)?;
-    if ctx.in_block {
-        ctx.txn.guard(&written_key(table.id));
-        return build_index(&ctx.txn, &table, &index, ctx.settings.limits).await;
-    }
+    let mut changed = table.clone();
+    let index = define(&mut changed, &new, oid, true);
+    let table = writer.put_table(changed)?;
     if completion == Completion::Later {
         ctx.txn.commit(false).await?;
         ctx.index_builds.ask();
@@ -154,17 +157,22 @@ pub(super) async fn add(
     build.run(ctx).await
 }
 
-/// Writes the table's record with the index in it.
-fn record(
-    writer: &CatalogWriter<'_>,
-    table: &TableDef,
-    new: &NewIndex,
-    oid: u32,
-    building: bool,
-) -> Result<(Arc<TableDef>, IndexDef)> {
+/// Adds an index to a table and builds it in the statement's transaction; answers the table with it. Errors: as `add`.
+pub(super) async fn add_within(ctx: &StatementContext, table: &TableDef, new: NewIndex) -> Result<TableDef> {
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    let oid = ctx.sequences.object_ids().take_oid().await?;
     let mut changed = table.clone();
+    let index = define(&mut changed, &new, oid, false);
+    let table = writer.put_table(changed)?;
+    ctx.txn.guard(&written_key(table.id));
+    build_index(&ctx.txn, &table, &index, ctx.settings.limits).await?;
+    Ok(TableDef::clone(&*table))
+}
+
+/// Gives a table an index; answers it. `building`: its entries are to be written later.
+pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: bool) -> IndexDef {
     let index = IndexDef {
-        id: changed.next_index_id,
+        id: table.next_index_id,
         oid,
         name: new.name.clone(),
         columns: new.columns.clone(),
@@ -175,19 +183,25 @@ fn record(
         building,
         invalid: false,
     };
-    changed.next_index_id += 1;
-    changed.indexes.push(index.clone());
-    Ok((writer.put_table(changed)?, index))
+    table.next_index_id += 1;
+    table.indexes.push(index.clone());
+    index
 }
 
-/// Errors: 0A000 for what an index here cannot be.
-fn check_supported(create: &CreateIndex) -> Result<()> {
+/// The storage parameters of an index. Errors: 0A000 for what an index here cannot be, 22023 for an unknown parameter.
+fn check_supported(create: &CreateIndex) -> Result<Vec<String>> {
     key::check_index_type(create.using.as_ref())?;
+    if let Some(option) = create.index_options.first() {
+        return Err(Error::unsupported(format!("the index option {option}"), None));
+    }
+    if let Some(option) = create.alter_options.first() {
+        return Err(Error::unsupported(format!("CREATE INDEX ... {option}"), None));
+    }
     if create.predicate.is_some() {
         return Err(Error::unsupported("a partial index", None));
     }
     if create.nulls_distinct == Some(false) {
         return Err(Error::unsupported("NULLS NOT DISTINCT", None));
     }
-    Ok(())
+    create.with.iter().map(storage::index_parameter).collect()
 }

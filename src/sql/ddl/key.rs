@@ -5,6 +5,7 @@ use sqlparser::ast::{
     UniqueConstraint,
 };
 
+use super::operator_class::{self, is_binary_collation};
 use crate::catalog::{ColumnDef, KeyColumn};
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
@@ -49,6 +50,12 @@ pub(super) fn key_columns(
             });
         }
         check_key_type(&column.ty, &column.name)?;
+        if let Some(class) = &part.operator_class {
+            operator_class::check(class, &column.ty)?;
+        }
+        if part.column.with_fill.is_some() {
+            return Err(Error::unsupported("WITH FILL", None));
+        }
         let descending = part.column.options.asc == Some(false);
         let nulls_first = part.column.options.nulls_first.unwrap_or(descending);
         key.push(KeyColumn {
@@ -147,10 +154,16 @@ impl KeyKind {
 }
 
 fn column_name(part: &IndexColumn) -> Result<String> {
-    if let Some(class) = &part.operator_class {
-        return Err(Error::unsupported(format!("the operator class {class}"), None));
+    let mut expr = &part.column.expr;
+    if let Expr::Collate {
+        expr: inner,
+        collation,
+    } = expr
+        && is_binary_collation(&collation.to_string())
+    {
+        expr = inner;
     }
-    match &part.column.expr {
+    match expr {
         Expr::Identifier(ident) => Ok(names::fold(ident)),
         other => Err(Error::unsupported(
             format!("a key over the expression {other}"),

@@ -4,9 +4,11 @@
 mod advice;
 mod alter;
 mod alter_index;
+mod alter_view;
 mod analyze;
 mod column;
 mod comment;
+mod constraint;
 mod create_table;
 mod default;
 mod drop;
@@ -14,12 +16,20 @@ mod generation;
 mod index;
 mod index_build;
 mod key;
+mod operator_class;
 mod options;
+mod plain;
+mod retype;
+mod rewrite;
+mod role;
 mod schema;
 mod settings;
+mod storage;
+mod table_change;
 mod truncate;
 mod unverified;
 mod view;
+mod view_text;
 
 use std::sync::Arc;
 

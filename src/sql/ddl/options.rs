@@ -1,8 +1,9 @@
 //! `WITH (…)` options of tables: one row an option. Read by CREATE TABLE and ALTER TABLE … SET.
 
-use sqlparser::ast::{CreateTableOptions, Expr, SqlOption, Value as Literal};
+use sqlparser::ast::{CreateTableOptions, SqlOption};
 
 use super::generation::BUCKETS_MAX;
+use super::storage::{self, StoredKind, boolean, value_text};
 use crate::catalog::TableOptions;
 use crate::parse::names;
 use crate::{Error, Result};
@@ -47,12 +48,14 @@ const TABLE_OPTIONS: [TableOption; 3] = [
     },
 ];
 
-/// The options of a CREATE TABLE. Errors: 22023 for unknown options and values, naming those that exist.
-pub(super) fn read(options: &CreateTableOptions) -> Result<TableOptions> {
+/// The options of a CREATE TABLE, and the storage parameters among them. Errors: 22023 for unknown options and values, naming
+/// those that exist.
+pub(super) fn read(options: &CreateTableOptions) -> Result<(TableOptions, Vec<String>)> {
     let mut read = TableOptions::default();
+    let mut unused = Vec::new();
     match options {
         CreateTableOptions::None => {}
-        CreateTableOptions::With(list) => set_all(&mut read, list)?,
+        CreateTableOptions::With(list) => unused = set_all(&mut read, list)?,
         CreateTableOptions::Options(list)
         | CreateTableOptions::Plain(list)
         | CreateTableOptions::TableProperties(list) => {
@@ -63,16 +66,24 @@ pub(super) fn read(options: &CreateTableOptions) -> Result<TableOptions> {
             ));
         }
     }
-    Ok(read)
+    Ok((read, unused))
 }
 
-/// Changes options by a list.
-pub(super) fn set_all(options: &mut TableOptions, list: &[SqlOption]) -> Result<()> {
-    list.iter().try_for_each(|option| match option {
-        SqlOption::KeyValue { key, value } => set(options, &names::fold(key), &value_text(value)),
-        SqlOption::Ident(key) => set(options, &names::fold(key), "true"),
-        other => Err(Error::unsupported(format!("the table option {other}"), None)),
-    })
+/// Changes options by a list; answers the storage parameters in it. Errors: as `read`.
+pub(super) fn set_all(options: &mut TableOptions, list: &[SqlOption]) -> Result<Vec<String>> {
+    let mut unused = Vec::new();
+    for option in list {
+        let (name, value) = match option {
+            SqlOption::KeyValue { key, value } => (names::fold(key), value_text(value)),
+            SqlOption::Ident(key) => (names::fold(key), "true".to_string()),
+            other => return Err(Error::unsupported(format!("the table option {other}"), None)),
+        };
+        match storage::is_parameter(StoredKind::Table, &name, &value)? {
+            true => unused.push(name),
+            false => set(options, &name, &value)?,
+        }
+    }
+    Ok(unused)
 }
 
 fn set(options: &mut TableOptions, name: &str, value: &str) -> Result<()> {
@@ -88,23 +99,4 @@ fn set(options: &mut TableOptions, name: &str, value: &str) -> Result<()> {
         message: format!("invalid value for table option \"{}\": {value}", option.name),
         hint: Some(format!("Available values: {}.", option.values)),
     })
-}
-
-fn value_text(value: &Expr) -> String {
-    match value {
-        Expr::Value(literal) => match &literal.value {
-            Literal::SingleQuotedString(text) => text.clone(),
-            other => other.to_string(),
-        },
-        Expr::Identifier(ident) => ident.value.clone(),
-        other => other.to_string(),
-    }
-}
-
-fn boolean(value: &str) -> Option<bool> {
-    match value {
-        "true" | "on" | "yes" | "1" | "t" => Some(true),
-        "false" | "off" | "no" | "0" | "f" => Some(false),
-        _ => None,
-    }
 }

@@ -1,8 +1,8 @@
-//! CREATE SCHEMA. (DROP SCHEMA is in `drop`.)
+//! CREATE SCHEMA, and the schema of SET SCHEMA. (DROP SCHEMA is in `drop`.)
 
-use sqlparser::ast::{SchemaName, Statement};
+use sqlparser::ast::{Ident, SchemaName, Statement};
 
-use super::notice;
+use super::{notice, role};
 use crate::catalog::{CatalogWriter, SchemaDef, is_system_schema};
 use crate::error::DuplicateKind;
 use crate::exec::StatementContext;
@@ -14,11 +14,24 @@ pub(super) async fn create(ctx: &StatementContext, statement: &Statement) -> Res
     let Statement::CreateSchema {
         schema_name,
         if_not_exists,
-        ..
+        with,
+        options,
+        default_collate_spec,
+        clone,
     } = statement
     else {
         return Err(Error::internal("not a CREATE SCHEMA"));
     };
+    let is_plain = with.is_none() && options.is_none() && default_collate_spec.is_none() && clone.is_none();
+    if !is_plain {
+        return Err(Error::unsupported(
+            "CREATE SCHEMA with options",
+            Some("Write CREATE SCHEMA name."),
+        ));
+    }
+    if let SchemaName::UnnamedAuthorization(role) | SchemaName::NamedAuthorization(_, role) = schema_name {
+        role::check(ctx, role)?;
+    }
     let name = match schema_name {
         SchemaName::Simple(name) | SchemaName::NamedAuthorization(name, _) => {
             match names::relation_name(name)? {
@@ -54,4 +67,21 @@ pub(super) async fn create(ctx: &StatementContext, statement: &Statement) -> Res
         comment: None,
     })?;
     Ok("CREATE SCHEMA".to_string())
+}
+
+/// The schema that SET SCHEMA names. Errors: 3F000, 42501, 42P07 when it has a relation of the name.
+pub(super) fn moved_schema(ctx: &StatementContext, from: &str, name: &str, to: &Ident) -> Result<String> {
+    let to = ctx.catalog.schema(&names::fold(to))?.name.clone();
+    if is_system_schema(&to) {
+        return Err(Error::NotAllowed {
+            message: format!("system schema \"{to}\" takes no new objects"),
+        });
+    }
+    if to != from && ctx.catalog.is_name_taken(&to, name) {
+        return Err(Error::Duplicate {
+            kind: DuplicateKind::Relation,
+            name: format!("{name}\" in schema \"{to}"),
+        });
+    }
+    Ok(to)
 }

@@ -13,8 +13,8 @@ use crate::{Error, Result};
 
 /// Runs TRUNCATE.
 pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Result<String> {
-    if truncate.partitions.is_some() {
-        return Err(Error::unsupported("TRUNCATE of partitions", None));
+    if truncate.partitions.is_some() || truncate.on_cluster.is_some() {
+        return Err(Error::unsupported("TRUNCATE of partitions or on a cluster", None));
     }
     let mut tables: Vec<Arc<TableDef>> = Vec::with_capacity(truncate.table_names.len());
     for target in &truncate.table_names {
@@ -40,7 +40,12 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
         let restart = matches!(truncate.identity, Some(TruncateIdentityOption::Restart));
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
         for table in tables {
-            let emptied = writer.truncate_table(&table, ctx.sequences.object_ids().take().await?)?;
+            let id = ctx.sequences.object_ids().take().await?;
+            let empty = TableDef {
+                id,
+                ..TableDef::clone(&table)
+            };
+            let emptied = writer.replace_table(&table, empty)?;
             ctx.sequences.move_to(&ctx.txn, &table, &emptied, restart).await?;
             begin_count(&ctx.txn, &emptied)?;
         }

@@ -201,7 +201,7 @@ pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
 }
 
 /// A query written as text, with its select list and condition put in.
-pub(super) fn with_select(text: &str, items: Vec<SelectItem>, selection: Option<&Expr>) -> Result<Query> {
+pub(crate) fn with_select(text: &str, items: Vec<SelectItem>, selection: Option<&Expr>) -> Result<Query> {
     let fault = || Error::internal(format!("no SELECT: {text}"));
     let mut query = parse::parse_query(text).map_err(|_| fault())?;
     let SetExpr::Select(select) = query.body.as_mut() else {

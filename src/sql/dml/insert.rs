@@ -75,12 +75,21 @@ pub(crate) async fn insert_query(
     table: &Arc<TableDef>,
     planned: &PlannedQuery,
 ) -> Result<u64> {
+    copy_rows(ctx, table, planned, &table.visible_positions()).await
+}
+
+/// Inserts a query's rows into the columns at these positions of a table that no catalog knows yet; answers how many.
+pub(crate) async fn copy_rows(
+    ctx: &StatementContext,
+    table: &Arc<TableDef>,
+    planned: &PlannedQuery,
+    positions: &[usize],
+) -> Result<u64> {
     let target = Target {
         table: Arc::clone(table),
         alias: None,
         is_widened: false,
     };
-    let positions: Vec<usize> = table.visible_positions();
     let mut writer = Writer {
         ctx,
         target,
@@ -93,7 +102,7 @@ pub(crate) async fn insert_query(
     };
     let mut stream = query::run_once(ctx, planned).await?;
     while let Some(batch) = stream.try_next().await? {
-        writer.write_query_batch(&batch, planned, &positions).await?;
+        writer.write_query_batch(&batch, planned, positions).await?;
     }
     Ok(writer.written)
 }

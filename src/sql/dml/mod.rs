@@ -31,9 +31,9 @@ use crate::{Error, Result};
 
 pub(crate) use default::evaluate_default;
 pub use describe::describe;
-pub(crate) use evaluate::{parse_expression, select_of};
+pub(crate) use evaluate::{parse_expression, select_of, with_select};
 pub(crate) use generated::{check_generation, compile_generated};
-pub(crate) use insert::insert_query;
+pub(crate) use insert::{copy_rows, insert_query};
 pub(crate) use reading::{Operation, Reading, RowsRead, plan_reading};
 
 /// What a write did.

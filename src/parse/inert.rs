@@ -1,0 +1,163 @@
+//! Parts of CREATE TABLE and CREATE INDEX that the parser does not read: where and how PostgreSQL stores the object, which
+//! means nothing here (UNLOGGED, TABLESPACE, WITHOUT OIDS, USING heap), parameters of another table's (`toast.name`), and a
+//! list of columns without types (`CREATE TABLE t (a, b) AS …`).
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+
+use super::hints::Hints;
+use super::names;
+
+/// The type of a column that is written without one.
+pub(crate) const UNTYPED: &str = "no type";
+
+/// Takes what means nothing out of the tokens of a CREATE statement, and notes it.
+pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
+    if is(tokens, 1, "UNLOGGED") && keyword(tokens, 2) == Keyword::TABLE {
+        tokens.remove(1);
+        hints.without_effect.push("UNLOGGED".to_string());
+    }
+    let is_table = keyword(tokens, 1) == Keyword::TABLE;
+    let is_index = (1..3).any(|at| keyword(tokens, at) == Keyword::INDEX);
+    if !is_table && !is_index {
+        return;
+    }
+    let (mut at, mut depth) = (2, 0usize);
+    while at < tokens.len() {
+        match &tokens[at].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        // The query of CREATE TABLE AS is its own.
+        if depth == 0 && keyword(tokens, at) == Keyword::AS {
+            break;
+        }
+        let begins_item = matches!(tokens[at - 1].token, Token::LParen | Token::Comma);
+        if !begins_item && keyword(tokens, at) == Keyword::TABLESPACE {
+            take_tablespace(tokens, &mut at, hints);
+        } else if depth == 0 && keyword(tokens, at) == Keyword::WITHOUT && is(tokens, at + 1, "OIDS")
+            || is_table && depth == 0 && keyword(tokens, at) == Keyword::USING && is(tokens, at + 1, "heap")
+        {
+            tokens.drain(at..at + 2);
+        } else {
+            join_toast(tokens, at);
+            at += 1;
+        }
+    }
+    if is_table {
+        give_types(tokens);
+    }
+}
+
+/// `TABLESPACE name`, with `USING INDEX` before it.
+fn take_tablespace(tokens: &mut Vec<TokenWithSpan>, at: &mut usize, hints: &mut Hints) {
+    let Some(Token::Word(name)) = tokens.get(*at + 1).map(|token| &token.token) else {
+        *at += 1;
+        return;
+    };
+    let name = names::fold(&name.to_ident(tokens[*at + 1].span));
+    hints.tablespaces.push(name);
+    let of_index =
+        *at >= 2 && keyword(tokens, *at - 1) == Keyword::INDEX && keyword(tokens, *at - 2) == Keyword::USING;
+    let start = if of_index { *at - 2 } else { *at };
+    tokens.drain(start..*at + 2);
+    *at = start;
+}
+
+/// `toast.name` becomes one name.
+fn join_toast(tokens: &mut Vec<TokenWithSpan>, at: usize) {
+    let is_toast = is(tokens, at, "toast")
+        && tokens
+            .get(at + 1)
+            .is_some_and(|token| token.token == Token::Period);
+    if let (true, Some(Token::Word(word))) = (is_toast, tokens.get(at + 2).map(|token| &token.token)) {
+        let joined = format!("toast.{}", word.value.to_lowercase());
+        tokens[at].token = quoted(&joined);
+        tokens.drain(at + 1..at + 3);
+    }
+}
+
+/// `(a, b)` becomes `(a "no type", b "no type")`.
+fn give_types(tokens: &mut Vec<TokenWithSpan>) {
+    let Some(start) = tokens.iter().position(|token| token.token == Token::LParen) else {
+        return;
+    };
+    let mut end = start + 1;
+    loop {
+        let is_name = matches!(tokens.get(end).map(|token| &token.token), Some(Token::Word(_)));
+        match tokens.get(end + 1).map(|token| &token.token) {
+            Some(Token::Comma) if is_name => end += 2,
+            Some(Token::RParen) if is_name => break,
+            _ => return,
+        }
+    }
+    for at in (start + 1..=end).step_by(2).collect::<Vec<_>>().into_iter().rev() {
+        let token = TokenWithSpan {
+            token: quoted(UNTYPED),
+            span: tokens[at].span,
+        };
+        tokens.insert(at + 1, token);
+    }
+}
+
+fn quoted(name: &str) -> Token {
+    Token::Word(Word {
+        value: name.to_string(),
+        quote_style: Some('"'),
+        keyword: Keyword::NoKeyword,
+    })
+}
+
+fn keyword(tokens: &[TokenWithSpan], at: usize) -> Keyword {
+    match tokens.get(at).map(|token| &token.token) {
+        Some(Token::Word(word)) => word.keyword,
+        _ => Keyword::NoKeyword,
+    }
+}
+
+fn is(tokens: &[TokenWithSpan], at: usize, text: &str) -> bool {
+    matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(word))
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse::parse;
+
+    #[test]
+    fn what_means_nothing_is_taken_out() {
+        for (text, left, told) in [
+            (
+                "CREATE UNLOGGED TABLE t (a int)",
+                "CREATE TABLE t (a INT)",
+                "UNLOGGED",
+            ),
+            (
+                "CREATE TABLE t (a int, UNIQUE (a) USING INDEX TABLESPACE x) USING heap WITHOUT OIDS TABLESPACE y",
+                "CREATE TABLE t (a INT, UNIQUE (a))",
+                "x y",
+            ),
+            (
+                "CREATE INDEX ON t (tablespace, a) WITH (fillfactor = 70) TABLESPACE pg_default",
+                "CREATE INDEX ON t(tablespace, a) WITH (fillfactor = 70)",
+                "pg_default",
+            ),
+            (
+                "CREATE TABLE t (tablespace int) WITH (toast.autovacuum_enabled = off, fillfactor = 70)",
+                "CREATE TABLE t (tablespace INT) WITH (\"toast.autovacuum_enabled\" = off, fillfactor = 70)",
+                "",
+            ),
+            (
+                "CREATE TABLE t (a, \"B\") AS SELECT tablespace x FROM y",
+                "CREATE TABLE t (a \"no type\", \"B\" \"no type\") AS SELECT tablespace AS x FROM y",
+                "",
+            ),
+        ] {
+            let parsed = parse(text).unwrap().remove(0);
+            assert_eq!(parsed.ast.to_string(), left);
+            let hints = parsed.hints;
+            assert_eq!([hints.without_effect, hints.tablespaces].concat().join(" "), told);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! ALTER VIEW, and ALTER TABLE of a view: its name, its columns' names, its schema, its owner.
+
+use sqlparser::ast::{AlterTable, AlterTableOperation, RenameTableNameKind};
+
+use super::schema::moved_schema;
+use super::{role, view_text};
+use crate::catalog::{CatalogWriter, ViewDef};
+use crate::error::{DuplicateKind, StatementFault};
+use crate::exec::StatementContext;
+use crate::parse::names;
+use crate::parse::new_schema;
+use crate::{Error, Result};
+
+/// Runs ALTER VIEW. Errors: 42P07, 42701, 42703, 42704; 42809 for what a view does not have.
+pub(super) fn execute(ctx: &StatementContext, view: &ViewDef, alter: &AlterTable) -> Result<()> {
+    let mut new = view.clone();
+    for operation in &alter.operations {
+        match operation {
+            AlterTableOperation::RenameTable { table_name } => {
+                let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
+                let (_, name) = names::relation_name(name)?;
+                if ctx.catalog.is_name_taken(&view.schema, &name) {
+                    return Err(Error::Duplicate {
+                        kind: DuplicateKind::Relation,
+                        name,
+                    });
+                }
+                new.name = name;
+            }
+            AlterTableOperation::RenameColumn {
+                old_column_name,
+                new_column_name,
+            } => rename_column(
+                &mut new,
+                &names::fold(old_column_name),
+                names::fold(new_column_name),
+            )?,
+            AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner)?,
+            other => {
+                return Err(Error::InvalidStatement {
+                    state: StatementFault::WrongObjectType,
+                    message: format!(
+                        "ALTER action {} cannot be performed on relation \"{}\"",
+                        action(other),
+                        view.name
+                    ),
+                    hint: Some("This operation is not supported for views.".to_string()),
+                });
+            }
+        }
+    }
+    if let Some(schema) = new_schema(alter) {
+        new.schema = moved_schema(ctx, &view.schema, &view.name, schema)?;
+    }
+    if new == *view {
+        return Ok(());
+    }
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    view_text::follow_view(ctx, &writer, view, &new)?;
+    writer.put_view(&new)
+}
+
+fn rename_column(view: &mut ViewDef, old: &str, new: String) -> Result<()> {
+    let Some(at) = view.columns.iter().position(|(name, _)| name == old) else {
+        return Err(Error::UndefinedColumn {
+            name: format!("\"{old}\""),
+            hint: None,
+        });
+    };
+    if view.columns.iter().any(|(name, _)| *name == new) {
+        return Err(Error::Duplicate {
+            kind: DuplicateKind::Column,
+            name: format!("{new}\" of relation \"{}", view.name),
+        });
+    }
+    let old_names: Vec<String> = view.columns.iter().map(|(name, _)| name.clone()).collect();
+    view.columns[at].0.clone_from(&new);
+    let names = view.columns.iter().map(|(name, _)| name.as_str());
+    view.query = view_text::with_names(&view.query, &old_names, names);
+    if let Some(comment) = view.column_comments.remove(old) {
+        view.column_comments.insert(new, comment);
+    }
+    Ok(())
+}
+
+/// The first words of an operation, as PostgreSQL names it.
+fn action(operation: &AlterTableOperation) -> String {
+    let text = operation.to_string();
+    let words: Vec<&str> = text.split_whitespace().take(2).collect();
+    words.join(" ")
+}

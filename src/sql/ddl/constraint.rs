@@ -1,0 +1,326 @@
+//! Constraints of ALTER TABLE: those that are added and dropped, and the primary key, which orders the rows on disk: another
+//! one has them written anew ([`super::rewrite`]).
+
+use sqlparser::ast::{ConstraintUsingIndex, Ident, IndexColumn, TableConstraint};
+
+use super::create_table::{primary_key, row_id_column};
+use super::index::NewIndex;
+use super::key::{self, KeyKind};
+use super::table_change::Change;
+use super::{column, free_name, notice};
+use crate::catalog::{IndexDef, KeyColumn, TableDef};
+use crate::error::StatementFault;
+use crate::exec::StatementContext;
+use crate::parse::names;
+use crate::{Error, Result};
+
+/// ADD CONSTRAINT. Errors: 42703, 42P07, 42P16, 0A000.
+pub(super) fn add(ctx: &StatementContext, change: &mut Change, constraint: &TableConstraint) -> Result<()> {
+    let table = &change.table;
+    match constraint {
+        TableConstraint::Unique(unique) => {
+            let unique = key::read_unique(unique)?;
+            let columns = key::key_columns(KeyKind::Unique, &unique.columns, &table.columns)?;
+            let name = constraint_name(ctx, change, unique.name, &columns)?;
+            change.indexes.push(NewIndex {
+                name,
+                columns,
+                include: Vec::new(),
+                unique: true,
+                constraint: true,
+            });
+            Ok(())
+        }
+        TableConstraint::PrimaryKey(written) => {
+            key::check_constraint_options(
+                written.index_type.as_ref(),
+                &written.index_options,
+                written.characteristics.as_ref(),
+            )?;
+            let name = written.name.as_ref().or(written.index_name.as_ref());
+            add_primary_key(ctx, change, name.map(names::fold), &written.columns)
+        }
+        TableConstraint::PrimaryKeyUsingIndex(using) => {
+            check_no_key(table)?;
+            let index = usable_index(ctx, table, using)?;
+            let name = promoted_name(ctx, table, &index, using)?;
+            change.table.indexes.retain(|kept| kept.id != index.id);
+            set_key(change, name, true, index.columns);
+            Ok(())
+        }
+        TableConstraint::UniqueUsingIndex(using) => {
+            let index = usable_index(ctx, table, using)?;
+            let name = promoted_name(ctx, table, &index, using)?;
+            let promoted = change.table.indexes.iter_mut();
+            promoted
+                .filter(|kept| kept.id == index.id)
+                .for_each(|kept| (kept.name, kept.constraint) = (name.clone(), true));
+            Ok(())
+        }
+        TableConstraint::Check(_) => Err(column::check_constraint()),
+        TableConstraint::ForeignKey(_) => Err(column::foreign_key()),
+        other => Err(Error::unsupported(format!("ADD {other}"), None)),
+    }
+}
+
+/// ADD COLUMN … UNIQUE.
+pub(super) fn add_unique_column(
+    ctx: &StatementContext,
+    change: &mut Change,
+    name: Option<String>,
+    column: Ident,
+) -> Result<()> {
+    let columns = key::key_columns(KeyKind::Unique, &[column.into()], &change.table.columns)?;
+    let name = constraint_name(ctx, change, name, &columns)?;
+    change.indexes.push(NewIndex {
+        name,
+        columns,
+        include: Vec::new(),
+        unique: true,
+        constraint: true,
+    });
+    Ok(())
+}
+
+/// ADD PRIMARY KEY: with a hash before it, too, and in the buckets that the table has been given. Errors: 42P16, 42P07,
+/// 42703.
+pub(super) fn add_primary_key(
+    ctx: &StatementContext,
+    change: &mut Change,
+    given: Option<String>,
+    written: &[IndexColumn],
+) -> Result<()> {
+    let table = &change.table;
+    check_no_key(table)?;
+    let name = match given {
+        // The key that it takes the place of has a name, too, which nobody sees.
+        Some(name) if name != table.primary_key.name => {
+            key::check_free(ctx, &table.schema, &name)?;
+            name
+        }
+        Some(name) => name,
+        None => {
+            let base = format!("{}_pkey", table.name);
+            match base == table.primary_key.name {
+                true => base,
+                false => free_name(&ctx.catalog, &table.schema, base, &[]),
+            }
+        }
+    };
+    let mut columns: Vec<_> = table
+        .columns
+        .iter()
+        .filter(|column| !column.hidden)
+        .cloned()
+        .collect();
+    let declared = columns.len();
+    let primary = Some((Some(name.clone()), written.to_vec()));
+    let Some((_, mut key)) = primary_key(&mut columns, primary, table.options.buckets)? else {
+        return Err(Error::internal("a primary key without columns"));
+    };
+    // The column that spreads the key's rows has the id of its place in a table that is created.
+    if let Some(hidden) = columns.get_mut(declared) {
+        let id = change.table.next_column_id;
+        change.table.next_column_id += 1;
+        key.iter_mut()
+            .filter(|part| part.column == hidden.id)
+            .for_each(|part| part.column = id);
+        hidden.id = id;
+    }
+    change.table.columns = columns;
+    set_key(change, name, true, key);
+    Ok(())
+}
+
+/// DROP CONSTRAINT. Errors: 42704.
+pub(super) fn drop(ctx: &StatementContext, change: &mut Change, name: &Ident, if_exists: bool) -> Result<()> {
+    let name = names::fold(name);
+    let table = &mut change.table;
+    if table.primary_key.constraint && table.primary_key.name == name {
+        drop_primary_key(change);
+        return Ok(());
+    }
+    let known = table.indexes.len();
+    table
+        .indexes
+        .retain(|index| !(index.constraint && index.name == name));
+    if table.indexes.len() < known {
+        return Ok(());
+    }
+    if if_exists {
+        let message = format!(
+            "constraint \"{name}\" of relation \"{}\" does not exist, skipping",
+            table.name
+        );
+        notice(ctx, "00000", message, None);
+        return Ok(());
+    }
+    Err(undefined(&name, table))
+}
+
+/// RENAME CONSTRAINT. Errors: 42704, 42P07.
+pub(super) fn rename(ctx: &StatementContext, table: &mut TableDef, old: &str, new: String) -> Result<()> {
+    key::check_free(ctx, &table.schema, &new)?;
+    let indexes = std::iter::once(&mut table.primary_key).chain(&mut table.indexes);
+    match indexes
+        .into_iter()
+        .find(|index| index.constraint && index.name == old)
+    {
+        Some(index) => {
+            index.name = new;
+            Ok(())
+        }
+        None => Err(undefined(old, table)),
+    }
+}
+
+/// The rows get hidden ids in the order of the key that they had.
+fn drop_primary_key(change: &mut Change) {
+    let table = &mut change.table;
+    // Its columns stay NOT NULL, as in PostgreSQL.
+    table.columns.retain(|column| !column.hidden);
+    table.options.buckets = None;
+    let column = row_id_column(table.next_column_id);
+    table.next_column_id += 1;
+    let key = vec![KeyColumn {
+        column: column.id,
+        descending: false,
+        nulls_first: false,
+    }];
+    table.columns.push(column);
+    let name = table.primary_key.name.clone();
+    set_key(change, name, false, key);
+}
+
+fn set_key(change: &mut Change, name: String, constraint: bool, columns: Vec<KeyColumn>) {
+    let table = &mut change.table;
+    table
+        .columns
+        .retain(|column| !column.hidden || columns.iter().any(|part| part.column == column.id));
+    for column in &mut table.columns {
+        if columns.iter().any(|part| part.column == column.id) {
+            column.not_null = true;
+            column.unverified = None;
+        }
+    }
+    table.primary_key = IndexDef {
+        name,
+        columns,
+        constraint,
+        ..table.primary_key.clone()
+    };
+    change.rewrite.get_or_insert_default().rekeyed = true;
+}
+
+fn check_no_key(table: &TableDef) -> Result<()> {
+    match table.has_hidden_key() {
+        true => Ok(()),
+        false => Err(Error::InvalidStatement {
+            state: StatementFault::InvalidTableDefinition,
+            message: format!(
+                "multiple primary keys for table \"{}\" are not allowed",
+                table.name
+            ),
+            hint: Some(format!(
+                "Put DROP CONSTRAINT {} before it, in the same ALTER TABLE.",
+                table.primary_key.name
+            )),
+        }),
+    }
+}
+
+/// The name of a new UNIQUE constraint: as given, if free, else made of its columns.
+fn constraint_name(
+    ctx: &StatementContext,
+    change: &Change,
+    given: Option<String>,
+    columns: &[KeyColumn],
+) -> Result<String> {
+    let table = &change.table;
+    let taken: Vec<String> = change.indexes.iter().map(|index| index.name.clone()).collect();
+    if let Some(name) = given {
+        key::check_free(ctx, &table.schema, &name)?;
+        return Ok(name);
+    }
+    let ids = columns.iter().map(|key| key.column);
+    let base = key::default_name(&table.name, ids, &table.columns, "key");
+    Ok(free_name(&ctx.catalog, &table.schema, base, &taken))
+}
+
+/// The index that becomes a constraint's. Errors: 42704, 55000, 42809.
+fn usable_index(ctx: &StatementContext, table: &TableDef, using: &ConstraintUsingIndex) -> Result<IndexDef> {
+    key::check_constraint_options(None, &[], using.characteristics.as_ref())?;
+    let name = names::fold(&using.index_name);
+    let Some(index) = table.indexes.iter().find(|index| index.name == name) else {
+        return Err(match ctx.catalog.get_index(Some(&table.schema), &name, &[]) {
+            Some(_) => Error::NotInState {
+                message: format!("index \"{name}\" does not belong to table \"{}\"", table.name),
+            },
+            None => Error::UndefinedObject { kind: "index", name },
+        });
+    };
+    if index.constraint {
+        return Err(Error::NotInState {
+            message: format!("index \"{name}\" is already associated with a constraint"),
+        });
+    }
+    if !index.is_complete() {
+        return Err(Error::NotInState {
+            message: format!("index \"{name}\" is not valid"),
+        });
+    }
+    let wrong = |message: String, hint: &str| Error::InvalidStatement {
+        state: StatementFault::WrongObjectType,
+        message,
+        hint: Some(hint.to_string()),
+    };
+    if !index.unique {
+        return Err(wrong(
+            format!("\"{name}\" is not a unique index"),
+            "Cannot create a primary key or unique constraint using such an index.",
+        ));
+    }
+    if let Some(at) = index
+        .columns
+        .iter()
+        .position(|part| part.descending || part.nulls_first)
+    {
+        return Err(wrong(
+            format!(
+                "index \"{name}\" column number {} does not have default sorting behavior",
+                at + 1
+            ),
+            "Cannot create a primary key or unique constraint using such an index.",
+        ));
+    }
+    Ok(index.clone())
+}
+
+/// The name of a constraint that takes an index over. Errors: 42P07.
+fn promoted_name(
+    ctx: &StatementContext,
+    table: &TableDef,
+    index: &IndexDef,
+    using: &ConstraintUsingIndex,
+) -> Result<String> {
+    let name = using
+        .name
+        .as_ref()
+        .map_or_else(|| index.name.clone(), names::fold);
+    if name != index.name {
+        key::check_free(ctx, &table.schema, &name)?;
+        let message = format!(
+            "ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"{}\" to \"{name}\"",
+            index.name
+        );
+        notice(ctx, "00000", message, None);
+    }
+    Ok(name)
+}
+
+fn undefined(name: &str, table: &TableDef) -> Error {
+    Error::UndefinedObject {
+        kind: "constraint",
+        name: format!("{name}\" of relation \"{}", table.name),
+    }
+}

@@ -1,0 +1,90 @@
+//! Operator classes and collations of columns. A key sorts text by its bytes, so the pattern classes are what every key is.
+
+use sqlparser::ast::ObjectName;
+
+use crate::error::StatementFault;
+use crate::parse::names;
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// PostgreSQL's classes for btree.
+const CLASSES: [&str; 20] = [
+    "bool_ops",
+    "bpchar_ops",
+    "bpchar_pattern_ops",
+    "bytea_ops",
+    "date_ops",
+    "float4_ops",
+    "float8_ops",
+    "int2_ops",
+    "int4_ops",
+    "int8_ops",
+    "interval_ops",
+    "numeric_ops",
+    "text_ops",
+    "text_pattern_ops",
+    "time_ops",
+    "timestamp_ops",
+    "timestamptz_ops",
+    "uuid_ops",
+    "varchar_ops",
+    "varchar_pattern_ops",
+];
+
+/// Checks that the class is one for the type. Errors: 42704, 42804.
+pub(super) fn check(class: &ObjectName, ty: &SqlType) -> Result<()> {
+    let (_, name) = names::relation_name(class)?;
+    if !CLASSES.contains(&name.as_str()) {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::UndefinedObject,
+            message: format!("operator class \"{class}\" does not exist for access method \"btree\""),
+            hint: None,
+        });
+    }
+    if classes_of(ty).contains(&name.as_str()) {
+        return Ok(());
+    }
+    Err(Error::DatatypeMismatch {
+        message: format!(
+            "operator class \"{class}\" does not accept data type {}",
+            ty.full_base_name()
+        ),
+        hint: None,
+    })
+}
+
+/// Whether a collation is the one there is.
+pub(super) fn is_binary_collation(name: &str) -> bool {
+    let name = name
+        .trim_matches('"')
+        .trim_start_matches("pg_catalog.")
+        .trim_matches('"');
+    ["C", "POSIX", "default", "ucs_basic"].contains(&name)
+}
+
+fn classes_of(ty: &SqlType) -> &'static [&'static str] {
+    match ty {
+        SqlType::Bool => &["bool_ops"],
+        SqlType::Int2 => &["int2_ops"],
+        SqlType::Int4 => &["int4_ops"],
+        SqlType::Int8 => &["int8_ops"],
+        SqlType::Float4 => &["float4_ops"],
+        SqlType::Float8 => &["float8_ops"],
+        SqlType::Numeric(_) => &["numeric_ops"],
+        SqlType::Text | SqlType::Varchar(_) => &[
+            "text_ops",
+            "text_pattern_ops",
+            "varchar_ops",
+            "varchar_pattern_ops",
+        ],
+        SqlType::Char(_) => &["bpchar_ops", "bpchar_pattern_ops"],
+        SqlType::Bytea => &["bytea_ops"],
+        SqlType::Date => &["date_ops"],
+        SqlType::Time => &["time_ops"],
+        SqlType::Timestamp => &["timestamp_ops"],
+        SqlType::TimestampTz => &["timestamptz_ops"],
+        SqlType::Interval => &["interval_ops"],
+        SqlType::Uuid => &["uuid_ops"],
+        _ => &[],
+    }
+}

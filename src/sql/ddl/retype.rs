@@ -1,0 +1,104 @@
+//! ALTER COLUMN … TYPE: without touching a row where the stored bytes mean the same in the new type, by [`super::rewrite`]
+//! otherwise.
+
+use sqlparser::ast::{DataType, Expr};
+
+use super::table_change::{Change, check_no_views};
+use super::{default, generation};
+use crate::catalog::ColumnDefault;
+use crate::error::StatementFault;
+use crate::exec::StatementContext;
+use crate::parse::type_name;
+use crate::sql::{column_type, dml};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// Gives the column at `at` another type. Errors: 42704, 42804, 0A000 for a column that something else is computed of.
+pub(super) async fn set_type(
+    ctx: &StatementContext,
+    change: &mut Change,
+    at: usize,
+    written: &DataType,
+    using: Option<&Expr>,
+) -> Result<()> {
+    let ty = type_name::sql_type(written)?;
+    column_type::check_stored(&ty)?;
+    let column = change.table.columns[at].clone();
+    if column.generation().is_some() && using.is_some() {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::InvalidTableDefinition,
+            message: "cannot specify USING when altering type of generated column".to_string(),
+            hint: None,
+        });
+    }
+    if let Some(dependent) = generation::dependents(&change.table, column.id).next() {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::NotImplemented,
+            message: "cannot alter type of a column used by a generated column".to_string(),
+            hint: Some(format!(
+                "Drop the generated column \"{}\" first, and add it again afterwards.",
+                match dependent.hidden {
+                    true => "of the primary key",
+                    false => &dependent.name,
+                }
+            )),
+        });
+    }
+    if ty == column.ty && using.is_none() {
+        return Ok(());
+    }
+    check_no_views(
+        ctx,
+        &change.table,
+        &format!("altering the type of column \"{}\"", column.name),
+    )?;
+    if column.is_serial() && !ty.is_integer() {
+        return Err(match column.default {
+            Some(ColumnDefault::Identity { .. }) => Error::InvalidParameter {
+                message: "identity column type must be smallint, integer, or bigint".to_string(),
+                hint: None,
+            },
+            _ => default_mismatch(&column.name, &ty),
+        });
+    }
+    let default = match &column.default {
+        Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql }) => {
+            let expr = dml::parse_expression(sql)?;
+            let read = default::read(ctx, &expr, &ty, &column.name).await;
+            read.map_err(|_| default_mismatch(&column.name, &ty))?
+        }
+        other => other.clone(),
+    };
+    let stays = using.is_none() && column.generation().is_none() && is_stored_alike(&column.ty, &ty);
+    let retyped = &mut change.table.columns[at];
+    retyped.default = default;
+    retyped.ty = ty;
+    if !stays {
+        retyped.missing = Value::Null;
+        let rewrite = change.rewrite.get_or_insert_default();
+        rewrite.retyped.insert(column.id, using.cloned());
+    }
+    Ok(())
+}
+
+/// Whether every value of `old` is stored as the same bytes as a value of `new`, in rows and in keys.
+fn is_stored_alike(old: &SqlType, new: &SqlType) -> bool {
+    use SqlType::{Int2, Int4, Int8, Text, Varchar};
+    match (old, new) {
+        (Varchar(_) | Text, Text | Varchar(None)) | (Int2, Int4 | Int8) | (Int4, Int8) => true,
+        (Varchar(Some(old)), Varchar(Some(new))) => old <= new,
+        (old, new) => old == new,
+    }
+}
+
+fn default_mismatch(column: &str, ty: &SqlType) -> Error {
+    Error::DatatypeMismatch {
+        message: format!(
+            "default for column \"{column}\" cannot be cast automatically to type {}",
+            ty.full_base_name()
+        ),
+        hint: Some(format!(
+            "Use ALTER COLUMN {column} DROP DEFAULT first, and SET DEFAULT afterwards."
+        )),
+    }
+}

@@ -1,0 +1,162 @@
+//! Changes of a table that change what is stored of its rows: another primary key, another type of a column. The rows are
+//! read as they are and written anew under a new id, entries of indexes with them; the old keys are left to be removed.
+//!
+//! All in the statement's transaction, so that the change is visible whole or not at all, in a block as outside of one. What
+//! others write meanwhile is never lost: the old record goes, which every write guards, and the statement guards the table's
+//! `Written` mark (`catalog`). So of a writer and the rewrite the second to commit conflicts, and runs again outside a block.
+
+use std::collections::BTreeMap;
+
+use sqlparser::ast::{Expr, Ident, SelectItem};
+
+use super::view_text;
+use crate::catalog::{CatalogWriter, ColumnDef, TableDef, written_key};
+use crate::codec::row::ColumnId;
+use crate::exec::StatementContext;
+use crate::parse::Hints;
+use crate::parse::quoting::quote_ident;
+use crate::query;
+use crate::sql::dml;
+use crate::table::{Sequences, begin_count};
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// How the rows are to be read, beside that they are.
+#[derive(Debug, Default)]
+pub(super) struct Rewrite {
+    /// The columns of another type, with the expressions of USING.
+    pub(super) retyped: BTreeMap<ColumnId, Option<Expr>>,
+    /// The primary key is another.
+    pub(super) rekeyed: bool,
+}
+
+/// Gives the table its new definition and its rows. Errors: 23502 and 23505 for rows that the new key cannot hold, 42804 for a
+/// type that does not become another by itself, those of the expressions; 54000 for more than a transaction may write.
+pub(super) async fn run(
+    ctx: &StatementContext,
+    old: &TableDef,
+    new: TableDef,
+    rewrite: &Rewrite,
+) -> Result<()> {
+    ctx.txn.guard(&written_key(old.id));
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    let id = ctx.sequences.object_ids().take().await?;
+    view_text::follow(ctx, &writer, old, &new)?;
+    let new = writer.replace_table(old, TableDef { id, ..new })?;
+    for column in new.columns.iter().filter(|column| column.is_serial()) {
+        // The statement itself may have begun it under the old id.
+        if !old
+            .columns
+            .iter()
+            .any(|known| known.id == column.id && known.is_serial())
+        {
+            Sequences::drop_one(&ctx.txn, old, column.id)?;
+        }
+    }
+    ctx.sequences.move_to(&ctx.txn, old, &new, false).await?;
+    begin_count(&ctx.txn, &new)?;
+    let (mut items, mut positions) = (Vec::new(), Vec::new());
+    for (position, column) in new.columns.iter().enumerate() {
+        let stored = old.column_index_by_id(column.id).map(|at| &old.columns[at]);
+        let Some(stored) = stored.filter(|_| !column.hidden && column.generation().is_none()) else {
+            continue;
+        };
+        positions.push(position);
+        items.push(SelectItem::UnnamedExpr(read_as(stored, rewrite)));
+    }
+    // The statement asks for every row: nobody need allow that.
+    let reading = StatementContext {
+        hints: Hints {
+            allow_filtering: true,
+            ..ctx.hints.clone()
+        },
+        ..ctx.clone()
+    };
+    let from = format!(
+        "SELECT 1 FROM {}.{}",
+        quote_ident(&old.schema),
+        quote_ident(&old.name)
+    );
+    let planned = query::plan_query(&reading, &dml::with_select(&from, items, None)?, &[])?;
+    for (position, output) in positions.iter().zip(&planned.columns) {
+        let column = &new.columns[*position];
+        if let Some(using) = rewrite.retyped.get(&column.id)
+            && !becomes(&output.ty, &column.ty)
+        {
+            return Err(not_automatic(column, using.is_some()));
+        }
+    }
+    let copied = dml::copy_rows(&reading, &new, &planned, &positions).await;
+    copied
+        .map(drop)
+        .map_err(|error| as_definition_error(error, &new, rewrite))
+}
+
+/// What a column's new value is computed of.
+fn read_as(column: &ColumnDef, rewrite: &Rewrite) -> Expr {
+    match rewrite.retyped.get(&column.id) {
+        Some(Some(using)) => using.clone(),
+        _ => Expr::Identifier(Ident::with_quote('"', &column.name)),
+    }
+}
+
+/// Whether PostgreSQL converts a value of one type to another without being told to, as an assignment does.
+fn becomes(from: &SqlType, to: &SqlType) -> bool {
+    use SqlType::{Date, Interval, Json, Jsonb, Time, Timestamp, TimestampTz, Unknown};
+    let is_same = std::mem::discriminant(from) == std::mem::discriminant(to);
+    let is_number = |ty: &SqlType| {
+        ty.is_integer() || matches!(ty, SqlType::Float4 | SqlType::Float8 | SqlType::Numeric(_))
+    };
+    is_same
+        || to.is_string()
+        || is_number(from) && is_number(to)
+        || matches!(
+            (from, to),
+            (Unknown, _)
+                | (Date, Timestamp | TimestampTz)
+                | (Timestamp, Date | Time | TimestampTz)
+                | (TimestampTz, Date | Time | Timestamp)
+                | (Time, Interval)
+                | (Interval, Time)
+                | (Json, Jsonb)
+                | (Jsonb, Json)
+        )
+}
+
+/// 42804.
+fn not_automatic(column: &ColumnDef, has_using: bool) -> Error {
+    let (name, ty) = (&column.name, column.ty.full_base_name());
+    match has_using {
+        true => Error::DatatypeMismatch {
+            message: format!(
+                "result of USING clause for column \"{name}\" cannot be cast automatically to type {ty}"
+            ),
+            hint: Some("You might need to add an explicit cast.".to_string()),
+        },
+        false => Error::DatatypeMismatch {
+            message: format!("column \"{name}\" cannot be cast automatically to type {ty}"),
+            hint: Some(format!(
+                "You might need to specify \"USING {}::{}\".",
+                quote_ident(name),
+                column.ty
+            )),
+        },
+    }
+}
+
+/// Rows that the new definition cannot hold were there before it: PostgreSQL finds them while it builds the index.
+fn as_definition_error(error: Error, table: &TableDef, rewrite: &Rewrite) -> Error {
+    match error {
+        Error::UniqueViolation { constraint, key } => Error::DuplicateInIndex {
+            index: constraint,
+            key,
+        },
+        Error::NotNullViolation { column, .. } if rewrite.rekeyed || !rewrite.retyped.is_empty() => {
+            Error::ContainsNull {
+                table: table.name.clone(),
+                column,
+            }
+        }
+        error => error,
+    }
+}

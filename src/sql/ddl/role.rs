@@ -1,0 +1,24 @@
+//! The roles that definitions name. There are no roles to give anything to but the one that is connected.
+
+use sqlparser::ast::{Ident, Owner};
+
+use crate::exec::StatementContext;
+use crate::parse::names;
+use crate::{Error, Result};
+
+/// OWNER TO. Errors: 42704 for a role that does not exist.
+pub(super) fn check_owner(ctx: &StatementContext, owner: &Owner) -> Result<()> {
+    match owner {
+        Owner::CurrentRole | Owner::CurrentUser | Owner::SessionUser => Ok(()),
+        Owner::Ident(name) => check(ctx, name),
+    }
+}
+
+/// A role by its name. Errors: 42704.
+pub(super) fn check(ctx: &StatementContext, name: &Ident) -> Result<()> {
+    let name = names::fold(name);
+    match *name == *ctx.user {
+        true => Ok(()),
+        false => Err(Error::UndefinedObject { kind: "role", name }),
+    }
+}

@@ -1,0 +1,191 @@
+//! PostgreSQL's storage parameters and tablespaces: taken and checked as PostgreSQL does, for tools send them; without effect,
+//! for nothing is stored as PostgreSQL stores it. A NOTICE says so, once a statement.
+
+use sqlparser::ast::{BinaryOperator, Expr, Value as Literal};
+
+use super::notice;
+use crate::exec::StatementContext;
+use crate::parse::names;
+use crate::{Error, Result};
+
+/// What a parameter is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StoredKind {
+    Table,
+    Index,
+}
+
+/// The values that a parameter takes.
+#[derive(Debug, Clone, Copy)]
+enum Values {
+    Boolean,
+    Integer(i64, i64),
+    Real(f64, f64),
+    OneOf(&'static [&'static str]),
+}
+
+const THRESHOLD: Values = Values::Integer(-1, i32::MAX as i64);
+const FACTOR: Values = Values::Real(0.0, 100.0);
+const AGE: Values = Values::Integer(0, 2_000_000_000);
+
+/// Of tables; those that begin with `autovacuum_`, `vacuum_` or `log_` may stand behind `toast.`, too.
+const TABLE_PARAMETERS: [(&str, Values); 23] = [
+    ("autovacuum_analyze_scale_factor", FACTOR),
+    ("autovacuum_analyze_threshold", THRESHOLD),
+    ("autovacuum_enabled", Values::Boolean),
+    ("autovacuum_freeze_max_age", AGE),
+    ("autovacuum_freeze_min_age", AGE),
+    ("autovacuum_freeze_table_age", AGE),
+    ("autovacuum_multixact_freeze_max_age", AGE),
+    ("autovacuum_multixact_freeze_min_age", AGE),
+    ("autovacuum_multixact_freeze_table_age", AGE),
+    ("autovacuum_vacuum_cost_delay", FACTOR),
+    ("autovacuum_vacuum_cost_limit", Values::Integer(1, 10_000)),
+    ("autovacuum_vacuum_insert_scale_factor", FACTOR),
+    ("autovacuum_vacuum_insert_threshold", THRESHOLD),
+    ("autovacuum_vacuum_scale_factor", FACTOR),
+    ("autovacuum_vacuum_threshold", THRESHOLD),
+    ("fillfactor", Values::Integer(10, 100)),
+    ("log_autovacuum_min_duration", THRESHOLD),
+    ("oids", Values::OneOf(&["false", "off", "no", "0", "f"])),
+    ("parallel_workers", Values::Integer(0, 1024)),
+    ("toast_tuple_target", Values::Integer(128, 8160)),
+    ("user_catalog_table", Values::Boolean),
+    (
+        "vacuum_index_cleanup",
+        Values::OneOf(&["auto", "on", "off", "true", "false", "yes", "no", "1", "0"]),
+    ),
+    ("vacuum_truncate", Values::Boolean),
+];
+
+const INDEX_PARAMETERS: [(&str, Values); 2] = [
+    ("deduplicate_items", Values::Boolean),
+    ("fillfactor", Values::Integer(10, 100)),
+];
+
+/// Whether it is a parameter that PostgreSQL has. Errors: 22023 for a value that it does not take.
+pub(super) fn is_parameter(kind: StoredKind, name: &str, value: &str) -> Result<bool> {
+    let lower = name.to_lowercase();
+    let plain = match lower.strip_prefix("toast.") {
+        Some(plain)
+            if ["autovacuum_", "vacuum_", "log_"]
+                .iter()
+                .any(|start| plain.starts_with(start)) =>
+        {
+            plain
+        }
+        Some(_) => return Err(unrecognized(name)),
+        None => &lower,
+    };
+    let known: &[(&str, Values)] = match kind {
+        StoredKind::Table => &TABLE_PARAMETERS,
+        StoredKind::Index => &INDEX_PARAMETERS,
+    };
+    let Some((_, values)) = known.iter().find(|(known, _)| *known == plain) else {
+        return Ok(false);
+    };
+    if plain == "oids" && boolean(&value.to_lowercase()) == Some(true) {
+        return Err(Error::unsupported("a table declared WITH OIDS", None));
+    }
+    check_value(plain, *values, value).map(|()| true)
+}
+
+/// A parameter of CREATE INDEX … WITH (…); answers its name. Errors: 22023.
+pub(super) fn index_parameter(written: &Expr) -> Result<String> {
+    let (name, value) = match written {
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Eq,
+            right,
+        } => (&**left, value_text(right)),
+        name => (name, "true".to_string()),
+    };
+    let name = match name {
+        Expr::Identifier(name) => names::fold(name),
+        other => other.to_string(),
+    };
+    match is_parameter(StoredKind::Index, &name, &value)? {
+        true => Ok(name),
+        false => Err(unrecognized(&name)),
+    }
+}
+
+/// Errors: 42704 for a tablespace that does not exist.
+pub(super) fn check_tablespaces(ctx: &StatementContext) -> Result<()> {
+    match ctx.hints.tablespaces.iter().find(|name| *name != "pg_default") {
+        Some(name) => Err(Error::UndefinedObject {
+            kind: "tablespace",
+            name: name.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Says what has no effect.
+pub(super) fn tell(ctx: &StatementContext, names: Vec<String>) {
+    if !names.is_empty() {
+        let message = format!("without effect here: {}", names.join(", "));
+        notice(ctx, "00000", message, None);
+    }
+}
+
+fn check_value(name: &str, values: Values, value: &str) -> Result<()> {
+    let lower = value.trim().to_lowercase();
+    let (kind, is_taken) = match values {
+        Values::Boolean => ("boolean", boolean(&lower).is_some()),
+        Values::OneOf(taken) => ("enum", taken.contains(&lower.as_str())),
+        Values::Integer(min, max) => match lower.parse::<i64>() {
+            Ok(number) if !(min..=max).contains(&number) => return Err(out_of_bounds(name, value, min, max)),
+            number => ("integer", number.is_ok()),
+        },
+        Values::Real(min, max) => match lower.parse::<f64>() {
+            Ok(number) if !(min..=max).contains(&number) => return Err(out_of_bounds(name, value, min, max)),
+            number => ("floating point", number.is_ok()),
+        },
+    };
+    match is_taken {
+        true => Ok(()),
+        false => Err(Error::InvalidParameter {
+            message: format!("invalid value for {kind} option \"{name}\": {value}"),
+            hint: None,
+        }),
+    }
+}
+
+fn out_of_bounds(name: &str, value: &str, min: impl std::fmt::Display, max: impl std::fmt::Display) -> Error {
+    Error::InvalidParameter {
+        message: format!("value {value} out of bounds for option \"{name}\""),
+        hint: Some(format!("Valid values are between \"{min}\" and \"{max}\".")),
+    }
+}
+
+fn unrecognized(name: &str) -> Error {
+    Error::InvalidParameter {
+        message: format!("unrecognized parameter \"{name}\""),
+        hint: Some(
+            "The storage parameters are PostgreSQL's; BUCKETS and DYNAMIC_COLUMNS are options of tables."
+                .to_string(),
+        ),
+    }
+}
+
+/// The value of an option as text.
+pub(super) fn value_text(value: &Expr) -> String {
+    match value {
+        Expr::Value(literal) => match &literal.value {
+            Literal::SingleQuotedString(text) => text.clone(),
+            other => other.to_string(),
+        },
+        Expr::Identifier(ident) => ident.value.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What a word for a truth value means.
+pub(super) fn boolean(value: &str) -> Option<bool> {
+    match value {
+        "true" | "on" | "yes" | "1" | "t" => Some(true),
+        "false" | "off" | "no" | "0" | "f" => Some(false),
+        _ => None,
+    }
+}

@@ -1,0 +1,39 @@
+//! `Change`: what ALTER TABLE makes of a table before any of it is written. Filled by `alter` and by those of its operations that
+//! have files of their own.
+
+use super::index::NewIndex;
+use super::rewrite::Rewrite;
+use super::unverified::NoNulls;
+use crate::catalog::{TableDef, dependents_key};
+use crate::exec::StatementContext;
+use crate::{Error, Result};
+
+/// What ALTER TABLE makes of a table, operation by operation.
+pub(super) struct Change {
+    pub(super) table: TableDef,
+    /// Indexes that it gets.
+    pub(super) indexes: Vec<NewIndex>,
+    /// What must hold of all rows; it holds of those that the transaction sees.
+    pub(super) checks: Vec<NoNulls>,
+    /// Its rows are to be stored otherwise.
+    pub(super) rewrite: Option<Rewrite>,
+}
+
+/// Views are kept as text, which names columns.
+pub(super) fn check_no_views(ctx: &StatementContext, table: &TableDef, change: &str) -> Result<()> {
+    // Nor may anybody be creating one.
+    ctx.txn.guard(&dependents_key(table.oid));
+    match ctx.catalog.views_reading(table.oid).next() {
+        None => Ok(()),
+        Some(view) => Err(Error::FeatureNotSupported {
+            feature: format!(
+                "{change} while view \"{}\" reads table \"{}\"",
+                view.name, table.name
+            ),
+            hint: Some(format!(
+                "Use DROP VIEW {} first, and create it again afterwards.",
+                view.name
+            )),
+        }),
+    }
+}

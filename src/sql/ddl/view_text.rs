@@ -1,0 +1,215 @@
+//! The texts of views, which name what they read: when that gets another name, they are written anew so that they mean what
+//! they did. A relation in FROM keeps the alias that it had, `FROM "public"."u" AS "t"`, and the names of its columns,
+//! `FROM (SELECT "new" AS "a", "b" AS "b" FROM "public"."t") AS "t"`.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    self, Expr, Ident, ObjectName, ObjectNamePart, Query, SetExpr, TableAlias, TableFactor, Visit, VisitMut,
+    Visitor, VisitorMut,
+};
+
+use crate::catalog::{CatalogWriter, TableDef, ViewDef};
+use crate::exec::StatementContext;
+use crate::parse::names;
+use crate::parse::parse_query;
+use crate::{Error, Result};
+
+/// A relation under the names that it had and those that it gets.
+struct Renamed<'a> {
+    oid: u32,
+    old: (&'a str, &'a str),
+    new: (&'a str, &'a str),
+    /// The new names of its columns, each with the old one, if one of them changes.
+    columns: Option<Vec<(&'a str, &'a str)>>,
+}
+
+/// Lets the views that read a table follow its new names.
+pub(super) fn follow(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    old: &TableDef,
+    new: &TableDef,
+) -> Result<()> {
+    let columns: Vec<(&str, &str)> = old
+        .visible_columns()
+        .filter_map(|column| {
+            let kept = new.columns.iter().find(|kept| kept.id == column.id)?;
+            Some((kept.name.as_str(), column.name.as_str()))
+        })
+        .collect();
+    let is_renamed = columns.iter().any(|(new, old)| new != old);
+    let renamed = Renamed {
+        oid: old.oid,
+        old: (&old.schema, &old.name),
+        new: (&new.schema, &new.name),
+        columns: is_renamed.then_some(columns),
+    };
+    renamed.rewrite_views(ctx, writer)
+}
+
+/// Lets the views that read a view follow its new names.
+pub(super) fn follow_view(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    old: &ViewDef,
+    new: &ViewDef,
+) -> Result<()> {
+    let pairs = new.columns.iter().zip(&old.columns);
+    let columns: Vec<(&str, &str)> = pairs
+        .map(|((new, _), (old, _))| (new.as_str(), old.as_str()))
+        .collect();
+    let is_renamed = columns.iter().any(|(new, old)| new != old);
+    let renamed = Renamed {
+        oid: old.oid(),
+        old: (&old.schema, &old.name),
+        new: (&new.schema, &new.name),
+        columns: is_renamed.then_some(columns),
+    };
+    renamed.rewrite_views(ctx, writer)
+}
+
+/// The text of a view whose columns get other names.
+pub(super) fn with_names<'a>(query: &str, old: &[String], new: impl Iterator<Item = &'a str>) -> String {
+    let quoted = |name: &str| Ident::with_quote('"', name).to_string();
+    let items: Vec<_> = old
+        .iter()
+        .zip(new)
+        .map(|(old, new)| format!("{} AS {}", quoted(old), quoted(new)))
+        .collect();
+    format!("SELECT {} FROM ({query}) AS \"view\"", items.join(", "))
+}
+
+impl Renamed<'_> {
+    fn rewrite_views(&self, ctx: &StatementContext, writer: &CatalogWriter<'_>) -> Result<()> {
+        if self.old == self.new && self.columns.is_none() {
+            return Ok(());
+        }
+        // Nor may anybody be creating a view of it under the old names.
+        writer.guard_dependents(self.oid);
+        for view in ctx.catalog.views_reading(self.oid) {
+            let mut query = parse_query(&view.query).map_err(|error| Error::Corrupt {
+                what: format!("view \"{}\"", view.name),
+                reason: error.to_string(),
+            })?;
+            let mut pin = Pin {
+                ctx,
+                renamed: self,
+                search_path: &view.search_path,
+                ctes: ctes_of(&query),
+            };
+            let _ = VisitMut::visit(&mut *query, &mut pin);
+            writer.put_view(&ViewDef {
+                query: query.to_string(),
+                ..ViewDef::clone(view)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn alias(&self) -> TableAlias {
+        TableAlias {
+            explicit: true,
+            name: Ident::with_quote('"', self.old.1),
+            columns: Vec::new(),
+            at: None,
+        }
+    }
+}
+
+/// The names of the query's WITH clauses, which hide relations.
+fn ctes_of(query: &Query) -> BTreeSet<String> {
+    struct Ctes(BTreeSet<String>);
+    impl Visitor for Ctes {
+        type Break = ();
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+            let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
+            self.0.extend(ctes.map(|cte| names::fold(&cte.alias.name)));
+            ControlFlow::Continue(())
+        }
+    }
+    let mut ctes = Ctes(BTreeSet::new());
+    let _ = query.visit(&mut ctes);
+    ctes.0
+}
+
+/// Writes the new name, under the old one as an alias.
+struct Pin<'a> {
+    ctx: &'a StatementContext,
+    renamed: &'a Renamed<'a>,
+    search_path: &'a [String],
+    ctes: BTreeSet<String>,
+}
+
+impl VisitorMut for Pin<'_> {
+    type Break = ();
+
+    /// Once what it holds is visited: what takes its place names the relation again.
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        let TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            ..
+        } = factor
+        else {
+            return ControlFlow::Continue(());
+        };
+        if !self.means_renamed(name) {
+            return ControlFlow::Continue(());
+        }
+        let pinned = alias.take().unwrap_or_else(|| self.renamed.alias());
+        let (schema, table) = self.renamed.new;
+        let part = |name: &str| ObjectNamePart::Identifier(Ident::with_quote('"', name));
+        *name = ObjectName(vec![part(schema), part(table)]);
+        let columns = self.renamed.columns.as_deref();
+        if let Some(derived) = columns.and_then(|columns| derived(factor, columns)) {
+            *factor = derived;
+        }
+        if let TableFactor::Table { alias, .. } | TableFactor::Derived { alias, .. } = factor {
+            *alias = Some(pinned);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// `public.t.a`: the alias has no schema.
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::CompoundIdentifier(parts) = expr
+            && let [schema, table, _] = parts.as_slice()
+            && (names::fold(schema).as_str(), names::fold(table).as_str()) == self.renamed.old
+        {
+            parts.remove(0);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The relation with its columns under the old names.
+fn derived(relation: &TableFactor, columns: &[(&str, &str)]) -> Option<TableFactor> {
+    let quoted = |name: &str| Ident::with_quote('"', name).to_string();
+    let items: Vec<String> = columns
+        .iter()
+        .map(|(new, old)| format!("{} AS {}", quoted(new), quoted(old)))
+        .collect();
+    let text = format!("SELECT 1 FROM (SELECT {} FROM {relation}) AS t", items.join(", "));
+    let query = parse_query(&text).ok()?;
+    let SetExpr::Select(mut select) = *query.body else {
+        return None;
+    };
+    Some(select.from.pop()?.relation)
+}
+
+impl Pin<'_> {
+    fn means_renamed(&self, name: &ast::ObjectName) -> bool {
+        let Ok((schema, name)) = names::relation_name(name) else {
+            return false;
+        };
+        let found = self
+            .ctx
+            .catalog
+            .get_relation(schema.as_deref(), &name, self.search_path);
+        let is_cte = schema.is_none() && self.ctes.contains(&name);
+        !is_cte && found.is_some_and(|relation| relation.oid() == self.renamed.oid)
+    }
+}
