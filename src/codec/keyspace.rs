@@ -161,7 +161,7 @@ impl<'a> Keyspace<'a> {
                 .and_then(|names| names.split_once('\0'))
                 .map(|(schema, name)| Keyspace::Name { schema, name }),
             (DEPENDENTS, 4) => id_and(rest).map(|oid| Keyspace::Dependents { oid }),
-            (SETTINGS, _) => std::str::from_utf8(rest).ok().map(|of| Keyspace::Settings { of }),
+            (SETTINGS, 1..) => std::str::from_utf8(rest).ok().map(|of| Keyspace::Settings { of }),
             (RELATION, 4) => id_and(rest).map(|id| Keyspace::Relation { id }),
             (DROPPED, 6) => id_and(rest)
                 .zip(last_u16())

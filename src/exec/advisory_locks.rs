@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use crate::catalog::DATABASE_OID;
 use crate::{Error, Result};
 
 /// What a lock is on: the numbers as `pg_locks` shows them.
@@ -467,8 +468,7 @@ impl State {
             } = request.key;
             format!(
                 "Process {} waits for {mode} on advisory lock [{},{class},{object},{numbers}]; blocked by process {by}.",
-                request.session,
-                super::pg_catalog::DATABASE_OID
+                request.session, DATABASE_OID
             )
         };
         let mut seen = HashSet::new();

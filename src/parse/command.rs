@@ -57,6 +57,8 @@ pub enum Command {
     },
     /// CLOSE; `None` for ALL.
     Close { name: Option<String> },
+    /// CHECKPOINT: what it asks for is so already.
+    Satisfied { tag: &'static str },
     /// LISTEN.
     Listen { channel: String },
     /// UNLISTEN; `None` for *.

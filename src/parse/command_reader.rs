@@ -40,7 +40,7 @@ const FIRST_WORDS: [Keyword; 22] = [
 /// Whether the tokens are a statement of the session's.
 pub(super) fn is_command(tokens: &[TokenWithSpan]) -> bool {
     let begins_one = matches!(tokens.first().map(|token| &token.token), Some(Token::Word(word))
-        if FIRST_WORDS.contains(&word.keyword) || is_word(word, "MOVE"));
+        if FIRST_WORDS.contains(&word.keyword) || is_word(word, "MOVE") || is_word(word, "CHECKPOINT"));
     begins_one || is_alter_settings(tokens)
 }
 
@@ -74,6 +74,7 @@ impl TokenReader<'_> {
             "SET" => self.set(),
             "RESET" => self.reset(),
             "ALTER" => self.alter_settings(),
+            "CHECKPOINT" => Ok(Command::Satisfied { tag: "CHECKPOINT" }),
             "LISTEN" => Ok(Command::Listen {
                 channel: self.name()?,
             }),
@@ -260,6 +261,13 @@ impl TokenReader<'_> {
             return Ok(Command::Set {
                 name: "client_encoding".to_string(),
                 values,
+                local,
+            });
+        }
+        if self.word("SCHEMA") {
+            return Ok(Command::Set {
+                name: "search_path".to_string(),
+                values: self.value()?.map(|schema| vec![schema]),
                 local,
             });
         }

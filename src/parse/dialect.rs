@@ -21,6 +21,48 @@ const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
 #[derive(Debug)]
 pub(crate) struct KeyspanDialect;
 
+/// Words that name a column of the select list only behind AS.
+const NO_BARE_LABELS: [Keyword; 38] = [
+    Keyword::ARRAY,
+    Keyword::AS,
+    Keyword::CHAR,
+    Keyword::CHARACTER,
+    Keyword::CREATE,
+    Keyword::DAY,
+    Keyword::EXCEPT,
+    Keyword::FETCH,
+    Keyword::FILTER,
+    Keyword::FOR,
+    Keyword::FROM,
+    Keyword::GRANT,
+    Keyword::GROUP,
+    Keyword::HAVING,
+    Keyword::HOUR,
+    Keyword::INTERSECT,
+    Keyword::INTO,
+    Keyword::LIMIT,
+    Keyword::MINUTE,
+    Keyword::MONTH,
+    Keyword::NOTNULL,
+    Keyword::OFFSET,
+    Keyword::ON,
+    Keyword::ORDER,
+    Keyword::OVER,
+    Keyword::OVERLAPS,
+    Keyword::PRECISION,
+    Keyword::RETURNING,
+    Keyword::SECOND,
+    Keyword::TO,
+    Keyword::UNION,
+    Keyword::VARYING,
+    Keyword::WHERE,
+    Keyword::WINDOW,
+    Keyword::WITH,
+    Keyword::WITHIN,
+    Keyword::WITHOUT,
+    Keyword::YEAR,
+];
+
 /// Hooks that answer as PostgreSQL's do.
 macro_rules! as_postgresql {
     ($($hook:ident)*) => {
@@ -60,6 +102,11 @@ impl Dialect for KeyspanDialect {
     /// that have them inside (`->`, `#-`, `|/`) the tokenizer knows by themselves.
     fn is_custom_operator_part(&self, ch: char) -> bool {
         !matches!(ch, '+' | '-' | '/') && POSTGRESQL.is_custom_operator_part(ch)
+    }
+
+    /// Those that PostgreSQL has no bare labels either, such as ON: what stands behind them belongs to the statement.
+    fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
+        !NO_BARE_LABELS.contains(keyword) && POSTGRESQL.is_column_alias(keyword, parser)
     }
 
     fn prec_value(&self, precedence: Precedence) -> u8 {

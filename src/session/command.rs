@@ -68,6 +68,7 @@ impl Session {
                 only_move,
             } => return self.fetch(name, *count, *only_move).await,
             Command::Close { name } => self.close_cursor(name.as_deref())?,
+            Command::Satisfied { tag } => tag,
             Command::Listen { channel } => {
                 self.shared.touch();
                 self.shared.channels.listen(channel)?;

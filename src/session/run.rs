@@ -134,14 +134,13 @@ impl Session {
         }
         let txn = rows.txn.take();
         drop(rows);
-        if let Some(txn) = txn.filter(|txn| txn.has_writes()) {
-            self.before_commit()?;
-            txn.commit(!self.settings().synchronous_commit).await?;
-        }
-        self.apply_requested_settings()?;
         if self.transaction.block == Block::None {
             self.before_commit()?;
         }
+        if let Some(txn) = txn.filter(|txn| txn.has_writes()) {
+            txn.commit(!self.settings().synchronous_commit).await?;
+        }
+        self.apply_requested_settings()?;
         self.end_statement();
         Ok(tag)
     }

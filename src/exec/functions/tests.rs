@@ -97,7 +97,8 @@ async fn every_function_takes_and_gives_what_its_registration_says() {
         let result = match row.body {
             Body::Batch(body) | Body::Rows(body) => body(&batch),
             Body::Catalog(body) | Body::CatalogRows(body) => body(&batch, &catalog),
-            Body::Waiting(body) => body(&batch, &catalog).await,
+            // What they wait for is in the tests over the wire.
+            Body::Waiting(_) => continue,
         };
         match result {
             Ok(result) => {

@@ -26,8 +26,6 @@ mod relation_rows;
 pub(in crate::exec) mod relations;
 pub(in crate::exec) mod session_rows;
 
-pub(crate) use session_rows::DATABASE_OID;
-
 #[cfg(test)]
 pub(in crate::exec) mod tests;
 use std::any::Any;

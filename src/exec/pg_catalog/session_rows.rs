@@ -7,14 +7,12 @@ use chrono_tz::{OffsetComponents, TZ_VARIANTS};
 
 use super::objects::{OWNER_NAME, OWNER_OID};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, array_text, boolean, text};
-use crate::catalog::SettingsOwner;
+use crate::catalog::{DATABASE_OID, SettingsOwner};
 use crate::exec::session_state::{ActivityState, WaitFor};
 use crate::exec::settings::{SettingKind, SettingScope, Unit};
 
 /// The oid of the session's user when it is not the owner of everything: no object has it.
 const SESSION_USER_OID: i64 = 16383;
-/// The oid of the one database, PostgreSQL's for `postgres`.
-pub(crate) const DATABASE_OID: i64 = 5;
 
 /// The roles that exist: the owner of everything and the session's user, which may do everything too (there is no
 /// authentication yet).

@@ -11,6 +11,7 @@ use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, split_conjunction};
 use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::async_func::AsyncFuncExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::filter::FilterExec;
@@ -363,7 +364,11 @@ impl Describer {
             let columns = named_columns(plan, Some(&name));
             (PlanNode::named("Recursive Union"), "Outer", columns)
         } else {
-            let node = PlanNode::new("Custom Scan", words(plan.name()));
+            // What waits computes a column behind those it is given.
+            let node = match plan.is::<AsyncFuncExec>() {
+                true => PlanNode::named("Result"),
+                false => PlanNode::new("Custom Scan", words(plan.name())),
+            };
             (node, "Outer", named_columns(plan, None))
         };
         let node = below
