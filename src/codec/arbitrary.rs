@@ -5,10 +5,6 @@ use proptest::prelude::*;
 use super::key::KeyField;
 use crate::types::{Interval, Numeric, NumericSize, SqlType, Value};
 
-fn numeric(precision: u8, scale: u8) -> SqlType {
-    SqlType::Numeric(Some(NumericSize { precision, scale }))
-}
-
 /// Every type that may stand in a key.
 pub(super) fn key_types() -> Vec<SqlType> {
     vec![
@@ -18,10 +14,10 @@ pub(super) fn key_types() -> Vec<SqlType> {
         SqlType::Int8,
         SqlType::Float4,
         SqlType::Float8,
-        numeric(10, 2),
-        numeric(18, 0),
-        numeric(19, 19),
-        numeric(38, 4),
+        SqlType::numeric(10, 2),
+        SqlType::numeric(18, 0),
+        SqlType::numeric(19, 19),
+        SqlType::numeric(38, 4),
         SqlType::Text,
         SqlType::Varchar(Some(5)),
         SqlType::Char(6),
@@ -39,6 +35,12 @@ pub(super) fn column_types() -> Vec<SqlType> {
     let mut types = key_types();
     types.extend([
         SqlType::Numeric(None),
+        SqlType::numeric(60, 20),
+        SqlType::Numeric(Some(NumericSize {
+            precision: 3,
+            scale: -2,
+        })),
+        SqlType::Array(Box::new(SqlType::Numeric(None))),
         SqlType::Interval,
         SqlType::Json,
         SqlType::Name,
@@ -46,7 +48,7 @@ pub(super) fn column_types() -> Vec<SqlType> {
         SqlType::Int2Vector,
         SqlType::Array(Box::new(SqlType::Int4)),
         SqlType::Array(Box::new(SqlType::Text)),
-        SqlType::Array(Box::new(numeric(10, 2))),
+        SqlType::Array(Box::new(SqlType::numeric(10, 2))),
         SqlType::Array(Box::new(SqlType::Timestamp)),
     ]);
     types
@@ -66,7 +68,7 @@ fn integers(min: i64, max: i64) -> BoxedStrategy<i64> {
     .boxed()
 }
 
-fn decimals(digits: u8, scale: u8) -> BoxedStrategy<Numeric> {
+fn decimals(digits: u16, scale: u16) -> BoxedStrategy<Numeric> {
     let bound = 10_i128.pow(u32::from(digits)) - 1;
     prop_oneof![
         Just(-bound),
@@ -76,10 +78,7 @@ fn decimals(digits: u8, scale: u8) -> BoxedStrategy<Numeric> {
         Just(-1),
         -bound..=bound
     ]
-    .prop_map(move |unscaled| Numeric::Finite {
-        unscaled: unscaled.into(),
-        scale,
-    })
+    .prop_map(move |unscaled| Numeric::from_i128(unscaled, scale))
     .boxed()
 }
 
@@ -133,14 +132,25 @@ pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
         ]
         .prop_map(Value::Float8)
         .boxed(),
-        SqlType::Numeric(Some(size)) => decimals(size.precision, size.scale)
+        SqlType::Numeric(Some(size)) if size.is_fixed() => decimals(size.precision, size.shown_scale())
             .prop_map(Value::Numeric)
             .boxed(),
+        SqlType::Numeric(Some(size)) => {
+            let size = *size;
+            let fitted = integers(-99, 99).prop_filter_map("it fits", move |number| {
+                Numeric::from_i64(number).fit(Some(size)).ok()
+            });
+            fitted.prop_map(Value::Numeric).boxed()
+        }
         SqlType::Numeric(None) => {
-            let wide =
-                "[0-9]{1,38}\\.[0-9]{1,38}".prop_map(|text| Numeric::parse(&text).unwrap().normalized());
-            let near = decimals(6, 3).prop_map(|number| number.normalized());
-            prop_oneof![wide, near].prop_map(Value::Numeric).boxed()
+            let wide = "-?[0-9]{1,60}(\\.[0-9]{1,60})?".prop_map(|text| Numeric::parse(&text).unwrap());
+            let special = prop_oneof![
+                Just(Numeric::NaN),
+                Just(Numeric::Infinity),
+                Just(Numeric::NegativeInfinity)
+            ];
+            let numbers = prop_oneof![4 => wide, 4 => decimals(6, 3), 1 => special];
+            numbers.prop_map(Value::Numeric).boxed()
         }
         SqlType::Char(width) => {
             let width = *width as usize;

@@ -10,18 +10,18 @@ use arrow::array::{
 };
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Decimal256Type, Field, FieldRef, Float32Type,
-    Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
-    Time64MicrosecondType, TimestampMicrosecondType, i256,
+    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Field, FieldRef, Float32Type, Float64Type,
+    Int16Type, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType,
+    TimestampMicrosecondType,
 };
 
 use super::key::{self, KeyField};
 use super::stored_column::Stored;
 use super::stored_value::{
-    NULL_ELEMENT, damaged, fixed, narrow, read_bare_numeric, read_integer, read_interval,
+    NULL_ELEMENT, damaged, fixed, is_former_numeric, narrow, read_former_numeric, read_integer, read_interval,
 };
-use crate::Result;
-use crate::types::{BARE_NUMERIC_SCALE, Interval, Numeric, NumericSize, SqlType, Value};
+use crate::types::{Interval, Numeric, NumericBytes, NumericSize, SqlType, Value};
+use crate::{Error, Result};
 
 /// Bytes of a text or bytea to reserve room for when nothing is known of a column.
 pub const STRING_BYTES_GUESS: usize = 16;
@@ -45,7 +45,8 @@ enum Kind {
     Float4(PrimitiveBuilder<Float32Type>),
     Float8(PrimitiveBuilder<Float64Type>),
     Decimal(PrimitiveBuilder<Decimal128Type>, NumericSize),
-    BareNumeric(PrimitiveBuilder<Decimal256Type>),
+    /// Of variable length.
+    Numeric(BinaryBuilder),
     /// `Some`: char(n), padded to so many characters.
     Text(StringBuilder, Option<u32>),
     Bytea(BinaryBuilder),
@@ -84,13 +85,11 @@ impl ColumnBuilder {
             }
             SqlType::Float4 => Kind::Float4(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Float8 => Kind::Float8(PrimitiveBuilder::with_capacity(rows)),
-            SqlType::Numeric(Some(size)) => Kind::Decimal(
+            SqlType::Numeric(Some(size)) if size.is_fixed() => Kind::Decimal(
                 PrimitiveBuilder::with_capacity(rows).with_data_type(ty.arrow_type()),
                 *size,
             ),
-            SqlType::Numeric(None) => {
-                Kind::BareNumeric(PrimitiveBuilder::with_capacity(rows).with_data_type(ty.arrow_type()))
-            }
+            SqlType::Numeric(_) => Kind::Numeric(BinaryBuilder::with_capacity(rows, rows * string_bytes)),
             SqlType::Char(width) => Kind::Text(
                 StringBuilder::with_capacity(rows, rows * string_bytes),
                 Some(*width),
@@ -144,10 +143,7 @@ impl ColumnBuilder {
                 8 => i128::from(i64::from_le_bytes(fixed(bytes)?)),
                 _ => i128::from_le_bytes(fixed(bytes)?),
             }),
-            Kind::BareNumeric(builder) => {
-                builder
-                    .append_value(read_bare_numeric(bytes).ok_or_else(|| damaged("a numeric out of range"))?);
-            }
+            Kind::Numeric(builder) => append_numeric(builder, &mut self.scratch, bytes)?,
             Kind::Text(builder, width) => append_text(builder, *width, bytes)?,
             Kind::Bytea(builder) => builder.append_value(bytes),
             Kind::Date(builder) => builder.append_value(i32::from_le_bytes(fixed(bytes)?)),
@@ -222,27 +218,33 @@ impl ColumnBuilder {
                 builder.append_value(value);
                 Ok(length)
             }
-            Kind::BareNumeric(_) | Kind::Interval(_) | Kind::List(_) | Kind::Void(_) => {
+            Kind::Numeric(_) | Kind::Interval(_) | Kind::List(_) | Kind::Void(_) => {
                 Err(damaged(&format!("a key column of type {}", field.ty)))
             }
         }
     }
 
-    /// Appends a constant of the column's type (a default, or NULL).
-    pub fn append_value(&mut self, value: &Value) {
+    /// Appends a constant of the column's type (a default, or NULL). Errors: one that was not assigned to the type, which
+    /// is a bug of the caller.
+    pub fn append_value(&mut self, value: &Value) -> Result<()> {
+        let unfit = || Error::internal(format!("{value:?} was not assigned to its column's type"));
         match (&mut self.kind, value) {
             (_, Value::Null) => self.append_null(),
             (Kind::Bool(builder), Value::Bool(value)) => builder.append_value(*value),
-            (Kind::Int2(builder), Value::Int(value)) => builder.append_option(i16::try_from(*value).ok()),
-            (Kind::Int4(builder), Value::Int(value)) => builder.append_option(i32::try_from(*value).ok()),
+            (Kind::Int2(builder), Value::Int(value)) => {
+                builder.append_value(i16::try_from(*value).map_err(|_| unfit())?)
+            }
+            (Kind::Int4(builder), Value::Int(value)) => {
+                builder.append_value(i32::try_from(*value).map_err(|_| unfit())?)
+            }
             (Kind::Int8(builder), Value::Int(value)) => builder.append_value(*value),
             (Kind::Float4(builder), Value::Float4(value)) => builder.append_value(*value),
             (Kind::Float8(builder), Value::Float8(value)) => builder.append_value(*value),
             (Kind::Decimal(builder, size), Value::Numeric(value)) => {
-                builder.append_option(unscaled(value, size.scale).and_then(i256::to_i128));
+                builder.append_value(value.unscaled_at(size.shown_scale()).ok_or_else(unfit)?);
             }
-            (Kind::BareNumeric(builder), Value::Numeric(value)) => {
-                builder.append_option(unscaled(value, BARE_NUMERIC_SCALE.unsigned_abs()));
+            (Kind::Numeric(builder), Value::Numeric(value)) => {
+                append_number(builder, &mut self.scratch, value);
             }
             (Kind::Text(builder, _), Value::Text(value) | Value::Unknown(value)) => {
                 builder.append_value(value)
@@ -254,7 +256,7 @@ impl ColumnBuilder {
                 builder.append_value(*micros);
             }
             (Kind::Interval(builder), Value::Interval(interval)) => {
-                builder.append_option(interval.to_arrow())
+                builder.append_value(interval.to_arrow().ok_or_else(unfit)?)
             }
             (Kind::Uuid(builder), Value::Uuid(value)) => {
                 builder
@@ -263,13 +265,14 @@ impl ColumnBuilder {
             }
             (Kind::List(list), Value::Array(elements)) => {
                 for element in elements {
-                    list.elements.append_value(element);
+                    list.elements.append_value(element)?;
                 }
                 list.end_row(true);
             }
             (Kind::Void(rows), _) => *rows += 1,
-            (kind, value) => unreachable!("{value:?} was not assigned to the type of {kind:?}"),
+            _ => return Err(unfit()),
         }
+        Ok(())
     }
 
     fn append_null(&mut self) {
@@ -281,7 +284,7 @@ impl ColumnBuilder {
             Kind::Float4(builder) => builder.append_null(),
             Kind::Float8(builder) => builder.append_null(),
             Kind::Decimal(builder, _) => builder.append_null(),
-            Kind::BareNumeric(builder) => builder.append_null(),
+            Kind::Numeric(builder) => builder.append_null(),
             Kind::Text(builder, _) => builder.append_null(),
             Kind::Bytea(builder) => builder.append_null(),
             Kind::Date(builder) => builder.append_null(),
@@ -304,7 +307,7 @@ impl ColumnBuilder {
             Kind::Float4(builder) => builder.len(),
             Kind::Float8(builder) => builder.len(),
             Kind::Decimal(builder, _) => builder.len(),
-            Kind::BareNumeric(builder) => builder.len(),
+            Kind::Numeric(builder) => builder.len(),
             Kind::Text(builder, _) => builder.len(),
             Kind::Bytea(builder) => builder.len(),
             Kind::Date(builder) => builder.len(),
@@ -326,7 +329,7 @@ impl ColumnBuilder {
     pub fn string_bytes(&self) -> usize {
         match &self.kind {
             Kind::Text(builder, _) => builder.values_slice().len(),
-            Kind::Bytea(builder) => builder.values_slice().len(),
+            Kind::Bytea(builder) | Kind::Numeric(builder) => builder.values_slice().len(),
             _ => 0,
         }
     }
@@ -341,7 +344,7 @@ impl ColumnBuilder {
             Kind::Float4(mut builder) => Arc::new(builder.finish()),
             Kind::Float8(mut builder) => Arc::new(builder.finish()),
             Kind::Decimal(mut builder, _) => Arc::new(builder.finish()),
-            Kind::BareNumeric(mut builder) => Arc::new(builder.finish()),
+            Kind::Numeric(mut builder) => Arc::new(builder.finish()),
             Kind::Text(mut builder, _) => Arc::new(builder.finish()),
             Kind::Bytea(mut builder) => Arc::new(builder.finish()),
             Kind::Date(mut builder) => Arc::new(builder.finish()),
@@ -448,9 +451,21 @@ fn arrow_interval(interval: Interval) -> Result<IntervalMonthDayNano> {
     arrow.ok_or_else(|| damaged("an interval beyond the largest"))
 }
 
-fn unscaled(value: &Numeric, scale: u8) -> Option<i256> {
-    match value.rescale(scale) {
-        Ok(Numeric::Finite { unscaled, .. }) => Some(unscaled),
-        _ => None,
+/// Appends a numeric as a row holds it, in whichever form. Errors: `Corrupt`.
+#[inline]
+fn append_numeric(builder: &mut BinaryBuilder, scratch: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
+    if NumericBytes::read(bytes).is_some() {
+        builder.append_value(bytes);
+        return Ok(());
     }
+    let former = read_former_numeric(bytes).filter(|_| is_former_numeric(bytes));
+    let number = former.ok_or_else(|| damaged("bytes that are no numeric"))?;
+    append_number(builder, scratch, &number);
+    Ok(())
+}
+
+fn append_number(builder: &mut BinaryBuilder, scratch: &mut Vec<u8>, number: &Numeric) {
+    scratch.clear();
+    number.put_bytes(scratch);
+    builder.append_value(scratch);
 }

@@ -39,7 +39,7 @@ const TAG_BYTEA: u8 = 0x74;
 const TAG_NULL_HIGH: u8 = 0xF0;
 
 /// The most digits whose unscaled value is stored in 8 bytes, in keys and in rows.
-pub(crate) const DECIMAL_8_PRECISION_MAX: u8 = 18;
+pub(crate) const DECIMAL_8_PRECISION_MAX: u16 = 18;
 
 /// Ends text and bytea; `00` within them is written `00 FF`, which stands above the end.
 const TERMINATOR: [u8; 2] = [0x00, 0x01];
@@ -54,7 +54,6 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Int8
         | SqlType::Float4
         | SqlType::Float8
-        | SqlType::Numeric(Some(_))
         | SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
@@ -64,8 +63,10 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Timestamp
         | SqlType::TimestampTz
         | SqlType::Uuid => return Ok(()),
-        SqlType::Numeric(None) => {
-            "its values have no fixed scale, so their bytes do not sort; declare numeric(p,s)"
+        SqlType::Numeric(Some(size)) if size.is_fixed() => return Ok(()),
+        SqlType::Numeric(_) => {
+            "1.5 and 1.50 are equal and would be one key, which does not keep their digits; declare numeric(p,s) of at most \
+             38 digits"
         }
         SqlType::Interval => "equal intervals can be written in different units; use bigint microseconds",
         SqlType::Json | SqlType::Jsonb => "documents have no order that a key range could follow; use text",
@@ -172,7 +173,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         }
         SqlType::Float4 => put_f32(out, array.as_primitive::<Float32Type>().value(row)),
         SqlType::Float8 => put_f64(out, array.as_primitive::<Float64Type>().value(row)),
-        SqlType::Numeric(Some(size)) => {
+        SqlType::Numeric(Some(size)) if size.is_fixed() => {
             put_decimal(out, size, array.as_primitive::<Decimal128Type>().value(row))
         }
         SqlType::Date => put_i32(out, TAG_DATE, array.as_primitive::<Date32Type>().value(row)),
@@ -203,7 +204,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         | SqlType::Name
         | SqlType::InternalChar
         | SqlType::Unknown => put_text(out, array.as_string::<i32>().value(row), &field.ty),
-        SqlType::Numeric(None)
+        SqlType::Numeric(_)
         | SqlType::Interval
         | SqlType::Json
         | SqlType::Jsonb
@@ -247,10 +248,7 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
         SqlType::Numeric(Some(size)) => {
             let (unscaled, length) = read_decimal(bytes, size, field)?;
             (
-                Value::Numeric(Numeric::Finite {
-                    unscaled: unscaled.into(),
-                    scale: size.scale,
-                }),
+                Value::Numeric(Numeric::from_i128(unscaled, size.shown_scale())),
                 length,
             )
         }
@@ -459,17 +457,11 @@ pub(super) fn is_decimal_8(size: &NumericSize) -> bool {
 /// The unscaled value at the column's scale. What does not fit was not assigned to the column, and is cut to the extremes
 /// so that it still sorts beyond every stored value.
 fn unscaled(value: &Numeric, size: &NumericSize) -> i128 {
-    match value.rescale(size.scale) {
-        Ok(Numeric::Finite { unscaled, .. }) => match unscaled.to_i128() {
-            Some(unscaled) => unscaled,
-            None if unscaled.is_negative() => i128::MIN,
-            None => i128::MAX,
-        },
-        Ok(Numeric::NegativeInfinity) => i128::MIN,
-        Ok(Numeric::Infinity | Numeric::NaN) => i128::MAX,
-        Err(_) if *value < Numeric::from_i64(0) => i128::MIN,
-        Err(_) => i128::MAX,
-    }
+    let beyond = match value.sign() {
+        std::cmp::Ordering::Less => i128::MIN,
+        _ => i128::MAX,
+    };
+    value.unscaled_at(size.shown_scale()).unwrap_or(beyond)
 }
 
 #[inline]

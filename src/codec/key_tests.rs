@@ -3,14 +3,11 @@
 use super::*;
 
 fn golden_type(name: &str, vector: &serde_json::Value) -> SqlType {
-    let number = |i: usize| vector["arg"][i].as_u64().unwrap() as u8;
+    let number = |i: usize| vector["arg"][i].as_u64().unwrap() as u16;
     match name {
         "bool" => SqlType::Bool,
         "int" => SqlType::Int8,
-        "dec" => SqlType::Numeric(Some(NumericSize {
-            precision: number(0),
-            scale: number(1),
-        })),
+        "dec" => SqlType::numeric(number(0), number(1)),
         "f4" => SqlType::Float4,
         "f8" => SqlType::Float8,
         "date" => SqlType::Date,
@@ -41,10 +38,7 @@ fn golden_value(ty: &SqlType, vector: &serde_json::Value) -> Value {
     match ty {
         SqlType::Bool => Value::Bool(value.as_bool().unwrap()),
         SqlType::Int8 => Value::Int(integer() as i64),
-        SqlType::Numeric(Some(size)) => Value::Numeric(Numeric::Finite {
-            unscaled: integer().into(),
-            scale: size.scale,
-        }),
+        SqlType::Numeric(Some(size)) => Value::Numeric(Numeric::from_i128(integer(), size.shown_scale())),
         SqlType::Float4 => Value::Float4(string().parse::<f64>().unwrap() as f32),
         SqlType::Float8 => Value::Float8(string().parse().unwrap()),
         SqlType::Date => Value::Date(integer() as i32),
@@ -214,7 +208,9 @@ fn two_rows() -> impl Strategy<Value = Vec<(KeyField, Value, Value)>> {
 
 fn array_of(ty: &SqlType, values: &[Value]) -> ArrayRef {
     let mut builder = ColumnBuilder::new(ty, values.len());
-    values.iter().for_each(|value| builder.append_value(value));
+    values
+        .iter()
+        .for_each(|value| builder.append_value(value).unwrap());
     builder.finish()
 }
 

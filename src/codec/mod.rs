@@ -93,7 +93,9 @@
 //! oid, regclass                    8 bytes LE
 //! real / double precision          4 / 8 bytes LE, IEEE
 //! numeric(p<=18,s) / (p<=38,s)     8 / 16 bytes LE, unscaled value
-//! numeric                          scale u8, then the unscaled value LE in as few bytes as hold its sign
+//! numeric, any other               the bytes of `types::numeric::bytes`, the first of which is 60 or above; before, those
+//!                                  without (p,s) were scale u8 (0–38), then the unscaled value LE in as few bytes as
+//!                                  hold its sign: still read, never written
 //! text, varchar(n), json, jsonb …  UTF-8
 //! char(n)                          UTF-8 without trailing blanks, padded again when read
 //! bytea, uuid                      the bytes

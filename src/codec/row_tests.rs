@@ -10,7 +10,9 @@ use crate::types::{ColumnEncoder, FormatSettings, Value, WireFormat};
 
 fn array_of(ty: &SqlType, values: &[Value]) -> ArrayRef {
     let mut builder = ColumnBuilder::new(ty, values.len());
-    values.iter().for_each(|value| builder.append_value(value));
+    values
+        .iter()
+        .for_each(|value| builder.append_value(value).unwrap());
     assert_eq!(builder.len(), values.len());
     builder.finish()
 }
@@ -113,17 +115,57 @@ fn long_char_columns_pad() {
     assert_eq!((text.chars().count(), text.trim_end()), (100_000, "ü"));
 }
 
-/// Bare numerics are stored in few bytes.
+/// Earlier releases wrote bare numerics as a scale and an integer; both forms stand side by side in a table.
+#[test]
+fn numerics_of_earlier_releases_are_read() {
+    let ty = SqlType::Numeric(None);
+    let print = |bytes: &[u8]| {
+        let mut builder = ColumnBuilder::new(&ty, 1);
+        builder.append_stored(Stored::Bytes(bytes))?;
+        let (array, settings) = (builder.finish(), FormatSettings::default());
+        let formats = [WireFormat::Text, WireFormat::Binary].map(|format| {
+            let (mut column, mut scalar) = (Vec::new(), Vec::new());
+            ColumnEncoder::new(&ty, &array, format, &settings)
+                .unwrap()
+                .encode(0, &mut column);
+            stored_scalar(&ty, bytes, settings.time_zone)
+                .unwrap()
+                .put(format, &mut scalar);
+            assert_eq!(column, scalar);
+            column
+        });
+        Ok::<_, crate::Error>(String::from_utf8(formats[0].clone()).unwrap())
+    };
+    let wide = [&[38][..], &[0xFF; 31], &[0x7F]].concat();
+    for (bytes, text) in [
+        (&[0, 0][..], "0"),
+        (&[1, 15], "1.5"),
+        (&[1, 0xF1], "-1.5"),
+        (&[2, 0, 1], "2.56"),
+        (
+            &wide,
+            "578960446186580977117854925043439539266.34992332820282019728792003956564819967",
+        ),
+        (&[0x89, 1, 1, 0x14, 0x88, 0, 2], "1.50"),
+    ] {
+        assert_eq!(print(bytes).unwrap(), text);
+    }
+    for damaged in [&[][..], &[0], &[39, 1], &[0x60], &[0x89, 1, 1, 0]] {
+        assert!(print(damaged).is_err(), "{damaged:?}");
+    }
+    assert!(print(&[&[0][..], &[1; 33]].concat()).is_err());
+}
+
+/// Numerics of variable length are stored in few bytes.
 #[test]
 fn bare_numerics_are_compact() {
     for (text, bytes) in [
         ("0", 2),
-        ("5", 2),
-        ("-1.5", 2),
-        ("1e30", 14),
-        ("123456.789", 5),
-        ("-128", 2),
-        ("128", 3),
+        ("5", 5),
+        ("-1.50", 7),
+        ("1e30", 5),
+        ("123456.789", 9),
+        ("12.34", 7),
     ] {
         let value = Value::parse(text, &SqlType::Numeric(None), &FormatSettings::default()).unwrap();
         let row = row_of(&[(SqlType::Numeric(None), value)]);

@@ -5,10 +5,10 @@ use chrono_tz::Tz;
 
 use super::key::{self, KeyField};
 use super::stored_value::{
-    damaged, fixed, fixed_slice, narrow, read_bare_numeric, read_integer, read_interval,
+    damaged, fixed, fixed_slice, is_former_numeric, narrow, read_former_numeric, read_integer, read_interval,
 };
 use crate::Result;
-use crate::types::{BARE_NUMERIC_SCALE, Scalar, SqlType};
+use crate::types::{NumericBytes, Scalar, SqlType};
 
 /// Whether values of the type are read here: all but lists, and char(n), whose blanks are not stored.
 pub fn is_scalar(ty: &SqlType) -> bool {
@@ -34,18 +34,19 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8], zone: Tz) -> Result<Scal
         SqlType::Oid | SqlType::Regclass => Scalar::Oid(read_integer(bytes)?),
         SqlType::Float4 => Scalar::Float4(f32::from_le_bytes(fixed(bytes)?)),
         SqlType::Float8 => Scalar::Float8(f64::from_le_bytes(fixed(bytes)?)),
-        SqlType::Numeric(Some(size)) => Scalar::Decimal128 {
+        SqlType::Numeric(Some(size)) if size.is_fixed() => Scalar::Decimal128 {
             unscaled: match bytes.len() {
                 8 => i128::from(i64::from_le_bytes(fixed(bytes)?)),
                 _ => i128::from_le_bytes(fixed(bytes)?),
             },
-            scale: size.scale,
-            trim: false,
+            scale: size.scale as u8,
         },
-        SqlType::Numeric(None) => Scalar::Decimal256 {
-            unscaled: read_bare_numeric(bytes).ok_or_else(|| damaged("a numeric out of range"))?,
-            scale: BARE_NUMERIC_SCALE.unsigned_abs(),
-            trim: true,
+        SqlType::Numeric(_) => match NumericBytes::read(bytes) {
+            Some(number) => Scalar::Numeric(number),
+            None if is_former_numeric(bytes) && read_former_numeric(bytes).is_some() => {
+                Scalar::FormerNumeric(&bytes[1..], bytes[0])
+            }
+            None => return Err(damaged("bytes that are no numeric")),
         },
         SqlType::Jsonb => Scalar::Jsonb(text(bytes)?),
         SqlType::Bytea => Scalar::Bytes(bytes),
@@ -91,8 +92,7 @@ pub fn key_scalar<'a>(
         SqlType::Float8 => Scalar::Float8(key::read_f64(bytes, field)?),
         SqlType::Numeric(Some(size)) => Scalar::Decimal128 {
             unscaled: key::read_decimal(bytes, size, field)?.0,
-            scale: size.scale,
-            trim: false,
+            scale: size.scale as u8,
         },
         SqlType::Date => Scalar::Date(key::read_i32(bytes, field)?),
         SqlType::Time => Scalar::Time(key::read_i64(bytes, field)?),
@@ -167,7 +167,7 @@ mod tests {
             let of_type = ty.clone();
             let bytes = values_of(&ty).prop_map(move |value| {
                 let (mut builder, mut bytes) = (ColumnBuilder::new(&of_type, 1), Vec::new());
-                builder.append_value(&value);
+                builder.append_value(&value).unwrap();
                 stored_value::put(&mut bytes, &of_type, &builder.finish(), 0);
                 bytes
             });

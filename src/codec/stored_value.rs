@@ -3,12 +3,12 @@
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type,
-    Int64Type, IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, i256,
+    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType,
 };
 
 use super::key::is_decimal_8;
-use crate::types::{BARE_NUMERIC_SCALE, Interval, SqlType, power_of_ten};
+use crate::types::{Interval, Numeric, SqlType};
 use crate::{Error, Result};
 
 /// The length that stands for a NULL element of an array.
@@ -37,14 +37,13 @@ pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
         SqlType::Float8 => {
             out.extend_from_slice(&array.as_primitive::<Float64Type>().value(row).to_le_bytes())
         }
-        SqlType::Numeric(Some(size)) => {
+        SqlType::Numeric(Some(size)) if size.is_fixed() => {
             let unscaled = array.as_primitive::<Decimal128Type>().value(row);
             match i64::try_from(unscaled) {
                 Ok(short) if is_decimal_8(size) => out.extend_from_slice(&short.to_le_bytes()),
                 _ => out.extend_from_slice(&unscaled.to_le_bytes()),
             }
         }
-        SqlType::Numeric(None) => put_bare_numeric(out, array.as_primitive::<Decimal256Type>().value(row)),
         SqlType::Char(_) => out.extend_from_slice(
             array
                 .as_string::<i32>()
@@ -59,7 +58,9 @@ pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
         | SqlType::Name
         | SqlType::InternalChar
         | SqlType::Unknown => out.extend_from_slice(array.as_string::<i32>().value(row).as_bytes()),
-        SqlType::Bytea => out.extend_from_slice(array.as_binary::<i32>().value(row)),
+        SqlType::Bytea | SqlType::Numeric(_) => {
+            out.extend_from_slice(array.as_binary::<i32>().value(row));
+        }
         SqlType::Date => out.extend_from_slice(&array.as_primitive::<Date32Type>().value(row).to_le_bytes()),
         SqlType::Time => {
             out.extend_from_slice(
@@ -106,37 +107,27 @@ fn put_elements(out: &mut Vec<u8>, element: &SqlType, array: &ArrayRef, row: usi
     }
 }
 
-/// The scale that holds the number without zeros behind it, then its unscaled value in as few bytes as hold its sign.
-fn put_bare_numeric(out: &mut Vec<u8>, mut unscaled: i256) {
-    let mut scale = BARE_NUMERIC_SCALE.unsigned_abs();
-    // Halving steps, because a division of 256 bits is dear: 38 = 32 + 4 + 2.
-    for step in [32, 16, 8, 4, 2, 1] {
-        if let (true, Some(power)) = (step <= scale, power_of_ten(step))
-            && unscaled.wrapping_rem(power) == i256::ZERO
-        {
-            unscaled = unscaled.wrapping_div(power);
-            scale -= step;
-        }
-    }
-    out.push(scale);
-    let bytes = unscaled.to_le_bytes();
-    let filler = if unscaled.is_negative() { 0xFF } else { 0 };
-    let mut length = bytes.len();
-    // A byte goes while it only repeats the sign of the one below it.
-    while length > 1 && bytes[length - 1] == filler && (bytes[length - 2] ^ filler) & 0x80 == 0 {
-        length -= 1;
-    }
-    out.extend_from_slice(&bytes[..length]);
+/// The first byte of the numerics' own form is not below it; earlier releases began with the scale, 0 to 38.
+const NUMERIC_HEAD_MIN: u8 = 0x60;
+/// The most bytes of digits that earlier releases wrote of a numeric.
+const FORMER_NUMERIC_BYTES_MAX: usize = 32;
+
+/// The most digits behind the point that they wrote.
+const FORMER_NUMERIC_SCALE_MAX: u8 = 38;
+
+/// Whether a numeric of variable length stands as earlier releases wrote it: the scale, then the unscaled value LE.
+#[inline]
+pub(super) fn is_former_numeric(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|first| *first < NUMERIC_HEAD_MIN)
 }
 
-/// Reads what [`put_bare_numeric`] writes, as the unscaled value of Decimal256(76, 38). `None`: damaged.
-pub(super) fn read_bare_numeric(bytes: &[u8]) -> Option<i256> {
+/// Reads what [`is_former_numeric`]. `None`: damaged.
+pub(super) fn read_former_numeric(bytes: &[u8]) -> Option<Numeric> {
     let (scale, digits) = bytes.split_first()?;
-    let last = *digits.last()?;
-    let mut wide = [if last & 0x80 == 0 { 0 } else { 0xFF }; 32];
-    wide.get_mut(..digits.len())?.copy_from_slice(digits);
-    let missing = BARE_NUMERIC_SCALE.unsigned_abs().checked_sub(*scale)?;
-    i256::from_le_bytes(wide).checked_mul(power_of_ten(missing)?)
+    if digits.is_empty() || digits.len() > FORMER_NUMERIC_BYTES_MAX || *scale > FORMER_NUMERIC_SCALE_MAX {
+        return None;
+    }
+    Numeric::from_le_bytes(digits, *scale)
 }
 
 /// Two, four or eight bytes: a column that was widened still holds what was written before.

@@ -4,6 +4,9 @@
 use datafusion::common::Column;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
+use super::functions::cast::CAST_NAME;
+use super::functions::compare::NUMERIC_KEY_NAME;
+
 /// Comparisons that say where to look; that which says it most closely first.
 const BOUNDING: [Operator; 5] = [
     Operator::Eq,
@@ -55,6 +58,12 @@ fn as_column(expr: &Expr) -> Option<&Column> {
         Expr::Column(column) => Some(column),
         Expr::Cast(cast) => match cast.expr.as_ref() {
             Expr::Column(column) => Some(column),
+            _ => None,
+        },
+        // The key by which numerics compare, of a column or of one that was made a numeric without a size.
+        Expr::ScalarFunction(call) if call.name() == NUMERIC_KEY_NAME => match call.args.as_slice() {
+            [Expr::ScalarFunction(cast)] if cast.name() == CAST_NAME => as_column(cast.args.first()?),
+            [column] => as_column(column),
             _ => None,
         },
         _ => None,

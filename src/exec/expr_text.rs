@@ -6,12 +6,12 @@ use datafusion::logical_expr::expr::{AggregateFunction, InList, Like, ScalarFunc
 use datafusion::logical_expr::{Between, BinaryExpr, Case, Expr, Operator};
 
 use super::functions;
-use super::functions::compare::{FLOAT_ORDER_NAME, TRIM_CHAR_NAME};
+use super::functions::compare::{FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
 use super::functions::json_order::JSONB_ORDER_NAME;
 use super::outer_values::outer_name;
 use crate::exec::value_array::value_of_scalar;
 use crate::plan::literal;
-use crate::types::SqlType;
+use crate::types::{Numeric, SqlType, Value};
 
 /// How columns are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,10 @@ fn is_column(expr: &Expr) -> bool {
         Expr::Alias(alias) => is_column(&alias.expr),
         Expr::Cast(cast) => is_column(&cast.expr),
         Expr::ScalarFunction(call) => {
-            matches!(call.func.name(), FLOAT_ORDER_NAME | TRIM_CHAR_NAME) && call.args.iter().all(is_column)
+            matches!(
+                call.func.name(),
+                FLOAT_ORDER_NAME | TRIM_CHAR_NAME | NUMERIC_KEY_NAME
+            ) && call.args.iter().all(is_column)
         }
         _ => false,
     }
@@ -112,15 +115,16 @@ impl Printer {
                 "({} {}BETWEEN {} AND {})",
                 self.print(expr),
                 not(*negated),
-                self.print(low),
-                self.print(high)
+                self.beside(expr, low),
+                self.beside(expr, high)
             ),
             Expr::InList(InList { expr, list, negated }) => {
+                let items: Vec<String> = list.iter().map(|item| self.beside(expr, item)).collect();
                 format!(
                     "({} {}IN ({}))",
                     self.print(expr),
                     not(*negated),
-                    self.listed(list)
+                    items.join(", ")
                 )
             }
             Expr::Like(like) => self.like_text(like),
@@ -169,19 +173,48 @@ impl Printer {
         let name = call.func.name();
         match (name, call.args.as_slice()) {
             // What comparisons put around columns so that Arrow's order is PostgreSQL's.
-            (FLOAT_ORDER_NAME | TRIM_CHAR_NAME | JSONB_ORDER_NAME, [inner]) => self.print(inner),
+            (FLOAT_ORDER_NAME | TRIM_CHAR_NAME | JSONB_ORDER_NAME | NUMERIC_KEY_NAME, [inner]) => {
+                self.print(inner)
+            }
             ("cast", [inner]) => match functions::result_type(&call.func) {
                 Some(ty) => format!("({})::{ty}", self.print(inner)),
                 None => self.print(inner),
             },
-            (symbol, [left, right]) if is_operator(symbol) => self.infix(left, symbol, right),
+            (symbol, [_, _]) if is_operator(symbol) => {
+                let sides = self.arguments(call);
+                format!("({} {symbol} {})", sides[0], sides[1])
+            }
             (symbol, [inner]) if is_operator(symbol) => format!("({symbol} {})", self.print(inner)),
-            (name, arguments) => format!("{name}({})", self.listed(arguments)),
+            (name, _) => format!("{name}({})", self.arguments(call).join(", ")),
         }
     }
 
     fn infix(&self, left: &Expr, op: &str, right: &Expr) -> String {
-        format!("({} {op} {})", self.print(left), self.print(right))
+        format!("({} {op} {})", self.beside(right, left), self.beside(left, right))
+    }
+
+    /// An operand of a comparison: beside the key of a numeric, a constant is one, too.
+    fn beside(&self, other: &Expr, operand: &Expr) -> String {
+        let is_key = matches!(other, Expr::ScalarFunction(call) if call.name() == NUMERIC_KEY_NAME);
+        match operand {
+            Expr::Literal(ScalarValue::Binary(Some(key)), _) if is_key => match Numeric::from_key(key) {
+                Some(number) => literal(&Value::Numeric(number)),
+                None => self.print(operand),
+            },
+            operand => self.print(operand),
+        }
+    }
+
+    /// The arguments of a call, of which those of variable length are numerics where the function takes such.
+    fn arguments(&self, call: &ScalarFunction) -> Vec<String> {
+        let types = functions::argument_types(&call.func);
+        let argument = |(at, argument): (usize, &Expr)| match (argument, types.get(at)) {
+            (Expr::Literal(scalar @ ScalarValue::Binary(Some(_)), _), Some(ty @ SqlType::Numeric(_))) => {
+                value_of_scalar(scalar, ty).map_or_else(|_| self.print(argument), |value| literal(&value))
+            }
+            _ => self.print(argument),
+        };
+        call.args.iter().enumerate().map(argument).collect()
     }
 
     fn suffixed(&self, inner: &Expr, test: &str) -> String {

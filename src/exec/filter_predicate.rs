@@ -9,10 +9,10 @@ use datafusion::scalar::ScalarValue;
 use arrow::datatypes::{DataType, TimeUnit};
 
 use super::functions::cast::CAST_NAME;
-use super::functions::compare::{FLOAT_ORDER_NAME, TRIM_CHAR_NAME};
+use super::functions::compare::{FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
 use super::functions::pattern::fixed_prefix;
 use super::functions::pattern_prefix::like_literal;
-use super::functions::{is_strict, result_type};
+use super::functions::{fold_constants, is_strict, result_type};
 use crate::catalog::TableDef;
 use crate::plan::compare::compare;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
@@ -34,6 +34,8 @@ struct Operand<'a> {
     compared: DataType,
     /// char(n) without its blanks, as text.
     trimmed: bool,
+    /// A numeric as the key by which those of variable length compare; so is the constant beside it.
+    keyed: bool,
 }
 
 impl Converter<'_> {
@@ -160,15 +162,15 @@ impl Converter<'_> {
 
     fn comparison(&self, whole: &Expr, left: &Expr, op: CompareOp, right: &Expr) -> Predicate {
         let (operand, op, constant) = match (self.operand(left), self.operand(right)) {
-            (Some(operand), None) => (operand, op, literal(right)),
-            (None, Some(operand)) => (operand, op.flipped(), literal(left)),
+            (Some(operand), None) => (operand, op, right),
+            (None, Some(operand)) => (operand, op.flipped(), left),
             (None, None) => match comparison_of_constants(left, op, right) {
                 Some(truth) => return Predicate::Constant(truth),
                 None => return self.opaque(whole),
             },
             _ => return self.opaque(whole),
         };
-        match constant.and_then(|constant| operand.value(constant)) {
+        match operand.constant(constant) {
             Some(Value::Null) => Predicate::Constant(None),
             Some(value) => Predicate::Compare {
                 column: operand.column,
@@ -189,11 +191,7 @@ impl Converter<'_> {
             let within = Predicate::any(equals.into_iter().map(Predicate::Constant).collect());
             return if list.negated { within.negate() } else { within };
         };
-        let values: Option<Vec<_>> = list
-            .list
-            .iter()
-            .map(|item| literal(item).and_then(|constant| operand.value(constant)))
-            .collect();
+        let values: Option<Vec<_>> = list.list.iter().map(|item| operand.constant(item)).collect();
         let Some(values) = values else {
             return self.opaque(whole);
         };
@@ -317,6 +315,7 @@ impl Converter<'_> {
                     ty,
                     compared: ty.arrow_type(),
                     trimmed: false,
+                    keyed: false,
                 })
             }
             Expr::Cast(cast) => self.operand(&cast.expr)?.cast(cast.field.data_type()),
@@ -325,6 +324,10 @@ impl Converter<'_> {
             Expr::ScalarFunction(call) if call.name() == FLOAT_ORDER_NAME => self.operand(call.args.first()?),
             Expr::ScalarFunction(call) if call.name() == TRIM_CHAR_NAME => Some(Operand {
                 trimmed: true,
+                ..self.operand(call.args.first()?)?
+            }),
+            Expr::ScalarFunction(call) if call.name() == NUMERIC_KEY_NAME => Some(Operand {
+                keyed: true,
                 ..self.operand(call.args.first()?)?
             }),
             // A numeric without a size holds every integer and every numeric with one.
@@ -375,10 +378,7 @@ impl Operand<'_> {
             | (D::Utf8 | D::LargeUtf8 | D::Utf8View, D::Utf8 | D::LargeUtf8 | D::Utf8View)
             | (D::Binary | D::LargeBinary | D::BinaryView, D::Binary | D::LargeBinary | D::BinaryView)
             | (D::Date32, D::Timestamp(TimeUnit::Microsecond, None)) => true,
-            (
-                from @ (D::Int16 | D::Int32 | D::Int64),
-                D::Decimal128(precision, scale) | D::Decimal256(precision, scale),
-            ) => {
+            (from @ (D::Int16 | D::Int32 | D::Int64), D::Decimal128(precision, scale)) => {
                 let digits = match from {
                     D::Int16 => 5,
                     D::Int32 => 10,
@@ -386,10 +386,7 @@ impl Operand<'_> {
                 };
                 *scale >= 0 && i16::from(*precision) - i16::from(*scale) >= digits
             }
-            (
-                D::Decimal128(precision, scale) | D::Decimal256(precision, scale),
-                D::Decimal128(to_precision, to_scale) | D::Decimal256(to_precision, to_scale),
-            ) => {
+            (D::Decimal128(precision, scale), D::Decimal128(to_precision, to_scale)) => {
                 to_scale >= scale
                     && i16::from(*to_precision) - i16::from(*to_scale) >= i16::from(*precision) - i16::from(*scale)
             }
@@ -404,9 +401,20 @@ impl Operand<'_> {
         })
     }
 
-    /// The constant as a value that compares with the column; `None` when it is of a kind that does not.
-    fn value(&self, constant: &ScalarValue) -> Option<Value> {
-        let value = value_of(constant)?;
+    /// The constant that an expression is, as a value that compares with the column; `None` when it is none, or of a
+    /// kind that does not.
+    fn constant(&self, expr: &Expr) -> Option<Value> {
+        // The key of what a client bound is still a call.
+        let folded = match expr {
+            Expr::ScalarFunction(call) if self.keyed && call.name() == NUMERIC_KEY_NAME => {
+                Some(fold_constants(expr.clone()).ok()?)
+            }
+            _ => None,
+        };
+        let value = match value_of(literal(folded.as_ref().unwrap_or(expr))?)? {
+            Value::Bytes(key) if self.keyed => Value::Numeric(Numeric::from_key(&key)?),
+            value => value,
+        };
         use SqlType as T;
         Some(match (self.ty, value) {
             (_, Value::Null) => Value::Null,
@@ -494,10 +502,9 @@ fn value_of(constant: &ScalarValue) -> Option<Value> {
     if constant.is_null() {
         return Some(Value::Null);
     }
-    let decimal = |unscaled: arrow::datatypes::i256, scale: i8| {
-        u8::try_from(scale)
-            .ok()
-            .map(|scale| Value::Numeric(Numeric::Finite { unscaled, scale }))
+    let decimal = |unscaled: i128, scale: i8| {
+        let scale = u16::try_from(scale).ok();
+        scale.map(|scale| Value::Numeric(Numeric::from_i128(unscaled, scale)))
     };
     match constant {
         S::Boolean(Some(value)) => Some(Value::Bool(*value)),
@@ -508,17 +515,12 @@ fn value_of(constant: &ScalarValue) -> Option<Value> {
         S::UInt8(Some(value)) => Some(Value::Int((*value).into())),
         S::UInt16(Some(value)) => Some(Value::Int((*value).into())),
         S::UInt32(Some(value)) => Some(Value::Int((*value).into())),
-        S::UInt64(Some(value)) => decimal(arrow::datatypes::i256::from_i128((*value).into()), 0),
+        S::UInt64(Some(value)) => decimal((*value).into(), 0),
         S::Float32(Some(value)) => Some(Value::Float4(*value)),
         S::Float64(Some(value)) => Some(Value::Float8(*value)),
-        S::Decimal32(Some(value), _, scale) => {
-            decimal(arrow::datatypes::i256::from_i128((*value).into()), *scale)
-        }
-        S::Decimal64(Some(value), _, scale) => {
-            decimal(arrow::datatypes::i256::from_i128((*value).into()), *scale)
-        }
-        S::Decimal128(Some(value), _, scale) => decimal(arrow::datatypes::i256::from_i128(*value), *scale),
-        S::Decimal256(Some(value), _, scale) => decimal(*value, *scale),
+        S::Decimal32(Some(value), _, scale) => decimal((*value).into(), *scale),
+        S::Decimal64(Some(value), _, scale) => decimal((*value).into(), *scale),
+        S::Decimal128(Some(value), _, scale) => decimal(*value, *scale),
         S::Utf8(Some(text)) | S::Utf8View(Some(text)) | S::LargeUtf8(Some(text)) => {
             Some(Value::Text(text.clone()))
         }

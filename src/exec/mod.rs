@@ -29,6 +29,8 @@ mod jobs;
 pub mod lookup_join;
 mod merged_scan;
 mod narrowed_probes;
+mod null_rejection;
+pub mod numeric_aggregate;
 mod numeric_builder;
 pub mod observed;
 mod only_input;

@@ -2,109 +2,97 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Decimal128Builder, Decimal256Builder};
-use arrow::datatypes::DataType;
+use arrow::array::{ArrayRef, BinaryBuilder, Decimal128Builder};
 
 use super::datafusion_error::from_arrow;
-use crate::types::{Numeric, SqlType};
-use crate::{Error, Result};
+use crate::Result;
+use crate::types::{Numeric, NumericSize, SqlType};
 
 /// An array of numerics that is being built.
 #[derive(Debug)]
 pub(super) enum NumericBuilder {
     /// In 16 bytes.
-    Narrow {
+    Fixed {
         builder: Decimal128Builder,
-        precision: u8,
-        scale: i8,
+        size: NumericSize,
+        /// The first magnitude, as an integer, that is too large.
+        limit: u128,
     },
-    /// In 32 bytes.
-    Wide {
-        builder: Decimal256Builder,
-        precision: u8,
-        scale: i8,
+    /// Of variable length.
+    Variable {
+        builder: BinaryBuilder,
+        size: Option<NumericSize>,
+        scratch: Vec<u8>,
     },
 }
 
 impl NumericBuilder {
     /// For `rows` numbers of the type; of a type other than numeric, for bare numerics.
     pub(super) fn new(rows: usize, ty: &SqlType) -> NumericBuilder {
-        match ty.arrow_type() {
-            DataType::Decimal128(precision, scale) => NumericBuilder::Narrow {
+        if let Some(size) = ty.fixed_size() {
+            return NumericBuilder::Fixed {
                 builder: Decimal128Builder::with_capacity(rows),
-                precision,
-                scale,
+                size,
+                limit: 10_u128
+                    .checked_pow(u32::from(size.precision))
+                    .unwrap_or(u128::MAX),
+            };
+        }
+        NumericBuilder::Variable {
+            builder: BinaryBuilder::with_capacity(rows, rows * 8),
+            size: match ty {
+                SqlType::Numeric(size) => *size,
+                _ => None,
             },
-            DataType::Decimal256(precision, scale) => NumericBuilder::Wide {
-                builder: Decimal256Builder::with_capacity(rows),
-                precision,
-                scale,
-            },
-            _ => NumericBuilder::new(rows, &SqlType::Numeric(None)),
+            scratch: Vec::new(),
         }
     }
 
-    /// Errors: 22003 for a number that the type cannot hold.
-    pub(super) fn append(&mut self, number: &Numeric) -> Result<()> {
-        let (NumericBuilder::Narrow { scale, .. } | NumericBuilder::Wide { scale, .. }) = *self;
-        let Numeric::Finite { unscaled, .. } = number.rescale(u8::try_from(scale).unwrap_or(0))? else {
-            return Err(Error::NumericOutOfRange {
-                message: "numeric field overflow".to_string(),
-                detail: Some("NaN and infinity are not stored in numeric values here.".to_string()),
-            });
-        };
+    /// Answers how many bytes a number of variable length took. Errors: 22003 for a number that the type cannot hold.
+    pub(super) fn append(&mut self, number: &Numeric) -> Result<usize> {
         match self {
-            NumericBuilder::Narrow {
-                builder,
-                precision,
-                scale,
-            } => {
-                let limit = 10_u128.checked_pow(u32::from(*precision)).unwrap_or(u128::MAX);
-                let narrow = unscaled.to_i128().filter(|number| number.unsigned_abs() < limit);
-                builder.append_value(narrow.ok_or_else(|| numeric_overflow(*precision, *scale))?);
+            NumericBuilder::Fixed { builder, size, limit } => {
+                let unscaled = number.unscaled_at(size.shown_scale());
+                match unscaled.filter(|unscaled| unscaled.unsigned_abs() < *limit) {
+                    Some(unscaled) => builder.append_value(unscaled),
+                    // It tells why.
+                    None => drop(number.clone().fit(Some(*size))?),
+                }
             }
-            NumericBuilder::Wide { builder, .. } => builder.append_value(unscaled),
+            NumericBuilder::Variable {
+                builder,
+                size,
+                scratch,
+            } => {
+                scratch.clear();
+                match size {
+                    None => number.put_bytes(scratch),
+                    size => number.clone().fit(*size)?.put_bytes(scratch),
+                }
+                builder.append_value(&scratch);
+                return Ok(scratch.len());
+            }
         }
-        Ok(())
+        Ok(0)
     }
 
     pub(super) fn append_null(&mut self) {
         match self {
-            NumericBuilder::Narrow { builder, .. } => builder.append_null(),
-            NumericBuilder::Wide { builder, .. } => builder.append_null(),
+            NumericBuilder::Fixed { builder, .. } => builder.append_null(),
+            NumericBuilder::Variable { builder, .. } => builder.append_null(),
         }
     }
 
     pub(super) fn finish(self) -> Result<ArrayRef> {
-        let array: ArrayRef = match self {
-            NumericBuilder::Narrow {
-                mut builder,
-                precision,
-                scale,
+        Ok(match self {
+            NumericBuilder::Fixed {
+                mut builder, size, ..
             } => {
-                let array = builder.finish().with_precision_and_scale(precision, scale);
+                let array = builder.finish();
+                let array = array.with_precision_and_scale(size.precision as u8, size.scale as i8);
                 Arc::new(array.map_err(|error| from_arrow(&error))?)
             }
-            NumericBuilder::Wide {
-                mut builder,
-                precision,
-                scale,
-            } => {
-                let array = builder.finish().with_precision_and_scale(precision, scale);
-                Arc::new(array.map_err(|error| from_arrow(&error))?)
-            }
-        };
-        Ok(array)
-    }
-}
-
-/// 22003 for a numeric that its type cannot hold, in PostgreSQL's words.
-fn numeric_overflow(precision: u8, scale: i8) -> Error {
-    Error::NumericOutOfRange {
-        message: "numeric field overflow".to_string(),
-        detail: Some(format!(
-            "A field with precision {precision}, scale {scale} must round to an absolute value less than 10^{}.",
-            i16::from(precision) - i16::from(scale)
-        )),
+            NumericBuilder::Variable { mut builder, .. } => Arc::new(builder.finish()),
+        })
     }
 }

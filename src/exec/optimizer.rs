@@ -14,6 +14,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{Aggregate, Expr, Filter, LogicalPlan};
+use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
@@ -27,6 +28,7 @@ use super::datafusion_error::to_datafusion;
 use super::far_limits::FarLimits;
 use super::folding::folding;
 use super::narrowed_probes::NarrowedProbes;
+use super::null_rejection::RejectNulls;
 use super::parallel::ParallelReaders;
 use super::pauses::PauseAboveJoins;
 use super::query_threads::check_left;
@@ -39,6 +41,7 @@ pub(super) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         .flat_map(|rule| {
             let rule: Arc<dyn OptimizerRule + Send + Sync> = match rule.name() {
                 name if name == PushDownFilter::new().name() => Arc::new(PushDownRowFilter::default()),
+                name if name == EliminateOuterJoin::new().name() => Arc::new(RejectNulls::default()),
                 name if name == SimplifyExpressions::new().name() => Arc::new(ShortConstants(rule)),
                 _ => rule,
             };

@@ -19,7 +19,7 @@ use crate::plan::compare::{comparable_text, compare, compare_floats, is_own_kind
 use crate::plan::like::LikePattern;
 use crate::plan::predicate::{lower_row_compare, lower_row_in};
 use crate::plan::{CompareOp, Predicate};
-use crate::types::{Numeric, SqlType, Value, value_at};
+use crate::types::{SqlType, Value, numeric_key, value_at};
 use crate::{Error, Result};
 
 /// Conditions are asked of some rows alone once these are no more than one of so many.
@@ -179,8 +179,8 @@ impl Column<'_> {
             (DataType::Float64, Value::Float8(value)) => each(array.as_primitive::<Float64Type>(), |it| {
                 op.holds(compare_floats(it, *value))
             }),
-            (DataType::Decimal128(_, _), Value::Numeric(Numeric::Finite { unscaled, .. })) => {
-                let value = unscaled.to_i128()?;
+            (DataType::Decimal128(_, scale), Value::Numeric(number)) => {
+                let value = number.exactly_at(u16::try_from(*scale).ok()?)?;
                 each(array.as_primitive::<Decimal128Type>(), |it| {
                     op.holds(it.cmp(&value))
                 })
@@ -202,6 +202,13 @@ impl Column<'_> {
             (DataType::Boolean, Value::Bool(value)) => {
                 let array = array.as_boolean();
                 BooleanArray::from_unary(array, |it| op.holds(it.cmp(value)))
+            }
+            (DataType::Binary, Value::Numeric(number)) => {
+                let mut bytes = Vec::new();
+                number.put_bytes(&mut bytes);
+                let value = numeric_key(&bytes);
+                let array: &BinaryArray = array.as_binary();
+                BooleanArray::from_unary(array, |it| op.holds(numeric_key(it).cmp(value)))
             }
             (DataType::Utf8 | DataType::Binary | DataType::FixedSizeBinary(_), constant) => {
                 let value = self.constant_bytes(constant)?;
@@ -406,7 +413,8 @@ mod tests {
             .collect();
         let columns = types.iter().enumerate().map(|(at, ty)| {
             let mut builder = ColumnBuilder::new(ty, rows.len());
-            rows.iter().for_each(|row| builder.append_value(&row[at]));
+            rows.iter()
+                .for_each(|row| builder.append_value(&row[at]).unwrap());
             builder.finish()
         });
         RecordBatch::try_new(Arc::new(arrow::datatypes::Schema::new(fields)), columns.collect()).unwrap()

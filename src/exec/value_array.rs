@@ -36,7 +36,8 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
             Value::Float8(number) => Some(*number),
             _ => None,
         })?),
-        DataType::Decimal128(..) | DataType::Decimal256(..) => numerics(values, ty)?,
+        _ if matches!(ty, SqlType::Numeric(_)) => numerics(values, ty)?,
+        DataType::Decimal128(..) => numerics(values, ty)?,
         DataType::Utf8 => Arc::new(collect::<StringArray, _>(values, ty, |value| match value {
             Value::Text(text) | Value::Unknown(text) => Some(text.as_str()),
             _ => None,
@@ -131,8 +132,8 @@ fn numerics(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
     for value in values {
         match value {
             Value::Null => numbers.append_null(),
-            Value::Int(number) => numbers.append(&Numeric::from_i64(*number))?,
-            Value::Numeric(number) => numbers.append(number)?,
+            Value::Int(number) => drop(numbers.append(&Numeric::from_i64(*number))?),
+            Value::Numeric(number) => drop(numbers.append(number)?),
             other => {
                 return Err(Error::internal(format!(
                     "a value of another type than numeric: {other:?}"

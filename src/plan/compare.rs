@@ -11,7 +11,7 @@
 
 use std::cmp::Ordering;
 
-use crate::types::{Interval, Numeric, SqlType, Value};
+use crate::types::{Interval, Numeric, NumericSize, SqlType, Value, power_of_ten};
 
 /// Microseconds in a day.
 const DAY_US: i128 = 86_400_000_000;
@@ -63,7 +63,7 @@ pub(crate) fn reduce(ty: &SqlType, constant: &Value) -> Value {
         SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => reduce_to_int(constant),
         SqlType::Float8 => as_float(constant).map(Value::Float8),
         SqlType::Float4 => as_float(constant).and_then(reduce_to_float4),
-        SqlType::Numeric(Some(size)) => reduce_to_numeric(constant, size.precision, size.scale),
+        SqlType::Numeric(_) => ty.fixed_size().and_then(|size| reduce_to_numeric(constant, size)),
         SqlType::Date => reduce_to_date(constant),
         SqlType::Timestamp => reduce_to_timestamp(constant),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => match constant {
@@ -89,12 +89,12 @@ pub(crate) fn is_own_kind(ty: &SqlType, constant: &Value) -> bool {
         | (SqlType::Timestamp, Value::Timestamp(_))
         | (SqlType::TimestampTz, Value::TimestampTz(_))
         | (SqlType::Uuid, Value::Uuid(_)) => true,
-        (SqlType::Numeric(Some(size)), Value::Numeric(Numeric::Finite { unscaled, scale })) => {
-            *scale == size.scale
-                && unscaled
-                    .to_i128()
-                    .is_some_and(|unscaled| fits_digits(unscaled, size.precision))
-        }
+        (SqlType::Numeric(_), Value::Numeric(number)) => ty.fixed_size().is_none_or(|size| {
+            number.scale() == Some(size.shown_scale())
+                && number
+                    .unscaled_at(size.shown_scale())
+                    .is_some_and(|unscaled| fits_digits(unscaled, size))
+        }),
         _ => false,
     }
 }
@@ -140,26 +140,18 @@ fn reduce_to_float4(constant: f64) -> Option<Value> {
     (constant.is_nan() || f64::from(narrow) == constant).then_some(Value::Float4(narrow))
 }
 
-fn reduce_to_numeric(constant: &Value, precision: u8, scale: u8) -> Option<Value> {
+fn reduce_to_numeric(constant: &Value, size: NumericSize) -> Option<Value> {
     let number = match constant {
-        Value::Int(value) => Numeric::from_i64(*value),
-        Value::Numeric(number @ Numeric::Finite { .. }) => *number,
+        Value::Int(value) => &Numeric::from_i64(*value),
+        Value::Numeric(number) => number,
         _ => return None,
     };
-    let same = number.rescale(scale).ok()?;
-    let Numeric::Finite { unscaled, .. } = same else {
-        return None;
-    };
-    let fits = unscaled
-        .to_i128()
-        .is_some_and(|unscaled| fits_digits(unscaled, precision));
-    (fits && same.cmp(&number).is_eq()).then_some(Value::Numeric(same))
+    let unscaled = number.exactly_at(size.shown_scale())?;
+    fits_digits(unscaled, size).then(|| Value::Numeric(Numeric::from_i128(unscaled, size.shown_scale())))
 }
 
-fn fits_digits(unscaled: i128, precision: u8) -> bool {
-    10_i128
-        .checked_pow(u32::from(precision))
-        .is_some_and(|limit| unscaled.unsigned_abs() < limit.unsigned_abs())
+fn fits_digits(unscaled: i128, size: NumericSize) -> bool {
+    power_of_ten(size.precision).is_some_and(|limit| unscaled.unsigned_abs() < limit.unsigned_abs())
 }
 
 fn reduce_to_date(constant: &Value) -> Option<Value> {

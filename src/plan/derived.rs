@@ -117,12 +117,13 @@ fn decode_row(shape: &KeyShape, row: &[u8]) -> Option<Vec<Value>> {
 /// The values of the generated column at `position` for rows of its inputs. `None`: they cannot be computed, so that no row
 /// has such inputs, or nobody has said how.
 fn compute(table: &TableDef, position: usize, inputs: &[usize], rows: &[Vec<Value>]) -> Option<Vec<Value>> {
-    let arrays = inputs.iter().enumerate().map(|(place, at)| -> ArrayRef {
+    let arrays = inputs.iter().enumerate().map(|(place, at)| -> Option<ArrayRef> {
         let mut builder = ColumnBuilder::new(&table.columns[*at].ty, rows.len());
-        rows.iter().for_each(|row| builder.append_value(&row[place]));
-        builder.finish()
+        rows.iter()
+            .try_for_each(|row| builder.append_value(&row[place]).ok())?;
+        Some(builder.finish())
     });
-    let arrays: Vec<ArrayRef> = arrays.collect();
+    let arrays: Vec<ArrayRef> = arrays.collect::<Option<_>>()?;
     let computed = table.generated()?.compute(position, &arrays, rows.len()).ok()?;
     let ty = &table.columns[position].ty;
     let values = (0..rows.len()).map(|row| value_at(&computed, row, ty).ok());

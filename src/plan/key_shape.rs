@@ -7,8 +7,6 @@
 
 use std::cmp::Ordering;
 
-use arrow::datatypes::i256;
-
 use super::column_set::{ColumnSet, Span};
 use super::compare::{comparable_text, compare, is_own_kind, reduce};
 use super::like::LikeShape;
@@ -17,7 +15,7 @@ use crate::catalog::{IndexDef, KeyColumn, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::prefix_end;
-use crate::types::{Numeric, SqlType, Value};
+use crate::types::{Numeric, SqlType, Value, power_of_ten};
 
 /// Microseconds in a day: `24:00` is the last time of day.
 const DAY_US: i64 = 86_400_000_000;
@@ -362,14 +360,10 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
         SqlType::Int8 => both(Value::Int(i64::MIN), Value::Int(i64::MAX)),
         SqlType::Float4 => both(Value::Float4(f32::NEG_INFINITY), Value::Float4(f32::NAN)),
         SqlType::Float8 => both(Value::Float8(f64::NEG_INFINITY), Value::Float8(f64::NAN)),
-        SqlType::Numeric(Some(size)) => {
-            let largest = 10_i128.checked_pow(u32::from(size.precision))? - 1;
-            let number = |unscaled| {
-                Value::Numeric(Numeric::Finite {
-                    unscaled: i256::from_i128(unscaled),
-                    scale: size.scale,
-                })
-            };
+        SqlType::Numeric(_) => {
+            let size = ty.fixed_size()?;
+            let largest = power_of_ten(size.precision)? - 1;
+            let number = |unscaled| Value::Numeric(Numeric::from_i128(unscaled, size.shown_scale()));
             both(number(-largest), number(largest))
         }
         SqlType::Date => both(Value::Date(i32::MIN), Value::Date(i32::MAX)),

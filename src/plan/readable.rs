@@ -36,7 +36,7 @@ pub(crate) fn literal(value: &Value) -> String {
     match value {
         Value::Null => "NULL".to_string(),
         Value::Bool(truth) => truth.to_string(),
-        Value::Int(_) | Value::Numeric(Numeric::Finite { .. }) => text(),
+        Value::Int(_) | Value::Numeric(Numeric::Finite(_)) => text(),
         Value::Float4(number) if number.is_finite() => text(),
         Value::Float8(number) if number.is_finite() => text(),
         Value::Array(values) => {

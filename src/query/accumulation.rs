@@ -6,7 +6,8 @@ use datafusion::logical_expr::{AggregateUDF, Expr};
 
 use super::bound::Bound;
 use crate::exec::functions::{self, Body};
-use crate::types::SqlType;
+use crate::exec::numeric_aggregate::{Moment, numeric_aggregate};
+use crate::types::{FIXED_PRECISION_MAX, SqlType};
 
 /// What computes an aggregate: accumulators, and what is made of their results.
 pub(super) struct Accumulation {
@@ -14,6 +15,28 @@ pub(super) struct Accumulation {
     pub(super) calls: Vec<(Arc<AggregateUDF>, Vec<Expr>, SqlType)>,
     /// What the results become.
     pub(super) finish: Finish,
+    /// It is one of numerics that tells equal numbers by itself, so that DISTINCT is not for DataFusion.
+    pub(super) is_exact: bool,
+}
+
+impl Accumulation {
+    /// An aggregate of numbers that keeps all their digits.
+    pub(super) fn exact(name: &str, moment: Moment, argument: Bound, distinct: bool) -> Accumulation {
+        let udaf = numeric_aggregate(name, moment, distinct);
+        let ty = SqlType::Numeric(None);
+        Accumulation {
+            calls: vec![(udaf, vec![argument.expr], ty.clone())],
+            finish: Finish::Cast(ty),
+            is_exact: true,
+        }
+    }
+}
+
+/// The type in which DataFusion sums fixed numerics, when it holds the sum of as many as there can be.
+pub(super) fn sums_stay_fixed(ty: &SqlType) -> Option<SqlType> {
+    let size = ty.fixed_size()?;
+    // No table has 10^19 rows.
+    (size.precision + 19 <= FIXED_PRECISION_MAX).then(|| SqlType::numeric_of_scale(size.shown_scale()))
 }
 
 /// What the accumulators' results become.
@@ -25,6 +48,8 @@ pub(super) enum Finish {
     Float(SqlType),
     /// The first divided by the second, as numerics.
     Quotient,
+    /// A sorted array of numerics, of which equal ones show different digits, each once.
+    Unrepeated,
     /// An array as JSON.
     Json(SqlType),
     /// An array of keys and one of values as a JSON object, by this function.

@@ -7,13 +7,14 @@ use datafusion::logical_expr::expr::{AggregateFunction, Sort};
 use datafusion::logical_expr::{AggregateUDF, Expr, Volatility};
 use sqlparser::ast;
 
-use super::accumulation::{Accumulation, Finish, Percentile};
+use super::accumulation::{Accumulation, Finish, Percentile, sums_stay_fixed};
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::CastContext;
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::exec::functions::{self, ArithmeticOp};
-use crate::types::{NumericSize, SqlType, Value};
+use crate::exec::numeric_aggregate::Moment;
+use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// Aggregates that keep about as much as one value, however many they are given.
@@ -157,11 +158,13 @@ impl Binder<'_> {
         } else {
             self.arguments(name, &function.args, place)?
         };
-        let mut order_by = Vec::new();
+        let (mut order_by, mut order_types) = (Vec::new(), Vec::new());
         for clause in &list.clauses {
             if let ast::FunctionArgumentClause::OrderBy(items) = clause {
                 for item in items {
-                    order_by.push(self.sort_item(item, place)?);
+                    let (sort, ty) = self.sort_item(item, place)?;
+                    order_types.push(ty);
+                    order_by.push(sort);
                 }
             }
         }
@@ -201,8 +204,18 @@ impl Binder<'_> {
                     "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
                 ));
             }
-            self.accumulators(name, arguments)?
+            self.accumulators(name, arguments, distinct)?
         };
+        if !distinct {
+            for (sort, ty) in order_by.iter_mut().zip(order_types) {
+                // 1.5 and 1.50 come in the order of what follows.
+                if ty.is_variable_numeric() {
+                    sort.expr = self.order_key(Bound::new(sort.expr.clone(), ty))?;
+                }
+            }
+        }
+        // It tells equal numbers by itself.
+        let distinct = distinct && !accumulation.is_exact;
         if distinct && order_by.is_empty() && gathers(&accumulation) {
             // To find what is distinct, PostgreSQL sorts.
             let (_, arguments, _) = &accumulation.calls[0];
@@ -212,18 +225,15 @@ impl Binder<'_> {
     }
 
     /// One item of an ORDER BY inside a call or a window.
-    pub(super) fn sort_item(&mut self, item: &ast::OrderByExpr, place: Place<'_>) -> Result<Sort> {
+    pub(super) fn sort_item(&mut self, item: &ast::OrderByExpr, place: Place<'_>) -> Result<(Sort, SqlType)> {
         let bound = self.expression(&item.expr, place)?;
         let bound = self.with_decided_type(bound)?;
         let ascending = item.options.asc.unwrap_or(true);
-        Ok(Sort::new(
-            bound.expr,
-            ascending,
-            item.options.nulls_first.unwrap_or(!ascending),
-        ))
+        let nulls_first = item.options.nulls_first.unwrap_or(!ascending);
+        Ok((Sort::new(bound.expr, ascending, nulls_first), bound.ty))
     }
 
-    fn accumulators(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Accumulation> {
+    fn accumulators(&mut self, name: &str, arguments: Vec<Bound>, distinct: bool) -> Result<Accumulation> {
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
         let wrong = || no_function(name, &types, false);
         let mut arguments = arguments.into_iter();
@@ -239,8 +249,10 @@ impl Binder<'_> {
                     SqlType::Int8,
                 ))
             }
-            ("sum", None) => self.sum(first).map_err(|error| relabel(error, wrong())),
-            ("avg", None) => self.average(first).map_err(|error| relabel(error, wrong())),
+            ("sum", None) => self.sum(first, distinct).map_err(|error| relabel(error, wrong())),
+            ("avg", None) => self
+                .average(first, distinct)
+                .map_err(|error| relabel(error, wrong())),
             ("min" | "max", None) => self
                 .extremum(name, first)
                 .map_err(|error| relabel(error, wrong())),
@@ -269,8 +281,13 @@ impl Binder<'_> {
                 Ok(Accumulation {
                     calls,
                     finish: Finish::Joined(separator),
+                    is_exact: false,
                 })
             }
+            ("array_agg", None) if distinct && first.ty.is_variable_numeric() => Ok(Accumulation {
+                finish: Finish::Unrepeated,
+                ..self.array_of_values(first)?
+            }),
             ("array_agg", None) => self.array_of_values(first),
             ("json_agg", None) => Ok(Accumulation {
                 finish: Finish::Json(SqlType::Json),
@@ -293,7 +310,7 @@ impl Binder<'_> {
                 };
                 Ok(single_call(udaf, vec![first.expr], first.ty))
             }
-            (_, None) => self.deviation(name, first, &wrong),
+            (_, None) => self.deviation(name, first, distinct, &wrong),
             (_, Some(second)) => self.regression(name, first, second, &wrong),
         }
     }
@@ -304,6 +321,7 @@ impl Binder<'_> {
         Ok(Accumulation {
             calls: keys.calls.into_iter().chain(values.calls).collect(),
             finish: Finish::Object(function),
+            is_exact: false,
         })
     }
 
@@ -319,7 +337,7 @@ impl Binder<'_> {
     }
 
     /// sum(smallint or integer) is bigint, sum(bigint) numeric, of others their own type.
-    fn sum(&mut self, argument: Bound) -> Result<Accumulation> {
+    fn sum(&mut self, argument: Bound, distinct: bool) -> Result<Accumulation> {
         let udaf = aggregates::sum::sum_udaf();
         match &argument.ty {
             SqlType::Int2 | SqlType::Int4 => {
@@ -335,12 +353,13 @@ impl Binder<'_> {
                     SqlType::numeric_of_scale(0),
                 ))
             }
-            SqlType::Numeric(Some(size)) => {
-                let wide = SqlType::numeric_of_scale(size.scale);
-                let argument = self.convert(argument, &wide, CastContext::Explicit)?;
-                Ok(single_call(udaf, vec![argument.expr], wide))
-            }
-            SqlType::Numeric(None) => Ok(single_call(udaf, vec![argument.expr], SqlType::Numeric(None))),
+            SqlType::Numeric(_) => match sums_stay_fixed(&argument.ty) {
+                Some(wide) => {
+                    let argument = self.convert(argument, &wide, CastContext::Explicit)?;
+                    Ok(single_call(udaf, vec![argument.expr], wide))
+                }
+                None => Ok(Accumulation::exact("sum", Moment::Sum, argument, distinct)),
+            },
             SqlType::Float8 => Ok(single_call(udaf, vec![argument.expr], SqlType::Float8)),
             SqlType::Float4 => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
@@ -348,6 +367,7 @@ impl Binder<'_> {
                 Ok(Accumulation {
                     calls,
                     finish: Finish::Cast(SqlType::Float4),
+                    is_exact: false,
                 })
             }
             SqlType::Unknown | SqlType::Void => {
@@ -359,7 +379,7 @@ impl Binder<'_> {
     }
 
     /// avg of floats is double precision, of other numbers numeric: the sum divided by the count.
-    fn average(&mut self, argument: Bound) -> Result<Accumulation> {
+    fn average(&mut self, argument: Bound, distinct: bool) -> Result<Accumulation> {
         match &argument.ty {
             SqlType::Float4 | SqlType::Float8 | SqlType::Unknown | SqlType::Void => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
@@ -369,9 +389,12 @@ impl Binder<'_> {
                     SqlType::Float8,
                 ))
             }
+            SqlType::Numeric(_) if sums_stay_fixed(&argument.ty).is_none() => {
+                Ok(Accumulation::exact("avg", Moment::Average, argument, distinct))
+            }
             _ => {
                 let counted = argument.expr.clone();
-                let mut accumulation = self.sum(argument)?;
+                let mut accumulation = self.sum(argument, distinct)?;
                 accumulation
                     .calls
                     .push((aggregates::count::count_udaf(), vec![counted], SqlType::Int8));
@@ -410,12 +433,19 @@ impl Binder<'_> {
             return Ok(Accumulation {
                 calls: vec![(udaf, vec![key], S::Int8)],
                 finish: Finish::Float(ty),
+                is_exact: false,
             });
         }
         Ok(single_call(udaf, vec![argument.expr], ty))
     }
 
-    fn deviation(&mut self, name: &str, argument: Bound, wrong: &dyn Fn() -> Error) -> Result<Accumulation> {
+    fn deviation(
+        &mut self,
+        name: &str,
+        argument: Bound,
+        distinct: bool,
+        wrong: &dyn Fn() -> Error,
+    ) -> Result<Accumulation> {
         let udaf = match name {
             "stddev" | "stddev_samp" => aggregates::stddev::stddev_udaf(),
             "stddev_pop" => aggregates::stddev::stddev_pop_udaf(),
@@ -423,20 +453,19 @@ impl Binder<'_> {
             "var_pop" => aggregates::variance::var_pop_udaf(),
             _ => return Err(wrong()),
         };
-        let exact = matches!(
-            argument.ty,
-            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Numeric(_)
-        );
+        if argument.ty.is_integer() || matches!(argument.ty, SqlType::Numeric(_)) {
+            let moment = Moment::Deviation {
+                is_root: name.starts_with("stddev"),
+                of_sample: !name.ends_with("_pop"),
+            };
+            return Ok(Accumulation::exact(name, moment, argument, distinct));
+        }
         let argument = self.coerce(argument, &SqlType::Float8).map_err(|_| wrong())?;
         let calls = vec![(udaf, vec![argument.expr], SqlType::Float8)];
-        let ty = if exact {
-            SqlType::Numeric(None)
-        } else {
-            SqlType::Float8
-        };
         Ok(Accumulation {
             calls,
-            finish: Finish::Cast(ty),
+            finish: Finish::Cast(SqlType::Float8),
+            is_exact: false,
         })
     }
 
@@ -493,13 +522,7 @@ impl Binder<'_> {
                     .next()
                     .ok_or_else(|| Error::internal("an average without a count"))?;
                 let (sum, count) = (self.as_numeric(first)?, self.as_numeric(second)?);
-                let scale = match &sum.ty {
-                    SqlType::Numeric(Some(NumericSize { scale, .. })) => {
-                        (*scale).max(functions::QUOTIENT_SCALE)
-                    }
-                    _ => functions::QUOTIENT_SCALE,
-                };
-                let returns = SqlType::numeric_of_scale(scale);
+                let returns = SqlType::Numeric(None);
                 let definition = ("avg", ArithmeticOp::Divide.body(), true, Volatility::Immutable);
                 let arguments = vec![(sum.expr, sum.ty), (count.expr, count.ty)];
                 Ok(Bound::new(
@@ -524,6 +547,12 @@ impl Binder<'_> {
                     .ok_or_else(|| Error::internal("keys without values"))?;
                 self.resolve_function(function, vec![first, values])
             }
+            Finish::Unrepeated => {
+                let definition = ("unrepeated", functions::UNREPEATED, true, Volatility::Immutable);
+                let arguments = vec![(first.expr, first.ty.clone())];
+                let call = functions::call(definition, arguments, first.ty.clone(), &self.settings);
+                Ok(Bound::new(call, first.ty))
+            }
             Finish::Json(ty) => {
                 let list = if *ty == SqlType::Json {
                     "json_list_of"
@@ -540,6 +569,7 @@ fn single_call(udaf: Arc<AggregateUDF>, arguments: Vec<Expr>, ty: SqlType) -> Ac
     Accumulation {
         calls: vec![(udaf, arguments, ty.clone())],
         finish: Finish::Cast(ty),
+        is_exact: false,
     }
 }
 

@@ -130,6 +130,8 @@ pub(super) struct Binder<'c> {
     pub(super) common_tables: Vec<CommonTable>,
     /// Where unqualified relations are looked up (a view's own inside it).
     pub(super) search_path: Vec<String>,
+    /// The types of GROUP BY's expressions whose equal values may differ; not every expression says its own.
+    pub(super) group_types: Vec<(Expr, SqlType)>,
     /// Nesting of expressions, queries and views.
     pub(super) depth: usize,
     /// The first error that binding met and where in the statement it stands.
@@ -148,6 +150,7 @@ impl<'c> Binder<'c> {
             parameters: parameters.to_vec(),
             common_tables: Vec::new(),
             search_path: ctx.settings.search_path.clone(),
+            group_types: Vec::new(),
             depth: 0,
             fault: None,
             views: 0,

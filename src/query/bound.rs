@@ -1,5 +1,6 @@
 //! `Bound`: an expression whose names and types are resolved. Every binding function gives one.
 
+use datafusion::common::metadata::FieldMetadata;
 use datafusion::logical_expr::Expr;
 
 use crate::Result;
@@ -36,6 +37,16 @@ impl Bound {
             Expr::Literal(datafusion::common::ScalarValue::Utf8(text), None),
             SqlType::Unknown,
         )
+    }
+    /// It as a column of this name, with a label where the Arrow type does not tell a numeric: what is above a projection
+    /// knows its columns by their fields.
+    pub(super) fn named(self, name: &str) -> Expr {
+        if !self.ty.is_variable_numeric() {
+            return self.expr.alias(name);
+        }
+        let label = self.ty.field(name, true).metadata().clone();
+        self.expr
+            .alias_with_metadata(name, Some(FieldMetadata::from(label)))
     }
     /// Its value, when it is a constant of a decided type.
     pub(super) fn literal(&self) -> Result<Option<Value>> {

@@ -107,7 +107,7 @@ pub(super) enum CastContext {
     Explicit,
 }
 
-/// The digits a number type needs as a numeric.
+/// The digits a number type needs as a fixed numeric; `None`: it is none.
 pub(super) fn numeric_size(ty: &SqlType) -> Option<NumericSize> {
     match ty {
         SqlType::Int2 => Some(NumericSize {
@@ -122,7 +122,7 @@ pub(super) fn numeric_size(ty: &SqlType) -> Option<NumericSize> {
             precision: 19,
             scale: 0,
         }),
-        SqlType::Numeric(size) => *size,
+        SqlType::Numeric(_) => ty.fixed_size(),
         _ => None,
     }
 }
@@ -133,15 +133,12 @@ pub(super) fn common_numeric(a: &SqlType, b: &SqlType) -> SqlType {
         return SqlType::Numeric(None);
     };
     let scale = a.scale.max(b.scale);
-    let whole = (a.precision - a.scale).max(b.precision - b.scale);
-    if whole + scale > 38 {
-        SqlType::Numeric(None)
-    } else {
-        SqlType::Numeric(Some(NumericSize {
-            precision: whole + scale,
-            scale,
-        }))
-    }
+    let whole = |size: NumericSize| size.precision - size.shown_scale();
+    let size = NumericSize {
+        precision: whole(a).max(whole(b)) + scale.unsigned_abs(),
+        scale,
+    };
+    SqlType::Numeric(Some(size).filter(NumericSize::is_fixed))
 }
 
 /// The number type that arithmetic and comparisons of the two use.
@@ -207,7 +204,12 @@ fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
         && *other != S::Float4
         && let Some(number) = promote(a, b)
     {
-        return Some(number);
+        // Each value shows the digits that it has: one scale for all only where it is theirs.
+        let scale = |ty: &S| numeric_size(ty).map(|size| size.scale);
+        return Some(match number {
+            S::Numeric(_) if scale(a) != scale(b) => S::Numeric(None),
+            number => number,
+        });
     }
     if same_base(a, b) {
         return Some(match a {

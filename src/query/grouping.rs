@@ -11,12 +11,13 @@ use datafusion::logical_expr::expr::Alias;
 use datafusion::logical_expr::{Expr, ExprSchemable, GroupingSet, LogicalPlan, LogicalPlanBuilder, Subquery};
 use sqlparser::ast;
 
-use super::binder::{Binder, fault};
+use super::binder::{Binder, Bound, fault};
 use super::same_rows::{first_of, where_keyed};
 use super::scope::Scope;
 use crate::error::{StatementFault, TextPlace};
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
 use crate::parse::text_place;
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// One item of GROUP BY.
@@ -98,7 +99,9 @@ impl Binder<'_> {
                 (plan, columns)
             }
         };
-        let (keys_lowered, firsts) = self.keys_that_tell(&plan, keys_lowered, &mut aggregates_lowered)?;
+        let types = keys.iter().map(|key| self.group_type(key)).collect();
+        let (keys_lowered, firsts) =
+            self.keys_that_tell(&plan, (keys_lowered, types), &mut aggregates_lowered)?;
         let group_exprs = match sets.as_slice() {
             [_] => keys_lowered,
             _ => {
@@ -151,13 +154,14 @@ impl Binder<'_> {
     fn keys_that_tell(
         &mut self,
         plan: &LogicalPlan,
-        keys: Vec<Expr>,
+        (keys, types): (Vec<Expr>, Vec<Option<SqlType>>),
         aggregates: &mut Vec<Expr>,
     ) -> Result<(Vec<Expr>, Vec<Option<DataType>>)> {
         let (mut telling, mut firsts) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
-        for value in keys {
+        for (value, ty) in keys.into_iter().zip(types) {
             let (_, field) = value.to_field(plan.schema()).map_err(from_datafusion)?;
-            match self.key_of(&value, &field)? {
+            let ty = ty.unwrap_or_else(|| SqlType::from_field(&field));
+            match self.key_of_bound(&Bound::new(value.clone(), ty))? {
                 Some(key) => {
                     for call in aggregates.iter_mut() {
                         tell_apart(call, std::slice::from_ref(&value), std::slice::from_ref(&key));
@@ -173,6 +177,12 @@ impl Binder<'_> {
             }
         }
         Ok((telling, firsts))
+    }
+
+    /// The type of an expression of GROUP BY, where it was noted.
+    fn group_type(&self, key: &Expr) -> Option<SqlType> {
+        let found = self.group_types.iter().find(|(expr, _)| expr == key);
+        found.map(|(_, ty)| ty.clone())
     }
 
     /// Keys as columns of the plan: in grouping sets, DataFusion drops a key that turns out to be a constant.

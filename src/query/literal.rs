@@ -8,7 +8,7 @@ use super::coercion::CastContext;
 use crate::exec::functions;
 use crate::parse::interval_range;
 use crate::parse::type_name::{fraction_digits, sql_type};
-use crate::types::{FormatSettings, IntervalRange, Numeric, NumericSize, SqlType, Value};
+use crate::types::{IntervalRange, Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -112,10 +112,12 @@ impl Binder<'_> {
         }
         let bound = self.expression(expr, place)?;
         let target = nested_like(&bound.ty, target);
-        if target == SqlType::Numeric(None)
-            && let Some(sized) = own_digits(&bound)?
-        {
-            return Ok(sized);
+        if target == SqlType::Numeric(None) && bound.ty.fixed_size().is_some() {
+            // Its values show the digits that they have.
+            return Ok(Bound {
+                origin: None,
+                ..bound
+            });
         }
         if target == SqlType::Numeric(None)
             && matches!(bound.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8)
@@ -153,32 +155,6 @@ fn nested_like(from: &SqlType, to: SqlType) -> SqlType {
     }
 }
 
-/// A value cast to a bare numeric shows the digits it had: constants and sized numerics keep their size. `None`: it has
-/// none of its own.
-fn own_digits(bound: &Bound) -> Result<Option<Bound>> {
-    if let SqlType::Numeric(Some(_)) = bound.ty {
-        return Ok(Some(Bound {
-            origin: None,
-            ..bound.clone()
-        }));
-    }
-    let Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) = &bound.expr else {
-        return Ok(None);
-    };
-    match Numeric::parse(text)? {
-        number @ Numeric::Finite { scale, .. } if scale <= 30 => {
-            let sized = SqlType::Numeric(Some(NumericSize { precision: 38, scale }));
-            Ok(Bound::constant(&Value::Numeric(number), sized).ok())
-        }
-        // No numeric here is one of these, but what is compared with them may be.
-        Numeric::NaN | Numeric::Infinity | Numeric::NegativeInfinity => {
-            let float = Value::parse(text, &SqlType::Float8, &FormatSettings::default())?;
-            Bound::constant(&float, SqlType::Float8).map(Some)
-        }
-        Numeric::Finite { .. } => Ok(None),
-    }
-}
-
 /// The text of a string literal of any form.
 pub(super) fn string_literal(value: &ast::Value) -> Option<&String> {
     use ast::Value as V;
@@ -192,8 +168,7 @@ pub(super) fn string_literal(value: &ast::Value) -> Option<&String> {
     }
 }
 
-/// The digits of a number in SQL text, signed or not: an integer when 64 bits hold it, else a numeric; double precision
-/// where a numeric cannot hold it (`1e100`). Errors: 22003.
+/// The digits of a number in SQL text, signed or not: an integer when 64 bits hold it, else a numeric. Errors: 22003.
 pub(super) fn number_value(text: &str) -> Result<Value> {
     let text = text.replace('_', "");
     let (sign, digits) = match text.strip_prefix('-') {
@@ -209,9 +184,7 @@ pub(super) fn number_value(text: &str) -> Result<Value> {
     };
     match whole {
         Some(whole) => Ok(Value::Int(whole)),
-        None => Numeric::parse(&text)
-            .map(Value::Numeric)
-            .or_else(|_| Value::parse(&text, &SqlType::Float8, &FormatSettings::default())),
+        None => Numeric::parse(&text).map(Value::Numeric),
     }
 }
 
@@ -221,28 +194,15 @@ pub(super) fn number_literal(text: &str) -> Result<Bound> {
         Value::Numeric(number) => number,
         value => return Bound::constant(&value, value.natural_type()),
     };
-    // Beyond the digits that a numeric has in a query; PostgreSQL's would hold it.
-    let as_float = || {
-        let float = Value::parse(
-            &text.replace('_', ""),
-            &SqlType::Float8,
-            &FormatSettings::default(),
-        )?;
-        Bound::constant(&float, SqlType::Float8)
-    };
-    let Numeric::Finite { unscaled, scale } = number else {
-        return Err(Error::internal("a numeric literal that is no number"));
-    };
-    if !matches!(number.fit(None), Ok(fitted) if fitted == number) {
-        return as_float();
-    }
-    let digits = unscaled.to_string().trim_start_matches('-').len();
-    let precision = u8::try_from(digits)
-        .unwrap_or(u8::MAX)
-        .max(scale + u8::from(digits <= usize::from(scale)));
-    let size = (precision <= 38 && scale <= 38).then(|| NumericSize {
-        precision: precision.max(1),
-        scale,
+    let size = number.scale().and_then(|scale| {
+        let digits = number.unscaled_at(scale)?.unsigned_abs();
+        let digits = digits.checked_ilog10().map_or(0, |log| log as u16 + 1);
+        // The 0 before the point is no digit of its own.
+        let size = NumericSize {
+            precision: digits.max(scale).max(1),
+            scale: i16::try_from(scale).ok()?,
+        };
+        size.is_fixed().then_some(size)
     });
-    Bound::constant(&Value::Numeric(number), SqlType::Numeric(size)).or_else(|_| as_float())
+    Bound::constant(&Value::Numeric(number), SqlType::Numeric(size))
 }

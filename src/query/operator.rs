@@ -1,13 +1,14 @@
 //! Operators: comparisons, arithmetic, concatenation, patterns, dates. Each finds the operands' common type as
 //! PostgreSQL's operator resolution does, or raises `operator does not exist`.
 
+use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, Volatility};
 
 use super::binder::{Binder, Bound};
 use super::coercion::{self, CastContext, Category, base, category, promote, type_name};
 use crate::exec::functions::{self, ArithmeticOp, T, arithmetic, arithmetic_result, compare};
 use crate::exec::value_array::value_of_scalar;
-use crate::types::{Numeric, NumericSize, SqlType, Value};
+use crate::types::{Numeric, NumericSize, SqlType, Value, numeric_key};
 use crate::{Error, Result};
 
 /// A comparison's operator as SQL writes it.
@@ -28,6 +29,13 @@ impl Binder<'_> {
     /// `left op right`, a boolean.
     pub(super) fn compare(&mut self, op: Operator, left: Bound, right: Bound) -> Result<Bound> {
         let (left, right) = self.comparable(comparison_symbol(op), left, right)?;
+        let is_null = |side: &Expr| matches!(side, Expr::Literal(scalar, _) if scalar.is_null());
+        let is_call = |side: &Expr| matches!(side, Expr::ScalarFunction(_));
+        let is_strict = !matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
+        if is_strict && (is_null(&left) && is_call(&right) || is_null(&right) && is_call(&left)) {
+            // What stands beside NULL is not computed, however it would fail.
+            return Bound::constant(&Value::Null, SqlType::Bool);
+        }
         Ok(Bound::new(binary(left, op, right), SqlType::Bool))
     }
 
@@ -49,11 +57,11 @@ impl Binder<'_> {
             (true, true) => return Ok((self.with_decided_type(left)?, self.with_decided_type(right)?)),
             (true, false) => {
                 let left = self.unknown_operand(left, &right.ty)?;
-                return Ok((left, right));
+                return self.unify_numerics(left, right);
             }
             (false, true) => {
                 let right = self.unknown_operand(right, &left.ty)?;
-                return Ok((left, right));
+                return self.unify_numerics(left, right);
             }
             (false, false) => {}
         }
@@ -157,6 +165,17 @@ impl Binder<'_> {
         }
     }
 
+    /// Two operands, of which numerics of different sizes become one type.
+    fn unify_numerics(&mut self, left: Bound, right: Bound) -> Result<(Bound, Bound)> {
+        match (&left.ty, &right.ty) {
+            (SqlType::Numeric(_), SqlType::Numeric(_)) => {
+                let common = coercion::common_numeric(&left.ty, &right.ty);
+                self.unify_numbers(left, right, &common)
+            }
+            _ => Ok((left, right)),
+        }
+    }
+
     /// Two numbers in one type. A constant that the other operand's type holds exactly takes that type, so that the
     /// column stays bare and can bound a key; otherwise both take the common type.
     fn unify_numbers(&mut self, left: Bound, right: Bound, common: &SqlType) -> Result<(Bound, Bound)> {
@@ -208,6 +227,7 @@ impl Binder<'_> {
             (SqlType::Float8, Some(Value::Float8(number))) => {
                 return Ok(Bound::constant(&Value::Float8(compare::order_f64(number)), bound.ty)?.expr);
             }
+            (ty, Some(value)) if ty.is_variable_numeric() => return numeric_key_of(&value),
             _ => {}
         }
         // Two columns of different widths; a literal has been padded.
@@ -286,17 +306,7 @@ impl Binder<'_> {
                 self.convert(right, common, CastContext::Implicit)?,
             )
         };
-        let mut returns = arithmetic_result(op, &left.ty, &right.ty);
-        if op == ArithmeticOp::Divide
-            && let (Some(Value::Numeric(a)), Some(Value::Numeric(b))) = (left.literal()?, right.literal()?)
-            && let SqlType::Numeric(Some(_)) = returns
-        {
-            // Both are known: the quotient gets exactly PostgreSQL's digits.
-            returns = SqlType::Numeric(Some(NumericSize {
-                precision: 38,
-                scale: functions::quotient_scale(&a, &b),
-            }));
-        }
+        let returns = arithmetic_result(op, &left.ty, &right.ty);
         let definition = (op.symbol(), op.body(), true, Volatility::Immutable);
         let constant = matches!((&left.expr, &right.expr), (Expr::Literal(..), Expr::Literal(..)));
         let arguments = vec![(left.expr, left.ty), (right.expr, right.ty)];
@@ -310,10 +320,21 @@ impl Binder<'_> {
 
     /// A number as the numeric that just holds it.
     pub(super) fn as_numeric(&mut self, bound: Bound) -> Result<Bound> {
-        match coercion::numeric_size(&bound.ty) {
-            Some(_) if matches!(bound.ty, SqlType::Numeric(_)) => Ok(bound),
-            size => self.convert(bound, &SqlType::Numeric(size), CastContext::Implicit),
+        if let SqlType::Numeric(_) = bound.ty {
+            return Ok(bound);
         }
+        let size = match bound.literal()? {
+            // Fewer digits leave more room for what is computed of it.
+            Some(Value::Int(number)) => Some(NumericSize {
+                precision: number
+                    .unsigned_abs()
+                    .checked_ilog10()
+                    .map_or(1, |log| log as u16 + 1),
+                scale: 0,
+            }),
+            _ => coercion::numeric_size(&bound.ty),
+        };
+        self.convert(bound, &SqlType::Numeric(size), CastContext::Implicit)
     }
 
     /// Operators over dates, times and intervals, looked up as functions named by their symbols.
@@ -367,12 +388,7 @@ impl Binder<'_> {
                 Value::Int(number) => number.checked_neg().map(Value::Int),
                 Value::Float4(number) => Some(Value::Float4(-number)),
                 Value::Float8(number) => Some(Value::Float8(-number)),
-                Value::Numeric(Numeric::Finite { unscaled, scale }) => {
-                    Some(Value::Numeric(Numeric::Finite {
-                        unscaled: unscaled.wrapping_neg(),
-                        scale,
-                    }))
-                }
+                Value::Numeric(number) => Some(Value::Numeric(number.negated())),
                 Value::Null => Some(Value::Null),
                 _ => None,
             };
@@ -401,7 +417,7 @@ fn exact_literal(constant: &Bound, ty: &SqlType) -> Result<Option<Bound>> {
     let whole = match &value {
         Value::Null => return Ok(Some(Bound::constant(&Value::Null, ty.clone())?)),
         Value::Int(number) => Some(Numeric::from_i64(*number)),
-        Value::Numeric(number @ Numeric::Finite { .. }) => Some(*number),
+        Value::Numeric(number) => Some(number.clone()),
         _ => None,
     };
     let Some(number) = whole else { return Ok(None) };
@@ -422,17 +438,28 @@ fn exact_literal(constant: &Bound, ty: &SqlType) -> Result<Option<Bound>> {
                 _ => Ok(None),
             }
         }
-        SqlType::Numeric(Some(size)) => match number.rescale(size.scale) {
-            Ok(rescaled) if rescaled == number => {
-                match Bound::constant(&Value::Numeric(rescaled), ty.clone()) {
-                    Ok(bound) => Ok(Some(bound)),
-                    Err(_) => Ok(None),
-                }
-            }
-            _ => Ok(None),
-        },
+        SqlType::Numeric(_) => {
+            let scale = ty.fixed_size().map(|size| size.shown_scale());
+            Ok(match scale.and_then(|scale| number.exactly_at(scale)) {
+                Some(_) => Bound::constant(&Value::Numeric(number), ty.clone()).ok(),
+                None => None,
+            })
+        }
         _ => Ok(None),
     }
+}
+
+/// The constant that a comparison sees of a numeric of variable length.
+fn numeric_key_of(value: &Value) -> Result<Expr> {
+    let key = match value {
+        Value::Numeric(number) => {
+            let mut bytes = Vec::new();
+            number.put_bytes(&mut bytes);
+            Some(numeric_key(&bytes).to_vec())
+        }
+        _ => None,
+    };
+    Ok(Expr::Literal(ScalarValue::Binary(key), None))
 }
 
 /// The type an untyped operand of an arithmetic operator takes beside `other`.
@@ -450,7 +477,7 @@ fn unknown_partner(op: ArithmeticOp, other: &SqlType, untyped_is_left: bool) -> 
 
 fn literal_text(bound: &Bound) -> Option<String> {
     match &bound.expr {
-        Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) => Some(text.clone()),
+        Expr::Literal(ScalarValue::Utf8(Some(text)), _) => Some(text.clone()),
         _ => None,
     }
 }

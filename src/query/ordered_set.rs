@@ -52,6 +52,7 @@ impl Binder<'_> {
         let accumulation = Accumulation {
             calls: vec![(aggregates::array_agg::array_agg_udaf(), vec![value.expr], array)],
             finish: Finish::Percentile(percentile, fraction),
+            is_exact: false,
         };
         Ok((accumulation, order))
     }

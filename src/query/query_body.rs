@@ -165,12 +165,35 @@ impl Binder<'_> {
             }
         }
         rename(&mut start.columns, &cte.alias, name)?;
-        let types: Vec<SqlType> = start.columns.iter().map(|column| column.ty.clone()).collect();
         let names: Vec<String> = start
             .columns
             .iter()
             .map(|column| column.column.name.clone())
             .collect();
+        let distinct = !matches!(set_quantifier, ast::SetQuantifier::All);
+        if !distinct
+            && start
+                .columns
+                .iter()
+                .any(|column| column.ty.fixed_size().is_some())
+        {
+            // What the steps compute of a number has digits of its own.
+            let columns = start.columns.iter();
+            let types: Vec<SqlType> = columns
+                .map(|column| match column.ty.fixed_size() {
+                    Some(_) => SqlType::Numeric(None),
+                    None => column.ty.clone(),
+                })
+                .collect();
+            let mut columns = start.columns.clone();
+            let plan = self.project_as(start, &types, &names)?;
+            columns
+                .iter_mut()
+                .zip(types)
+                .for_each(|(column, ty)| column.ty = ty);
+            start = BoundQuery { plan, columns };
+        }
+        let types: Vec<SqlType> = start.columns.iter().map(|column| column.ty.clone()).collect();
         // What the terms after the first give may be NULL, but DataFusion takes the columns of all from the first, and
         // trusts them. Volatile, lest a constant be computed before: it would be known not to be NULL again.
         let perhaps_null = |column, ty: &SqlType| self.perhaps_null(column, ty, Volatility::Volatile);
@@ -200,7 +223,6 @@ impl Binder<'_> {
             &names,
             |column, _| column,
         )?;
-        let distinct = !matches!(set_quantifier, ast::SetQuantifier::All);
         let plan = LogicalPlanBuilder::new(start.plan)
             .to_recursive_query(internal, step, distinct)
             .and_then(LogicalPlanBuilder::build)
@@ -398,7 +420,7 @@ impl Binder<'_> {
                 ty => ty,
             };
             let expr = Bound::new(Expr::Column(column.column), from);
-            outputs.push(self.convert(expr, ty, CastContext::Explicit)?.expr.alias(name));
+            outputs.push(self.convert(expr, ty, CastContext::Explicit)?.named(name));
         }
         LogicalPlanBuilder::new(bound.plan)
             .project(outputs)

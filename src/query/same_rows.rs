@@ -1,8 +1,9 @@
 //! Which rows are the same, for DISTINCT, GROUP BY and the set operations: those whose values PostgreSQL calls equal.
-//! Arrow tells `1 month` from `30 days` and jsonb `1` from `1.0`, so rows with such values are told apart by a key beside
+//! Arrow tells `1 month` from `30 days`, numeric 1.5 from 1.50 and jsonb `1` from `1.0`, so rows with such values are told apart by a key beside
 //! them, and the first of the same rows is the one that is shown.
 
 use arrow::datatypes::{DataType, Field};
+use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::{Column, JoinType, NullEquality};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::AggregateFunction;
@@ -14,9 +15,10 @@ use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// Whether values of the type that differ may be equal.
-fn has_unlike_equals(ty: &SqlType) -> bool {
+pub(super) fn has_unlike_equals(ty: &SqlType) -> bool {
     match ty {
         SqlType::Jsonb | SqlType::Interval => true,
+        SqlType::Numeric(_) => ty.is_variable_numeric(),
         SqlType::Array(item) => has_unlike_equals(item),
         _ => false,
     }
@@ -39,6 +41,10 @@ impl Binder<'_> {
     /// Each row once.
     pub(super) fn distinct_rows(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
         let (mut keys, mut firsts, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
+        let labelled = |column: Expr, field: &Field| {
+            let label = FieldMetadata::from(field.metadata().clone());
+            column.alias_with_metadata(field.name(), Some(label))
+        };
         for index in 0..plan.schema().fields().len() {
             let (qualifier, field) = plan.schema().qualified_field(index);
             let column = Expr::Column(Column::from((qualifier, field)));
@@ -49,7 +55,7 @@ impl Binder<'_> {
                 }
                 Some(key) => {
                     let name = self.unique_name("?first");
-                    outputs.push(Expr::Column(Column::new_unqualified(&name)).alias(field.name()));
+                    outputs.push(labelled(Expr::Column(Column::new_unqualified(&name)), field));
                     firsts.push(first_of(column).alias(name));
                     keys.push(key.alias(self.unique_name("?key")));
                 }

@@ -14,7 +14,7 @@ use super::column_name::column_name;
 use super::distinct_on::{first_of_each, refuse_other_order};
 use super::grouping::{Grouped, has_aggregate, ungrouped, windows_of};
 use super::operator::binary;
-use super::same_rows::refuse_unsortable;
+use super::same_rows::{has_unlike_equals, refuse_unsortable};
 use super::scope::{Outer, ScopeColumn};
 use super::select_item::{BoundItem, SortKey};
 use crate::error::StatementFault;
@@ -275,7 +275,7 @@ impl Binder<'_> {
                     "aggregate functions are not allowed in GROUP BY",
                 ));
             }
-            return Ok(item.bound.expr.clone());
+            return Ok(self.group_key(item.bound.clone()));
         }
         if let ast::Expr::Identifier(ident) = expr {
             let name = fold(ident);
@@ -290,11 +290,20 @@ impl Binder<'_> {
                         "aggregate functions are not allowed in GROUP BY",
                     ));
                 }
-                return Ok(item.bound.expr.clone());
+                return Ok(self.group_key(item.bound.clone()));
             }
         }
         let bound = self.expression(expr, place)?;
-        Ok(self.with_decided_type(bound)?.expr)
+        let bound = self.with_decided_type(bound)?;
+        Ok(self.group_key(bound))
+    }
+
+    /// The expression to group by, its type noted.
+    fn group_key(&mut self, bound: Bound) -> Expr {
+        if has_unlike_equals(&bound.ty) {
+            self.group_types.push((bound.expr.clone(), bound.ty));
+        }
+        bound.expr
     }
 
     /// ORDER BY: positions, output names, expressions (added as hidden outputs).
@@ -412,7 +421,7 @@ impl Binder<'_> {
         let mut outputs = Vec::with_capacity(items.len());
         for (item, expr) in items.iter().zip(exprs) {
             let name = self.unique_name(&item.name);
-            outputs.push(expr.alias(&name));
+            outputs.push(Bound::new(expr, item.bound.ty.clone()).named(&name));
             names.push(name);
         }
         let column = |index: usize| Expr::Column(Column::new_unqualified(&names[index]));

@@ -273,7 +273,7 @@ impl Binder<'_> {
         let mut order_types = Vec::new();
         for item in &spec.order_by {
             let bound = self.expression(&item.expr, place)?;
-            let mut sort = self.sort_item(item, place)?;
+            let (mut sort, _) = self.sort_item(item, place)?;
             // A frame in terms of intervals adds to them.
             if bound.ty != SqlType::Interval || spec.window_frame.is_none() {
                 sort.expr = self.order_key(Bound::new(sort.expr, bound.ty.clone()))?;
@@ -290,6 +290,13 @@ impl Binder<'_> {
         } else {
             frame
         };
+        let by_value = frame.units == WindowFrameUnits::Range;
+        if by_value && order_types.iter().any(SqlType::is_variable_numeric) {
+            return Err(Error::unsupported(
+                "a RANGE frame of values over numeric without a size",
+                Some("Cast the ORDER BY to numeric(p,s) of at most 38 digits, or to double precision."),
+            ));
+        }
         let mut window = Window {
             partition_by,
             order_by,
@@ -427,7 +434,7 @@ fn has_no_range(ty: &SqlType) -> bool {
     matches!(
         ty,
         SqlType::Bytea | SqlType::Uuid | SqlType::Time | SqlType::Jsonb
-    )
+    ) || ty.is_variable_numeric()
 }
 
 /// A RANGE frame between the ends and the current row, which reaches as far as GROUPS does.

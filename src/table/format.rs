@@ -136,7 +136,7 @@ fn missing_field(
         _ => return Ok(None),
     };
     let mut builder = ColumnBuilder::new(&column.ty, 1);
-    builder.append_value(missing);
+    builder.append_value(missing)?;
     let mut field = Vec::new();
     ColumnEncoder::new(&column.ty, &builder.finish(), format, settings)?.encode_field(0, &mut field);
     Ok(Some(field))

@@ -93,7 +93,7 @@ impl RowDecoder {
                 };
                 match row.get(*id) {
                     Some(stored) => builder.append_stored(stored)?,
-                    None => builder.append_value(missing),
+                    None => builder.append_value(missing)?,
                 }
             }
         }

@@ -2,7 +2,7 @@
 //! know.
 
 use super::Value;
-use super::numeric::is_space;
+use super::spaces::is_space;
 use crate::{Error, Result};
 
 /// Reads an array; `read_element` reads the text of an element that is not NULL, without its quotes. Errors: 22P02, 0A000

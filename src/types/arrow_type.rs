@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
 
-use super::sql_type::{BARE_NUMERIC_PRECISION, BARE_NUMERIC_SCALE};
 use super::{CatalogType, NumericSize, SqlType};
 
 /// The field metadata key that holds the SQL type's name where the Arrow type alone does not tell it.
@@ -22,8 +21,10 @@ impl SqlType {
             SqlType::Int8 | SqlType::Oid | SqlType::Regclass => DataType::Int64,
             SqlType::Float4 => DataType::Float32,
             SqlType::Float8 => DataType::Float64,
-            SqlType::Numeric(Some(size)) => DataType::Decimal128(size.precision, size.scale as i8),
-            SqlType::Numeric(None) => DataType::Decimal256(BARE_NUMERIC_PRECISION, BARE_NUMERIC_SCALE),
+            SqlType::Numeric(Some(size)) if size.is_fixed() => {
+                DataType::Decimal128(size.precision as u8, size.scale as i8)
+            }
+            SqlType::Numeric(_) => DataType::Binary,
             SqlType::Text
             | SqlType::Varchar(_)
             | SqlType::Char(_)
@@ -88,13 +89,11 @@ impl SqlType {
             DataType::Float64 => SqlType::Float8,
             DataType::Decimal32(precision, scale)
             | DataType::Decimal64(precision, scale)
-            | DataType::Decimal128(precision, scale) => {
-                SqlType::Numeric(u8::try_from(*scale).ok().map(|scale| NumericSize {
-                    precision: *precision,
-                    scale,
-                }))
-            }
-            DataType::Decimal256(_, _) => SqlType::Numeric(None),
+            | DataType::Decimal128(precision, scale)
+            | DataType::Decimal256(precision, scale) => SqlType::Numeric(Some(NumericSize {
+                precision: u16::from(*precision),
+                scale: i16::from(*scale),
+            })),
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView => SqlType::Bytea,
             DataType::FixedSizeBinary(16) => SqlType::Uuid,
             DataType::FixedSizeBinary(_) => SqlType::Bytea,

@@ -1,14 +1,9 @@
 //! Binary parameters → `Value`, as PostgreSQL's receive functions read them. `Value::from_binary` for everybody.
 
-use super::binary_format::{
-    EPOCH_DAYS, EPOCH_MICROS, NUMERIC_INFINITY, NUMERIC_NAN, NUMERIC_NEGATIVE, NUMERIC_NEGATIVE_INFINITY,
-};
+use super::binary_format::{EPOCH_DAYS, EPOCH_MICROS};
 use super::datetime::MICROS_PER_DAY;
 use super::{CatalogType, Interval, Numeric, SqlType, Value, json, strings};
 use crate::{Error, Result};
-
-/// The most base-10000 digits that a number we hold can have, and more.
-const NUMERIC_GROUPS_MAX: usize = 4_096;
 
 impl Value {
     /// Reads the binary form of `ty` (a bound parameter, `parameter` counts from 1). Errors: 22P03, 22021.
@@ -31,12 +26,7 @@ impl Value {
             SqlType::Float4 => Value::Float4(f32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
             SqlType::Float8 => Value::Float8(f64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
             SqlType::Numeric(size) => {
-                let number = read_numeric(bytes).ok_or_else(damaged)??;
-                Value::Numeric(if size.is_some() {
-                    number.fit(*size)?
-                } else {
-                    number
-                })
+                Value::Numeric(Numeric::from_binary(bytes).ok_or_else(damaged)??.fit(*size)?)
             }
             SqlType::Text => Value::Text(utf8(bytes)?),
             SqlType::Unknown | SqlType::Void => Value::Unknown(utf8(bytes)?),
@@ -122,61 +112,6 @@ fn read_timestamp(bytes: &[u8]) -> Option<Result<i64>> {
             .filter(|micros| *micros != i64::MAX)
             .ok_or_else(|| overflow("timestamp")),
     })
-}
-
-/// Base-10000 digits, the weight of the first, sign, and how many decimals show. `None`: damaged.
-fn read_numeric(bytes: &[u8]) -> Option<Result<Numeric>> {
-    let (header, digits) = bytes.split_first_chunk::<8>()?;
-    let word = |i: usize| u16::from_be_bytes([header[i * 2], header[i * 2 + 1]]);
-    let (count, weight, sign, scale) = (
-        usize::from(word(0)),
-        i32::from(word(1) as i16),
-        word(2),
-        usize::from(word(3)),
-    );
-    match sign {
-        NUMERIC_NAN => return Some(Ok(Numeric::NaN)),
-        NUMERIC_INFINITY => return Some(Ok(Numeric::Infinity)),
-        NUMERIC_NEGATIVE_INFINITY => return Some(Ok(Numeric::NegativeInfinity)),
-        0 | NUMERIC_NEGATIVE => {}
-        _ => return None,
-    }
-    if digits.len() != count * 2
-        || count > NUMERIC_GROUPS_MAX
-        || weight.unsigned_abs() as usize > NUMERIC_GROUPS_MAX
-    {
-        return None;
-    }
-    let groups: Vec<u16> = digits
-        .chunks_exact(2)
-        .map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
-        .collect();
-    if groups.iter().any(|group| *group > 9_999) {
-        return None;
-    }
-    let group = |i: i32| {
-        usize::try_from(i)
-            .ok()
-            .and_then(|i| groups.get(i))
-            .copied()
-            .unwrap_or(0)
-    };
-    let mut text = String::with_capacity(count * 4 + scale + 4);
-    text.push_str(if sign == NUMERIC_NEGATIVE { "-0" } else { "0" });
-    for i in 0..=weight {
-        text.push_str(&format!("{:04}", group(i)));
-    }
-    if scale > 0 {
-        text.push('.');
-        let point = text.len();
-        let mut i = weight + 1;
-        while text.len() - point < scale {
-            text.push_str(&format!("{:04}", group(i)));
-            i += 1;
-        }
-        text.truncate(point + scale);
-    }
-    Some(Numeric::parse(&text))
 }
 
 fn read_array(bytes: &[u8], element: &SqlType, parameter: usize) -> Result<Vec<Value>> {

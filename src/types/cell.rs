@@ -2,9 +2,8 @@
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type,
-    Int64Type, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit,
-    TimestampMicrosecondType, i256,
+    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 
 use super::{Numeric, SqlType, Value};
@@ -23,15 +22,15 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
         DataType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(row)),
         DataType::Float32 => Value::Float4(array.as_primitive::<Float32Type>().value(row)),
         DataType::Float64 => Value::Float8(array.as_primitive::<Float64Type>().value(row)),
-        DataType::Decimal128(_, scale) => Value::Numeric(Numeric::Finite {
-            unscaled: i256::from_i128(array.as_primitive::<Decimal128Type>().value(row)),
-            scale: u8::try_from(*scale).unwrap_or(0),
-        }),
-        DataType::Decimal256(_, scale) => Value::Numeric(Numeric::Finite {
-            unscaled: array.as_primitive::<Decimal256Type>().value(row),
-            scale: u8::try_from(*scale).unwrap_or(0),
-        }),
+        DataType::Decimal128(_, scale) => Value::Numeric(Numeric::from_i128(
+            array.as_primitive::<Decimal128Type>().value(row),
+            u16::try_from(*scale).unwrap_or(0),
+        )),
         DataType::Utf8 => Value::Text(array.as_string::<i32>().value(row).to_string()),
+        DataType::Binary if matches!(ty, SqlType::Numeric(_)) => {
+            let number = Numeric::from_bytes(array.as_binary::<i32>().value(row));
+            Value::Numeric(number.ok_or_else(|| Error::internal("bytes that are no numeric"))?)
+        }
         DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
         DataType::Date32 => Value::Date(array.as_primitive::<Date32Type>().value(row)),
         DataType::Time64(TimeUnit::Microsecond) => {

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array,
-    FixedSizeBinaryArray, Float32Array, Float64Array, Int16Array, Int32Array, Int64Array,
-    IntervalMonthDayNanoArray, ListArray, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray,
+    Float32Array, Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray,
+    StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow::buffer::NullBuffer;
 use arrow::compute::CastOptions;
@@ -16,7 +16,7 @@ use chrono_tz::Tz;
 
 use super::array_quotes::quote_element;
 use super::scalar::{Scalar, WireFormat};
-use super::{CatalogType, FormatSettings, SqlType};
+use super::{CatalogType, FormatSettings, NumericBytes, SqlType};
 use crate::{Error, Result};
 
 /// Appends the elements of one Arrow array in text or binary form.
@@ -41,13 +41,9 @@ pub(super) enum Source {
     Decimal128 {
         array: Decimal128Array,
         scale: u8,
-        trim: bool,
     },
-    Decimal256 {
-        array: Decimal256Array,
-        scale: u8,
-        trim: bool,
-    },
+    /// Numerics of variable length, all of which were read once.
+    Numeric(BinaryArray),
     Text(StringArray),
     Jsonb(StringArray),
     Bytes(BinaryArray),
@@ -120,10 +116,7 @@ fn carried(ty: &SqlType, array: &ArrayRef) -> Result<ArrayRef> {
     let found = array.data_type();
     let fits = match (&expected, found) {
         // Decimals bring their own scale.
-        (
-            DataType::Decimal128(..) | DataType::Decimal256(..),
-            DataType::Decimal128(..) | DataType::Decimal256(..),
-        ) => true,
+        (DataType::Decimal128(..), DataType::Decimal128(..)) => true,
         (DataType::List(_), DataType::List(_)) => true,
         (expected, found) => expected == found,
     };
@@ -165,7 +158,7 @@ impl Source {
             SqlType::Oid | SqlType::Regclass => Source::Oid(array.as_primitive().clone()),
             SqlType::Float4 => Source::Float4(array.as_primitive().clone()),
             SqlType::Float8 => Source::Float8(array.as_primitive().clone()),
-            SqlType::Numeric(size) => Source::of_decimal(array, size.is_none())?,
+            SqlType::Numeric(_) => Source::of_numeric(array)?,
             SqlType::Text
             | SqlType::Varchar(_)
             | SqlType::Char(_)
@@ -227,18 +220,22 @@ impl Source {
         })
     }
 
-    fn of_decimal(array: &ArrayRef, trim: bool) -> Result<Source> {
+    fn of_numeric(array: &ArrayRef) -> Result<Source> {
         match array.data_type() {
             DataType::Decimal128(_, scale @ 0..) => Ok(Source::Decimal128 {
                 array: array.as_primitive().clone(),
                 scale: scale.unsigned_abs(),
-                trim,
             }),
-            DataType::Decimal256(_, scale @ 0..) => Ok(Source::Decimal256 {
-                array: array.as_primitive().clone(),
-                scale: scale.unsigned_abs(),
-                trim,
-            }),
+            DataType::Binary => {
+                let array: BinaryArray = array.as_binary().clone();
+                let is_damaged = |bytes: &[u8]| NumericBytes::read(bytes).is_none();
+                match array.iter().flatten().any(is_damaged) {
+                    true => Err(Error::internal(
+                        "bytes that are no numeric in a column of type numeric",
+                    )),
+                    false => Ok(Source::Numeric(array)),
+                }
+            }
             other => Err(Error::internal(format!(
                 "a column of type numeric is carried by {other}"
             ))),
@@ -256,16 +253,11 @@ impl Source {
             Source::Oid(array) => Scalar::Oid(array.value(row)),
             Source::Float4(array) => Scalar::Float4(array.value(row)),
             Source::Float8(array) => Scalar::Float8(array.value(row)),
-            Source::Decimal128 { array, scale, trim } => Scalar::Decimal128 {
+            Source::Decimal128 { array, scale } => Scalar::Decimal128 {
                 unscaled: array.value(row),
                 scale: *scale,
-                trim: *trim,
             },
-            Source::Decimal256 { array, scale, trim } => Scalar::Decimal256 {
-                unscaled: array.value(row),
-                scale: *scale,
-                trim: *trim,
-            },
+            Source::Numeric(array) => Scalar::Numeric(NumericBytes::read(array.value(row))?),
             Source::Text(array) => Scalar::Text(array.value(row).as_bytes()),
             Source::Jsonb(array) => Scalar::Jsonb(array.value(row).as_bytes()),
             Source::Bytes(array) => Scalar::Bytes(array.value(row)),
@@ -374,6 +366,7 @@ mod tests {
     use arrow::datatypes::{Field, Int32Type};
 
     use super::*;
+    use crate::types::Numeric;
 
     /// What the column's first two rows print, by the type that its Arrow type stands for.
     fn printed(array: ArrayRef) -> [Option<String>; 2] {
@@ -445,15 +438,22 @@ mod tests {
     }
 
     #[test]
-    fn bare_numerics_print_without_padding_and_sized_ones_with_it() {
-        let array = Decimal128Array::from(vec![Some(1_500), Some(-5)])
+    fn numerics_print_with_their_scale() {
+        let fixed = Decimal128Array::from(vec![Some(1_500), Some(-5)])
             .with_precision_and_scale(10, 3)
             .unwrap();
-        let array: ArrayRef = Arc::new(array);
-        for (ty, expected) in [
-            (SqlType::from_arrow(array.data_type()), "1.500,-0.005"),
-            (SqlType::Numeric(None), "1.5,-0.005"),
-        ] {
+        let mut cells = Vec::new();
+        for text in ["1.50", "-0.005"] {
+            let mut cell = Vec::new();
+            Numeric::parse(text).unwrap().put_bytes(&mut cell);
+            cells.push(cell);
+        }
+        let variable = BinaryArray::from_iter_values(cells);
+        let arrays: [(SqlType, ArrayRef, &str); 2] = [
+            (SqlType::numeric(10, 3), Arc::new(fixed), "1.500,-0.005"),
+            (SqlType::Numeric(None), Arc::new(variable), "1.50,-0.005"),
+        ];
+        for (ty, array, expected) in arrays {
             let encoder =
                 ColumnEncoder::new(&ty, &array, WireFormat::Text, &FormatSettings::default()).unwrap();
             let mut out = Vec::new();
@@ -462,6 +462,9 @@ mod tests {
             encoder.encode(1, &mut out);
             assert_eq!(String::from_utf8(out).unwrap(), expected);
         }
+        let damaged: ArrayRef = Arc::new(BinaryArray::from_iter_values([b"1.50"]));
+        let settings = FormatSettings::default();
+        assert!(ColumnEncoder::new(&SqlType::Numeric(None), &damaged, WireFormat::Text, &settings).is_err());
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             _ => None,
         },
         SqlType::Float4 => to_float4(value),
-        SqlType::Float8 => to_float8(&value).map(|value| Ok(Value::Float8(value))),
+        SqlType::Float8 => to_float8(&value).map(|value| value.map(Value::Float8)),
         SqlType::Numeric(size) => to_numeric(value).map(|number| number?.fit(*size).map(Value::Numeric)),
         SqlType::Text
         | SqlType::Varchar(_)
@@ -172,13 +172,13 @@ pub(crate) fn integer_of_float(number: f64, type_name: &str) -> Result<i64> {
 
 /// The nearest integer, half away from zero. Errors: 22003 beyond bigint, 0A000 for NaN and infinity.
 pub(crate) fn integer_of_numeric(number: &Numeric, type_name: &str) -> Result<i64> {
-    match number.rescale(0)? {
-        Numeric::Finite { unscaled, .. } => unscaled
-            .to_i128()
+    match number {
+        Numeric::Finite(_) => number
+            .unscaled_at(0)
             .and_then(|wide| i64::try_from(wide).ok())
             .ok_or_else(|| out_of_range(type_name)),
         special => {
-            let what = if special == Numeric::NaN {
+            let what = if *special == Numeric::NaN {
                 "NaN"
             } else {
                 "infinity"
@@ -212,12 +212,12 @@ pub(crate) fn real_of_numeric(number: &Numeric) -> Result<f32> {
     floats::parse_f32(&number.to_string())
 }
 
-fn to_float8(value: &Value) -> Option<f64> {
+fn to_float8(value: &Value) -> Option<Result<f64>> {
     match value {
-        Value::Int(number) => Some(*number as f64),
-        Value::Float4(number) => Some(f64::from(*number)),
-        Value::Float8(number) => Some(*number),
-        Value::Numeric(number) => Some(number.to_f64()),
+        Value::Int(number) => Some(Ok(*number as f64)),
+        Value::Float4(number) => Some(Ok(f64::from(*number))),
+        Value::Float8(number) => Some(Ok(*number)),
+        Value::Numeric(number) => Some(number.to_double()),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 //! `interval`.
 
 use super::datetime_fault::Fault;
-use super::numeric::is_space;
+use super::spaces::is_space;
 
 /// The largest zone offset, in hours.
 const OFFSET_HOURS_MAX: i32 = 15;

@@ -3,7 +3,7 @@
 
 use super::datetime_fault::Fault;
 use super::datetime_words::keyword;
-use super::numeric::is_space;
+use super::spaces::is_space;
 
 /// The most tokens a date may have, and the longest text.
 const TOKENS_MAX: usize = 25;

@@ -1,8 +1,6 @@
 //! Numbers as decimal digits, appended to a buffer without allocating: what every text form in `types` prints with.
 //! Knows nothing of SQL types.
 
-use arrow::datatypes::i256;
-
 /// "00", "01" … "99": two digits at a time.
 const PAIRS: &[u8; 200] = b"0001020304050607080910111213141516171819\
                             2021222324252627282930313233343536373839\
@@ -14,11 +12,7 @@ const PAIRS: &[u8; 200] = b"0001020304050607080910111213141516171819\
 const CHUNK: u128 = 10_000_000_000_000_000_000;
 const CHUNK_DIGITS: usize = 19;
 
-/// Ten to the 38th: the most digits that i128 holds all values of.
-const HALF: i128 = 100_000_000_000_000_000_000_000_000_000_000_000_000;
-const HALF_DIGITS: usize = 38;
-
-/// The digits of the widest number, 78 of i256, and room for a sign.
+/// The digits of the widest number, 39 of i128, and as many zeros behind a point.
 const DIGITS_MAX: usize = 80;
 
 /// Decimal digits of one number, filled from the right.
@@ -68,23 +62,6 @@ impl Digits {
             self.fill_to(digits_before + chunks * CHUNK_DIGITS);
         }
         self.prepend(value as u64);
-    }
-
-    fn of_i256(value: i256) -> Digits {
-        let mut digits = Digits::new();
-        let half = i256::from_i128(HALF);
-        let mut rest = value;
-        let mut halves = 0;
-        loop {
-            let low = rest.wrapping_rem(half).to_i128().map_or(0, i128::unsigned_abs);
-            rest = rest.wrapping_div(half);
-            digits.prepend_u128(low);
-            if rest == i256::ZERO {
-                return digits;
-            }
-            halves += 1;
-            digits.fill_to(halves * HALF_DIGITS);
-        }
     }
 
     #[inline]
@@ -137,24 +114,10 @@ pub(super) fn put_decimal128(out: &mut Vec<u8>, unscaled: i128, scale: u8) {
     put_point(out, unscaled < 0, digits, scale);
 }
 
-/// Appends `unscaled × 10^-scale` with `scale` digits behind the point.
-pub(super) fn put_decimal256(out: &mut Vec<u8>, unscaled: i256, scale: u8) {
-    match unscaled.to_i128() {
-        Some(unscaled) => put_decimal128(out, unscaled, scale),
-        None => put_point(out, unscaled.is_negative(), Digits::of_i256(unscaled), scale),
-    }
-}
-
 /// Hands the digits of a number, without sign or leading zeros, to `take`.
-pub(super) fn with_digits<R>(unscaled: i256, take: impl FnOnce(&[u8]) -> R) -> R {
-    let digits = match unscaled.to_i128() {
-        Some(unscaled) => {
-            let mut digits = Digits::new();
-            digits.prepend_u128(unscaled.unsigned_abs());
-            digits
-        }
-        None => Digits::of_i256(unscaled),
-    };
+pub(super) fn with_digits<R>(unscaled: i128, take: impl FnOnce(&[u8]) -> R) -> R {
+    let mut digits = Digits::new();
+    digits.prepend_u128(unscaled.unsigned_abs());
     take(digits.as_slice())
 }
 
@@ -170,20 +133,6 @@ fn put_point(out: &mut Vec<u8>, negative: bool, mut digits: Digits, scale: u8) {
     if scale > 0 {
         out.push(b'.');
         out.extend_from_slice(fraction);
-    }
-}
-
-/// Drops the zeros, and then the point, that end the number which begins at `start`; it must hold a point if it ends in
-/// zeros that are not to go.
-pub(super) fn trim_fraction(out: &mut Vec<u8>, start: usize) {
-    if !out[start..].contains(&b'.') {
-        return;
-    }
-    while out.last() == Some(&b'0') {
-        out.pop();
-    }
-    if out.last() == Some(&b'.') {
-        out.pop();
     }
 }
 
@@ -235,17 +184,6 @@ mod tests {
         ];
         for (unscaled, scale, expected) in cases {
             assert_eq!(text(|out| put_decimal128(out, *unscaled, *scale)), *expected);
-            assert_eq!(
-                text(|out| put_decimal256(out, i256::from_i128(*unscaled), *scale)),
-                *expected
-            );
-        }
-        for wide in [
-            i256::MAX,
-            i256::MIN,
-            i256::from_i128(HALF).wrapping_mul(i256::from_i128(HALF / 7)),
-        ] {
-            assert_eq!(text(|out| put_decimal256(out, wide, 0)), wide.to_string());
         }
     }
 }

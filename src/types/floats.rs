@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::digits;
-use super::numeric::is_space;
+use super::spaces::is_space;
 use crate::{Error, Result};
 
 /// The decimal exponent from which double precision / real print in scientific notation.

@@ -8,7 +8,7 @@ use super::datetime_clock::{Clock, read_clock};
 use super::datetime_fault::Fault;
 use super::datetime_tokens::{Shape, tokens};
 use super::digits;
-use super::numeric::is_space;
+use super::spaces::is_space;
 use crate::{Error, Result};
 
 const MICROS_PER_HOUR: i64 = 3_600 * MICROS_PER_SECOND;

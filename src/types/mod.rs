@@ -7,9 +7,9 @@
 //! - A column of results is an Arrow array: [`ColumnEncoder`] appends its elements in PostgreSQL's text or binary form.
 //!
 //! What is kept of PostgreSQL's types and what is not: timestamps reach from 4714 BC to 294246 AD (PostgreSQL: 294276),
-//! because they count from 1970; interval microseconds to 292 years, because Arrow counts nanoseconds; numeric has 38
-//! digits, bare numeric 38 on both sides of the point, and neither NaN nor infinity can be stored in it; the precision
-//! of `timestamp(p)`, `time(p)` and `interval(p)` is not kept; arrays have one dimension.
+//! because they count from 1970; interval microseconds to 292 years, because Arrow counts nanoseconds; numeric(p,s) of at
+//! most 38 digits takes no NaN; the precision of `timestamp(p)`, `time(p)` and `interval(p)` is not kept; arrays have one
+//! dimension.
 
 mod array;
 mod array_quotes;
@@ -33,6 +33,7 @@ mod interval_range;
 mod json;
 mod numeric;
 mod scalar;
+mod spaces;
 mod sql_type;
 mod strings;
 mod text_input;
@@ -52,11 +53,10 @@ pub(crate) use datetime::{local_to_utc, utc_to_local};
 pub use format_settings::{FormatSettings, ResultLimits};
 pub use interval::Interval;
 pub use interval_range::{IntervalField, IntervalRange};
-pub use numeric::Numeric;
-pub(crate) use numeric::power_of_ten;
+pub use numeric::{DISPLAY_SCALE_MAX, Decimal, Numeric, NumericBytes, numeric_key};
+pub(crate) use numeric::{overflow as numeric_overflow, power_of_ten, result_scale};
 pub use scalar::{Scalar, WireFormat};
-pub(crate) use sql_type::BARE_NUMERIC_SCALE;
-pub use sql_type::{CatalogType, NUMERIC_PRECISION_MAX, NumericSize, SqlType};
+pub use sql_type::{CatalogType, FIXED_PRECISION_MAX, NumericSize, SqlType};
 pub use type_table::{TYPES, TypeRow};
 pub use value::Value;
 

@@ -1,11 +1,10 @@
 //! `Scalar`: one value that is not NULL, borrowed from wherever it stands (an Arrow array, a stored row, a key), and how
 //! PostgreSQL prints and sends it. `ColumnEncoder` and the row formatter of `table` call it; it knows neither.
 
-use arrow::datatypes::i256;
 use chrono_tz::Tz;
 
 use super::binary_format::{EPOCH_DAYS, EPOCH_MICROS, NUMERIC_NEGATIVE};
-use super::{Interval, datetime, digits, floats};
+use super::{Interval, Numeric, NumericBytes, datetime, digits, floats};
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,18 +38,11 @@ pub enum Scalar<'a> {
         unscaled: i128,
         /// Decimals.
         scale: u8,
-        /// Whether zeros at the end stay away.
-        trim: bool,
     },
-    /// numeric, wider.
-    Decimal256 {
-        /// See `Decimal128`.
-        unscaled: i256,
-        /// Decimals.
-        scale: u8,
-        /// Whether zeros at the end stay away.
-        trim: bool,
-    },
+    /// numeric of variable length
+    Numeric(NumericBytes<'a>),
+    /// The same as earlier releases stored it: the unscaled integer LE, and the scale.
+    FormerNumeric(&'a [u8], u8),
     /// text and what prints as it is: UTF-8
     Text(&'a [u8]),
     /// jsonb: UTF-8
@@ -90,27 +82,10 @@ impl Scalar<'_> {
             Scalar::Int8(value) | Scalar::Oid(value) => digits::put_i64(out, value),
             Scalar::Float4(value) => floats::put_f32(out, value),
             Scalar::Float8(value) => floats::put_f64(out, value),
-            Scalar::Decimal128 {
-                unscaled,
-                scale,
-                trim,
-            } => {
-                let start = out.len();
-                digits::put_decimal128(out, unscaled, scale);
-                if trim {
-                    digits::trim_fraction(out, start);
-                }
-            }
-            Scalar::Decimal256 {
-                unscaled,
-                scale,
-                trim,
-            } => {
-                let start = out.len();
-                digits::put_decimal256(out, unscaled, scale);
-                if trim {
-                    digits::trim_fraction(out, start);
-                }
+            Scalar::Decimal128 { unscaled, scale } => digits::put_decimal128(out, unscaled, scale),
+            Scalar::Numeric(number) => number.put_text(out),
+            Scalar::FormerNumeric(digits, scale) => {
+                with_former(digits, scale, |number| number.put_text(out));
             }
             Scalar::Text(text) | Scalar::Jsonb(text) => out.extend_from_slice(text),
             Scalar::Bytes(bytes) => put_hex(out, bytes),
@@ -134,16 +109,11 @@ impl Scalar<'_> {
             Scalar::Oid(value) => out.extend_from_slice(&(value as u32).to_be_bytes()),
             Scalar::Float4(value) => out.extend_from_slice(&value.to_be_bytes()),
             Scalar::Float8(value) => out.extend_from_slice(&value.to_be_bytes()),
-            Scalar::Decimal128 {
-                unscaled,
-                scale,
-                trim,
-            } => put_numeric(out, i256::from_i128(unscaled), scale, trim),
-            Scalar::Decimal256 {
-                unscaled,
-                scale,
-                trim,
-            } => put_numeric(out, unscaled, scale, trim),
+            Scalar::Decimal128 { unscaled, scale } => put_numeric(out, unscaled, scale),
+            Scalar::Numeric(number) => number.put_binary(out),
+            Scalar::FormerNumeric(digits, scale) => {
+                with_former(digits, scale, |number| number.put_binary(out));
+            }
             Scalar::Text(text) => out.extend_from_slice(text),
             Scalar::Jsonb(text) => {
                 out.push(JSONB_VERSION);
@@ -161,6 +131,17 @@ impl Scalar<'_> {
                 out.extend_from_slice(&interval.months.to_be_bytes());
             }
         }
+    }
+}
+
+/// Hands a numeric that was stored by an earlier release to `take`, in today's form; who made the scalar has read it.
+fn with_former(digits: &[u8], scale: u8, take: impl FnOnce(NumericBytes<'_>)) {
+    let mut bytes = Vec::new();
+    if let Some(number) = Numeric::from_le_bytes(digits, scale) {
+        number.put_bytes(&mut bytes);
+    }
+    if let Some(read) = NumericBytes::read(&bytes) {
+        take(read);
     }
 }
 
@@ -213,17 +194,8 @@ fn timestamp(micros: i64) -> i64 {
 
 /// The count of base-10000 digits, the weight of the first, sign, the decimals that show, then the digits. A group never
 /// reaches over the point, so the decimal digits are cut into fours from there to both sides.
-fn put_numeric(out: &mut Vec<u8>, unscaled: i256, scale: u8, trim: bool) {
+fn put_numeric(out: &mut Vec<u8>, unscaled: i128, scale: u8) {
     digits::with_digits(unscaled, |digits| {
-        let mut shown = usize::from(scale);
-        if trim {
-            let zeros = digits.iter().rev().take_while(|digit| **digit == b'0').count();
-            shown = if digits.is_empty() {
-                0
-            } else {
-                shown - shown.min(zeros)
-            };
-        }
         let scale = i32::from(scale);
         // Decimal position of the first digit: 0 is the ones, -1 the first behind the point.
         let first = digits.len() as i32 - 1 - scale;
@@ -244,15 +216,11 @@ fn put_numeric(out: &mut Vec<u8>, unscaled: i256, scale: u8, trim: bool) {
         } else {
             (highest - lowest + 1, highest)
         };
-        let sign = if unscaled.is_negative() {
-            NUMERIC_NEGATIVE
-        } else {
-            0
-        };
+        let sign = if unscaled < 0 { NUMERIC_NEGATIVE } else { 0 };
         out.extend_from_slice(&(count as u16).to_be_bytes());
         out.extend_from_slice(&(weight as i16).to_be_bytes());
         out.extend_from_slice(&sign.to_be_bytes());
-        out.extend_from_slice(&(shown as u16).to_be_bytes());
+        out.extend_from_slice(&(scale as u16).to_be_bytes());
         for i in 0..count {
             out.extend_from_slice(&group(highest - i).to_be_bytes());
         }

@@ -1,22 +1,33 @@
 //! `SqlType`: every type a column, parameter or result may have. Names and OIDs stand in `type_names`, the Arrow types
 //! that carry them in `arrow_type`. Everybody uses it; it knows nothing of values.
 
-/// The most digits a numeric column has.
-pub const NUMERIC_PRECISION_MAX: u8 = 38;
-/// Precision and scale of the Decimal256 that carries bare `numeric`: 38 digits on both sides of the point.
-pub(super) const BARE_NUMERIC_PRECISION: u8 = 76;
-/// See [`BARE_NUMERIC_PRECISION`].
-pub(crate) const BARE_NUMERIC_SCALE: i8 = 38;
+/// The most digits of a numeric that 16 bytes hold, whatever they are.
+pub const FIXED_PRECISION_MAX: u16 = 38;
+/// The most digits that numeric(p,s) may ask for; PostgreSQL's.
+pub(super) const NUMERIC_PRECISION_MAX: i64 = 1_000;
 /// The longest varchar(n) and char(n), in characters; PostgreSQL's.
 pub(super) const CHARACTERS_MAX: u32 = 10_485_760;
 
-/// Precision (1–38 digits in all) and scale (digits behind the point) of `numeric(p,s)`.
+/// Precision (digits in all) and scale (digits behind the point) of `numeric(p,s)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NumericSize {
-    /// Digits in all, 1–38.
-    pub precision: u8,
-    /// Digits behind the point, 0–precision.
-    pub scale: u8,
+    /// Digits in all, 1–1,000.
+    pub precision: u16,
+    /// Digits behind the point, -1,000–1,000: of a negative scale, so many before the point are rounded to zeros.
+    pub scale: i16,
+}
+
+impl NumericSize {
+    /// Whether all numbers of the size are a 128-bit integer at one scale, which is how they are then carried and stored.
+    pub fn is_fixed(&self) -> bool {
+        let places = u16::try_from(self.scale);
+        self.precision <= FIXED_PRECISION_MAX && places.is_ok_and(|scale| scale <= self.precision)
+    }
+
+    /// Digits behind the point that its numbers show.
+    pub fn shown_scale(&self) -> u16 {
+        u16::try_from(self.scale).unwrap_or(0)
+    }
 }
 
 /// A SQL type. The comment names the Arrow type that carries it.
@@ -35,7 +46,7 @@ pub enum SqlType {
     Float4,
     /// Float64.
     Float8,
-    /// `Some`: Decimal128(p, s). `None` (bare numeric): Decimal256(76, 38), printed without padding zeros.
+    /// `Some` size that is fixed: Decimal128(p, s). Any other, and `None` (bare numeric): Binary, of `numeric::bytes`.
     Numeric(Option<NumericSize>),
     /// Utf8.
     Text,
@@ -122,12 +133,30 @@ pub enum CatalogType {
 }
 
 impl SqlType {
-    /// The widest numeric with this many digits behind the point.
-    pub(crate) fn numeric_of_scale(scale: u8) -> SqlType {
+    /// numeric(precision,scale).
+    pub(crate) fn numeric(precision: u16, scale: u16) -> SqlType {
         SqlType::Numeric(Some(NumericSize {
-            precision: NUMERIC_PRECISION_MAX,
-            scale,
+            precision,
+            scale: i16::try_from(scale).unwrap_or(i16::MAX),
         }))
+    }
+
+    /// The widest fixed numeric with this many digits behind the point.
+    pub(crate) fn numeric_of_scale(scale: u16) -> SqlType {
+        SqlType::numeric(FIXED_PRECISION_MAX, scale)
+    }
+
+    /// The size of a numeric that is carried in 16 bytes.
+    pub fn fixed_size(&self) -> Option<NumericSize> {
+        match self {
+            SqlType::Numeric(size) => size.filter(NumericSize::is_fixed),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a numeric of variable length.
+    pub fn is_variable_numeric(&self) -> bool {
+        matches!(self, SqlType::Numeric(_)) && self.fixed_size().is_none()
     }
 
     /// The type of its items, if it is an array's.

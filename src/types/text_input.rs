@@ -1,7 +1,6 @@
 //! Text → `Value`, one function a type, as PostgreSQL's input functions read it. `Value::parse` for everybody.
 
-use super::numeric::is_space;
-use super::sql_type::BARE_NUMERIC_SCALE;
+use super::spaces::is_space;
 use super::{
     CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats, json,
     strings,
@@ -46,10 +45,7 @@ impl Value {
                         error => error,
                     });
             }
-            SqlType::Numeric(None) => Value::Numeric(
-                Numeric::parse(text)
-                    .or_else(|_| Numeric::parse_rounded(text, BARE_NUMERIC_SCALE.unsigned_abs()))?,
-            ),
+            SqlType::Numeric(None) => Value::Numeric(Numeric::parse(text)?),
             SqlType::Text => Value::Text(strings::checked(text)?),
             SqlType::Unknown | SqlType::Void => Value::Unknown(strings::checked(text)?),
             SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {

@@ -1,13 +1,17 @@
 //! What PostgreSQL calls a type: names, OIDs and modifiers of a `SqlType`, and the type that each of them means. All are
 //! read from the one table (`type_table`). Everybody asks it; it knows nothing of values and of Arrow.
 
-use super::sql_type::CHARACTERS_MAX;
+use super::sql_type::{CHARACTERS_MAX, NUMERIC_PRECISION_MAX};
 use super::type_table::{TYPES, TypeRow};
-use super::{CatalogType, NUMERIC_PRECISION_MAX, NumericSize, SqlType};
+use super::{CatalogType, NumericSize, SqlType};
 use crate::{Error, Result};
 
 /// Bytes of the header that PostgreSQL counts into the modifiers of varchar, char and numeric.
 const MODIFIER_HEADER: i32 = 4;
+
+/// The bits of a numeric's modifier that hold its scale, with its sign.
+const SCALE_BITS: i32 = 0x7FF;
+const SCALE_SIGN: i32 = 0x400;
 
 /// The OID that undecided and missing types are sent with.
 const TEXT_OID: u32 = 25;
@@ -31,7 +35,7 @@ impl SqlType {
                 i32::try_from(*length).map_or(-1, |length| length + MODIFIER_HEADER)
             }
             SqlType::Numeric(Some(size)) => {
-                ((i32::from(size.precision) << 16) | i32::from(size.scale)) + MODIFIER_HEADER
+                ((i32::from(size.precision) << 16) | (i32::from(size.scale) & SCALE_BITS)) + MODIFIER_HEADER
             }
             SqlType::Array(element) => element.modifier(),
             _ => -1,
@@ -174,9 +178,8 @@ impl SqlType {
             SqlType::Varchar(_) => SqlType::Varchar(Some(size)),
             SqlType::Char(_) => SqlType::Char(size),
             SqlType::Numeric(_) => {
-                let (precision, scale) = ((size >> 16) as u8, (size & 0xFFFF) as u8);
-                let fits = (1..=NUMERIC_PRECISION_MAX).contains(&precision) && scale <= precision;
-                SqlType::Numeric(fits.then_some(NumericSize { precision, scale }))
+                let scale = ((size as i32 & SCALE_BITS) ^ SCALE_SIGN) - SCALE_SIGN;
+                SqlType::Numeric(numeric_size(i64::from(size >> 16), i64::from(scale)).ok())
             }
             other => other.clone(),
         }
@@ -267,20 +270,19 @@ fn character_length(length: i64, type_name: &str) -> Result<u32> {
 }
 
 fn numeric_size(precision: i64, scale: i64) -> Result<NumericSize> {
-    let precision = match u8::try_from(precision) {
-        Ok(precision @ 1..=NUMERIC_PRECISION_MAX) => precision,
-        _ => {
-            let message =
-                format!("NUMERIC precision {precision} must be between 1 and {NUMERIC_PRECISION_MAX}");
-            return Err(invalid_modifier(message));
-        }
-    };
-    match u8::try_from(scale) {
-        Ok(scale) if scale <= precision => Ok(NumericSize { precision, scale }),
-        _ => Err(invalid_modifier(format!(
-            "NUMERIC scale {scale} must be between 0 and precision {precision}"
-        ))),
+    if !(1..=NUMERIC_PRECISION_MAX).contains(&precision) {
+        let message = format!("NUMERIC precision {precision} must be between 1 and {NUMERIC_PRECISION_MAX}");
+        return Err(invalid_modifier(message));
     }
+    if scale.abs() > NUMERIC_PRECISION_MAX {
+        return Err(invalid_modifier(format!(
+            "NUMERIC scale {scale} must be between -{NUMERIC_PRECISION_MAX} and {NUMERIC_PRECISION_MAX}"
+        )));
+    }
+    Ok(NumericSize {
+        precision: precision as u16,
+        scale: scale as i16,
+    })
 }
 
 /// `float(n)`: n counts binary digits.
@@ -354,15 +356,15 @@ pub(super) mod tests {
             ),
             (
                 "numeric",
-                &[39],
+                &[1001],
                 "22023",
-                "NUMERIC precision 39 must be between 1 and 38",
+                "NUMERIC precision 1001 must be between 1 and 1000",
             ),
             (
                 "numeric",
-                &[3, 4],
+                &[3, 1001],
                 "22023",
-                "NUMERIC scale 4 must be between 0 and precision 3",
+                "NUMERIC scale 1001 must be between -1000 and 1000",
             ),
             ("numeric", &[3, 1, 1], "22023", "invalid NUMERIC type modifier"),
             (
@@ -390,13 +392,13 @@ pub(super) mod tests {
         types.extend([
             SqlType::Varchar(Some(10)),
             SqlType::Char(7),
+            SqlType::numeric(10, 2),
+            SqlType::numeric(38, 38),
+            SqlType::numeric(1_000, 1_000),
+            SqlType::numeric(3, 5),
             SqlType::Numeric(Some(NumericSize {
-                precision: 10,
-                scale: 2,
-            })),
-            SqlType::Numeric(Some(NumericSize {
-                precision: 38,
-                scale: 38,
+                precision: 5,
+                scale: -2,
             })),
         ]);
         let arrays: Vec<SqlType> = types

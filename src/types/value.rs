@@ -57,10 +57,7 @@ impl Value {
             Value::Int(value) => digits::put_i64(out, *value),
             Value::Float4(value) => floats::put_f32(out, *value),
             Value::Float8(value) => floats::put_f64(out, *value),
-            Value::Numeric(Numeric::Finite { unscaled, scale }) => {
-                digits::put_decimal256(out, *unscaled, *scale)
-            }
-            Value::Numeric(special) => out.extend_from_slice(special.to_string().as_bytes()),
+            Value::Numeric(number) => number.put_text(out),
             Value::Text(value) | Value::Unknown(value) => out.extend_from_slice(value.as_bytes()),
             Value::Bytes(value) => super::scalar::put_hex(out, value),
             Value::Date(days) => datetime::put_date(out, *days),

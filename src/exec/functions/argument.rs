@@ -2,11 +2,11 @@
 //! what they are for.
 
 use arrow::array::{
-    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array,
-    FixedSizeBinaryArray, Float32Array, Float64Array, Int16Array, Int32Array, Int64Array,
-    IntervalMonthDayNanoArray, ListArray, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray,
+    Float32Array, Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray,
+    StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
-use arrow::datatypes::{DataType, i256};
+use arrow::datatypes::DataType;
 
 use super::mismatched_types;
 use crate::Result;
@@ -101,31 +101,33 @@ impl<'a> Argument<'a> for Uuid {
     }
 }
 
-/// Numerics of one scale, in 16 or in 32 bytes.
+/// Numerics of one scale, or of variable length.
 #[derive(Debug)]
 pub(super) enum NumericColumn<'a> {
     /// Of 16 bytes.
-    Narrow(&'a Decimal128Array, u8),
-    /// Of 32 bytes.
-    Wide(&'a Decimal256Array, u8),
+    Fixed(&'a Decimal128Array, u16),
+    /// Of as many as they need.
+    Variable(&'a BinaryArray),
 }
 
 impl<'a> Argument<'a> for Numeric {
     type Column = NumericColumn<'a>;
     fn column(array: &'a ArrayRef, _: &'a SqlType) -> Result<NumericColumn<'a>> {
-        let scale = |scale: i8| u8::try_from(scale).unwrap_or(0);
         match array.data_type() {
-            DataType::Decimal128(_, digits) => Ok(NumericColumn::Narrow(downcast(array)?, scale(*digits))),
-            DataType::Decimal256(_, digits) => Ok(NumericColumn::Wide(downcast(array)?, scale(*digits))),
-            _ => Err(mismatched_types()),
+            DataType::Decimal128(_, scale) => Ok(NumericColumn::Fixed(
+                downcast(array)?,
+                u16::try_from(*scale).unwrap_or(0),
+            )),
+            _ => downcast(array).map(NumericColumn::Variable),
         }
     }
     fn cell(column: &NumericColumn<'a>, row: usize) -> Result<Numeric> {
-        let (unscaled, scale) = match column {
-            NumericColumn::Narrow(array, scale) => (i256::from_i128(array.value(row)), *scale),
-            NumericColumn::Wide(array, scale) => (array.value(row), *scale),
-        };
-        Ok(Numeric::Finite { unscaled, scale })
+        match column {
+            NumericColumn::Fixed(array, scale) => Ok(Numeric::from_i128(array.value(row), *scale)),
+            NumericColumn::Variable(array) => {
+                Numeric::from_bytes(array.value(row)).ok_or_else(mismatched_types)
+            }
+        }
     }
 }
 
@@ -138,24 +140,6 @@ impl<'a> Argument<'a> for Value {
     }
     fn cell((array, ty): &Self::Column, row: usize) -> Result<Value> {
         value_at(array, row, ty)
-    }
-}
-
-/// A numeric with as many digits behind the point as SQL shows: a bare one comes with all the places of its column.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct OwnDigits(pub Numeric);
-
-impl<'a> Argument<'a> for OwnDigits {
-    type Column = (NumericColumn<'a>, bool);
-    fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
-        Ok((Numeric::column(array, ty)?, *ty == SqlType::Numeric(None)))
-    }
-    fn cell((column, is_bare): &Self::Column, row: usize) -> Result<OwnDigits> {
-        let number = Numeric::cell(column, row)?;
-        Ok(OwnDigits(match is_bare {
-            true => number.normalized(),
-            false => number,
-        }))
     }
 }
 

@@ -6,10 +6,9 @@ use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray}
 use arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
 
 use super::super::value_array::array_of;
-use super::decimal;
 use super::{Batch, Body};
 use crate::types::value_at;
-use crate::types::{Numeric, NumericSize, SqlType, Value};
+use crate::types::{FIXED_PRECISION_MAX, Numeric, NumericSize, SqlType, Value, power_of_ten};
 use crate::{Error, Result};
 
 /// An arithmetic operator.
@@ -50,28 +49,30 @@ impl ArithmeticOp {
     }
 }
 
-/// Digits behind the point that PostgreSQL gives a quotient at least (`NUMERIC_MIN_SIG_DIGITS`).
-pub const QUOTIENT_SCALE: u8 = 16;
-
-/// The type of `left op right` for operands that were brought to one number type. Numeric sizes follow PostgreSQL's
-/// display scales: the larger one for sums, their sum for products, at least 16 for quotients. A product too wide for
-/// 38 digits behind the point becomes a bare numeric.
+/// The type of `left op right` for operands that were brought to one number type. A result of fixed numerics is one too
+/// when its scale is known by theirs (the larger one for sums and remainders, both together for products) and 38 digits
+/// hold it whatever they are; the scale of a quotient is for the values to decide.
 pub fn arithmetic_result(op: ArithmeticOp, left: &SqlType, right: &SqlType) -> SqlType {
-    let (SqlType::Numeric(left), SqlType::Numeric(right)) = (left, right) else {
+    let (SqlType::Numeric(_), SqlType::Numeric(_)) = (left, right) else {
         return left.clone();
     };
-    let (Some(left), Some(right)) = (left, right) else {
+    let (Some(left), Some(right)) = (left.fixed_size(), right.fixed_size()) else {
         return SqlType::Numeric(None);
     };
-    let scale = match op {
-        ArithmeticOp::Add | ArithmeticOp::Subtract | ArithmeticOp::Modulo => left.scale.max(right.scale),
-        ArithmeticOp::Multiply => left.scale + right.scale,
-        ArithmeticOp::Divide => left.scale.max(right.scale).max(QUOTIENT_SCALE),
+    let whole = |size: NumericSize| size.precision - size.shown_scale();
+    let wider = left.shown_scale().max(right.shown_scale());
+    let (precision, scale) = match op {
+        ArithmeticOp::Add | ArithmeticOp::Subtract => (whole(left).max(whole(right)) + 1 + wider, wider),
+        ArithmeticOp::Modulo => (whole(left).max(whole(right)) + wider, wider),
+        ArithmeticOp::Multiply => (
+            left.precision + right.precision,
+            left.shown_scale() + right.shown_scale(),
+        ),
+        ArithmeticOp::Divide => return SqlType::Numeric(None),
     };
-    if scale > 30 {
-        SqlType::Numeric(None)
-    } else {
-        SqlType::Numeric(Some(NumericSize { precision: 38, scale }))
+    match precision <= FIXED_PRECISION_MAX {
+        true => SqlType::numeric(precision, scale),
+        false => SqlType::Numeric(None),
     }
 }
 
@@ -193,75 +194,72 @@ fn float4(op: ArithmeticOp, a: f32, b: f32) -> Result<f32> {
 }
 
 fn numerics(op: ArithmeticOp, batch: &Batch) -> Result<ArrayRef> {
-    if let Some(result) = narrow_sums(op, batch) {
+    if let Some(size) = batch.returns.fixed_size()
+        && let Some(result) = fixed_numerics(op, batch, size)?
+    {
         return Ok(result);
     }
-    let (left, right) = (&batch.arrays[0], &batch.arrays[1]);
-    let scale = match batch.returns {
-        SqlType::Numeric(Some(size)) => Some(size.scale),
-        _ => None,
-    };
-    let mut results = Vec::with_capacity(batch.rows);
-    for row in 0..batch.rows {
-        let a = value_at(left, row, &batch.arguments[0])?;
-        let b = value_at(right, row, &batch.arguments[1])?;
-        results.push(match (a, b) {
-            (Value::Numeric(a), Value::Numeric(b)) => Value::Numeric(numeric(op, &a, &b, scale)?),
-            _ => Value::Null,
-        });
-    }
-    array_of(&results, batch.returns)
+    batch.map2(|a: Numeric, b: Numeric| numeric(op, &a, &b))
 }
 
-/// Sums and differences of 128-bit decimals of the result's own scale, without a detour over values; `None` when the
-/// operands are others or a result overflows.
-fn narrow_sums(op: ArithmeticOp, batch: &Batch) -> Option<ArrayRef> {
+/// Operations whose operands and results are 128-bit decimals, all of one scale each. `None`: they are not, or 128 bits
+/// do not hold something between.
+fn fixed_numerics(op: ArithmeticOp, batch: &Batch, size: NumericSize) -> Result<Option<ArrayRef>> {
     let DataType::Decimal128(precision, scale) = batch.returns.arrow_type() else {
-        return None;
+        return Ok(None);
     };
-    let same_scale =
-        |array: &ArrayRef| matches!(array.data_type(), DataType::Decimal128(_, s) if *s == scale);
-    if !batch.arrays.iter().all(same_scale) {
-        return None;
-    }
-    let limit = 10_i128.checked_pow(u32::from(precision))?.unsigned_abs();
-    let (left, right) = (
-        batch.arrays[0].as_primitive::<Decimal128Type>(),
-        batch.arrays[1].as_primitive::<Decimal128Type>(),
-    );
+    let raise = |at: usize| {
+        let from = batch.arguments[at].fixed_size()?.shown_scale();
+        match op {
+            ArithmeticOp::Multiply => Some(1),
+            _ => power_of_ten(size.shown_scale().checked_sub(from)?),
+        }
+    };
+    let (Some(raise_left), Some(raise_right)) = (raise(0), raise(1)) else {
+        return Ok(None);
+    };
+    let decimals = |at: usize| batch.arrays[at].as_primitive_opt::<Decimal128Type>();
+    let (Some(left), Some(right)) = (decimals(0), decimals(1)) else {
+        return Ok(None);
+    };
     let mut results: Vec<Option<i128>> = Vec::with_capacity(batch.rows);
     for row in 0..batch.rows {
         if left.is_null(row) || right.is_null(row) {
             results.push(None);
             continue;
         }
-        let number = match op {
-            ArithmeticOp::Add => left.value(row).checked_add(right.value(row))?,
-            ArithmeticOp::Subtract => left.value(row).checked_sub(right.value(row))?,
-            _ => return None,
+        let (a, b) = (
+            left.value(row).checked_mul(raise_left),
+            right.value(row).checked_mul(raise_right),
+        );
+        let (Some(a), Some(b)) = (a, b) else {
+            return Ok(None);
         };
-        if number.unsigned_abs() >= limit {
-            return None;
+        let number = match op {
+            ArithmeticOp::Add => a.checked_add(b),
+            ArithmeticOp::Subtract => a.checked_sub(b),
+            ArithmeticOp::Multiply => a.checked_mul(b),
+            ArithmeticOp::Modulo => a.checked_rem(divisor(b)?),
+            ArithmeticOp::Divide => None,
+        };
+        match number {
+            Some(number) => results.push(Some(number)),
+            None => return Ok(None),
         }
-        results.push(Some(number));
     }
     let array = results.into_iter().collect::<PrimitiveArray<Decimal128Type>>();
-    Some(Arc::new(array.with_precision_and_scale(precision, scale).ok()?))
+    let array = array.with_precision_and_scale(precision, scale);
+    Ok(Some(Arc::new(array.map_err(Error::arrow)?)))
 }
 
-/// One numeric operation. `scale`: that of the result, `None` for a bare numeric (quotients then
-/// have the digits that PostgreSQL gives them).
-pub fn numeric(op: ArithmeticOp, a: &Numeric, b: &Numeric, scale: Option<u8>) -> Result<Numeric> {
+/// One numeric operation.
+fn numeric(op: ArithmeticOp, a: &Numeric, b: &Numeric) -> Result<Numeric> {
     match op {
-        ArithmeticOp::Add => decimal::add(a, b),
-        ArithmeticOp::Subtract => decimal::add(a, &decimal::negate(b)),
-        ArithmeticOp::Multiply => decimal::multiply(a, b),
-        ArithmeticOp::Divide => {
-            // A bare numeric comes with all the places that its column has, whatever its digits.
-            let scale = scale.unwrap_or_else(|| decimal::quotient_scale(&a.normalized(), &b.normalized()));
-            decimal::divide(a, b, scale)
-        }
-        ArithmeticOp::Modulo => decimal::modulo(a, b),
+        ArithmeticOp::Add => a.plus(b),
+        ArithmeticOp::Subtract => a.minus(b),
+        ArithmeticOp::Multiply => a.times(b),
+        ArithmeticOp::Divide => a.divided_by(b),
+        ArithmeticOp::Modulo => a.modulo(b),
     }
 }
 
@@ -288,7 +286,7 @@ fn negate(batch: &Batch) -> Result<ArrayRef> {
             let mut results = Vec::with_capacity(batch.rows);
             for row in 0..batch.rows {
                 results.push(match value_at(array, row, &batch.arguments[0])? {
-                    Value::Numeric(number) => Value::Numeric(decimal::negate(&number)),
+                    Value::Numeric(number) => Value::Numeric(number.negated()),
                     Value::Interval(interval) => Value::Interval(super::interval::negate_interval(interval)?),
                     other => other,
                 });

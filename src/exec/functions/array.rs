@@ -13,7 +13,7 @@ use super::size::LimitedText;
 use super::text_output::shown;
 use super::{Batch, Body, FunctionDef, T};
 use crate::exec::datafusion_error::from_arrow;
-use crate::types::{CatalogType, SqlType, Value, element_type};
+use crate::types::{CatalogType, Numeric, SqlType, Value, element_type};
 use crate::{Error, Result};
 
 /// `ARRAY[…]`.
@@ -233,6 +233,14 @@ fn series(start: i64, end: i64, step: i64) -> Result<Vec<i64>> {
     }
     Ok(numbers)
 }
+
+/// An array of numerics without those that equal the one before.
+pub const UNREPEATED: Body = Body::Batch(|batch| {
+    batch.map1(|mut numbers: Vec<Option<Numeric>>| {
+        numbers.dedup();
+        numbers
+    })
+});
 
 /// Numbers between two integers are integers.
 fn narrow_series(start: i32, end: i32, step: i32) -> Result<Vec<i32>> {

@@ -25,6 +25,9 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
         SqlType::Float4 | SqlType::Float8 => {
             Some((compare::FLOAT_ORDER_NAME, compare::FLOAT_ORDER, ty.clone()))
         }
+        SqlType::Numeric(_) if ty.is_variable_numeric() => {
+            Some((compare::NUMERIC_KEY_NAME, compare::NUMERIC_KEY, SqlType::Bytea))
+        }
         SqlType::Jsonb => Some((
             json_order::JSONB_ORDER_NAME,
             json_order::JSONB_ORDER,

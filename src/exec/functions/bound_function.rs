@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, new_null_array};
 use arrow::compute::concat;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, FieldRef};
 use async_trait::async_trait;
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::async_udf::{AsyncScalarUDF, AsyncScalarUDFImpl};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
 use super::batch::Batch;
@@ -191,6 +191,9 @@ impl ScalarUDFImpl for BoundFunction {
     fn return_type(&self, _arguments: &[DataType]) -> datafusion::error::Result<DataType> {
         Ok(self.returns.arrow_type())
     }
+    fn return_field_from_args(&self, _: ReturnFieldArgs) -> datafusion::error::Result<FieldRef> {
+        Ok(Arc::new(self.returns.field(&self.name, true)))
+    }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> datafusion::error::Result<ColumnarValue> {
         let constant = self.signature.volatility != Volatility::Volatile
             && args
@@ -294,6 +297,12 @@ pub fn is_self_contained(function: &ScalarUDF) -> bool {
 pub fn is_strict(function: &ScalarUDF) -> bool {
     let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
     ours.is_some_and(|ours| ours.strict)
+}
+
+/// The argument types of a function that is one of ours; none of any other.
+pub fn argument_types(function: &ScalarUDF) -> &[SqlType] {
+    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
+    ours.map_or(&[], |ours| &ours.arguments)
 }
 
 /// The result type of a function that is one of ours.

@@ -68,12 +68,22 @@ pub fn is_widening(from: &SqlType, to: &SqlType) -> bool {
         (S::Int2, S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Oid) => true,
         (S::Int4, S::Int8 | S::Float8 | S::Oid) | (S::Float4, S::Float8) | (S::Int8, S::Float8) => true,
         (S::Int2 | S::Int4, b) if oid_like(b) => true,
-        (S::Int2, S::Numeric(Some(size))) => size.precision >= size.scale + 5,
-        (S::Int4, S::Numeric(Some(size))) => size.precision >= size.scale + 10,
-        (S::Int8, S::Numeric(Some(size))) => size.precision >= size.scale + 19,
-        (S::Numeric(Some(a)), S::Numeric(Some(b))) => {
-            a.scale <= b.scale && a.precision - a.scale <= b.precision - b.scale
-        }
+        (S::Int2 | S::Int4 | S::Int8, S::Numeric(_)) => to.fixed_size().is_some_and(|size| {
+            let digits = match from {
+                S::Int2 => 5,
+                S::Int4 => 10,
+                _ => 19,
+            };
+            size.precision >= size.shown_scale() + digits
+        }),
+        (S::Numeric(_), S::Numeric(_)) => match (from.fixed_size(), to.fixed_size()) {
+            (Some(a), Some(b)) => {
+                a.scale <= b.scale && a.precision - a.shown_scale() <= b.precision - b.shown_scale()
+            }
+            // All bytes are numbers; a size rounds.
+            (None, None) => from == to || *to == S::Numeric(None),
+            _ => false,
+        },
         (a, b) => a.arrow_type() == b.arrow_type() && same_text(a, b),
     }
 }
@@ -127,15 +137,12 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
     }
 }
 
-/// The text of a value as a cast gives it (booleans in full, char(n) without its padding, bare numeric without zeros).
+/// The text of a value as a cast gives it (booleans in full, char(n) without its padding).
 pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> String {
     match value {
         Value::Bool(flag) => flag.to_string(),
         Value::Text(text) if matches!(from, SqlType::Char(_)) => text.trim_end_matches(' ').to_string(),
         Value::Text(text) | Value::Unknown(text) => text.clone(),
-        Value::Numeric(number) if *from == SqlType::Numeric(None) => {
-            Value::Numeric(number.normalized()).to_text(settings)
-        }
         other => other.to_text(settings),
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn column_cast(batch: &Batch) -> Option<Result<ArrayRef>> {
         (S::Numeric(_), S::Int2 | S::Int4 | S::Int8) => Some(to_integers(batch, |number: Numeric, name| {
             integer_of_numeric(&number, name)
         })),
-        (S::Numeric(_), S::Float8) => Some(batch.map1(|number: Numeric| number.to_f64())),
+        (S::Numeric(_), S::Float8) => Some(batch.map1(|number: Numeric| number.to_double())),
         (S::Numeric(_), S::Float4) => Some(batch.map1(|number: Numeric| real_of_numeric(&number))),
         (S::Bool, S::Int4) => Some(batch.map1(|flag: bool| i32::from(flag))),
         (S::Int4, S::Bool) => Some(batch.map1(|number: i32| number != 0)),

@@ -1,5 +1,5 @@
 //! What comparisons need beside Arrow's own kernels: floats in PostgreSQL's order (−0 equals 0, every NaN one NaN above
-//! all), char(n) without its padding, and timestamps given as epoch milliseconds.
+//! all), char(n) without its padding, numerics without their scale, and timestamps given as epoch milliseconds.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
 use super::argument::Timestamp;
 use super::{Batch, Body};
 use crate::Result;
-use crate::types::{SqlType, Value, epoch_milliseconds};
+use crate::types::{SqlType, Value, epoch_milliseconds, numeric_key};
 
 /// The name of [`FLOAT_ORDER`]: whoever reads filters may look through it.
 pub const FLOAT_ORDER_NAME: &str = "float_order";
@@ -20,6 +20,11 @@ pub const FLOAT_ORDER: Body = Body::Batch(float_order);
 pub const TRIM_CHAR_NAME: &str = "bpchar_trim";
 /// char(n) as comparisons see it: without trailing blanks.
 pub const TRIM_CHAR: Body = Body::Batch(trim_char);
+
+/// The name of [`NUMERIC_KEY`].
+pub const NUMERIC_KEY_NAME: &str = "numeric_key";
+/// A numeric of variable length as comparisons see it: bytes in its order, the same for equal numbers.
+pub const NUMERIC_KEY: Body = Body::Batch(|batch| batch.map1(numeric_key));
 
 /// A float as an integer in the same order, and back.
 pub const FLOAT_KEY: Body = Body::Batch(float_key);

@@ -9,7 +9,7 @@ use super::calendar::{
     to_local,
 };
 use super::datetime_field::{
-    date_field, double, extract_type, interval_field, numeric, time_field, timestamp_field, timestamptz_field,
+    date_field, double, interval_field, numeric, time_field, timestamp_field, timestamptz_field,
 };
 use super::datetime_make::{
     at_time_zone, from_seconds, local_of_parts, make_date, make_interval, make_time, utc_of_parts,
@@ -84,25 +84,20 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map2(|TimestampTz(a), TimestampTz(b)| time_between(a, b))
     }),
     FunctionDef::new("extract", &[T::Text, T::Timestamp], T::Numeric, |b| {
-        b.map2(|unit, time| numeric(timestamp_field(unit, time)?))
-    })
-    .computed(extract_type),
+        b.map2(|unit, time| numeric(unit, timestamp_field(unit, time)?))
+    }),
     FunctionDef::new("extract", &[T::Text, T::TimestampTz], T::Numeric, |b| {
-        b.map2(|unit, time| numeric(timestamptz_field(unit, time, b.settings.time_zone)?))
-    })
-    .computed(extract_type),
+        b.map2(|unit, time| numeric(unit, timestamptz_field(unit, time, b.settings.time_zone)?))
+    }),
     FunctionDef::new("extract", &[T::Text, T::Date], T::Numeric, |b| {
-        b.map2(|unit, date| numeric(date_field(unit, date)?))
-    })
-    .computed(extract_type),
+        b.map2(|unit, date| numeric(unit, date_field(unit, date)?))
+    }),
     FunctionDef::new("extract", &[T::Text, T::Time], T::Numeric, |b| {
-        b.map2(|unit, time| numeric(time_field(unit, time)?))
-    })
-    .computed(extract_type),
+        b.map2(|unit, time| numeric(unit, time_field(unit, time)?))
+    }),
     FunctionDef::new("extract", &[T::Text, T::Interval], T::Numeric, |b| {
-        b.map2(|unit, interval| numeric(interval_field(unit, interval)?))
-    })
-    .computed(extract_type),
+        b.map2(|unit, interval| numeric(unit, interval_field(unit, interval)?))
+    }),
     FunctionDef::new("date_part", &[T::Text, T::Timestamp], T::Float8, |b| {
         b.map2(|unit, time| timestamp_field(unit, time).map(double))
     })

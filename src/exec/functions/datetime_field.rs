@@ -7,7 +7,7 @@ use chrono_tz::Tz;
 
 use super::argument::{Date, Time, Timestamp, TimestampTz};
 use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, civil, is_infinite, to_local};
-use crate::types::{Interval, Numeric, NumericSize, SqlType, Value, timestamp_of_date};
+use crate::types::{Interval, Numeric, SqlType, timestamp_of_date};
 use crate::{Error, Result};
 
 /// A field of a date or time.
@@ -15,6 +15,8 @@ pub(super) enum Field {
     Whole(i64),
     /// Millionths.
     Micros(i128),
+    /// A day, and the microseconds of it that have passed.
+    Julian(i64, i64),
     Absent,
     Infinite(bool),
 }
@@ -84,37 +86,25 @@ pub(super) fn unsupported_unit(unit: &str, ty: &SqlType) -> Error {
     }
 }
 
-/// Seconds, milliseconds and epoch have fractions; other fields are whole.
-pub(super) fn extract_type(types: &[SqlType], literals: &[Option<Value>]) -> SqlType {
-    let of_date = types.get(1) == Some(&SqlType::Date);
-    let scale = match literals.first() {
-        Some(Some(Value::Text(unit))) => match unit_of(unit).as_ref() {
-            "epoch" | "julian" if of_date => 0,
-            "second" | "epoch" => 6,
-            "milliseconds" => 3,
-            "julian" => 20,
-            _ => 0,
-        },
-        _ => 6,
-    };
-    SqlType::Numeric(Some(NumericSize { precision: 38, scale }))
-}
-
-/// A field as `extract` gives it. Errors: 22003 for an infinite one.
-pub(super) fn numeric(field: Field) -> Result<Option<Numeric>> {
-    let (number, scale) = match field {
-        Field::Whole(number) => (i128::from(number), 0),
-        Field::Micros(number) => (number, 6),
-        Field::Absent => return Ok(None),
-        Field::Infinite(_) => {
-            return Err(Error::NumericOutOfRange {
-                message: "value overflows numeric format".to_string(),
-                detail: Some("NaN and infinity are not stored in numeric values here.".to_string()),
-            });
+/// A field as `extract` gives it: milliseconds show three digits, seconds and epochs six.
+pub(super) fn numeric(unit: &str, field: Field) -> Result<Option<Numeric>> {
+    Ok(Some(match field {
+        Field::Whole(number) => Numeric::from_i64(number),
+        Field::Micros(number) => {
+            let number = Numeric::from_i128(number, 6);
+            match unit_of(unit).as_ref() {
+                "milliseconds" => number.rescale(3),
+                _ => number,
+            }
         }
-    };
-    let unscaled = arrow::datatypes::i256::from_i128(number);
-    Ok(Some(Numeric::Finite { unscaled, scale }))
+        Field::Julian(day, rest) => {
+            let share = Numeric::from_i64(rest).divided_by(&Numeric::from_i64(MICROS_PER_DAY))?;
+            Numeric::from_i64(day).plus(&share)?
+        }
+        Field::Absent => return Ok(None),
+        Field::Infinite(true) => Numeric::NegativeInfinity,
+        Field::Infinite(false) => Numeric::Infinity,
+    }))
 }
 
 /// A field as `date_part` gives it.
@@ -122,6 +112,7 @@ pub(super) fn double(field: Field) -> Option<f64> {
     match field {
         Field::Whole(number) => Some(number as f64),
         Field::Micros(number) => Some(number as f64 / 1e6),
+        Field::Julian(day, rest) => Some(day as f64 + rest as f64 / MICROS_PER_DAY as f64),
         Field::Absent => None,
         Field::Infinite(true) => Some(f64::NEG_INFINITY),
         Field::Infinite(false) => Some(f64::INFINITY),
@@ -188,8 +179,7 @@ fn instant_field(unit: &str, local: i64, utc: i64, ty: &SqlType) -> Result<Field
         "epoch" => Ok(Field::Micros(i128::from(utc))),
         "julian" => {
             let day = local.div_euclid(MICROS_PER_DAY) + 2_440_588;
-            let rest = i128::from(local.rem_euclid(MICROS_PER_DAY)) * 1_000_000 / i128::from(MICROS_PER_DAY);
-            Ok(Field::Micros(i128::from(day) * 1_000_000 + rest))
+            Ok(Field::Julian(day, local.rem_euclid(MICROS_PER_DAY)))
         }
         unit @ ("hour" | "minute" | "second" | "milliseconds" | "microseconds") => {
             clock_field(unit, local.rem_euclid(MICROS_PER_DAY), ty)

@@ -2,7 +2,7 @@
 
 use super::calendar::{MICROS_PER_DAY, out_of_range};
 use super::{Body, FunctionDef, T};
-use crate::types::{Interval, Numeric, NumericSize, SqlType};
+use crate::types::{Interval, Numeric, SqlType};
 use crate::{Error, Result};
 
 /// An interval as one number, for comparisons: a month counts 30 days, a day 24 hours.
@@ -41,17 +41,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 
 /// The type of [`INTERVAL_ORDER`]'s result.
 pub(super) fn interval_order_type() -> SqlType {
-    SqlType::Numeric(Some(NumericSize {
-        precision: 38,
-        scale: 0,
-    }))
+    SqlType::numeric_of_scale(0)
 }
 
 fn span(interval: Interval) -> Numeric {
-    Numeric::Finite {
-        unscaled: arrow::datatypes::i256::from_i128(interval.span()),
-        scale: 0,
-    }
+    Numeric::from_i128(interval.span(), 0)
 }
 
 /// `-i`.

@@ -22,7 +22,6 @@ mod datetime_format;
 mod datetime_make;
 mod datetime_period;
 mod datetime_trunc;
-mod decimal;
 mod definition;
 mod exponential;
 mod float;
@@ -62,16 +61,18 @@ use arrow::array::{ArrayRef, new_null_array};
 /// Rows that one call of a set-returning function gives at most: they are made in memory.
 const SET_ROWS_MAX: usize = 20_000_000;
 
-pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_result};
-pub use array::{JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
+pub use arithmetic::{ArithmeticOp, arithmetic_result};
+pub use array::{JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, UNREPEATED, quantified};
 pub use array_order::order_function;
 pub use batch::Batch;
-pub use bound_function::{call, fold_constants, is_self_contained, is_strict, result_type, waits};
+pub use bound_function::{
+    argument_types, call, fold_constants, is_self_contained, is_strict, result_type, waits,
+};
 pub use catalog_array::set_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use datetime_make::{CUT_INTERVAL, ROUND_FRACTION, cut_interval, round_fraction};
-pub use decimal::quotient_scale;
 pub use definition::{Body, FunctionDef, Returns, T};
+pub use exponential::square_root_at;
 pub use immutability::{is_immutable, is_immutable_cast};
 pub use names::ANY_EQUAL_NAME;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};

@@ -1,6 +1,6 @@
 //! `to_char` of numbers and `to_number`, by templates of 9, 0, point and signs.
 
-use super::{FunctionDef, T, decimal, mismatched_types};
+use super::{FunctionDef, T};
 use crate::types::{Numeric, SqlType};
 use crate::{Error, Result};
 
@@ -26,6 +26,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .computed(|_, _| SqlType::Numeric(None)),
 ];
+
+/// The most digits behind the point that a template may ask for, and more.
+const PLACES_MAX: i32 = 2_000;
 
 /// What a template asks for.
 #[derive(Default)]
@@ -161,7 +164,7 @@ fn to_char(number: &Numeric, text: &str) -> Result<String> {
         return roman(number, text);
     }
     let places = template.places();
-    let negative = *number < Numeric::from_i64(0);
+    let negative = number.sign().is_lt();
     if !number.is_finite() {
         return Ok(match number {
             Numeric::NaN => template.format("NaN", "", negative),
@@ -172,15 +175,10 @@ fn to_char(number: &Numeric, text: &str) -> Result<String> {
     if !text.contains('"') && upper.contains("EEEE") {
         return scientific(number, places);
     }
-    let scale = u8::try_from(places).unwrap_or(30).min(30);
-    let rounded = decimal::round(number, i32::from(scale))?.rescale(scale)?;
-    let Numeric::Finite { unscaled, .. } = rounded else {
-        return Err(mismatched_types());
-    };
-    let digits = unscaled.to_string();
-    let negative = digits.starts_with('-');
-    let digits = format!("{:0>width$}", digits.trim_start_matches('-'), width = places + 1);
-    let (whole, fraction) = digits.split_at(digits.len() - places);
+    let rounded = number.round(i32::try_from(places).unwrap_or(i32::MAX).min(PLACES_MAX))?;
+    let negative = rounded.sign().is_lt();
+    let digits = rounded.absolute().to_string();
+    let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     Ok(template.format(whole, fraction, negative))
 }
 
@@ -360,7 +358,7 @@ const ROMAN_DIGITS: [(i64, &str); 13] = [
 
 /// RN: numbers from 1 to 3999, filled up with blanks unless FM says not to.
 fn roman(number: &Numeric, template: &str) -> Result<String> {
-    let rounded = decimal::round(number, 0)?.floor();
+    let rounded = number.round(0)?.floor();
     let Some(mut rest) =
         rounded.and_then(|whole| i64::try_from(whole).ok().filter(|it| (1..4000).contains(it)))
     else {
@@ -385,32 +383,21 @@ fn roman(number: &Numeric, template: &str) -> Result<String> {
 
 /// EEEE: one digit, the places of the template, and an exponent of two digits at least.
 fn scientific(number: &Numeric, places: usize) -> Result<String> {
-    let Numeric::Finite { unscaled, scale } = number else {
-        return Err(mismatched_types());
+    let Numeric::Finite(decimal) = number else {
+        return Ok("#".repeat(places));
     };
-    let written = unscaled.to_string();
-    let (sign, digits) = match written.strip_prefix('-') {
-        Some(digits) => ("-", digits),
-        None => (" ", written.as_str()),
+    let shown = i64::try_from(places)
+        .unwrap_or(i64::from(PLACES_MAX))
+        .min(i64::from(PLACES_MAX));
+    // Rounding may carry it to the next power of ten.
+    let rounded = number.round((shown - decimal.position()) as i32)?;
+    let Numeric::Finite(kept) = &rounded else {
+        return Ok("#".repeat(places));
     };
-    let drop = i32::try_from(digits.len()).unwrap_or(i32::MAX) - 1 - i32::try_from(places).unwrap_or(0);
-    let rounded = match drop > 0 {
-        true => {
-            let rounded = decimal::round(number, i32::from(*scale) - drop)?;
-            rounded.rescale(*scale)?
-        }
-        false => *number,
-    };
-    let Numeric::Finite { unscaled, .. } = rounded else {
-        return Err(mismatched_types());
-    };
-    let digits = unscaled.to_string();
-    let digits = digits.trim_start_matches('-');
-    let exponent = match digits {
-        "0" => 0,
-        digits => digits.len() as i64 - 1 - i64::from(*scale),
-    };
-    let (first, rest) = digits.split_at(1);
+    let exponent = kept.position();
+    let sign = if rounded.sign().is_lt() { "-" } else { " " };
+    let written = kept.unscaled().magnitude().to_string();
+    let (first, rest) = written.split_at(1);
     let fraction: String = rest.chars().chain(std::iter::repeat('0')).take(places).collect();
     let point = if places > 0 { "." } else { "" };
     Ok(format!(
@@ -435,7 +422,7 @@ fn to_number(text: &str, _: &str) -> Result<Numeric> {
     }
     let number = Numeric::parse(&digits)?;
     Ok(match negative {
-        true => decimal::negate(&number),
+        true => number.negated(),
         false => number,
     })
 }

@@ -218,17 +218,18 @@ long_output!(&[u8], BinaryBuilder);
 long_output!(Vec<u8>, BinaryBuilder);
 
 impl Output for Numeric {
-    type Column = NumericBuilder;
-    fn column(rows: usize, ty: &SqlType, _: ResultLimits) -> NumericBuilder {
-        NumericBuilder::new(rows, ty)
+    type Column = (NumericBuilder, BatchBytes);
+    fn column(rows: usize, ty: &SqlType, limits: ResultLimits) -> Self::Column {
+        (NumericBuilder::new(rows, ty), BatchBytes::new(limits))
     }
-    fn append(self, column: &mut NumericBuilder) -> Result<()> {
-        column.append(&self)
+    fn append(self, (column, bytes): &mut Self::Column) -> Result<()> {
+        let appended = column.append(&self)?;
+        bytes.add_bytes(appended)
     }
-    fn append_null(column: &mut NumericBuilder) {
+    fn append_null((column, _): &mut Self::Column) {
         column.append_null();
     }
-    fn finish(column: NumericBuilder) -> Result<ArrayRef> {
+    fn finish((column, _): Self::Column) -> Result<ArrayRef> {
         column.finish()
     }
 }

@@ -2,7 +2,7 @@
 //! `count + 1` behind the last. The first bound may be the greater one.
 
 use super::float::out_of_range;
-use super::{FunctionDef, T, decimal};
+use super::{FunctionDef, T};
 use crate::types::Numeric;
 use crate::{Error, Result};
 
@@ -42,13 +42,19 @@ fn of_float(operand: f64, first: f64, last: f64, count: i32) -> Result<i32> {
 
 fn of_numeric(operand: Numeric, first: Numeric, last: Numeric, count: i32) -> Result<i32> {
     check_count(count)?;
+    if [&operand, &first, &last].contains(&&Numeric::NaN) {
+        return Err(fault("operand, lower bound, and upper bound cannot be NaN"));
+    }
+    if !first.is_finite() || !last.is_finite() {
+        return Err(fault("lower and upper bounds must be finite"));
+    }
     if let Some(bucket) = outside(&operand, &first, &last, count)? {
         return Ok(bucket);
     }
-    let start = decimal::negate(&first);
-    let distance = decimal::add(&operand, &start)?;
-    let share = decimal::multiply(&distance, &Numeric::from_i64(i64::from(count)))?;
-    let place = decimal::whole_quotient(&share, &decimal::add(&last, &start)?)?.floor();
+    let share = operand
+        .minus(&first)?
+        .times(&Numeric::from_i64(i64::from(count)))?;
+    let place = share.whole_quotient(&last.minus(&first)?)?.floor();
     let place = place.and_then(|place| i32::try_from(place).ok());
     Ok(place.ok_or_else(too_many)? + 1)
 }

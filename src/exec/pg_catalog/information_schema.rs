@@ -252,7 +252,7 @@ fn numeric_facts(ty: &SqlType) -> (Option<u32>, Option<u32>, Option<u32>) {
         SqlType::Float4 => (Some(24), Some(2), None),
         SqlType::Float8 => (Some(53), Some(2), None),
         SqlType::Numeric(Some(NumericSize { precision, scale })) => {
-            (Some(u32::from(*precision)), Some(10), Some(u32::from(*scale)))
+            (Some(u32::from(*precision)), Some(10), u32::try_from(*scale).ok())
         }
         SqlType::Numeric(None) => (None, Some(10), None),
         _ => (None, None, None),

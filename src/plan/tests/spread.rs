@@ -112,7 +112,7 @@ impl GeneratedColumns for Spread {
             let values: Vec<Value> = values
                 .map(|(array, ty)| value_at(array, row, ty))
                 .collect::<Result<_>>()?;
-            builder.append_value(&value_of(&values));
+            builder.append_value(&value_of(&values)).unwrap();
         }
         Ok(builder.finish())
     }

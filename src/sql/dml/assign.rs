@@ -31,7 +31,7 @@ pub(super) fn assign_array(
     let mut builder = ColumnBuilder::new(&column.ty, array.len());
     for row in 0..array.len() {
         let value = result_value(array, row, from)?;
-        builder.append_value(&assign_value(value, column, settings)?);
+        builder.append_value(&assign_value(value, column, settings)?)?;
     }
     Ok(builder.finish())
 }
@@ -42,8 +42,6 @@ pub(super) fn result_value(array: &ArrayRef, row: usize, ty: &SqlType) -> Result
         Value::Array(_) => {
             return Err(Error::unsupported(format!("storing a value of type {ty}"), None));
         }
-        // A bare numeric has the digits that all rows of its array need.
-        Value::Numeric(number) if *ty == SqlType::Numeric(None) => Value::Numeric(number.normalized()),
         Value::Text(text) if *ty == SqlType::Unknown => Value::Unknown(text),
         value => value,
     })

@@ -381,7 +381,7 @@ async fn default_array(
     default_values(ctx, table, position, count)
         .await?
         .iter()
-        .for_each(|value| builder.append_value(value));
+        .try_for_each(|value| builder.append_value(value))?;
     Ok(builder.finish())
 }
 

@@ -104,7 +104,7 @@ pub(super) async fn execute(
             Some(constants) => with_columns(
                 &target.table,
                 &old,
-                constant_columns(&target.table, constants, old.num_rows()),
+                constant_columns(&target.table, constants, old.num_rows())?,
             )?,
             None => {
                 let values = types.iter().cloned().zip(values).collect();
@@ -163,7 +163,7 @@ impl<'a> Assignment<'a> {
     ) -> Result<ArrayRef> {
         let mut builder = ColumnBuilder::new(&table.columns[self.position].ty, count);
         let values = default_values(ctx, table, self.position, count).await?;
-        values.iter().for_each(|value| builder.append_value(value));
+        values.iter().try_for_each(|value| builder.append_value(value))?;
         Ok(builder.finish())
     }
 }
@@ -330,11 +330,15 @@ fn constant_default(column: &ColumnDef) -> Option<Value> {
     }
 }
 
-fn constant_columns(table: &TableDef, constants: &[(usize, Value)], rows: usize) -> Vec<(usize, ArrayRef)> {
+fn constant_columns(
+    table: &TableDef,
+    constants: &[(usize, Value)],
+    rows: usize,
+) -> Result<Vec<(usize, ArrayRef)>> {
     let column = |(position, value): &(usize, Value)| {
         let mut builder = ColumnBuilder::new(&table.columns[*position].ty, rows);
-        (0..rows).for_each(|_| builder.append_value(value));
-        (*position, builder.finish())
+        (0..rows).try_for_each(|_| builder.append_value(value))?;
+        Ok((*position, builder.finish()))
     };
     constants.iter().map(column).collect()
 }

@@ -140,7 +140,7 @@ pub(super) async fn column_array(
             Cell::Default => defaults.next().unwrap_or(Value::Null),
             Cell::Pending => return Err(Error::internal("an expression of VALUES was not evaluated")),
         };
-        builder.append_value(&value);
+        builder.append_value(&value)?;
     }
     Ok(builder.finish())
 }

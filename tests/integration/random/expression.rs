@@ -1,6 +1,6 @@
 //! What users write beside columns and operators: dates and intervals, numerics with scales, patterns, arrays, jsonb, CASE,
 //! and writes that read other tables. Nothing here fails for some row and not for another, and nothing shows how many
-//! digits a numeric has that was computed: a type has one number of them here, in PostgreSQL each value has its own.
+//! digits a numeric has that may be grouped: which of 1.5 and 1.50 stands for both, PostgreSQL leaves open.
 
 use super::statement::{From, Generator, Sql, Type};
 
@@ -236,9 +236,11 @@ impl Generator {
     pub(super) fn wide_aggregate(&mut self, from: From) -> Sql {
         let template = self.pick(&[
             "(array_agg(DISTINCT {i}::bigint))::text",
-            "trim_scale(sum({n}))",
-            "trim_scale(round(avg({n}), 6))",
-            "trim_scale(round(avg({i}::bigint % 1000), 6))",
+            "sum({n})",
+            "avg({n})",
+            "avg({i}::bigint % 1000)",
+            "stddev({i}::bigint % 1000)",
+            "var_pop({n})",
             "bool_and({b})",
             "bool_or({b})",
             "every({b})",

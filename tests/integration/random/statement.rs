@@ -420,11 +420,7 @@ impl Generator {
             Type::Timestamp => "timestamp",
             Type::Bool => "boolean",
         };
-        match ty {
-            // A parameter of type numeric does not keep its zeros after the point.
-            Type::Numeric => Sql::new(format!("'{}'::numeric", self.value(ty))),
-            _ => Sql::literal(self.value(ty), name),
-        }
+        Sql::literal(self.value(ty), name)
     }
 
     pub(super) fn column(&mut self, from: From, ty: Type) -> Option<Sql> {
