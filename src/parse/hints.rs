@@ -24,6 +24,8 @@ pub struct Hints {
     pub timeout_ms: Option<u64>,
     /// `CREATE INDEX … ASYNC`: the server builds the index after the statement.
     pub is_async: bool,
+    /// `DROP INDEX CONCURRENTLY`.
+    pub drops_concurrently: bool,
     /// Words of a definition that mean nothing here: UNLOGGED.
     pub without_effect: Vec<String>,
     /// The tablespaces that a definition names.

@@ -50,6 +50,14 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
     }
 }
 
+/// Takes the word out of `DROP INDEX CONCURRENTLY`: an index goes without holding anybody up.
+pub(super) fn take_concurrently(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
+    if keyword(tokens, 1) == Keyword::INDEX && keyword(tokens, 2) == Keyword::CONCURRENTLY {
+        tokens.remove(2);
+        hints.drops_concurrently = true;
+    }
+}
+
 /// `TABLESPACE name`, with `USING INDEX` before it.
 fn take_tablespace(tokens: &mut Vec<TokenWithSpan>, at: &mut usize, hints: &mut Hints) {
     let Some(Token::Word(name)) = tokens.get(*at + 1).map(|token| &token.token) else {
@@ -92,6 +100,9 @@ fn give_types(tokens: &mut Vec<TokenWithSpan>) {
             _ => return,
         }
     }
+    if !(end + 2..tokens.len()).any(|at| keyword(tokens, at) == Keyword::AS) {
+        return;
+    }
     for at in (start + 1..=end).step_by(2).collect::<Vec<_>>().into_iter().rev() {
         let token = TokenWithSpan {
             token: quoted(UNTYPED),
@@ -124,6 +135,14 @@ fn is(tokens: &[TokenWithSpan], at: usize, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::parse::parse;
+
+    #[test]
+    fn an_index_is_dropped_concurrently() {
+        let parsed = parse("DROP INDEX CONCURRENTLY IF EXISTS i").unwrap().remove(0);
+        assert_eq!(parsed.ast.to_string(), "DROP INDEX IF EXISTS i");
+        assert!(parsed.hints.drops_concurrently);
+        assert!(!parse("DROP INDEX i").unwrap()[0].hints.drops_concurrently);
+    }
 
     #[test]
     fn what_means_nothing_is_taken_out() {

@@ -224,6 +224,9 @@ impl<'t> Reader<'t> {
         // A locking clause may stand before or behind it.
         let row_locks = self.has_for.then(|| row_locks::take(&mut self.tokens)).flatten();
         self.take_allow_filtering();
+        if keyword_of(self.tokens.first()) == Keyword::DROP {
+            inert::take_concurrently(&mut self.tokens, &mut self.hints);
+        }
         if keyword_of(self.tokens.first()) == Keyword::CREATE {
             inert::take(&mut self.tokens, &mut self.hints);
             give_options_values(&mut self.tokens);

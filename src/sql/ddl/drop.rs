@@ -254,6 +254,21 @@ fn drop_indexes(
     on: Option<&ObjectName>,
     if_exists: bool,
 ) -> Result<()> {
+    if ctx.hints.drops_concurrently {
+        if ctx.in_block {
+            return Err(Error::TransactionState {
+                state: "25001",
+                message: "DROP INDEX CONCURRENTLY cannot run inside a transaction block".to_string(),
+            });
+        }
+        if names.len() > 1 {
+            return Err(Error::InvalidStatement {
+                state: StatementFault::NotImplemented,
+                message: "DROP INDEX CONCURRENTLY does not support dropping multiple objects".to_string(),
+                hint: Some("Drop each in a statement of its own.".to_string()),
+            });
+        }
+    }
     let on = on.map(|name| super::table(ctx, name)).transpose()?;
     // By the table's id: all that go of a table go at once.
     let mut dropped: BTreeMap<TableId, (&TableDef, Vec<IndexId>)> = BTreeMap::new();

@@ -35,13 +35,14 @@ pub(super) async fn set_type(
         return Err(Error::InvalidStatement {
             state: StatementFault::NotImplemented,
             message: "cannot alter type of a column used by a generated column".to_string(),
-            hint: Some(format!(
-                "Drop the generated column \"{}\" first, and add it again afterwards.",
-                match dependent.hidden {
-                    true => "of the primary key",
-                    false => &dependent.name,
-                }
-            )),
+            hint: Some(match dependent.hidden {
+                true => "Use DROP CONSTRAINT for the primary key first, and ADD PRIMARY KEY afterwards."
+                    .to_string(),
+                false => format!(
+                    "Drop the generated column \"{}\" first, and add it again afterwards.",
+                    dependent.name
+                ),
+            }),
         });
     }
     if ty == column.ty && using.is_none() {

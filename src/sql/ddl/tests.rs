@@ -430,6 +430,30 @@ async fn alter_table_refuses_what_would_break_rows() {
 }
 
 #[tokio::test]
+async fn an_index_is_dropped_concurrently_alone_and_outside_of_a_block() {
+    let mut client = Client::new();
+    client
+        .ok("CREATE TABLE t (a int PRIMARY KEY, b int); CREATE INDEX i ON t (b); CREATE INDEX j ON t (b, a)")
+        .await;
+    assert_eq!(
+        client.fails("DROP INDEX CONCURRENTLY i, j").await,
+        "0A000 DROP INDEX CONCURRENTLY does not support dropping multiple objects"
+    );
+    assert_eq!(
+        client.ok("DROP INDEX CONCURRENTLY IF EXISTS i").await,
+        "DROP INDEX"
+    );
+    client.begin().await;
+    assert_eq!(
+        client.fails("DROP INDEX CONCURRENTLY j").await,
+        "25001 DROP INDEX CONCURRENTLY cannot run inside a transaction block"
+    );
+    client.ok("DROP INDEX j").await;
+    client.commit().await.unwrap();
+    assert!(client.table("t").await.indexes.is_empty());
+}
+
+#[tokio::test]
 async fn unique_constraints_and_indexes_are_enforced() {
     let client = Client::new();
     client
