@@ -345,10 +345,10 @@ async fn run(serve: Serve) -> anyhow::Result<()> {
     }
     let addr = server.local_addr();
     tracing::info!(
-        "listening on {addr} after {} ms; connect with: psql -h {} -p {}",
-        started_at.elapsed().as_millis(),
+        "listening on {addr}; connect with: psql -h {} -p {} (the start took {} ms)",
         addr.ip(),
-        addr.port()
+        addr.port(),
+        started_at.elapsed().as_millis()
     );
     tokio::select! {
         _ = interrupt.recv() => {}
