@@ -6,8 +6,10 @@
 //! `SET k = k + 1` is legal as long as no two rows have one key *once all are replaced*, but the pages come one by one.
 //! A new key that a row still holds which has not come by is *awaited*: the write goes over that row (whoever reads the
 //! pages still sees it as it was), and when the row comes its key is not deleted. What is still awaited at the end was
-//! not given up, and is the duplicate. The sets hold keys that stand in the transaction's buffer as well, so its limit
-//! bounds them.
+//! not given up, and is the duplicate. An entry of an index that is not unique may be another row's just so: the entry is
+//! its value and the row's key, and rows swap keys. So a key that any new row wrote, of whatever index, is never deleted:
+//! it is that row's, and the one that held it before has given it up. The sets hold keys that stand in the
+//! transaction's buffer as well, so its limit bounds them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,9 +37,9 @@ pub struct RowUpdate<'a> {
 /// What became of keys so far.
 #[derive(Debug, Default)]
 struct Moves {
-    /// Unique keys that new rows took.
-    taken: HashSet<Vec<u8>>,
-    /// Those of them that another row still held, and the error when it never gives it up.
+    /// Every key that new rows wrote: of rows, and of entries of all indexes.
+    written: HashSet<Vec<u8>>,
+    /// The unique ones of them that another row still held, and the error when it never gives it up.
     awaited: HashMap<Vec<u8>, Error>,
 }
 
@@ -89,23 +91,22 @@ impl<'a> RowUpdate<'a> {
         let vacated = vacated_keys(self.txn, self.table, old, self.limits).await?;
         let rows = encode_rows(self.table, new, self.limits).await?;
         let held = self.held_keys(&rows, &vacated).await?;
-        let mut kept = HashSet::new();
         for (at, row) in rows.iter().enumerate() {
             for key in row.unique_keys() {
                 let violation = || unique_violation(self.table, row.index_of(self.table, key), new, at);
-                if !moves.taken.insert(key.clone()) {
+                if moves.written.contains(key) {
                     return Err(violation());
                 }
                 if held.contains(key) {
                     moves.awaited.insert(key.clone(), violation());
                 }
             }
-            kept.extend(row.keys().cloned());
+            moves.written.extend(row.keys().cloned());
             take_turns(at).await;
         }
         for key in vacated {
-            let is_awaited = moves.awaited.remove(&key).is_some();
-            if !is_awaited && !kept.contains(&key) && !moves.taken.contains(&key) {
+            moves.awaited.remove(&key);
+            if !moves.written.contains(&key) {
                 self.txn.write(Write::Delete { key }, true)?;
             }
         }

@@ -18,6 +18,7 @@ mod faults;
 mod known_texts;
 mod limits;
 mod memory;
+mod moved_keys;
 mod numeric_parameters;
 mod postgresql;
 mod predicates;
