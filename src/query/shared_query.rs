@@ -5,12 +5,16 @@
 //! 2. What makes groups of whole tables and is named more than once, if all of it is read in one of these places, or if it groups by
 //!    columns that lead to no key: then no condition on what it gives makes it read less.
 //!
-//! A query that refers to one around it does so for one row of that at a time, and is run where it is named.
+//! A query that refers to one around it does so for one row of that at a time, and is run where it is named. So is one in
+//! the step of a recursion that reads the recursion's rows: they are others at each turn.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, TableScan};
 use sqlparser::ast;
 
 use super::binder::{BoundQuery, fold};
@@ -18,7 +22,7 @@ use super::bounded_outer::is_bounded;
 use super::decorrelation::refers_out;
 use crate::Result;
 use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::dependent_join::is_volatile;
+use crate::exec::dependent_join::{for_each_node, is_volatile};
 use crate::exec::shared_rows::SharedRows;
 use crate::exec::table_provider::scanned_table;
 use crate::plan::is_bounded_by;
@@ -37,13 +41,34 @@ pub(super) fn shared(bound: BoundQuery, cte: &ast::Cte, whole: &ast::Query) -> R
             && (is_read_whole(whole, &name) || is_apart_from_keys(groups))
     };
     let is_shared = is_volatile(&bound.plan).map_err(from_datafusion)? || is_better();
-    if !is_shared || refers_out(&bound.plan)? {
+    if !is_shared || refers_out(&bound.plan)? || reads_open_recursion(&bound.plan)? {
         return Ok(bound);
     }
     Ok(BoundQuery {
         plan: SharedRows::plan(bound.plan),
         ..bound
     })
+}
+
+/// Whether the plan reads what the turn before it gave, of a recursion that is not in the plan itself.
+pub(super) fn reads_open_recursion(plan: &LogicalPlan) -> Result<bool> {
+    let (mut read, mut closed) = (HashSet::new(), HashSet::new());
+    for_each_node(plan, &mut |node| {
+        match node {
+            LogicalPlan::RecursiveQuery(recursion) => drop(closed.insert(recursion.name.clone())),
+            LogicalPlan::TableScan(scan) if is_work_table(scan) => {
+                read.insert(scan.table_name.table().to_string());
+            }
+            _ => {}
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })
+    .map_err(from_datafusion)?;
+    Ok(!read.is_subset(&closed))
+}
+
+fn is_work_table(scan: &TableScan) -> bool {
+    source_as_provider(&scan.source).is_ok_and(|provider| provider.downcast_ref::<CteWorkTable>().is_some())
 }
 
 /// How often something reads a relation of this name.
