@@ -26,6 +26,7 @@ pub mod functions;
 mod index_builds;
 pub(crate) mod interrupt;
 mod jobs;
+pub(crate) mod limit_counts;
 pub mod lookup_join;
 mod merged_scan;
 mod narrowed_probes;

@@ -9,6 +9,8 @@
 //! - LindormTable's `CREATE INDEX … ASYNC` is CREATE INDEX, with what `Hints` say besides.
 //! - UNLOGGED, TABLESPACE and their like are taken out of definitions ([`super::inert`]).
 //! - A word that begins a clause is the name of a relation to the parser.
+//! - `FETCH FIRST (count) ROWS` takes no expression there: it becomes `LIMIT (count) FETCH FIRST ROWS`.
+//! - `INSERT INTO t (VALUES …)` would be a list of columns: its parentheses go.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
@@ -165,7 +167,29 @@ impl<'t> Reader<'t> {
         if matches!(keyword, Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH) {
             self.take_allow_filtering();
         }
+        if matches!(keyword, Keyword::ROW | Keyword::ROWS) {
+            self.limit_to_count();
+        }
         Ok(())
+    }
+
+    /// `FETCH FIRST (count)`, when it was taken last, as `LIMIT (count) FETCH FIRST`.
+    fn limit_to_count(&mut self) {
+        let is_closed = self.tokens.last().is_some_and(|last| last.token == Token::RParen);
+        let Some(open) = opening(&self.tokens).filter(|open| is_closed && *open >= 2) else {
+            return;
+        };
+        let before = [open - 2, open - 1].map(|at| keyword_of(self.tokens.get(at)));
+        if !matches!(before, [Keyword::FETCH, Keyword::FIRST | Keyword::NEXT]) {
+            return;
+        }
+        let span = self.tokens[open - 2].span;
+        let limit = TokenWithSpan {
+            token: Token::make_keyword("LIMIT"),
+            span,
+        };
+        let fetch: Vec<_> = self.tokens.splice(open - 2..open, [limit]).collect();
+        self.tokens.extend(fetch);
     }
 
     /// Whether a query may begin with this token.
@@ -232,6 +256,11 @@ impl<'t> Reader<'t> {
             give_options_values(&mut self.tokens);
             self.hints.is_async = take_async(&mut self.tokens);
         }
+        let is_insert = keyword_of(self.tokens.first()) == Keyword::INSERT
+            || self.tokens.first().is_some_and(|first| is_named(first, "UPSERT"));
+        if is_insert {
+            open_values(&mut self.tokens);
+        }
         StatementTokens {
             tokens: self.tokens,
             span: self.span.unwrap_or(Span::empty()),
@@ -246,6 +275,35 @@ fn keyword_of(token: Option<&TokenWithSpan>) -> Keyword {
     match token.map(|token| &token.token) {
         Some(Token::Word(word)) => word.keyword,
         _ => Keyword::NoKeyword,
+    }
+}
+
+/// The place of the parenthesis that the last token closes.
+fn opening(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate().rev() {
+        match token.token {
+            Token::RParen => depth += 1,
+            Token::LParen if depth <= 1 => return Some(at),
+            Token::LParen => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `INSERT INTO t (VALUES …)` as `INSERT INTO t VALUES …`.
+fn open_values(tokens: &mut Vec<TokenWithSpan>) {
+    let Some(open) = tokens.iter().position(|token| token.token == Token::LParen) else {
+        return;
+    };
+    if keyword_of(tokens.get(open + 1)) != Keyword::VALUES {
+        return;
+    }
+    let closes = |at: &usize| tokens[*at].token == Token::RParen && opening(&tokens[..=*at]) == Some(open);
+    if let Some(close) = (open..tokens.len()).find(closes) {
+        tokens.remove(close);
+        tokens.remove(open);
     }
 }
 

@@ -1,16 +1,61 @@
-//! LIMIT, OFFSET and FETCH: counts that are known when the query is planned, or only when it runs.
+//! LIMIT, OFFSET and FETCH: counts that are known before the query runs, or only as it does.
 
-use datafusion::common::Column;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::common::{Column, ScalarValue};
+use datafusion::functions_window::expr_fn::{rank, row_number};
+use datafusion::logical_expr::expr::Sort;
+use datafusion::logical_expr::{
+    Cast, Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, Volatility, WindowFrame, lit,
+};
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Clause, Place};
+use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::CastContext;
-use super::condition::is_constant;
 use super::scope::{Outer, Scope};
+use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::functions::{self, LimitClause};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
+
+/// A plan without the sort that its rows leave, in the order of which they are still to be counted.
+struct Ordered {
+    input: LogicalPlan,
+    order: Vec<Sort>,
+    /// What stood above the sort, the lowest first: they leave columns out that only it needed.
+    projections: Vec<Vec<Expr>>,
+}
+
+impl Ordered {
+    fn of(plan: LogicalPlan) -> Ordered {
+        let mut projections = Vec::new();
+        let mut below = &plan;
+        loop {
+            match below {
+                LogicalPlan::Projection(projection)
+                    if projection.expr.iter().all(|expr| matches!(expr, Expr::Column(_))) =>
+                {
+                    projections.push(projection.expr.clone());
+                    below = projection.input.as_ref();
+                }
+                LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
+                    projections.reverse();
+                    return Ordered {
+                        input: sort.input.as_ref().clone(),
+                        order: sort.expr.clone(),
+                        projections,
+                    };
+                }
+                _ => {
+                    return Ordered {
+                        input: plan,
+                        order: Vec::new(),
+                        projections: Vec::new(),
+                    };
+                }
+            }
+        }
+    }
+}
 
 impl Binder<'_> {
     pub(super) fn limit(
@@ -41,31 +86,30 @@ impl Binder<'_> {
                 offset = Some(skip);
             }
         }
+        let with_ties = query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties);
         if let Some(fetch) = &query.fetch {
-            if fetch.with_ties || fetch.percent {
-                return Err(Error::unsupported("FETCH FIRST WITH TIES or PERCENT", None));
+            if fetch.percent {
+                return Err(Error::unsupported("FETCH FIRST with PERCENT", None));
             }
-            match &fetch.quantity {
-                Some(quantity) => limit = Some(quantity),
-                None => {
-                    let skip = self.row_count(offset, Clause::Offset, outer)?;
-                    return LogicalPlanBuilder::new(plan)
-                        .limit_by_expr(skip, Some(datafusion::logical_expr::lit(1_i64)))
-                        .and_then(LogicalPlanBuilder::build)
-                        .map_err(from_datafusion);
-                }
+            if with_ties && query.order_by.is_none() {
+                let message = "WITH TIES cannot be specified without ORDER BY clause";
+                return Err(fault(StatementFault::Syntax, message));
             }
+            // The parser has no place in FETCH for an expression: it stands in LIMIT.
+            limit = fetch.quantity.as_ref().or(limit);
         }
-        let (fetch, skip) = (
-            self.row_count(limit, Clause::Limit, outer)?,
-            self.row_count(offset, Clause::Offset, outer)?,
-        );
-        let is_known = |count: &Option<Expr>| count.as_ref().is_none_or(is_constant);
-        if !is_known(&fetch) || !is_known(&skip) {
-            return self.computed_limit(plan, fetch, skip);
-        }
+        let is_one_row = query.fetch.is_some() && limit.is_none();
+        let fetch = match is_one_row {
+            true => Some(lit(1_i64)),
+            false => self.row_count(limit, Clause::Limit, outer)?,
+        };
+        let skip = self.row_count(offset, Clause::Offset, outer)?;
         if fetch.is_none() && skip.is_none() {
             return Ok(plan);
+        }
+        let is_known = |count: &Option<Expr>| count.as_ref().is_none_or(is_known_before_run);
+        if with_ties || !is_known(&fetch) || !is_known(&skip) {
+            return self.computed_limit(plan, (fetch, skip), with_ties);
         }
         LogicalPlanBuilder::new(plan)
             .limit_by_expr(skip, fetch)
@@ -73,55 +117,77 @@ impl Binder<'_> {
             .map_err(from_datafusion)
     }
 
-    /// Counts that are known only when the query runs (subqueries): rows are numbered and filtered.
-    pub(super) fn computed_limit(
+    /// Counts that are known only when the query runs, or rows that may be more than were counted: they are numbered in
+    /// their order and filtered. Only the window function's own ORDER BY makes it that order: a sort below it, or below a
+    /// filter, is one that DataFusion takes for useless.
+    fn computed_limit(
         &mut self,
         plan: LogicalPlan,
-        fetch: Option<Expr>,
-        skip: Option<Expr>,
+        (fetch, skip): (Option<Expr>, Option<Expr>),
+        with_ties: bool,
     ) -> Result<LogicalPlan> {
-        use datafusion::logical_expr::{Operator, lit};
-        let kept: Vec<Expr> = (0..plan.schema().fields().len())
-            .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
+        let Ordered {
+            input,
+            order,
+            projections,
+        } = Ordered::of(plan);
+        if with_ties && order.is_empty() {
+            return Err(Error::unsupported(
+                "FETCH FIRST WITH TIES of rows that a select list multiplies",
+                Some("Move the set-returning function into a subquery in FROM."),
+            ));
+        }
+        let kept: Vec<Expr> = (0..input.schema().fields().len())
+            .map(|index| Expr::Column(Column::from(input.schema().qualified_field(index))))
             .collect();
-        let number = datafusion::functions_window::expr_fn::row_number();
-        let name = number.schema_name().to_string();
-        let numbered = LogicalPlanBuilder::new(plan)
-            .window(vec![number])
+        let over = |function: Expr| {
+            function
+                .order_by(order.clone())
+                .window_frame(WindowFrame::new((!order.is_empty()).then_some(true)))
+                .build()
+                .map_err(from_datafusion)
+        };
+        let number = over(row_number())?;
+        let mut windows = vec![number.clone()];
+        if with_ties {
+            windows.push(over(rank())?);
+        }
+        let [number, last] = [windows.first(), windows.last()].map(|function| {
+            let name = function.unwrap_or(&number).schema_name().to_string();
+            let column = Box::new(Expr::Column(Column::from_name(name)));
+            Expr::Cast(Cast::new(column, SqlType::Int8.arrow_type()))
+        });
+        let absent = || Expr::Literal(ScalarValue::Int64(None), None);
+        let counts = [skip, fetch].map(|count| count.unwrap_or_else(absent));
+        let [skip, fetch] = counts;
+        let arguments = [number.clone(), last, skip, fetch].map(|argument| (argument, SqlType::Int8));
+        let definition = (
+            "within_limit",
+            functions::WITHIN_LIMIT,
+            false,
+            Volatility::Immutable,
+        );
+        let condition = functions::call(definition, arguments.into(), SqlType::Bool, &self.settings);
+        let numbered = LogicalPlanBuilder::new(input)
+            .window(windows)
             .and_then(LogicalPlanBuilder::build)
             .map_err(from_datafusion)?;
-        let number = datafusion::logical_expr::Cast::new(
-            Box::new(Expr::Column(Column::from_name(name))),
-            SqlType::Int8.arrow_type(),
-        );
-        let number = Expr::Cast(number);
-        // A NULL count counts as absent.
-        let zero = |count: Expr| {
-            let present = Expr::IsNotNull(Box::new(count.clone()));
-            let branches = vec![(Box::new(present), Box::new(count))];
-            Expr::Case(datafusion::logical_expr::Case::new(
-                None,
-                branches,
-                Some(Box::new(lit(0_i64))),
-            ))
-        };
-        let skipped = zero(skip.unwrap_or_else(|| lit(0_i64)));
-        let after = super::operator::binary(number.clone(), Operator::Minus, skipped);
-        let mut condition = super::operator::binary(after.clone(), Operator::Gt, lit(0_i64));
-        if let Some(fetch) = fetch {
-            let within = super::operator::binary(after, Operator::LtEq, fetch.clone());
-            let all = super::operator::binary(Expr::IsNull(Box::new(fetch)), Operator::Or, within);
-            condition = super::operator::binary(condition, Operator::And, all);
+        let mut builder = LogicalPlanBuilder::new(self.filter(numbered, condition)?);
+        if !order.is_empty() {
+            builder = builder
+                .sort(vec![Sort::new(number, true, false)])
+                .map_err(from_datafusion)?;
         }
-        let filtered = self.filter(numbered, condition)?;
-        LogicalPlanBuilder::new(filtered)
-            .project(kept)
+        let projections = std::iter::once(kept).chain(projections);
+        projections
+            .into_iter()
+            .try_fold(builder, LogicalPlanBuilder::project)
             .and_then(LogicalPlanBuilder::build)
             .map_err(from_datafusion)
     }
 
     /// LIMIT's or OFFSET's count: a constant or parameter; NULL counts as absent.
-    pub(super) fn row_count(
+    fn row_count(
         &mut self,
         expr: Option<&ast::Expr>,
         clause: Clause,
@@ -157,11 +223,29 @@ impl Binder<'_> {
         let constant = Bound::new(crate::exec::functions::fold_constants(bound.expr)?, SqlType::Int8);
         match constant.literal()? {
             Some(Value::Null) => Ok(None),
-            Some(Value::Int(number)) if number < 0 => Err(Error::DataException {
-                state: if clause == Clause::Limit { "2201W" } else { "2201X" },
-                message: format!("{} must not be negative", clause.name()),
-            }),
+            Some(Value::Int(number)) => {
+                let clause = match clause {
+                    Clause::Limit => LimitClause::Limit,
+                    _ => LimitClause::Offset,
+                };
+                functions::row_count(number, clause)?;
+                Ok(Some(constant.expr))
+            }
             _ => Ok(Some(constant.expr)),
         }
+    }
+}
+
+/// Whether a count is the same for all rows and known once parameters are: then it is a limit like any other.
+fn is_known_before_run(count: &Expr) -> bool {
+    match count {
+        Expr::Literal(..) | Expr::Placeholder(_) => true,
+        Expr::Cast(cast) => is_known_before_run(&cast.expr),
+        Expr::ScalarFunction(call) => {
+            functions::is_self_contained(&call.func)
+                && call.func.signature().volatility == Volatility::Immutable
+                && call.args.iter().all(is_known_before_run)
+        }
+        _ => false,
     }
 }

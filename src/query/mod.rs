@@ -61,6 +61,7 @@ use futures::{FutureExt, StreamExt};
 use sqlparser::ast;
 
 use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::limit_counts::check_limits;
 use crate::exec::observed::observe;
 use crate::exec::placeholder::Constants;
 use crate::exec::query_threads::{self, on_query_threads};
@@ -228,7 +229,9 @@ pub(crate) async fn physical_plan(
     query: &PlannedQuery,
 ) -> Result<(Arc<dyn ExecutionPlan>, SessionState)> {
     let planned = AssertUnwindSafe(async {
-        let plan = Constants::new(ctx, &query.parameters)?.replace_in_plan(query.plan.clone())?;
+        let constants = Constants::new(ctx, &query.parameters)?;
+        let plan = constants.replace_in_plan(query.plan.clone())?;
+        check_limits(&plan, &constants)?;
         let state = datafusion_state::session_state(ctx)?;
         let physical = datafusion_state::physical_plan(&state, &plan).await;
         let physical = physical.map_err(|error| with_join_hint(error, &plan))?;

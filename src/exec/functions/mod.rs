@@ -44,6 +44,7 @@ pub mod pattern;
 pub(in crate::exec) mod pattern_prefix;
 mod percentile;
 mod privilege;
+mod row_limit;
 mod server;
 mod setting;
 mod size;
@@ -76,6 +77,7 @@ pub use exponential::square_root_at;
 pub use immutability::{is_immutable, is_immutable_cast};
 pub use names::ANY_EQUAL_NAME;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
+pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
 pub use server::note_server_start;
 
 /// A function was called with other types than its registration says: a bug in us.

@@ -318,11 +318,7 @@ fn order(mut chain: ShortPlan, sort: &Sort) -> Option<ShortPlan> {
 fn read_limit(limit: &Limit) -> Option<ShortPlan> {
     let mut chain = read(&limit.input)?;
     let count = |count: &Option<Box<Expr>>| count.as_deref().cloned();
-    let known = |count: &Option<Expr>| matches!(count, None | Some(Expr::Literal(..) | Expr::Placeholder(_)));
     let (skip, fetch) = (count(&limit.skip), count(&limit.fetch));
-    if !known(&skip) || !known(&fetch) {
-        return None;
-    }
     chain.steps.push(Step::Limit { skip, fetch });
     Some(chain)
 }

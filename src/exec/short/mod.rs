@@ -25,7 +25,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use futures::future::BoxFuture;
@@ -33,7 +32,8 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::evaluate::Projection;
 use super::figures::watch;
-use super::functions;
+use super::functions::{self, LimitClause};
+use super::limit_counts::limit_count;
 use super::placeholder::Constants;
 use super::query_threads::on_query_threads;
 use super::scan::Demand;
@@ -476,34 +476,9 @@ fn limit_counts(
     constants: &Constants,
 ) -> Result<(usize, Option<usize>)> {
     // PostgreSQL looks at OFFSET first.
-    let skip = row_count(skip, constants, "2201X", "OFFSET")?;
-    let fetch = row_count(fetch, constants, "2201W", "LIMIT")?;
+    let skip = limit_count(skip, constants, LimitClause::Offset)?;
+    let fetch = limit_count(fetch, constants, LimitClause::Limit)?;
     Ok((skip.unwrap_or(0), fetch))
-}
-
-/// LIMIT's or OFFSET's count; NULL counts as absent.
-fn row_count(
-    count: Option<&Expr>,
-    constants: &Constants,
-    state: &'static str,
-    clause: &str,
-) -> Result<Option<usize>> {
-    let scalar = match count {
-        None => return Ok(None),
-        Some(Expr::Placeholder(placeholder)) => constants.get(&placeholder.id)?,
-        Some(constant) => constant.clone(),
-    };
-    match scalar {
-        Expr::Literal(ScalarValue::Int64(Some(count)), _) => match usize::try_from(count) {
-            Ok(count) => Ok(Some(count)),
-            Err(_) => Err(Error::DataException {
-                state,
-                message: format!("{clause} must not be negative"),
-            }),
-        },
-        Expr::Literal(scalar, _) if scalar.is_null() => Ok(None),
-        other => Err(Error::internal(format!("{other} is no row count"))),
-    }
 }
 
 /// Leaves out the first rows of a stream.
