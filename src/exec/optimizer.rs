@@ -7,13 +7,17 @@
 //!    each row of the result asks it, as PostgreSQL has it, not each row below.
 //! 3. Filters move in the logical plan only, where a column has its relation's name. The physical rule finds columns by
 //!    their bare names, and of two tables with one name it takes the first.
+//! 4. Of conditions `column = constant` on one column DataFusion keeps one where all are the same expression, and else takes them
+//!    for a contradiction; so `7 = i AND i = 7` would find nothing. Constants are on the left where a cast was folded late (of a
+//!    parameter, of an outer column). They are put to the right, and what says the same of a column is said once.
 
 use std::sync::Arc;
 
 use datafusion::common::tree_node::Transformed;
+use datafusion::common::{Column, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
-use datafusion::logical_expr::{Aggregate, Expr, Filter, LogicalPlan};
+use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, Filter, LogicalPlan, Operator};
 use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
@@ -142,6 +146,9 @@ impl OptimizerRule for PushDownRowFilter {
         let LogicalPlan::Filter(filter) = &plan else {
             return self.inner.rewrite(plan, config);
         };
+        if let Some(merged) = with_plain_comparisons(filter)? {
+            return self.rewrite(LogicalPlan::Filter(merged), config);
+        }
         let input = below_filters(&filter.input);
         let parts = split_conjunction(&filter.predicate);
         let (kept, moved): (Vec<&Expr>, Vec<&Expr>) =
@@ -158,6 +165,70 @@ impl OptimizerRule for PushDownRowFilter {
             kept,
             Arc::new(below),
         )?)))
+    }
+}
+
+/// The filter and those right below it as one, its comparisons with the column on the left, no two equalities of a column and
+/// a value alike; `None` when it is so already.
+fn with_plain_comparisons(filter: &Filter) -> DataFusionResult<Option<Filter>> {
+    let mut filters = vec![filter];
+    while let LogicalPlan::Filter(below) = filters[filters.len() - 1].input.as_ref() {
+        filters.push(below);
+    }
+    let parts = || {
+        filters
+            .iter()
+            .rev()
+            .flat_map(|filter| split_conjunction(&filter.predicate))
+    };
+    let is_turned = |part: &&Expr| constant_first(part).is_some();
+    let equal: Vec<_> = parts().filter_map(equality).collect();
+    let repeats = |at: usize| equal[..at].contains(&equal[at]);
+    if !parts().any(|part| is_turned(&part)) && !(1..equal.len()).any(repeats) {
+        return Ok(None);
+    }
+    let mut plain: Vec<Expr> = Vec::new();
+    for part in parts() {
+        let part = constant_first(part).unwrap_or_else(|| part.clone());
+        let is_said = equality(&part).is_some_and(|said| {
+            let mut before = plain.iter().filter_map(equality);
+            before.any(|other| other == said)
+        });
+        if !is_said {
+            plain.push(part);
+        }
+    }
+    let input = Arc::clone(&filters[filters.len() - 1].input);
+    let merged = conjunction(plain).map(|predicate| Filter::try_new(predicate, input));
+    merged.transpose()
+}
+
+/// `constant op column` as `column op constant`; `None`: it is none.
+fn constant_first(part: &Expr) -> Option<Expr> {
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = part else {
+        return None;
+    };
+    match (left.as_ref(), right.as_ref(), op.swap()) {
+        (Expr::Literal(..), Expr::Column(_), Some(op)) => {
+            Some(Expr::BinaryExpr(BinaryExpr::new(right.clone(), op, left.clone())))
+        }
+        _ => None,
+    }
+}
+
+/// The column and the value of `column = constant`, whatever else the constant says of itself.
+fn equality(part: &Expr) -> Option<(&Column, &ScalarValue)> {
+    let Expr::BinaryExpr(BinaryExpr {
+        left,
+        op: Operator::Eq,
+        right,
+    }) = part
+    else {
+        return None;
+    };
+    match (left.as_ref(), right.as_ref()) {
+        (Expr::Column(column), Expr::Literal(value, _)) => Some((column, value)),
+        _ => None,
     }
 }
 
