@@ -126,7 +126,7 @@ fn samples() -> Vec<(SqlType, &'static str)> {
         (SqlType::Text, "it's \"quoted\"\n"),
         (SqlType::Varchar(Some(7)), "seven"),
         (SqlType::Varchar(None), ""),
-        (SqlType::Char(3), "ab "),
+        (SqlType::Char(Some(3)), "ab "),
         (SqlType::Bytea, "\\x00ff"),
         (SqlType::Date, "2024-02-29"),
         (SqlType::Time, "23:59:59.999999"),

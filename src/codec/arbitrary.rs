@@ -20,7 +20,7 @@ pub(super) fn key_types() -> Vec<SqlType> {
         SqlType::numeric(38, 4),
         SqlType::Text,
         SqlType::Varchar(Some(5)),
-        SqlType::Char(6),
+        SqlType::Char(Some(6)),
         SqlType::Bytea,
         SqlType::Date,
         SqlType::Time,
@@ -152,7 +152,7 @@ pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
             let numbers = prop_oneof![4 => wide, 4 => decimals(6, 3), 1 => special];
             numbers.prop_map(Value::Numeric).boxed()
         }
-        SqlType::Char(width) => {
+        SqlType::Char(Some(width)) => {
             let width = *width as usize;
             // Blanks that stand behind belong to the type, not to the value.
             strings(width)

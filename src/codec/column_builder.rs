@@ -90,10 +90,9 @@ impl ColumnBuilder {
                 *size,
             ),
             SqlType::Numeric(_) => Kind::Numeric(BinaryBuilder::with_capacity(rows, rows * string_bytes)),
-            SqlType::Char(width) => Kind::Text(
-                StringBuilder::with_capacity(rows, rows * string_bytes),
-                Some(*width),
-            ),
+            SqlType::Char(width) => {
+                Kind::Text(StringBuilder::with_capacity(rows, rows * string_bytes), *width)
+            }
             SqlType::Text
             | SqlType::Varchar(_)
             | SqlType::Json

@@ -268,7 +268,7 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
             let mut value = Vec::new();
             let length = read_escaped(bytes, field, &mut value)?;
             let mut value = String::from_utf8(value).map_err(|_| not_utf8())?;
-            if let SqlType::Char(width) = ty {
+            if let SqlType::Char(Some(width)) = ty {
                 pad_char(&mut value, *width);
             }
             (Value::Text(value), length)

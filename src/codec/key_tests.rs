@@ -122,7 +122,7 @@ fn key_types_that_are_refused_say_why() {
 #[test]
 fn char_keys_drop_blanks_and_read_padded() {
     let field = KeyField {
-        ty: SqlType::Char(4),
+        ty: SqlType::Char(Some(4)),
         descending: false,
         nulls_first: false,
     };

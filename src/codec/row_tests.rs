@@ -108,7 +108,7 @@ fn widened_integers_read_what_was_written_before() {
 
 #[test]
 fn long_char_columns_pad() {
-    let mut builder = ColumnBuilder::new(&SqlType::Char(100_000), 1);
+    let mut builder = ColumnBuilder::new(&SqlType::Char(Some(100_000)), 1);
     builder.append_stored(Stored::Bytes("ü".as_bytes())).unwrap();
     let array = builder.finish();
     let text = arrow::array::AsArray::as_string::<i32>(&array).value(0);

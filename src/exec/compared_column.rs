@@ -5,7 +5,7 @@ use datafusion::common::Column;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
 use super::functions::cast::CAST_NAME;
-use super::functions::compare::NUMERIC_KEY_NAME;
+use super::functions::compare::{NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
 
 /// Comparisons that say where to look; that which says it most closely first.
 const BOUNDING: [Operator; 5] = [
@@ -52,10 +52,14 @@ fn column_compared_by<'a>(operators: &[Operator], condition: &'a Expr) -> Option
     }
 }
 
-/// A column, perhaps widened.
+/// A column, perhaps widened, or without its blanks.
 fn as_column(expr: &Expr) -> Option<&Column> {
     match expr {
         Expr::Column(column) => Some(column),
+        Expr::ScalarFunction(call) if call.name() == TRIM_CHAR_NAME => match call.args.as_slice() {
+            [Expr::Column(column)] => Some(column),
+            _ => None,
+        },
         Expr::Cast(cast) => match cast.expr.as_ref() {
             Expr::Column(column) => Some(column),
             _ => None,

@@ -198,7 +198,7 @@ pub(crate) fn random_type(random: &mut StdRng) -> SqlType {
         SqlType::Int2,
         SqlType::Text,
         SqlType::Text,
-        SqlType::Char(4),
+        SqlType::Char(Some(4)),
         SqlType::Numeric(Some(NumericSize {
             precision: 10,
             scale: 2,

@@ -38,10 +38,10 @@ impl Bound {
             SqlType::Unknown,
         )
     }
-    /// It as a column of this name, with a label where the Arrow type does not tell a numeric: what is above a projection
-    /// knows its columns by their fields.
+    /// It as a column of this name, with a label where the Arrow type does not tell a numeric, or char of no length: what is above
+    /// a projection knows its columns by their fields.
     pub(super) fn named(self, name: &str) -> Expr {
-        if !self.ty.is_variable_numeric() {
+        if !self.ty.is_variable_numeric() && self.ty != SqlType::Char(None) {
             return self.expr.alias(name);
         }
         let label = self.ty.field(name, true).metadata().clone();

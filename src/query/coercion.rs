@@ -53,8 +53,16 @@ pub(super) fn base(ty: &SqlType) -> SqlType {
     match ty {
         SqlType::Varchar(_) => SqlType::Varchar(None),
         SqlType::Numeric(_) => SqlType::Numeric(None),
-        SqlType::Char(_) => SqlType::Char(1),
+        SqlType::Char(_) => SqlType::Char(None),
         other => other.clone(),
+    }
+}
+
+/// The type without its modifiers, its items' too.
+fn without_modifier(ty: SqlType) -> SqlType {
+    match ty {
+        SqlType::Array(item) => SqlType::Array(Box::new(without_modifier(*item))),
+        other => base(&other),
     }
 }
 
@@ -89,13 +97,20 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// Whether PostgreSQL casts one type to the other where a column is given a value.
+/// Whether PostgreSQL casts one type to the other where a column is given a value; a timestamp also takes milliseconds.
 pub(crate) fn is_assignable(from: &SqlType, to: &SqlType) -> bool {
-    let is_moment = |ty: &SqlType| matches!(ty, SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz);
-    implicit(from, to)
-        || to.is_string()
-        || from.is_number() && to.is_number()
-        || is_moment(from) && (is_moment(to) || *to == SqlType::Time)
+    use SqlType as S;
+    let is_moment = |ty: &S| matches!(ty, S::Date | S::Timestamp | S::TimestampTz);
+    let is_instant = |ty: &S| matches!(ty, S::Timestamp | S::TimestampTz);
+    match (from, to) {
+        (S::Array(from), S::Array(to)) => is_assignable(from, to),
+        (S::Interval, S::Time) | (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
+        (from, S::Int4 | S::Int8) if cast::oid_like(from) => true,
+        (from, to) if from.is_number() && to.is_number() || is_moment(from) && is_moment(to) => true,
+        (from, to) if is_instant(to) && from.is_integer() => true,
+        (from, S::Time) if is_instant(from) => true,
+        (from, to) => to.is_string() || implicit(from, to),
+    }
 }
 
 /// What a conversion is for: it decides which casts are allowed.
@@ -165,7 +180,8 @@ pub(super) fn promote(a: &SqlType, b: &SqlType) -> Option<SqlType> {
 }
 
 /// The one type of several expressions (CASE, UNION, VALUES, IN, COALESCE …); `None` when they have none. Untyped
-/// literals take part only when all are untyped: then it is text.
+/// literals take part only when all are untyped: then it is text. A length or scale stays if all have it: what one of them is
+/// as long as is nothing that another may be cut to.
 pub(super) fn common_type(types: &[SqlType]) -> Option<SqlType> {
     let mut known = types
         .iter()
@@ -179,10 +195,10 @@ pub(super) fn common_type(types: &[SqlType]) -> Option<SqlType> {
         common = join_types(&common, ty)?;
         count += 1;
     }
-    // An untyped literal is as long as it is.
-    Some(match common {
-        SqlType::Varchar(_) if count < types.len() => SqlType::Varchar(None),
-        common => common,
+    // An untyped literal is as long, and has as many digits, as it has.
+    Some(match count < types.len() {
+        true => without_modifier(common),
+        false => common,
     })
 }
 
@@ -212,13 +228,7 @@ fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
         });
     }
     if same_base(a, b) {
-        return Some(match a {
-            S::Char(n) => match b {
-                S::Char(m) => S::Char(*n.max(m)),
-                _ => S::Text,
-            },
-            other => base(other),
-        });
+        return Some(base(a));
     }
     if let (S::Array(a), S::Array(b)) = (a, b) {
         return Some(S::Array(Box::new(join_types(a, b)?)));
@@ -226,19 +236,22 @@ fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     if category(a) != category(b) {
         return None;
     }
-    if !is_preferred(a) && implicit(a, b) {
-        return Some(base(b));
-    }
+    // Of types that convert both ways the first stays, as of strings.
     if implicit(b, a) {
         return Some(base(a));
     }
-    if implicit(a, b) { Some(base(b)) } else { None }
+    implicit(a, b).then(|| base(b))
 }
 
 impl Binder<'_> {
     /// The type that expressions of a construct (`CASE`, `UNION` …) have in common. Errors: 42804.
     pub(super) fn common_type_of(&self, construct: &str, bound: &[Bound]) -> Result<SqlType> {
-        let types: Vec<SqlType> = bound.iter().map(|bound| bound.ty.clone()).collect();
+        let mut types: Vec<SqlType> = bound.iter().map(|bound| bound.ty.clone()).collect();
+        if bound.iter().any(|bound| !bound.is_null_literal()) {
+            // NULL fits any length and scale.
+            let mut nulls = bound.iter().map(Bound::is_null_literal);
+            types.retain(|_| !nulls.next().unwrap_or(false));
+        }
         let constants = bound.iter().all(|bound| matches!(bound.expr, Expr::Literal(..)));
         common_type(&types)
             .map(|ty| without_scale_of_constants(ty, constants))

@@ -398,13 +398,16 @@ impl Binder<'_> {
         if !texty(&operand.ty) || !texty(&pattern.ty) {
             return Err(no_operator(symbol, &operand.ty, &pattern.ty));
         }
+        // DataFusion makes `=` of a pattern without wildcards, and that does not see the blanks of char(n).
+        let is_padded = matches!(operand.ty, SqlType::Char(_));
         let (operand, pattern) = (self.like_operand(operand)?, self.convert_text(pattern)?);
         let usual = match &pattern.expr {
             // Arrow's kernel treats a backslash as PostgreSQL does, but for one at the very end (an error there).
             Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) => {
                 // What everything matches is a filter all the same: nobody is to make TRUE of it.
                 let matches_all = text.chars().all(|character| character == '%');
-                !text.contains('\\') && !text.contains('\n') && !matches_all
+                let may_be_equality = is_padded && !text.contains(['%', '_']);
+                !text.contains('\\') && !text.contains('\n') && !matches_all && !may_be_equality
             }
             _ => false,
         };

@@ -384,7 +384,10 @@ impl Binder<'_> {
         if let Some(otherwise) = otherwise {
             results.push(self.expression(otherwise, place)?);
         }
-        let ty = self.common_type_of("CASE", &results)?;
+        // As in PostgreSQL ELSE is asked first.
+        let mut asked = results.clone();
+        asked.rotate_right(usize::from(otherwise.is_some()));
+        let ty = self.common_type_of("CASE", &asked)?;
         let mut results = results
             .into_iter()
             .map(|result| Ok(self.convert(result, &ty, CastContext::Implicit)?.expr))

@@ -92,13 +92,11 @@ impl Binder<'_> {
         }
         // varchar beside char(n) compares as char(n) does, without the blanks at its end.
         match (&left.ty, &right.ty) {
-            (S::Char(width), S::Varchar(_)) => {
-                let other = S::Char(if *width == 1 { 2 } else { 1 });
-                return Ok((left, Bound::new(right.expr, other)));
+            (S::Char(_), S::Varchar(_)) => {
+                return Ok((left, Bound::new(right.expr, S::Char(None))));
             }
-            (S::Varchar(_), S::Char(width)) => {
-                let other = S::Char(if *width == 1 { 2 } else { 1 });
-                return Ok((Bound::new(left.expr, other), right));
+            (S::Varchar(_), S::Char(_)) => {
+                return Ok((Bound::new(left.expr, S::Char(None)), right));
             }
             _ => {}
         }
@@ -114,7 +112,7 @@ impl Binder<'_> {
                 ));
             }
         } else if pair_exists && left.ty != S::Json {
-            let common = match coercion::common_type(&[left.ty.clone(), right.ty.clone()]) {
+            let common = match compared_type(&left.ty, &right.ty) {
                 Some(S::Text | S::Varchar(_) | S::Name) => S::Text,
                 Some(common) => common,
                 None => return Err(no_operator(symbol, &left.ty, &right.ty)),
@@ -148,7 +146,6 @@ impl Binder<'_> {
             SqlType::Char(_) => match literal_text(&literal) {
                 Some(text) => {
                     let trimmed = text.trim_end_matches(' ').to_string();
-                    let fits = SqlType::Char(1);
                     let padded = self.convert(
                         Bound::unknown(Some(trimmed.clone())),
                         other,
@@ -157,9 +154,14 @@ impl Binder<'_> {
                     if literal_text(&padded).is_some_and(|padded| padded.trim_end_matches(' ') == trimmed) {
                         return Ok(padded);
                     }
-                    Ok(Bound::new(Bound::unknown(Some(trimmed)).expr, fits))
+                    Ok(Bound::new(
+                        Bound::unknown(Some(trimmed)).expr,
+                        SqlType::Char(None),
+                    ))
                 }
-                None => self.convert(literal, other, CastContext::Implicit),
+                None if literal.is_null_literal() => self.convert(literal, other, CastContext::Implicit),
+                // What is longer than the column equals none of its values, and is no error.
+                None => self.convert(literal, &SqlType::Char(None), CastContext::Implicit),
             },
             other => self.convert(literal, other, CastContext::Implicit),
         }
@@ -405,6 +407,14 @@ impl Binder<'_> {
             &self.settings,
         );
         Ok(Bound::new(call, ty))
+    }
+}
+
+/// The type in which two values compare that are no numbers: text beside any other string.
+pub(super) fn compared_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    match (left, right) {
+        (SqlType::Text, other) | (other, SqlType::Text) if other.is_string() => Some(SqlType::Text),
+        _ => coercion::common_type(&[left.clone(), right.clone()]),
     }
 }
 

@@ -293,7 +293,7 @@ impl Binder<'_> {
                 }
             }
         }
-        let common = super::coercion::common_type(&[operand.ty.clone(), item.clone()])
+        let common = super::operator::compared_type(&operand.ty, item)
             .ok_or_else(|| super::operator::no_operator(symbol, &operand.ty, &array.ty))?;
         let operand = self.convert(operand, &common, CastContext::Implicit)?;
         let array = self.convert(array, &SqlType::Array(Box::new(common)), CastContext::Implicit)?;

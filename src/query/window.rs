@@ -231,9 +231,12 @@ impl Binder<'_> {
         let Some(ty) = common_type(&[value.ty.clone(), default.ty.clone()]) else {
             return Ok(None);
         };
-        let value = self.convert(value, &ty, CastContext::Implicit)?;
-        let default = self.convert(default, &ty, CastContext::Implicit)?;
-        Ok(Some((value, Some(default))))
+        let value = self.convert(value, &ty, CastContext::Implicit)?.expr;
+        let default = self.convert(default, &ty, CastContext::Implicit)?.expr;
+        Ok(Some((
+            Bound::new(value, ty.clone()),
+            Some(Bound::new(default, ty)),
+        )))
     }
 
     /// A count that DataFusion reads once, before the first row. Errors: 0A000 for one that a row decides, and for NULL.

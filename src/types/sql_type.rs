@@ -52,8 +52,9 @@ pub enum SqlType {
     Text,
     /// Utf8; the limit counts characters. `None` is `varchar` without a length.
     Varchar(Option<u32>),
-    /// Utf8, padded with blanks to the length in characters.
-    Char(u32),
+    /// Utf8, padded with blanks to the length in characters; blanks at the end do not count in comparisons. `None`: what
+    /// several lengths have in common, each value as long as it is. No column is of it.
+    Char(Option<u32>),
     /// Binary.
     Bytea,
     /// Date32: days since 1970-01-01; i32::MIN / MAX are -infinity / infinity.

@@ -21,7 +21,7 @@ pub(super) fn checked(text: &str) -> Result<String> {
 /// length. Errors: 22001.
 pub(super) fn fit(text: String, ty: &SqlType) -> Result<String> {
     match ty {
-        SqlType::Varchar(Some(length)) | SqlType::Char(length) => {
+        SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => {
             let rest = after(&text, *length);
             if !rest.bytes().all(|byte| byte == b' ') {
                 return Err(Error::StringTooLong { type_name: ty.name() });
@@ -39,7 +39,7 @@ pub(super) fn cut(mut text: String, ty: &SqlType) -> String {
             let kept = text.len() - after(&text, *length).len();
             text.truncate(kept);
         }
-        SqlType::Char(length) => {
+        SqlType::Char(Some(length)) => {
             let kept = text.len() - after(&text, *length).len();
             text.truncate(kept);
             let blanks = (*length as usize).saturating_sub(text.chars().count());

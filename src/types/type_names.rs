@@ -31,7 +31,7 @@ impl SqlType {
     /// The type modifier of RowDescription and pg_attribute.atttypmod; -1 when there is none.
     pub fn modifier(&self) -> i32 {
         match self {
-            SqlType::Varchar(Some(length)) | SqlType::Char(length) => {
+            SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => {
                 i32::try_from(*length).map_or(-1, |length| length + MODIFIER_HEADER)
             }
             SqlType::Numeric(Some(size)) => {
@@ -55,7 +55,8 @@ impl SqlType {
         let base = self.base_name();
         match self {
             SqlType::Array(element) => format!("{}[]", element.name()),
-            SqlType::Varchar(Some(length)) | SqlType::Char(length) => format!("{base}({length})"),
+            SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => format!("{base}({length})"),
+            SqlType::Char(None) => "bpchar".to_string(),
             SqlType::Numeric(Some(size)) => format!("{base}({},{})", size.precision, size.scale),
             _ => base.to_string(),
         }
@@ -106,9 +107,6 @@ impl SqlType {
         if oid == 0 {
             return Some(SqlType::Unknown);
         }
-        if oid == BPCHAR_OID && modifier < MODIFIER_HEADER {
-            return Some(SqlType::Text); // bpchar of no length: padding it would change it
-        }
         let row = TYPES.iter().find(|row| row.oid == oid || row.array_oid == oid)?;
         let element = row.ty.with_modifier(modifier);
         Some(if row.oid == oid {
@@ -134,7 +132,7 @@ impl SqlType {
             }));
         }
         match name {
-            "char" => return SqlType::Char(1).with_modifiers(modifiers).map(Some),
+            "char" => return SqlType::Char(Some(1)).with_modifiers(modifiers).map(Some),
             "float" if !modifiers.is_empty() => return float_of_bits(modifiers).map(Some),
             _ => {}
         }
@@ -146,7 +144,7 @@ impl SqlType {
             .find(|row| row.catalog_name == name || row.sql_name == name || row.aliases.contains(&name));
         match found {
             Some(row) if row.oid == BPCHAR_OID && name == "bpchar" && modifiers.is_empty() => {
-                Ok(Some(SqlType::Text))
+                Ok(Some(SqlType::Char(None)))
             }
             Some(row) => row.ty.with_modifiers(modifiers).map(Some),
             None => Ok(None),
@@ -159,7 +157,7 @@ impl SqlType {
             SqlType::Array(element) => return element.type_row(),
             SqlType::Numeric(_) => &SqlType::Numeric(None),
             SqlType::Varchar(_) => &SqlType::Varchar(None),
-            SqlType::Char(_) => &SqlType::Char(1),
+            SqlType::Char(_) => &SqlType::Char(Some(1)),
             other => other,
         };
         TYPES
@@ -172,11 +170,12 @@ impl SqlType {
     fn with_modifier(&self, modifier: i32) -> SqlType {
         let size = match u32::try_from(modifier.saturating_sub(MODIFIER_HEADER)) {
             Ok(size @ 1..) => size,
+            _ if matches!(self, SqlType::Char(_)) => return SqlType::Char(None),
             _ => return self.clone(),
         };
         match self {
             SqlType::Varchar(_) => SqlType::Varchar(Some(size)),
-            SqlType::Char(_) => SqlType::Char(size),
+            SqlType::Char(_) => SqlType::Char(Some(size)),
             SqlType::Numeric(_) => {
                 let scale = ((size as i32 & SCALE_BITS) ^ SCALE_SIGN) - SCALE_SIGN;
                 SqlType::Numeric(numeric_size(i64::from(size >> 16), i64::from(scale)).ok())
@@ -192,7 +191,7 @@ impl SqlType {
             (SqlType::Varchar(_), [length]) => {
                 character_length(*length, "varchar").map(|n| SqlType::Varchar(Some(n)))
             }
-            (SqlType::Char(_), [length]) => character_length(*length, "char").map(SqlType::Char),
+            (SqlType::Char(_), [length]) => character_length(*length, "char").map(|n| SqlType::Char(Some(n))),
             (SqlType::Numeric(_), [precision]) => {
                 numeric_size(*precision, 0).map(|size| SqlType::Numeric(Some(size)))
             }
@@ -331,7 +330,8 @@ pub(super) mod tests {
             ("timestamptz", &[], "timestamp with time zone"),
             ("varchar[]", &[10], "character varying(10)[]"),
             ("_int4", &[], "integer[]"),
-            ("bpchar", &[], "text"),
+            ("bpchar", &[], "bpchar"),
+            ("bpchar", &[5], "character(5)"),
         ];
         for (name, modifiers, expected) in cases {
             assert_eq!(named(name, modifiers).name(), *expected, "{name}{modifiers:?}");
@@ -391,7 +391,8 @@ pub(super) mod tests {
         let mut types: Vec<SqlType> = TYPES.iter().map(|row| row.ty.clone()).collect();
         types.extend([
             SqlType::Varchar(Some(10)),
-            SqlType::Char(7),
+            SqlType::Char(Some(7)),
+            SqlType::Char(None),
             SqlType::numeric(10, 2),
             SqlType::numeric(38, 38),
             SqlType::numeric(1_000, 1_000),
@@ -432,7 +433,7 @@ pub(super) mod tests {
         }
         assert_eq!(SqlType::from_oid(0, -1), Some(SqlType::Unknown));
         assert_eq!(SqlType::from_oid(705, -1), Some(SqlType::Unknown));
-        assert_eq!(SqlType::from_oid(1042, -1), Some(SqlType::Text));
+        assert_eq!(SqlType::from_oid(1042, -1), Some(SqlType::Char(None)));
         assert_eq!(SqlType::from_oid(1700, i32::MIN), Some(SqlType::Numeric(None)));
         assert_eq!(SqlType::from_oid(4_000_000, -1), None);
     }

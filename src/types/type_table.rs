@@ -89,7 +89,7 @@ pub static TYPES: &[TypeRow] = &[
     ),
     row(SqlType::Unknown, (705, 0), "unknown", "unknown", -2, &[]),
     row(
-        SqlType::Char(1),
+        SqlType::Char(Some(1)),
         (1042, 1014),
         "bpchar",
         "character",

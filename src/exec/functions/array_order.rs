@@ -18,7 +18,7 @@ use crate::types::element_type;
 const ARRAY_ORDER: Body = Body::Batch(array_order);
 
 /// The function that gives the key which values of a type compare by, its name, and the key's type; `None` when Arrow
-/// orders the values themselves as PostgreSQL does. Items of char(n) are of one width: their padding does not matter.
+/// orders the values themselves as PostgreSQL does. The padding of char(n) does not matter, for all are of one width.
 pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
     use super::{compare, json_order};
     match ty {
@@ -28,6 +28,7 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
         SqlType::Numeric(_) if ty.is_variable_numeric() => {
             Some((compare::NUMERIC_KEY_NAME, compare::NUMERIC_KEY, SqlType::Bytea))
         }
+        SqlType::Char(None) => Some((compare::TRIM_CHAR_NAME, compare::TRIM_CHAR, ty.clone())),
         SqlType::Jsonb => Some((
             json_order::JSONB_ORDER_NAME,
             json_order::JSONB_ORDER,

@@ -94,6 +94,7 @@ fn same_text(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (S::Varchar(a), S::Varchar(Some(b))) => a.is_some_and(|a| a <= *b),
         (S::Text | S::Varchar(_) | S::Name | S::Unknown, S::Text | S::Varchar(None)) => true,
+        (S::Text | S::Varchar(_) | S::Char(_) | S::Unknown, S::Char(None)) => true,
         (S::Json | S::Jsonb | S::InternalChar, S::Text | S::Varchar(None)) | (S::Jsonb, S::Json) => true,
         (a, S::Int8) if oid_like(a) => true,
         (a, b) if oid_like(a) && oid_like(b) => true,
@@ -119,6 +120,7 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
     use SqlType as S;
     match (value, to) {
         (Value::Null, _) => Ok(Value::Null),
+        (value @ Value::Text(_), S::Char(None)) => Ok(value),
         (value, S::Text | S::Varchar(_) | S::Char(_) | S::Name | S::InternalChar | S::Unknown) => {
             Value::Text(text_of(&value, from, settings)).cast(to, settings)
         }

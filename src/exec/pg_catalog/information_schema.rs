@@ -175,7 +175,7 @@ fn column_row(
 ) {
     let ty = &column.ty;
     let characters = match ty {
-        SqlType::Varchar(Some(length)) | SqlType::Char(length) => Some(*length),
+        SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => Some(*length),
         _ => None,
     };
     // What the longest string of so many characters takes in UTF-8; PostgreSQL says 1 GB of those without a limit.

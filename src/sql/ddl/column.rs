@@ -204,7 +204,10 @@ fn stored_type(data_type: &DataType) -> Result<SqlType> {
             position: 0,
         });
     }
-    let ty = type_name::sql_type(data_type)?;
+    let ty = match type_name::sql_type(data_type)? {
+        SqlType::Char(None) => SqlType::Text,
+        ty => ty,
+    };
     column_type::check_stored(&ty)?;
     Ok(ty)
 }

@@ -445,7 +445,7 @@ async fn create_as(
             return Err(Error::DuplicateColumn { name });
         }
         let ty = match &output.ty {
-            SqlType::Unknown | SqlType::Void | SqlType::Name => SqlType::Text,
+            SqlType::Unknown | SqlType::Void | SqlType::Name | SqlType::Char(None) => SqlType::Text,
             SqlType::Oid | SqlType::Regclass => SqlType::Int8,
             ty => ty.clone(),
         };

@@ -181,7 +181,7 @@ pub(super) fn parameter_index(expr: &Expr) -> Option<usize> {
 pub(super) fn dynamic_type_of(ty: &SqlType) -> Option<SqlType> {
     match ty {
         SqlType::Void => None,
-        SqlType::Unknown | SqlType::Name | SqlType::InternalChar => Some(SqlType::Text),
+        SqlType::Unknown | SqlType::Name | SqlType::InternalChar | SqlType::Char(None) => Some(SqlType::Text),
         SqlType::Numeric(None) => Some(SqlType::Float8),
         SqlType::Oid | SqlType::Regclass => Some(SqlType::Int8),
         ty => Some(ty.clone()),
