@@ -70,8 +70,16 @@ fn literal_constant(ctx: &StatementContext, literal: &ast::Value) -> Result<Opti
 /// What the client bound to `$n`.
 fn parameter(ctx: &StatementContext, name: &str) -> Option<Constant> {
     let number = name.strip_prefix('$')?.parse::<usize>().ok()?;
-    let bound = ctx.parameters.get(number.checked_sub(1)?)?;
-    Some(Constant::natural(bound.clone()))
+    let at = number.checked_sub(1)?;
+    let value = ctx.parameters.get(at)?.clone();
+    let declared = ctx.parameter_types.get(at).filter(|ty| **ty != SqlType::Unknown);
+    Some(match declared {
+        Some(ty) if !matches!(value, Value::Unknown(_)) => Constant {
+            value,
+            ty: ty.clone(),
+        },
+        _ => Constant::natural(value),
+    })
 }
 
 /// Whether a part is a name or a query: it stands for something outside the expression.

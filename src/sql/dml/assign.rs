@@ -6,12 +6,47 @@ use arrow::array::{Array, ArrayRef, RecordBatch};
 
 use crate::catalog::{ColumnDef, TableDef};
 use crate::codec::row::ColumnBuilder;
+use crate::query::is_assignable;
 use crate::table::write_schema;
 use crate::types::{FormatSettings, SqlType, Value, value_at};
 use crate::{Error, Result};
 
-/// A value as the column holds it. Errors: 42804, 22003, 22001, 22P02 …
-pub(super) fn assign_value(value: Value, column: &ColumnDef, settings: &FormatSettings) -> Result<Value> {
+/// Whether a column takes expressions of this type, known before there is a row. Errors: 42804.
+pub(super) fn check_assignable(from: &SqlType, column: &ColumnDef) -> Result<()> {
+    if is_assignable(from, &column.ty) {
+        return Ok(());
+    }
+    let error = Error::DatatypeMismatch {
+        message: format!(
+            "column \"{}\" is of type {} but expression is of type {}",
+            column.name,
+            column.ty.full_base_name(),
+            from.full_base_name()
+        ),
+        hint: Some("You will need to rewrite or cast the expression.".to_string()),
+    };
+    Err(dynamic_mismatch(error, column))
+}
+
+/// A value of an expression of type `from` as the column holds it. Errors: 42804, 22003, 22001, 22P02 …
+pub(super) fn assign_value(
+    value: Value,
+    from: &SqlType,
+    column: &ColumnDef,
+    settings: &FormatSettings,
+) -> Result<Value> {
+    check_assignable(from, column)?;
+    converted(value, from, column, settings)
+}
+
+fn converted(value: Value, from: &SqlType, column: &ColumnDef, settings: &FormatSettings) -> Result<Value> {
+    let value = match value {
+        // The blanks of char(n) are no part of what any other string is given.
+        Value::Text(text) if matches!(from, SqlType::Char(_)) => {
+            Value::Text(text.trim_end_matches(' ').to_string())
+        }
+        value => value,
+    };
     value
         .assign(&column.ty, &column.name, settings)
         .map_err(|error| dynamic_mismatch(error, column))
@@ -28,10 +63,11 @@ pub(super) fn assign_array(
     if *from == column.ty && *array.data_type() == column.ty.arrow_type() {
         return Ok(Arc::clone(array));
     }
+    check_assignable(from, column)?;
     let mut builder = ColumnBuilder::new(&column.ty, array.len());
     for row in 0..array.len() {
         let value = result_value(array, row, from)?;
-        builder.append_value(&assign_value(value, column, settings)?)?;
+        builder.append_value(&converted(value, from, column, settings)?)?;
     }
     Ok(builder.finish())
 }

@@ -1,6 +1,6 @@
 //! ON CONFLICT: the key it names, and DO UPDATE of the rows that are there already.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::{BooleanArray, RecordBatch, UInt32Array};
@@ -209,8 +209,16 @@ pub(super) async fn insert_or_update(
 ) -> Result<RecordBatch> {
     let (txn, table, limits) = (&ctx.txn, &*target.table, ctx.settings.limits);
     let arbiter = Arbiter::new(table, update.arbiter, limits);
-    check_distinct(arbiter, batch)?;
+    let keys = arbiter.keys(batch)?;
     let (found, existing) = arbiter.rows_in_the_way(txn, batch).await?;
+    let met = |wanted: bool| {
+        keys.iter()
+            .zip(&found)
+            .filter(move |(_, found)| **found == wanted)
+    };
+    // A row that the statement inserted stands in the way of the next one of its key, whatever WHERE says of it.
+    check_no_repeat(met(false).map(|(key, _)| (key, true)))?;
+    let in_the_way: Vec<_> = met(true).map(|(key, _)| key.clone()).collect();
     let found = BooleanArray::from(found);
     let fresh = filter_record_batch(batch, &not(&found).map_err(Error::arrow)?).map_err(Error::arrow)?;
     if fresh.num_rows() > 0 {
@@ -221,6 +229,8 @@ pub(super) async fn insert_or_update(
     }
     let proposed = filter_record_batch(batch, &found).map_err(Error::arrow)?;
     let (kept, changed) = updated_rows(ctx, target, &existing, &proposed, update).await?;
+    let updates = |at: usize| kept.values().binary_search(&(at as u32)).is_ok();
+    check_no_repeat(in_the_way.iter().enumerate().map(|(at, key)| (key, updates(at))))?;
     let old = take_record_batch(&existing, &kept).map_err(Error::arrow)?;
     update_rows(txn, table, &old, &changed, limits).await?;
     in_order(table, &found, &fresh, &kept, &changed)
@@ -253,14 +263,19 @@ pub(super) async fn upsert_and_generate(
     concat_batches(&write_schema(table), &written).map_err(Error::arrow)
 }
 
-/// Errors: 21000 when two rows of the batch have one key.
-fn check_distinct(arbiter: Arbiter<'_>, batch: &RecordBatch) -> Result<()> {
-    let mut keys = std::collections::HashSet::with_capacity(batch.num_rows());
-    let mut of_rows = arbiter.keys(batch)?.into_iter().flatten();
-    match of_rows.all(|key| keys.insert(key)) {
-        true => Ok(()),
-        false => Err(Error::ConflictRowTwice),
+/// `rows`: the key of each in their order, and whether it writes. Errors: 21000 for a row whose key one before it has written.
+fn check_no_repeat<'a>(rows: impl Iterator<Item = (&'a Option<Vec<u8>>, bool)>) -> Result<()> {
+    let mut written = HashSet::new();
+    for (key, writes) in rows {
+        let Some(key) = key else { continue };
+        if written.contains(key) {
+            return Err(Error::ConflictRowTwice);
+        }
+        if writes {
+            written.insert(key);
+        }
     }
+    Ok(())
 }
 
 /// Which of the existing rows satisfy WHERE, and what SET makes of them.

@@ -42,13 +42,13 @@ pub(super) async fn default_values(
                 .await?;
             let settings = ctx.format_settings();
             values
-                .map(|value| assign_value(Value::Int(value), column, &settings))
+                .map(|value| assign_value(Value::Int(value), &SqlType::Int8, column, &settings))
                 .collect()
         }
         Some(ColumnDefault::Expression { sql }) => {
             let expr = parse_expression(sql)?;
-            if let Some(Constant { value, .. }) = constant(ctx, &expr)? {
-                let value = assign_value(value, column, &ctx.format_settings())?;
+            if let Some(Constant { value, ty, .. }) = constant(ctx, &expr)? {
+                let value = assign_value(value, &ty, column, &ctx.format_settings())?;
                 return Ok(vec![value; count]);
             }
             evaluate_rows(ctx, &expr, table, position, count).await
@@ -101,7 +101,7 @@ async fn evaluate_rows(
     (0..count)
         .map(|row| {
             let value = result_value(evaluated.batch.column(0), row, from)?;
-            assign_value(value, &table.columns[position], &settings)
+            assign_value(value, from, &table.columns[position], &settings)
         })
         .collect()
 }

@@ -119,8 +119,18 @@ fn describe_update(
     describe_assignments(&target, &update.assignments, types)?;
     let expressions = set_expressions(&target, &update.assignments)?;
     let finding = update::finding(&target, &[], update).computing(&expressions);
-    adopt(types, finding.parameters(ctx, types)?);
+    match finding.parameters(ctx, types) {
+        // It may be one that SET adds: what the others are, running the statement tells.
+        Err(error) if error.is_undefined_column() && adds_columns(&target, update)? => {}
+        inferred => adopt(types, inferred?),
+    }
     Ok(target)
+}
+
+/// Whether SET names columns that the table does not have yet.
+fn adds_columns(target: &Target, update: &ast::Update) -> Result<bool> {
+    let mut named = pairs(&update.assignments, &target.table.name)?.into_iter();
+    Ok(named.any(|(name, _, _)| target.table.column_index(&name).is_none()))
 }
 
 fn describe_delete(

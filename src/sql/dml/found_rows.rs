@@ -89,7 +89,8 @@ impl<'a> Finding<'a> {
         Ok(plan_target_rows(ctx, self.rows(), types)?.parameters)
     }
 
-    /// Begins to find the rows. `moves`: the write may make rows that would be found again. Errors: those of planning.
+    /// Begins to find the rows. `moves`: the write may make rows that would be found again, so that the first page comes when
+    /// all are read. Errors: those of planning.
     pub(super) async fn find(
         &self,
         ctx: &StatementContext,
@@ -104,8 +105,12 @@ impl<'a> Finding<'a> {
         let rows = plan.run_observed(ctx, observation).await?;
         let mut pages = rows.and_then(|rows| async move { rows.into_batch() }).boxed();
         if moves || self.reads_target_again(ctx) {
-            let kept = KeptRows::collect(ctx, pages).await?.into_batches();
-            pages = stream::iter(kept.into_iter().map(Ok)).boxed();
+            let ctx = ctx.clone();
+            let kept = async move {
+                let kept = KeptRows::collect(&ctx, pages).await?.into_batches();
+                Ok(stream::iter(kept.into_iter().map(Ok)))
+            };
+            pages = stream::once(kept).try_flatten().boxed();
         }
         Ok(FoundRows { types, pages })
     }

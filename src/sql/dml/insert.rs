@@ -7,7 +7,7 @@ use arrow::compute::{concat_batches, filter_record_batch};
 use futures::TryStreamExt;
 use sqlparser::ast::{self, OnInsert, Query, SelectItem, SetExpr, Spanned, TableObject};
 
-use super::assign::assign_array;
+use super::assign::{assign_array, check_assignable};
 use super::conflict::{self, OnConflict};
 use super::default::default_values;
 use super::found_rows::reads_table;
@@ -260,8 +260,11 @@ impl Writer<'_> {
             .iter()
             .map(|name| self.target.table.column_index(name).unwrap_or(usize::MAX))
             .collect();
-        for &position in positions.iter().filter(|position| **position != usize::MAX) {
-            check_writable(&self.target.table.columns[position], Writing::Insert)?;
+        for (&position, output) in positions.iter().zip(&planned.columns) {
+            if let Some(column) = self.target.table.columns.get(position) {
+                check_writable(column, Writing::Insert)?;
+                check_assignable(&output.ty, column)?;
+            }
         }
         let mut stream = query::run_once_observed(self.ctx, planned, self.observation).await?;
         // Rows must be read before the first is written when the query reads the table it writes to, and kept together

@@ -14,7 +14,7 @@ use futures::TryStreamExt;
 use sqlparser::ast::{self, AssignmentTarget, Expr, Spanned, TableWithJoins, UpdateTableFromKind};
 use sqlparser::tokenizer::Span;
 
-use super::assign::{assign_array, assign_value, with_columns};
+use super::assign::{assign_array, assign_value, check_assignable, with_columns};
 use super::default::default_values;
 use super::found_rows::{Finding, FoundRows, split_page};
 use super::generated::{Writing, check_writable, with_generated};
@@ -83,6 +83,12 @@ pub(super) async fn execute(
     let keys_move = changes_keys(&target.table, &assignments);
     let finding = finding(&target, &columns, update).computing(&expressions);
     let FoundRows { types, mut pages } = finding.find(ctx, cache, observation, keys_move).await?;
+    let computing = assignments
+        .iter()
+        .filter(|assignment| assignment.expression().is_some());
+    for (assignment, ty) in computing.zip(types.iter().take(computed)) {
+        check_assignable(ty, &target.table.columns[assignment.position])?;
+    }
     let mut returned = KeptRows::new(ctx);
     let mut updated = 0;
     let mut write = RowUpdate::new(&ctx.txn, &target.table, ctx.settings.limits, keys_move);
@@ -311,7 +317,7 @@ fn constant_values(
         let value = match assignment.value {
             Assigned::Default => constant_default(column),
             Assigned::Expression(expr) => constant(ctx, expr)?
-                .map(|constant| assign_value(constant.value, column, &settings))
+                .map(|constant| assign_value(constant.value, &constant.ty, column, &settings))
                 .transpose()?,
         };
         match value {

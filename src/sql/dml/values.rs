@@ -134,8 +134,8 @@ pub(super) async fn column_array(
     let mut builder = ColumnBuilder::new(&column.ty, cells.len());
     for row in cells {
         let value = match std::mem::replace(&mut row[at], Cell::Default) {
-            Cell::Constant(Constant { value, .. }) | Cell::Computed(value, _) => {
-                assign_value(value, column, &settings)?
+            Cell::Constant(Constant { value, ty, .. }) | Cell::Computed(value, ty) => {
+                assign_value(value, &ty, column, &settings)?
             }
             Cell::Default => defaults.next().unwrap_or(Value::Null),
             Cell::Pending => return Err(Error::internal("an expression of VALUES was not evaluated")),
