@@ -120,10 +120,8 @@ impl Binder<'_> {
         let condition = self.condition(condition, place)?;
         if has_subquery(&condition) {
             if kind != JoinType::Inner {
-                return Err(Error::unsupported(
-                    "a subquery in the condition of an outer join",
-                    None,
-                ));
+                let plan = self.outer_join_by_subquery(left.plan, right.plan, kind, condition)?;
+                return Ok(FromItem { plan, scope });
             }
             let crossed = LogicalPlanBuilder::new(left.plan)
                 .cross_join(right.plan)

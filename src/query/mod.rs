@@ -32,6 +32,7 @@ mod limit;
 mod literal;
 mod operator;
 mod ordered_set;
+mod outer_join;
 mod overload;
 mod plan;
 mod prior;
