@@ -30,6 +30,7 @@ mod join_hint;
 mod known_types;
 mod limit;
 mod literal;
+mod null_operands;
 mod operator;
 mod ordered_set;
 mod outer_join;
@@ -76,6 +77,7 @@ pub(crate) use context_value::names_context_value;
 pub(crate) use function_call::is_bounded_call;
 use join_hint::with_join_hint;
 pub(crate) use known_types::known_types;
+use null_operands::fold_null_operands;
 pub(crate) use plan::{Observation, QueryPlan};
 pub(crate) use target_rows::{JoinedRelation, TargetRows, joined_relations, plan_target_rows};
 
@@ -135,11 +137,11 @@ fn bind_as(
         .query(query, None)
         .and_then(|bound| binder.with_output_types(bound))
         .map_err(|error| binder.at_its_place(error))?;
-    Ok(planned(binder, bound, untyped))
+    planned(binder, bound, untyped)
 }
 
 /// A bound query with what its binder found out. String literals of no type leave it as `untyped`.
-fn planned(binder: Binder<'_>, bound: BoundQuery, untyped: SqlType) -> PlannedQuery {
+fn planned(binder: Binder<'_>, bound: BoundQuery, untyped: SqlType) -> Result<PlannedQuery> {
     let columns = bound
         .columns
         .into_iter()
@@ -163,11 +165,11 @@ fn planned(binder: Binder<'_>, bound: BoundQuery, untyped: SqlType) -> PlannedQu
         .into_iter()
         .map(|ty| ty.unwrap_or(SqlType::Text))
         .collect();
-    PlannedQuery {
+    Ok(PlannedQuery {
         columns,
         parameters,
-        plan: bound.plan,
-    }
+        plan: fold_null_operands(bound.plan)?,
+    })
 }
 
 /// A stream of result batches; dropping it stops the work behind it.

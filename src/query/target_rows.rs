@@ -47,7 +47,7 @@ pub(crate) fn plan_target_rows(
         let bound = binder
             .target_rows(rows)
             .map_err(|error| binder.at_its_place(error))?;
-        Ok(planned(binder, bound, SqlType::Unknown))
+        planned(binder, bound, SqlType::Unknown)
     })
 }
 

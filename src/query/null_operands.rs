@@ -1,0 +1,59 @@
+//! Operators and functions that give NULL for any NULL, over a NULL that stands in the text: they are NULL, and what stands beside
+//! it is never computed, as in PostgreSQL. (`NULL <= a * b * c` fails nowhere, however large the product would be.) Called
+//! once for every bound query, when all rules of what may stand where have been asked.
+
+use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
+
+use crate::Result;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::dependent_join::{for_each_node, transform_expressions};
+use crate::exec::functions::{is_strict, result_type};
+
+/// The plan with such calls replaced by NULL.
+pub(super) fn fold_null_operands(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let mut is_there = false;
+    for_each_node(&plan, &mut |node| {
+        node.apply_expressions(|expr| {
+            is_there |= expr.exists(|expr| Ok(folded(expr).is_some()))?;
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })
+    .map_err(from_datafusion)?;
+    if !is_there {
+        return Ok(plan);
+    }
+    let fold = |expr: Expr| {
+        expr.transform_up(|expr| {
+            Ok(match folded(&expr) {
+                Some(null) => Transformed::yes(Expr::Literal(null, None)),
+                None => Transformed::no(expr),
+            })
+        })
+    };
+    transform_expressions(plan, &fold).map_err(from_datafusion)
+}
+
+/// The NULL that a call over a NULL is.
+fn folded(expr: &Expr) -> Option<ScalarValue> {
+    match expr {
+        Expr::BinaryExpr(binary) if is_comparison(binary.op) => {
+            let is_folded = is_null(&binary.left) || is_null(&binary.right);
+            is_folded.then_some(ScalarValue::Boolean(None))
+        }
+        Expr::ScalarFunction(call) if is_strict(&call.func) && call.args.iter().any(is_null) => {
+            ScalarValue::try_from(result_type(&call.func)?.arrow_type()).ok()
+        }
+        _ => None,
+    }
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(scalar, _) if scalar.is_null())
+}
+
+fn is_comparison(op: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+}
