@@ -146,6 +146,14 @@ impl RowStream {
         Ok(Some(rows.slice(0, taken)))
     }
 
+    /// Gives back what `next` gave, all that there was, to be asked for again.
+    pub fn put_back(&mut self, rows: Rows) {
+        let count = rows.num_rows() as u64;
+        self.rows -= count;
+        self.left = self.left.map(|left| left + count);
+        self.rest = Some(rows);
+    }
+
     /// When the statement times out.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline

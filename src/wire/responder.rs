@@ -156,7 +156,7 @@ impl Responder {
         Ok(false)
     }
 
-    async fn next_piece(&mut self, rows: &mut RowStream, wanted: usize) -> Result<Option<Rows>> {
+    pub(super) async fn next_piece(&mut self, rows: &mut RowStream, wanted: usize) -> Result<Option<Rows>> {
         let deadline = rows.deadline();
         let interrupt = self.interrupt.clone();
         let mut next = pin!(rows.next(&interrupt, wanted));

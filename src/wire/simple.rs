@@ -30,7 +30,7 @@ impl Responder {
             return self.run_parsed(text).await;
         };
         let parameters = known.parameters.clone();
-        match self.session.run(&known.statement, parameters, None).await {
+        match self.run_to_first_rows(&known.statement, parameters).await {
             // The text as it stands says what is wrong, and where; or nothing is.
             Err(error) if KnownText::may_cause(&error) => {
                 self.session.take_notices();
@@ -40,6 +40,21 @@ impl Responder {
             }
             reply => self.complete(reply?).await,
         }
+    }
+
+    /// Runs a statement until its first rows are there: what fails before has told the client nothing.
+    async fn run_to_first_rows(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: Parameters,
+    ) -> Result<Reply> {
+        let mut reply = self.session.run(statement, parameters, None).await?;
+        if let Reply::Rows(rows) = &mut reply
+            && let Some(first) = self.next_piece(rows, usize::MAX).await?
+        {
+            rows.put_back(first);
+        }
+        Ok(reply)
     }
 
     async fn run_parsed(&mut self, text: &str) -> Result<()> {
