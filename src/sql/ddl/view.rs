@@ -84,7 +84,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
         schema,
         name,
         columns,
-        query: stored_query(&create.query, &planned.columns, &column_names),
+        query: stored_query(&create.query, &planned.columns, &column_names)?,
         search_path: ctx.settings.search_path.clone(),
         comment: replaced.and_then(|view| view.comment.clone()),
         column_comments: replaced.map_or_else(BTreeMap::new, |view| view.column_comments.clone()),
@@ -180,22 +180,36 @@ fn check_replacement(old: &ViewDef, new: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
-/// The text that is kept: the query itself, or with its columns spelled out around it.
-fn stored_query(query: &Query, columns: &[OutputColumn], names: &[String]) -> String {
+/// The text that is kept: the query itself, or with its columns spelled out around it. Errors: 0A000 for a `*` among columns
+/// that only their places tell apart, which a column added to a table would shift.
+fn stored_query(query: &Query, columns: &[OutputColumn], names: &[String]) -> Result<String> {
     let renamed = columns
         .iter()
         .zip(names)
         .any(|(column, name)| column.name != *name);
     if !renamed && !has_wildcard(query) {
-        return query.to_string();
+        return Ok(query.to_string());
     }
+    let mut own = BTreeSet::new();
+    let are_unique = columns.iter().all(|column| own.insert(&column.name));
     let quoted = |name: &str| Ident::with_quote('"', name).to_string();
     let items: Vec<_> = columns
         .iter()
         .zip(names)
         .map(|(column, name)| format!("{} AS {}", quoted(&column.name), quoted(name)))
         .collect();
-    format!("SELECT {} FROM ({query}) AS \"view\"", items.join(", "))
+    if are_unique {
+        return Ok(format!("SELECT {} FROM ({query}) AS \"view\"", items.join(", ")));
+    }
+    if has_wildcard(query) {
+        return Err(Error::unsupported(
+            "a view over * with several columns of one name",
+            Some("Write the columns out in the select list."),
+        ));
+    }
+    let named: Vec<_> = names.iter().map(|name| quoted(name)).collect();
+    let named = named.join(", ");
+    Ok(format!("SELECT {named} FROM ({query}) AS \"view\"({named})"))
 }
 
 /// Whether any SELECT of the query has a `*` in its list.
