@@ -43,6 +43,12 @@ pub enum Command {
     },
     /// EXECUTE with constants.
     Execute { name: String, arguments: Vec<Value> },
+    /// EXPLAIN EXECUTE. `explain`: the words before EXECUTE.
+    ExplainExecute {
+        explain: String,
+        name: String,
+        arguments: Vec<Value>,
+    },
     /// DEALLOCATE; `None` for ALL.
     Deallocate { name: Option<String> },
     /// DISCARD ALL, PLANS, SEQUENCES, TEMP.

@@ -5,10 +5,10 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, Discard, Modes};
+use super::prepared_reader::explained_execute;
 use super::setting_reader::is_alter_settings;
 use super::token_reader::{TokenReader, string_of};
 use super::word::is_word;
-use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// The words that begin a session's statement; MOVE does too.
@@ -41,7 +41,7 @@ const FIRST_WORDS: [Keyword; 22] = [
 pub(super) fn is_command(tokens: &[TokenWithSpan]) -> bool {
     let begins_one = matches!(tokens.first().map(|token| &token.token), Some(Token::Word(word))
         if FIRST_WORDS.contains(&word.keyword) || is_word(word, "MOVE") || is_word(word, "CHECKPOINT"));
-    begins_one || is_alter_settings(tokens)
+    begins_one || is_alter_settings(tokens) || explained_execute(tokens).is_some()
 }
 
 /// The session's statement that the tokens are, which end at byte `end` of the message `text`.
@@ -89,6 +89,7 @@ impl TokenReader<'_> {
             "SHOW" => self.show(),
             "PREPARE" => self.prepare(),
             "EXECUTE" => self.execute(),
+            "EXPLAIN" => self.explain(),
             "DEALLOCATE" => {
                 self.word("PREPARE");
                 Ok(Command::Deallocate {
@@ -420,94 +421,6 @@ impl TokenReader<'_> {
         Ok(name)
     }
 
-    fn prepare(&mut self) -> Result<Command> {
-        if self.word("TRANSACTION") {
-            return Err(Error::unsupported("PREPARE TRANSACTION", None));
-        }
-        let name = self.name()?;
-        let mut types = Vec::new();
-        if self.token(&Token::LParen) {
-            loop {
-                types.push(self.type_name()?);
-                if !self.token(&Token::Comma) {
-                    break;
-                }
-            }
-            if !self.token(&Token::RParen) {
-                return Err(self.syntax_error());
-            }
-        }
-        self.expect("AS")?;
-        Ok(Command::Prepare {
-            name,
-            types,
-            text: self.rest(),
-        })
-    }
-
-    /// A type: its words, then its modifiers in parentheses.
-    fn type_name(&mut self) -> Result<SqlType> {
-        let mut words = vec![self.name()?];
-        while let Some(Token::Word(word)) = self.peek() {
-            words.push(word.value.to_lowercase());
-            self.at += 1;
-        }
-        let mut modifiers = Vec::new();
-        if self.token(&Token::LParen) {
-            while let Some(Token::Number(number, _)) = self.peek() {
-                modifiers.push(number.parse().map_err(|_| self.syntax_error())?);
-                self.at += 1;
-                self.token(&Token::Comma);
-            }
-            if !self.token(&Token::RParen) {
-                return Err(self.syntax_error());
-            }
-        }
-        let name = words.join(" ");
-        SqlType::from_name(&name, &modifiers)?.ok_or(Error::UndefinedObject { kind: "type", name })
-    }
-
-    fn execute(&mut self) -> Result<Command> {
-        let name = self.name()?;
-        let mut arguments = Vec::new();
-        if self.token(&Token::LParen) {
-            while !self.token(&Token::RParen) {
-                if !arguments.is_empty() && !self.token(&Token::Comma) {
-                    return Err(self.syntax_error());
-                }
-                arguments.push(self.argument()?);
-            }
-        }
-        Ok(Command::Execute { name, arguments })
-    }
-
-    /// A constant, perhaps with a cast, which the parameter's own type makes needless.
-    fn argument(&mut self) -> Result<Value> {
-        let minus = self.token(&Token::Minus);
-        let value = match self.peek().cloned() {
-            Some(Token::Number(number, _)) => {
-                Value::Unknown(format!("{}{number}", if minus { "-" } else { "" }))
-            }
-            Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("NULL") => Value::Null,
-            Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("TRUE") => Value::Bool(true),
-            Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("FALSE") => Value::Bool(false),
-            Some(token) if string_of(&token).is_some() => {
-                Value::Unknown(string_of(&token).unwrap_or_default())
-            }
-            _ => {
-                return Err(Error::unsupported(
-                    "an expression as an argument of EXECUTE",
-                    Some("Give constants."),
-                ));
-            }
-        };
-        self.at += 1;
-        if self.token(&Token::DoubleColon) {
-            self.type_name()?;
-        }
-        Ok(value)
-    }
-
     fn discard(&mut self) -> Result<Command> {
         let what = match self.name()?.to_uppercase().as_str() {
             "ALL" => Discard::All,
@@ -590,6 +503,7 @@ impl TokenReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::{SqlType, Value};
 
     fn read_text(text: &str) -> Result<Command> {
         crate::parse::parse(text).map(|mut parsed| parsed.remove(0).command.expect("a session's statement"))

@@ -12,7 +12,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::word::is_word;
-use super::{alter, disjunction, distinct, row_assignment, symmetric, trim, with_write};
+use super::{alter, disjunction, distinct, membership, row_assignment, symmetric, trim, with_write};
 
 /// What it is based on.
 const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
@@ -164,7 +164,11 @@ impl Dialect for KeyspanDialect {
         match word.keyword {
             Keyword::OR => Some(disjunction::parse(parser, left, precedence)),
             Keyword::IS => distinct::parse(parser, left, precedence),
-            Keyword::BETWEEN | Keyword::NOT => symmetric::parse(parser, left, precedence),
+            Keyword::IN => membership::parse(parser, left),
+            Keyword::BETWEEN => symmetric::parse(parser, left, precedence),
+            Keyword::NOT => {
+                membership::parse(parser, left).or_else(|| symmetric::parse(parser, left, precedence))
+            }
             _ if is_word(word, "ISNULL") => {
                 parser.advance_token();
                 Some(Ok(Expr::IsNull(Box::new(left.clone()))))

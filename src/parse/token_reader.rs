@@ -75,6 +75,19 @@ impl<'a> TokenReader<'a> {
         self.text[start..].to_string()
     }
 
+    /// The text up to the token at this place.
+    pub(super) fn text_before(&self, at: usize) -> String {
+        let place = |at: usize| {
+            self.tokens
+                .get(at)
+                .map(|token| byte_offset(token.span.start, self.text))
+        };
+        match (place(0), place(at)) {
+            (Some(start), Some(end)) => self.text[start..end].to_string(),
+            _ => String::new(),
+        }
+    }
+
     pub(super) fn syntax_error(&self) -> Error {
         match (self.tokens.get(self.at), self.tokens.last()) {
             (Some(token), _) => syntax_error::near(token, self.text),

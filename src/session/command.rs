@@ -59,6 +59,11 @@ impl Session {
                 "PREPARE"
             }
             Command::Execute { name, arguments } => return self.execute_prepared(name, arguments).await,
+            Command::ExplainExecute {
+                explain,
+                name,
+                arguments,
+            } => return self.explain_prepared(explain, name, arguments).await,
             Command::Deallocate { name } => self.deallocate(name.as_deref())?,
             Command::Discard { what } => self.discard(*what)?,
             Command::Declare { name, text } => self.declare(name, text, parameters).await?,
@@ -95,6 +100,7 @@ impl Session {
             Command::Show { name: Some(name) } => Ok(Some([text_column(&self.setting_title(name)?)].into())),
             Command::Show { name: None } => Ok(Some(show_all_columns().into())),
             Command::Execute { name, .. } => Ok(self.statement(name)?.description.columns.clone()),
+            Command::ExplainExecute { .. } => Ok(Some([text_column("QUERY PLAN")].into())),
             Command::Fetch {
                 name,
                 only_move: false,
@@ -259,6 +265,31 @@ impl Session {
 
     async fn execute_prepared(&mut self, name: &str, arguments: &[Value]) -> Result<Reply> {
         let prepared = self.statement(name)?;
+        let parameters = self.arguments(name, &prepared, arguments)?;
+        match &prepared.parsed {
+            Some(parsed) => {
+                let described = prepared.description.columns.as_deref();
+                self.run(parsed, parameters, described).await
+            }
+            None => Ok(Reply::Done {
+                tag: "EXECUTE".to_string(),
+            }),
+        }
+    }
+
+    /// EXPLAIN EXECUTE: the EXPLAIN of what was prepared.
+    async fn explain_prepared(&mut self, explain: &str, name: &str, arguments: &[Value]) -> Result<Reply> {
+        let prepared = self.statement(name)?;
+        let parameters = self.arguments(name, &prepared, arguments)?;
+        let text = prepared.parsed.as_ref().map_or("", |parsed| &parsed.parsed.text);
+        let Some(statement) = self.parse(&format!("{explain} {text}")).await?.pop() else {
+            return Err(Error::unsupported("EXPLAIN of an empty statement", None));
+        };
+        self.run(&statement, parameters, None).await
+    }
+
+    /// What EXECUTE gives a prepared statement. Errors: 42601 for another number of arguments, those of reading them.
+    fn arguments(&self, name: &str, prepared: &PreparedStatement, arguments: &[Value]) -> Result<Parameters> {
         let types = &prepared.description.parameters;
         if types.len() != arguments.len() {
             return Err(Error::InvalidStatement {
@@ -282,20 +313,11 @@ impl Session {
                 (value, ty) => value.clone().assign(ty, &format!("${}", index + 1), &format),
             })
             .collect::<Result<_>>()?;
-        match &prepared.parsed {
-            Some(parsed) => {
-                let described = prepared.description.columns.as_deref();
-                let parameters = Parameters {
-                    values: parameters.into(),
-                    types: prepared.types.clone(),
-                    are_constants: false,
-                };
-                self.run(parsed, parameters, described).await
-            }
-            None => Ok(Reply::Done {
-                tag: "EXECUTE".to_string(),
-            }),
-        }
+        Ok(Parameters {
+            values: parameters.into(),
+            types: prepared.types.clone(),
+            are_constants: false,
+        })
     }
 
     fn deallocate(&mut self, name: Option<&str>) -> Result<&'static str> {
