@@ -1,14 +1,14 @@
-//! Columns of DYNAMIC_COLUMNS tables that nobody has written yet: reading one gives NULL and a NOTICE. Before planning,
+//! Columns of DYNAMIC_COLUMNS tables that nobody has written yet: a query that reads one gets NULL and a NOTICE. Before planning,
 //! each unquoted name that no relation of its SELECT has becomes `NULL::text`. A quoted name does not: it is far more
-//! often a string in the wrong quotes, and gets PostgreSQL's error with a HINT.
+//! often a string in the wrong quotes, and gets PostgreSQL's error with a HINT. In a write the name is unknown (42703).
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    self, CastKind, DataType, Expr, FromTable, Ident, Query, Select, SelectItem, SetExpr, TableFactor,
-    TableWithJoins, Value as Literal, VisitMut, VisitorMut,
+    self, CastKind, DataType, Expr, Ident, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins,
+    Value as Literal, VisitMut, VisitorMut,
 };
 
 use crate::catalog::{Relation, TableDef};
@@ -17,7 +17,7 @@ use crate::parse::names;
 
 /// The statement with unwritten columns read as NULL; `None` when it names none. Raises a NOTICE for each column.
 pub(crate) fn resolve(ctx: &StatementContext, statement: &ast::Statement) -> Option<ast::Statement> {
-    if !has_dynamic_table(ctx) || inserts_values(statement) {
+    if is_write(statement) || !has_dynamic_table(ctx) {
         return None;
     }
     let mut resolved = statement.clone();
@@ -25,23 +25,6 @@ pub(crate) fn resolve(ctx: &StatementContext, statement: &ast::Statement) -> Opt
         ctx,
         missing: BTreeSet::new(),
     };
-    match &mut resolved {
-        ast::Statement::Update(update) => {
-            let scope = Scope::of(ctx, std::slice::from_ref(&update.table));
-            resolver.resolve(scope.as_ref(), &mut update.assignments);
-            resolver.resolve(scope.as_ref(), &mut update.selection);
-        }
-        ast::Statement::Delete(delete) => {
-            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-            let scope = if delete.using.is_none() {
-                Scope::of(ctx, from)
-            } else {
-                None
-            };
-            resolver.resolve(scope.as_ref(), &mut delete.selection);
-        }
-        _ => {}
-    }
     let _ = resolved.visit(&mut resolver);
     if resolver.missing.is_empty() {
         return None;
@@ -66,17 +49,10 @@ fn has_dynamic_table(ctx: &StatementContext) -> bool {
         .any(|relation| matches!(relation, Relation::Table(table) if table.options.dynamic_columns))
 }
 
-/// An INSERT of many rows is not worth a copy: nothing in VALUES reads a column.
-fn inserts_values(statement: &ast::Statement) -> bool {
-    let ast::Statement::Insert(insert) = statement else {
-        return false;
-    };
-    insert.on.is_none()
-        && insert.returning.is_none()
-        && insert
-            .source
-            .as_ref()
-            .is_none_or(|source| matches!(source.body.as_ref(), SetExpr::Values(_)))
+/// INSERT, UPDATE, DELETE: what they read by a misspelt name would be lost, or decide what is.
+fn is_write(statement: &ast::Statement) -> bool {
+    use ast::Statement as S;
+    matches!(statement, S::Insert(_) | S::Update(_) | S::Delete(_))
 }
 
 /// Visits every query of a statement and resolves its own expressions.
