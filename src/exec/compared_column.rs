@@ -1,11 +1,13 @@
 //! The column that a condition, by its form, bounds: `column op constant`, `column IN (…)`, `column BETWEEN …`,
-//! and OR between such of one column.
+//! `column LIKE 'prefix%'`, and OR between such of one column.
 
 use datafusion::common::Column;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
 use super::functions::cast::CAST_NAME;
 use super::functions::compare::{NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
+use crate::plan::like_bounds;
+use crate::types::Value;
 
 /// Comparisons that say where to look; that which says it most closely first.
 const BOUNDING: [Operator; 5] = [
@@ -47,6 +49,14 @@ fn column_compared_by<'a>(operators: &[Operator], condition: &'a Expr) -> Option
         Expr::Between(between) if bounds_both_ends && !between.negated => {
             let is_bound = is_known(&between.low) && is_known(&between.high);
             as_column(&between.expr).filter(|_| is_bound)
+        }
+        Expr::Like(like) if bounds_both_ends && !like.negated => {
+            let Expr::Literal(pattern, _) = like.pattern.as_ref() else {
+                return None;
+            };
+            let pattern = Value::Text(pattern.try_as_str()??.to_string());
+            let bounds = like_bounds(&pattern, like.escape_char, like.case_insensitive, true);
+            as_column(&like.expr).filter(|_| bounds)
         }
         _ => None,
     }

@@ -72,7 +72,13 @@ fn truth_test_bounds(child: &Predicate, truth: Option<bool>, holds: bool, column
     }
 }
 
-fn like_bounds(pattern: &Value, escape: Option<char>, case_insensitive: bool, wanted: bool) -> bool {
+/// Whether every value that a LIKE pattern matches (or, not `wanted`, does not match) is found within a bound.
+pub(crate) fn like_bounds(
+    pattern: &Value,
+    escape: Option<char>,
+    case_insensitive: bool,
+    wanted: bool,
+) -> bool {
     let bytes = match pattern {
         Value::Null => return true,
         Value::Text(text) => text.as_bytes(),

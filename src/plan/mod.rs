@@ -42,6 +42,7 @@ mod union;
 mod wanted;
 
 pub use access_path::{AccessClass, AccessPath};
+pub(crate) use bounds::like_bounds;
 pub use choice::plan_access;
 pub use equality::{Bound, bound_by, bounding_columns, is_bounded_by, plan_equality};
 pub(crate) use like::has_sound_pattern;
