@@ -16,7 +16,7 @@ use datafusion::prelude::SessionConfig;
 
 use super::datafusion_error::from_datafusion;
 use super::dependent_join_exec::DependentJoinPlanner;
-use super::lookup_join::{LookupJoinPlanner, looked_up, with_lookups};
+use super::lookup_join::{LookupJoinPlanner, Sizes, looked_up, with_lookups};
 use super::semi_join_order::groups_asked_last;
 use super::shared_rows::SharedRowsPlanner;
 use super::small_scans::require_small;
@@ -95,7 +95,8 @@ fn judge_written(
     plan: &LogicalPlan,
 ) -> DataFusionResult<Vec<AccessPath>> {
     let mut small = Vec::new();
-    let optimized = with_lookups(state.optimize(plan)?, ctx.settings.multi_get_keys_max)?;
+    let rows_max = ctx.settings.multi_get_keys_max;
+    let optimized = with_lookups(state.optimize(plan)?, rows_max, &Sizes::default())?;
     let looked_up = looked_up(&optimized)?;
     written_filters::for_each_scan(state, plan, &mut |scan| {
         let is_same = |source| Arc::ptr_eq(source, &scan.source);
@@ -160,13 +161,13 @@ impl QueryPlanner for KeyspanQueryPlanner {
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let ctx = statement_context(session.config())?;
         let plan = groups_asked_last(plan.clone())?;
-        let plan = with_lookups(plan, ctx.settings.multi_get_keys_max)?;
-        DefaultPhysicalPlanner::with_extension_planners(vec![
+        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![
             Arc::new(DependentJoinPlanner),
             Arc::new(LookupJoinPlanner),
             Arc::new(SharedRowsPlanner),
-        ])
-        .create_physical_plan(&plan, session)
-        .await
+        ]);
+        let sizes = Sizes::of(&ctx, &plan, &planner, session).await?;
+        let plan = with_lookups(plan, ctx.settings.multi_get_keys_max, &sizes)?;
+        planner.create_physical_plan(&plan, session).await
     }
 }

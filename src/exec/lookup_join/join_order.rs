@@ -1,4 +1,5 @@
-//! Which joins of an optimized plan are lookups, and in which order inner joins are made: by the form of the statement alone.
+//! Which joins of an optimized plan are lookups, and in which order inner joins are made: by the form of the statement, as long as
+//! what is looked up is not most of a table (`sizes`).
 //!
 //! Rows that are bounded (`bounded`) say what is looked up: in a join whose other side must stay (LEFT JOIN, EXISTS) they are
 //! that other side; of relations under inner joins one that is bounded is read first, and then whichever a key leads to
@@ -19,18 +20,25 @@ use super::inner::is_over;
 use super::inner_joins::{InnerJoins, Joined, conditions, is_inner_join, is_selection};
 use super::node::look_up;
 use super::partners::Partners;
+use super::sizes::Sizes;
 
 /// The plan with lookups where they serve. `rows_max`: rows that a LIMIT may ask for to bound what is looked up for them.
-pub(crate) fn with_lookups(plan: LogicalPlan, rows_max: usize) -> DataFusionResult<LogicalPlan> {
-    let planner = JoinOrder { rows_max };
+/// `sizes`: what is known of the relations; of those that nothing is known of, the form of the statement decides.
+pub(crate) fn with_lookups(
+    plan: LogicalPlan,
+    rows_max: usize,
+    sizes: &Sizes,
+) -> DataFusionResult<LogicalPlan> {
+    let planner = JoinOrder { rows_max, sizes };
     planner.rewritten(plan, false).map(|rewritten| rewritten.data)
 }
 
-struct JoinOrder {
+struct JoinOrder<'a> {
     rows_max: usize,
+    sizes: &'a Sizes,
 }
 
-impl JoinOrder {
+impl JoinOrder<'_> {
     /// `is_part`: inner joins around it take its relations for theirs, if it is one.
     fn rewritten(&self, plan: LogicalPlan, is_part: bool) -> DataFusionResult<Transformed<LogicalPlan>> {
         let has_parts = match &plan {
@@ -65,7 +73,7 @@ impl JoinOrder {
             JoinType::RightAnti => (&join.right, &join.left, Partners::Miss),
             _ => return None,
         };
-        bound_of(outer, self.rows_max)?;
+        bound_of(outer, self.rows_max).filter(|_| self.sizes.pays(outer, inner))?;
         let joined = look_up(outer.as_ref().clone(), inner, partners, conditions(join)?)?;
         selected(joined, &join.schema)
     }
@@ -78,7 +86,7 @@ impl JoinOrder {
             JoinType::RightSemi => (&join.right, &join.left),
             _ => return None,
         };
-        bound_of(asked, self.rows_max).filter(|_| join.filter.is_none())?;
+        bound_of(asked, self.rows_max).filter(|_| join.filter.is_none() && self.sizes.pays(asked, kept))?;
         conditions(join)?;
         let (mut values, mut equal) = (Vec::new(), Vec::new());
         for (at, (left, right)) in join.on.iter().enumerate() {
@@ -126,7 +134,11 @@ impl JoinOrder {
             conditions: joins.conditions.clone(),
         };
         while !joined.left.is_empty() {
-            let looked_up = |at: &usize| joined.clone().looking_up(&joins.relations[*at], *at);
+            let looked_up = |at: &usize| {
+                let relation = &joins.relations[*at];
+                let pays = self.sizes.pays(&joins.relations[first], relation);
+                pays.then(|| joined.clone().looking_up(relation, *at)).flatten()
+            };
             let next = match joined.is_bounded {
                 true => joined.left.iter().find_map(looked_up),
                 false => None,

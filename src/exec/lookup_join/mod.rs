@@ -11,6 +11,7 @@ mod lookup;
 mod node;
 mod node_exec;
 mod partners;
+mod sizes;
 mod story;
 
 pub(crate) use inner::{first_column, inner_of, is_over, with_outer_columns};
@@ -21,4 +22,5 @@ pub(crate) use lookup::{Lookup, RunningLookup};
 pub(crate) use node::looked_up;
 pub(crate) use node_exec::{LookupJoinExec, LookupJoinPlanner};
 pub(crate) use partners::Partners;
+pub(crate) use sizes::Sizes;
 pub use story::LookupStory;
