@@ -32,3 +32,4 @@ mod session_signals;
 mod slt;
 mod streaming;
 mod transactions;
+mod typed_parameters;
