@@ -233,7 +233,7 @@ impl ShortPlan {
         } else if reads_ends {
             batches = known;
         }
-        let extent = match self.looks_up() || arrival.first_ordered > 0 || reads_ends {
+        let extent = match self.keeps_lookups() || arrival.first_ordered > 0 || reads_ends {
             true => Extent::Any,
             false => Extent::Short(whole_table.filter(|_| demand == Demand::All && !counts_rows)),
         };
@@ -276,9 +276,15 @@ impl ShortPlan {
         matches!(&self.source, Source::Table(table) if table.is_bounded())
     }
 
-    /// Whether what it joins is looked up for rows of which conditions bound a key. Then it stays so, however many they are.
+    /// Whether what it joins is looked up for rows of which conditions bound a key. Then the full-scan rule lets it pass.
     pub fn looks_up(&self) -> bool {
         self.looks_up
+    }
+
+    /// The same where rows leave as they come. Of much that is gathered the general plan counts what is to be looked up first.
+    fn keeps_lookups(&self) -> bool {
+        let gathers = |step: &Step| matches!(step, Step::Groups { .. } | Step::Totals { .. });
+        self.looks_up && !self.steps.iter().any(gathers)
     }
 
     /// Whether it reads what is there when it runs, not what was there when it was planned.
@@ -403,7 +409,7 @@ impl ShortPlan {
                     RunningStep::Project(Projection::new(columns, Arc::clone(schema)))
                 }
                 Step::Lookup(lookup) => {
-                    RunningStep::Lookup(Box::new(lookup.start(ctx, constants, self.looks_up)?))
+                    RunningStep::Lookup(Box::new(lookup.start(ctx, constants, self.keeps_lookups())?))
                 }
                 Step::Sort(_) if arrival.is_ordered => continue,
                 Step::Sort(keys) => {
