@@ -503,7 +503,7 @@ impl TokenReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{SqlType, Value};
+    use crate::types::Value;
 
     fn read_text(text: &str) -> Result<Command> {
         crate::parse::parse(text).map(|mut parsed| parsed.remove(0).command.expect("a session's statement"))
