@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::counts::{Changed, Counts, count};
-use super::group::{check_unchanged, conflict, merge, view};
+use super::group::{check_unchanged, conflict, is_newest, merge, view};
 use super::limits::PART_BYTES_MAX;
 use super::state::Shared;
 use super::view::View;
@@ -168,6 +168,11 @@ impl LargeCommit {
         let Some(view) = view(&self.shared, &self.batch)? else {
             return Ok(());
         };
+        if is_newest(view) {
+            // Whatever is committed from now on is noted.
+            self.validated = self.guarded;
+            return Ok(());
+        }
         let unchanged = self.batch.unchanged.len();
         for at in self.validated..until {
             let key = match at.checked_sub(unchanged) {
