@@ -220,7 +220,7 @@ impl Error {
                 Some("Stop the other server, or give another directory with --data-dir.".to_string())
             }
             Error::DiskFull { .. } => Some(
-                "Free disk space: DELETE, TRUNCATE and DROP still work. The reserve is keyspan.disk_reserve_bytes."
+                "DELETE, TRUNCATE or DROP what is not needed, or free space on the disk: writes go on once keyspan.disk_reserve_bytes are free."
                     .to_string(),
             ),
             Error::CannotStart { hint, .. } => Some(hint.clone()),

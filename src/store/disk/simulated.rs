@@ -52,6 +52,8 @@ struct State {
     fault: Option<(u64, Fault)>,
     has_power: bool,
     is_full: bool,
+    /// Room for all files.
+    capacity: u64,
     random: StdRng,
 }
 
@@ -82,6 +84,7 @@ impl SimulatedDisk {
             fault: None,
             has_power: true,
             is_full: false,
+            capacity: 1 << 40,
             random: StdRng::seed_from_u64(seed),
         };
         SimulatedDisk(Arc::new(Mutex::new(state)), Arc::default())
@@ -114,6 +117,11 @@ impl SimulatedDisk {
     pub(crate) fn fail_in(&self, operations: u64, fault: Fault) {
         let mut state = self.lock();
         state.fault = Some((state.operations + operations, fault));
+    }
+
+    /// From now on it has so much room; what does not fit is written all the same.
+    pub(crate) fn resize(&self, capacity: u64) {
+        self.lock().capacity = capacity;
     }
 
     /// Nothing is written any more.
@@ -284,7 +292,12 @@ impl Disk for SimulatedDisk {
     }
 
     fn free_bytes(&self, _: &Path) -> Result<u64> {
-        Ok(1 << 40)
+        let state = self.lock();
+        let files = state.files.values();
+        let used: usize = files
+            .map(|content| content.lock().unwrap_or_else(PoisonError::into_inner).len())
+            .sum();
+        Ok(state.capacity.saturating_sub(used as u64))
     }
 }
 

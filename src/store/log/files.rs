@@ -34,6 +34,8 @@ struct State {
     spares: Vec<u64>,
     /// The number of the next spare.
     next_spare: u64,
+    /// No more spares are kept than are needed: others want the room.
+    keeps_few: bool,
     /// Large commits whose parts must stay: where the first stands, and the commit it became.
     large: Vec<(Position, Option<Timestamp>)>,
 }
@@ -128,6 +130,19 @@ impl LogFiles {
         Ok(())
     }
 
+    /// Keeps no more spares than are needed from now on, and removes those that wait, or keeps many again. Error: `Io`.
+    pub(crate) fn keep_few_spares(&self, keeps_few: bool) -> Result<()> {
+        let surplus = {
+            let mut state = self.lock();
+            state.keeps_few = keeps_few;
+            let kept = if keeps_few { SPARES_MIN } else { usize::MAX }.min(state.spares.len());
+            state.spares.split_off(kept)
+        };
+        surplus
+            .iter()
+            .try_for_each(|number| remove(&*self.disk, &self.directory.join(spare_name(*number))))
+    }
+
     /// Whether `make_spares` has something to do.
     pub(crate) fn needs_spares(&self) -> bool {
         self.lock().spares.len() < SPARES_MIN
@@ -139,7 +154,12 @@ impl LogFiles {
             let path = self.path(&kept.segment);
             let number = {
                 let mut state = self.lock();
-                let is_wanted = kept.length == self.segment_bytes && state.spares.len() < self.spares_max;
+                let spares_max = if state.keeps_few {
+                    SPARES_MIN
+                } else {
+                    self.spares_max
+                };
+                let is_wanted = kept.length == self.segment_bytes && state.spares.len() < spares_max;
                 is_wanted.then(|| {
                     state.next_spare += 1;
                     state.next_spare - 1

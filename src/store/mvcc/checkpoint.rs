@@ -1,5 +1,8 @@
 //! The checkpoint: a thread that makes the engine durable now and then and recycles the segments of the log whose commits
 //! the engine has for sure; it also makes spare segments ahead and watches the room on the disk. It stops no commit.
+//!
+//! When the disk is nearly full, it makes a checkpoint of whatever has come since the last, so that the log takes as little as it can;
+//! room that the engine has within its files counts as free.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -12,6 +15,21 @@ use crate::{Error, Result};
 
 /// How often it looks what there is to do, unless it is woken.
 const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Of the reserve so much must be free outside of the engine's files: the log needs it, and the engine for a moment.
+const FREE_DIVISOR: u64 = 4;
+/// With less room than so many times the reserve no more spare segments are kept than are needed.
+const AMPLE_TIMES: u64 = 2;
+
+/// Has the thread look at once.
+#[derive(Debug, Clone)]
+pub(super) struct Waker(Arc<State>);
+
+impl Waker {
+    pub(super) fn look_now(&self) {
+        self.0.set(|wanted| wanted.look = true);
+    }
+}
 
 /// The way to the thread; without a log there is none.
 #[derive(Debug)]
@@ -53,6 +71,7 @@ impl Checkpointer {
                     last_end: log_end,
                     last_clock: 0,
                     is_due: has_replayed,
+                    unused: None,
                 };
                 Some(start_thread("keyspan-checkpoint", move || {
                     checkpoints.run(&state)
@@ -61,6 +80,11 @@ impl Checkpointer {
             None => None,
         };
         Ok(Checkpointer { state, files, thread })
+    }
+
+    /// A way to it for sessions.
+    pub(super) fn waker(&self) -> Waker {
+        Waker(Arc::clone(&self.state))
     }
 
     /// Has the thread look at once when a spare segment is missing. Called after each sync of the log.
@@ -108,6 +132,8 @@ struct Checkpoints {
     last_clock: u64,
     /// The next comes at once.
     is_due: bool,
+    /// The room within the engine's files, and the newest commit in them by then.
+    unused: Option<(u64, u64)>,
 }
 
 impl Checkpoints {
@@ -115,24 +141,33 @@ impl Checkpoints {
         loop {
             if let Err(error) = self.look() {
                 self.shared.fail(error);
-                return;
+                break;
             }
             if state.wait().stop || self.shared.failure().is_some() {
-                return;
+                break;
             }
         }
+        // Nobody is to wait for another look.
+        self.shared.checkpointed.send_replace(u64::MAX);
     }
 
     fn look(&mut self) -> Result<()> {
-        self.watch_room()?;
+        let is_low = self.watch_room()?;
         let options = &self.shared.options;
         let end = self.shared.log_end.load(Ordering::Relaxed);
+        let has_news = end > self.last_end || self.shared.applied.load(Ordering::Acquire) > self.last_clock;
         let is_due = std::mem::take(&mut self.is_due)
             || end - self.last_end >= options.checkpoint_bytes
-            || self.last.elapsed() >= options.checkpoint_interval && end > self.last_end;
+            || self.last.elapsed() >= options.checkpoint_interval && end > self.last_end
+            || is_low && has_news;
         if is_due {
             self.checkpoint(end)?;
         }
+        if is_low && is_due {
+            self.shared.engine.give_back(self.files.free_bytes()?)?;
+            self.watch_room()?;
+        }
+        self.shared.checkpointed.send_replace(self.last_clock);
         match self.files.make_spares() {
             Err(Error::DiskFull { .. }) => {
                 self.shared.disk_is_low.store(true, Ordering::Relaxed);
@@ -155,19 +190,40 @@ impl Checkpoints {
         Ok(())
     }
 
-    fn watch_room(&self) -> Result<()> {
+    /// Measures the room there is; answers whether it is too little.
+    fn watch_room(&mut self) -> Result<bool> {
         let free = self.files.free_bytes()?;
-        self.shared.free_bytes.store(free, Ordering::Relaxed);
-        let is_low = free < self.shared.options.disk_reserve_bytes;
+        let reserve = self.shared.options.disk_reserve_bytes;
+        let room = match free < reserve {
+            true => free.saturating_add(self.unused_bytes()?),
+            false => free,
+        };
+        self.shared.free_bytes.store(room, Ordering::Relaxed);
+        self.files
+            .keep_few_spares(free < reserve.saturating_mul(AMPLE_TIMES))?;
+        let is_low = room < reserve || free < reserve / FREE_DIVISOR;
         if self.shared.disk_is_low.swap(is_low, Ordering::Relaxed) != is_low {
             match is_low {
                 true => tracing::warn!(
-                    free_bytes = free,
+                    free_bytes = room,
                     "the disk is nearly full: only what frees space is written until there is room"
                 ),
-                false => tracing::info!(free_bytes = free, "there is room on the disk again"),
+                false => tracing::info!(free_bytes = room, "there is room on the disk again"),
             }
         }
-        Ok(())
+        Ok(is_low)
+    }
+
+    /// The room within the engine's files. It is asked for when something has come to them, for it may take a walk through all pages.
+    fn unused_bytes(&mut self) -> Result<u64> {
+        let clock = self.shared.applied.load(Ordering::Acquire);
+        match self.unused {
+            Some((bytes, at)) if at == clock => Ok(bytes),
+            _ => {
+                let bytes = self.shared.engine.unused_bytes()?;
+                self.unused = Some((bytes, clock));
+                Ok(bytes)
+            }
+        }
     }
 }

@@ -29,6 +29,9 @@ pub(super) const PIECE_BYTES_MAX: usize = 2 << 20;
 /// How long the applier waits for more commits before it brings a few to the engine: readers find them in the memtable.
 pub(super) const APPLY_LINGER: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1000 });
 
+/// How often the checkpointer looks at a disk that is nearly full while a commit waits for room: half a second each.
+pub(super) const LOOKS_FOR_ROOM_MAX: usize = 20;
+
 /// Rows that `delete_range` removes in one commit.
 pub(super) const DELETE_PAGE_ROWS: usize = 1000;
 

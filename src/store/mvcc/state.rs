@@ -27,10 +27,12 @@ pub(super) struct Shared {
     pub(super) applied: AtomicU64,
     /// Where the log is durable.
     pub(super) log_end: AtomicU64,
-    /// Room on the disk, when it was last measured.
+    /// Room on the disk, and in the engine's files, when it was last measured.
     pub(super) free_bytes: AtomicU64,
     /// There is less of it than is to be left.
     pub(super) disk_is_low: AtomicBool,
+    /// The newest commit that was in the engine, for sure, when the checkpointer last looked at the disk.
+    pub(super) checkpointed: watch::Sender<Timestamp>,
     pub(super) closed: AtomicBool,
     /// Why nothing is written any more.
     pub(super) failure: watch::Sender<Option<Error>>,
@@ -57,6 +59,7 @@ impl Shared {
             log_end: AtomicU64::new(log_end),
             free_bytes: AtomicU64::new(u64::MAX),
             disk_is_low: AtomicBool::new(false),
+            checkpointed: watch::Sender::new(0),
             closed: AtomicBool::new(false),
             failure: watch::Sender::new(None),
             commits: AtomicU64::new(0),
@@ -74,8 +77,8 @@ impl Shared {
 
     /// Error 53100 when the disk is nearly full and the batch would take more of it.
     pub(super) fn check_room(&self, batch: &Batch) -> Result<()> {
-        let takes_room = !batch.reclaims && batch.writes.iter().any(|write| write.value().is_some());
-        if takes_room && self.disk_is_low.load(Ordering::Relaxed) {
+        let takes_room = || !batch.reclaims && batch.writes.iter().any(|write| write.value().is_some());
+        if self.disk_is_low.load(Ordering::Relaxed) && takes_room() {
             Err(Error::DiskFull {
                 free_bytes: self.free_bytes.load(Ordering::Relaxed),
                 reserve_bytes: self.options.disk_reserve_bytes,

@@ -9,11 +9,11 @@ use futures::future::BoxFuture;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::applier::Applier;
-use super::checkpoint::Checkpointer;
+use super::checkpoint::{Checkpointer, Waker};
 use super::commit::Size;
 use super::commit_thread::{self, Request};
 use super::committer::{Committer, Waiting};
-use super::limits::{DELETE_PAGE_ROWS, WAITING_BATCHES_MAX};
+use super::limits::{DELETE_PAGE_ROWS, LOOKS_FOR_ROOM_MAX, WAITING_BATCHES_MAX};
 use super::replay;
 use super::scan::{Cursor, Limits, Wait, fill};
 use super::snapshot::MvccSnapshot;
@@ -36,6 +36,7 @@ pub struct MvccStore {
     pub(super) places: Arc<Semaphore>,
     pub(super) committer: Arc<Mutex<Committer>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    checkpoints: Waker,
     /// Whether commits wait for a disk.
     has_log: bool,
 }
@@ -70,6 +71,7 @@ impl MvccStore {
         let has_log = log.is_some();
         let files = log.as_ref().map(|log| Arc::clone(log.files()));
         let checkpointer = Checkpointer::start(Arc::clone(&shared), files, replayed > 0)?;
+        let checkpoints = checkpointer.waker();
         let committer = Committer::new(Arc::clone(&shared), clock, log, applier, checkpointer);
         let committer = Arc::new(Mutex::new(committer));
         let (requests, receiver) = mpsc::channel();
@@ -83,6 +85,7 @@ impl MvccStore {
             places: Arc::new(Semaphore::new(WAITING_BATCHES_MAX)),
             committer,
             thread: Mutex::new(Some(thread)),
+            checkpoints,
             has_log,
         })
     }
@@ -113,6 +116,9 @@ impl MvccStore {
 
     async fn commit_and_wait(&self, batch: Batch) -> Result<()> {
         self.shared.check_open()?;
+        if self.shared.check_room(&batch).is_err() {
+            self.wait_for_room(&batch).await;
+        }
         let batch = match self.commit_here(batch) {
             Ok(committed) => return committed,
             Err(batch) => batch,
@@ -124,6 +130,19 @@ impl MvccStore {
         let (answer, answered) = oneshot::channel();
         self.send(Request::Commit(Waiting { batch, answer, place }))?;
         answered.await.unwrap_or(Err(Error::Shutdown))
+    }
+
+    /// Waits, on a disk that is nearly full, while there are commits that no checkpoint has seen: they may have emptied tables, and it
+    /// gives back the room that these took. Whoever comes after the last of them does not wait.
+    async fn wait_for_room(&self, batch: &Batch) {
+        let mut checkpointed = self.shared.checkpointed.subscribe();
+        self.checkpoints.look_now();
+        for _ in 0..LOOKS_FOR_ROOM_MAX {
+            let is_seen = *checkpointed.borrow_and_update() >= self.shared.undo.visible();
+            if is_seen || self.shared.check_room(batch).is_ok() || checkpointed.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Commits on the caller's own thread when nobody else waits: two hops between threads take as long as the disk. Gives

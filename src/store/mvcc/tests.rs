@@ -438,6 +438,50 @@ async fn an_engine_that_lost_commits_is_refused_and_so_is_a_log() {
     assert_eq!(rows_now(&*whole).await.get(&b"a"[..]), Some(&vec![49; 900]));
 }
 
+/// What fills the disk is the log: it is cut short when that is low, and commits go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_fills_the_disk_gives_way() {
+    const RESERVE: u64 = 1 << 20;
+    let disk = SimulatedDisk::new(0);
+    let options = StoreOptions {
+        disk_reserve_bytes: RESERVE,
+        // A log that is recycled is kept whole as spares.
+        checkpoint_bytes: 8 * RESERVE,
+        ..StoreOptions::default()
+    };
+    let open = || {
+        let log = log_on(&disk).unwrap();
+        MvccStore::open(Arc::new(MemoryEngine::new()), &options, Some(log)).unwrap()
+    };
+    let (store, value) = (open(), vec![7; 20_000]);
+    for key in 0..250u32 {
+        store
+            .commit(blind(vec![put(&key.to_be_bytes(), &value)]))
+            .await
+            .unwrap();
+    }
+    // As if others had taken the rest.
+    disk.resize(RESERVE * 6);
+    for key in 0..1500u32 {
+        store
+            .commit(blind(vec![put(&key.to_be_bytes(), &value)]))
+            .await
+            .unwrap_or_else(|error| panic!("commit {key}: {error:?}"));
+    }
+    // Nothing that a checkpoint could free.
+    disk.resize(0);
+    while !store
+        .shared
+        .disk_is_low
+        .load(std::sync::atomic::Ordering::Relaxed)
+    {
+        tokio::task::yield_now().await;
+    }
+    let error = store.commit(blind(vec![put(b"a", b"1")])).await.unwrap_err();
+    assert_eq!(error.sqlstate(), "53100");
+    assert!(error.hint().unwrap().contains("TRUNCATE"));
+}
+
 #[tokio::test]
 async fn below_the_reserve_only_what_frees_space_is_taken() {
     let options = StoreOptions {

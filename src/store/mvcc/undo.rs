@@ -132,6 +132,11 @@ impl Undo {
         self.versions.fetch_sub(dropped, Ordering::Release);
     }
 
+    /// The newest commit that new snapshots see.
+    pub(super) fn visible(&self) -> Timestamp {
+        self.lock().visible
+    }
+
     /// Makes the commit `timestamp` visible to new snapshots.
     pub(super) fn publish(&self, timestamp: Timestamp) {
         self.lock().visible = timestamp;

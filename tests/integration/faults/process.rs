@@ -25,6 +25,7 @@ pub(super) struct Launch {
     pub(super) data_dir: PathBuf,
     /// Small, unless a test needs pages to stay in memory.
     pub(super) cache_bytes: &'static str,
+    pub(super) disk_reserve_bytes: &'static str,
 }
 
 /// A server that listens. Killed when dropped.
@@ -65,6 +66,7 @@ impl Launch {
             store,
             data_dir,
             cache_bytes: "16MB",
+            disk_reserve_bytes: "256MB",
         }
     }
 
@@ -86,6 +88,8 @@ impl Launch {
                 "2MB",
                 "--log-segment-bytes",
                 "512kB",
+                "--disk-reserve-bytes",
+                self.disk_reserve_bytes,
             ])
             .arg("--data-dir")
             .arg(&self.data_dir)
