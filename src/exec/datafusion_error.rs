@@ -1,6 +1,8 @@
 //! DataFusion's errors into ours and back: an `Error` travels through DataFusion as an external error and comes out
 //! unchanged, however deeply it was wrapped; DataFusion's own errors take PostgreSQL's SQLSTATE where they have one.
 
+use std::any::Any;
+
 use arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 
@@ -55,6 +57,7 @@ pub fn from_arrow(error: &ArrowError) -> Error {
     match error {
         ArrowError::ExternalError(inner) => read_external(inner.as_ref()),
         ArrowError::DivideByZero => Error::DivisionByZero,
+        ArrowError::OffsetOverflowError(_) => batch_too_large(),
         ArrowError::ArithmeticOverflow(_) => Error::NumericOutOfRange {
             message: "value out of range".to_string(),
             detail: None,
@@ -125,6 +128,27 @@ fn out_of_memory(message: &str) -> Error {
     }
 }
 
+/// What a panic in a plan means to the client: that of a batch whose texts are beyond Arrow's offsets is no bug of ours.
+pub fn from_panic(panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    match text.is_some_and(|text| text.contains("offset overflow")) {
+        true => batch_too_large(),
+        false => Error::internal("the query engine failed; the server's log says where"),
+    }
+}
+
+/// 53200: the rows that are computed at once are more than 2 GiB of text.
+fn batch_too_large() -> Error {
+    Error::LimitExceeded {
+        state: Limit::Memory,
+        message: "out of memory".to_string(),
+        hint:
+            "Rows that are computed at once take more than 2 GiB: ask for shorter values, or for fewer rows."
+                .to_string(),
+    }
+}
+
 /// 53200: what a statement holds in memory is more than it may.
 pub(super) fn query_memory_exceeded() -> Error {
     Error::LimitExceeded {
@@ -155,6 +179,20 @@ mod tests {
             ))),
         );
         assert_eq!(from_datafusion(wrapped), ours);
+    }
+
+    #[test]
+    fn a_batch_beyond_arrows_offsets_is_53200() {
+        let caught = |lengths: Vec<usize>| {
+            std::panic::catch_unwind(|| arrow::buffer::OffsetBuffer::<i32>::from_lengths(lengths))
+                .map_err(|panic| from_panic(&*panic).sqlstate())
+                .err()
+        };
+        assert_eq!(caught(vec![1 << 30, 1 << 30]), Some("53200"));
+        assert_eq!(caught(vec![1, 2]), None);
+        assert_eq!(from_panic(&"other").sqlstate(), "XX000");
+        let error = ArrowError::OffsetOverflowError(1 << 31);
+        assert_eq!(from_arrow(&error).sqlstate(), "53200");
     }
 
     #[test]

@@ -62,7 +62,7 @@ use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use sqlparser::ast;
 
-use crate::exec::datafusion_error::from_datafusion;
+use crate::exec::datafusion_error::{from_datafusion, from_panic};
 use crate::exec::limit_counts::check_limits;
 use crate::exec::observed::observe;
 use crate::exec::placeholder::Constants;
@@ -122,7 +122,7 @@ pub(crate) fn plan_source(
 
 /// What binding gives; a panic in it is the statement's error alone.
 fn without_panic(bind: impl FnOnce() -> Result<PlannedQuery>) -> Result<PlannedQuery> {
-    std::panic::catch_unwind(AssertUnwindSafe(bind)).unwrap_or_else(|_| Err(panic_error()))
+    std::panic::catch_unwind(AssertUnwindSafe(bind)).unwrap_or_else(|panic| Err(from_panic(&*panic)))
 }
 
 /// Binds a query whose string literals of no type leave it as `untyped`.
@@ -202,7 +202,8 @@ pub(crate) async fn run_query(
 ) -> Result<BatchStream> {
     let (ctx, query) = (ctx.clone(), query.clone());
     let started = AssertUnwindSafe(Box::pin(start(ctx, query, observed))).catch_unwind();
-    let batches = query_threads::run(async { started.await.unwrap_or_else(|_| Err(panic_error())) }).await?;
+    let batches =
+        query_threads::run(async { started.await.unwrap_or_else(|panic| Err(from_panic(&*panic))) }).await?;
     Ok(on_query_threads(batches))
 }
 
@@ -221,7 +222,7 @@ async fn start(
     let batches = AssertUnwindSafe(batches).catch_unwind().map(|batch| match batch {
         Ok(Ok(batch)) => Ok(batch),
         Ok(Err(error)) => Err(from_datafusion(error)),
-        Err(_) => Err(panic_error()),
+        Err(panic) => Err(from_panic(&*panic)),
     });
     Ok(batches.boxed())
 }
@@ -243,9 +244,5 @@ pub(crate) async fn physical_plan(
     planned
         .catch_unwind()
         .await
-        .unwrap_or_else(|_| Err(panic_error()))
-}
-
-fn panic_error() -> Error {
-    Error::internal("the query engine failed; the server's log says where")
+        .unwrap_or_else(|panic| Err(from_panic(&*panic)))
 }

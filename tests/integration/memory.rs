@@ -242,6 +242,12 @@ async fn batches_of_more_than_two_gigabytes_are_cut() {
         assert_eq!(rows[0][0].as_ref().map(String::len), Some(2_000_000));
     }
     ok(&mut client, "COMMIT").await;
+    // What cannot be cut is refused.
+    let union = "SELECT count(*) FROM (SELECT repeat('x', 2000000) AS v FROM p UNION ALL SELECT k::text FROM p) s WHERE v > random()::text";
+    ok(&mut client, "SET keyspan.full_scan = allow").await;
+    if let Err(error) = run(&mut client, union).await {
+        assert_eq!(error.sqlstate, "53200", "{error}");
+    }
     // 100 rows, each with 1,200 partners of 20 kB.
     ok(
         &mut client,
