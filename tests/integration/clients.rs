@@ -160,6 +160,32 @@ fn psql_lists_and_describes_tables() {
 }
 
 #[test]
+fn psql_hears_notifications_and_lists_altered_settings() {
+    let data_dir = TempDir::new().unwrap();
+    let server = ServerProcess::start(data_dir.path(), &["--set", "keyspan.full_scan=small"]);
+    let Some(mut psql) = psql(&server) else { return };
+    let script = "LISTEN jobs; NOTIFY jobs, 'one';\nALTER DATABASE orders SET work_mem = '8MB';\n\\drds\n\
+                  SHOW statement_timeout; SHOW keyspan.full_scan;\nSELECT pg_sleep(0.01);\n";
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("script.sql");
+    std::fs::write(&file, script).unwrap();
+    let output = psql
+        .env("PGOPTIONS", "-c statement_timeout=5min --work-mem=16MB")
+        .arg("-f")
+        .arg(&file)
+        .output()
+        .expect("psql runs");
+    for expected in [
+        "Asynchronous notification \"jobs\" with payload \"one\" received from server process with PID",
+        "      | orders   | work_mem=8MB",
+        " 5min",
+        " small",
+    ] {
+        assert!(printed(&output).contains(expected), "{}", printed(&output));
+    }
+}
+
+#[test]
 fn psql_loads_the_fixture_from_its_file() {
     let data_dir = TempDir::new().unwrap();
     let server = ServerProcess::start(data_dir.path(), &[]);
