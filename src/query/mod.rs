@@ -62,6 +62,7 @@ use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use sqlparser::ast;
 
+use crate::Result;
 use crate::exec::datafusion_error::{from_datafusion, from_panic};
 use crate::exec::limit_counts::check_limits;
 use crate::exec::observed::observe;
@@ -69,7 +70,6 @@ use crate::exec::placeholder::Constants;
 use crate::exec::query_threads::{self, on_query_threads};
 use crate::exec::{OutputColumn, StatementContext, datafusion_state};
 use crate::types::SqlType;
-use crate::{Error, Result};
 use binder::{Binder, BoundQuery};
 pub(crate) use coercion::is_assignable;
 pub(crate) use constant::{Constant, constant};
