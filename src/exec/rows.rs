@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use futures::stream::BoxStream;
 
+use super::OutputColumn;
 use crate::store::{Entry, Page};
 use crate::table::{RowDecoder, RowFormatter, RowLayout};
 use crate::types::{FormatSettings, WireFormat};
@@ -91,9 +92,15 @@ impl StoredRows {
         }
     }
 
-    /// What appends its rows to a message.
-    pub fn formatter(&self, formats: &[WireFormat], settings: &FormatSettings) -> Result<RowFormatter> {
-        RowFormatter::new(Arc::clone(&self.layout), formats, settings)
+    /// What appends its rows to a message, as columns of these types.
+    pub fn formatter(
+        &self,
+        columns: &[OutputColumn],
+        formats: &[WireFormat],
+        settings: &FormatSettings,
+    ) -> Result<RowFormatter> {
+        let types = columns.iter().map(|column| column.ty.clone());
+        RowFormatter::new(Arc::clone(&self.layout), types, formats, settings)
     }
 
     /// A row, which must be there.

@@ -10,7 +10,7 @@ use super::read::{fields_of, row_of};
 use crate::codec::key;
 use crate::codec::row::{ColumnBuilder, Stored, is_scalar, key_scalar, stored_scalar};
 use crate::store::Entry;
-use crate::types::{ColumnEncoder, FormatSettings, Value, WireFormat};
+use crate::types::{ColumnEncoder, FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
 
 /// The length that stands for NULL.
@@ -20,14 +20,23 @@ const NULL: [u8; 4] = (-1i32).to_be_bytes();
 #[derive(Debug)]
 pub struct RowFormatter {
     layout: Arc<RowLayout>,
-    /// For each column of the projection, its format and the field of a row written before there was the column (`None`:
-    /// NULL).
-    outputs: Vec<(WireFormat, Option<Vec<u8>>)>,
+    /// For each column of the projection, how it is sent.
+    outputs: Vec<Output>,
     /// Where timestamps with time zone are shown.
     zone: Tz,
     /// Where each field of the key starts in the row at hand.
     key_starts: Vec<usize>,
     scratch: Vec<u8>,
+}
+
+/// How a column of the result is sent.
+#[derive(Debug)]
+struct Output {
+    /// The column's type in the result, which may be another than the stored one of the same bytes (`jsonb::text`).
+    ty: SqlType,
+    format: WireFormat,
+    /// The field of a row written before there was the column; `None`: NULL.
+    missing: Option<Vec<u8>>,
 }
 
 impl RowLayout {
@@ -38,20 +47,24 @@ impl RowLayout {
 }
 
 impl RowFormatter {
-    /// For the projection of a layout that is formattable. `formats`: that of each column; text where it says nothing.
+    /// For the projection of a layout that is formattable. `types`: of the result's columns; `formats`: that of each
+    /// column; text where it says nothing.
     pub fn new(
         layout: Arc<RowLayout>,
+        types: impl IntoIterator<Item = SqlType>,
         formats: &[WireFormat],
         settings: &FormatSettings,
     ) -> Result<RowFormatter> {
-        let output = |(at, &column): (usize, &usize)| {
+        let output = |(at, (&column, ty)): (usize, (&usize, SqlType))| {
             let format = formats.get(at).copied().unwrap_or(WireFormat::Text);
-            Ok((format, missing_field(&layout.columns[column], format, settings)?))
+            let missing = missing_field(&layout.columns[column], &ty, format, settings)?;
+            Ok(Output { ty, format, missing })
         };
         Ok(RowFormatter {
             outputs: layout
                 .outputs
                 .iter()
+                .zip(types)
                 .enumerate()
                 .map(output)
                 .collect::<Result<_>>()?,
@@ -72,7 +85,7 @@ impl RowFormatter {
             true => Some(row_of(entry)?),
             false => None,
         };
-        for (&column, (format, missing)) in self.layout.outputs.iter().zip(&self.outputs) {
+        for (&column, output) in self.layout.outputs.iter().zip(&self.outputs) {
             let column = &self.layout.columns[column];
             let in_key = match &column.place {
                 Place::Key(at) | Place::KeyOrValue { at, .. } => {
@@ -91,7 +104,7 @@ impl RowFormatter {
                         Some(Stored::Bytes(bytes)) => Some(stored_scalar(&column.ty, bytes, zone)?),
                         Some(Stored::Null) => None,
                         None => {
-                            out.extend_from_slice(missing.as_deref().unwrap_or(&NULL));
+                            out.extend_from_slice(output.missing.as_deref().unwrap_or(&NULL));
                             continue;
                         }
                     }
@@ -100,7 +113,7 @@ impl RowFormatter {
             let start = out.len();
             out.extend_from_slice(&NULL);
             if let Some(scalar) = scalar {
-                scalar.put(*format, out);
+                scalar.sent_as(&output.ty).put(output.format, out);
                 let length = (out.len() - start - 4) as i32; // a value of 2 GiB is above every limit
                 out[start..start + 4].copy_from_slice(&length.to_be_bytes());
             }
@@ -128,6 +141,7 @@ impl RowFormatter {
 /// The field of rows written before there was the column; `None`: NULL.
 fn missing_field(
     column: &LayoutColumn,
+    ty: &SqlType,
     format: WireFormat,
     settings: &FormatSettings,
 ) -> Result<Option<Vec<u8>>> {
@@ -138,6 +152,6 @@ fn missing_field(
     let mut builder = ColumnBuilder::new(&column.ty, 1);
     builder.append_value(missing)?;
     let mut field = Vec::new();
-    ColumnEncoder::new(&column.ty, &builder.finish(), format, settings)?.encode_field(0, &mut field);
+    ColumnEncoder::new(ty, &builder.finish(), format, settings)?.encode_field(0, &mut field);
     Ok(Some(field))
 }

@@ -589,7 +589,8 @@ async fn rows_format_as_their_columns_encode() {
         let layout = Arc::new(RowLayout::new(&table, projection));
         assert!(layout.is_formattable());
         let formats = vec![format; projection.len()];
-        let mut formatter = RowFormatter::new(Arc::clone(&layout), &formats, &settings).unwrap();
+        let types = projection.iter().map(|&at| table.columns[at].ty.clone());
+        let mut formatter = RowFormatter::new(Arc::clone(&layout), types, &formats, &settings).unwrap();
         let mut decoder = RowDecoder::with_layout(layout);
         let mut formatted = Vec::new();
         for (key, value) in entries(&txn, 0).await {

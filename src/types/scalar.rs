@@ -4,7 +4,7 @@
 use chrono_tz::Tz;
 
 use super::binary_format::{EPOCH_DAYS, EPOCH_MICROS, NUMERIC_NEGATIVE};
-use super::{Interval, Numeric, NumericBytes, datetime, digits, floats};
+use super::{Interval, Numeric, NumericBytes, SqlType, datetime, digits, floats};
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,18 @@ pub enum Scalar<'a> {
 }
 
 impl Scalar<'_> {
+    /// The value as one of the result's type, which a cast that leaves the bytes as they are may have given it: jsonb as
+    /// text has no version byte, an oid as bigint eight bytes.
+    #[inline]
+    pub fn sent_as(self, ty: &SqlType) -> Self {
+        match (self, ty) {
+            (Scalar::Jsonb(_), SqlType::Jsonb) => self,
+            (Scalar::Jsonb(text), _) => Scalar::Text(text),
+            (Scalar::Oid(number), SqlType::Int8) => Scalar::Int8(number),
+            _ => self,
+        }
+    }
+
     /// Appends the value.
     #[inline]
     pub fn put(self, format: WireFormat, out: &mut Vec<u8>) {

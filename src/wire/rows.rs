@@ -62,7 +62,7 @@ impl RowsEncoder {
         let (rows, count) = (piece.num_rows(), columns.len());
         let source = match piece {
             Rows::Stored(stored) => {
-                let formatter = Box::new(stored.formatter(formats, settings)?);
+                let formatter = Box::new(stored.formatter(columns, formats, settings)?);
                 Source::Stored(stored, formatter)
             }
             Rows::Columns(batch) => {

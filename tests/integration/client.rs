@@ -35,6 +35,8 @@ pub(crate) struct Target {
 pub(crate) struct Reply {
     /// Names of the result's columns; `None` when the statement has no result.
     pub(crate) columns: Option<Vec<String>>,
+    /// The OIDs of the result's types.
+    pub(crate) types: Vec<u32>,
     /// Rows as text; `None` is NULL.
     pub(crate) rows: Vec<Vec<Option<String>>>,
     /// The command tag (`INSERT 0 1`).
@@ -53,6 +55,12 @@ impl Reply {
             .unwrap_or(0)
     }
 }
+
+/// A row as it came.
+type RawRow = Vec<Option<Vec<u8>>>;
+
+/// How many parameters a statement may have.
+const PARAMETERS_MAX: usize = 60_000;
 
 /// PostgreSQL's SQLSTATE of a connection that broke.
 pub(crate) const CONNECTION_FAILURE: &str = "08006";
@@ -139,6 +147,52 @@ impl TextClient {
         self.reply().await
     }
 
+    /// The rows of one statement by way of the binary format: each value is asked for in it, and sent back in it as a
+    /// parameter of the same type, which is answered as text.
+    pub(crate) async fn rows_by_binary(
+        &mut self,
+        sql: &str,
+    ) -> Result<Vec<Vec<Option<String>>>, ServerError> {
+        let none: [Option<Vec<u8>>; 0] = [];
+        self.send_typed(sql, &[], none, 1).await?;
+        let (reply, rows) = self.messages().await?;
+        let mut texts = Vec::with_capacity(rows.len());
+        for rows in rows.chunks(PARAMETERS_MAX / reply.types.len().max(1)) {
+            let types = reply.types.repeat(rows.len());
+            let items: Vec<String> = (1..=types.len()).map(|number| format!("${number}")).collect();
+            let back = format!("SELECT {}", items.join(", "));
+            self.send_typed(&back, &types, rows.concat(), 0).await?;
+            let row = self.reply().await?.rows.concat();
+            texts.extend(row.chunks(reply.types.len().max(1)).map(<[_]>::to_vec));
+        }
+        Ok(texts)
+    }
+
+    /// Sends a statement with parameters in the binary format.
+    async fn send_typed(
+        &mut self,
+        sql: &str,
+        types: &[u32],
+        values: impl IntoIterator<Item = Option<Vec<u8>>>,
+        result_format: i16,
+    ) -> Result<(), ServerError> {
+        let mut out = BytesMut::new();
+        frontend::parse("", sql, types.iter().copied(), &mut out)?;
+        let put = |value: Option<Vec<u8>>, out: &mut BytesMut| match value {
+            None => Ok(IsNull::Yes),
+            Some(value) => {
+                out.extend_from_slice(&value);
+                Ok(IsNull::No)
+            }
+        };
+        frontend::bind("", "", [1], values, put, [result_format], &mut out)
+            .map_err(|_| io::Error::other("the statement holds a zero byte"))?;
+        frontend::describe(b'P', "", &mut out)?;
+        frontend::execute("", 0, &mut out)?;
+        frontend::sync(&mut out);
+        Ok(self.stream.write_all(&out).await?)
+    }
+
     /// Says good-bye, so that the server sees no broken connection.
     pub(crate) async fn close(mut self) {
         let mut out = BytesMut::new();
@@ -146,29 +200,36 @@ impl TextClient {
         let _ = self.stream.write_all(&out).await;
     }
 
-    /// Reads up to ReadyForQuery.
+    /// Reads up to ReadyForQuery: rows as text.
     async fn reply(&mut self) -> Result<Reply, ServerError> {
+        let (mut reply, rows) = self.messages().await?;
+        let cell = |bytes: Option<Vec<u8>>| bytes.map(String::from_utf8).transpose();
+        let rows = rows.into_iter().map(|row| row.into_iter().map(cell).collect());
+        reply.rows = rows.collect::<Result<_, _>>().map_err(io::Error::other)?;
+        Ok(reply)
+    }
+
+    /// Reads up to ReadyForQuery: what was replied but for its rows, and those as they came.
+    async fn messages(&mut self) -> Result<(Reply, Vec<RawRow>), ServerError> {
         let mut reply = Reply::default();
+        let mut rows: Vec<RawRow> = Vec::new();
         let mut columns = None;
         let mut error: Option<ServerError> = None;
         loop {
             match self.message().await? {
                 Message::RowDescription(body) => {
-                    columns = Some(
-                        body.fields()
-                            .map(|field| Ok(field.name().to_string()))
-                            .collect()?,
-                    );
-                    reply.rows.clear();
+                    let fields: Vec<(String, u32)> = body
+                        .fields()
+                        .map(|field| Ok((field.name().to_string(), field.type_oid())))
+                        .collect()?;
+                    reply.types = fields.iter().map(|(_, oid)| *oid).collect();
+                    columns = Some(fields.into_iter().map(|(name, _)| name).collect());
+                    rows.clear();
                 }
                 Message::DataRow(body) => {
                     let bytes = body.buffer();
-                    let cell = |at: Option<std::ops::Range<usize>>| {
-                        at.map(|at| String::from_utf8(bytes[at].to_vec()))
-                            .transpose()
-                            .map_err(io::Error::other)
-                    };
-                    reply.rows.push(body.ranges().map(cell).collect()?);
+                    let cell = |at: Option<std::ops::Range<usize>>| Ok(at.map(|at| bytes[at].to_vec()));
+                    rows.push(body.ranges().map(cell).collect()?);
                 }
                 Message::CommandComplete(body) => {
                     reply.tag = body.tag()?.to_string();
@@ -176,7 +237,7 @@ impl TextClient {
                 }
                 Message::NoticeResponse(body) => reply.notices.push(notice(body.fields())?),
                 Message::ErrorResponse(body) => error = Some(server_error(body.fields())?),
-                Message::ReadyForQuery(_) => return error.map_or(Ok(reply), Err),
+                Message::ReadyForQuery(_) => return error.map_or(Ok((reply, rows)), Err),
                 Message::AuthenticationOk
                 | Message::BackendKeyData(_)
                 | Message::ParameterStatus(_)

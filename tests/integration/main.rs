@@ -15,6 +15,7 @@ mod definitions;
 mod durability;
 mod fairness;
 mod faults;
+mod formats;
 mod known_texts;
 mod limits;
 mod memory;

@@ -2,12 +2,12 @@
 //! (at planning) and columns.
 
 use arrow::array::ArrayRef;
-use arrow::datatypes::DataType;
 
 use super::column_cast::{arrow_cast, column_cast};
+pub use super::object_id::oid_like;
+use super::object_id::{integer_of_oid, oid_of_integer};
 use super::{Batch, Body};
-use crate::types::element_type;
-use crate::types::{CatalogType, FormatSettings, Numeric, SqlType, Value};
+use crate::types::{CatalogType, FormatSettings, Numeric, SqlType, Value, element_type, narrow_integer};
 use crate::{Error, Result};
 
 /// The name of [`CAST`]: whoever reads filters may look through it.
@@ -40,15 +40,6 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// oid and the types that are one within a query (regclass, regproc …).
-pub fn oid_like(ty: &SqlType) -> bool {
-    match ty {
-        SqlType::Oid | SqlType::Regclass => true,
-        SqlType::Catalog(_) => ty.arrow_type() == DataType::Int64,
-        _ => false,
-    }
-}
-
 fn number(ty: &SqlType) -> bool {
     matches!(
         ty,
@@ -65,9 +56,8 @@ fn number(ty: &SqlType) -> bool {
 pub fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     use SqlType as S;
     match (from, to) {
-        (S::Int2, S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Oid) => true,
-        (S::Int4, S::Int8 | S::Float8 | S::Oid) | (S::Float4, S::Float8) | (S::Int8, S::Float8) => true,
-        (S::Int2 | S::Int4, b) if oid_like(b) => true,
+        (S::Int2, S::Int4 | S::Int8 | S::Float4 | S::Float8) => true,
+        (S::Int4, S::Int8 | S::Float8) | (S::Float4, S::Float8) | (S::Int8, S::Float8) => true,
         (S::Int2 | S::Int4 | S::Int8, S::Numeric(_)) => to.fixed_size().is_some_and(|size| {
             let digits = match from {
                 S::Int2 => 5,
@@ -120,16 +110,17 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
     use SqlType as S;
     match (value, to) {
         (Value::Null, _) => Ok(Value::Null),
+        (Value::Bool(flag), S::Name) => Ok(Value::Text(if flag { "t" } else { "f" }.to_string())),
         (value @ Value::Text(_), S::Char(None)) => Ok(value),
         (value, S::Text | S::Varchar(_) | S::Char(_) | S::Name | S::InternalChar | S::Unknown) => {
             Value::Text(text_of(&value, from, settings)).cast(to, settings)
         }
         (Value::Text(text), S::Json | S::Jsonb) => Value::parse(&text, to, settings),
         (Value::Text(text), _) if *from == S::Jsonb => from_jsonb(&text, to, settings),
-        // PostgreSQL takes a negative integer as the unsigned number of the same bits.
-        (Value::Int(number @ -2_147_483_648..=-1), S::Oid | S::Regclass) => {
-            Ok(Value::Int(number + (1 << 32)))
+        (Value::Int(number), to) if oid_like(to) && from.is_integer() => {
+            oid_of_integer(number, from).map(Value::Int)
         }
+        (Value::Int(oid), S::Int4) if oid_like(from) => Ok(Value::Int(i64::from(integer_of_oid(oid)))),
         (Value::Array(items), S::Array(_) | S::Int2Vector) => {
             let (from, to) = (element_type(from), element_type(to));
             let items = items.into_iter().map(|item| cast_value(item, from, to, settings));

@@ -8,6 +8,7 @@ use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::DataType;
 
 use super::argument::{Date, Time, Timestamp, TimestampTz};
+use super::object_id::{integer_of_oid, oid_like, oid_of_integer};
 use super::{Batch, mismatched_types};
 use crate::Result;
 use crate::types::{
@@ -25,6 +26,8 @@ pub(super) fn column_cast(batch: &Batch) -> Option<Result<ArrayRef>> {
             Some(batch.map1(|padded: &str| padded.trim_end_matches(' ')))
         }
         (S::Int2 | S::Int4 | S::Int8, to) if to.is_number() => Some(from_integers(batch)),
+        (from @ (S::Int2 | S::Int4 | S::Int8), to) if oid_like(to) => Some(to_oids(batch, from)),
+        (from, S::Int4) if oid_like(from) => Some(batch.map1(integer_of_oid)),
         (S::Float4, to @ S::Numeric(_)) => Some(to_numeric(batch, to, Numeric::from_f32)),
         (S::Float8, to @ S::Numeric(_)) => Some(to_numeric(batch, to, Numeric::from_f64)),
         (S::Float4, S::Int2 | S::Int4 | S::Int8) => Some(to_integers(batch, |number: f32, name| {
@@ -85,6 +88,17 @@ fn from_integers(batch: &Batch) -> Result<ArrayRef> {
         SqlType::Float8 => batch.map1(|number: i64| number as f64),
         _ => to_integers(&batch, |number: i64, _| Ok(number)),
     }
+}
+
+/// Integers of the type `from` as oids.
+fn to_oids(batch: &Batch, from: &SqlType) -> Result<ArrayRef> {
+    let wide = [arrow_cast(&batch.arrays[0], &DataType::Int64)?];
+    let batch = Batch {
+        arrays: &wide,
+        arguments: &[SqlType::Int8],
+        ..*batch
+    };
+    batch.map1(|number: i64| oid_of_integer(number, from))
 }
 
 /// Numbers as integers of the result type, whose name `whole` is told for its errors.

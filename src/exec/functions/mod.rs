@@ -38,6 +38,7 @@ mod names;
 mod number_format;
 mod numeric;
 mod object_definition;
+mod object_id;
 mod object_name;
 mod output;
 pub mod pattern;

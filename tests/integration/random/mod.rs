@@ -1,5 +1,5 @@
 //! Random statements by seed, each answered in several ways that must agree: as a short statement, by the general plan,
-//! with parameters for literals, as a text that came before, and by PostgreSQL when `PG_URI` is set. Writes are foretold by a SELECT and compared with
+//! with parameters for literals, as a text that came before, in the binary format, and by PostgreSQL when `PG_URI` is set. Writes are foretold by a SELECT and compared with
 //! what the table holds after them. A statement that fails is shrunk and printed with its seed.
 //!
 //! `KEYSPAN_RANDOM_STATEMENTS=10000` runs more; `KEYSPAN_RANDOM_SEED=7` begins elsewhere.
@@ -72,6 +72,10 @@ impl Oracles {
         if first != again {
             return Some(format!("bare: {first:?}\nagain: {again:?}"));
         }
+        let binary = self.by_binary(&plain, ordered).await;
+        if short != binary {
+            return Some(format!("text: {short:?}\nbinary: {binary:?}"));
+        }
         let postgresql = self.postgresql.as_mut()?;
         let theirs = answer(postgresql, &plain, Form::Plain, protocol, ordered).await;
         (short != theirs).then(|| format!("keyspan: {short:?}\npostgresql: {theirs:?}"))
@@ -84,6 +88,17 @@ impl Oracles {
         answer(&mut self.keyspan, sql, form, protocol, ordered).await.ok();
         let again = answer(&mut self.keyspan, sql, form, protocol, ordered).await;
         (first, again)
+    }
+
+    /// The answer by way of the binary format.
+    async fn by_binary(&mut self, sql: &Sql, ordered: bool) -> Answer {
+        let text = sql.write(Form::Plain, "").remove(0);
+        let rows = self.keyspan.rows_by_binary(&text).await;
+        let mut rows = rows.map_err(|error| error.sqlstate)?;
+        if !ordered {
+            rows.sort();
+        }
+        Ok(rows)
     }
 
     /// Fails with the smallest statement that still disagrees.
