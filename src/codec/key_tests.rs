@@ -321,7 +321,7 @@ fn text_that_is_no_text_is_damage_of_the_key() {
     let built = ColumnBuilder::new(&field.ty, 1).append_key_field(&bytes, &field);
     assert_eq!(built, Err(expected.clone()));
     let mut scratch = Vec::new();
-    let scalar = crate::codec::stored_scalar::key_scalar(&bytes, &field, chrono_tz::UTC, &mut scratch);
+    let scalar = crate::codec::stored_scalar::key_scalar(&bytes, &field, &mut scratch);
     assert_eq!(scalar.err(), Some(expected));
 }
 

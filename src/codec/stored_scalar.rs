@@ -1,8 +1,6 @@
 //! Values of stored rows and keys as `Scalar`s, borrowed from the stored bytes: how a row reaches the wire without
 //! becoming a column first. Reached as `codec::row::{…}`; the column-wise sibling is `column_builder`.
 
-use chrono_tz::Tz;
-
 use super::key::{self, KeyField};
 use super::stored_value::{
     damaged, fixed, fixed_slice, is_former_numeric, narrow, read_former_numeric, read_integer, read_interval,
@@ -18,10 +16,9 @@ pub fn is_scalar(ty: &SqlType) -> bool {
     )
 }
 
-/// The value that a row holds in these bytes, of a type that `is_scalar`. `zone`: where timestamps with time zone are
-/// shown. Errors: `Corrupt`.
+/// The value that a row holds in these bytes, of a type that `is_scalar`. Errors: `Corrupt`.
 #[inline]
-pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8], zone: Tz) -> Result<Scalar<'a>> {
+pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Scalar<'a>> {
     Ok(match ty {
         SqlType::Bool => match bytes {
             [0] => Scalar::Bool(false),
@@ -53,7 +50,7 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8], zone: Tz) -> Result<Scal
         SqlType::Date => Scalar::Date(i32::from_le_bytes(fixed(bytes)?)),
         SqlType::Time => Scalar::Time(i64::from_le_bytes(fixed(bytes)?)),
         SqlType::Timestamp => Scalar::Timestamp(i64::from_le_bytes(fixed(bytes)?)),
-        SqlType::TimestampTz => Scalar::TimestampTz(i64::from_le_bytes(fixed(bytes)?), zone),
+        SqlType::TimestampTz => Scalar::TimestampTz(i64::from_le_bytes(fixed(bytes)?)),
         SqlType::Interval => Scalar::Interval(read_interval(bytes)?),
         SqlType::Uuid => Scalar::Uuid(&fixed_slice::<16>(bytes)?[..]),
         SqlType::Text
@@ -71,12 +68,11 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8], zone: Tz) -> Result<Scal
 }
 
 /// The value of the key field that `bytes` starts with; `None`: NULL. `scratch` takes what does not stand there as it
-/// is. `zone`: as for `stored_scalar`. Errors: `Corrupt`.
+/// is. Errors: `Corrupt`.
 #[inline]
 pub fn key_scalar<'a>(
     bytes: &'a [u8],
     field: &KeyField,
-    zone: Tz,
     scratch: &'a mut Vec<u8>,
 ) -> Result<Option<Scalar<'a>>> {
     if key::read_null(bytes, field)? {
@@ -97,7 +93,7 @@ pub fn key_scalar<'a>(
         SqlType::Date => Scalar::Date(key::read_i32(bytes, field)?),
         SqlType::Time => Scalar::Time(key::read_i64(bytes, field)?),
         SqlType::Timestamp => Scalar::Timestamp(key::read_i64(bytes, field)?),
-        SqlType::TimestampTz => Scalar::TimestampTz(key::read_i64(bytes, field)?, zone),
+        SqlType::TimestampTz => Scalar::TimestampTz(key::read_i64(bytes, field)?),
         SqlType::Uuid => {
             scratch.clear();
             scratch.extend_from_slice(&key::read_fixed::<16>(bytes, field)?);
@@ -131,17 +127,20 @@ mod tests {
     use crate::codec::stored_value;
     use crate::types::{ColumnEncoder, FormatSettings, Value, WireFormat};
 
-    const ZONE: Tz = Tz::America__New_York;
     const FORMATS: [WireFormat; 2] = [WireFormat::Text, WireFormat::Binary];
+
+    fn settings() -> FormatSettings {
+        FormatSettings {
+            time_zone: chrono_tz::America::New_York,
+            ..FormatSettings::default()
+        }
+    }
 
     /// What the one value of a column prints in both formats; nothing for NULL.
     fn column_prints(ty: &SqlType, builder: ColumnBuilder) -> Vec<Option<Vec<u8>>> {
         let array = builder.finish();
+        let settings = settings();
         let print = |format| {
-            let settings = FormatSettings {
-                time_zone: ZONE,
-                ..FormatSettings::default()
-            };
             let mut out = Vec::new();
             let encoder = ColumnEncoder::new(ty, &array, format, &settings).unwrap();
             encoder.encode(0, &mut out).then_some(out)
@@ -153,7 +152,7 @@ mod tests {
         let print = |format| {
             scalar.map(|scalar| {
                 let mut out = Vec::new();
-                scalar.put(format, &mut out);
+                scalar.put(format, &settings(), &mut out);
                 out
             })
         };
@@ -184,10 +183,10 @@ mod tests {
             let mut builder = ColumnBuilder::new(&ty, 1);
             match builder.append_stored(Stored::Bytes(&bytes)) {
                 Ok(()) => {
-                    let scalar = stored_scalar(&ty, &bytes, ZONE).unwrap();
+                    let scalar = stored_scalar(&ty, &bytes).unwrap();
                     prop_assert_eq!(scalar_prints(Some(scalar)), column_prints(&ty, builder));
                 }
-                Err(error) => prop_assert_eq!(stored_scalar(&ty, &bytes, ZONE).unwrap_err(), error),
+                Err(error) => prop_assert_eq!(stored_scalar(&ty, &bytes).unwrap_err(), error),
             }
         }
 
@@ -204,7 +203,7 @@ mod tests {
                 bytes.truncate(cut.index(bytes.len()));
             }
             let mut builder = ColumnBuilder::new(&field.ty, 1);
-            let scalar = key_scalar(&bytes, &field, ZONE, &mut scratch);
+            let scalar = key_scalar(&bytes, &field, &mut scratch);
             match builder.append_key_field(&bytes, &field) {
                 Ok(_) => prop_assert_eq!(scalar_prints(scalar.unwrap()), column_prints(&field.ty, builder)),
                 Err(error) => prop_assert_eq!(scalar.unwrap_err(), error),

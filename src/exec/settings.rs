@@ -18,7 +18,7 @@ use crate::catalog::nearest_name;
 use crate::plan::FullScanPolicy;
 use crate::store::ServerMemory;
 use crate::table::Limits;
-use crate::types::{FormatSettings, ResultLimits};
+use crate::types::{DateStyle, FormatSettings, IntervalStyle, ResultLimits};
 use crate::{Error, Result};
 pub use definition::{SettingDef, SettingScope};
 pub(crate) use definition::{SettingKind, Unit};
@@ -32,6 +32,10 @@ use value::{display, normalize};
 pub struct Settings {
     /// TimeZone.
     pub time_zone: Tz,
+    /// DateStyle.
+    pub date_style: DateStyle,
+    /// IntervalStyle.
+    pub interval_style: IntervalStyle,
     /// search_path, `"$user"` left out.
     pub search_path: Vec<String>,
     /// keyspan.full_scan.
@@ -157,7 +161,7 @@ impl Settings {
         if def.scope == SettingScope::Internal {
             return Err(read_only(def.name, false));
         }
-        let value = normalize(def, &[value.to_string()])?;
+        let value = normalize(def, &[value.to_string()], &self.values[index])?;
         if self.sources[index] <= source {
             let is_default = source == SettingSource::CommandLine && value == def.default;
             self.sources[index] = if is_default {
@@ -185,7 +189,7 @@ impl Settings {
             custom.set_custom(name, values)?;
             return Ok((name.to_lowercase(), values.join(", ")));
         };
-        let value = display(def, &normalize(def, values)?);
+        let value = display(def, &normalize(def, values, def.default)?);
         match def.scope {
             SettingScope::Session => Ok((def.name.to_string(), value)),
             SettingScope::Server if !by_server => Err(read_only(def.name, true)),
@@ -227,7 +231,7 @@ impl Settings {
             SettingScope::Server => return Err(read_only(def.name, true)),
             SettingScope::Internal => return Err(read_only(def.name, false)),
         }
-        let value = normalize(def, values)?;
+        let value = normalize(def, values, &self.values[index])?;
         self.values[index] = value.into();
         self.sources[index] = source;
         self.derive();
@@ -237,7 +241,7 @@ impl Settings {
     /// Sets any setting, whoever may change it. For the server's start and the session's own bookkeeping.
     pub fn set_internal(&mut self, name: &str, value: &str) -> Result<()> {
         let (index, def) = find(name).ok_or_else(|| undefined(name))?;
-        self.values[index] = normalize(def, &[value.to_string()])?.into();
+        self.values[index] = normalize(def, &[value.to_string()], &self.values[index])?.into();
         self.derive();
         Ok(())
     }
@@ -326,6 +330,8 @@ impl Settings {
     pub fn format(&self) -> FormatSettings {
         FormatSettings {
             time_zone: self.time_zone,
+            date_style: self.date_style,
+            interval_style: self.interval_style,
             result_limits: self.result_limits,
         }
     }
@@ -378,6 +384,8 @@ impl Settings {
     fn defaults() -> Settings {
         let mut settings = Settings {
             time_zone: Tz::UTC,
+            date_style: DateStyle::default(),
+            interval_style: IntervalStyle::default(),
             search_path: Vec::new(),
             full_scan: FullScanPolicy::default(),
             multi_get_keys_max: 0,
@@ -427,6 +435,13 @@ impl Settings {
     /// Reads the typed fields out of the texts, which `normalize` has checked.
     fn derive(&mut self) {
         self.time_zone = self.value("TimeZone").parse().unwrap_or(Tz::UTC);
+        let date_style = DateStyle::read(
+            self.value("DateStyle"),
+            DateStyle::default(),
+            DateStyle::default(),
+        );
+        self.date_style = date_style.unwrap_or_default();
+        self.interval_style = IntervalStyle::named(self.value("IntervalStyle"));
         self.search_path = value::search_path(self.value("search_path"));
         self.full_scan = match self.value("keyspan.full_scan") {
             "allow" => FullScanPolicy::Allow,
@@ -546,7 +561,7 @@ mod tests {
     #[test]
     fn every_default_is_a_value_of_its_setting() {
         for def in definitions() {
-            let normalized = normalize(def, &[display(def, def.default)]);
+            let normalized = normalize(def, &[display(def, def.default)], def.default);
             assert_eq!(normalized.as_deref(), Ok(def.default), "{}", def.name);
         }
     }

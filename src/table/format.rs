@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use chrono_tz::Tz;
-
 use super::layout::{LayoutColumn, Place, RowLayout};
 use super::read::{fields_of, row_of};
 use crate::codec::key;
@@ -22,8 +20,7 @@ pub struct RowFormatter {
     layout: Arc<RowLayout>,
     /// For each column of the projection, how it is sent.
     outputs: Vec<Output>,
-    /// Where timestamps with time zone are shown.
-    zone: Tz,
+    settings: FormatSettings,
     /// Where each field of the key starts in the row at hand.
     key_starts: Vec<usize>,
     scratch: Vec<u8>,
@@ -68,7 +65,7 @@ impl RowFormatter {
                 .enumerate()
                 .map(output)
                 .collect::<Result<_>>()?,
-            zone: settings.time_zone,
+            settings: settings.clone(),
             key_starts: Vec::with_capacity(layout.key_fields.len()),
             scratch: Vec::new(),
             layout,
@@ -79,7 +76,6 @@ impl RowFormatter {
     /// then something may have been appended.
     pub fn put_row(&mut self, entry: Entry<'_>, out: &mut Vec<u8>) -> Result<()> {
         let fields = fields_of(entry.key)?;
-        let zone = self.zone;
         self.find_key_fields(fields)?;
         let row = match self.layout.reads_values {
             true => Some(row_of(entry)?),
@@ -96,12 +92,12 @@ impl RowFormatter {
             let scalar = match (&column.place, in_key) {
                 (_, Some((at, start))) => {
                     let (field, _) = &self.layout.key_fields[*at];
-                    key_scalar(&fields[*start..], field, zone, &mut self.scratch)?
+                    key_scalar(&fields[*start..], field, &mut self.scratch)?
                 }
                 (Place::Key(_), None) => return Err(Error::internal("a key without one of its columns")),
                 (Place::Value { id, .. } | Place::KeyOrValue { id, .. }, None) => {
                     match row.as_ref().and_then(|row| row.get(*id)) {
-                        Some(Stored::Bytes(bytes)) => Some(stored_scalar(&column.ty, bytes, zone)?),
+                        Some(Stored::Bytes(bytes)) => Some(stored_scalar(&column.ty, bytes)?),
                         Some(Stored::Null) => None,
                         None => {
                             out.extend_from_slice(output.missing.as_deref().unwrap_or(&NULL));
@@ -113,7 +109,7 @@ impl RowFormatter {
             let start = out.len();
             out.extend_from_slice(&NULL);
             if let Some(scalar) = scalar {
-                scalar.sent_as(&output.ty).put(output.format, out);
+                scalar.sent_as(&output.ty).put(output.format, &self.settings, out);
                 let length = (out.len() - start - 4) as i32; // a value of 2 GiB is above every limit
                 out[start..start + 4].copy_from_slice(&length.to_be_bytes());
             }

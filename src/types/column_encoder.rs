@@ -12,7 +12,6 @@ use arrow::buffer::NullBuffer;
 use arrow::compute::CastOptions;
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use chrono_tz::Tz;
 
 use super::array_quotes::quote_element;
 use super::scalar::{Scalar, WireFormat};
@@ -25,6 +24,7 @@ pub struct ColumnEncoder {
     nulls: Option<NullBuffer>,
     source: Source,
     format: WireFormat,
+    settings: FormatSettings,
 }
 
 /// An array, and what its type needs for printing.
@@ -50,7 +50,7 @@ pub(super) enum Source {
     Date(Date32Array),
     Time(Time64MicrosecondArray),
     Timestamp(TimestampMicrosecondArray),
-    TimestampTz(TimestampMicrosecondArray, Tz),
+    TimestampTz(TimestampMicrosecondArray),
     Interval(IntervalMonthDayNanoArray),
     Uuid(FixedSizeBinaryArray),
     List {
@@ -82,6 +82,7 @@ impl ColumnEncoder {
             nulls: array.logical_nulls(),
             source,
             format,
+            settings: settings.clone(),
         })
     }
 
@@ -92,7 +93,7 @@ impl ColumnEncoder {
             return false;
         }
         match self.source.scalar(row) {
-            Some(scalar) => scalar.put(self.format, out),
+            Some(scalar) => scalar.put(self.format, &self.settings, out),
             None => self.source.put_list(row, self.format, out),
         }
         true
@@ -171,7 +172,7 @@ impl Source {
             SqlType::Date => Source::Date(array.as_primitive().clone()),
             SqlType::Time => Source::Time(array.as_primitive().clone()),
             SqlType::Timestamp => Source::Timestamp(array.as_primitive().clone()),
-            SqlType::TimestampTz => Source::TimestampTz(array.as_primitive().clone(), settings.time_zone),
+            SqlType::TimestampTz => Source::TimestampTz(array.as_primitive().clone()),
             SqlType::Interval => Source::Interval(array.as_primitive().clone()),
             SqlType::Uuid => Source::Uuid(array.as_fixed_size_binary().clone()),
             SqlType::Array(element) => {
@@ -264,7 +265,7 @@ impl Source {
             Source::Date(array) => Scalar::Date(array.value(row)),
             Source::Time(array) => Scalar::Time(array.value(row)),
             Source::Timestamp(array) => Scalar::Timestamp(array.value(row)),
-            Source::TimestampTz(array, zone) => Scalar::TimestampTz(array.value(row), *zone),
+            Source::TimestampTz(array) => Scalar::TimestampTz(array.value(row)),
             Source::Interval(array) => Scalar::Interval(array.value(row).into()),
             Source::Uuid(array) => Scalar::Uuid(array.value(row)),
             Source::List { .. } | Source::Vector { .. } | Source::Null => return None,
@@ -364,6 +365,8 @@ mod tests {
         StringViewArray, StructArray, TimestampNanosecondArray, UInt64Array,
     };
     use arrow::datatypes::{Field, Int32Type};
+
+    use chrono_tz::Tz;
 
     use super::*;
     use crate::types::Numeric;

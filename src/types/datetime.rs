@@ -1,10 +1,8 @@
-//! The calendar, time zones and the ISO text of dates and times. Days and microseconds count from 1970-01-01, before it
-//! too (proleptic Gregorian calendar). Reading text stands in `datetime_input`; intervals in `interval`.
+//! The calendar and time zones. Days and microseconds count from 1970-01-01, before it too (proleptic Gregorian calendar).
+//! Reading text stands in `datetime_input`, printing in `datetime_output`; intervals in `interval`.
 
 use chrono::{DateTime, NaiveDateTime, Offset, TimeZone};
 use chrono_tz::Tz;
-
-use super::digits;
 
 pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 pub(super) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
@@ -140,121 +138,9 @@ pub(super) fn zone_named(name: &str) -> Option<Tz> {
     })
 }
 
-/// Appends a date: `2024-02-29`, `0044-03-15 BC`, `infinity`.
-pub(super) fn put_date(out: &mut Vec<u8>, days: i32) {
-    match days {
-        i32::MIN => out.extend_from_slice(b"-infinity"),
-        i32::MAX => out.extend_from_slice(b"infinity"),
-        days => {
-            let before_christ = put_day(out, i64::from(days));
-            put_era(out, before_christ);
-        }
-    }
-}
-
-/// Appends a time of day: `04:05:06.789`, `24:00:00`.
-pub(super) fn put_time(out: &mut Vec<u8>, micros: i64) {
-    put_clock(out, micros.unsigned_abs());
-}
-
-/// Appends a timestamp: `2024-02-29 04:05:06.789`.
-pub(super) fn put_timestamp(out: &mut Vec<u8>, micros: i64) {
-    if !put_infinity(out, micros) {
-        let before_christ = put_day_and_clock(
-            out,
-            micros.div_euclid(MICROS_PER_DAY),
-            micros.rem_euclid(MICROS_PER_DAY),
-        );
-        put_era(out, before_christ);
-    }
-}
-
-/// Appends a timestamp with time zone as the zone's clocks show it: `2024-02-29 04:05:06.789+08`.
-pub(super) fn put_timestamptz(out: &mut Vec<u8>, utc: i64, zone: Tz) {
-    if put_infinity(out, utc) {
-        return;
-    }
-    let offset = offset_at(zone, utc);
-    // Days first: the local time of the last instants lies beyond i64 microseconds.
-    let clock = utc.rem_euclid(MICROS_PER_DAY) + i64::from(offset) * MICROS_PER_SECOND;
-    let days = utc.div_euclid(MICROS_PER_DAY) + clock.div_euclid(MICROS_PER_DAY);
-    let before_christ = put_day_and_clock(out, days, clock.rem_euclid(MICROS_PER_DAY));
-    put_offset(out, offset);
-    put_era(out, before_christ);
-}
-
-fn put_infinity(out: &mut Vec<u8>, micros: i64) -> bool {
-    match micros {
-        i64::MIN => out.extend_from_slice(b"-infinity"),
-        i64::MAX => out.extend_from_slice(b"infinity"),
-        _ => return false,
-    }
-    true
-}
-
-#[inline]
-fn put_day_and_clock(out: &mut Vec<u8>, days: i64, clock: i64) -> bool {
-    let before_christ = put_day(out, days);
-    out.push(b' ');
-    put_clock(out, clock.unsigned_abs());
-    before_christ
-}
-
-/// Appends year, month and day; answers whether ` BC` must follow.
-#[inline]
-fn put_day(out: &mut Vec<u8>, days: i64) -> bool {
-    let (year, month, day) = civil_from_days(days);
-    let before_christ = year <= 0;
-    let shown = if before_christ { 1 - year } else { year };
-    digits::put_padded(out, shown.unsigned_abs(), 4);
-    out.push(b'-');
-    digits::put_padded(out, u64::from(month), 2);
-    out.push(b'-');
-    digits::put_padded(out, u64::from(day), 2);
-    before_christ
-}
-
-fn put_era(out: &mut Vec<u8>, before_christ: bool) {
-    if before_christ {
-        out.extend_from_slice(b" BC");
-    }
-}
-
-/// Appends `HH:MM:SS`, and the microseconds without the zeros that end them.
-#[inline]
-pub(super) fn put_clock(out: &mut Vec<u8>, micros: u64) {
-    let seconds = micros / 1_000_000;
-    digits::put_padded(out, seconds / 3_600, 2);
-    out.push(b':');
-    digits::put_padded(out, seconds / 60 % 60, 2);
-    out.push(b':');
-    digits::put_padded(out, seconds % 60, 2);
-    let mut fraction = micros % 1_000_000;
-    if fraction > 0 {
-        let mut width = 6;
-        while fraction.is_multiple_of(10) {
-            fraction /= 10;
-            width -= 1;
-        }
-        out.push(b'.');
-        digits::put_padded(out, fraction, width);
-    }
-}
-
-/// Appends `+08`, `-03:30`, `-04:56:02`.
-fn put_offset(out: &mut Vec<u8>, offset: i32) {
-    out.push(if offset < 0 { b'-' } else { b'+' });
-    let seconds = u64::from(offset.unsigned_abs());
-    digits::put_padded(out, seconds / 3_600, 2);
-    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
-    if minutes != 0 || seconds != 0 {
-        out.push(b':');
-        digits::put_padded(out, minutes, 2);
-    }
-    if seconds != 0 {
-        out.push(b':');
-        digits::put_padded(out, seconds, 2);
-    }
+/// The abbreviation of a zone at an instant: `CET`, `EDT`, `+0530`.
+pub(crate) fn zone_abbreviation_at(zone: Tz, utc: i64) -> String {
+    zone.offset_from_utc_datetime(&chrono_time(utc)).to_string()
 }
 
 #[cfg(test)]
@@ -277,17 +163,6 @@ mod tests {
             let (year, month, day) = civil_from_days(days);
             assert_eq!(days_from_civil(year, month, day), days);
             assert!(day <= days_in_month(year, month));
-        }
-    }
-
-    #[test]
-    fn the_last_instants_print() {
-        for zone in [Tz::UTC, Tz::Asia__Tokyo, Tz::America__New_York] {
-            for utc in [i64::MAX - 1, i64::MIN + 1] {
-                let mut out = Vec::new();
-                put_timestamptz(&mut out, utc, zone);
-                assert!(out.len() > 20);
-            }
         }
     }
 

@@ -1,5 +1,5 @@
-//! Reads dates, times and timestamps from text as PostgreSQL does under DateStyle `ISO, MDY`: ISO 8601 with or without
-//! `T`, `20240229`, `2/29/2024`, `29-Feb-2024`, `February 29, 2024 4:05 PM`, `44-03-15 BC`, day of the year, Julian days,
+//! Reads dates, times and timestamps from text as PostgreSQL does, by the order of DateStyle: ISO 8601 with or without `T`,
+//! `20240229`, `2/29/2024`, `29-Feb-2024`, `February 29, 2024 4:05 PM`, `44-03-15 BC`, day of the year, Julian days,
 //! `infinity`, `epoch`, `now`, `today`; zones as offsets, names and abbreviations. Called by `Value::parse`.
 //!
 //! Text is first cut into tokens by shape alone, then each token fills one or more parts of a date; a part filled
@@ -8,6 +8,7 @@
 
 use chrono_tz::Tz;
 
+use super::DateOrder;
 use super::datetime::{
     MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, days_in_month, offset_at, offset_of_local, zone_named,
 };
@@ -23,8 +24,8 @@ const DAYS_MIN: i64 = -2_440_588;
 const DAYS_MAX: i64 = 2_145_042_905;
 
 /// Reads a date. Errors: 22007, 22008, 22009, 22023.
-pub(super) fn parse_date(text: &str, zone: Tz) -> Result<i32> {
-    let read = decode(text, zone, false).map_err(|fault| fault.error(text, "date"))?;
+pub(super) fn parse_date(text: &str, zone: Tz, order: DateOrder) -> Result<i32> {
+    let read = decode(text, (zone, order), false).map_err(|fault| fault.error(text, "date"))?;
     let days = match read {
         Read::Infinity => return Ok(i32::MAX),
         Read::NegativeInfinity => return Ok(i32::MIN),
@@ -38,8 +39,8 @@ pub(super) fn parse_date(text: &str, zone: Tz) -> Result<i32> {
 }
 
 /// Reads a timestamp; a zone in the text is read and ignored, as in PostgreSQL. Errors: as [`parse_date`].
-pub(super) fn parse_timestamp(text: &str, zone: Tz) -> Result<i64> {
-    let read = decode(text, zone, false).map_err(|fault| fault.error(text, "timestamp"))?;
+pub(super) fn parse_timestamp(text: &str, zone: Tz, order: DateOrder) -> Result<i64> {
+    let read = decode(text, (zone, order), false).map_err(|fault| fault.error(text, "timestamp"))?;
     match read {
         Read::Infinity => Ok(i64::MAX),
         Read::NegativeInfinity => Ok(i64::MIN),
@@ -51,8 +52,9 @@ pub(super) fn parse_timestamp(text: &str, zone: Tz) -> Result<i64> {
 }
 
 /// Reads a timestamp with time zone; `zone` is the session's, for text without one. Errors: as [`parse_date`].
-pub(super) fn parse_timestamptz(text: &str, zone: Tz) -> Result<i64> {
-    let read = decode(text, zone, false).map_err(|fault| fault.error(text, "timestamp with time zone"))?;
+pub(super) fn parse_timestamptz(text: &str, zone: Tz, order: DateOrder) -> Result<i64> {
+    let read =
+        decode(text, (zone, order), false).map_err(|fault| fault.error(text, "timestamp with time zone"))?;
     match read {
         Read::Infinity => Ok(i64::MAX),
         Read::NegativeInfinity => Ok(i64::MIN),
@@ -81,8 +83,8 @@ pub(super) fn parse_timestamptz(text: &str, zone: Tz) -> Result<i64> {
 }
 
 /// Reads a time of day, 24:00:00 included. Errors: as [`parse_date`].
-pub(super) fn parse_time(text: &str, zone: Tz) -> Result<i64> {
-    match decode(text, zone, true).map_err(|fault| fault.error(text, "time"))? {
+pub(super) fn parse_time(text: &str, zone: Tz, order: DateOrder) -> Result<i64> {
+    match decode(text, (zone, order), true).map_err(|fault| fault.error(text, "time"))? {
         Read::Moment { clock, .. } => Ok(clock),
         Read::Infinity | Read::NegativeInfinity | Read::Epoch => Err(Fault::Format.error(text, "time")),
     }
@@ -130,6 +132,7 @@ enum Announced {
 /// The parts of a date, filled token by token.
 struct Decoder {
     session_zone: Tz,
+    order: DateOrder,
     time_only: bool,
     year: Option<i32>,
     month: Option<i32>,
@@ -148,7 +151,7 @@ struct Decoder {
     announced: Option<Announced>,
 }
 
-fn decode(text: &str, zone: Tz, time_only: bool) -> Result<Read, Fault> {
+fn decode(text: &str, (zone, order): (Tz, DateOrder), time_only: bool) -> Result<Read, Fault> {
     let lower = text.to_ascii_lowercase();
     let tokens = tokens(&lower)?;
     if let [(Shape::Word | Shape::SignedWord, word)] = tokens.as_slice() {
@@ -159,7 +162,7 @@ fn decode(text: &str, zone: Tz, time_only: bool) -> Result<Read, Fault> {
             _ => {}
         }
     }
-    let mut decoder = Decoder::new(zone, time_only);
+    let mut decoder = Decoder::new(zone, order, time_only);
     for (i, (shape, token)) in tokens.iter().enumerate() {
         decoder.take(*shape, token, tokens.get(i + 1).map(|(shape, _)| *shape))?;
     }
@@ -167,9 +170,10 @@ fn decode(text: &str, zone: Tz, time_only: bool) -> Result<Read, Fault> {
 }
 
 impl Decoder {
-    fn new(session_zone: Tz, time_only: bool) -> Decoder {
+    fn new(session_zone: Tz, order: DateOrder, time_only: bool) -> Decoder {
         Decoder {
             session_zone,
+            order,
             time_only,
             year: None,
             month: None,
@@ -302,7 +306,8 @@ impl Decoder {
         }
     }
 
-    /// A number whose meaning follows from what is known: month, then day, then year, unless it is too long for that.
+    /// A number whose meaning follows from what is known: the parts in the order of DateStyle, unless it is too long for
+    /// that.
     fn number_in_date(&mut self, token: &str) -> Result<(), Fault> {
         if token.contains('.') {
             return self.run_together(token, self.has_date());
@@ -313,10 +318,13 @@ impl Decoder {
             return set(&mut self.day_of_year, value);
         }
         match (self.year.is_some(), self.month.is_some(), self.day.is_some()) {
-            (false, false, false) if long => self.set_year(token, value),
+            (false, false, false) if long || self.order == DateOrder::Ymd => self.set_year(token, value),
+            (false, false, false) if self.order == DateOrder::Dmy => set(&mut self.day, value),
             (false, false, false) => set(&mut self.month, value),
             (true, false, _) | (false, false, true) => set(&mut self.month, value),
-            (false, true, false) if self.month_in_words && long => self.set_year(token, value),
+            (false, true, false) if self.month_in_words && (long || self.order == DateOrder::Ymd) => {
+                self.set_year(token, value)
+            }
             (false, true, false) => set(&mut self.day, value),
             (true, true, false) if self.month_in_words && long && self.short_year => {
                 // What was taken for the year is the day: 08-Jan-1999.

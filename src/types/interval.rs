@@ -1,13 +1,13 @@
-//! Intervals: read as PostgreSQL reads them (`1 day 2 hours`, `1-2`, `01:02:03`, `P1DT2H`, `3 weeks ago`), printed in its
-//! `postgres` style (`1 year 2 mons -3 days +04:05:06`). Called by `Value::parse` and the encoders.
+//! Intervals: read as PostgreSQL reads them (`1 day 2 hours`, `1-2`, `01:02:03`, `P1DT2H`, `3 weeks ago`). Called by
+//! `Value::parse`; printing stands in `interval_output`.
 
 use arrow::datatypes::IntervalMonthDayNano;
 
-use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, put_clock};
+use super::IntervalStyle;
+use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use super::datetime_clock::{Clock, read_clock};
 use super::datetime_fault::Fault;
 use super::datetime_tokens::{Shape, tokens};
-use super::digits;
 use super::spaces::is_space;
 use crate::{Error, Result};
 
@@ -47,13 +47,13 @@ impl Interval {
         Some(IntervalMonthDayNano::new(self.months, self.days, nanoseconds))
     }
 
-    /// Reads the text form. Errors: 22007, 22015.
-    pub(super) fn parse(text: &str) -> Result<Interval> {
+    /// Reads the text form; by the SQL standard's style a sign in front of all counts for all. Errors: 22007, 22015.
+    pub(super) fn parse(text: &str, style: IntervalStyle) -> Result<Interval> {
         let trimmed = text.trim_matches(is_space);
         let read = if trimmed.starts_with('P') {
             read_iso(trimmed)
         } else {
-            read_units(trimmed)
+            read_units(trimmed, style)
         };
         read.map_err(|fault| match fault {
             Fault::Format => fault.error(text, "interval"),
@@ -62,44 +62,6 @@ impl Interval {
                 message: format!("interval field value out of range: \"{text}\""),
             },
         })
-    }
-
-    /// Appends the text form.
-    pub(super) fn put(&self, out: &mut Vec<u8>) {
-        let start = out.len();
-        let mut negative_before = false;
-        let parts = [
-            (self.months / 12, "year"),
-            (self.months % 12, "mon"),
-            (self.days, "day"),
-        ];
-        for (value, unit) in parts.into_iter().filter(|(value, _)| *value != 0) {
-            if out.len() > start {
-                out.push(b' ');
-            }
-            if negative_before && value > 0 {
-                out.push(b'+');
-            }
-            digits::put_i64(out, i64::from(value));
-            out.push(b' ');
-            out.extend_from_slice(unit.as_bytes());
-            if value != 1 {
-                out.push(b's');
-            }
-            negative_before = value < 0;
-        }
-        if self.microseconds == 0 && out.len() > start {
-            return;
-        }
-        if out.len() > start {
-            out.push(b' ');
-        }
-        match self.microseconds < 0 {
-            true => out.push(b'-'),
-            false if negative_before => out.push(b'+'),
-            false => {}
-        }
-        put_clock(out, self.microseconds.unsigned_abs());
     }
 
     /// Microseconds in all, with days of 24 hours and months of 30 days: what PostgreSQL compares intervals by.
@@ -262,16 +224,19 @@ fn checked_sum(sum: i64, value: i64, scale: i64) -> Result<i64, Fault> {
 }
 
 /// Numbers and units, read from the end, because a unit follows its number; the number before a time counts days.
-fn read_units(text: &str) -> Result<Interval, Fault> {
+fn read_units(text: &str, style: IntervalStyle) -> Result<Interval, Fault> {
     let lower = text.to_ascii_lowercase();
     let tokens = tokens(&lower)?;
+    let is_signed = |(_, token): &(Shape, &str)| token.starts_with(['-', '+']);
+    let all_negative = style == IntervalStyle::SqlStandard
+        && matches!(tokens.as_slice(), [(_, first), others @ ..] if first.starts_with('-') && !others.iter().any(is_signed));
     let mut sum = Sum::default();
     let mut unit = None;
     let mut ago = false;
     for (shape, token) in tokens.iter().rev() {
         match shape {
             Shape::Time => {
-                sum.add_clock(read_clock(token)?, false)?;
+                sum.add_clock(read_clock(token)?, all_negative)?;
                 unit = Some(Unit::Day);
             }
             Shape::Offset if token.contains(':') => {
@@ -280,7 +245,10 @@ fn read_units(text: &str) -> Result<Interval, Fault> {
                 unit = Some(Unit::Day);
             }
             Shape::Offset | Shape::Number | Shape::Date => {
-                let number = token.replace(is_space, "");
+                let mut number = token.replace(is_space, "");
+                if all_negative && !number.starts_with('-') {
+                    number.insert(0, '-');
+                }
                 if let Some(months) = read_years_and_months(&number)? {
                     sum.mark(Unit::Month)?;
                     sum.months = checked_sum(sum.months, months, 1)?;

@@ -23,12 +23,14 @@ mod datetime;
 mod datetime_clock;
 mod datetime_fault;
 mod datetime_input;
+mod datetime_output;
 mod datetime_tokens;
 mod datetime_words;
 mod digits;
 mod floats;
 mod format_settings;
 mod interval;
+mod interval_output;
 mod interval_range;
 mod json;
 mod numeric;
@@ -49,8 +51,8 @@ pub(crate) use convert::{
     date_of_timestamp, instant_of, integer_of_float, integer_of_numeric, local_time, narrow_integer,
     real_of_double, real_of_numeric, time_of_timestamp, timestamp_of_date,
 };
-pub(crate) use datetime::{local_to_utc, utc_to_local};
-pub use format_settings::{FormatSettings, ResultLimits};
+pub(crate) use datetime::{local_to_utc, utc_to_local, zone_abbreviation_at};
+pub use format_settings::{DateForm, DateOrder, DateStyle, FormatSettings, IntervalStyle, ResultLimits};
 pub use interval::Interval;
 pub use interval_range::{IntervalField, IntervalRange};
 pub use numeric::{DISPLAY_SCALE_MAX, Decimal, Numeric, NumericBytes, numeric_key};

@@ -1,10 +1,10 @@
 //! `Scalar`: one value that is not NULL, borrowed from wherever it stands (an Arrow array, a stored row, a key), and how
 //! PostgreSQL prints and sends it. `ColumnEncoder` and the row formatter of `table` call it; it knows neither.
 
-use chrono_tz::Tz;
-
 use super::binary_format::{EPOCH_DAYS, EPOCH_MICROS, NUMERIC_NEGATIVE};
-use super::{Interval, Numeric, NumericBytes, SqlType, datetime, digits, floats};
+use super::{
+    FormatSettings, Interval, Numeric, NumericBytes, SqlType, datetime_output, digits, floats, interval_output,
+};
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +55,8 @@ pub enum Scalar<'a> {
     Time(i64),
     /// timestamp: microseconds since 1970
     Timestamp(i64),
-    /// timestamp with time zone: microseconds since 1970 UTC, shown in a zone
-    TimestampTz(i64, Tz),
+    /// timestamp with time zone: microseconds since 1970 UTC
+    TimestampTz(i64),
     /// interval
     Interval(Interval),
     /// uuid: 16 bytes
@@ -78,15 +78,15 @@ impl Scalar<'_> {
 
     /// Appends the value.
     #[inline]
-    pub fn put(self, format: WireFormat, out: &mut Vec<u8>) {
+    pub fn put(self, format: WireFormat, settings: &FormatSettings, out: &mut Vec<u8>) {
         match format {
-            WireFormat::Text => self.put_text(out),
+            WireFormat::Text => self.put_text(settings, out),
             WireFormat::Binary => self.put_binary(out),
         }
     }
 
     #[inline]
-    fn put_text(self, out: &mut Vec<u8>) {
+    fn put_text(self, settings: &FormatSettings, out: &mut Vec<u8>) {
         match self {
             Scalar::Bool(value) => out.push(if value { b't' } else { b'f' }),
             Scalar::Int2(value) => digits::put_i64(out, i64::from(value)),
@@ -101,11 +101,15 @@ impl Scalar<'_> {
             }
             Scalar::Text(text) | Scalar::Jsonb(text) => out.extend_from_slice(text),
             Scalar::Bytes(bytes) => put_hex(out, bytes),
-            Scalar::Date(days) => datetime::put_date(out, days),
-            Scalar::Time(micros) => datetime::put_time(out, micros),
-            Scalar::Timestamp(micros) => datetime::put_timestamp(out, micros),
-            Scalar::TimestampTz(micros, zone) => datetime::put_timestamptz(out, micros, zone),
-            Scalar::Interval(interval) => interval.put(out),
+            Scalar::Date(days) => datetime_output::put_date(out, days, settings.date_style),
+            Scalar::Time(micros) => datetime_output::put_time(out, micros),
+            Scalar::Timestamp(micros) => datetime_output::put_timestamp(out, micros, settings.date_style),
+            Scalar::TimestampTz(micros) => {
+                datetime_output::put_timestamptz(out, micros, settings.time_zone, settings.date_style);
+            }
+            Scalar::Interval(interval) => {
+                interval_output::put_interval(out, interval, settings.interval_style)
+            }
             Scalar::Uuid(bytes) => put_uuid(out, bytes),
         }
     }
@@ -134,7 +138,7 @@ impl Scalar<'_> {
             Scalar::Bytes(bytes) | Scalar::Uuid(bytes) => out.extend_from_slice(bytes),
             Scalar::Date(days) => out.extend_from_slice(&date(days).to_be_bytes()),
             Scalar::Time(micros) => out.extend_from_slice(&micros.to_be_bytes()),
-            Scalar::Timestamp(micros) | Scalar::TimestampTz(micros, _) => {
+            Scalar::Timestamp(micros) | Scalar::TimestampTz(micros) => {
                 out.extend_from_slice(&timestamp(micros).to_be_bytes());
             }
             Scalar::Interval(interval) => {

@@ -12,7 +12,7 @@ impl Value {
     /// varchar(n) checks its length, char(n) is padded. A constant to *compare* a column with must not be changed so:
     /// read it as [`SqlType::comparison_type`]. Errors: 22P02, 22007, 22008, 22003, 22001.
     pub fn parse(text: &str, ty: &SqlType, settings: &FormatSettings) -> Result<Value> {
-        let zone = settings.time_zone;
+        let (zone, order) = (settings.time_zone, settings.date_style.order);
         Ok(match ty {
             SqlType::Bool => Value::Bool(parse_bool(text)?),
             SqlType::Int2 => Value::Int(parse_integer(text, ty, i64::from(i16::MIN), i64::from(i16::MAX))?),
@@ -52,11 +52,11 @@ impl Value {
                 Value::Text(strings::fit(strings::checked(text)?, ty)?)
             }
             SqlType::Bytea => Value::Bytes(parse_bytea(text)?),
-            SqlType::Date => Value::Date(datetime_input::parse_date(text, zone)?),
-            SqlType::Time => Value::Time(datetime_input::parse_time(text, zone)?),
-            SqlType::Timestamp => Value::Timestamp(datetime_input::parse_timestamp(text, zone)?),
-            SqlType::TimestampTz => Value::TimestampTz(datetime_input::parse_timestamptz(text, zone)?),
-            SqlType::Interval => Value::Interval(Interval::parse(text)?),
+            SqlType::Date => Value::Date(datetime_input::parse_date(text, zone, order)?),
+            SqlType::Time => Value::Time(datetime_input::parse_time(text, zone, order)?),
+            SqlType::Timestamp => Value::Timestamp(datetime_input::parse_timestamp(text, zone, order)?),
+            SqlType::TimestampTz => Value::TimestampTz(datetime_input::parse_timestamptz(text, zone, order)?),
+            SqlType::Interval => Value::Interval(Interval::parse(text, settings.interval_style)?),
             SqlType::Uuid => Value::Uuid(parse_uuid(text)?),
             SqlType::Json => {
                 json::check(text)?;

@@ -2,7 +2,7 @@
 //! many: rows travel as Arrow arrays. Reading text stands in `text_input`, binary in `binary_input`, conversions in `convert`.
 
 use super::array_quotes::quote_element;
-use super::{FormatSettings, Interval, Numeric, SqlType, datetime, digits, floats};
+use super::{FormatSettings, Interval, Numeric, SqlType, datetime_output, digits, floats, interval_output};
 
 /// One SQL constant with its kind of type. Units as in [`SqlType`].
 #[derive(Debug, Clone, PartialEq)]
@@ -60,11 +60,15 @@ impl Value {
             Value::Numeric(number) => number.put_text(out),
             Value::Text(value) | Value::Unknown(value) => out.extend_from_slice(value.as_bytes()),
             Value::Bytes(value) => super::scalar::put_hex(out, value),
-            Value::Date(days) => datetime::put_date(out, *days),
-            Value::Time(micros) => datetime::put_time(out, *micros),
-            Value::Timestamp(micros) => datetime::put_timestamp(out, *micros),
-            Value::TimestampTz(micros) => datetime::put_timestamptz(out, *micros, settings.time_zone),
-            Value::Interval(interval) => interval.put(out),
+            Value::Date(days) => datetime_output::put_date(out, *days, settings.date_style),
+            Value::Time(micros) => datetime_output::put_time(out, *micros),
+            Value::Timestamp(micros) => datetime_output::put_timestamp(out, *micros, settings.date_style),
+            Value::TimestampTz(micros) => {
+                datetime_output::put_timestamptz(out, *micros, settings.time_zone, settings.date_style)
+            }
+            Value::Interval(interval) => {
+                interval_output::put_interval(out, *interval, settings.interval_style)
+            }
             Value::Uuid(bytes) => super::scalar::put_uuid(out, bytes),
             Value::Array(elements) => {
                 out.push(b'{');

@@ -232,7 +232,11 @@ async fn encryption_is_refused_and_the_session_begins() {
         raw.stream.read_exact(&mut answer).await.expect("one byte");
         assert_eq!(answer, *b"N");
     }
-    raw.startup(0, b"user\0test\0application_name\0raw\0\0").await;
+    raw.startup(
+        0,
+        b"user\0test\0application_name\0raw\0DateStyle\0sql, european\0\0",
+    )
+    .await;
     let messages = raw.until('Z').await;
     assert_eq!(
         messages[0],
@@ -248,6 +252,8 @@ async fn encryption_is_refused_and_the_session_begins() {
     };
     assert!(told("server_version\x0015."));
     assert!(told("application_name\0raw"));
+    assert!(told("DateStyle\0SQL, DMY"));
+    assert!(told("IntervalStyle\0postgres"));
     assert!(told("client_encoding\0UTF8"));
     assert!(told("standard_conforming_strings\0on"));
     assert_eq!(
@@ -544,6 +550,10 @@ async fn clients_are_told_of_settings_that_change() {
         (kinds(&messages).as_str(), messages[1].text().as_str()),
         ("CSZ", "TimeZone\0Europe/Berlin")
     );
+    let messages = raw.run("SET DateStyle = german").await;
+    assert_eq!(messages[1].text(), "DateStyle\0German, DMY");
+    let messages = raw.run("SET IntervalStyle = iso_8601").await;
+    assert_eq!(messages[1].text(), "IntervalStyle\0iso_8601");
     let messages = raw.run("BEGIN; SET application_name = 'a'; ROLLBACK").await;
     assert_eq!(kinds(&messages), "CCCZ");
     assert_eq!(sqlstate(&raw.run("SET nosuch = 1").await), "42704");

@@ -1,6 +1,6 @@
 //! `to_char` of dates and times, `to_date` and `to_timestamp` by a template.
 
-use chrono::{Datelike, NaiveDate, TimeZone, Timelike};
+use chrono::{Datelike, NaiveDate, Timelike};
 use chrono_tz::Tz;
 
 use super::argument::{Date, Timestamp, TimestampTz};
@@ -8,7 +8,7 @@ use super::calendar::{
     DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, is_infinite, to_local,
 };
 use super::{FunctionDef, T};
-use crate::types::Interval;
+use crate::types::{Interval, zone_abbreviation_at};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -198,7 +198,7 @@ fn instant_to_char(TimestampTz(utc): TimestampTz, template: &str, zone: Tz) -> R
         return Ok(None);
     }
     let local = to_local(utc, zone)?;
-    let name = zone.from_utc_datetime(&civil(utc)?).format("%Z").to_string();
+    let name = zone_abbreviation_at(zone, utc);
     to_char(local, (local - utc) / MICROS_PER_SECOND, &name, template)
 }
 

@@ -7,7 +7,7 @@ use super::cast::text_of;
 use super::json::document;
 use super::text_output::shown;
 use super::{Batch, FunctionDef, T, mismatched_types};
-use crate::types::{FormatSettings, SqlType, Value, element_type};
+use crate::types::{DateStyle, FormatSettings, SqlType, Value, element_type};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -52,9 +52,10 @@ fn json_text(value: &Value, ty: &SqlType, settings: &FormatSettings) -> String {
         }
         Value::Array(items) => array_text(items, element_type(ty), settings, ","),
         Value::Text(text) if matches!(ty, SqlType::Json | SqlType::Jsonb) => text.clone(),
-        Value::Timestamp(_) => quoted(value.to_text(settings).replacen(' ', "T", 1)),
+        Value::Date(_) => quoted(value.to_text(&iso(settings))),
+        Value::Timestamp(_) => quoted(value.to_text(&iso(settings)).replacen(' ', "T", 1)),
         Value::TimestampTz(_) => {
-            let mut text = value.to_text(settings).replacen(' ', "T", 1);
+            let mut text = value.to_text(&iso(settings)).replacen(' ', "T", 1);
             // ISO 8601 writes the minutes of the zone too.
             if text
                 .rfind(['+', '-'])
@@ -65,6 +66,14 @@ fn json_text(value: &Value, ty: &SqlType, settings: &FormatSettings) -> String {
             quoted(text)
         }
         other => quoted(shown(other, ty, settings)),
+    }
+}
+
+/// JSON holds dates and times as ISO 8601 writes them, whatever DateStyle says.
+fn iso(settings: &FormatSettings) -> FormatSettings {
+    FormatSettings {
+        date_style: DateStyle::default(),
+        ..settings.clone()
     }
 }
 

@@ -40,7 +40,7 @@ pub enum SettingKind {
     Text,
     /// TimeZone.
     TimeZone,
-    /// DateStyle: ISO, with any order of day and month on input.
+    /// DateStyle: how dates print, and the order of day and month.
     DateStyle,
     /// client_encoding: UTF8.
     Encoding,

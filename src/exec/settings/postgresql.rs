@@ -38,8 +38,8 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     reported(
         "IntervalStyle",
         "postgres",
-        Enum(&["postgres"]),
-        "How intervals print.",
+        Enum(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
+        "How intervals print, and whether a sign in front counts for all parts.",
     ),
     reported(
         "standard_conforming_strings",

@@ -4,6 +4,7 @@ use chrono_tz::{TZ_VARIANTS, Tz};
 
 use super::super::functions::calendar::posix_offset;
 use super::definition::{SettingDef, SettingKind, Unit};
+use crate::types::DateStyle;
 use crate::{Error, Result};
 
 /// Factors of the units a time may be written in, in milliseconds, largest first.
@@ -23,8 +24,8 @@ const SIZE_UNITS: [(&str, i64); 5] = [
     ("B", 1),
 ];
 
-/// Checks what SET gives and brings it to the form that is kept. Errors: 22023, 0A000.
-pub(super) fn normalize(def: &SettingDef, values: &[String]) -> Result<String> {
+/// Checks what SET gives and brings it to the form that is kept; `current` is what it replaces. Errors: 22023, 0A000.
+pub(super) fn normalize(def: &SettingDef, values: &[String], current: &str) -> Result<String> {
     if let SettingKind::Names = def.kind {
         return Ok(values
             .iter()
@@ -33,7 +34,7 @@ pub(super) fn normalize(def: &SettingDef, values: &[String]) -> Result<String> {
             .join(", "));
     }
     if let SettingKind::DateStyle = def.kind {
-        return date_style(def, &values.join(","));
+        return date_style(def, &values.join(","), current);
     }
     let [value] = values else {
         return Err(invalid(format!("SET {} takes only one argument", def.name)));
@@ -221,28 +222,18 @@ fn encoding(def: &SettingDef, value: &str) -> Result<String> {
     }
 }
 
-/// `ISO` with an order of day, month and year; other styles are PostgreSQL's but not ours.
-fn date_style(def: &SettingDef, value: &str) -> Result<String> {
-    let mut order = "MDY";
-    for word in value
-        .split(',')
-        .map(|word| word.trim().trim_matches('"').to_lowercase())
-    {
-        match word.as_str() {
-            "iso" | "" | "default" => {}
-            "mdy" | "us" | "nonneuropean" | "noneuropean" => order = "MDY",
-            "dmy" | "euro" | "european" => order = "DMY",
-            "ymd" => order = "YMD",
-            "sql" | "postgres" | "german" => {
-                return Err(Error::unsupported(
-                    format!("DateStyle \"{word}\""),
-                    Some("Use ISO."),
-                ));
-            }
-            _ => return Err(invalid_value(def, value, None)),
-        }
+/// A form, an order of day, month and year, or both; what is not said stays as it is.
+fn date_style(def: &SettingDef, value: &str, current: &str) -> Result<String> {
+    let default = DateStyle::default();
+    let current = DateStyle::read(current, default, default).unwrap_or_default();
+    match DateStyle::read(value, current, default) {
+        Some(style) => Ok(style.to_string()),
+        None => Err(invalid_value(
+            def,
+            value,
+            Some("Use one of ISO, Postgres, SQL, German, and one of MDY, DMY, YMD.".to_string()),
+        )),
     }
-    Ok(format!("ISO, {order}"))
 }
 
 /// A name of the time zone database in any case, a whole number of hours east of Greenwich, or an offset as POSIX writes
