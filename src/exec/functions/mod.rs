@@ -45,6 +45,9 @@ pub mod pattern;
 pub(in crate::exec) mod pattern_prefix;
 mod percentile;
 mod privilege;
+mod regexp;
+mod regular_expression;
+mod regular_groups;
 mod row_limit;
 mod server;
 mod setting;
@@ -131,6 +134,7 @@ static TABLES: &[&[FunctionDef]] = &[
     object_name::FUNCTIONS,
     pattern::FUNCTIONS,
     privilege::FUNCTIONS,
+    regexp::FUNCTIONS,
     server::FUNCTIONS,
     setting::FUNCTIONS,
     size_of::FUNCTIONS,
