@@ -277,6 +277,15 @@ impl Binder<'_> {
                     ambiguous: true,
                 })
             }
+            (true, false) | (false, true)
+                if op == ArithmeticOp::Add && (left.ty == S::Date || right.ty == S::Date) =>
+            {
+                // An integer, an interval or a time may be added to a date.
+                Err(Error::UndefinedOperator {
+                    signature: format!("{} + {}", type_name(&left.ty), type_name(&right.ty)),
+                    ambiguous: true,
+                })
+            }
             (true, false) => {
                 let target = unknown_partner(op, &right.ty, true);
                 Ok((self.convert(left, &target, CastContext::Implicit)?, right))
@@ -476,8 +485,8 @@ fn numeric_key_of(value: &Value) -> Result<Expr> {
 fn unknown_partner(op: ArithmeticOp, other: &SqlType, untyped_is_left: bool) -> SqlType {
     use SqlType as S;
     match (op, other) {
-        (ArithmeticOp::Add, S::Timestamp | S::TimestampTz | S::Date | S::Time) => S::Interval,
-        (ArithmeticOp::Subtract, S::Timestamp | S::TimestampTz | S::Time) if !untyped_is_left => S::Interval,
+        (ArithmeticOp::Add, S::Timestamp | S::TimestampTz | S::Time) => S::Interval,
+        (ArithmeticOp::Subtract, S::Time) if !untyped_is_left => S::Interval,
         (ArithmeticOp::Add | ArithmeticOp::Subtract, S::Interval) if untyped_is_left => S::Interval,
         (ArithmeticOp::Multiply | ArithmeticOp::Divide, S::Interval) => S::Float8,
         (_, S::Numeric(_)) => S::Numeric(None),

@@ -28,8 +28,15 @@ pub(super) fn truncate_utc(
     match is_infinite(time) {
         true => Ok(TimestampTz(time)),
         false => {
-            let local = truncate_civil(&unit_of(unit), to_local(time)?, &SqlType::TimestampTz)?;
-            to_utc(local).map(TimestampTz)
+            let (unit, local) = (unit_of(unit), to_local(time)?);
+            let truncated = truncate_civil(&unit, local, &SqlType::TimestampTz)?;
+            // Within a day the clocks stay as far from UTC as they are: of an hour that comes twice it is the same one.
+            match unit.as_ref() {
+                "hour" | "minute" | "second" | "milliseconds" | "microseconds" => {
+                    Ok(TimestampTz(time - (local - truncated)))
+                }
+                _ => to_utc(truncated).map(TimestampTz),
+            }
         }
     }
 }
