@@ -84,24 +84,36 @@ fn changed(
             _ => "cannot set path in scalar",
         }));
     }
-    let mut steps = Vec::with_capacity(path.len());
-    for (at, step) in (1..).zip(path) {
-        steps.push(step.ok_or_else(|| Error::DataException {
-            state: "22004",
-            message: format!("path element at position {at} is null"),
-        })?);
+    let is_empty = match &json {
+        Json::Object(members) => members.is_empty(),
+        Json::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    // Of an empty document nothing is taken away, whatever the path says.
+    if change != Change::Remove || !is_empty {
+        put(&mut json, &path, 1, value, change)?;
     }
-    put(&mut json, &steps, 1, value, change)?;
     document(&json.to_string(), batch)
 }
 
 /// Changes what the path leads to, of which `position` counts the steps; what it does not lead to stays as it is.
-fn put(document: &mut Json, path: &[&str], position: usize, value: Json, change: Change) -> Result<()> {
+/// Errors: 22004 for a NULL that the path leads to.
+fn put(
+    document: &mut Json,
+    path: &[Option<&str>],
+    position: usize,
+    value: Json,
+    change: Change,
+) -> Result<()> {
     let Some((step, rest)) = path.split_first() else {
         return Ok(());
     };
+    let step = step.ok_or_else(|| Error::DataException {
+        state: "22004",
+        message: format!("path element at position {position} is null"),
+    })?;
     match document {
-        Json::Object(members) => match (members.get_mut(*step), rest) {
+        Json::Object(members) => match (members.get_mut(step), rest) {
             (Some(member), [_, ..]) => return put(member, rest, position + 1, value, change),
             (Some(_), []) if matches!(change, Change::Before | Change::After) => {
                 return Err(Error::InvalidParameter {
@@ -109,14 +121,14 @@ fn put(document: &mut Json, path: &[&str], position: usize, value: Json, change:
                     hint: Some("Try using the function jsonb_set to replace key value.".to_string()),
                 });
             }
-            (Some(_), []) if change == Change::Remove => drop(members.shift_remove(*step)),
+            (Some(_), []) if change == Change::Remove => drop(members.shift_remove(step)),
             (Some(member), []) => *member = value,
             (None, []) if !matches!(change, Change::Replace | Change::Remove) => {
                 members.insert(step.to_string(), value);
             }
             (None, _) => {}
         },
-        Json::Array(items) => return put_item(items, path, position, value, change),
+        Json::Array(items) => return put_item(items, (step, rest), position, value, change),
         _ => {}
     }
     Ok(())
@@ -125,12 +137,11 @@ fn put(document: &mut Json, path: &[&str], position: usize, value: Json, change:
 /// Likewise in an array: behind its end is its end, before its start its start.
 fn put_item(
     items: &mut Vec<Json>,
-    path: &[&str],
+    (step, rest): (&str, &[Option<&str>]),
     position: usize,
     value: Json,
     change: Change,
 ) -> Result<()> {
-    let (step, rest) = (path[0], &path[1..]);
     let index: i32 = step.trim().parse().map_err(|_| Error::DataException {
         state: "22P02",
         message: format!("path element at position {position} is not an integer: \"{step}\""),
