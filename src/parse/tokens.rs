@@ -8,6 +8,8 @@
 //! - `WITH (OPTION)` needs a value: it becomes `WITH (OPTION = 'true')`.
 //! - LindormTable's `CREATE INDEX … ASYNC` is CREATE INDEX, with what `Hints` say besides.
 //! - UNLOGGED, TABLESPACE and their like are taken out of definitions ([`super::inert`]).
+//! - `OPERATOR(schema.op)` the parser reads between two operands alone: before ANY, and before a single operand, it becomes
+//!   the operator.
 //! - A word that begins a clause is the name of a relation to the parser.
 //! - `FETCH FIRST (count) ROWS` takes no expression there: it becomes `LIMIT (count) FETCH FIRST ROWS`.
 //! - `INSERT INTO t (VALUES …)` would be a list of columns: its parentheses go.
@@ -146,8 +148,39 @@ impl<'t> Reader<'t> {
         }
         self.reach(token.span);
         self.nesting.take(&token.token)?;
+        self.name_operator(&token);
         self.tokens.push(token);
         Ok(())
+    }
+
+    /// Turns the `OPERATOR(schema.op)` taken last into `op`, where the parser does not read it before `next`.
+    fn name_operator(&mut self, next: &TokenWithSpan) {
+        if self.tokens.last().is_none_or(|last| last.token != Token::RParen) {
+            return;
+        }
+        let begins = |at: &usize| {
+            self.tokens
+                .get(*at)
+                .is_some_and(|token| is_named(token, "OPERATOR"))
+        };
+        let last = self.tokens.len() - 1;
+        // OPERATOR ( op ), OPERATOR ( schema . op )
+        let Some(start) = [3, 5]
+            .iter()
+            .filter_map(|length| last.checked_sub(*length))
+            .find(begins)
+        else {
+            return;
+        };
+        let is_list = matches!(
+            keyword_of(Some(next)),
+            Keyword::ANY | Keyword::ALL | Keyword::SOME
+        );
+        let before = start.checked_sub(1).map(|at| &self.tokens[at].token);
+        if self.tokens[start + 1].token == Token::LParen && (is_list || before.is_none_or(precedes_operand)) {
+            self.tokens.swap(start, last - 1);
+            self.tokens.truncate(start + 1);
+        }
     }
 
     /// Before a word is taken: what it says of the words before it.
@@ -268,6 +301,52 @@ impl<'t> Reader<'t> {
             misplaced_hint: self.misplaced_hint,
             row_locks,
         }
+    }
+}
+
+/// Whether an operand begins behind the token.
+fn precedes_operand(token: &Token) -> bool {
+    use Keyword::{
+        AND, BETWEEN, BY, CASE, DISTINCT, ELSE, FROM, HAVING, ILIKE, IN, LIKE, LIMIT, NOT, OFFSET, ON, OR,
+        RETURNING, SELECT, SET, THEN, VALUES, WHEN, WHERE,
+    };
+    match token {
+        Token::Word(word) => matches!(
+            word.keyword,
+            AND | BETWEEN
+                | BY
+                | CASE
+                | DISTINCT
+                | ELSE
+                | FROM
+                | HAVING
+                | ILIKE
+                | IN
+                | LIKE
+                | LIMIT
+                | NOT
+                | OFFSET
+                | ON
+                | OR
+                | RETURNING
+                | SELECT
+                | SET
+                | THEN
+                | VALUES
+                | WHEN
+                | WHERE
+        ),
+        Token::LParen
+        | Token::LBracket
+        | Token::Comma
+        | Token::Plus
+        | Token::Minus
+        | Token::Mul
+        | Token::Div => true,
+        Token::Eq | Token::Neq | Token::Lt | Token::LtEq | Token::Gt | Token::GtEq | Token::StringConcat => {
+            true
+        }
+        _ => false,
     }
 }
 

@@ -313,12 +313,13 @@ impl Binder<'_> {
             let value = cast::cast_value(value, &bound.ty, target, &self.settings)?;
             return Bound::constant(&value, target.clone());
         }
-        if target.output_type() != *target && bound.ty.is_string() {
-            return self.resolve_function(target.base_name(), vec![bound]);
+        let is_text = |ty: &SqlType| ty.item_type().unwrap_or(ty).is_string();
+        if target.output_type() != *target && is_text(&bound.ty) {
+            return self.objects_named(bound, target);
         }
-        if bound.ty.output_type() != bound.ty && target.is_string() {
-            let kind = Bound::constant(&Value::Text(bound.ty.base_name().to_string()), SqlType::Text)?;
-            return self.resolve_function("object_name", vec![kind, bound]);
+        if bound.ty.output_type() != bound.ty && is_text(target) {
+            let names = self.object_names(bound)?;
+            return self.convert(names, target, context);
         }
         let (from_arrow, to_arrow) = (bound.ty.arrow_type(), target.arrow_type());
         let expr = if cast::is_widening(&bound.ty, target) {
@@ -348,7 +349,7 @@ impl Binder<'_> {
             Expr::Literal(ScalarValue::Utf8(Some(text)), _) => {
                 if target.output_type() != *target {
                     let text = Bound::constant(&Value::Text(text.clone()), SqlType::Text)?;
-                    return self.resolve_function(target.base_name(), vec![text]).map(Some);
+                    return self.objects_named(text, target).map(Some);
                 }
                 let value = cast::cast_value(
                     Value::Unknown(text.clone()),
@@ -373,6 +374,28 @@ impl Binder<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// The oids, or the array of them, that names of objects of the target's kind mean. Errors: 42P01 and its kin.
+    fn objects_named(&mut self, names: Bound, target: &SqlType) -> Result<Bound> {
+        let SqlType::Array(_) = target else {
+            return self.resolve_function(target.base_name(), vec![names]);
+        };
+        let texts = SqlType::Array(Box::new(SqlType::Text));
+        let names = self.convert(names, &texts, CastContext::Explicit)?;
+        let kind = Bound::constant(&Value::Text(target.base_name().to_string()), SqlType::Text)?;
+        let oids = self.resolve_function("object_oids", vec![kind, names])?;
+        Ok(Bound::new(oids.expr, target.clone()))
+    }
+
+    /// The names of the objects that an oid, or an array of them, of a kind means.
+    pub(super) fn object_names(&mut self, oids: Bound) -> Result<Bound> {
+        let kind = Bound::constant(&Value::Text(oids.ty.base_name().to_string()), SqlType::Text)?;
+        let function = match oids.ty {
+            SqlType::Array(_) => "object_names",
+            _ => "object_name",
+        };
+        self.resolve_function(function, vec![kind, oids])
     }
 
     /// A condition. `place` is `WHERE`, `AND` … for the message. Errors: 42804.

@@ -394,7 +394,9 @@ impl Binder<'_> {
         if operand.ty == SqlType::Bytea && !insensitive {
             return self.like_bytes(operand, pattern, escape, negated);
         }
-        let texty = |ty: &SqlType| ty.is_string() || matches!(ty, SqlType::Unknown | SqlType::Void);
+        let texty = |ty: &SqlType| {
+            ty.is_string() || matches!(ty, SqlType::Unknown | SqlType::Void | SqlType::InternalChar)
+        };
         if !texty(&operand.ty) || !texty(&pattern.ty) {
             return Err(no_operator(symbol, &operand.ty, &pattern.ty));
         }

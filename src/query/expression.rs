@@ -418,6 +418,20 @@ fn comparison(op: &ast::BinaryOperator) -> Option<Operator> {
         B::LtEq => Operator::LtEq,
         B::Gt => Operator::Gt,
         B::GtEq => Operator::GtEq,
+        B::PGCustomBinaryOperator(_) => return comparison_named(&operator_name(op)),
+        _ => return None,
+    })
+}
+
+/// The comparison that `OPERATOR(pg_catalog.=)` names.
+fn comparison_named(symbol: &str) -> Option<Operator> {
+    Some(match symbol {
+        "=" => Operator::Eq,
+        "<>" | "!=" => Operator::NotEq,
+        "<" => Operator::Lt,
+        "<=" => Operator::LtEq,
+        ">" => Operator::Gt,
+        ">=" => Operator::GtEq,
         _ => return None,
     })
 }

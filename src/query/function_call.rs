@@ -214,6 +214,8 @@ impl Binder<'_> {
                 },
                 (Some(ty), _) => self.convert(argument, &ty, CastContext::Implicit)?,
                 (None, T::AnyElement) => self.convert(argument, &element, CastContext::Implicit)?,
+                // The vectors of the catalogs are arrays that count from 0.
+                (None, T::AnyArray) if is_vector_of(&argument.ty, &element) => argument,
                 (None, T::AnyArray) => self.convert(
                     argument,
                     &SqlType::Array(Box::new(element.clone())),
@@ -418,4 +420,9 @@ impl Binder<'_> {
             other => Err(Error::unsupported(format!("the expression {other}"), None)),
         }
     }
+}
+
+/// Whether it is int2vector or oidvector, and its items are of this type.
+fn is_vector_of(ty: &SqlType, element: &SqlType) -> bool {
+    !matches!(ty, SqlType::Array(_)) && ty.item_type() == Some(element)
 }

@@ -23,7 +23,7 @@ use super::select_item::SortKey;
 use super::shared_query::{mentions, shared};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
-use crate::types::{SqlType, TYPE_METADATA_KEY, Value};
+use crate::types::{SqlType, TYPE_METADATA_KEY};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -81,9 +81,7 @@ impl Binder<'_> {
             let expr = if ty == column.ty {
                 expr
             } else {
-                let kind = Bound::constant(&Value::Text(column.ty.base_name().to_string()), SqlType::Text)?;
-                self.resolve_function("object_name", vec![kind, Bound::new(expr, column.ty)])?
-                    .expr
+                self.object_names(Bound::new(expr, column.ty))?.expr
             };
             outputs.push(expr.alias(&name));
             columns.push(QueryColumn {

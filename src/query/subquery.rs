@@ -293,8 +293,14 @@ impl Binder<'_> {
                 }
             }
         }
-        let common = super::operator::compared_type(&operand.ty, item)
-            .ok_or_else(|| super::operator::no_operator(symbol, &operand.ty, &array.ty))?;
+        let common = match (&operand.ty, item) {
+            // "char" compares with any string as text.
+            (SqlType::InternalChar, other) | (other, SqlType::InternalChar) if other.is_string() => {
+                Some(SqlType::Text)
+            }
+            (operand, item) => super::operator::compared_type(operand, item),
+        };
+        let common = common.ok_or_else(|| super::operator::no_operator(symbol, &operand.ty, &array.ty))?;
         let operand = self.convert(operand, &common, CastContext::Implicit)?;
         let array = self.convert(array, &SqlType::Array(Box::new(common)), CastContext::Implicit)?;
         let Some((name, body)) = functions::quantified(symbol, all) else {

@@ -207,6 +207,7 @@ impl SqlType {
             SqlType::Catalog(CatalogType::Regtype) => SqlType::Catalog(CatalogType::RegtypeName),
             SqlType::Catalog(CatalogType::Regnamespace) => SqlType::Catalog(CatalogType::RegnamespaceName),
             SqlType::Catalog(CatalogType::Regrole) => SqlType::Catalog(CatalogType::RegroleName),
+            SqlType::Array(item) => SqlType::Array(Box::new(item.output_type())),
             other => other.clone(),
         }
     }

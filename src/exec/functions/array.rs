@@ -73,17 +73,27 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map3(series)
     }),
     FunctionDef::rows("generate_subscripts", &[T::AnyArray, T::Int4], T::Int4, |b| {
-        b.map2(|items, dimension| (1..=length(items, dimension).unwrap_or(0)).collect::<Vec<i32>>())
+        let first = first_subscript(&b.arguments[0]);
+        b.map2(move |items, dimension| {
+            let length = length(items, dimension).unwrap_or(0);
+            (first..first + length).collect::<Vec<i32>>()
+        })
     }),
     FunctionDef::new("array_length", &[T::AnyArray, T::Int4], T::Int4, |b| {
         b.map2(length)
     })
     .bounded(),
     FunctionDef::new("array_upper", &[T::AnyArray, T::Int4], T::Int4, |b| {
-        b.map2(length)
+        let first = first_subscript(&b.arguments[0]);
+        b.map2(move |items, dimension| length(items, dimension).map(|length| first + length - 1))
     }),
     FunctionDef::new("array_lower", &[T::AnyArray, T::Int4], T::Int4, |b| {
-        b.map2(|items, dimension| length(items, dimension).map(|_| 1))
+        let first = first_subscript(&b.arguments[0]);
+        b.map2(move |items, dimension| length(items, dimension).map(|_| first))
+    }),
+    FunctionDef::new("array_dims", &[T::AnyArray], T::Text, |b| {
+        let first = first_subscript(&b.arguments[0]);
+        b.map1(move |items| length(items, 1).map(|length| format!("[{first}:{}]", first + length - 1)))
     }),
     FunctionDef::new("array_ndims", &[T::AnyArray], T::Int4, |b| {
         b.map1(|items| length(items, 1).map(|_| 1))
@@ -188,10 +198,7 @@ pub(super) fn subscript(batch: &Batch) -> Result<ArrayRef> {
             hint: None,
         });
     };
-    let first = match batch.arguments[0] {
-        SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector) => 0,
-        _ => 1,
-    };
+    let first = first_subscript(&batch.arguments[0]);
     let subscripts = batch.arrays[1].as_primitive::<Int32Type>();
     let bounds = lists.offsets().windows(2);
     let places = bounds.enumerate().map(|(row, bounds)| {
@@ -204,6 +211,14 @@ pub(super) fn subscript(batch: &Batch) -> Result<ArrayRef> {
     });
     let places: Int32Array = places.collect();
     take(lists.values(), &places, None).map_err(|error| from_arrow(&error))
+}
+
+/// What the first item's subscript is: those of the catalogs' vectors count from 0.
+fn first_subscript(ty: &SqlType) -> i32 {
+    match ty {
+        SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector) => 0,
+        _ => 1,
+    }
 }
 
 /// The items from one subscript to another; up to either end where that is NULL.
@@ -293,10 +308,10 @@ fn is_same(item: &Value, wanted: &Value, ty: &SqlType) -> Result<bool> {
     })
 }
 
-/// The places, counted from 1, of the items that are the one looked for.
+/// The places of the items that are the one looked for.
 fn positions(items: &[Value], wanted: &Value, batch: &Batch) -> Result<Vec<i32>> {
     let mut places = Vec::new();
-    for (place, item) in (1..).zip(items) {
+    for (place, item) in (first_subscript(&batch.arguments[0])..).zip(items) {
         if is_same(item, wanted, &batch.arguments[1])? {
             places.push(place);
         }
@@ -310,6 +325,8 @@ fn position(items: &[Value], wanted: &Value, from: Option<i32>, batch: &Batch) -
         state: "22004",
         message: "initial position must not be null".to_string(),
     })?;
+    // Counted from where the array begins.
+    let from = from.saturating_add(first_subscript(&batch.arguments[0]) - 1);
     let places = positions(items, wanted, batch)?;
     Ok(places.into_iter().find(|place| *place >= from))
 }

@@ -7,7 +7,7 @@ use super::column_cast::{arrow_cast, column_cast};
 pub use super::object_id::oid_like;
 use super::object_id::{integer_of_oid, oid_of_integer};
 use super::{Batch, Body};
-use crate::types::{CatalogType, FormatSettings, Numeric, SqlType, Value, element_type, narrow_integer};
+use crate::types::{CatalogType, FormatSettings, Numeric, SqlType, Value, element_type};
 use crate::{Error, Result};
 
 /// The name of [`CAST`]: whoever reads filters may look through it.

@@ -92,6 +92,21 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("object_name", &[T::Text, T::Oid], T::Text, |b, catalog| {
         b.map2(|kind, oid| object_name(catalog, kind, oid))
     }),
+    // Arrays of the reg types, from their names and to them.
+    FunctionDef::catalog("object_names", &[T::Text, T::AnyArray], T::Text, |b, catalog| {
+        b.map2(|kind, oids: Vec<Option<i64>>| {
+            let name = |oid: Option<i64>| oid.map(|oid| object_name(catalog, kind, oid));
+            oids.into_iter().map(name).collect::<Vec<_>>()
+        })
+    })
+    .array(T::Text),
+    FunctionDef::catalog("object_oids", &[T::Text, T::TextArray], T::Oid, |b, catalog| {
+        b.map2(|kind, names: Vec<Option<&str>>| {
+            let oid = |name: Option<&str>| name.map(|name| object_oid(catalog, kind, name)).transpose();
+            names.into_iter().map(oid).collect::<Result<Vec<_>>>()
+        })
+    })
+    .array(T::Oid),
     FunctionDef::catalog("format_type", &[T::Oid, T::Int4], T::Text, |b, catalog| {
         b.map2(|oid: i64, modifier: Option<i32>| {
             naming::format_type(oid, modifier, catalog.objects(), catalog.search_path())
