@@ -14,7 +14,7 @@ use super::datafusion_error::{from_datafusion, to_datafusion};
 use super::dependent_join;
 use super::functions::ANY_EQUAL_NAME;
 use crate::error::StatementFault;
-use crate::types::SqlType;
+use crate::types::{SqlType, numeric_key};
 use crate::{Error, Result};
 
 /// The placeholder that stands for `now()`.
@@ -116,7 +116,8 @@ fn list_membership(expr: Expr) -> Transformed<Expr> {
     if function.func.name() != ANY_EQUAL_NAME {
         return Transformed::no(expr);
     }
-    let [operand, Expr::Literal(ScalarValue::List(list), _)] = function.args.as_slice() else {
+    // Numerics of variable length bring the key by which they compare.
+    let [operand, Expr::Literal(ScalarValue::List(list), _), key @ ..] = function.args.as_slice() else {
         return Transformed::no(expr);
     };
     if list.len() != 1 || list.is_null(0) || list.value(0).is_empty() {
@@ -124,11 +125,20 @@ fn list_membership(expr: Expr) -> Transformed<Expr> {
     }
     let items = list.value(0);
     let literals = (0..items.len())
-        .map(|row| ScalarValue::try_from_array(&items, row).map(|scalar| Expr::Literal(scalar, None)))
+        .map(|row| {
+            let item = ScalarValue::try_from_array(&items, row)?;
+            let item = match (key, item) {
+                ([_], ScalarValue::Binary(Some(number))) => {
+                    ScalarValue::Binary(Some(numeric_key(&number).to_vec()))
+                }
+                (_, item) => item,
+            };
+            Ok(Expr::Literal(item, None))
+        })
         .collect::<datafusion::error::Result<Vec<_>>>();
     match literals {
         Ok(literals) => Transformed::yes(Expr::InList(InList::new(
-            Box::new(operand.clone()),
+            Box::new(key.first().unwrap_or(operand).clone()),
             literals,
             false,
         ))),

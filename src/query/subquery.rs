@@ -309,7 +309,13 @@ impl Binder<'_> {
                 None,
             ));
         };
-        let arguments = vec![(operand.expr, operand.ty), (array.expr, array.ty)];
+        let key = match operand.ty.is_variable_numeric() {
+            // By which a list compares, once the array is known.
+            true => Some((self.order_key(operand.clone())?, SqlType::Bytea)),
+            false => None,
+        };
+        let mut arguments = vec![(operand.expr, operand.ty), (array.expr, array.ty)];
+        arguments.extend(key);
         let definition = (name, body, false, Volatility::Immutable);
         Ok(Bound::new(
             functions::call(definition, arguments, SqlType::Bool, &self.settings),

@@ -166,6 +166,22 @@ async fn a_number_means_the_same_in_every_form() {
             let found = answer(&client, &write("$1"), &[], &[&in_text]).await;
             assert_eq!(found, literal, "{value} {ty}");
         }
+        // Among the items of an array, too, and by its value.
+        let among = "SELECT string_agg((n = ANY ($1::numeric[]))::text, ',' ORDER BY n)
+                     FROM (VALUES (1.5::numeric(10,2)), (0), (100)) v(n)";
+        let array = Sent(format!("{{{value},NULL}}").into_bytes(), Format::Text);
+        let literal = answer(
+            &client,
+            &among.replace("$1", &format!("ARRAY['{value}', NULL]")),
+            &[],
+            &[],
+        )
+        .await;
+        assert_eq!(
+            answer(&client, among, &[Type::NUMERIC_ARRAY], &[&array]).await,
+            literal,
+            "{array:?}"
+        );
         // Beside a column it is compared as it is.
         let compared = "SELECT string_agg((n < $1)::text || (n = $1)::text, ',' ORDER BY n)
                         FROM (VALUES (1.5::numeric(10,2)), (0), (-99999999.99)) v(n)";

@@ -12,6 +12,7 @@ use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::async_udf::{AsyncScalarUDF, AsyncScalarUDFImpl};
 use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -190,6 +191,12 @@ impl ScalarUDFImpl for BoundFunction {
     }
     fn return_type(&self, _arguments: &[DataType]) -> datafusion::error::Result<DataType> {
         Ok(self.returns.arrow_type())
+    }
+    /// Any value of the result's type. DataFusion's own answer has no type, and comparing it with a constant's would fail: an
+    /// order by `upper(s) > 'A'` would not be known for what it is.
+    fn evaluate_bounds(&self, _: &[&Interval]) -> datafusion::error::Result<Interval> {
+        Interval::make_unbounded(&self.returns.arrow_type())
+            .or_else(|_| Interval::make_unbounded(&DataType::Null))
     }
     fn return_field_from_args(&self, _: ReturnFieldArgs) -> datafusion::error::Result<FieldRef> {
         Ok(Arc::new(self.returns.field(&self.name, true)))
