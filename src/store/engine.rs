@@ -67,17 +67,6 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// Bytes on disk, or in memory for an engine without a disk. May take as long as listing a directory.
     fn size_bytes(&self) -> Result<u64>;
 
-    /// Bytes of those that batches will take before `size_bytes` grows. May take as long as a walk through the places of all pages.
-    fn unused_bytes(&self) -> Result<u64> {
-        Ok(0)
-    }
-
-    /// Gives back room on the disk that deleted entries still take, unless that would need more than `free_bytes` meanwhile.
-    /// Called after `make_durable` when the disk is nearly full.
-    fn give_back(&self, _free_bytes: u64) -> Result<()> {
-        Ok(())
-    }
-
     /// Called once, after the last `apply`: makes everything durable and stops background work where the library can.
     fn close(&self) -> Result<()>;
 }

@@ -400,14 +400,6 @@ impl Engine for CachedEngine {
         self.engine.size_bytes()
     }
 
-    fn unused_bytes(&self) -> Result<u64> {
-        self.watched(self.engine.unused_bytes())
-    }
-
-    fn give_back(&self, free_bytes: u64) -> Result<()> {
-        self.watched(self.engine.give_back(free_bytes))
-    }
-
     fn close(&self) -> Result<()> {
         self.blocks.clear();
         self.engine.close()

@@ -63,10 +63,6 @@ const OPEN_FILES_MAX: usize = 100;
 /// A block of a table: what a read that misses the cache reads. Its library's 4 kB make a first scan half as fast, for each
 /// block costs a system call and a place in the cache.
 const BLOCK_BYTES: u32 = 16 << 10;
-/// What the largest tables hold, as the library has it.
-const TABLE_BYTES: u64 = 64 << 20;
-/// When one entry in so many is a deletion, it is worth merging all tables for the room that this gives back.
-const DELETIONS_DIVISOR: u64 = 8;
 /// Keys are no longer in the tree.
 const KEY_BYTES_MAX: usize = 65_535;
 
@@ -193,25 +189,6 @@ impl Engine for FjallEngine {
 
     fn size_bytes(&self) -> Result<u64> {
         Ok(self.tree.contents().table_bytes)
-    }
-
-    /// Deletions are entries, too, until all tables are merged that hold what they delete.
-    fn give_back(&self, free_bytes: u64) -> Result<()> {
-        let tree = &self.tree;
-        let (entries, deletions) =
-            tree.call(|lsm| Ok((lsm.approximate_len() as u64, lsm.tombstone_count())))?;
-        if deletions * DELETIONS_DIVISOR < entries {
-            return Ok(());
-        }
-        let left = entries.saturating_sub(2 * deletions);
-        let needed = u128::from(tree.contents().table_bytes) * u128::from(left) / u128::from(entries.max(1));
-        if needed + u128::from(tree.memtable_bytes) > u128::from(free_bytes) {
-            return Ok(());
-        }
-        tree.call(|lsm| lsm.major_compact(TABLE_BYTES, tree.sequence.get()))?;
-        tree.look_again(&tree.lock_sealed())?;
-        tree.notify();
-        Ok(())
     }
 
     fn close(&self) -> Result<()> {

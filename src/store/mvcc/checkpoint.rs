@@ -1,8 +1,7 @@
 //! The checkpoint: a thread that makes the engine durable now and then and recycles the segments of the log whose commits
 //! the engine has for sure; it also makes spare segments ahead and watches the room on the disk. It stops no commit.
 //!
-//! When the disk is nearly full, it makes a checkpoint of whatever has come since the last, so that the log takes as little as it can;
-//! room that the engine has within its files counts as free.
+//! When the disk is nearly full, it makes a checkpoint of whatever has come since the last, so that the log takes as little as it can.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -16,8 +15,6 @@ use crate::{Error, Result};
 /// How often it looks what there is to do, unless it is woken.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Of the reserve so much must be free outside of the engine's files: the log needs it, and the engine for a moment.
-const FREE_DIVISOR: u64 = 4;
 /// With less room than so many times the reserve no more spare segments are kept than are needed.
 const AMPLE_TIMES: u64 = 2;
 
@@ -71,7 +68,6 @@ impl Checkpointer {
                     last_end: log_end,
                     last_clock: 0,
                     is_due: has_replayed,
-                    unused: None,
                 };
                 Some(start_thread("keyspan-checkpoint", move || {
                     checkpoints.run(&state)
@@ -132,8 +128,6 @@ struct Checkpoints {
     last_clock: u64,
     /// The next comes at once.
     is_due: bool,
-    /// The room within the engine's files, and the newest commit in them by then.
-    unused: Option<(u64, u64)>,
 }
 
 impl Checkpoints {
@@ -164,7 +158,6 @@ impl Checkpoints {
             self.checkpoint(end)?;
         }
         if is_low && is_due {
-            self.shared.engine.give_back(self.files.free_bytes()?)?;
             self.watch_room()?;
         }
         self.shared.checkpointed.send_replace(self.last_clock);
@@ -191,39 +184,22 @@ impl Checkpoints {
     }
 
     /// Measures the room there is; answers whether it is too little.
-    fn watch_room(&mut self) -> Result<bool> {
+    fn watch_room(&self) -> Result<bool> {
         let free = self.files.free_bytes()?;
+        self.shared.free_bytes.store(free, Ordering::Relaxed);
         let reserve = self.shared.options.disk_reserve_bytes;
-        let room = match free < reserve {
-            true => free.saturating_add(self.unused_bytes()?),
-            false => free,
-        };
-        self.shared.free_bytes.store(room, Ordering::Relaxed);
         self.files
             .keep_few_spares(free < reserve.saturating_mul(AMPLE_TIMES))?;
-        let is_low = room < reserve || free < reserve / FREE_DIVISOR;
+        let is_low = free < reserve;
         if self.shared.disk_is_low.swap(is_low, Ordering::Relaxed) != is_low {
             match is_low {
                 true => tracing::warn!(
-                    free_bytes = room,
+                    free_bytes = free,
                     "the disk is nearly full: only what frees space is written until there is room"
                 ),
-                false => tracing::info!(free_bytes = room, "there is room on the disk again"),
+                false => tracing::info!(free_bytes = free, "there is room on the disk again"),
             }
         }
         Ok(is_low)
-    }
-
-    /// The room within the engine's files. It is asked for when something has come to them, for it may take a walk through all pages.
-    fn unused_bytes(&mut self) -> Result<u64> {
-        let clock = self.shared.applied.load(Ordering::Acquire);
-        match self.unused {
-            Some((bytes, at)) if at == clock => Ok(bytes),
-            _ => {
-                let bytes = self.shared.engine.unused_bytes()?;
-                self.unused = Some((bytes, clock));
-                Ok(bytes)
-            }
-        }
     }
 }

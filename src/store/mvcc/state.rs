@@ -27,7 +27,7 @@ pub(super) struct Shared {
     pub(super) applied: AtomicU64,
     /// Where the log is durable.
     pub(super) log_end: AtomicU64,
-    /// Room on the disk, and in the engine's files, when it was last measured.
+    /// Room on the disk, when it was last measured.
     pub(super) free_bytes: AtomicU64,
     /// There is less of it than is to be left.
     pub(super) disk_is_low: AtomicBool,

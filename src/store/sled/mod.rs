@@ -57,9 +57,6 @@ use crate::Result;
 use fault::{Failure, Watch, corrupt, io_error};
 use write::Writer;
 
-/// Segments that are written to, or wait to be free.
-const SEGMENTS_IN_USE: u64 = 3;
-
 /// An ordered map in a folder of sled's. Public, so that a benchmark can measure it without the layers above.
 pub struct SledEngine {
     /// Ends first: it holds the database open.
@@ -166,14 +163,6 @@ impl Engine for SledEngine {
         let log = self.path.join("db");
         let size = std::fs::metadata(&log).map_err(|error| io_error("read", &log, &error))?;
         Ok(size.len())
-    }
-
-    /// Pages need not fill their segments by more than half before others are cleaned, so twice their size may be taken.
-    fn unused_bytes(&self) -> Result<u64> {
-        let size_bytes = self.size_bytes()?;
-        let times_too_large = self.failure.call(|| Ok(self.db.space_amplification()?))?;
-        let used_bytes = (2.0 * size_bytes as f64 / times_too_large) as u64;
-        Ok(size_bytes.saturating_sub(used_bytes + SEGMENTS_IN_USE * folder::SEGMENT_BYTES as u64))
     }
 
     fn close(&self) -> Result<()> {

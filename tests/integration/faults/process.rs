@@ -25,7 +25,6 @@ pub(super) struct Launch {
     pub(super) data_dir: PathBuf,
     /// Small, unless a test needs pages to stay in memory.
     pub(super) cache_bytes: &'static str,
-    pub(super) disk_reserve_bytes: &'static str,
 }
 
 /// A server that listens. Killed when dropped.
@@ -66,7 +65,6 @@ impl Launch {
             store,
             data_dir,
             cache_bytes: "16MB",
-            disk_reserve_bytes: "256MB",
         }
     }
 
@@ -88,8 +86,6 @@ impl Launch {
                 "2MB",
                 "--log-segment-bytes",
                 "512kB",
-                "--disk-reserve-bytes",
-                self.disk_reserve_bytes,
             ])
             .arg("--data-dir")
             .arg(&self.data_dir)
@@ -212,7 +208,7 @@ impl Drop for Running {
 /// The address in the line that says where the server listens.
 fn listening_at(line: &str) -> Option<SocketAddr> {
     let (_, rest) = line.split_once("listening on ")?;
-    rest.split(';').next()?.parse().ok()
+    rest.split([';', ' ']).next()?.parse().ok()
 }
 
 /// The names of the files of a data directory with their sizes, for a report.
