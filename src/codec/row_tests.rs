@@ -128,9 +128,9 @@ fn numerics_of_earlier_releases_are_read() {
             ColumnEncoder::new(&ty, &array, format, &settings)
                 .unwrap()
                 .encode(0, &mut column);
-            stored_scalar(&ty, bytes, settings.time_zone)
+            stored_scalar(&ty, bytes)
                 .unwrap()
-                .put(format, &mut scalar);
+                .put(format, &settings, &mut scalar);
             assert_eq!(column, scalar);
             column
         });

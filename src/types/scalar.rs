@@ -3,7 +3,8 @@
 
 use super::binary_format::{EPOCH_DAYS, EPOCH_MICROS, NUMERIC_NEGATIVE};
 use super::{
-    FormatSettings, Interval, Numeric, NumericBytes, SqlType, datetime_output, digits, floats, interval_output,
+    FormatSettings, Interval, Numeric, NumericBytes, SqlType, datetime_output, digits, floats,
+    interval_output,
 };
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
