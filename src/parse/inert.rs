@@ -86,11 +86,16 @@ fn join_toast(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     }
 }
 
-/// `(a, b)` becomes `(a "no type", b "no type")`.
+/// `(a, b)` in front of AS becomes `(a "no type", b "no type")`.
 fn give_types(tokens: &mut Vec<TokenWithSpan>) {
-    let Some(start) = tokens.iter().position(|token| token.token == Token::LParen) else {
+    let query = (0..tokens.len()).find(|at| keyword(tokens, *at) == Keyword::AS);
+    let list = tokens.iter().position(|token| token.token == Token::LParen);
+    let (Some(start), Some(query)) = (list, query) else {
         return;
     };
+    if start > query {
+        return;
+    }
     let mut end = start + 1;
     loop {
         let is_name = matches!(tokens.get(end).map(|token| &token.token), Some(Token::Word(_)));
@@ -99,9 +104,6 @@ fn give_types(tokens: &mut Vec<TokenWithSpan>) {
             Some(Token::RParen) if is_name => break,
             _ => return,
         }
-    }
-    if !(end + 2..tokens.len()).any(|at| keyword(tokens, at) == Keyword::AS) {
-        return;
     }
     for at in (start + 1..=end).step_by(2).collect::<Vec<_>>().into_iter().rev() {
         let token = TokenWithSpan {

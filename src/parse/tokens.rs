@@ -161,7 +161,7 @@ impl<'t> Reader<'t> {
         let begins = |at: &usize| {
             self.tokens
                 .get(*at)
-                .is_some_and(|token| is_named(token, "OPERATOR"))
+                .is_some_and(|token| keyword_of(Some(token)) == Keyword::OPERATOR)
         };
         let last = self.tokens.len() - 1;
         // OPERATOR ( op ), OPERATOR ( schema . op )

@@ -37,9 +37,6 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ),
     ("json", &["{\"a\" : 1}", "null", "true", "5"]),
     ("jsonb", &["{\"b\": [1, 2], \"a\": \"x\"}", "null", "true", "5"]),
-    ("integer[]", &["{}", "{1,NULL,3}"]),
-    ("text[]", &["{\"a b\",NULL,\"\"}", "{x}"]),
-    ("jsonb[]", &["{\"{}\",NULL}"]),
 ];
 
 const TARGETS: &[&str] = &[

@@ -51,7 +51,7 @@ async fn sizes_of_data_are_bounded() {
     .await;
     for (statement, setting) in [
         (
-            "INSERT INTO t VALUES (repeat('x', 100), '', '')",
+            "INSERT INTO t VALUES (repeat('x', 101), '', '')",
             "keyspan.key_column_bytes_max",
         ),
         (

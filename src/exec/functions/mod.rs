@@ -46,6 +46,7 @@ pub(in crate::exec) mod pattern_prefix;
 mod percentile;
 mod privilege;
 mod regexp;
+mod regular_automaton;
 mod regular_expression;
 mod regular_groups;
 mod row_limit;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
 use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
 
 use super::{Batch, FunctionDef, T, null};
 use crate::exec::pg_catalog::CatalogContext;
@@ -94,6 +95,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     // Arrays of the reg types, from their names and to them.
     FunctionDef::catalog("object_names", &[T::Text, T::AnyArray], T::Text, |b, catalog| {
+        must_hold_oids(&b.arguments[1])?;
         b.map2(|kind, oids: Vec<Option<i64>>| {
             let name = |oid: Option<i64>| oid.map(|oid| object_name(catalog, kind, oid));
             oids.into_iter().map(name).collect::<Vec<_>>()
@@ -418,3 +420,14 @@ static COMMENTS: LazyLock<HashMap<(i64, i64, i64), String>> = LazyLock::new(|| {
     })
     .collect()
 });
+
+/// Arrays of the reg types are arrays of oids. Errors: 42804 for any other array.
+fn must_hold_oids(array: &SqlType) -> Result<()> {
+    let holds_oids = array
+        .item_type()
+        .is_some_and(|item| item.arrow_type() == DataType::Int64);
+    holds_oids.then_some(()).ok_or_else(|| Error::DatatypeMismatch {
+        message: "object_names takes an array of oids".to_string(),
+        hint: None,
+    })
+}

@@ -10,7 +10,8 @@ use regex_automata::meta;
 use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir::Hir;
 
-use super::regular_groups::{Length, Node, Part, REGEX_BYTES_MAX, Search, Span, preferred_length};
+use super::regular_automaton::REGEX_BYTES_MAX;
+use super::regular_groups::{Length, Node, Part, Search, Span, preferred_length};
 use crate::{Error, Result};
 
 /// A compiled pattern.

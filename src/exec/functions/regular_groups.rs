@@ -7,16 +7,13 @@
 
 use std::cell::{Cell, OnceCell};
 
-use regex_automata::meta::{Config, Regex};
-use regex_automata::util::syntax;
-use regex_automata::{Anchored, Input, MatchKind};
+use regex_automata::{Anchored, Input};
 use regex_syntax::hir::{Hir, HirKind, Repetition};
 
+use super::regular_automaton::Automaton;
 use crate::error::Limit;
 use crate::{Error, Result};
 
-/// The size of a compiled pattern, so that a client cannot take the memory of the server.
-pub(super) const REGEX_BYTES_MAX: usize = 4 << 20;
 /// Bytes that one search for groups may look at, over and over.
 const WORK_MAX: usize = 1 << 30;
 /// Iterations of a group whose number is bounded have an automaton for each number that is left, up to these.
@@ -51,7 +48,7 @@ pub(super) fn preferred_length(hir: &Hir) -> Option<Length> {
 #[derive(Debug)]
 pub(super) struct Part {
     hir: Hir,
-    automaton: OnceCell<Option<Regex>>,
+    automaton: OnceCell<Option<Automaton>>,
 }
 
 impl Part {
@@ -64,23 +61,13 @@ impl Part {
 
     /// Where a match that begins at `from` ends that ends by `limit`. Errors: 54000 for a pattern that is too large.
     pub(super) fn end(&self, text: &str, from: usize, limit: usize, length: Length) -> Result<Option<usize>> {
-        let automaton = self.automaton.get_or_init(|| {
-            let config = Config::new()
-                .match_kind(MatchKind::All)
-                .which_captures(regex_automata::nfa::thompson::WhichCaptures::None)
-                .nfa_size_limit(Some(REGEX_BYTES_MAX));
-            let builder = Regex::builder()
-                .configure(config)
-                .syntax(syntax::Config::new())
-                .clone();
-            builder.build_from_hir(&self.hir).ok()
-        });
+        let automaton = self.automaton.get_or_init(|| Automaton::new(&self.hir).ok());
         let automaton = automaton.as_ref().ok_or_else(too_complex)?;
         let input = Input::new(text)
             .range(from..limit)
             .anchored(Anchored::Yes)
             .earliest(length == Length::Shortest);
-        Ok(automaton.search_half(&input).map(|found| found.offset()))
+        Ok(automaton.end(&input))
     }
 }
 
