@@ -43,7 +43,7 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve clients (what `keyspan` does without a command).
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Verify everything in a data directory that no server uses; changes nothing of it.
     ///
     /// Ends with 0 when all is sound, 1 when there is damage, 2 when it could not be checked.
@@ -198,7 +198,7 @@ fn main() -> ExitCode {
     log_to_stderr();
     let serve = match line.command {
         Some(Command::Check(check)) => return check_folder(&check.data_dir),
-        Some(Command::Serve(serve)) => serve,
+        Some(Command::Serve(serve)) => *serve,
         None => line.serve,
     };
     match serve_until_signal(serve) {

@@ -100,6 +100,27 @@ fn strings(characters: usize) -> BoxedStrategy<String> {
     .boxed()
 }
 
+/// A numeric of the size, or of none.
+fn numerics_of(size: Option<NumericSize>) -> BoxedStrategy<Numeric> {
+    match size {
+        Some(size) if size.is_fixed() => decimals(size.precision, size.shown_scale()).boxed(),
+        Some(size) => integers(-99, 99)
+            .prop_filter_map("it fits", move |number| {
+                Numeric::from_i64(number).fit(Some(size)).ok()
+            })
+            .boxed(),
+        None => {
+            let wide = "-?[0-9]{1,60}(\\.[0-9]{1,60})?".prop_map(|text| Numeric::parse(&text).unwrap());
+            let special = prop_oneof![
+                Just(Numeric::NaN),
+                Just(Numeric::Infinity),
+                Just(Numeric::NegativeInfinity)
+            ];
+            prop_oneof![4 => wide, 4 => decimals(6, 3), 1 => special].boxed()
+        }
+    }
+}
+
 /// A value of the type, never NULL.
 pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
     match ty {
@@ -132,26 +153,7 @@ pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
         ]
         .prop_map(Value::Float8)
         .boxed(),
-        SqlType::Numeric(Some(size)) if size.is_fixed() => decimals(size.precision, size.shown_scale())
-            .prop_map(Value::Numeric)
-            .boxed(),
-        SqlType::Numeric(Some(size)) => {
-            let size = *size;
-            let fitted = integers(-99, 99).prop_filter_map("it fits", move |number| {
-                Numeric::from_i64(number).fit(Some(size)).ok()
-            });
-            fitted.prop_map(Value::Numeric).boxed()
-        }
-        SqlType::Numeric(None) => {
-            let wide = "-?[0-9]{1,60}(\\.[0-9]{1,60})?".prop_map(|text| Numeric::parse(&text).unwrap());
-            let special = prop_oneof![
-                Just(Numeric::NaN),
-                Just(Numeric::Infinity),
-                Just(Numeric::NegativeInfinity)
-            ];
-            let numbers = prop_oneof![4 => wide, 4 => decimals(6, 3), 1 => special];
-            numbers.prop_map(Value::Numeric).boxed()
-        }
+        SqlType::Numeric(size) => numerics_of(*size).prop_map(Value::Numeric).boxed(),
         SqlType::Char(Some(width)) => {
             let width = *width as usize;
             // Blanks that stand behind belong to the type, not to the value.

@@ -37,7 +37,7 @@ pub(super) fn parse(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, Par
                 subquery,
                 negated,
             },
-            Err(only) => in_list(left, vec![only], negated),
+            Err(only) => in_list(left, vec![*only], negated),
         },
         Err(list) => in_list(left, list, negated),
     }))
@@ -52,10 +52,10 @@ fn in_list(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
 }
 
 /// The query that stands in parentheses; the expression itself when there is none.
-fn subquery(expr: Expr) -> Result<Box<sqlparser::ast::Query>, Expr> {
+fn subquery(expr: Expr) -> Result<Box<sqlparser::ast::Query>, Box<Expr>> {
     match expr {
         Expr::Subquery(query) => Ok(query),
         Expr::Nested(inner) => subquery(*inner),
-        other => Err(other),
+        other => Err(Box::new(other)),
     }
 }

@@ -53,6 +53,17 @@ pub(super) fn windows_of(exprs: &[Expr]) -> Vec<Expr> {
     found
 }
 
+/// The sets, of the keys as they are computed.
+fn grouping_sets(sets: &[Vec<Expr>], keys: &[Expr], computed: &[Expr]) -> Expr {
+    let computed_set = |set: &Vec<Expr>| -> Vec<Expr> {
+        set.iter()
+            .filter_map(|key| keys.iter().position(|other| other == key))
+            .map(|at| computed[at].clone())
+            .collect()
+    };
+    Expr::GroupingSet(GroupingSet::GroupingSets(sets.iter().map(computed_set).collect()))
+}
+
 impl Binder<'_> {
     /// Groups a plan. Answers the plan and `exprs` over its output. Errors: 42803.
     pub(super) fn group(
@@ -104,17 +115,7 @@ impl Binder<'_> {
             self.keys_that_tell(&plan, (keys_lowered, types), &mut aggregates_lowered)?;
         let group_exprs = match sets.as_slice() {
             [_] => keys_lowered,
-            _ => {
-                let lowered = |set: &Vec<Expr>| -> Vec<Expr> {
-                    set.iter()
-                        .filter_map(|key| keys.iter().position(|other| other == key))
-                        .map(|at| keys_lowered[at].clone())
-                        .collect()
-                };
-                vec![Expr::GroupingSet(GroupingSet::GroupingSets(
-                    sets.iter().map(lowered).collect(),
-                ))]
-            }
+            _ => vec![grouping_sets(&sets, &keys, &keys_lowered)],
         };
         let grouped = LogicalPlanBuilder::new(plan)
             .aggregate(group_exprs, aggregates_lowered)

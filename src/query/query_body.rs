@@ -127,6 +127,33 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// The first term of a recursion with numerics that keep the digits each value has: what the steps compute of a
+    /// number has digits of its own.
+    fn with_own_digits(&mut self, start: BoundQuery, names: &[String]) -> Result<BoundQuery> {
+        if start
+            .columns
+            .iter()
+            .all(|column| column.ty.fixed_size().is_none())
+        {
+            return Ok(start);
+        }
+        let own_digits = |ty: &SqlType| match ty.fixed_size() {
+            Some(_) => SqlType::Numeric(None),
+            None => ty.clone(),
+        };
+        let types: Vec<SqlType> = start
+            .columns
+            .iter()
+            .map(|column| own_digits(&column.ty))
+            .collect();
+        let mut columns = start.columns.clone();
+        let plan = self.project_as(start, &types, names)?;
+        for (column, ty) in columns.iter_mut().zip(types) {
+            column.ty = ty;
+        }
+        Ok(BoundQuery { plan, columns })
+    }
+
     /// `WITH RECURSIVE name AS (start UNION [ALL] step)`.
     pub(super) fn recursive(
         &mut self,
@@ -169,27 +196,8 @@ impl Binder<'_> {
             .map(|column| column.column.name.clone())
             .collect();
         let distinct = !matches!(set_quantifier, ast::SetQuantifier::All);
-        if !distinct
-            && start
-                .columns
-                .iter()
-                .any(|column| column.ty.fixed_size().is_some())
-        {
-            // What the steps compute of a number has digits of its own.
-            let columns = start.columns.iter();
-            let types: Vec<SqlType> = columns
-                .map(|column| match column.ty.fixed_size() {
-                    Some(_) => SqlType::Numeric(None),
-                    None => column.ty.clone(),
-                })
-                .collect();
-            let mut columns = start.columns.clone();
-            let plan = self.project_as(start, &types, &names)?;
-            columns
-                .iter_mut()
-                .zip(types)
-                .for_each(|(column, ty)| column.ty = ty);
-            start = BoundQuery { plan, columns };
+        if !distinct {
+            start = self.with_own_digits(start, &names)?;
         }
         let types: Vec<SqlType> = start.columns.iter().map(|column| column.ty.clone()).collect();
         // What the terms after the first give may be NULL, but DataFusion takes the columns of all from the first, and

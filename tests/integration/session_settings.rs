@@ -31,50 +31,52 @@ fn known(setting: &str, source: &str) -> (String, String) {
     (setting.to_string(), source.to_string())
 }
 
+/// Statements, what `keyspan.full_scan` begins with after each, and where that comes from.
+const STEPS: [(&str, &str, &str); 8] = [
+    (
+        "ALTER SYSTEM SET keyspan.full_scan = allow",
+        "allow",
+        "configuration file",
+    ),
+    (
+        "ALTER ROLE ALL SET keyspan.full_scan = forbid",
+        "forbid",
+        "global",
+    ),
+    (
+        "ALTER DATABASE test SET keyspan.full_scan = small",
+        "small",
+        "database",
+    ),
+    (
+        "ALTER ROLE CURRENT_USER SET keyspan.full_scan TO 'allow'",
+        "allow",
+        "user",
+    ),
+    (
+        "ALTER USER test IN DATABASE test SET keyspan.full_scan = forbid",
+        "forbid",
+        "database user",
+    ),
+    (
+        "ALTER ROLE test IN DATABASE test RESET keyspan.full_scan",
+        "allow",
+        "user",
+    ),
+    ("ALTER ROLE test RESET ALL", "small", "database"),
+    (
+        "BEGIN; ALTER DATABASE test RESET keyspan.full_scan; ROLLBACK",
+        "small",
+        "database",
+    ),
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_begin_with_what_was_altered() {
     let server = TestServer::start("sled").await;
     let mut client = server.connect_text().await;
     let name = "keyspan.full_scan";
-    let steps = [
-        (
-            "ALTER SYSTEM SET keyspan.full_scan = allow",
-            "allow",
-            "configuration file",
-        ),
-        (
-            "ALTER ROLE ALL SET keyspan.full_scan = forbid",
-            "forbid",
-            "global",
-        ),
-        (
-            "ALTER DATABASE test SET keyspan.full_scan = small",
-            "small",
-            "database",
-        ),
-        (
-            "ALTER ROLE CURRENT_USER SET keyspan.full_scan TO 'allow'",
-            "allow",
-            "user",
-        ),
-        (
-            "ALTER USER test IN DATABASE test SET keyspan.full_scan = forbid",
-            "forbid",
-            "database user",
-        ),
-        (
-            "ALTER ROLE test IN DATABASE test RESET keyspan.full_scan",
-            "allow",
-            "user",
-        ),
-        ("ALTER ROLE test RESET ALL", "small", "database"),
-        (
-            "BEGIN; ALTER DATABASE test RESET keyspan.full_scan; ROLLBACK",
-            "small",
-            "database",
-        ),
-    ];
-    for (statement, setting, source) in steps {
+    for (statement, setting, source) in STEPS {
         run(&mut client, statement).await.unwrap();
         assert_eq!(
             begun_with(&server.target(), name).await,

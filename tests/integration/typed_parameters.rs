@@ -235,7 +235,12 @@ async fn answer(client: &mut TextClient, statements: &[String]) -> Answer {
         .await
         .map_err(|error| error.sqlstate)?;
     let _ = client.run("DEALLOCATE ALL", Protocol::Simple).await;
+    // Which of several equal char(n) stands for their group is anybody's choice, and they differ in blanks.
+    let groups = statements.iter().any(|statement| statement.contains("GROUP BY"));
     answer.map(|mut rows| {
+        for cell in rows.iter_mut().flatten().flatten().filter(|_| groups) {
+            cell.truncate(cell.trim_end_matches(' ').len());
+        }
         rows.sort();
         rows
     })
@@ -299,7 +304,7 @@ async fn typed_statements(store: &str) {
             "seed {seed}, with parameters: {prepared:?}"
         );
         if let Some(theirs) = &mut theirs {
-            let expected = answer(theirs, &[plain.clone()]).await;
+            let expected = answer(theirs, std::slice::from_ref(&plain)).await;
             assert_eq!(constants, expected, "seed {seed}, beside PostgreSQL: {plain}");
             let expected = answer(theirs, &prepared).await;
             assert_eq!(

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 use regex_automata::hybrid::dfa::{self, DFA};
 use regex_automata::nfa::thompson::pikevm::{self, PikeVM};
-use regex_automata::nfa::thompson::{self, BuildError, NFA, WhichCaptures};
+use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
 use regex_automata::{Input, MatchKind};
 use regex_syntax::hir::Hir;
 
@@ -24,12 +24,12 @@ pub(super) struct Automaton {
 }
 
 impl Automaton {
-    /// Errors: a pattern that is too large.
-    pub(super) fn new(hir: &Hir) -> Result<Automaton, BuildError> {
+    /// `None`: a pattern that is too large.
+    pub(super) fn new(hir: &Hir) -> Option<Automaton> {
         let config = thompson::Config::new()
             .which_captures(WhichCaptures::Implicit)
             .nfa_size_limit(Some(REGEX_BYTES_MAX));
-        let nfa = NFA::compiler().configure(config).build_from_hir(hir)?;
+        let nfa = NFA::compiler().configure(config).build_from_hir(hir).ok()?;
         let config = dfa::Config::new()
             .match_kind(MatchKind::All)
             .unicode_word_boundary(true)
@@ -38,8 +38,9 @@ impl Automaton {
         let lazy = DFA::builder().configure(config).build_from_nfa(nfa.clone()).ok();
         let slow = PikeVM::builder()
             .configure(pikevm::Config::new().match_kind(MatchKind::All))
-            .build_from_nfa(nfa)?;
-        Ok(Automaton {
+            .build_from_nfa(nfa)
+            .ok()?;
+        Some(Automaton {
             lazy: lazy.map(|lazy| {
                 let cache = RefCell::new(lazy.create_cache());
                 (lazy, cache)

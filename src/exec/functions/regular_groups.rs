@@ -61,7 +61,7 @@ impl Part {
 
     /// Where a match that begins at `from` ends that ends by `limit`. Errors: 54000 for a pattern that is too large.
     pub(super) fn end(&self, text: &str, from: usize, limit: usize, length: Length) -> Result<Option<usize>> {
-        let automaton = self.automaton.get_or_init(|| Automaton::new(&self.hir).ok());
+        let automaton = self.automaton.get_or_init(|| Automaton::new(&self.hir));
         let automaton = automaton.as_ref().ok_or_else(too_complex)?;
         let input = Input::new(text)
             .range(from..limit)

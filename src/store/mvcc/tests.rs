@@ -456,7 +456,7 @@ async fn a_log_that_fills_the_disk_gives_way() {
     let (store, value) = (open(), vec![7; 20_000]);
     for key in 0..250u32 {
         store
-            .commit(blind(vec![put(&key.to_be_bytes(), &value)]))
+            .commit(blind(vec![put(key.to_be_bytes(), &value)]))
             .await
             .unwrap();
     }
@@ -464,7 +464,7 @@ async fn a_log_that_fills_the_disk_gives_way() {
     disk.resize(RESERVE * 6);
     for key in 0..1500u32 {
         store
-            .commit(blind(vec![put(&key.to_be_bytes(), &value)]))
+            .commit(blind(vec![put(key.to_be_bytes(), &value)]))
             .await
             .unwrap_or_else(|error| panic!("commit {key}: {error:?}"));
     }
