@@ -178,7 +178,7 @@ impl Session {
     }
 
     /// The same for one that says itself how long it may take.
-    fn deadline_of(&mut self, own_ms: Option<u64>) -> Option<Instant> {
+    pub fn deadline_of(&mut self, own_ms: Option<u64>) -> Option<Instant> {
         let begun = *self.statement_begun.get_or_insert_with(Instant::now);
         let timeout_ms = own_ms.unwrap_or(self.settings().statement_timeout_ms);
         (timeout_ms > 0).then(|| begun + Duration::from_millis(timeout_ms))

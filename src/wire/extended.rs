@@ -222,7 +222,12 @@ impl Responder {
             },
         };
         self.send_notices()?;
-        rows.resume(self.session.deadline());
+        let own_ms = portal
+            .statement
+            .parsed
+            .as_ref()
+            .and_then(|statement| statement.parsed.hints.timeout_ms);
+        rows.resume(self.session.deadline_of(own_ms));
         let formats = portal.formats.clone();
         if self.send_rows(&mut rows, &formats, rows_max).await? {
             let tag = self.session.complete(rows).await?;
