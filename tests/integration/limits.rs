@@ -1,39 +1,11 @@
 //! The limits of the command line, each seen to hold by a client of the real binary: what is above is refused with the
 //! setting to raise, and the server goes on.
 
-use tempfile::TempDir;
-
-use crate::client::{ServerError, TextClient};
-use crate::server::{ServerProcess, run, target};
-
-async fn start(arguments: &[&str]) -> (TempDir, ServerProcess, TextClient) {
-    let data_dir = TempDir::new().unwrap();
-    let server = ServerProcess::start(data_dir.path(), arguments);
-    let client = connect(&server).await;
-    (data_dir, server, client)
-}
-
-async fn connect(server: &ServerProcess) -> TextClient {
-    TextClient::connect(&target(server.addr()))
-        .await
-        .expect("the server accepts connections")
-}
-
-async fn ok(client: &mut TextClient, statement: &str) -> Vec<Vec<Option<String>>> {
-    let reply = run(client, statement).await;
-    reply.unwrap_or_else(|error| panic!("{statement}: {error}")).rows
-}
-
-async fn fails(client: &mut TextClient, statement: &str) -> ServerError {
-    match run(client, statement).await {
-        Ok(_) => panic!("{statement} succeeds"),
-        Err(error) => error,
-    }
-}
+use crate::server::{ServerProcess, fails, ok, run};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sizes_of_data_are_bounded() {
-    let (_data_dir, _server, mut client) = start(&[
+    let (_data_dir, _server, mut client) = ServerProcess::start_new(&[
         "--key-column-bytes-max",
         "100",
         "--key-bytes-max",
@@ -87,7 +59,7 @@ async fn sizes_of_data_are_bounded() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn results_of_functions_are_bounded() {
-    let (_data_dir, _server, mut client) = start(&[
+    let (_data_dir, _server, mut client) = ServerProcess::start_new(&[
         "--function-value-bytes-max",
         "10kB",
         "--function-batch-bytes-max",
@@ -155,7 +127,8 @@ async fn results_of_functions_are_bounded() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_dependent_joins_keep_is_the_querys_memory() {
-    let (_data_dir, _server, mut client) = start(&["--query-memory-bytes-max", "4MB"]).await;
+    let (_data_dir, _server, mut client) =
+        ServerProcess::start_new(&["--query-memory-bytes-max", "4MB"]).await;
     ok(
         &mut client,
         "CREATE TABLE t (a int, b int, v text, PRIMARY KEY (a, b))",
@@ -196,7 +169,8 @@ async fn what_dependent_joins_keep_is_the_querys_memory() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_spills_or_ends_within_its_memory() {
-    let (_data_dir, _server, mut client) = start(&["--query-memory-bytes-max", "16MB"]).await;
+    let (_data_dir, _server, mut client) =
+        ServerProcess::start_new(&["--query-memory-bytes-max", "16MB"]).await;
     ok(&mut client, "CREATE TABLE t (k int PRIMARY KEY, v text)").await;
     ok(
         &mut client,
@@ -219,7 +193,8 @@ async fn a_query_spills_or_ends_within_its_memory() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_short_statement_counts_what_it_holds() {
-    let (_data_dir, _server, mut client) = start(&["--query-memory-bytes-max", "16MB"]).await;
+    let (_data_dir, _server, mut client) =
+        ServerProcess::start_new(&["--query-memory-bytes-max", "16MB"]).await;
     ok(&mut client, "CREATE TABLE t (k int PRIMARY KEY, v text)").await;
     ok(&mut client, "CREATE TABLE n (k int PRIMARY KEY)").await;
     ok(
@@ -253,7 +228,7 @@ async fn a_short_statement_counts_what_it_holds() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn old_snapshots_end_when_their_memory_is_used_up() {
-    let (_data_dir, server, mut client) = start(&["--undo-bytes-max", "64kB"]).await;
+    let (_data_dir, server, mut client) = ServerProcess::start_new(&["--undo-bytes-max", "64kB"]).await;
     ok(&mut client, "CREATE TABLE t (k int PRIMARY KEY, v text)").await;
     ok(
         &mut client,
@@ -262,7 +237,7 @@ async fn old_snapshots_end_when_their_memory_is_used_up() {
     .await;
     ok(&mut client, "BEGIN").await;
     ok(&mut client, "SELECT count(*) FROM t").await;
-    let mut other = connect(&server).await;
+    let mut other = server.connect_text().await;
     // Replaced values count once the commits that replace them are brought to the engine, which is soon after.
     let mut ended = None;
     for _ in 0..1000 {

@@ -7,33 +7,8 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use tokio::sync::Barrier;
 
-use crate::client::{ServerError, TextClient};
-use crate::server::{ServerProcess, run, target};
-
-async fn start(arguments: &[&str]) -> (TempDir, ServerProcess, TextClient) {
-    let data_dir = TempDir::new().unwrap();
-    let server = ServerProcess::start(data_dir.path(), arguments);
-    let client = connect(&server).await;
-    (data_dir, server, client)
-}
-
-async fn connect(server: &ServerProcess) -> TextClient {
-    TextClient::connect(&target(server.addr()))
-        .await
-        .expect("the server accepts connections")
-}
-
-async fn ok(client: &mut TextClient, statement: &str) -> Vec<Vec<Option<String>>> {
-    let reply = run(client, statement).await;
-    reply.unwrap_or_else(|error| panic!("{statement}: {error}")).rows
-}
-
-async fn fails(client: &mut TextClient, statement: &str) -> ServerError {
-    match run(client, statement).await {
-        Ok(_) => panic!("{statement} succeeds"),
-        Err(error) => error,
-    }
-}
+use crate::client::TextClient;
+use crate::server::{ServerProcess, fails, ok, run, target};
 
 fn one(value: &str) -> Vec<Vec<Option<String>>> {
     vec![vec![Some(value.to_string())]]
@@ -41,7 +16,7 @@ fn one(value: &str) -> Vec<Vec<Option<String>>> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn statements_of_many_clients_share_one_bound() {
-    let (_data_dir, server, mut client) = start(&[
+    let (_data_dir, server, mut client) = ServerProcess::start_new(&[
         "--store",
         "memory",
         "--memory-bytes-max",
@@ -113,7 +88,8 @@ async fn statements_of_many_clients_share_one_bound() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_transactions_write_and_return_is_taken_from_the_same_bound() {
-    let (_data_dir, server, mut client) = start(&["--store", "memory", "--memory-bytes-max", "8MB"]).await;
+    let (_data_dir, server, mut client) =
+        ServerProcess::start_new(&["--store", "memory", "--memory-bytes-max", "8MB"]).await;
     ok(&mut client, "CREATE TABLE t (k int PRIMARY KEY, v text)").await;
     let setting = "keyspan.memory_bytes_max";
     let insert = "INSERT INTO t SELECT g, repeat('x', 100) FROM generate_series(1, 60000) g";
@@ -121,7 +97,7 @@ async fn what_transactions_write_and_return_is_taken_from_the_same_bound() {
     assert_eq!(error.sqlstate, "53200", "{error}");
     assert!(error.hint.is_some_and(|hint| hint.contains(setting)));
     // Of open transactions each holds what it wrote; what the first gives up the second has.
-    let mut other = connect(&server).await;
+    let mut other = server.connect_text().await;
     let insert = |first: usize| {
         format!(
             "INSERT INTO t SELECT g, repeat('x', 100) FROM generate_series({first}, {}) g",
@@ -158,7 +134,7 @@ async fn what_transactions_write_and_return_is_taken_from_the_same_bound() {
 #[tokio::test(flavor = "multi_thread")]
 async fn prepared_statements_of_a_session_are_bounded() {
     let (_data_dir, server, mut client) =
-        start(&["--store", "memory", "--prepared-bytes-max", "100kB"]).await;
+        ServerProcess::start_new(&["--store", "memory", "--prepared-bytes-max", "100kB"]).await;
     let mut prepared = 0;
     let error = loop {
         let statement = format!("PREPARE s{prepared} AS SELECT {prepared} + $1::int");
@@ -182,13 +158,14 @@ async fn prepared_statements_of_a_session_are_bounded() {
     ok(&mut client, "DEALLOCATE ALL").await;
     ok(&mut client, "PREPARE s0 AS SELECT 1").await;
     // Those of other sessions are theirs.
-    let mut other = connect(&server).await;
+    let mut other = server.connect_text().await;
     ok(&mut other, "PREPARE s0 AS SELECT 1").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_far_offset_spills() {
-    let (_data_dir, _server, mut client) = start(&["--query-memory-bytes-max", "16MB"]).await;
+    let (_data_dir, _server, mut client) =
+        ServerProcess::start_new(&["--query-memory-bytes-max", "16MB"]).await;
     ok(&mut client, "CREATE TABLE t (k int PRIMARY KEY, v text)").await;
     ok(
         &mut client,
@@ -226,7 +203,7 @@ async fn a_far_offset_spills() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn batches_of_more_than_two_gigabytes_are_cut() {
-    let (_data_dir, _server, mut client) = start(&["--store", "memory"]).await;
+    let (_data_dir, _server, mut client) = ServerProcess::start_new(&["--store", "memory"]).await;
     ok(&mut client, "CREATE TABLE p (k int PRIMARY KEY, x int)").await;
     ok(
         &mut client,
@@ -268,7 +245,7 @@ async fn a_server_serves_with_few_addresses() {
         env!("CARGO_BIN_EXE_keyspan"),
     ]);
     let server = ServerProcess::start_as(command, data_dir.path(), &[]);
-    let mut client = connect(&server).await;
+    let mut client = server.connect_text().await;
     ok(&mut client, "CREATE TABLE t (k int PRIMARY KEY, v text)").await;
     ok(
         &mut client,
@@ -290,7 +267,7 @@ async fn a_server_serves_with_few_addresses() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_time_limit_ends_a_statement_in_every_phase() {
-    let (_data_dir, _server, mut client) = start(&["--store", "memory"]).await;
+    let (_data_dir, _server, mut client) = ServerProcess::start_new(&["--store", "memory"]).await;
     ok(&mut client, "CREATE TABLE t (k int PRIMARY KEY, v text)").await;
     ok(
         &mut client,

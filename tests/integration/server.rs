@@ -117,6 +117,20 @@ pub(crate) async fn run(client: &mut TextClient, sql: &str) -> Result<Reply, Ser
     client.run(sql, Protocol::Simple).await
 }
 
+/// What a statement that must succeed gives, in the simple protocol.
+pub(crate) async fn ok(client: &mut TextClient, statement: &str) -> Vec<Vec<Option<String>>> {
+    let reply = run(client, statement).await;
+    reply.unwrap_or_else(|error| panic!("{statement}: {error}")).rows
+}
+
+/// The error of a statement that must fail, in the simple protocol.
+pub(crate) async fn fails(client: &mut TextClient, statement: &str) -> ServerError {
+    match run(client, statement).await {
+        Ok(_) => panic!("{statement} succeeds"),
+        Err(error) => error,
+    }
+}
+
 /// The real binary; killed (SIGKILL) when dropped.
 pub(crate) struct ServerProcess {
     child: Child,
@@ -124,6 +138,21 @@ pub(crate) struct ServerProcess {
 }
 
 impl ServerProcess {
+    /// Starts one with these arguments over a new folder, and connects to it.
+    pub(crate) async fn start_new(arguments: &[&str]) -> (TempDir, ServerProcess, TextClient) {
+        let data_dir = TempDir::new().expect("a folder can be made");
+        let server = ServerProcess::start(data_dir.path(), arguments);
+        let client = server.connect_text().await;
+        (data_dir, server, client)
+    }
+
+    /// A connection that sees what psql would.
+    pub(crate) async fn connect_text(&self) -> TextClient {
+        TextClient::connect(&target(self.addr()))
+            .await
+            .expect("the server accepts connections")
+    }
+
     /// Starts `keyspan serve` on sled over the folder and waits for the line that says where it listens.
     pub(crate) fn start(data_dir: &Path, arguments: &[&str]) -> ServerProcess {
         ServerProcess::start_as(Command::new(env!("CARGO_BIN_EXE_keyspan")), data_dir, arguments)
