@@ -91,11 +91,11 @@ async fn store(report: &mut Report, data_dir: &Path, sizes: &Sizes) -> Vec<Vec<u
 /// Reads through each engine alone: sled has the server's own data, fjall a copy.
 fn engines(report: &mut Report, data_dir: &Path, keys: &[Vec<u8>], sizes: &Sizes) {
     let cache_bytes = StoreOptions::default().cache_bytes;
-    let lock = File::open(data_dir.join("LOCK")).expect("the data directory has its lock file");
+    let lock = File::open(data_dir).expect("the data directory is there");
     let sled = SledEngine::open(data_dir, cache_bytes, lock).expect("sled opens");
     engine(report, "sled", &sled, keys, sizes);
     let copy = tempfile::tempdir().expect("a temporary folder");
-    let lock = File::create(copy.path().join("LOCK")).expect("a lock file");
+    let lock = File::open(copy.path()).expect("the folder is there");
     let fjall = FjallEngine::open(copy.path(), cache_bytes, lock).expect("fjall opens");
     let mut batch = EngineBatch::default();
     sled.scan(&[], None, false, &mut |key, value| {
@@ -151,7 +151,7 @@ fn engine(report: &mut Report, name: &str, engine: &dyn Engine, keys: &[Vec<u8>]
 
 /// How long sled alone goes over all entries with a reader for each processor: the median.
 pub(crate) fn scan_on_all_processors(data_dir: &Path, rounds: usize) -> Duration {
-    let lock = File::open(data_dir.join("LOCK")).expect("the data directory has its lock file");
+    let lock = File::open(data_dir).expect("the data directory is there");
     let cache_bytes = StoreOptions::default().cache_bytes;
     let engine = SledEngine::open(data_dir, cache_bytes, lock).expect("sled opens");
     let borders = borders(&engine);
