@@ -11,6 +11,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::CastContext;
 use super::scope::{Outer, Scope};
+use super::set_returning::is_row_number;
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::functions::{self, LimitClause};
@@ -140,17 +141,20 @@ impl Binder<'_> {
         let kept: Vec<Expr> = (0..input.schema().fields().len())
             .map(|index| Expr::Column(Column::from(input.schema().qualified_field(index))))
             .collect();
-        let over = |function: Expr| {
+        let over = |function: Expr, order: Vec<Sort>| {
+            let frame = WindowFrame::new((!order.is_empty()).then_some(true));
             function
-                .order_by(order.clone())
-                .window_frame(WindowFrame::new((!order.is_empty()).then_some(true)))
+                .order_by(order)
+                .window_frame(frame)
                 .build()
                 .map_err(from_datafusion)
         };
-        let number = over(row_number())?;
+        let number = over(row_number(), order.clone())?;
         let mut windows = vec![number.clone()];
         if with_ties {
-            windows.push(over(rank())?);
+            let mut ties = order.clone();
+            ties.retain(|sort| !is_row_number(&sort.expr));
+            windows.push(over(rank(), ties)?);
         }
         let [number, last] = [windows.first(), windows.last()].map(|function| {
             let name = function.unwrap_or(&number).schema_name().to_string();
@@ -168,10 +172,7 @@ impl Binder<'_> {
             Volatility::Immutable,
         );
         let condition = functions::call(definition, arguments.into(), SqlType::Bool, &self.settings);
-        let numbered = LogicalPlanBuilder::new(input)
-            .window(windows)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let numbered = LogicalPlanBuilder::window_plan(input, windows).map_err(from_datafusion)?;
         let mut builder = LogicalPlanBuilder::new(self.filter(numbered, condition)?);
         if !order.is_empty() {
             builder = builder

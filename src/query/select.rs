@@ -17,6 +17,7 @@ use super::operator::binary;
 use super::same_rows::{has_unlike_equals, refuse_unsortable};
 use super::scope::{Outer, ScopeColumn};
 use super::select_item::{BoundItem, SortKey};
+use super::set_returning::has_set;
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::parse::text_place;
@@ -54,7 +55,7 @@ impl Binder<'_> {
             Some(having) => Some(self.condition(having, place(Clause::Having))?),
             None => None,
         };
-        let keys = self.order_by(order_by, &mut items, place(Clause::Select))?;
+        let mut keys = self.order_by(order_by, &mut items, place(Clause::Select))?;
         let mut distinct_on = self.distinct_on(select, &mut items, place(Clause::Select))?;
         let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
         if distinct && items.len() > visible {
@@ -82,7 +83,14 @@ impl Binder<'_> {
         {
             (plan, distinct_on) = (first, None);
         }
+        let keeps_order = !keys.is_empty() && !distinct && exprs.iter().any(has_set);
         (plan, exprs) = self.unnest(plan, exprs)?;
+        if keeps_order {
+            let number = self.number_rows(&mut plan)?;
+            keys.push(SortKey::ascending(items.len()));
+            exprs.push(number.bound.expr.clone());
+            items.push(number);
+        }
         self.project(plan, items, exprs, visible, keys, distinct, distinct_on)
     }
 

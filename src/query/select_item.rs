@@ -18,6 +18,15 @@ pub(super) struct SortKey {
 }
 
 impl SortKey {
+    /// Ascending by an output.
+    pub(super) fn ascending(output: usize) -> SortKey {
+        SortKey {
+            output,
+            ascending: true,
+            nulls_first: false,
+        }
+    }
+
     pub(super) fn new(output: usize, options: &ast::OrderByOptions) -> SortKey {
         let ascending = options.asc.unwrap_or(true);
         SortKey {

@@ -2,12 +2,18 @@
 
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::expr::Unnest;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
-use super::binder::Binder;
+use super::binder::{Binder, Bound};
+use super::select_item::BoundItem;
 use crate::Result;
 use crate::exec::datafusion_error::from_datafusion;
+use crate::types::SqlType;
+
+/// What the names of columns with the number of a row begin with.
+const ROW: &str = "?row";
 
 impl Binder<'_> {
     /// Set-returning functions of the select list: their arrays become rows. Those whose arguments are sets come after
@@ -48,6 +54,24 @@ impl Binder<'_> {
             plan = unnest_columns(plan, sets)?;
         }
     }
+
+    /// Numbers the rows of a plan as they come, in a column more. By it a sort leaves those that one row became in the order of their set,
+    /// as PostgreSQL does, which makes them of sorted rows.
+    pub(super) fn number_rows(&mut self, plan: &mut LogicalPlan) -> Result<BoundItem> {
+        let name = self.unique_name(ROW);
+        let mut outputs = all_columns(plan);
+        let number = row_number();
+        outputs.push(Expr::Column(Column::from_name(number.schema_name().to_string())).alias(&name));
+        *plan = LogicalPlanBuilder::new(plan.clone())
+            .window(vec![number])
+            .and_then(|builder| builder.project(outputs)?.build())
+            .map_err(from_datafusion)?;
+        let column = Expr::Column(Column::new_unqualified(&name));
+        Ok(BoundItem {
+            name,
+            bound: Bound::new(column, SqlType::Int8),
+        })
+    }
 }
 
 /// Whether the expression gives rows of its own.
@@ -58,9 +82,7 @@ pub(super) fn has_set(expr: &Expr) -> bool {
 
 /// Adds array columns to a plan and makes rows of their items.
 pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Result<LogicalPlan> {
-    let mut outputs: Vec<Expr> = (0..plan.schema().fields().len())
-        .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
-        .collect();
+    let mut outputs = all_columns(&plan);
     let columns: Vec<Column> = sets
         .iter()
         .map(|(_, name)| Column::new_unqualified(name))
@@ -75,6 +97,17 @@ pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Re
         .and_then(|builder| builder.unnest_columns_with_options(columns, options))
         .and_then(LogicalPlanBuilder::build)
         .map_err(from_datafusion)
+}
+
+fn all_columns(plan: &LogicalPlan) -> Vec<Expr> {
+    (0..plan.schema().fields().len())
+        .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
+        .collect()
+}
+
+/// Whether a sort key is the number of [`Binder::number_rows`].
+pub(super) fn is_row_number(key: &Expr) -> bool {
+    matches!(key, Expr::Column(column) if column.name.starts_with(ROW))
 }
 
 /// Whether the expression uses one of these sets, or holds one that is not among them yet.
