@@ -235,7 +235,8 @@ impl Session {
         }
     }
 
-    /// Outside a block: a transaction of its own, run again when it loses a race.
+    /// Outside a block: a transaction of its own, run again when it loses a race, and once when others wrote so much while it waited
+    /// that its snapshot was given up.
     async fn run_alone(&mut self, run: &Run<'_>) -> Result<Reply> {
         let instance = self.instance.clone();
         let interrupt = self.interrupt.clone();
@@ -245,17 +246,18 @@ impl Session {
             .map(|notices| notices.len())
             .unwrap_or_default();
         let mut turn = None;
+        let mut was_too_old = false;
         for _ in 0..ATTEMPTS_MAX {
             let lost = match self.attempt(run).await {
-                Err(Error::Conflict { key }) => key,
+                Err(Error::Conflict { key }) => Some(key),
+                Err(Error::SnapshotTooOld) if !std::mem::replace(&mut was_too_old, true) => None,
                 other => return other,
             };
             drop(turn.take());
-            turn = Some(
-                interrupt
-                    .guard(run.deadline, async { Ok(instance.turn(&lost).await) })
-                    .await?,
-            );
+            if let Some(lost) = lost {
+                let waited = async { Ok(instance.turn(&lost).await) };
+                turn = Some(interrupt.guard(run.deadline, waited).await?);
+            }
             if let Ok(mut notices) = self.notices.lock() {
                 notices.truncate(notices_before);
             }

@@ -67,6 +67,18 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// Bytes on disk, or in memory for an engine without a disk. May take as long as listing a directory.
     fn size_bytes(&self) -> Result<u64>;
 
+    /// Bytes inside its files that later writes can take before these grow: a guess, for a disk that is nearly full. It may read
+    /// everything.
+    fn reusable_bytes(&self) -> Result<u64> {
+        Ok(0)
+    }
+
+    /// Gives up at once the files that hold only keys of this range, where it can tell: keys may come back that were deleted, or
+    /// written again, before. For a range that nobody reads or writes any more, before its keys are deleted one by one.
+    fn drop_files(&self, _start: &[u8], _end: Option<&[u8]>) -> Result<()> {
+        Ok(())
+    }
+
     /// Called once, after the last `apply`: makes everything durable and stops background work where the library can.
     fn close(&self) -> Result<()>;
 }

@@ -166,7 +166,8 @@ pub trait Store: Debug + Send + Sync {
     /// Errors: `Conflict`, `SnapshotTooOld`, `Shutdown`, 53100; after these nothing of the batch is applied. `Io`: the
     /// store has failed (see [`Store::failed`]), and whether the batch is there shows when it is opened again: whole, or not.
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<()>>;
-    /// Removes every key of the range by pages (each page one commit); for dropped tables. Safe to repeat.
+    /// Removes every key of the range by pages (each page one commit); for dropped tables, in whose range nobody reads or writes from
+    /// now on but with snapshots that are open. Safe to repeat.
     fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>>;
     /// Up to `parts - 1` sorted keys inside the range that cut it into parts of about the same size.
     fn split_points(&self, range: KeyRange, parts: usize) -> BoxFuture<'_, Result<Vec<Vec<u8>>>>;

@@ -260,3 +260,29 @@ async fn old_snapshots_end_when_their_memory_is_used_up() {
         [[Some("new".to_string())]]
     );
 }
+
+/// A statement of its own that waited until its snapshot was given up has answered nothing yet: it is run again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lone_write_outlives_its_snapshot() {
+    let (_data_dir, server, mut client) = ServerProcess::start_new(&["--undo-bytes-max", "64kB"]).await;
+    let setup = "CREATE TABLE t (k int PRIMARY KEY, v text); CREATE TABLE u (k int PRIMARY KEY); \
+                 INSERT INTO t SELECT g, repeat('x', 100) FROM generate_series(1, 2000) g";
+    ok(&mut client, setup).await;
+    let (mut other, mut younger) = (server.connect_text().await, server.connect_text().await);
+    ok(&mut other, "SELECT pg_advisory_lock(7)").await;
+    let waiting = "INSERT INTO u SELECT CASE WHEN pg_advisory_lock(7) IS NULL THEN 0 ELSE 1 END";
+    let writes = async {
+        let is_waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        while ok(&mut other, is_waiting).await != [[Some("1".to_string())]] {}
+        ok(&mut younger, "BEGIN; SELECT count(*) FROM t").await;
+        while run(&mut younger, "SELECT max(v) FROM t").await.is_ok() {
+            ok(&mut other, "UPDATE t SET v = v || 'x'").await;
+        }
+        ok(&mut other, "SELECT pg_advisory_unlock(7)").await;
+    };
+    tokio::join!(ok(&mut client, waiting), writes);
+    assert_eq!(
+        ok(&mut client, "SELECT k FROM u WHERE k = 1").await,
+        [[Some("1".to_string())]]
+    );
+}

@@ -193,6 +193,22 @@ impl Blocks {
         }
     }
 
+    /// Gives up those that may hold keys of a range, which is not empty.
+    pub(super) fn forget(&self, start: &[u8], end: Bound<'_>) {
+        let mut map = self.write();
+        let reaching = map.holding(start).map(|(at, _)| at);
+        let upper = end.map_or(Unbounded, Excluded);
+        let inside = map.blocks.range::<[u8], _>((Included(start), upper));
+        let starts: Vec<Start> = reaching
+            .into_iter()
+            .chain(inside.map(|(at, _)| at))
+            .cloned()
+            .collect();
+        for start in starts {
+            self.remove(&mut map, &start);
+        }
+    }
+
     /// Gives all of them up.
     pub(super) fn clear(&self) {
         let mut map = self.write();

@@ -24,8 +24,8 @@ mod blocks;
 mod tests;
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::engine::{Engine, EngineBatch, ScannedInMemory, Verify, Visit};
 use crate::Result;
@@ -55,7 +55,9 @@ const BLOCKS_DIVISOR: u64 = 2;
 pub(super) struct CachedEngine {
     engine: Arc<dyn Engine>,
     blocks: Blocks,
-    /// Odd while a batch is being applied.
+    /// Held by the one who writes.
+    writing: Mutex<()>,
+    /// Odd while something is being written.
     writes: AtomicU64,
     has_failed: AtomicBool,
     /// Blocks that could have been made while the memory was used up.
@@ -74,10 +76,21 @@ impl CachedEngine {
         CachedEngine {
             engine,
             blocks: Blocks::new(bytes_max, verify),
+            writing: Mutex::default(),
             writes: AtomicU64::new(0),
             has_failed: AtomicBool::new(false),
             refused: AtomicU64::new(0),
         }
+    }
+
+    /// Makes a call that writes, then brings the blocks up to date.
+    fn write(&self, call: impl FnOnce() -> Result<()>, follow: impl FnOnce()) -> Result<()> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.writes.fetch_add(1, Ordering::SeqCst);
+        self.watched(call())?;
+        follow();
+        self.writes.fetch_add(1, Ordering::SeqCst);
+        Ok(())
     }
 
     /// The number of writes, by which a block that is about to be read is told from later ones; `None`: no block is to be made.
@@ -385,11 +398,21 @@ impl Engine for CachedEngine {
     }
 
     fn apply(&self, batch: &EngineBatch) -> Result<()> {
-        self.writes.fetch_add(1, Ordering::SeqCst);
-        self.watched(self.engine.apply(batch))?;
-        self.blocks.apply(batch);
-        self.writes.fetch_add(1, Ordering::SeqCst);
-        Ok(())
+        self.write(|| self.engine.apply(batch), || self.blocks.apply(batch))
+    }
+
+    fn reusable_bytes(&self) -> Result<u64> {
+        self.watched(self.engine.reusable_bytes())
+    }
+
+    fn drop_files(&self, start: &[u8], end: Option<&[u8]>) -> Result<()> {
+        if end.is_some_and(|end| start >= end) {
+            return Ok(());
+        }
+        self.write(
+            || self.engine.drop_files(start, end),
+            || self.blocks.forget(start, end),
+        )
     }
 
     fn make_durable(&self) -> Result<()> {

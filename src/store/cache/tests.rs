@@ -215,6 +215,30 @@ fn emptied_blocks_are_no_way_to_go() {
     }
 }
 
+/// What is given up is read from the engine again; what stands beside it stays.
+#[test]
+fn blocks_of_a_dropped_range_are_forgotten() {
+    let engine = cached(64 << 20);
+    let mut batch = EngineBatch::default();
+    (0..3000).for_each(|n| batch.put(&number_key(n), &[&[7; 100]]));
+    engine.apply(&batch).unwrap();
+    assert_eq!(entries(&engine, b"", None, false).len(), 3000);
+    let full = engine.blocks.count();
+    engine
+        .drop_files(&number_key(1000), Some(&number_key(2000)))
+        .unwrap();
+    for n in 1000..2000 {
+        assert!(matches!(engine.blocks.find(&number_key(n)), Found::Gap(_)));
+    }
+    assert!(engine.blocks.count() >= full / 2);
+    engine
+        .drop_files(&number_key(2000), Some(&number_key(1000)))
+        .unwrap();
+    engine.drop_files(b"", None).unwrap();
+    assert_eq!(engine.blocks.count(), 0);
+    assert_eq!(entries(&engine, b"", None, false).len(), 3000);
+}
+
 /// How many blocks are gone through from a key on to reach the next one that is there.
 fn blocks_before(engine: &CachedEngine, from: &[u8], next: &[u8]) -> usize {
     let (mut at, mut blocks) = (from.to_vec(), 0);

@@ -191,6 +191,13 @@ impl Engine for FjallEngine {
         Ok(self.tree.contents().table_bytes)
     }
 
+    fn drop_files(&self, start: &[u8], end: Option<&[u8]>) -> Result<()> {
+        let low = Bound::Included(key::to_tree(start));
+        let high = end.map_or(Bound::Unbounded, |end| Bound::Excluded(key::to_tree(end)));
+        self.tree.call(|lsm| lsm.drop_range((low, high)))?;
+        self.tree.look_again(&self.tree.lock_sealed())
+    }
+
     fn close(&self) -> Result<()> {
         self.make_durable()
     }

@@ -200,3 +200,30 @@ fn a_key_too_long_is_refused() {
     engine.make_durable().unwrap();
     assert_eq!(engine_tests::entries(&engine, b"", None, true).len(), 1);
 }
+
+/// What is dropped is gone from the disk at once, and nothing else.
+#[test]
+fn files_of_a_dropped_range_give_their_room_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open(directory.path()).unwrap();
+    let value = [7_u8; 1000];
+    for first in [b'a', b'b', b'c'] {
+        for at in 0..3_u16 {
+            let mut batch = EngineBatch::default();
+            (at * 1000..(at + 1) * 1000)
+                .for_each(|n| batch.put(&[&[first][..], &n.to_be_bytes()].concat(), &[&value]));
+            engine.apply(&batch).unwrap();
+            engine.make_durable().unwrap();
+        }
+    }
+    let before = engine.size_bytes().unwrap();
+    engine.drop_files(b"b", Some(b"c")).unwrap();
+    let mut left = [0; 3];
+    let count = &mut |key: &[u8], _: &[u8]| {
+        left[usize::from(key[0] - b'a')] += 1;
+        ControlFlow::Continue(())
+    };
+    engine.scan(b"", None, false, count).unwrap();
+    assert_eq!((left[0], left[2]), (3000, 3000));
+    assert!(left[1] < 3000 && engine.size_bytes().unwrap() < before);
+}

@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::room::Room;
 use super::state::{Shared, start_thread};
 use crate::store::log::LogFiles;
 use crate::{Error, Result};
@@ -68,6 +69,7 @@ impl Checkpointer {
                     last_end: log_end,
                     last_clock: 0,
                     is_due: has_replayed,
+                    room: Room::default(),
                 };
                 Some(start_thread("keyspan-checkpoint", move || {
                     checkpoints.run(&state)
@@ -128,6 +130,7 @@ struct Checkpoints {
     last_clock: u64,
     /// The next comes at once.
     is_due: bool,
+    room: Room,
 }
 
 impl Checkpoints {
@@ -146,18 +149,18 @@ impl Checkpoints {
     }
 
     fn look(&mut self) -> Result<()> {
-        let is_low = self.watch_room()?;
+        let is_tight = self.watch_room()?;
         let options = &self.shared.options;
         let end = self.shared.log_end.load(Ordering::Relaxed);
         let has_news = end > self.last_end || self.shared.applied.load(Ordering::Acquire) > self.last_clock;
         let is_due = std::mem::take(&mut self.is_due)
             || end - self.last_end >= options.checkpoint_bytes
             || self.last.elapsed() >= options.checkpoint_interval && end > self.last_end
-            || is_low && has_news;
+            || is_tight && has_news;
         if is_due {
             self.checkpoint(end)?;
         }
-        if is_low && is_due {
+        if is_tight && is_due {
             self.watch_room()?;
         }
         self.shared.checkpointed.send_replace(self.last_clock);
@@ -183,15 +186,20 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Measures the room there is; answers whether it is too little.
-    fn watch_room(&self) -> Result<bool> {
+    /// Measures the room there is; answers whether less of the disk is free than the reserve.
+    fn watch_room(&mut self) -> Result<bool> {
+        let shared = &self.shared;
         let free = self.files.free_bytes()?;
-        self.shared.free_bytes.store(free, Ordering::Relaxed);
-        let reserve = self.shared.options.disk_reserve_bytes;
+        shared.free_bytes.store(free, Ordering::Relaxed);
+        let reserve = shared.options.disk_reserve_bytes;
         self.files
             .keep_few_spares(free < reserve.saturating_mul(AMPLE_TIMES))?;
-        let is_low = free < reserve;
-        if self.shared.disk_is_low.swap(is_low, Ordering::Relaxed) != is_low {
+        let log_end = shared.log_end.load(Ordering::Relaxed);
+        let applied = shared.applied.load(Ordering::Acquire);
+        let is_low = self
+            .room
+            .is_low(&*shared.engine, (free, reserve), log_end, applied)?;
+        if shared.disk_is_low.swap(is_low, Ordering::Relaxed) != is_low {
             match is_low {
                 true => tracing::warn!(
                     free_bytes = free,
@@ -200,6 +208,6 @@ impl Checkpoints {
                 false => tracing::info!(free_bytes = free, "there is room on the disk again"),
             }
         }
-        Ok(is_low)
+        Ok(free < reserve)
     }
 }

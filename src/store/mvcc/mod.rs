@@ -91,6 +91,7 @@ mod large;
 mod limits;
 mod memtable;
 mod replay;
+mod room;
 mod scan;
 mod snapshot;
 mod split;

@@ -179,6 +179,7 @@ impl MvccStore {
     /// empty commit is durable and takes all before it along. Each page has a fresh snapshot, so that the undo map need
     /// not keep the whole range for this one.
     async fn delete_pages(&self, mut range: KeyRange) -> Result<()> {
+        self.drop_files(&range).await?;
         loop {
             let view = self.open_view()?;
             let ranges = vec![range.clone()];
@@ -209,6 +210,22 @@ impl MvccStore {
                 _ => return Ok(()),
             }
         }
+    }
+
+    /// Gives the disk what it can have at once of a range that nobody uses, unless an old snapshot may still see it.
+    async fn drop_files(&self, range: &KeyRange) -> Result<()> {
+        let useless_since = self.shared.undo.visible();
+        // Whatever made the range useless is durable when its files go.
+        self.commit_and_wait(Batch::default()).await?;
+        if self.shared.undo.has_snapshot_before(useless_since) {
+            return Ok(());
+        }
+        let (shared, range) = (Arc::clone(&self.shared), range.clone());
+        run_blocking(move || {
+            let dropped = shared.engine.drop_files(&range.start, range.end.as_deref());
+            dropped.map_err(|error| shared.fail(error))
+        })
+        .await
     }
 
     async fn split(&self, range: KeyRange, parts: usize) -> Result<Vec<Vec<u8>>> {

@@ -95,6 +95,19 @@ fn put_together(db: &sled::Db, pieces: Pieces) -> Result<Option<Vec<u8>>, Fault>
     Ok(Some(value))
 }
 
+/// The bytes of all keys and values, as sled has them; `most` when there are more.
+pub(super) fn live_bytes(db: &sled::Db, most: u64) -> Result<u64, Fault> {
+    let mut bytes = 0;
+    for entry in db.iter() {
+        let (key, value) = entry?;
+        bytes += (key.len() + value.len()) as u64;
+        if bytes >= most {
+            return Ok(most);
+        }
+    }
+    Ok(bytes)
+}
+
 /// Visits the entries with `start <= key` and `key < end`, as [`crate::store::engine::Engine::scan`] wants it.
 pub(super) fn scan(
     db: &sled::Db,

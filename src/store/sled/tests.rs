@@ -49,6 +49,33 @@ fn negative_numbers_are_scanned() {
     engine_tests::negative_numbers_are_scanned(&open_engine(directory.path()));
 }
 
+/// What was deleted is room that later writes take before the file grows.
+#[test]
+fn what_was_deleted_can_be_used_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open_engine(directory.path());
+    let write = |value: Option<&[u8]>| {
+        for start in (0..40_000_u32).step_by(1000) {
+            let mut batch = EngineBatch::default();
+            for key in start..start + 1000 {
+                match value {
+                    Some(value) => batch.put(&key.to_be_bytes(), &[value]),
+                    None => batch.delete(&key.to_be_bytes()),
+                }
+            }
+            engine.apply(&batch).unwrap();
+        }
+        engine.make_durable().unwrap();
+    };
+    write(Some(&[7; 1000]));
+    let full = engine.size_bytes().unwrap();
+    assert!(engine.reusable_bytes().unwrap() < full / 2);
+    write(None);
+    assert!(engine.reusable_bytes().unwrap() > full / 2);
+    write(Some(&[8; 500]));
+    assert!(engine.size_bytes().unwrap() <= full + (4 * folder::SEGMENT_BYTES) as u64);
+}
+
 async fn fill_store(store: &dyn Store, value_bytes: usize) {
     for start in (0..ROWS).step_by(100) {
         let put = |n: u32| Write::Put {
