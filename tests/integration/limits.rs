@@ -68,6 +68,11 @@ async fn results_of_functions_are_bounded() {
     .await;
     let value = "keyspan.function_value_bytes_max";
     let batch = "keyspan.function_batch_bytes_max";
+    // What a function copies of its arguments counts before it makes anything of them.
+    let copied = format!(
+        "SELECT length(concat({})) FROM (SELECT repeat('x', 6000) AS r) x",
+        vec!["r"; 20].join(", ")
+    );
     for (statement, sqlstate, setting) in [
         ("SELECT repeat('x', 11000)", "54000", value),
         ("SELECT lpad('x', 11000)", "54000", value),
@@ -107,6 +112,7 @@ async fn results_of_functions_are_bounded() {
             "53200",
             batch,
         ),
+        (copied.as_str(), "53200", batch),
     ] {
         let error = fails(&mut client, statement).await;
         assert_eq!(error.sqlstate, sqlstate, "{statement}: {error}");

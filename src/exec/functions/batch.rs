@@ -6,6 +6,7 @@ use arrow::buffer::NullBuffer;
 use super::argument::Argument;
 use super::mismatched_types;
 use super::output::Output;
+use super::size::{BatchBytes, bytes_of};
 use crate::Result;
 use crate::exec::query_threads::check_left;
 use crate::types::value_at;
@@ -122,10 +123,14 @@ impl<'a> Batch<'a> {
     pub(super) fn map_values<R: Output>(&self, function: impl Fn(&[Value]) -> R) -> Result<ArrayRef> {
         let nulls = self.nulls(&vec![!self.strict; self.arrays.len()]);
         self.gather(nulls, |row| {
-            let cells = self.arrays.iter().zip(self.arguments);
-            let values: Vec<Value> = cells
-                .map(|(array, ty)| value_at(array, row, ty))
-                .collect::<Result<_>>()?;
+            // The arguments are copied here: one long text that is many of them counts as often.
+            let mut copied = BatchBytes::new(self.limits());
+            let cells = self.arrays.iter().zip(self.arguments).map(|(array, ty)| {
+                let value = value_at(array, row, ty)?;
+                copied.add_bytes(bytes_of(&value))?;
+                Ok(value)
+            });
+            let values: Vec<Value> = cells.collect::<Result<_>>()?;
             Ok(function(&values))
         })
     }

@@ -126,7 +126,8 @@ impl BatchBytes {
     }
 }
 
-fn bytes_of(value: &Value) -> usize {
+/// What a copy of a value takes.
+pub(super) fn bytes_of(value: &Value) -> usize {
     match value {
         Value::Text(text) | Value::Unknown(text) => VALUE_BYTES + text.len(),
         Value::Bytes(bytes) => VALUE_BYTES + bytes.len(),
