@@ -60,6 +60,8 @@ struct ProcessMemory {
     /// When it was measured last, in milliseconds since `begun`, and what was found.
     measured_ms: AtomicU64,
     measured_bytes: AtomicU64,
+    /// See [`ProcessBytes`].
+    promised: AtomicU64,
 }
 
 impl ServerMemory {
@@ -184,12 +186,33 @@ impl Drop for MemoryAccount {
     }
 }
 
-/// Whether this process could take so many bytes more, whatever the accounts say.
-pub fn process_has_room(bytes: usize) -> bool {
+/// Bytes that this process is about to fill, whatever the accounts say: they count beside what it has until they are given back,
+/// which is when they are filled. Several take them at the same time, and none of them has touched any yet.
+#[derive(Debug, Default)]
+pub struct ProcessBytes {
+    bytes: u64,
+}
+
+impl ProcessBytes {
+    /// Takes so many more; `false`: the process has no room for them.
+    pub fn take(&mut self, bytes: usize) -> bool {
+        let is_promised = process_memory().promise(bytes as u64);
+        self.bytes += if is_promised { bytes as u64 } else { 0 };
+        is_promised
+    }
+}
+
+impl Drop for ProcessBytes {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            process_memory().fill(self.bytes);
+        }
+    }
+}
+
+fn process_memory() -> &'static ProcessMemory {
     static PROCESS: OnceLock<ProcessMemory> = OnceLock::new();
-    let process =
-        PROCESS.get_or_init(|| ProcessMemory::new(machine::process_bytes_max(), machine::process_bytes));
-    process.has_room(bytes as u64)
+    PROCESS.get_or_init(|| ProcessMemory::new(machine::process_bytes_max(), machine::process_bytes))
 }
 
 impl ProcessMemory {
@@ -200,25 +223,46 @@ impl ProcessMemory {
             begun: Instant::now(),
             measured_ms: AtomicU64::new(0),
             measured_bytes: AtomicU64::new(0),
+            promised: AtomicU64::new(0),
         }
     }
 
     /// Whether so many bytes more leave it below its bound.
     fn has_room(&self, bytes: u64) -> bool {
+        self.look();
+        // Until it is measured again, others may take as much as this.
+        let process_bytes = self.measured_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let promised = self.promised.load(Ordering::Relaxed);
+        process_bytes.saturating_add(promised).saturating_add(bytes) <= self.bytes_max
+    }
+
+    /// Promises so many bytes, if that leaves it below its bound.
+    fn promise(&self, bytes: u64) -> bool {
+        self.look();
+        let promised = self.promised.fetch_add(bytes, Ordering::Relaxed);
+        let process_bytes = self.measured_bytes.load(Ordering::Relaxed);
+        let has_room = process_bytes.saturating_add(promised).saturating_add(bytes) <= self.bytes_max;
+        if !has_room {
+            self.promised.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        has_room
+    }
+
+    /// What was promised is filled: the next measurement knows of it.
+    fn fill(&self, bytes: u64) {
+        self.measured_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.promised.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Measures it, unless that was done not long ago.
+    fn look(&self) {
         let now_ms = self.begun.elapsed().as_millis() as u64 + 1;
         let measured_ms = self.measured_ms.load(Ordering::Relaxed);
-        // Since then others may have taken as much as this.
-        let is_fresh = measured_ms > 0 && now_ms - measured_ms.min(now_ms) <= MEASURED_AGE_MS_MAX;
-        let process_bytes = match is_fresh {
-            true => self.measured_bytes.fetch_add(bytes, Ordering::Relaxed),
-            false => {
-                let measured = (self.measure)().unwrap_or(0);
-                self.measured_bytes.store(measured + bytes, Ordering::Relaxed);
-                self.measured_ms.store(now_ms, Ordering::Relaxed);
-                measured
-            }
-        };
-        process_bytes.saturating_add(bytes) <= self.bytes_max
+        if measured_ms == 0 || now_ms - measured_ms.min(now_ms) > MEASURED_AGE_MS_MAX {
+            let measured = (self.measure)().unwrap_or(0);
+            self.measured_bytes.store(measured, Ordering::Relaxed);
+            self.measured_ms.store(now_ms, Ordering::Relaxed);
+        }
     }
 }
 
@@ -287,5 +331,16 @@ mod tests {
         assert!(account.take(1 << 29));
         // The measurement is the same, but what was taken since counts.
         assert!(!account.take(1 << 28));
+    }
+
+    #[test]
+    fn what_is_promised_counts_until_it_is_measured() {
+        let process = ProcessMemory::new(1000, || Some(400));
+        assert!(process.promise(300));
+        assert!(process.promise(300));
+        assert!(!process.promise(1));
+        assert!(!process.has_room(1));
+        process.fill(600);
+        assert_eq!(process.promised.load(Ordering::Relaxed), 0);
     }
 }

@@ -20,11 +20,10 @@ use datafusion::logical_expr::{
 use super::batch::Batch;
 use super::compare;
 use super::definition::Body;
-use super::size::BatchBytes;
+use super::size::{BatchBytes, within_memory};
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
 use crate::exec::folding::is_folding;
 use crate::exec::pg_catalog::{CatalogContext, installed};
-use crate::store::{ACCOUNT_BYTES_SMALL, out_of_server_memory, process_has_room};
 use crate::types::{FormatSettings, SqlType};
 use crate::{Error, Result};
 
@@ -101,14 +100,14 @@ impl BoundFunction {
             strict: self.strict,
             settings: &self.settings,
         };
-        let result = match (self.body, statement) {
+        let result = within_memory(|| match (self.body, statement) {
             (Body::Batch(body) | Body::Rows(body), _) => body(&batch),
             (Body::Catalog(body) | Body::CatalogRows(body), Some(statement)) => body(&batch, statement),
             (Body::Waiting(_), _) => Err(Error::internal("a function that waits was not waited for")),
             (Body::Catalog(_) | Body::CatalogRows(_), None) => {
                 Err(Error::internal("a function of the catalog outside a statement"))
             }
-        };
+        });
         result.map(compare::with_one_nan)
     }
 
@@ -133,23 +132,18 @@ impl BoundFunction {
             bytes
                 .add_bytes(part.get_array_memory_size())
                 .map_err(to_datafusion)?;
-            self.check_size(&part).map_err(to_datafusion)?;
+            self.check_folded(&part).map_err(to_datafusion)?;
             parts.push(part);
         }
         let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
         Ok(concat(&parts)?)
     }
 
-    /// Errors: 53200 when a long result leaves the process no memory; whatever error tells DataFusion not to put it into the
-    /// plan, when constants are being folded.
-    fn check_size(&self, result: &ArrayRef) -> Result<()> {
-        let bytes = result.get_array_memory_size();
-        if bytes > FOLDED_BYTES_MAX && is_folding() {
-            return Err(Error::internal("a constant is too long for the plan"));
-        }
-        match bytes < ACCOUNT_BYTES_SMALL || process_has_room(bytes) {
-            true => Ok(()),
-            false => Err(out_of_server_memory()),
+    /// Errors: whatever tells DataFusion not to put a long result into the plan, when constants are being folded.
+    fn check_folded(&self, result: &ArrayRef) -> Result<()> {
+        match result.get_array_memory_size() > FOLDED_BYTES_MAX && is_folding() {
+            true => Err(Error::internal("a constant is too long for the plan")),
+            false => Ok(()),
         }
     }
 }
@@ -220,7 +214,7 @@ impl ScalarUDFImpl for BoundFunction {
             }
             at_once => self.compute_in_parts(&args.args, rows, at_once, statement)?,
         };
-        self.check_size(&result).map_err(to_datafusion)?;
+        self.check_folded(&result).map_err(to_datafusion)?;
         if constant {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?));
         }

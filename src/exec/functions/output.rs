@@ -15,7 +15,7 @@ use arrow::datatypes::{
 
 use super::argument::{Date, Time, Timestamp, TimestampTz, Uuid};
 use super::calendar::out_of_range;
-use super::size::{BatchBytes, check_length};
+use super::size::{BatchBytes, check_limit};
 use crate::Result;
 use crate::exec::datafusion_error::from_arrow;
 use crate::exec::numeric_builder::NumericBuilder;
@@ -183,7 +183,7 @@ impl<B> Limited<B> {
     }
     /// Errors: 54000 for a result that is too long, 53200 when there are too many bytes.
     fn add(&mut self, length: usize) -> Result<()> {
-        check_length(length, self.limits)?;
+        check_limit(length, self.limits)?;
         self.bytes.add_bytes(length)
     }
 }
