@@ -21,6 +21,7 @@ pub mod expr_text;
 mod far_limits;
 pub mod figures;
 pub mod filter_predicate;
+pub mod float_aggregate;
 mod folding;
 pub mod functions;
 mod index_builds;

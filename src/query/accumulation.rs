@@ -48,8 +48,14 @@ pub(super) enum Finish {
     Float(SqlType),
     /// The first divided by the second, as numerics.
     Quotient,
-    /// A sorted array of numerics, of which equal ones show different digits, each once.
-    Unrepeated,
+    /// A sorted array of values, of which equal ones may differ, each once; then what that becomes.
+    Unrepeated(Box<Finish>),
+    /// The least or the greatest of an array's items.
+    Extreme(Extreme),
+    /// Sums of the months, days and microseconds of intervals as an interval; divided by a fourth result for an average.
+    Interval { is_average: bool },
+    /// The item that comes most often in a sorted array.
+    Mode,
     /// An array as JSON.
     Json(SqlType),
     /// An array of keys and one of values as a JSON object, by this function.
@@ -58,6 +64,25 @@ pub(super) enum Finish {
     Joined(Bound),
     /// The percentiles of an array in its order, at a fraction.
     Percentile(Percentile, Bound),
+}
+
+/// Which end of an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extreme {
+    /// min.
+    Least,
+    /// max.
+    Greatest,
+}
+
+impl Extreme {
+    /// The name and the body of the function that finds it in an array.
+    pub(super) fn definition(self) -> (&'static str, Body) {
+        match self {
+            Extreme::Least => ("least_item", functions::LEAST_ITEM),
+            Extreme::Greatest => ("greatest_item", functions::GREATEST_ITEM),
+        }
+    }
 }
 
 /// The function that takes the percentiles out of a sorted array.

@@ -7,14 +7,15 @@ use datafusion::logical_expr::expr::{AggregateFunction, Sort};
 use datafusion::logical_expr::{AggregateUDF, Expr, Volatility};
 use sqlparser::ast;
 
-use super::accumulation::{Accumulation, Finish, Percentile, sums_stay_fixed};
+use super::accumulation::{Accumulation, Extreme, Finish, Percentile, sums_stay_fixed};
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::CastContext;
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
+use crate::exec::float_aggregate::{FloatMoment, float_aggregate};
 use crate::exec::functions::{self, ArithmeticOp};
 use crate::exec::numeric_aggregate::Moment;
-use crate::types::{SqlType, Value};
+use crate::types::{SqlType, Value, element_type};
 use crate::{Error, Result};
 
 /// Aggregates that keep about as much as one value, however many they are given.
@@ -62,6 +63,7 @@ const GATHERING: &[&str] = &[
     "jsonb_object_agg",
     "percentile_cont",
     "percentile_disc",
+    "mode",
 ];
 
 /// Whether the name is an aggregate function's.
@@ -168,6 +170,10 @@ impl Binder<'_> {
                 }
             }
         }
+        if name == "mode" {
+            let (accumulation, order_by) = self.mode(arguments, &function.within_group, place)?;
+            return Ok((accumulation, false, order_by));
+        }
         if let Some(percentile) = Percentile::named(name) {
             let (accumulation, order_by) =
                 self.percentile((name, percentile), arguments, &function.within_group, place)?;
@@ -208,20 +214,36 @@ impl Binder<'_> {
         };
         if !distinct {
             for (sort, ty) in order_by.iter_mut().zip(order_types) {
-                // 1.5 and 1.50 come in the order of what follows.
-                if ty.is_variable_numeric() {
-                    sort.expr = self.order_key(Bound::new(sort.expr.clone(), ty))?;
-                }
+                sort.expr = self.order_key(Bound::new(sort.expr.clone(), ty))?;
             }
         }
         // It tells equal numbers by itself.
-        let distinct = distinct && !accumulation.is_exact;
-        if distinct && order_by.is_empty() && gathers(&accumulation) {
+        if !distinct || accumulation.is_exact {
+            return Ok((accumulation, false, order_by));
+        }
+        self.distinct_accumulation(accumulation, order_by)
+    }
+
+    /// The accumulators of an aggregate with DISTINCT, whether DataFusion is to tell what is distinct, and the order.
+    fn distinct_accumulation(
+        &mut self,
+        mut accumulation: Accumulation,
+        mut order_by: Vec<Sort>,
+    ) -> Result<(Accumulation, bool, Vec<Sort>)> {
+        let [(_, arguments, SqlType::Array(item))] = accumulation.calls.as_slice() else {
+            return Ok((accumulation, true, order_by));
+        };
+        if order_by.is_empty() {
             // To find what is distinct, PostgreSQL sorts.
-            let (_, arguments, _) = &accumulation.calls[0];
             order_by.push(Sort::new(arguments[0].clone(), true, false));
         }
-        Ok((accumulation, distinct, order_by))
+        if functions::order_function(item).is_none() {
+            return Ok((accumulation, true, order_by));
+        }
+        // Equal values may differ, so that of each run of equal ones the first is kept.
+        order_by[0].expr = self.order_key(Bound::new(arguments[0].clone(), SqlType::clone(item)))?;
+        accumulation.finish = Finish::Unrepeated(Box::new(accumulation.finish));
+        Ok((accumulation, false, order_by))
     }
 
     /// One item of an ORDER BY inside a call or a window.
@@ -242,7 +264,10 @@ impl Binder<'_> {
         match (name, second) {
             ("count", None) => {
                 let argument = self.with_decided_type(first)?;
-                let counted = self.key_of_bound(&argument)?.unwrap_or(argument.expr);
+                let counted = match distinct {
+                    true => self.order_key(argument)?,
+                    false => argument.expr,
+                };
                 Ok(single_call(
                     aggregates::count::count_udaf(),
                     vec![counted],
@@ -284,10 +309,6 @@ impl Binder<'_> {
                     is_exact: false,
                 })
             }
-            ("array_agg", None) if distinct && first.ty.is_variable_numeric() => Ok(Accumulation {
-                finish: Finish::Unrepeated,
-                ..self.array_of_values(first)?
-            }),
             ("array_agg", None) => self.array_of_values(first),
             ("json_agg", None) => Ok(Accumulation {
                 finish: Finish::Json(SqlType::Json),
@@ -311,7 +332,7 @@ impl Binder<'_> {
                 Ok(single_call(udaf, vec![first.expr], first.ty))
             }
             (_, None) => self.deviation(name, first, distinct, &wrong),
-            (_, Some(second)) => self.regression(name, first, second, &wrong),
+            (_, Some(second)) => self.regression(name, (first, second), distinct, &wrong),
         }
     }
 
@@ -340,6 +361,7 @@ impl Binder<'_> {
     fn sum(&mut self, argument: Bound, distinct: bool) -> Result<Accumulation> {
         let udaf = aggregates::sum::sum_udaf();
         match &argument.ty {
+            SqlType::Interval | SqlType::Time => self.interval_sums(argument, distinct),
             SqlType::Int2 | SqlType::Int4 => {
                 let argument = self.convert(argument, &SqlType::Int8, CastContext::Implicit)?;
                 Ok(single_call(udaf, vec![argument.expr], SqlType::Int8))
@@ -378,6 +400,27 @@ impl Binder<'_> {
         }
     }
 
+    /// The sums of an interval's parts; of a time it is the interval since midnight.
+    fn interval_sums(&mut self, argument: Bound, distinct: bool) -> Result<Accumulation> {
+        if distinct {
+            return Err(Error::unsupported(
+                "DISTINCT in a sum or an average of intervals",
+                Some("Take SELECT DISTINCT in a subquery."),
+            ));
+        }
+        let argument = self.convert(argument, &SqlType::Interval, CastContext::Implicit)?;
+        let mut calls = Vec::new();
+        for part in ["interval_months", "interval_days", "interval_microseconds"] {
+            let part = self.resolve_function(part, vec![argument.clone()])?;
+            calls.extend(self.sum(part, false)?.calls);
+        }
+        Ok(Accumulation {
+            calls,
+            finish: Finish::Interval { is_average: false },
+            is_exact: false,
+        })
+    }
+
     /// avg of floats is double precision, of other numbers numeric: the sum divided by the count.
     fn average(&mut self, argument: Bound, distinct: bool) -> Result<Accumulation> {
         match &argument.ty {
@@ -398,8 +441,12 @@ impl Binder<'_> {
                 accumulation
                     .calls
                     .push((aggregates::count::count_udaf(), vec![counted], SqlType::Int8));
+                let finish = match accumulation.finish {
+                    Finish::Interval { .. } => Finish::Interval { is_average: true },
+                    _ => Finish::Quotient,
+                };
                 Ok(Accumulation {
-                    finish: Finish::Quotient,
+                    finish,
                     ..accumulation
                 })
             }
@@ -410,8 +457,18 @@ impl Binder<'_> {
         use SqlType as S;
         let argument = self.with_decided_type(argument)?;
         let ty = match &argument.ty {
-            S::Bool | S::Uuid | S::Bytea | S::Json | S::Jsonb | S::Array(_) => {
+            S::Bool | S::Uuid | S::Bytea | S::Json | S::Jsonb => {
                 return Err(Error::unsupported("an extremum", None));
+            }
+            S::Array(_) => {
+                let extreme = match name {
+                    "min" => Extreme::Least,
+                    _ => Extreme::Greatest,
+                };
+                return Ok(Accumulation {
+                    finish: Finish::Extreme(extreme),
+                    ..self.array_of_values(argument)?
+                });
             }
             S::Varchar(_) | S::Name => S::Text,
             other => other.clone(),
@@ -461,39 +518,41 @@ impl Binder<'_> {
             return Ok(Accumulation::exact(name, moment, argument, distinct));
         }
         let argument = self.coerce(argument, &SqlType::Float8).map_err(|_| wrong())?;
-        let calls = vec![(udaf, vec![argument.expr], SqlType::Float8)];
-        Ok(Accumulation {
-            calls,
-            finish: Finish::Cast(SqlType::Float8),
-            is_exact: false,
-        })
+        let udaf = match FloatMoment::named(name) {
+            // Which are distinct only DataFusion's own accumulators know.
+            Some(moment) if !distinct => float_aggregate(name, moment),
+            _ => udaf,
+        };
+        Ok(single_call(udaf, vec![argument.expr], SqlType::Float8))
     }
 
+    /// An aggregate of two columns of doubles: Y and X.
     fn regression(
         &mut self,
         name: &str,
-        first: Bound,
-        second: Bound,
+        (first, second): (Bound, Bound),
+        distinct: bool,
         wrong: &dyn Fn() -> Error,
     ) -> Result<Accumulation> {
-        use aggregates::regr;
+        let moment = FloatMoment::named(name).filter(|moment| moment.arguments() == 2);
+        let moment = moment.ok_or_else(wrong)?;
         let first = self.coerce(first, &SqlType::Float8).map_err(|_| wrong())?;
         let second = self.coerce(second, &SqlType::Float8).map_err(|_| wrong())?;
-        let (udaf, ty) = match name {
-            "corr" => (aggregates::correlation::corr_udaf(), SqlType::Float8),
-            "covar_pop" => (aggregates::covariance::covar_pop_udaf(), SqlType::Float8),
-            "covar_samp" => (aggregates::covariance::covar_samp_udaf(), SqlType::Float8),
-            "regr_avgx" => (regr::regr_avgx_udaf(), SqlType::Float8),
-            "regr_avgy" => (regr::regr_avgy_udaf(), SqlType::Float8),
-            "regr_intercept" => (regr::regr_intercept_udaf(), SqlType::Float8),
-            "regr_r2" => (regr::regr_r2_udaf(), SqlType::Float8),
-            "regr_slope" => (regr::regr_slope_udaf(), SqlType::Float8),
-            "regr_sxx" => (regr::regr_sxx_udaf(), SqlType::Float8),
-            "regr_sxy" => (regr::regr_sxy_udaf(), SqlType::Float8),
-            "regr_syy" => (regr::regr_syy_udaf(), SqlType::Float8),
-            _ => return Err(wrong()),
-        };
-        Ok(single_call(udaf, vec![first.expr, second.expr], ty))
+        if distinct {
+            return Err(Error::unsupported(
+                format!("DISTINCT in {name}"),
+                Some("Take SELECT DISTINCT in a subquery."),
+            ));
+        }
+        let arguments = vec![first.expr, second.expr];
+        let call = single_call(float_aggregate(name, moment), arguments, SqlType::Float8);
+        Ok(match moment {
+            FloatMoment::Count => Accumulation {
+                finish: Finish::Cast(SqlType::Int8),
+                ..call
+            },
+            _ => call,
+        })
     }
 
     /// What the accumulators' results become.
@@ -547,11 +606,29 @@ impl Binder<'_> {
                     .ok_or_else(|| Error::internal("keys without values"))?;
                 self.resolve_function(function, vec![first, values])
             }
-            Finish::Unrepeated => {
-                let definition = ("unrepeated", functions::UNREPEATED, true, Volatility::Immutable);
-                let arguments = vec![(first.expr, first.ty.clone())];
-                let call = functions::call(definition, arguments, first.ty.clone(), &self.settings);
-                Ok(Bound::new(call, first.ty))
+            Finish::Unrepeated(rest) => {
+                let ty = first.ty.clone();
+                let array = self.gathered("unrepeated", functions::UNREPEATED, first, ty);
+                self.finish(rest, vec![array])
+            }
+            Finish::Extreme(extreme) => {
+                let (name, body) = extreme.definition();
+                let item = element_type(&first.ty).clone();
+                Ok(self.gathered(name, body, first, item))
+            }
+            Finish::Mode => {
+                let item = element_type(&first.ty).clone();
+                Ok(self.gathered("mode", functions::MODE, first, item))
+            }
+            Finish::Interval { is_average } => {
+                let mut parts = vec![first];
+                parts.extend(results);
+                let count = if *is_average { parts.pop() } else { None };
+                let sum = self.resolve_function("interval_of_parts", parts)?;
+                match count {
+                    Some(count) => self.arithmetic(ArithmeticOp::Divide, sum, count),
+                    None => Ok(sum),
+                }
             }
             Finish::Json(ty) => {
                 let list = if *ty == SqlType::Json {
@@ -565,17 +642,22 @@ impl Binder<'_> {
     }
 }
 
+impl Binder<'_> {
+    /// A function of the gathered values.
+    fn gathered(&self, name: &str, body: functions::Body, array: Bound, returns: SqlType) -> Bound {
+        let definition = (name, body, true, Volatility::Immutable);
+        let arguments = vec![(array.expr, array.ty)];
+        let call = functions::call(definition, arguments, returns.clone(), &self.settings);
+        Bound::new(call, returns)
+    }
+}
+
 fn single_call(udaf: Arc<AggregateUDF>, arguments: Vec<Expr>, ty: SqlType) -> Accumulation {
     Accumulation {
         calls: vec![(udaf, arguments, ty.clone())],
         finish: Finish::Cast(ty),
         is_exact: false,
     }
-}
-
-/// Whether the values are kept in an array, so that their order matters.
-fn gathers(accumulation: &Accumulation) -> bool {
-    matches!(accumulation.calls.as_slice(), [(_, _, SqlType::Array(_))])
 }
 
 /// The refusal of an argument's type in PostgreSQL's words; other errors stay.

@@ -57,6 +57,30 @@ impl Binder<'_> {
         Ok((accumulation, order))
     }
 
+    /// What gathers the values of `mode() WITHIN GROUP (ORDER BY value)`, and their order.
+    pub(super) fn mode(
+        &mut self,
+        arguments: Vec<Bound>,
+        within: &[ast::OrderByExpr],
+        place: Place<'_>,
+    ) -> Result<(Accumulation, Vec<Sort>)> {
+        let ([item], []) = (within, arguments.as_slice()) else {
+            let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
+            return Err(no_function("mode", &types, false));
+        };
+        let value = self.expression(&item.expr, place)?;
+        let value = self.with_decided_type(value)?;
+        let key = self.order_key(value.clone())?;
+        let ascending = item.options.asc.unwrap_or(true);
+        let array = SqlType::Array(Box::new(value.ty));
+        let accumulation = Accumulation {
+            calls: vec![(aggregates::array_agg::array_agg_udaf(), vec![value.expr], array)],
+            finish: Finish::Mode,
+            is_exact: false,
+        };
+        Ok((accumulation, vec![Sort::new(key, ascending, !ascending)]))
+    }
+
     /// The percentiles at `fraction` of the gathered values.
     pub(super) fn percentile_of(
         &mut self,

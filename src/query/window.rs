@@ -1,10 +1,12 @@
 //! Window functions: `OVER`, named windows, frames.
 
+use std::sync::Arc;
+
 use datafusion::common::ScalarValue;
 use datafusion::functions_window as windows;
 use datafusion::logical_expr::expr::{NullTreatment, Sort, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::{
-    Expr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
+    Case, Expr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition, WindowUDF, lit,
 };
 use sqlparser::ast;
 
@@ -42,6 +44,9 @@ struct Window {
     order_by: Vec<Sort>,
     frame: WindowFrame,
 }
+
+/// A call of lag or lead.
+type Shifted = (Arc<WindowUDF>, Vec<Expr>);
 
 impl Binder<'_> {
     /// `name(arguments) OVER …`.
@@ -98,9 +103,9 @@ impl Binder<'_> {
                 .iter()
                 .map(|(udaf, arguments, ty)| {
                     let moves = !window.frame.start_bound.is_unbounded();
-                    let udaf = match ty {
-                        SqlType::Float4 | SqlType::Float8 if moves => whole_frame(udaf.clone()),
-                        _ => udaf.clone(),
+                    let udaf = match moves && !gives_back(udaf.name(), ty, accumulation.is_exact) {
+                        true => whole_frame(udaf.clone()),
+                        false => udaf.clone(),
                     };
                     let definition = WindowFunctionDefinition::AggregateUDF(udaf);
                     Bound::new(
@@ -116,6 +121,15 @@ impl Binder<'_> {
             ast::NullTreatment::IgnoreNulls => NullTreatment::IgnoreNulls,
             ast::NullTreatment::RespectNulls => NullTreatment::RespectNulls,
         });
+        if let Some((found, shifted, default)) = self.shifted(name, &arguments)? {
+            let call = |(udwf, arguments): Shifted| {
+                let definition = WindowFunctionDefinition::WindowUDF(udwf);
+                windowed(definition, arguments, &window, filter.clone(), nulls)
+            };
+            let branch = (Box::new(call(found)), Box::new(call(shifted)));
+            let case = Case::new(None, vec![branch], Some(Box::new(default.expr)));
+            return Ok(Bound::new(Expr::Case(case), default.ty));
+        }
         let (udwf, arguments, raw, ty) = self.ranking(name, arguments)?;
         let call = windowed(
             WindowFunctionDefinition::WindowUDF(udwf),
@@ -132,17 +146,33 @@ impl Binder<'_> {
         Ok(Bound::new(Expr::Cast(cast), ty))
     }
 
+    /// lag or lead with a default that is no constant, which DataFusion does not take: whether there is such a row, the
+    /// value in it, and the default.
+    fn shifted(&mut self, name: &str, arguments: &[Bound]) -> Result<Option<(Shifted, Shifted, Bound)>> {
+        let ("lag" | "lead", [value, offset, default]) = (name, arguments) else {
+            return Ok(None);
+        };
+        let Some((value, Some(default))) = self.with_default(value.clone(), Some(default.clone()))? else {
+            return Ok(None);
+        };
+        if matches!(default.expr, Expr::Literal(..)) {
+            return Ok(None);
+        }
+        let udwf = match name {
+            "lag" => windows::lead_lag::lag_udwf,
+            _ => windows::lead_lag::lead_udwf,
+        };
+        let offset = self.constant_argument(name, offset.clone())?.expr;
+        let found = (udwf(), vec![lit(true), offset.clone(), lit(false)]);
+        Ok(Some((found, (udwf(), vec![value.expr, offset]), default)))
+    }
+
     /// A function that only windows have: DataFusion's one, its arguments, its type there and here.
     fn ranking(
         &mut self,
         name: &str,
         arguments: Vec<Bound>,
-    ) -> Result<(
-        std::sync::Arc<datafusion::logical_expr::WindowUDF>,
-        Vec<Expr>,
-        SqlType,
-        SqlType,
-    )> {
+    ) -> Result<(Arc<WindowUDF>, Vec<Expr>, SqlType, SqlType)> {
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
         let wrong = || no_function(name, &types, false);
         if arguments.len() > arguments_max(name) {
@@ -430,6 +460,12 @@ impl Binder<'_> {
             WindowFrameBound::Following(offset)
         })
     }
+}
+
+/// Whether what left a moving frame can be taken out of the aggregate, exactly.
+fn gives_back(name: &str, ty: &SqlType, is_exact: bool) -> bool {
+    let is_float = matches!(ty, SqlType::Float4 | SqlType::Float8);
+    is_exact || !is_float && matches!(name, "sum" | "count" | "avg" | "min" | "max")
 }
 
 /// Whether DataFusion refuses frames in terms of the type's values, even those that name none.

@@ -13,7 +13,7 @@ use super::size::LimitedText;
 use super::text_output::shown;
 use super::{Batch, Body, FunctionDef, T};
 use crate::exec::datafusion_error::from_arrow;
-use crate::types::{CatalogType, Numeric, SqlType, Value, element_type};
+use crate::types::{CatalogType, SqlType, Value, element_type};
 use crate::{Error, Result};
 
 /// `ARRAY[…]`.
@@ -25,6 +25,14 @@ pub const SLICE: Body = Body::Batch(|b| b.map3(slice));
 /// The numbers 1 … of an array's items, for WITH ORDINALITY.
 pub const ORDINALITY: Body =
     Body::Batch(|b| b.map1(|Length(count)| (1..=i64::from(count)).collect::<Vec<i64>>()));
+
+/// The array, or one of a NULL where it has no items: the row that LEFT JOIN LATERAL keeps.
+pub const AT_LEAST_ONE: Body = Body::Batch(|b| {
+    b.map1(|items: Option<Vec<Value>>| match items {
+        Some(items) if !items.is_empty() => items,
+        _ => vec![Value::Null],
+    })
+});
 
 /// Texts of an array joined, NULLs left out; NULL when nothing is left. A separator of NULL separates by nothing.
 pub const JOIN_TEXTS: Body = Body::Batch(|b| {
@@ -71,6 +79,21 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::rows("generate_series", &[T::Int8, T::Int8, T::Int8], T::Int8, |b| {
         b.map3(series)
+    }),
+    FunctionDef::rows("string_to_table", &[T::Text, T::Text], T::Text, |b| {
+        b.map2(|text: Option<&str>, separator| text.map(|text| split(text, separator, None)))
+    })
+    .on_null(),
+    FunctionDef::rows("string_to_table", &[T::Text, T::Text, T::Text], T::Text, |b| {
+        b.map3(|text: Option<&str>, separator, null| text.map(|text| split(text, separator, null)))
+    })
+    .on_null(),
+    FunctionDef::new("array_fill", &[T::AnyElement, T::IntArray], T::AnyArray, |b| {
+        b.map2(filled)
+    })
+    .on_null(),
+    FunctionDef::new("width_bucket", &[T::AnyElement, T::AnyArray], T::Int4, |b| {
+        b.map2(|operand: Value, bounds: Vec<Value>| bucket(&operand, &bounds, &b.arguments[0]))
     }),
     FunctionDef::rows("generate_subscripts", &[T::AnyArray, T::Int4], T::Int4, |b| {
         let first = first_subscript(&b.arguments[0]);
@@ -249,13 +272,51 @@ fn series(start: i64, end: i64, step: i64) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-/// An array of numerics without those that equal the one before.
-pub const UNREPEATED: Body = Body::Batch(|batch| {
-    batch.map1(|mut numbers: Vec<Option<Numeric>>| {
-        numbers.dedup();
-        numbers
-    })
-});
+/// An array of one value, as long as the only dimension says.
+fn filled(value: Value, dimensions: Option<Vec<Option<i32>>>) -> Result<Vec<Value>> {
+    let refuse = |message: &str| {
+        Err(Error::DataException {
+            state: "22004",
+            message: message.to_string(),
+        })
+    };
+    let length = match dimensions.as_deref() {
+        None => return refuse("dimension array or low bound array cannot be null"),
+        Some([]) => 0,
+        Some([Some(length)]) => *length,
+        Some([None]) => return refuse("dimension values cannot be null"),
+        Some(_) => return Err(Error::unsupported("array_fill of more than one dimension", None)),
+    };
+    match usize::try_from(length) {
+        Ok(length) if length <= super::SET_ROWS_MAX => Ok(vec![value; length]),
+        _ => Err(Error::LimitExceeded {
+            state: crate::error::Limit::Program,
+            message: format!("array size exceeds the maximum allowed ({})", super::SET_ROWS_MAX),
+            hint: "Ask for a shorter array.".to_string(),
+        }),
+    }
+}
+
+/// How many of the sorted bounds are not above the operand.
+fn bucket(operand: &Value, bounds: &[Value], ty: &SqlType) -> Result<Option<i32>> {
+    if *operand == Value::Null {
+        return Ok(None);
+    }
+    let mut count = 0;
+    for bound in bounds {
+        match order(operand, bound, ty)? {
+            None => {
+                return Err(Error::DataException {
+                    state: "22004",
+                    message: "thresholds array must not contain NULLs".to_string(),
+                });
+            }
+            Some(Ordering::Less) => {}
+            Some(_) => count += 1,
+        }
+    }
+    Ok(Some(count))
+}
 
 /// Numbers between two integers are integers.
 fn narrow_series(start: i32, end: i32, step: i32) -> Result<Vec<i32>> {
@@ -301,7 +362,7 @@ fn concatenated(left: Option<Vec<Value>>, right: Option<Vec<Value>>) -> Option<V
 }
 
 /// Whether an item is the one looked for: NULL is one too here.
-fn is_same(item: &Value, wanted: &Value, ty: &SqlType) -> Result<bool> {
+pub(super) fn is_same(item: &Value, wanted: &Value, ty: &SqlType) -> Result<bool> {
     Ok(match order(item, wanted, ty)? {
         Some(order) => order.is_eq(),
         None => *item == Value::Null && *wanted == Value::Null,

@@ -52,6 +52,8 @@ pub enum T {
     Oid,
     /// text[].
     TextArray,
+    /// integer[].
+    IntArray,
     /// "char".
     Char,
     /// regclass.
@@ -90,6 +92,7 @@ impl T {
             T::Name => SqlType::Name,
             T::Oid => SqlType::Oid,
             T::TextArray => SqlType::Array(Box::new(SqlType::Text)),
+            T::IntArray => SqlType::Array(Box::new(SqlType::Int4)),
             T::Char => SqlType::InternalChar,
             T::Regclass => SqlType::Regclass,
             T::Catalog(ty) => SqlType::Catalog(ty),

@@ -25,6 +25,22 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             false => scaled(interval, |part| part / divisor),
         })
     }),
+    // What sums of intervals are put together from.
+    FunctionDef::new("interval_months", &[T::Interval], T::Int8, |b| {
+        b.map1(|interval: Interval| i64::from(interval.months))
+    }),
+    FunctionDef::new("interval_days", &[T::Interval], T::Int8, |b| {
+        b.map1(|interval: Interval| i64::from(interval.days))
+    }),
+    FunctionDef::new("interval_microseconds", &[T::Interval], T::Int8, |b| {
+        b.map1(|interval: Interval| interval.microseconds)
+    }),
+    FunctionDef::new(
+        "interval_of_parts",
+        &[T::Numeric, T::Numeric, T::Numeric],
+        T::Interval,
+        |b| b.map3(of_parts),
+    ),
     FunctionDef::new("isfinite", &[T::Interval], T::Bool, |b| {
         b.map1(|_: Interval| true)
     }),
@@ -38,6 +54,18 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(justify_interval)
     }),
 ];
+
+/// The interval of so many months, days and microseconds. 22008 beyond its range.
+fn of_parts(months: Numeric, days: Numeric, microseconds: Numeric) -> Result<Interval> {
+    let parts = || {
+        Some(Interval {
+            months: months.unscaled_at(0)?.try_into().ok()?,
+            days: days.unscaled_at(0)?.try_into().ok()?,
+            microseconds: microseconds.unscaled_at(0)?.try_into().ok()?,
+        })
+    };
+    parts().ok_or_else(|| out_of_range("interval"))
+}
 
 /// The type of [`INTERVAL_ORDER`]'s result.
 pub(super) fn interval_order_type() -> SqlType {

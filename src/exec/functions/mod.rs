@@ -25,6 +25,7 @@ mod datetime_trunc;
 mod definition;
 mod exponential;
 mod float;
+mod gathered;
 mod hash;
 mod immutability;
 mod integer;
@@ -68,7 +69,7 @@ use arrow::array::{ArrayRef, new_null_array};
 const SET_ROWS_MAX: usize = 20_000_000;
 
 pub use arithmetic::{ArithmeticOp, arithmetic_result};
-pub use array::{JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, UNREPEATED, quantified};
+pub use array::{AT_LEAST_ONE, JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
 pub use array_order::order_function;
 pub use batch::Batch;
 pub use bound_function::{
@@ -79,6 +80,7 @@ pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use datetime_make::{CUT_INTERVAL, ROUND_FRACTION, cut_interval, round_fraction};
 pub use definition::{Body, FunctionDef, Returns, T};
 pub use exponential::square_root_at;
+pub use gathered::{GREATEST_ITEM, LEAST_ITEM, MODE, UNREPEATED};
 pub use immutability::{is_immutable, is_immutable_cast};
 pub use names::ANY_EQUAL_NAME;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};

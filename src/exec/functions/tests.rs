@@ -46,6 +46,10 @@ fn sample(argument: T) -> (SqlType, Value) {
             (SqlType::Catalog(ty), Value::Int(1))
         }
         T::Catalog(ty) => (SqlType::Catalog(ty), text("1")),
+        T::IntArray => (
+            SqlType::Array(Box::new(SqlType::Int4)),
+            Value::Array(vec![Value::Int(1)]),
+        ),
         T::TextArray | T::AnyArray => (
             SqlType::Array(Box::new(SqlType::Text)),
             Value::Array(vec![text("a"), Value::Null]),

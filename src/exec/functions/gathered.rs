@@ -1,0 +1,76 @@
+//! What aggregates make of the values that were gathered in an array: each of them once, the least or the greatest, the
+//! most frequent.
+
+use std::cmp::Ordering;
+
+use super::array::{is_same, order};
+use super::{Batch, Body};
+use crate::Result;
+use crate::types::{SqlType, Value, element_type};
+
+/// A sorted array without the items that equal the one before.
+pub const UNREPEATED: Body = Body::Batch(|b| {
+    let ty = element_type(&b.arguments[0]);
+    b.map1(|items: Vec<Value>| unrepeated(items, ty))
+});
+
+/// The least item that is not NULL.
+pub const LEAST_ITEM: Body = Body::Batch(|b| extreme(b, Ordering::is_lt));
+/// The greatest item that is not NULL.
+pub const GREATEST_ITEM: Body = Body::Batch(|b| extreme(b, Ordering::is_gt));
+
+/// The item of a sorted array that comes most often, the first of such; NULLs do not count.
+pub const MODE: Body = Body::Batch(|b| {
+    let ty = element_type(&b.arguments[0]);
+    b.map1(|items: Vec<Value>| mode(items, ty))
+});
+
+fn unrepeated(items: Vec<Value>, ty: &SqlType) -> Result<Vec<Value>> {
+    let mut kept: Vec<Value> = Vec::new();
+    for item in items {
+        let is_repeated = match kept.last() {
+            Some(last) => is_same(last, &item, ty)?,
+            None => false,
+        };
+        if !is_repeated {
+            kept.push(item);
+        }
+    }
+    Ok(kept)
+}
+
+fn extreme(batch: &Batch, wins: fn(Ordering) -> bool) -> Result<arrow::array::ArrayRef> {
+    let ty = element_type(&batch.arguments[0]);
+    batch.map1(|items: Vec<Value>| {
+        let mut best = Value::Null;
+        for item in items {
+            let is_better = match order(&item, &best, ty)? {
+                Some(order) => wins(order),
+                None => best == Value::Null,
+            };
+            if is_better {
+                best = item;
+            }
+        }
+        Ok(best)
+    })
+}
+
+fn mode(items: Vec<Value>, ty: &SqlType) -> Result<Value> {
+    let (mut best, mut best_count) = (Value::Null, 0);
+    let mut items = items.into_iter().filter(|item| *item != Value::Null).peekable();
+    while let Some(first) = items.next() {
+        let mut count = 1;
+        while let Some(next) = items.peek() {
+            if !is_same(&first, next, ty)? {
+                break;
+            }
+            items.next();
+            count += 1;
+        }
+        if count > best_count {
+            (best, best_count) = (first, count);
+        }
+    }
+    Ok(best)
+}
