@@ -124,6 +124,7 @@ impl Binder<'_> {
                     .collect();
                 self.resolve_function(name, padded)
             }
+            "age" if arguments.len() == 1 => self.age_today(arguments),
             "row" => Err(Error::unsupported("a row value outside a comparison", None)),
             "pg_typeof" if matches!(arguments.as_slice(), [argument] if argument.ty == SqlType::Unknown) => {
                 Bound::constant(&Value::Text("unknown".to_string()), SqlType::Text)
@@ -149,6 +150,19 @@ impl Binder<'_> {
                 Ok(bound)
             }
         }
+    }
+
+    /// `age(timestamp)`: counted from the midnight that today began with.
+    fn age_today(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
+        let ty = match arguments[0].ty {
+            SqlType::Timestamp => SqlType::Timestamp,
+            _ => SqlType::TimestampTz,
+        };
+        let today = self.context_value("current_date")?;
+        let today = today.ok_or_else(|| Error::internal("no current_date"))?;
+        let today = self.convert(today, &ty, CastContext::Implicit)?;
+        let all = std::iter::once(today).chain(arguments).collect();
+        self.resolve_function("age", all)
     }
 
     /// Binds the arguments of a call.

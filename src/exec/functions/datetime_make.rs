@@ -94,11 +94,13 @@ pub(super) fn make_time(hour: i32, minute: i32, second: f64) -> Result<Time> {
 /// Microseconds of the day. Errors: 22008 for a time that no clock shows.
 fn clock_of(hour: i32, minute: i32, second: f64) -> Result<i64> {
     let valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60.0).contains(&second);
-    let seconds = i64::from(hour) * 3600 + i64::from(minute) * 60;
-    let micros = seconds * MICROS_PER_SECOND + (second * 1e6).round() as i64;
-    match valid && micros <= MICROS_PER_DAY {
-        true => Ok(micros),
-        false => Err(Error::DatetimeOverflow {
+    let micros = || {
+        let seconds = i64::from(hour) * 3600 + i64::from(minute) * 60;
+        seconds * MICROS_PER_SECOND + (second * 1e6).round() as i64
+    };
+    match valid.then(micros).filter(|micros| *micros <= MICROS_PER_DAY) {
+        Some(micros) => Ok(micros),
+        None => Err(Error::DatetimeOverflow {
             message: format!("time field value out of range: {hour}:{minute:02}:{second:02}"),
         }),
     }

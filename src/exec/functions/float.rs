@@ -55,7 +55,7 @@ pub(super) fn checked(result: f64, may_be_zero: bool) -> Result<f64> {
 }
 
 fn sign(number: f64) -> f64 {
-    match number == 0.0 {
+    match number == 0.0 || number.is_nan() {
         true => 0.0,
         false => number.signum(),
     }

@@ -26,6 +26,19 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("^@", &[T::Text, T::Text], T::Bool, |b| {
         b.map2(|text: &str, start: &str| text.starts_with(start))
     }),
+    // Order by bytes, whatever the collation.
+    FunctionDef::new("~<~", &[T::Text, T::Text], T::Bool, |b| {
+        b.map2(|a: &str, b: &str| a < b)
+    }),
+    FunctionDef::new("~<=~", &[T::Text, T::Text], T::Bool, |b| {
+        b.map2(|a: &str, b: &str| a <= b)
+    }),
+    FunctionDef::new("~>~", &[T::Text, T::Text], T::Bool, |b| {
+        b.map2(|a: &str, b: &str| a > b)
+    }),
+    FunctionDef::new("~>=~", &[T::Text, T::Text], T::Bool, |b| {
+        b.map2(|a: &str, b: &str| a >= b)
+    }),
 ];
 
 /// What a text begins with for which `function(text, pattern, …)` is true; `None` where that is not known, and for a

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use md5::{Digest, Md5};
-use sha2::Sha256;
+use sha2::{Sha224, Sha256, Sha384, Sha512};
 
 use super::argument::Uuid;
+use super::cast::text_of;
 use super::size::{LimitedText, check_length};
 use super::text_encoding::{decode, encode, format_text, hex};
 use super::text_output::shown;
@@ -108,6 +109,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map4(overlaid)
     }),
     FunctionDef::new("position", &[T::Text, T::Text], T::Int4, |b| b.map2(position)).bounded(),
+    FunctionDef::new("position", &[T::Bytea, T::Bytea], T::Int4, |b| {
+        b.map2(byte_position)
+    })
+    .bounded(),
     FunctionDef::new("strpos", &[T::Text, T::Text], T::Int4, |b| b.map2(position)).bounded(),
     FunctionDef::new("split_part", &[T::Text, T::Text, T::Int4], T::Text, |b| {
         b.map3(split_part)
@@ -142,6 +147,16 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("quote_literal", &[T::Text], T::Text, |b| {
         b.map1(quoting::quote_literal)
     }),
+    FunctionDef::new("quote_literal", &[T::Any], T::Text, |b| {
+        b.map_values(|values| quoting::quote_literal(&text_of(&values[0], &b.arguments[0], b.settings)))
+    }),
+    FunctionDef::new("quote_nullable", &[T::Any], T::Text, |b| {
+        b.map_values(|values| match &values[0] {
+            Value::Null => "NULL".to_string(),
+            value => quoting::quote_literal(&text_of(value, &b.arguments[0], b.settings)),
+        })
+    })
+    .on_null(),
     FunctionDef::new("quote_nullable", &[T::Text], T::Text, |b| {
         b.map1(|text: Option<&str>| text.map_or_else(|| "NULL".to_string(), quoting::quote_literal))
     })
@@ -163,6 +178,15 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(|bytes: &[u8]| hex(&Md5::digest(bytes)))
     })
     .bounded(),
+    FunctionDef::new("sha224", &[T::Bytea], T::Bytea, |b| {
+        b.map1(|bytes: &[u8]| Sha224::digest(bytes).to_vec())
+    }),
+    FunctionDef::new("sha384", &[T::Bytea], T::Bytea, |b| {
+        b.map1(|bytes: &[u8]| Sha384::digest(bytes).to_vec())
+    }),
+    FunctionDef::new("sha512", &[T::Bytea], T::Bytea, |b| {
+        b.map1(|bytes: &[u8]| Sha512::digest(bytes).to_vec())
+    }),
     FunctionDef::new("sha256", &[T::Bytea], T::Bytea, |b| {
         b.map1(|bytes: &[u8]| Sha256::digest(bytes).to_vec())
     }),
@@ -315,8 +339,18 @@ fn right(text: &str, count: i32) -> &str {
             let all = text.chars().count();
             &text[offset_of(text, all.saturating_sub(count))..]
         }
-        Err(_) => &text[offset_of(text, count.unsigned_abs() as usize)..],
+        // -i32::MIN is no integer: PostgreSQL takes nothing away.
+        Err(_) => &text[offset_of(text, count.wrapping_neg().max(0) as usize)..],
     }
+}
+
+/// The place of the first byte of a part, counted from 1; 0 where it does not come.
+fn byte_position(bytes: &[u8], part: &[u8]) -> Result<i32> {
+    let found = match part {
+        [] => Some(0),
+        part => bytes.windows(part.len()).position(|window| window == part),
+    };
+    found.map_or(Ok(0), |at| count(at + 1))
 }
 
 fn trimmed<'a>(text: &'a str, characters: &str) -> &'a str {

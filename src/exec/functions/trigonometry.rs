@@ -33,7 +33,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("sinh", &[T::Float8], T::Float8, |b| b.map1(f64::sinh)),
     FunctionDef::new("cosh", &[T::Float8], T::Float8, |b| b.map1(f64::cosh)),
     FunctionDef::new("tanh", &[T::Float8], T::Float8, |b| b.map1(f64::tanh)),
-    FunctionDef::new("asinh", &[T::Float8], T::Float8, |b| b.map1(f64::asinh)),
+    FunctionDef::new("asinh", &[T::Float8], T::Float8, |b| b.map1(asinh)),
     FunctionDef::new("acosh", &[T::Float8], T::Float8, |b| b.map1(acosh)),
     FunctionDef::new("atanh", &[T::Float8], T::Float8, |b| {
         b.map1(|x| of_ratio(x, f64::atanh))
@@ -101,7 +101,18 @@ fn of_ratio(ratio: f64, compute: impl Fn(f64) -> f64) -> Result<f64> {
 fn acosh(number: f64) -> Result<f64> {
     match number < 1.0 {
         true => Err(out_of_range("input is out of range")),
+        false if number > SQUARED_MAX => Ok(number.ln() + std::f64::consts::LN_2),
         false => Ok(number.acosh()),
+    }
+}
+
+/// Beyond it squares are infinite, and 1 beside them is nothing.
+const SQUARED_MAX: f64 = 1e150;
+
+fn asinh(number: f64) -> f64 {
+    match number.is_finite() && number.abs() > SQUARED_MAX {
+        true => (number.abs().ln() + std::f64::consts::LN_2).copysign(number),
+        false => number.asinh(),
     }
 }
 
