@@ -99,7 +99,10 @@ impl Binder<'_> {
                 let around = Outer::new(&left.scope, outer);
                 let bound = self.query(subquery, Some(&around))?;
                 let captured = around.captured.into_inner();
-                let (right, fields) = self.derived(bound, alias.as_ref())?;
+                let (mut right, fields) = self.derived(bound, alias.as_ref())?;
+                if keep_left {
+                    right.scope.note_may_be_missing();
+                }
                 if captured.is_empty() && !keep_left {
                     return Ok(None);
                 }
@@ -142,7 +145,14 @@ impl Binder<'_> {
                 }) {
                     return Ok(None);
                 }
-                let item = self.function_item(&call, sets, left.plan.clone(), left.scope.clone())?;
+                let sets = match keep_left {
+                    true => sets.into_iter().map(|set| self.with_a_row(set)).collect(),
+                    false => sets,
+                };
+                let mut item = self.function_item(&call, sets, left.plan.clone(), left.scope.clone())?;
+                if let Some(relation) = item.scope.relations.last_mut() {
+                    relation.may_be_missing |= keep_left;
+                }
                 Ok(Some(item))
             }
         }
@@ -368,6 +378,8 @@ impl Binder<'_> {
             columns: columns.clone(),
             hidden,
             key,
+            is_value: false,
+            may_be_missing: false,
         };
         Ok(FromItem {
             plan,
@@ -459,6 +471,8 @@ impl Binder<'_> {
             columns: columns.clone(),
             hidden: Vec::new(),
             key: Vec::new(),
+            is_value: false,
+            may_be_missing: false,
         };
         Ok(FromItem {
             plan,
@@ -493,6 +507,8 @@ impl Binder<'_> {
             columns: columns.clone(),
             hidden: Vec::new(),
             key: Vec::new(),
+            is_value: false,
+            may_be_missing: false,
         };
         Ok(FromItem {
             plan: item.plan,

@@ -184,6 +184,12 @@ impl Binder<'_> {
         };
         let mut bound = Vec::with_capacity(list.args.len());
         for argument in &list.args {
+            if let ast::FunctionArg::Unnamed(argument) = argument
+                && let Some(row) = self.whole_row(name, argument, place)?
+            {
+                bound.push(row);
+                continue;
+            }
             match argument {
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => {
                     bound.push(self.expression(expr, place)?)

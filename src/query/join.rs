@@ -16,7 +16,7 @@ use crate::{Error, Result};
 impl Binder<'_> {
     pub(super) fn join(
         &mut self,
-        left: FromItem,
+        mut left: FromItem,
         join: &ast::Join,
         outer: Option<&Outer<'_>>,
     ) -> Result<FromItem> {
@@ -34,7 +34,13 @@ impl Binder<'_> {
         {
             return self.lateral_condition(item, kind, constraint, outer);
         }
-        let right = self.factor(&join.relation, outer)?;
+        let mut right = self.factor(&join.relation, outer)?;
+        if matches!(kind, JoinType::Left | JoinType::Full) {
+            right.scope.note_may_be_missing();
+        }
+        if matches!(kind, JoinType::Right | JoinType::Full) {
+            left.scope.note_may_be_missing();
+        }
         match constraint {
             ast::JoinConstraint::On(condition) => self.join_on(left, right, kind, condition, outer),
             ast::JoinConstraint::Using(names) => {

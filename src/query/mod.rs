@@ -38,6 +38,7 @@ mod overload;
 mod plan;
 mod prior;
 mod query_body;
+mod record_function;
 mod same_rows;
 mod scope;
 mod select;
@@ -49,6 +50,7 @@ mod table_function;
 mod target_rows;
 mod undefined_function;
 mod values;
+mod whole_row;
 mod window;
 
 use std::panic::AssertUnwindSafe;

@@ -33,6 +33,10 @@ pub(super) struct ScopeRelation {
     pub(super) hidden: Vec<ScopeColumn>,
     /// Columns (positions) that the primary key pins: grouping by them groups by the row.
     pub(super) key: Vec<usize>,
+    /// Whether it stands for one value a row, as a function in FROM does: its whole row is that value.
+    pub(super) is_value: bool,
+    /// Whether an outer join may show NULLs in the place of its rows.
+    pub(super) may_be_missing: bool,
 }
 
 /// The FROM of one SELECT.
@@ -158,6 +162,13 @@ impl Scope {
                 "Strings take single quotes: '{name}'. Double quotes name columns and tables."
             )),
             _ => None,
+        }
+    }
+
+    /// Notes that an outer join may show NULLs in the place of its rows.
+    pub(super) fn note_may_be_missing(&mut self) {
+        for relation in &mut self.relations {
+            relation.may_be_missing = true;
         }
     }
 

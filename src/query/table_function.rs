@@ -2,12 +2,13 @@
 
 use datafusion::common::Column;
 use datafusion::logical_expr::expr::Unnest;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fold, name_parts};
 use super::coercion::CastContext;
 use super::from_item::{FromItem, renamed};
+use super::record_function::is_record_function;
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::set_returning::unnest_columns;
 use crate::exec::functions;
@@ -39,7 +40,7 @@ impl Binder<'_> {
         }
         if let Some(name) = &call.name
             && let Some(last) = name_parts(name)?.pop()
-            && let Some(set) = functions::set_function(&last)
+            && (functions::set_function(&last).is_some() || is_record_function(&last))
         {
             let arguments = ast::FunctionArguments::List(ast::FunctionArgumentList {
                 duplicate_treatment: None,
@@ -47,11 +48,14 @@ impl Binder<'_> {
                 clauses: Vec::new(),
             });
             let arguments = self.arguments(&last, &arguments, place)?;
-            return set
-                .columns
-                .iter()
-                .map(|(_, column)| self.resolve_function(column, arguments.clone()))
-                .collect();
+            return match functions::set_function(&last) {
+                None => self.record_columns(&last, arguments, call.alias),
+                Some(set) => set
+                    .columns
+                    .iter()
+                    .map(|(_, column)| self.resolve_function(column, arguments.clone()))
+                    .collect(),
+            };
         }
         if let Some(name) = &call.name {
             let function = ast::Function {
@@ -78,7 +82,7 @@ impl Binder<'_> {
                         "array",
                         functions::MAKE_ARRAY,
                         false,
-                        datafusion::logical_expr::Volatility::Immutable,
+                        Volatility::Immutable,
                     );
                     let array =
                         functions::call(definition, vec![(expr, bound.ty)], ty.clone(), &self.settings);
@@ -87,6 +91,14 @@ impl Binder<'_> {
             });
         }
         Ok(sets)
+    }
+
+    /// The array of a FROM function whose rows are kept by LEFT JOIN LATERAL: there is one, of NULLs, where it gives none.
+    pub(super) fn with_a_row(&self, set: Bound) -> Bound {
+        let definition = ("at_least_one", functions::AT_LEAST_ONE, false, Volatility::Immutable);
+        let arguments = vec![(set.expr, set.ty.clone())];
+        let array = functions::call(definition, arguments, set.ty.clone(), &self.settings);
+        Bound::new(array, set.ty)
     }
 
     /// The rows of a FROM function beside `plan`'s.
@@ -141,7 +153,7 @@ impl Binder<'_> {
                 "ordinality",
                 functions::ORDINALITY,
                 true,
-                datafusion::logical_expr::Volatility::Immutable,
+                Volatility::Immutable,
             );
             let numbers = functions::call(definition, vec![(first, array_type)], ty, &self.settings);
             arrays.push((numbers, name.clone()));
@@ -159,6 +171,8 @@ impl Binder<'_> {
             columns: columns.clone(),
             hidden: Vec::new(),
             key: Vec::new(),
+            is_value: one_column && !call.ordinality,
+            may_be_missing: false,
         };
         let mut scope = scope;
         scope.visible.extend(columns);

@@ -84,6 +84,26 @@ static SET_FUNCTIONS: &[SetFunction] = &[
         ],
         record: None,
     },
+    SetFunction {
+        name: "json_each",
+        columns: &[("key", "json_each_keys"), ("value", "json_each_values")],
+        record: None,
+    },
+    SetFunction {
+        name: "json_each_text",
+        columns: &[("key", "json_each_keys"), ("value", "json_each_texts")],
+        record: None,
+    },
+    SetFunction {
+        name: "jsonb_each",
+        columns: &[("key", "jsonb_each_keys"), ("value", "jsonb_each_values")],
+        record: None,
+    },
+    SetFunction {
+        name: "jsonb_each_text",
+        columns: &[("key", "jsonb_each_text_keys"), ("value", "jsonb_each_texts")],
+        record: None,
+    },
 ];
 
 /// The function of this name that returns a set of composite values.

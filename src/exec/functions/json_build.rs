@@ -5,15 +5,38 @@ use serde_json::Value as Json;
 
 use super::cast::text_of;
 use super::json::document;
+use super::json_piece::Piece;
 use super::text_output::shown;
 use super::{Batch, FunctionDef, T, mismatched_types};
-use crate::types::{DateStyle, FormatSettings, SqlType, Value, element_type};
+use crate::types::{CatalogType, DateStyle, FormatSettings, SqlType, Value, element_type};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("to_json", &[T::Any], T::Json, of_value),
     FunctionDef::new("to_jsonb", &[T::Any], T::Jsonb, of_value),
+    FunctionDef::new(
+        "row_to_json",
+        &[T::Catalog(CatalogType::Record)],
+        T::Json,
+        of_value,
+    ),
+    // A whole row: names of columns and their values in turn.
+    FunctionDef::new(
+        "row_object",
+        &[T::Any],
+        T::Catalog(CatalogType::Record),
+        row_object,
+    )
+    .variadic()
+    .on_null(),
     FunctionDef::new("array_to_json", &[T::AnyArray], T::Json, of_value),
+    FunctionDef::new("array_to_json", &[T::AnyArray, T::Bool], T::Json, array_in_lines),
+    FunctionDef::new(
+        "row_to_json",
+        &[T::Catalog(CatalogType::Record), T::Bool],
+        T::Json,
+        row_in_lines,
+    ),
     FunctionDef::new("json_build_object", &[], T::Json, build_object),
     FunctionDef::new("json_build_object", &[T::Any], T::Json, build_object)
         .variadic()
@@ -43,15 +66,15 @@ fn json_text(value: &Value, ty: &SqlType, settings: &FormatSettings) -> String {
         Value::Bool(flag) => flag.to_string(),
         Value::Int(_) | Value::Float4(_) | Value::Float8(_) | Value::Numeric(_) => {
             let text = text_of(value, ty, settings);
-            // NaN and the infinities are no numbers of JSON.
-            if text.ends_with(|last: char| last.is_ascii_digit()) {
+            // NaN and the infinities are no numbers of JSON, and to it an oid is a name.
+            if text.ends_with(|last: char| last.is_ascii_digit()) && ty.is_number() {
                 text
             } else {
                 quoted(text)
             }
         }
         Value::Array(items) => array_text(items, element_type(ty), settings, ","),
-        Value::Text(text) if matches!(ty, SqlType::Json | SqlType::Jsonb) => text.clone(),
+        Value::Text(text) if is_written_as_json(ty) => text.clone(),
         Value::Date(_) => quoted(value.to_text(&iso(settings))),
         Value::Timestamp(_) => quoted(value.to_text(&iso(settings)).replacen(' ', "T", 1)),
         Value::TimestampTz(_) => {
@@ -69,6 +92,14 @@ fn json_text(value: &Value, ty: &SqlType, settings: &FormatSettings) -> String {
     }
 }
 
+/// Whether texts of the type are JSON already, as those of whole rows are.
+fn is_written_as_json(ty: &SqlType) -> bool {
+    matches!(
+        ty,
+        SqlType::Json | SqlType::Jsonb | SqlType::Catalog(CatalogType::Record)
+    )
+}
+
 /// JSON holds dates and times as ISO 8601 writes them, whatever DateStyle says.
 fn iso(settings: &FormatSettings) -> FormatSettings {
     FormatSettings {
@@ -77,7 +108,7 @@ fn iso(settings: &FormatSettings) -> FormatSettings {
     }
 }
 
-fn quoted(text: String) -> String {
+pub(super) fn quoted(text: String) -> String {
     Json::String(text).to_string()
 }
 
@@ -97,7 +128,29 @@ fn document_of_value(arguments: &[Value], batch: &Batch) -> Result<String> {
     )
 }
 
-/// The array that json_agg gives: a blank behind each comma.
+/// An array with each item on a line of its own, where that is asked for.
+fn array_in_lines(batch: &Batch) -> Result<ArrayRef> {
+    let item_type = element_type(&batch.arguments[0]);
+    batch.map2(|items: Vec<Value>, in_lines: bool| {
+        array_text(&items, item_type, batch.settings, separator(in_lines))
+    })
+}
+
+/// A row, likewise.
+fn row_in_lines(batch: &Batch) -> Result<ArrayRef> {
+    batch.map2(|row: Piece, in_lines: bool| {
+        let members = row
+            .members()
+            .map(|(name, value)| format!("{}:{}", quoted(name), value.text()));
+        format!("{{{}}}", members.collect::<Vec<_>>().join(separator(in_lines)))
+    })
+}
+
+fn separator(in_lines: bool) -> &'static str {
+    if in_lines { ",\n " } else { "," }
+}
+
+/// The array that json_agg gives: a blank behind each comma, and each array or row on a line of its own.
 fn list_of(batch: &Batch) -> Result<ArrayRef> {
     batch.map_values(|arguments| list_of_items(arguments, batch))
 }
@@ -107,7 +160,32 @@ fn list_of_items(arguments: &[Value], batch: &Batch) -> Result<String> {
         return Err(mismatched_types());
     };
     let item_type = element_type(&batch.arguments[0]);
-    document(&array_text(items, item_type, batch.settings, ", "), batch)
+    let in_lines = matches!(
+        item_type,
+        SqlType::Array(_) | SqlType::Catalog(CatalogType::Record)
+    );
+    let mut text = String::from("[");
+    for (at, item) in items.iter().enumerate() {
+        text.push_str(match *item != Value::Null && in_lines {
+            _ if at == 0 => "",
+            true => ", \n ",
+            false => ", ",
+        });
+        text.push_str(&json_text(item, item_type, batch.settings));
+    }
+    text.push(']');
+    document(&text, batch)
+}
+
+fn row_object(batch: &Batch) -> Result<ArrayRef> {
+    batch.map_values(|arguments| {
+        let types = batch.arguments.chunks_exact(2);
+        let members = arguments.chunks_exact(2).zip(types).map(|(pair, types)| {
+            let name = quoted(text_of(&pair[0], &types[0], batch.settings));
+            format!("{name}:{}", json_text(&pair[1], &types[1], batch.settings))
+        });
+        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+    })
 }
 
 /// The arguments are keys and values in turn.

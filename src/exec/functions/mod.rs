@@ -33,6 +33,7 @@ mod interval;
 mod json;
 mod json_build;
 mod json_change;
+mod json_object;
 pub mod json_order;
 mod json_piece;
 mod names;
@@ -131,6 +132,7 @@ static TABLES: &[&[FunctionDef]] = &[
     json::FUNCTIONS,
     json_build::FUNCTIONS,
     json_change::FUNCTIONS,
+    json_object::FUNCTIONS,
     number_format::FUNCTIONS,
     numeric::FUNCTIONS,
     object_definition::FUNCTIONS,

@@ -1,0 +1,170 @@
+//! json and jsonb objects a member at a time (`json_each`), made of texts (`json_object`), and without their nulls.
+
+use std::borrow::Cow;
+
+use super::json::{document, refuse};
+use super::json_build::quoted;
+use super::json_piece::{Kind, Piece};
+use super::{Batch, FunctionDef, T};
+use crate::{Error, Result};
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    // The columns of json_each and its kin, which `catalog_array` puts together.
+    FunctionDef::new("json_each_keys", &[T::Json], T::Text, |b| {
+        b.map1(|whole| keys(whole, None))
+    })
+    .array(T::Text),
+    FunctionDef::new("json_each_values", &[T::Json], T::Json, |b| {
+        b.map1(|whole| values(whole, None))
+    })
+    .array(T::Json),
+    FunctionDef::new("json_each_texts", &[T::Json], T::Text, |b| {
+        b.map1(|whole| texts(whole, None))
+    })
+    .array(T::Text),
+    FunctionDef::new("jsonb_each_keys", &[T::Jsonb], T::Text, |b| {
+        b.map1(|whole| keys(whole, Some("jsonb_each")))
+    })
+    .array(T::Text),
+    FunctionDef::new("jsonb_each_values", &[T::Jsonb], T::Jsonb, |b| {
+        b.map1(|whole| values(whole, Some("jsonb_each")))
+    })
+    .array(T::Jsonb),
+    FunctionDef::new("jsonb_each_text_keys", &[T::Jsonb], T::Text, |b| {
+        b.map1(|whole| keys(whole, Some("jsonb_each_text")))
+    })
+    .array(T::Text),
+    FunctionDef::new("jsonb_each_texts", &[T::Jsonb], T::Text, |b| {
+        b.map1(|whole| texts(whole, Some("jsonb_each_text")))
+    })
+    .array(T::Text),
+    // A column of json_to_recordset and its kin: document, name of the column, name of the function.
+    FunctionDef::new("record_texts", &[T::Json, T::Text, T::Text], T::Text, |b| {
+        b.map3(|whole, column: &str, function: &str| {
+            let rows = records(whole, function)?.into_iter();
+            let texts = rows.map(|row| row.member(column).and_then(Piece::plain_text));
+            Ok::<_, Error>(texts.collect::<Vec<_>>())
+        })
+    })
+    .array(T::Text),
+    FunctionDef::new("record_values", &[T::Json, T::Text, T::Text], T::Json, |b| {
+        b.map3(|whole, column: &str, function: &str| {
+            let rows = records(whole, function)?.into_iter();
+            Ok::<_, Error>(rows.map(|row| row.member(column)).collect::<Vec<_>>())
+        })
+    })
+    .array(T::Json),
+    FunctionDef::new("json_object", &[T::TextArray], T::Json, of_pairs),
+    FunctionDef::new("jsonb_object", &[T::TextArray], T::Jsonb, of_pairs),
+    FunctionDef::new("json_object", &[T::TextArray, T::TextArray], T::Json, of_lists),
+    FunctionDef::new("jsonb_object", &[T::TextArray, T::TextArray], T::Jsonb, of_lists),
+    FunctionDef::new("json_strip_nulls", &[T::Json], T::Json, without_nulls),
+    FunctionDef::new("jsonb_strip_nulls", &[T::Jsonb], T::Jsonb, without_nulls),
+];
+
+/// The members of an object; 22023 for other kinds, in the words of the `function` of jsonb or those of json.
+fn members<'t>(whole: Piece<'t>, function: Option<&str>) -> Result<Vec<(String, Piece<'t>)>> {
+    match (whole.kind(), function) {
+        (Kind::Object, _) => Ok(whole.members().collect()),
+        (_, Some(function)) => Err(refuse(format!("cannot call {function} on a non-object"))),
+        (Kind::Array, None) => Err(refuse("cannot deconstruct an array as an object")),
+        (_, None) => Err(refuse("cannot deconstruct a scalar")),
+    }
+}
+
+/// The objects that a function makes rows of; 22023 where there are others.
+fn records<'t>(whole: Piece<'t>, function: &str) -> Result<Vec<Piece<'t>>> {
+    let is_set = function.ends_with("set");
+    match whole.kind() {
+        Kind::Object if !is_set => Ok(vec![whole]),
+        Kind::Array if is_set => whole
+            .items()
+            .map(|row| match row.kind() {
+                Kind::Object => Ok(row),
+                _ => Err(refuse(format!(
+                    "argument of {function} must be an array of objects"
+                ))),
+            })
+            .collect(),
+        Kind::Object => Err(refuse(format!("cannot call {function} on an object"))),
+        Kind::Array => Err(refuse(format!("cannot call {function} on an array"))),
+        _ => Err(refuse(format!("cannot call {function} on a scalar"))),
+    }
+}
+
+fn keys(whole: Piece, function: Option<&str>) -> Result<Vec<String>> {
+    let members = members(whole, function)?;
+    Ok(members.into_iter().map(|(key, _)| key).collect())
+}
+
+fn values<'t>(whole: Piece<'t>, function: Option<&str>) -> Result<Vec<Piece<'t>>> {
+    let members = members(whole, function)?;
+    Ok(members.into_iter().map(|(_, value)| value).collect())
+}
+
+fn texts<'t>(whole: Piece<'t>, function: Option<&str>) -> Result<Vec<Option<Cow<'t, str>>>> {
+    let members = members(whole, function)?;
+    Ok(members.into_iter().map(|(_, value)| value.plain_text()).collect())
+}
+
+/// An object of keys and values in turn.
+fn of_pairs(batch: &Batch) -> Result<arrow::array::ArrayRef> {
+    batch.map1(|items: Vec<Option<&str>>| {
+        if !items.len().is_multiple_of(2) {
+            return Err(Error::DataException {
+                state: "2202E",
+                message: "array must have even number of elements".to_string(),
+            });
+        }
+        object(items.chunks_exact(2).map(|pair| (pair[0], pair[1])), batch)
+    })
+}
+
+/// An object of a list of keys and one of their values.
+fn of_lists(batch: &Batch) -> Result<arrow::array::ArrayRef> {
+    batch.map2(|keys: Vec<Option<&str>>, values: Vec<Option<&str>>| {
+        if keys.len() != values.len() {
+            return Err(Error::DataException {
+                state: "2202E",
+                message: "mismatched array dimensions".to_string(),
+            });
+        }
+        object(keys.into_iter().zip(values), batch)
+    })
+}
+
+fn object<'t>(
+    members: impl Iterator<Item = (Option<&'t str>, Option<&'t str>)>,
+    batch: &Batch,
+) -> Result<String> {
+    let mut texts = Vec::new();
+    for (key, value) in members {
+        let key = key.ok_or_else(|| Error::DataException {
+            state: "22004",
+            message: "null value not allowed for object key".to_string(),
+        })?;
+        let value = value.map_or_else(|| "null".to_string(), |value| quoted(value.to_string()));
+        texts.push(format!("{} : {value}", quoted(key.to_string())));
+    }
+    document(&format!("{{{}}}", texts.join(", ")), batch)
+}
+
+fn without_nulls(batch: &Batch) -> Result<arrow::array::ArrayRef> {
+    batch.map1(|whole: Piece| document(&stripped(whole), batch))
+}
+
+/// The text without the members that are null, at any depth.
+fn stripped(piece: Piece) -> String {
+    match piece.kind() {
+        Kind::Object => {
+            let kept = piece.members().filter(|(_, value)| value.kind() != Kind::Null);
+            let kept = kept.map(|(key, value)| format!("{}:{}", quoted(key), stripped(value)));
+            format!("{{{}}}", kept.collect::<Vec<_>>().join(","))
+        }
+        Kind::Array => {
+            let items = piece.items().map(stripped);
+            format!("[{}]", items.collect::<Vec<_>>().join(","))
+        }
+        _ => piece.text().to_string(),
+    }
+}
