@@ -248,6 +248,9 @@ pub enum Error {
     /// Something that is not in the state the statement needs (55000).
     #[error("{message}")]
     NotInState { message: String },
+    /// Going back over a cursor's rows that are not kept (55000).
+    #[error("cursor can only scan forward")]
+    ForwardOnly,
     /// A client above `max_connections` (53300).
     #[error("sorry, too many clients already")]
     TooManyClients,
@@ -347,6 +350,8 @@ pub enum StatementFault {
     WrongObjectType,
     /// 42P21: collations that contradict one another, or one for a type without collations.
     Collation,
+    /// 42P11: options of a cursor that contradict one another.
+    InvalidCursorDefinition,
     /// 0A000: a form that PostgreSQL's grammar takes and its analysis does not.
     NotImplemented,
     /// 42704: an object that a definition names in words of its own.

@@ -73,7 +73,7 @@ impl Error {
                 in_transaction: false,
             } => "57P05",
             Error::Contention { .. } => "55P03",
-            Error::NotInState { .. } => "55000",
+            Error::NotInState { .. } | Error::ForwardOnly => "55000",
             Error::TooManyClients => "53300",
             Error::InvalidAuthorization { .. } => "28000",
             Error::UndefinedStatement { .. } => "26000",
@@ -157,6 +157,7 @@ impl Error {
             | Error::IdleTimeout { .. }
             | Error::Contention { .. }
             | Error::NotInState { .. }
+            | Error::ForwardOnly
             | Error::TooManyClients
             | Error::InvalidAuthorization { .. }
             | Error::UndefinedStatement { .. }
@@ -176,6 +177,9 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Error::At { error, .. } => error.hint(),
+            Error::ForwardOnly => {
+                Some("Declare it with SCROLL option to enable backward scan.".to_string())
+            }
             Error::UndefinedTable { nearest: Some(nearest), .. } => {
                 Some(format!("Perhaps you meant the table \"{nearest}\"."))
             }
@@ -324,6 +328,7 @@ impl StatementFault {
             StatementFault::InvalidRecursion => "42P19",
             StatementFault::WrongObjectType => "42809",
             StatementFault::Collation => "42P21",
+            StatementFault::InvalidCursorDefinition => "42P11",
             StatementFault::NotImplemented => "0A000",
             StatementFault::UndefinedObject => "42704",
         }

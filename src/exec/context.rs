@@ -67,8 +67,27 @@ pub struct StatementContext {
     pub process_id: i32,
     /// The session's prepared statements.
     pub prepared: Arc<PreparedList>,
+    /// The session's cursors.
+    pub cursors: Arc<[CursorRow]>,
     /// Makes what computes a table's generated columns: binding, which is above this layer.
     pub compile_generated: fn(&StatementContext, &TableDef) -> Result<Arc<dyn GeneratedColumns>>,
+}
+
+/// A cursor as `pg_cursors` tells of it.
+#[derive(Debug, Clone)]
+pub struct CursorRow {
+    /// Its name.
+    pub name: String,
+    /// The text of DECLARE.
+    pub statement: Arc<str>,
+    /// WITH HOLD.
+    pub is_holdable: bool,
+    /// BINARY.
+    pub is_binary: bool,
+    /// Whether it can go back.
+    pub is_scrollable: bool,
+    /// When it was made: microseconds since 1970 UTC.
+    pub created_us: i64,
 }
 
 impl StatementContext {

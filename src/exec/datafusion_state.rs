@@ -22,7 +22,9 @@ use super::shared_rows::SharedRowsPlanner;
 use super::small_scans::require_small;
 use super::statement_state::statement_context;
 use super::table_provider::judge_scan;
-use super::{StatementContext, build_keys, optimizer, pg_catalog, written_filters};
+use super::{
+    Settings, StatementContext, StatementMemory, build_keys, optimizer, pg_catalog, written_filters,
+};
 use crate::parse::Hints;
 use crate::plan::AccessPath;
 use crate::{Error, Result};
@@ -39,25 +41,27 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
     // Of so many keys of a join their list, which a scan can look up.
     let optimizer = &mut config.options_mut().optimizer;
     optimizer.hash_join_inlist_pushdown_max_distinct_values = ctx.settings.join_keys_max;
-    // What the sorts, groups and joins of one statement hold in memory before they spill to temporary files (or, where
-    // they cannot, fail with 53200).
-    let runtime = RuntimeEnv {
-        memory_pool: ctx.memory.pool(),
-        disk_manager: ctx
-            .settings
-            .spill
-            .manager_within(ctx.settings.temp_file_bytes_max)
-            .map_err(from_datafusion)?,
-        ..base.runtime_env().as_ref().clone()
-    };
     let mut state = SessionStateBuilder::new_from_existing(base.clone())
         .with_config(config)
-        .with_runtime_env(Arc::new(runtime))
+        .with_runtime_env(runtime(&ctx.settings, &ctx.memory)?)
         .build();
     // Functions find the statement's catalogs in the options that expressions are planned with.
     let options = Arc::clone(state.config().options());
     state.execution_props_mut().mark_start_execution(options);
     Ok(state)
+}
+
+/// What the sorts, groups and joins of one statement hold in memory before they spill to temporary files (or, where they
+/// cannot, fail with 53200), and where these files are.
+pub fn runtime(settings: &Settings, memory: &StatementMemory) -> Result<Arc<RuntimeEnv>> {
+    Ok(Arc::new(RuntimeEnv {
+        memory_pool: memory.pool(),
+        disk_manager: settings
+            .spill
+            .manager_within(settings.temp_file_bytes_max)
+            .map_err(from_datafusion)?,
+        ..base()?.runtime_env().as_ref().clone()
+    }))
 }
 
 /// Optimizes a logical plan and makes it executable. Errors: those of planning the access to each table.

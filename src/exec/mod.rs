@@ -70,6 +70,7 @@ pub mod short;
 pub mod shown_plans;
 mod small_scans;
 mod spill;
+mod spool;
 mod statement_memory;
 mod statement_state;
 pub mod table_provider;
@@ -82,7 +83,7 @@ mod written_filters;
 
 pub use channels::Notification;
 pub use compared_column::{compared_column, pinned_column};
-pub use context::{Notice, Parameters, StatementContext};
+pub use context::{CursorRow, Notice, Parameters, StatementContext};
 pub use equality::equality;
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
@@ -97,4 +98,5 @@ pub use settings::{
     Settings, definitions, severity_rank,
 };
 pub use spill::SpillFiles;
+pub use spool::Spool;
 pub use statement_memory::StatementMemory;

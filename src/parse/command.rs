@@ -54,11 +54,15 @@ pub enum Command {
     /// DISCARD ALL, PLANS, SEQUENCES, TEMP.
     Discard { what: Discard },
     /// DECLARE … CURSOR FOR query.
-    Declare { name: String, text: String },
-    /// FETCH, or MOVE: `count` is `None` for ALL.
+    Declare {
+        name: String,
+        options: CursorOptions,
+        text: String,
+    },
+    /// FETCH, or MOVE.
     Fetch {
         name: String,
-        count: Option<u64>,
+        movement: Movement,
         only_move: bool,
     },
     /// CLOSE; `None` for ALL.
@@ -144,6 +148,32 @@ pub enum SettingsChange {
         /// The setting.
         name: Option<String>,
     },
+}
+
+/// What DECLARE says of a cursor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CursorOptions {
+    /// SCROLL, NO SCROLL; `None`: not said.
+    pub scroll: Option<bool>,
+    /// WITH HOLD.
+    pub hold: bool,
+    /// BINARY.
+    pub binary: bool,
+}
+
+/// Which rows FETCH gives, or MOVE passes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Movement {
+    /// So many next rows, backward when it is negative; 0 is the row that the cursor is on.
+    Forward(i64),
+    /// All next rows.
+    ForwardAll,
+    /// All rows before, the nearest first.
+    BackwardAll,
+    /// The row of this number, from the end when it is negative; 0 is before the first.
+    Absolute(i64),
+    /// The row so many from the one that the cursor is on.
+    Relative(i64),
 }
 
 /// What DISCARD forgets.

@@ -434,70 +434,6 @@ impl TokenReader<'_> {
         };
         Ok(Command::Discard { what })
     }
-
-    fn declare(&mut self) -> Result<Command> {
-        let name = self.name()?;
-        loop {
-            if self.word("BINARY") {
-                return Err(Error::unsupported("a binary cursor", None));
-            } else if self.word("SCROLL") {
-                return Err(Error::unsupported(
-                    "a scrolling cursor",
-                    Some("Leave SCROLL out."),
-                ));
-            } else if self.word("NO") {
-                self.expect("SCROLL")?;
-            } else if !self.word("INSENSITIVE") && !self.word("ASENSITIVE") {
-                break;
-            }
-        }
-        self.expect("CURSOR")?;
-        if self.word("WITH") {
-            self.expect("HOLD")?;
-            return Err(Error::unsupported(
-                "a cursor WITH HOLD",
-                Some("Fetch inside one transaction."),
-            ));
-        }
-        if self.word("WITHOUT") {
-            self.expect("HOLD")?;
-        }
-        self.expect("FOR")?;
-        Ok(Command::Declare {
-            name,
-            text: self.rest(),
-        })
-    }
-
-    fn fetch(&mut self, only_move: bool) -> Result<Command> {
-        let backward = ["PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE", "BACKWARD"];
-        let mut count = Some(1);
-        if backward.iter().any(|word| self.word(word)) {
-            return Err(Error::NotInState {
-                message: "cursor can only scan forward".to_string(),
-            });
-        } else if !self.word("NEXT") {
-            self.word("FORWARD");
-            if self.word("ALL") {
-                count = None;
-            } else if let Some(Token::Number(number, _)) = self.peek() {
-                count = Some(number.parse().map_err(|_| self.syntax_error())?);
-                self.at += 1;
-            } else if self.token(&Token::Minus) {
-                return Err(Error::NotInState {
-                    message: "cursor can only scan forward".to_string(),
-                });
-            }
-        }
-        if !self.word("FROM") {
-            self.word("IN");
-        }
-        Ok(Command::Fetch {
-            name: self.name()?,
-            count,
-            only_move,
-        })
-    }
 }
 
 #[cfg(test)]
@@ -593,24 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn prepared_statements_and_cursors_are_read() {
-        let text = "declare c no scroll cursor without hold for\n  select 'é', 1";
-        assert_eq!(
-            read_text(text),
-            Ok(Command::Declare {
-                name: "c".into(),
-                text: "select 'é', 1".into()
-            })
-        );
-        let fetched = |count| Command::Fetch {
-            name: "c".into(),
-            count,
-            only_move: false,
-        };
-        assert_eq!(read_text("fetch c"), Ok(fetched(Some(1))));
-        assert_eq!(read_text("fetch forward 5 in c"), Ok(fetched(Some(5))));
-        assert_eq!(read_text("fetch all from c"), Ok(fetched(None)));
-        assert_eq!(read_text("fetch prior from c").unwrap_err().sqlstate(), "55000");
+    fn prepared_statements_are_read() {
         let arguments = vec![
             Value::Unknown("-1".into()),
             Value::Null,

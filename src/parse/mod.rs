@@ -4,6 +4,7 @@
 mod alter;
 pub mod command;
 mod command_reader;
+mod cursor_reader;
 mod dialect;
 mod disjunction;
 mod distinct;

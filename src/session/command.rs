@@ -1,20 +1,17 @@
-//! Running the session's own statements: transactions, settings, SQL's prepared statements and cursors.
+//! Running the session's own statements: transactions, settings, SQL's prepared statements.
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::datatypes::Schema;
-use futures::StreamExt;
 
 use super::rows::RowsTag;
-use super::statement_run::Run;
 use super::transaction::Block;
-use super::{Portal, PortalState, PreparedStatement, Reply, RowStream, Session, text_parameter};
-use crate::error::{DuplicateKind, StatementFault};
+use super::{PreparedStatement, Reply, RowStream, Session, text_parameter};
+use crate::error::StatementFault;
 use crate::exec::{OutputColumn, Parameters, Settings};
 use crate::parse::command::{Command, Discard, Modes};
-use crate::sql::{Description, Statement};
-use crate::types::{SqlType, Value, WireFormat};
+use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 impl Session {
@@ -66,12 +63,12 @@ impl Session {
             } => return self.explain_prepared(explain, name, arguments).await,
             Command::Deallocate { name } => self.deallocate(name.as_deref())?,
             Command::Discard { what } => self.discard(*what)?,
-            Command::Declare { name, text } => self.declare(name, text, parameters).await?,
+            Command::Declare { .. } => self.declare(command, whole, parameters).await?,
             Command::Fetch {
                 name,
-                count,
+                movement,
                 only_move,
-            } => return self.fetch(name, *count, *only_move).await,
+            } => return self.fetch(name, *movement, *only_move).await,
             Command::Close { name } => self.close_cursor(name.as_deref())?,
             Command::Satisfied { tag } => tag,
             Command::Listen { channel } => {
@@ -105,10 +102,7 @@ impl Session {
                 name,
                 only_move: false,
                 ..
-            } => {
-                let portal = self.portals.get(name).ok_or_else(|| undefined_cursor(name))?;
-                Ok(self.portal_columns(portal).cloned())
-            }
+            } => Ok(self.portal_columns(self.cursor(name)?).cloned()),
             _ => Ok(None),
         }
     }
@@ -364,110 +358,6 @@ impl Session {
             Discard::Temp => Ok("DISCARD TEMP"),
         }
     }
-
-    /// The query of DECLARE CURSOR. Errors: 42601.
-    pub(super) async fn declared_query(&mut self, text: &str) -> Result<Arc<Statement>> {
-        let mut parsed = self.parse(text).await?;
-        match (parsed.pop(), parsed.is_empty()) {
-            (Some(parsed), true) if parsed.parsed.command.is_none() => Ok(parsed),
-            _ => Err(Error::InvalidStatement {
-                state: StatementFault::Syntax,
-                message: "DECLARE CURSOR takes one query".to_string(),
-                hint: None,
-            }),
-        }
-    }
-
-    async fn declare(&mut self, name: &str, text: &str, parameters: Parameters) -> Result<&'static str> {
-        self.require_block("DECLARE CURSOR")?;
-        if self.portals.contains_key(name) {
-            return Err(Error::Duplicate {
-                kind: DuplicateKind::Cursor,
-                name: name.to_string(),
-            });
-        }
-        let parsed = self.declared_query(text).await?;
-        let run = Run {
-            statement: &parsed,
-            parameters,
-            described: None,
-            deadline: None,
-        };
-        let Reply::Rows(rows) = self.run_in_block(&run).await? else {
-            let message = "DECLARE CURSOR takes a query that gives rows".to_string();
-            return Err(Error::InvalidStatement {
-                state: StatementFault::Syntax,
-                message,
-                hint: None,
-            });
-        };
-        let description = Description {
-            parameters: Vec::new(),
-            columns: Some(rows.columns.clone()),
-        };
-        let portal = Portal {
-            statement: Arc::new(PreparedStatement::new(Some(parsed), description)),
-            parameters: Parameters::default(),
-            formats: vec![WireFormat::Text; rows.columns.len()].into(),
-            state: PortalState::Streaming(rows),
-            number: self.next_portal_number(),
-        };
-        self.portals.insert(name.to_string(), portal);
-        Ok("DECLARE CURSOR")
-    }
-
-    /// FETCH hands the cursor's own stream out, to be put back by `complete`; MOVE walks it here.
-    async fn fetch(&mut self, name: &str, count: Option<u64>, only_move: bool) -> Result<Reply> {
-        let deadline = self.deadline();
-        let portal = self.portals.get_mut(name).ok_or_else(|| undefined_cursor(name))?;
-        if let PortalState::Ready = portal.state {
-            let message = format!("portal \"{name}\" cannot be run");
-            return Err(Error::NotInState { message });
-        }
-        let PortalState::Streaming(mut rows) =
-            std::mem::replace(&mut portal.state, PortalState::Done { rows: true })
-        else {
-            let columns = portal.statement.description.columns.clone().unwrap_or_default();
-            let stream = futures::stream::empty().boxed();
-            return Ok(Reply::Rows(RowStream::new(
-                columns,
-                stream,
-                RowsTag::Counted("FETCH"),
-            )));
-        };
-        rows.fetch(count);
-        rows.deadline = deadline;
-        if !only_move {
-            let portal = self.portals.remove(name).ok_or_else(|| undefined_cursor(name))?;
-            rows.cursor = Some(Box::new(portal));
-            rows.cursor_name = name.to_string();
-            return Ok(Reply::Rows(rows));
-        }
-        let interrupt = self.interrupt.clone();
-        let mut moved = 0;
-        while let Some(batch) = rows.next(&interrupt, usize::MAX).await? {
-            moved += batch.num_rows();
-        }
-        if let Some(portal) = self.portals.get_mut(name) {
-            portal.state = PortalState::Streaming(rows);
-        }
-        Ok(Reply::Done {
-            tag: format!("MOVE {moved}"),
-        })
-    }
-
-    fn close_cursor(&mut self, name: Option<&str>) -> Result<&'static str> {
-        match name {
-            Some(name) => {
-                self.portals.remove(name).ok_or_else(|| undefined_cursor(name))?;
-                Ok("CLOSE CURSOR")
-            }
-            None => {
-                self.portals.clear();
-                Ok("CLOSE CURSOR ALL")
-            }
-        }
-    }
 }
 
 fn text_column(name: &str) -> OutputColumn {
@@ -481,10 +371,4 @@ fn text_column(name: &str) -> OutputColumn {
 
 fn show_all_columns() -> Vec<OutputColumn> {
     ["name", "setting", "description"].map(text_column).to_vec()
-}
-
-fn undefined_cursor(name: &str) -> Error {
-    Error::UndefinedCursor {
-        name: name.to_string(),
-    }
 }

@@ -6,6 +6,8 @@
 //! message, or of one pipeline, stand between `open_implicit` and `close_implicit` and are one transaction.
 
 mod command;
+mod cursor;
+mod cursors;
 mod instance;
 mod known_texts;
 mod prepared;

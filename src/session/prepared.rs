@@ -115,6 +115,7 @@ impl Session {
             statement,
             formats: formats.into(),
             state: PortalState::Ready,
+            declared: None,
             number: self.next_portal_number(),
         };
         self.portals.insert(name.to_string(), portal);

@@ -8,8 +8,9 @@ use arrow::array::RecordBatch;
 use futures::StreamExt;
 use tokio::time::Instant;
 
+use super::cursor::Cursor;
 use super::{Interrupt, PreparedStatement};
-use crate::exec::{OutputColumn, Parameters, Rows, RowsStream, StatementMemory};
+use crate::exec::{CursorRow, OutputColumn, Parameters, Rows, RowsStream, StatementMemory};
 use crate::txn::Transaction;
 use crate::types::WireFormat;
 use crate::{Error, Result};
@@ -18,8 +19,8 @@ use crate::{Error, Result};
 pub struct RowStream {
     /// The result's columns.
     pub columns: Arc<[OutputColumn]>,
-    stream: RowsStream,
-    /// The stream has ended, and must not be asked again.
+    source: Source,
+    /// The source has ended, and must not be asked again.
     ended: bool,
     /// What of the last batch was not wanted yet.
     rest: Option<Rows>,
@@ -31,12 +32,31 @@ pub struct RowStream {
     pub(super) deadline: Option<Instant>,
     /// The transaction of a statement outside a block, to commit at the end should the statement have written.
     pub(super) txn: Option<Arc<Transaction>>,
+    /// A BINARY cursor's.
+    pub is_binary: bool,
     /// What the statement holds in memory, until its result has left.
     pub(super) memory: Option<Arc<StatementMemory>>,
     /// The cursor that the stream goes back to when FETCH is done.
     pub(super) cursor: Option<Box<Portal>>,
     /// The cursor's name.
     pub(super) cursor_name: String,
+}
+
+/// Where rows come from.
+enum Source {
+    /// The statement itself.
+    Stream(RowsStream),
+    /// A cursor on its query's rows.
+    Cursor(Box<Cursor>),
+}
+
+impl Source {
+    async fn next(&mut self, wanted: usize) -> Result<Option<Rows>> {
+        match self {
+            Source::Stream(stream) => stream.next().await.transpose(),
+            Source::Cursor(cursor) => cursor.next(wanted).await,
+        }
+    }
 }
 
 /// A prepared statement with its parameters, before, in or after its execution.
@@ -50,8 +70,26 @@ pub struct Portal {
     pub formats: Arc<[WireFormat]>,
     /// How far it is.
     pub state: PortalState,
+    /// What DECLARE said of it; `None` for those of the protocol.
+    pub(super) declared: Option<Declared>,
     /// Counts portals of the session.
     pub(super) number: u64,
+}
+
+/// What DECLARE said of a cursor.
+#[derive(Debug)]
+pub(super) struct Declared {
+    /// As the catalog tells of it.
+    pub(super) row: CursorRow,
+    /// Its rows are all here, and it outlives its transaction.
+    pub(super) is_held: bool,
+}
+
+impl Portal {
+    /// Whether it outlives its transaction.
+    pub(super) fn is_held(&self) -> bool {
+        self.declared.as_ref().is_some_and(|declared| declared.is_held)
+    }
 }
 
 /// How far a portal is.
@@ -81,7 +119,7 @@ impl RowStream {
     pub(super) fn new(columns: Arc<[OutputColumn]>, stream: RowsStream, tag: RowsTag) -> RowStream {
         RowStream {
             columns,
-            stream,
+            source: Source::Stream(stream),
             ended: false,
             rest: None,
             rows: 0,
@@ -89,10 +127,32 @@ impl RowStream {
             left: None,
             deadline: None,
             txn: None,
+            is_binary: false,
             memory: None,
             cursor: None,
             cursor_name: String::new(),
         }
+    }
+
+    /// The same result as a cursor makes it of the stream.
+    pub(super) fn into_cursor(mut self, make: impl FnOnce(RowsStream) -> Cursor) -> RowStream {
+        if let Source::Stream(stream) = self.source {
+            self.source = Source::Cursor(Box::new(make(stream)));
+        }
+        self
+    }
+
+    /// The cursor that the rows are of.
+    pub(super) fn cursor_mut(&mut self) -> Option<&mut Cursor> {
+        match &mut self.source {
+            Source::Cursor(cursor) => Some(cursor),
+            Source::Stream(_) => None,
+        }
+    }
+
+    /// Whether the cursor that the rows are of can go back.
+    pub(super) fn is_scrollable(&self) -> bool {
+        matches!(&self.source, Source::Cursor(cursor) if cursor.is_scrollable())
     }
 
     pub(super) fn of_batches(
@@ -107,8 +167,10 @@ impl RowStream {
     /// Keeps only the columns at these places. Called before the first row is asked for.
     pub(super) fn project(&mut self, kept: Vec<usize>) {
         self.columns = kept.iter().map(|at| self.columns[*at].clone()).collect();
-        let stream = std::mem::replace(&mut self.stream, futures::stream::empty().boxed());
-        self.stream = stream.map(move |rows| rows?.project(&kept)).boxed();
+        if let Source::Stream(stream) = &mut self.source {
+            let whole = std::mem::replace(stream, futures::stream::empty().boxed());
+            *stream = whole.map(move |rows| rows?.project(&kept)).boxed();
+        }
     }
 
     /// The next rows, at least one and at most `wanted`; `None` at the end. Errors: the statement's, or what was raised.
@@ -123,16 +185,13 @@ impl RowStream {
         let rows = match self.rest.take() {
             Some(rows) => rows,
             None if self.ended => return Ok(None),
-            None => {
-                let next = async { self.stream.next().await.transpose() };
-                match interrupt.guard(self.deadline, next).await {
-                    Ok(Some(rows)) => rows,
-                    ended => {
-                        self.ended = true;
-                        return ended;
-                    }
+            None => match interrupt.guard(self.deadline, self.source.next(wanted)).await {
+                Ok(Some(rows)) => rows,
+                ended => {
+                    self.ended = true;
+                    return ended;
                 }
-            }
+            },
         };
         if rows.num_columns() != self.columns.len() {
             return Err(Error::internal("a piece has other columns than its result"));
@@ -177,6 +236,7 @@ impl RowStream {
     pub(super) fn fetch(&mut self, left: Option<u64>) {
         self.rows = 0;
         self.left = left;
+        self.ended = false;
         self.tag = RowsTag::Counted("FETCH");
     }
 }

@@ -134,15 +134,20 @@ impl Session {
         }
         let txn = rows.txn.take();
         drop(rows);
+        self.commit_alone(txn).await?;
+        self.end_statement();
+        Ok(tag)
+    }
+
+    /// Commits what a statement outside a block wrote while its rows were read.
+    pub(super) async fn commit_alone(&mut self, txn: Option<Arc<Transaction>>) -> Result<()> {
         if self.transaction.block == Block::None {
             self.before_commit()?;
         }
         if let Some(txn) = txn.filter(|txn| txn.has_writes()) {
             txn.commit(!self.settings().synchronous_commit).await?;
         }
-        self.apply_requested_settings()?;
-        self.end_statement();
-        Ok(tag)
+        self.apply_requested_settings()
     }
 
     /// Logs a statement that begins, if log_statement asks for it.
@@ -231,13 +236,14 @@ impl Session {
             database: self.database.clone(),
             process_id: self.process_id,
             prepared: Arc::clone(&self.prepared),
+            cursors: self.cursor_rows(),
             compile_generated: crate::sql::compile_generated,
         }
     }
 
     /// Outside a block: a transaction of its own, run again when it loses a race, and once when others wrote so much while it waited
     /// that its snapshot was given up.
-    async fn run_alone(&mut self, run: &Run<'_>) -> Result<Reply> {
+    pub(super) async fn run_alone(&mut self, run: &Run<'_>) -> Result<Reply> {
         let instance = self.instance.clone();
         let interrupt = self.interrupt.clone();
         let notices_before = self

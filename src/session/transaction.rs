@@ -3,7 +3,8 @@
 //!
 //! - A block's snapshot is taken by its first statement, not by BEGIN.
 //! - A failed block keeps its transaction only when there is a savepoint to roll back to.
-//! - Portals end with the transaction, and with the savepoint they are younger than.
+//! - Portals end with the transaction, and with the savepoint they are younger than; cursors WITH HOLD that it committed
+//!   stay.
 
 use std::sync::Arc;
 
@@ -130,7 +131,7 @@ impl Session {
                 }
             }
             Block::None => {
-                self.portals.clear();
+                self.end_portals(true);
                 self.shared.end_transaction(true);
                 Ok(())
             }
@@ -153,7 +154,8 @@ impl Session {
                         0
                     }
                 };
-                self.portals.retain(|_, portal| portal.number < kept);
+                self.portals
+                    .retain(|_, portal| portal.number < kept || portal.is_held());
             }
             Block::Failed => {}
         }
@@ -362,14 +364,15 @@ impl Session {
 
     /// Commits whatever is open. The transaction is over either way, and portals with it.
     pub(super) async fn commit_transaction(&mut self) -> Result<()> {
+        let held = self.hold_cursors().await;
         let state = std::mem::take(&mut self.transaction);
-        self.portals.clear();
         let relaxed = !self.settings.current().synchronous_commit;
-        let committed = match (self.before_commit(), state.active) {
+        let committed = match (held.and_then(|()| self.before_commit()), state.active) {
             (Err(error), _) => Err(error),
             (Ok(()), Some(active)) if active.txn.has_writes() => active.txn.commit(relaxed).await,
             (Ok(()), _) => Ok(()),
         };
+        self.end_portals(committed.is_ok());
         self.settings.end(committed.is_ok());
         self.end_shared(committed.is_ok());
         if state.drops && committed.is_ok() {
@@ -380,7 +383,7 @@ impl Session {
 
     fn rollback_transaction(&mut self) {
         self.transaction = TransactionState::default();
-        self.portals.clear();
+        self.end_portals(false);
         self.settings.end(false);
         self.end_shared(false);
     }

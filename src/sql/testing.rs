@@ -118,6 +118,7 @@ impl Client {
             database: "keyspan".into(),
             process_id: 1,
             prepared: Arc::default(),
+            cursors: Arc::default(),
             compile_generated: crate::sql::compile_generated,
         }
     }

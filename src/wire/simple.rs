@@ -1,4 +1,4 @@
-//! The simple protocol: a message of SQL text, statement by statement, all in text format.
+//! The simple protocol: a message of SQL text, statement by statement, all in text format but for BINARY cursors.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,6 +9,7 @@ use crate::Result;
 use crate::exec::Parameters;
 use crate::session::{KnownText, Reply};
 use crate::sql::Statement;
+use crate::types::WireFormat;
 
 impl Responder {
     /// Query: several statements are one transaction, unless they say otherwise themselves.
@@ -97,8 +98,12 @@ impl Responder {
         };
         self.send_notices()?;
         let columns = rows.columns.clone();
-        self.send_columns(&columns, &[]);
-        self.send_rows(&mut rows, &[], None).await?;
+        let formats = match rows.is_binary {
+            true => vec![WireFormat::Binary; columns.len()],
+            false => Vec::new(),
+        };
+        self.send_columns(&columns, &formats);
+        self.send_rows(&mut rows, &formats, None).await?;
         self.session.complete(rows).await
     }
 }

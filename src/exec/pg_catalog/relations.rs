@@ -52,6 +52,7 @@ static RELATIONS: &[(&str, Constants, Fill)] = &[
     ),
     ("pg_timezone_names", &[], session_rows::time_zones),
     ("pg_prepared_statements", &[], session_rows::prepared_statements),
+    ("pg_cursors", &[], session_rows::cursors),
 ];
 
 const ROLE: Constants = session_rows::ROLE;

@@ -314,6 +314,19 @@ pub(crate) fn prepared_statements(source: &Source<'_>, rows: &mut RelationRows) 
     }
 }
 
+pub(crate) fn cursors(source: &Source<'_>, rows: &mut RelationRows) {
+    for cursor in source.ctx.cursors.iter() {
+        rows.push(&[
+            ("name", text(&cursor.name)),
+            ("statement", text(&cursor.statement)),
+            ("is_holdable", boolean(cursor.is_holdable)),
+            ("is_binary", boolean(cursor.is_binary)),
+            ("is_scrollable", boolean(cursor.is_scrollable)),
+            ("creation_time", text(cursor.created_us)),
+        ]);
+    }
+}
+
 pub(crate) fn time_zones(source: &Source<'_>, rows: &mut RelationRows) {
     let now = chrono::DateTime::from_timestamp_micros(source.ctx.transaction_time_us).unwrap_or_default();
     for zone in TZ_VARIANTS {

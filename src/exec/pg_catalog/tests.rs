@@ -143,6 +143,7 @@ pub(in crate::exec) async fn statement() -> StatementContext {
         database: "shop".into(),
         process_id: 42,
         prepared: Arc::default(),
+        cursors: Arc::default(),
         compile_generated: |_, _| Err(crate::Error::internal("no generated columns here")),
     }
 }

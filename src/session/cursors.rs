@@ -1,0 +1,231 @@
+//! SQL's cursors: DECLARE, FETCH, MOVE, CLOSE, and what becomes of them when a transaction ends.
+
+use std::sync::Arc;
+
+use super::cursor::Cursor;
+use super::rows::Declared;
+use super::statement_run::Run;
+use super::transaction::Block;
+use super::{Portal, PortalState, PreparedStatement, Reply, Session};
+use crate::error::{DuplicateKind, StatementFault};
+use crate::exec::{CursorRow, Parameters, now_us};
+use crate::parse::command::{Command, Movement};
+use crate::sql::{Description, Statement};
+use crate::types::WireFormat;
+use crate::{Error, Result};
+
+impl Session {
+    /// The query of DECLARE CURSOR. Errors: 42601.
+    pub(super) async fn declared_query(&mut self, text: &str) -> Result<Arc<Statement>> {
+        let mut parsed = self.parse(text).await?;
+        match (parsed.pop(), parsed.is_empty()) {
+            (Some(parsed), true) if parsed.parsed.command.is_none() => Ok(parsed),
+            _ => Err(not_a_query("DECLARE CURSOR takes one query")),
+        }
+    }
+
+    /// DECLARE, whose text is `whole`.
+    pub(super) async fn declare(
+        &mut self,
+        command: &Command,
+        whole: &Arc<str>,
+        parameters: Parameters,
+    ) -> Result<&'static str> {
+        let Command::Declare { name, options, text } = command else {
+            return Err(Error::internal("not a DECLARE"));
+        };
+        if !options.hold && self.transaction.block == Block::None {
+            self.require_block("DECLARE CURSOR")?;
+        }
+        if self.portals.contains_key(name) {
+            return Err(Error::Duplicate {
+                kind: DuplicateKind::Cursor,
+                name: name.to_string(),
+            });
+        }
+        let parsed = self.declared_query(text).await?;
+        let run = Run {
+            statement: &parsed,
+            parameters,
+            described: None,
+            deadline: self.deadline(),
+        };
+        let reply = match self.transaction.block {
+            Block::None => Box::pin(self.run_alone(&run)).await?,
+            _ => self.run_in_block(&run).await?,
+        };
+        let Reply::Rows(rows) = reply else {
+            return Err(not_a_query("DECLARE CURSOR takes a query that gives rows"));
+        };
+        let memory = rows.memory.clone();
+        let memory = memory.unwrap_or_else(|| self.settings().statement_memory());
+        let settings = Arc::clone(self.settings());
+        let mut rows = rows.into_cursor(|stream| Cursor::new(stream, options.scroll, settings, memory));
+        rows.is_binary = options.binary;
+        let txn = rows.txn.take();
+        let description = Description {
+            parameters: Vec::new(),
+            columns: Some(rows.columns.clone()),
+        };
+        let row = CursorRow {
+            name: name.to_string(),
+            statement: Arc::clone(whole),
+            is_holdable: options.hold,
+            is_binary: options.binary,
+            is_scrollable: rows.is_scrollable(),
+            created_us: now_us(),
+        };
+        let format = if options.binary {
+            WireFormat::Binary
+        } else {
+            WireFormat::Text
+        };
+        let portal = Portal {
+            statement: Arc::new(PreparedStatement::new(Some(parsed), description)),
+            parameters: Parameters::default(),
+            formats: vec![format; rows.columns.len()].into(),
+            state: PortalState::Streaming(rows),
+            declared: Some(Declared { row, is_held: false }),
+            number: self.next_portal_number(),
+        };
+        self.portals.insert(name.to_string(), portal);
+        if self.transaction.block == Block::None {
+            let held = self.hold_cursors().await;
+            self.end_portals(held.is_ok());
+            held?;
+            self.commit_alone(txn).await?;
+        }
+        Ok("DECLARE CURSOR")
+    }
+
+    /// The cursor of this name, which may be a portal of the protocol. Errors: 34000.
+    pub(super) fn cursor(&self, name: &str) -> Result<&Portal> {
+        self.portals.get(name).ok_or_else(|| undefined_cursor(name))
+    }
+
+    /// FETCH hands the cursor's own rows out, to be put back by `complete`; MOVE passes over them here.
+    pub(super) async fn fetch(&mut self, name: &str, movement: Movement, only_move: bool) -> Result<Reply> {
+        let deadline = self.deadline();
+        let interrupt = self.interrupt.clone();
+        let settings = Arc::clone(self.settings());
+        let mut portal = self.portals.remove(name).ok_or_else(|| undefined_cursor(name))?;
+        // What fails leaves it so: it cannot be run again.
+        let state = std::mem::replace(&mut portal.state, PortalState::Done { rows: false });
+        let PortalState::Streaming(rows) = state else {
+            self.portals.insert(name.to_string(), portal);
+            return Err(Error::NotInState {
+                message: format!("portal \"{name}\" cannot be run"),
+            });
+        };
+        // A portal of the protocol becomes a cursor that goes forward.
+        let memory = rows.memory.clone().unwrap_or_else(|| settings.statement_memory());
+        let mut rows = rows.into_cursor(|stream| Cursor::new(stream, Some(false), settings, memory));
+        let is_row_told = matches!(movement, Movement::Forward(0) | Movement::Relative(0)) && only_move;
+        let Some(cursor) = rows.cursor_mut() else {
+            return Err(Error::internal("a cursor's rows are no cursor"));
+        };
+        let left = match is_row_told {
+            true => Ok(Some(0)),
+            false => interrupt.guard(deadline, cursor.begin(movement)).await,
+        };
+        let stands = u64::from(is_row_told && cursor.is_on_row());
+        let left = match left {
+            Ok(left) => left,
+            Err(error) => {
+                self.portals.insert(name.to_string(), portal);
+                return Err(error);
+            }
+        };
+        rows.fetch(left);
+        rows.deadline = deadline;
+        if !only_move {
+            rows.cursor = Some(Box::new(portal));
+            rows.cursor_name = name.to_string();
+            return Ok(Reply::Rows(rows));
+        }
+        let mut moved = stands;
+        while let Some(passed) = rows.next(&interrupt, usize::MAX).await? {
+            moved += passed.num_rows() as u64;
+        }
+        portal.state = PortalState::Streaming(rows);
+        self.portals.insert(name.to_string(), portal);
+        Ok(Reply::Done {
+            tag: format!("MOVE {moved}"),
+        })
+    }
+
+    pub(super) fn close_cursor(&mut self, name: Option<&str>) -> Result<&'static str> {
+        match name {
+            Some(name) => {
+                self.portals.remove(name).ok_or_else(|| undefined_cursor(name))?;
+                Ok("CLOSE CURSOR")
+            }
+            None => {
+                self.portals.clear();
+                Ok("CLOSE CURSOR ALL")
+            }
+        }
+    }
+
+    /// What the catalog tells of the session's cursors.
+    pub(super) fn cursor_rows(&self) -> Arc<[CursorRow]> {
+        let told = self.portals.values().filter_map(|portal| {
+            let declared = portal.declared.as_ref()?;
+            let is_scrollable = match &portal.state {
+                PortalState::Streaming(rows) => rows.is_scrollable(),
+                PortalState::Ready | PortalState::Done { .. } => declared.row.is_scrollable,
+            };
+            Some(CursorRow {
+                is_scrollable,
+                ..declared.row.clone()
+            })
+        });
+        match self.portals.is_empty() {
+            true => Arc::default(),
+            false => told.collect(),
+        }
+    }
+
+    /// Reads what the cursors WITH HOLD of this transaction still have, before it commits. Errors: the queries', 53100, 53200.
+    pub(super) async fn hold_cursors(&mut self) -> Result<()> {
+        if self.portals.values().all(|portal| portal.declared.is_none()) {
+            return Ok(());
+        }
+        let deadline = self.deadline();
+        for portal in self.portals.values_mut() {
+            let is_wanted = |declared: &Declared| declared.row.is_holdable && !declared.is_held;
+            if portal.declared.as_ref().is_some_and(is_wanted)
+                && let PortalState::Streaming(rows) = &mut portal.state
+                && let Some(cursor) = rows.cursor_mut()
+            {
+                self.interrupt.guard(deadline, cursor.hold()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A transaction is over: of its portals the cursors WITH HOLD stay, if it was committed.
+    pub(super) fn end_portals(&mut self, committed: bool) {
+        self.portals.retain(|_, portal| match &mut portal.declared {
+            Some(declared) => {
+                declared.is_held |= committed && declared.row.is_holdable;
+                declared.is_held
+            }
+            None => false,
+        });
+    }
+}
+
+fn not_a_query(message: &str) -> Error {
+    Error::InvalidStatement {
+        state: StatementFault::Syntax,
+        message: message.to_string(),
+        hint: None,
+    }
+}
+
+fn undefined_cursor(name: &str) -> Error {
+    Error::UndefinedCursor {
+        name: name.to_string(),
+    }
+}
