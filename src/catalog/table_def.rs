@@ -151,6 +151,12 @@ pub struct IndexDef {
     /// Its build failed (CREATE INDEX CONCURRENTLY over duplicates): it has a name and no entries, until it is dropped.
     #[serde(default, skip_serializing_if = "is_false")]
     pub invalid: bool,
+    /// COMMENT ON INDEX.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// COMMENT ON CONSTRAINT, when it is one's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constraint_comment: Option<String>,
 }
 
 fn is_false(flag: &bool) -> bool {

@@ -56,6 +56,8 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             built: true,
             building: false,
             invalid: false,
+            comment: None,
+            constraint_comment: None,
         },
         columns,
         indexes: Vec::new(),

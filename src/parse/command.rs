@@ -1,6 +1,7 @@
 //! `Command`: the statements that are the session's own business (transactions, settings, prepared statements, cursors).
 //! `command_reader` reads them, `session` runs them.
 
+use super::definition::{Definition, Upkeep};
 use crate::types::{SqlType, Value};
 
 /// A statement that the session runs itself.
@@ -77,12 +78,24 @@ pub enum Command {
     Notify { channel: String, payload: String },
     /// ALTER SYSTEM, DATABASE, ROLE … SET, RESET.
     AlterSettings { of: SettingsOf, change: SettingsChange },
+    /// A definition that the parser has no tree of.
+    Define(Definition),
+    /// VACUUM, ANALYZE, REINDEX, CLUSTER, LOCK TABLE.
+    Keep(Upkeep),
 }
 
 impl Command {
-    /// Whether it changes the catalog, as other definitions do: it runs in a transaction, and its kind is a write.
+    /// Whether it runs in a transaction, by `sql`, as other definitions do.
     pub fn is_definition(&self) -> bool {
-        matches!(self, Command::AlterSettings { .. })
+        matches!(
+            self,
+            Command::AlterSettings { .. } | Command::Define(_) | Command::Keep(_)
+        )
+    }
+
+    /// Whether it changes the catalog: its kind is a write.
+    pub fn writes(&self) -> bool {
+        matches!(self, Command::AlterSettings { .. } | Command::Define(_))
     }
 
     /// Its command tag, where that is its first two words.
@@ -93,6 +106,8 @@ impl Command {
                 SettingsOf::Database { .. } => "ALTER DATABASE",
                 SettingsOf::Role { .. } => "ALTER ROLE",
             },
+            Command::Define(definition) => definition.tag(),
+            Command::Keep(upkeep) => upkeep.kind.tag(),
             _ => "",
         }
     }

@@ -5,14 +5,15 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, Discard, Modes};
+use super::definition_reader::is_definition;
 use super::prepared_reader::explained_execute;
 use super::setting_reader::is_alter_settings;
 use super::token_reader::{TokenReader, string_of};
 use super::word::is_word;
 use crate::{Error, Result};
 
-/// The words that begin a session's statement; MOVE does too.
-const FIRST_WORDS: [Keyword; 22] = [
+/// The words that begin a session's statement, or one that the parser does not read; so do those of `OTHER_FIRST_WORDS`.
+const FIRST_WORDS: [Keyword; 27] = [
     Keyword::BEGIN,
     Keyword::START,
     Keyword::COMMIT,
@@ -35,13 +36,24 @@ const FIRST_WORDS: [Keyword; 22] = [
     Keyword::UNLISTEN,
     Keyword::NOTIFY,
     Keyword::LOAD,
+    Keyword::VACUUM,
+    Keyword::ANALYZE,
+    Keyword::CLUSTER,
+    Keyword::LOCK,
+    Keyword::REINDEX,
 ];
 
-/// Whether the tokens are a statement of the session's.
-pub(super) fn is_command(tokens: &[TokenWithSpan]) -> bool {
+/// Those that are no keywords of the parser.
+const OTHER_FIRST_WORDS: [&str; 3] = ["MOVE", "CHECKPOINT", "ANALYSE"];
+
+/// Whether the tokens, of which `text` is the message, are a statement of the session's, or one that the parser does not read.
+pub(super) fn is_command(tokens: &[TokenWithSpan], text: &str) -> bool {
     let begins_one = matches!(tokens.first().map(|token| &token.token), Some(Token::Word(word))
-        if FIRST_WORDS.contains(&word.keyword) || is_word(word, "MOVE") || is_word(word, "CHECKPOINT"));
-    begins_one || is_alter_settings(tokens) || explained_execute(tokens).is_some()
+        if FIRST_WORDS.contains(&word.keyword) || OTHER_FIRST_WORDS.iter().any(|first| is_word(word, first)));
+    begins_one
+        || is_alter_settings(tokens)
+        || is_definition(tokens, text)
+        || explained_execute(tokens).is_some()
 }
 
 /// The session's statement that the tokens are, which end at byte `end` of the message `text`.
@@ -73,7 +85,13 @@ impl TokenReader<'_> {
             }
             "SET" => self.set(),
             "RESET" => self.reset(),
-            "ALTER" => self.alter_settings(),
+            "ALTER" if is_alter_settings(&self.tokens) => self.alter_settings(),
+            "ALTER" | "COMMENT" => self.definition(),
+            "VACUUM" => self.vacuum(),
+            "ANALYZE" | "ANALYSE" => self.analyze(),
+            "REINDEX" => self.reindex(),
+            "CLUSTER" => self.cluster(),
+            "LOCK" => self.lock(),
             "CHECKPOINT" => Ok(Command::Satisfied { tag: "CHECKPOINT" }),
             "LISTEN" => Ok(Command::Listen {
                 channel: self.name()?,
@@ -344,7 +362,7 @@ impl TokenReader<'_> {
     }
 
     /// One value: a word, a string or a number with its unit as written; `None` for DEFAULT.
-    fn value(&mut self) -> Result<Option<String>> {
+    pub(super) fn value(&mut self) -> Result<Option<String>> {
         let minus = self.token(&Token::Minus);
         if !minus {
             self.token(&Token::Plus);

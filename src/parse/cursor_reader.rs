@@ -94,8 +94,8 @@ impl TokenReader<'_> {
         }
     }
 
-    /// A number of rows, which PostgreSQL keeps in 32 bits. Errors: 42601.
-    fn signed(&mut self) -> Result<i64> {
+    /// A whole number, which PostgreSQL keeps in 32 bits. Errors: 42601.
+    pub(super) fn signed(&mut self) -> Result<i64> {
         let is_negative = self.token(&Token::Minus);
         if !is_negative {
             self.token(&Token::Plus);

@@ -30,6 +30,21 @@ pub struct Hints {
     pub without_effect: Vec<String>,
     /// The tablespaces that a definition names.
     pub tablespaces: Vec<String>,
+    /// `CREATE TABLE … AS … WITH NO DATA`.
+    pub without_rows: bool,
+    /// The LIKE clauses of CREATE TABLE.
+    pub likes: Vec<Like>,
+}
+
+/// `LIKE table INCLUDING …` among the columns of CREATE TABLE.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Like {
+    /// The names of schema and table.
+    pub table: Vec<String>,
+    /// How many columns stand before it.
+    pub at: usize,
+    /// What is taken besides names, types and NOT NULL: `defaults`, `indexes` …
+    pub including: Vec<&'static str>,
 }
 
 /// A hint about the keys that a statement reads.

@@ -6,7 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::hints::Hints;
-use super::names;
+use super::{like, names};
 
 /// The type of a column that is written without one.
 pub(crate) const UNTYPED: &str = "no type";
@@ -21,6 +21,10 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
     let is_index = (1..3).any(|at| keyword(tokens, at) == Keyword::INDEX);
     if !is_table && !is_index {
         return;
+    }
+    if is_table {
+        take_with_data(tokens, hints);
+        like::take(tokens, hints);
     }
     let (mut at, mut depth) = (2, 0usize);
     while at < tokens.len() {
@@ -55,6 +59,20 @@ pub(super) fn take_concurrently(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hin
     if keyword(tokens, 1) == Keyword::INDEX && keyword(tokens, 2) == Keyword::CONCURRENTLY {
         tokens.remove(2);
         hints.drops_concurrently = true;
+    }
+}
+
+/// `WITH [NO] DATA` at the end of CREATE TABLE AS.
+fn take_with_data(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
+    let end = tokens.len();
+    if end < 4 || !is(tokens, end - 1, "DATA") {
+        return;
+    }
+    let without = is(tokens, end - 2, "NO");
+    let start = end - if without { 3 } else { 2 };
+    if keyword(tokens, start) == Keyword::WITH {
+        tokens.truncate(start);
+        hints.without_rows = without;
     }
 }
 
@@ -129,7 +147,8 @@ fn keyword(tokens: &[TokenWithSpan], at: usize) -> Keyword {
     }
 }
 
-fn is(tokens: &[TokenWithSpan], at: usize, text: &str) -> bool {
+/// Whether the token at this place is this word, not in quotes.
+pub(super) fn is(tokens: &[TokenWithSpan], at: usize, text: &str) -> bool {
     matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(word))
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }

@@ -65,12 +65,8 @@ impl StatementKind {
             Statement::Explain {
                 statement: explained, ..
             } if Options::of(statement).is_ok_and(|options| options.analyze) => StatementKind::of(explained),
-            Statement::Explain { .. }
-            | Statement::ExplainTable { .. }
-            | Statement::Analyze(_)
-            | Statement::Vacuum(_) => StatementKind::Read,
+            Statement::Explain { .. } | Statement::ExplainTable { .. } => StatementKind::Read,
             Statement::CreateIndex(_) => writes("CREATE INDEX"),
-            Statement::AlterIndex { .. } => writes("ALTER INDEX"),
             Statement::CreateView(_) => writes("CREATE VIEW"),
             other => writes(&first_words(other)),
         }
@@ -78,7 +74,7 @@ impl StatementKind {
 
     /// The kind of a statement that the parser has no tree of.
     pub(crate) fn of_command(command: &Command) -> StatementKind {
-        match command.is_definition() {
+        match command.writes() {
             true => writes(command.tag()),
             false => StatementKind::Read,
         }

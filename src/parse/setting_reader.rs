@@ -48,7 +48,7 @@ impl TokenReader<'_> {
         Ok(Command::AlterSettings { of, change })
     }
 
-    fn role_name(&mut self) -> Result<RoleName> {
+    pub(super) fn role_name(&mut self) -> Result<RoleName> {
         let current = ["CURRENT_USER", "CURRENT_ROLE", "SESSION_USER"];
         if self.word("ALL") {
             return Ok(RoleName::All);

@@ -74,7 +74,7 @@ fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) 
     let warnings = warnings(&read);
     let (ast, command) = match show_from::read(&read.tokens, source)? {
         Some(query) => (query, None),
-        None if command_reader::is_command(&read.tokens) => {
+        None if command_reader::is_command(&read.tokens, source) => {
             let command = command_reader::read(read.tokens, source, end)?;
             (ast::Statement::UnlockTables, Some(command))
         }

@@ -1,5 +1,6 @@
 //! `TokenReader`: goes over the tokens of one statement, for `command_reader`. Knows no statement.
 
+use sqlparser::ast::{Ident, ObjectName};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::position::{byte_offset, character_position};
@@ -38,6 +39,17 @@ impl<'a> TokenReader<'a> {
         };
         self.at += 1;
         Ok(name)
+    }
+
+    /// A name with those of what it is in before it.
+    pub(super) fn object_name(&mut self) -> Result<ObjectName> {
+        let mut parts = Vec::new();
+        loop {
+            parts.push(Ident::with_quote('"', self.name()?));
+            if !self.token(&Token::Period) {
+                return Ok(ObjectName::from(parts));
+            }
+        }
     }
 
     /// Takes a word when it is next.

@@ -247,5 +247,7 @@ fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexD
         built: true,
         building: false,
         invalid: false,
+        comment: None,
+        constraint_comment: None,
     }
 }

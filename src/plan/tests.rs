@@ -70,6 +70,8 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             built: true,
             building: false,
             invalid: false,
+            comment: None,
+            constraint_comment: None,
         },
         indexes: Vec::new(),
         options: TableOptions::default(),

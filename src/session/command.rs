@@ -86,7 +86,9 @@ impl Session {
                 self.shared.channels.notify(channel, payload, bytes_max)?;
                 "NOTIFY"
             }
-            Command::AlterSettings { .. } => return Err(Error::internal("a definition is no session's own")),
+            Command::AlterSettings { .. } | Command::Define(_) | Command::Keep(_) => {
+                return Err(Error::internal("a definition is no session's own"));
+            }
         };
         Ok(Reply::Done { tag: tag.to_string() })
     }

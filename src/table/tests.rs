@@ -53,6 +53,8 @@ fn table() -> TableDef {
         built: id == 0,
         building: false,
         invalid: false,
+        comment: None,
+        constraint_comment: None,
     };
     TableDef {
         id: 5,

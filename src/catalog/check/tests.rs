@@ -60,6 +60,8 @@ fn table() -> TableDef {
             built: true,
             building: false,
             invalid: false,
+            comment: None,
+            constraint_comment: None,
         },
         indexes: Vec::new(),
         next_index_id: 1,

@@ -26,6 +26,8 @@ mod relation_rows;
 pub(in crate::exec) mod relations;
 pub(in crate::exec) mod session_rows;
 
+pub(crate) use objects::type_by_format;
+
 #[cfg(test)]
 pub(in crate::exec) mod tests;
 use std::any::Any;

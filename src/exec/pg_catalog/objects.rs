@@ -70,6 +70,10 @@ pub(crate) struct UserIndex {
     pub(crate) valid: bool,
     /// Whether writes keep its entries.
     pub(crate) ready: bool,
+    /// COMMENT ON INDEX.
+    pub(crate) comment: Option<String>,
+    /// COMMENT ON CONSTRAINT.
+    pub(crate) constraint_comment: Option<String>,
 }
 
 impl UserIndex {
@@ -397,6 +401,8 @@ fn user_table(catalog: &Catalog, table: &TableDef) -> UserRelation {
     let index = |index: &IndexDef, primary: bool| UserIndex {
         oid: i64::from(index.oid),
         name: index.name.clone(),
+        comment: index.comment.clone(),
+        constraint_comment: index.constraint_comment.clone(),
         hash: hash_prefix(table, index),
         keys: index
             .columns
@@ -537,7 +543,7 @@ fn namespace_oid(catalog: &Catalog, schema: &str) -> i64 {
 }
 
 /// The type that a name as `format_type` prints it stands for; text for one we do not have.
-fn type_by_format(name: &str) -> SqlType {
+pub(crate) fn type_by_format(name: &str) -> SqlType {
     let (base, modifiers) = match name.split_once('(') {
         Some((base, rest)) => {
             let (modifiers, suffix) = rest.split_once(')').unwrap_or((rest, ""));

@@ -352,8 +352,9 @@ fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
-/// The oids of pg_class and pg_namespace: the kinds of object that may have a comment.
+/// The oids of pg_class, pg_constraint and pg_namespace: the kinds of object that may have a comment.
 pub(crate) const CLASS_CLASS: i64 = 1259;
+pub(crate) const CONSTRAINT_CLASS: i64 = 2606;
 const NAMESPACE_CLASS: i64 = 2615;
 
 fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
@@ -371,6 +372,10 @@ fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
         push(relation.oid, CLASS_CLASS, 0, &relation.comment);
         for (position, column) in relation.columns.iter().enumerate() {
             push(relation.oid, CLASS_CLASS, position + 1, &column.comment);
+        }
+        for index in &relation.indexes {
+            push(index.oid, CLASS_CLASS, 0, &index.comment);
+            push(index.oid, CONSTRAINT_CLASS, 0, &index.constraint_comment);
         }
     }
     for (oid, name, comment) in &source.objects.schemas {

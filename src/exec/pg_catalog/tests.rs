@@ -66,6 +66,8 @@ fn catalog() -> Catalog {
         built: true,
         building: false,
         invalid: false,
+        comment: None,
+        constraint_comment: None,
     };
     let table = TableDef {
         id: 1,

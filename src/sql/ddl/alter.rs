@@ -3,7 +3,7 @@
 
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, GeneratedAs, Ident,
-    RenameTableNameKind, SequenceOptions,
+    RenameTableNameKind, ReplicaIdentity, SequenceOptions,
 };
 
 use super::column::{self, NewColumn};
@@ -13,7 +13,7 @@ use super::table_change::{Change, check_no_views};
 use super::unverified::{self, NoNulls};
 use super::{
     alter_view, constraint, default, generation, notice, options, relation, retype, rewrite, role, storage,
-    view_text,
+    upkeep, view_text,
 };
 use crate::catalog::{
     CatalogWriter, ColumnDef, ColumnDefault, IndexDef, Relation, TableDef, Unverified, nearest_name,
@@ -199,7 +199,33 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             let name = Ident::with_quote('"', &table.primary_key.name);
             constraint::drop(ctx, change, &name, false)
         }
+        AlterTableOperation::EnableTrigger { name }
+        | AlterTableOperation::DisableTrigger { name }
+        | AlterTableOperation::EnableAlwaysTrigger { name }
+        | AlterTableOperation::EnableReplicaTrigger { name } => check_triggers(table, name),
+        // Nobody is kept from rows, so that it is so already.
+        AlterTableOperation::DisableRowLevelSecurity { .. }
+        | AlterTableOperation::NoForceRowLevelSecurity { .. } => Ok(()),
+        AlterTableOperation::ReplicaIdentity { identity } => {
+            if let ReplicaIdentity::Index(name) = identity {
+                upkeep::check_cluster_index(table, &names::fold(name))?;
+            }
+            storage::tell(ctx, vec!["REPLICA IDENTITY".to_string()]);
+            Ok(())
+        }
         other => Err(Error::unsupported(format!("ALTER TABLE ... {other}"), None)),
+    }
+}
+
+/// There are no triggers: ALL and USER are none, as the names of foreign keys' are. Errors: 42704 for a trigger by its name.
+fn check_triggers(table: &TableDef, name: &Ident) -> Result<()> {
+    let lower = names::fold(name);
+    match name.quote_style.is_none() && (lower == "all" || lower == "user") {
+        true => Ok(()),
+        false => Err(Error::UndefinedObject {
+            kind: "trigger",
+            name: format!("{lower}\" for table \"{}", table.name),
+        }),
     }
 }
 

@@ -3,9 +3,6 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::Analyze;
-
-use super::table;
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::codec::keyspace::index_range;
@@ -18,20 +15,16 @@ const PAGE_ROWS_MAX: usize = 4096;
 /// Bytes read at a time.
 const PAGE_BYTES_MAX: usize = 1 << 20;
 
-/// Runs ANALYZE, of one table or of all.
-pub(super) async fn execute(ctx: &StatementContext, analyze: &Analyze) -> Result<String> {
-    let tables: Vec<Arc<TableDef>> = match &analyze.table_name {
-        Some(name) => vec![table(ctx, name)?],
-        None => ctx.catalog.tables().cloned().collect(),
-    };
+/// Counts the rows of these tables anew.
+pub(super) async fn recount_all(ctx: &StatementContext, tables: &[Arc<TableDef>]) -> Result<()> {
     for table in tables {
         // What the block itself has written is in no count yet.
         let key_range = index_range(table.id, table.primary_key.id);
         if ctx.txn.own_writes(key_range).is_empty() {
-            recount(ctx, &table).await?;
+            recount(ctx, table).await?;
         }
     }
-    Ok("ANALYZE".to_string())
+    Ok(())
 }
 
 async fn recount(ctx: &StatementContext, table: &TableDef) -> Result<()> {

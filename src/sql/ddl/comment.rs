@@ -1,11 +1,11 @@
-//! COMMENT ON TABLE, COLUMN, VIEW and SCHEMA.
+//! COMMENT ON TABLE, COLUMN, VIEW, INDEX, CONSTRAINT and SCHEMA.
 
 use std::sync::Arc;
 
 use sqlparser::ast::{CommentObject, ObjectName, Statement};
 
-use super::relation;
-use crate::catalog::{CatalogWriter, Relation, SchemaDef, TableDef, ViewDef, is_system_schema};
+use super::{relation, table};
+use crate::catalog::{CatalogWriter, IndexDef, Relation, SchemaDef, TableDef, ViewDef, is_system_schema};
 use crate::exec::StatementContext;
 use crate::parse::names;
 use crate::{Error, Result};
@@ -44,6 +44,14 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             )?,
             Relation::Table(table) => return Err(wrong_kind(&table.name, "view")),
         },
+        CommentObject::Index => {
+            let (schema, name) = names::relation_name(object_name)?;
+            let path = &ctx.settings.search_path;
+            let Some((table, index)) = ctx.catalog.get_index(schema.as_deref(), &name, path) else {
+                return Err(wrong_kind(relation(ctx, object_name)?.name(), "index"));
+            };
+            change_index(ctx, table, index.oid, |index| index.comment = comment)?;
+        }
         CommentObject::Column => comment_column(ctx, object_name, comment)?,
         CommentObject::Schema => {
             let (_, name) = names::relation_name(object_name)?;
@@ -62,6 +70,39 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         other => return Err(Error::unsupported(format!("COMMENT ON {other}"), None)),
     }
     Ok("COMMENT".to_string())
+}
+
+/// COMMENT ON CONSTRAINT. Errors: 42P01, 42704.
+pub(super) fn on_constraint(
+    ctx: &StatementContext,
+    constraint: &str,
+    table_name: &ObjectName,
+    comment: Option<String>,
+) -> Result<()> {
+    let table = table(ctx, table_name)?;
+    let is_it = |index: &&IndexDef| index.constraint && index.name == constraint;
+    let Some(index) = table.all_indexes().find(is_it) else {
+        return Err(Error::UndefinedObject {
+            kind: "constraint",
+            name: format!("{constraint}\" for table \"{}", table.name),
+        });
+    };
+    change_index(ctx, &table, index.oid, |index| index.constraint_comment = comment)
+}
+
+fn change_index(
+    ctx: &StatementContext,
+    table: &TableDef,
+    oid: u32,
+    change: impl FnOnce(&mut IndexDef),
+) -> Result<()> {
+    let mut table = table.clone();
+    let mut indexes = std::iter::once(&mut table.primary_key).chain(&mut table.indexes);
+    if let Some(index) = indexes.find(|index| index.oid == oid) {
+        change(index);
+    }
+    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table(table)?;
+    Ok(())
 }
 
 /// `COMMENT ON COLUMN [schema.]relation.column`.

@@ -8,6 +8,7 @@ use sqlparser::ast::{
 
 use super::column::{self, NewColumn};
 use super::key::{self, KeyKind, NewUnique};
+use super::like::{self, LikeIndex};
 use super::{advice, creation_target, free_name, generation, notice, options, plain, storage};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, Generation, IndexDef, KeyColumn, TableCache,
@@ -29,12 +30,23 @@ const FIRST_COLUMN_ID: ColumnId = 1;
 /// The hidden row id's name, which no statement can name.
 const ROW_ID_COLUMN: &str = "row id";
 
+/// An index as the statement of its table describes it.
+struct NewIndex {
+    /// Its name, if given.
+    name: Option<String>,
+    columns: Vec<KeyColumn>,
+    include: Vec<ColumnId>,
+    unique: bool,
+    constraint: bool,
+    comment: Option<String>,
+}
+
 /// A table as its statement describes it, before it has an id.
 #[derive(Default)]
 struct Description {
     columns: Vec<ColumnDef>,
     primary_key: Option<(Option<String>, Vec<KeyColumn>)>,
-    unique: Vec<(Option<String>, Vec<KeyColumn>)>,
+    indexes: Vec<NewIndex>,
     options: TableOptions,
     comment: Option<String>,
 }
@@ -110,14 +122,6 @@ fn check_supported(create: &CreateTable) -> Result<()> {
             Some("Use DROP TABLE IF EXISTS before CREATE TABLE."),
         ));
     }
-    if create.like.is_some() {
-        return Err(Error::unsupported(
-            "CREATE TABLE ... LIKE",
-            Some(
-                "Use CREATE TABLE ... AS SELECT ... WHERE false, then ALTER TABLE ... ADD PRIMARY KEY (...).",
-            ),
-        ));
-    }
     let partitioned = create.partition_by.is_some() || create.partition_of.is_some();
     if partitioned || create.inherits.is_some() {
         return Err(Error::unsupported(
@@ -191,17 +195,30 @@ async fn describe(
     let mut unique = Vec::new();
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut generations = Vec::new();
-    for (at, written) in create.columns.iter().enumerate() {
+    let mut likes = ctx.hints.likes.iter().peekable();
+    let mut like_indexes = Vec::new();
+    for at in 0..=create.columns.len() {
+        while let Some(like) = likes.next_if(|like| like.at == at) {
+            let taken = like::read(ctx, table, like)?;
+            for (def, generation) in taken.columns {
+                generations.extend(generation.map(|expr| (columns.len(), expr)));
+                add_column(&mut columns, def)?;
+            }
+            if let Some(key) = taken.primary_key {
+                set_primary(&mut primary, table, None, key)?;
+                description.options.buckets = description.options.buckets.or(taken.buckets);
+            }
+            like_indexes.extend(taken.indexes);
+        }
+        let Some(written) = create.columns.get(at) else {
+            break;
+        };
         let NewColumn {
-            mut def,
+            def,
             primary_key,
             unique: is_unique,
             generation,
         } = column::read(ctx, table, written).await?;
-        if columns.iter().any(|known: &ColumnDef| known.name == def.name) {
-            return Err(Error::DuplicateColumn { name: def.name });
-        }
-        def.id = FIRST_COLUMN_ID + at as ColumnId;
         if let Some(constraint) = primary_key {
             set_primary(&mut primary, table, constraint, vec![index_column(&written.name)])?;
         }
@@ -211,8 +228,8 @@ async fn describe(
                 columns: vec![index_column(&written.name)],
             });
         }
-        generations.extend(generation.map(|expr| (at, expr)));
-        columns.push(def);
+        generations.extend(generation.map(|expr| (columns.len(), expr)));
+        add_column(&mut columns, def)?;
     }
     read_generations(ctx, table, &mut columns, generations)?;
     for constraint in &create.constraints {
@@ -239,11 +256,48 @@ async fn describe(
         columns: written,
     } in unique
     {
-        let key = key::key_columns(KeyKind::Unique, &written, &columns)?;
-        description.unique.push((name, key));
+        description.indexes.push(NewIndex {
+            name,
+            columns: key::key_columns(KeyKind::Unique, &written, &columns)?,
+            include: Vec::new(),
+            unique: true,
+            constraint: true,
+            comment: None,
+        });
+    }
+    for index in like_indexes {
+        description.indexes.push(like_index(index, &columns)?);
     }
     description.columns = columns;
     Ok(description)
+}
+
+/// Appends a column, which gets its id. Errors: 42701.
+fn add_column(columns: &mut Vec<ColumnDef>, mut def: ColumnDef) -> Result<()> {
+    if columns.iter().any(|known| known.name == def.name) {
+        return Err(Error::DuplicateColumn { name: def.name });
+    }
+    def.id = FIRST_COLUMN_ID + columns.len() as ColumnId;
+    columns.push(def);
+    Ok(())
+}
+
+fn like_index(index: LikeIndex, columns: &[ColumnDef]) -> Result<NewIndex> {
+    let kind = if index.constraint {
+        KeyKind::Unique
+    } else {
+        KeyKind::Index
+    };
+    let included = index.include.iter();
+    let included = included.filter_map(|name| columns.iter().find(|column| column.name == *name));
+    Ok(NewIndex {
+        name: None,
+        columns: key::key_columns(kind, &index.columns, columns)?,
+        include: included.map(|column| column.id).collect(),
+        unique: index.unique,
+        constraint: index.constraint,
+        comment: index.comment,
+    })
 }
 
 /// Reads the expressions of generated columns, once all columns are known.
@@ -358,22 +412,28 @@ async fn create_described(
         built: true,
         building: false,
         invalid: false,
+        comment: None,
+        constraint_comment: None,
     };
-    let mut indexes = Vec::with_capacity(description.unique.len());
-    for (at, (constraint, columns)) in description.unique.into_iter().enumerate() {
-        let ids = columns.iter().map(|key| key.column);
-        let base = key::default_name(&name, ids, &description.columns, "key");
+    let mut indexes = Vec::with_capacity(description.indexes.len());
+    for (at, new) in description.indexes.into_iter().enumerate() {
+        let keys = new.columns.iter().map(|key| key.column);
+        let ids = keys.chain(new.include.iter().copied());
+        let suffix = if new.constraint { "key" } else { "idx" };
+        let base = key::default_name(&name, ids, &description.columns, suffix);
         indexes.push(IndexDef {
             id: at as IndexId + 1,
             oid: numbers.take_oid().await?,
-            name: index_name(ctx, &schema, constraint, base, &mut taken)?,
-            columns,
-            include: Vec::new(),
-            unique: true,
-            constraint: true,
+            name: index_name(ctx, &schema, new.name, base, &mut taken)?,
+            columns: new.columns,
+            include: new.include,
+            unique: new.unique,
+            constraint: new.constraint,
             built: true,
             building: false,
             invalid: false,
+            comment: new.comment,
+            constraint_comment: None,
         });
     }
     let table = writer.put_table(TableDef {
@@ -458,6 +518,10 @@ async fn create_as(
         ..Description::default()
     };
     let table = create_described(ctx, schema, name, description).await?;
+    if ctx.hints.without_rows {
+        advice::advise(ctx, &table);
+        return Ok("CREATE TABLE AS".to_string());
+    }
     let rows = dml::insert_query(ctx, &table, &planned).await?;
     advice::advise(ctx, &table);
     Ok(format!("SELECT {rows}"))

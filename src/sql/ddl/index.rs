@@ -182,6 +182,8 @@ pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: b
         built: !building,
         building,
         invalid: false,
+        comment: None,
+        constraint_comment: None,
     };
     table.next_index_id += 1;
     table.indexes.push(index.clone());

@@ -4,6 +4,7 @@
 mod advice;
 mod alter;
 mod alter_index;
+mod alter_storage;
 mod alter_view;
 mod analyze;
 mod column;
@@ -16,6 +17,7 @@ mod generation;
 mod index;
 mod index_build;
 mod key;
+mod like;
 mod operator_class;
 mod options;
 mod plain;
@@ -28,6 +30,7 @@ mod storage;
 mod table_change;
 mod truncate;
 mod unverified;
+mod upkeep;
 mod view;
 mod view_text;
 
@@ -39,6 +42,7 @@ use super::Statement;
 use crate::catalog::{Catalog, Relation, TableDef, is_system_schema};
 use crate::exec::{Notice, StatementContext};
 use crate::parse::command::Command;
+use crate::parse::definition::Definition;
 use crate::parse::first_words;
 use crate::parse::names;
 use crate::{Error, Result};
@@ -55,6 +59,12 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<St
         Some(command @ Command::AlterSettings { of, change }) => {
             settings::alter(ctx, of, change).map(|()| command.tag().to_string())
         }
+        Some(command @ Command::Define(definition)) => {
+            define(ctx, definition).map(|()| command.tag().to_string())
+        }
+        Some(command @ Command::Keep(upkeep)) => upkeep::execute(ctx, upkeep)
+            .await
+            .map(|()| command.tag().to_string()),
         _ => run(ctx, &statement.parsed.ast).await,
     };
     if result.is_err() {
@@ -70,14 +80,32 @@ async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<Strin
         ast::Statement::CreateIndex(create) => index::create(ctx, create).await,
         ast::Statement::CreateSchema { .. } => schema::create(ctx, statement).await,
         ast::Statement::AlterTable(alter) => alter::execute(ctx, alter).await,
-        ast::Statement::AlterIndex { name, operation } => alter_index::execute(ctx, name, operation),
         ast::Statement::Drop { .. } => drop::execute(ctx, statement).await,
         ast::Statement::Truncate(truncate) => truncate::execute(ctx, truncate).await,
         ast::Statement::Comment { .. } => comment::execute(ctx, statement).await,
-        ast::Statement::Analyze(analyze) => analyze::execute(ctx, analyze).await,
-        // There are no dead rows to remove: it is done as soon as it is asked for.
-        ast::Statement::Vacuum(_) => Ok("VACUUM".to_string()),
         other => Err(Error::unsupported(first_words(other), None)),
+    }
+}
+
+/// Runs a definition that the parser has no tree of.
+fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
+    match definition {
+        Definition::SchemaOwner { schema, owner } => schema::check_owner(ctx, schema, owner),
+        Definition::AlterIndex {
+            name,
+            if_exists,
+            change,
+        } => alter_index::execute(ctx, name, *if_exists, change),
+        Definition::AlterStorage {
+            name,
+            if_exists,
+            changes,
+        } => alter_storage::execute(ctx, name, *if_exists, changes),
+        Definition::CommentOnConstraint {
+            constraint,
+            table,
+            comment,
+        } => comment::on_constraint(ctx, constraint, table, comment.clone()),
     }
 }
 

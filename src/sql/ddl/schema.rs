@@ -1,4 +1,4 @@
-//! CREATE SCHEMA, and the schema of SET SCHEMA. (DROP SCHEMA is in `drop`.)
+//! CREATE SCHEMA, its owner, and the schema of SET SCHEMA. (DROP SCHEMA is in `drop`.)
 
 use sqlparser::ast::{Ident, SchemaName, Statement};
 
@@ -6,6 +6,7 @@ use super::{notice, role};
 use crate::catalog::{CatalogWriter, SchemaDef, is_system_schema};
 use crate::error::DuplicateKind;
 use crate::exec::StatementContext;
+use crate::parse::command::RoleName;
 use crate::parse::names;
 use crate::{Error, Result};
 
@@ -67,6 +68,15 @@ pub(super) async fn create(ctx: &StatementContext, statement: &Statement) -> Res
         comment: None,
     })?;
     Ok("CREATE SCHEMA".to_string())
+}
+
+/// ALTER SCHEMA … OWNER TO. Errors: 3F000, 42704.
+pub(super) fn check_owner(ctx: &StatementContext, schema: &str, owner: &RoleName) -> Result<()> {
+    ctx.catalog.schema(schema)?;
+    match owner {
+        RoleName::Named(name) => role::check(ctx, &Ident::with_quote('"', name)),
+        RoleName::Current | RoleName::All => Ok(()),
+    }
 }
 
 /// The schema that SET SCHEMA names. Errors: 3F000, 42501, 42P07 when it has a relation of the name.

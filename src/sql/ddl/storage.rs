@@ -110,14 +110,32 @@ pub(super) fn index_parameter(written: &Expr) -> Result<String> {
     }
 }
 
-/// Errors: 42704 for a tablespace that does not exist.
+/// A parameter of ALTER INDEX … SET, or of RESET, which gives it no value. Errors: 22023.
+pub(super) fn check_index_parameter(name: &str, value: Option<&str>) -> Result<()> {
+    let is_known = match value {
+        Some(value) => is_parameter(StoredKind::Index, name, value)?,
+        None => INDEX_PARAMETERS.iter().any(|(known, _)| *known == name),
+    };
+    match is_known {
+        true => Ok(()),
+        false => Err(unrecognized(name)),
+    }
+}
+
+/// The tablespaces that a definition names. Errors: 42704.
 pub(super) fn check_tablespaces(ctx: &StatementContext) -> Result<()> {
-    match ctx.hints.tablespaces.iter().find(|name| *name != "pg_default") {
-        Some(name) => Err(Error::UndefinedObject {
+    let mut named = ctx.hints.tablespaces.iter();
+    named.try_for_each(|name| check_tablespace(name))
+}
+
+/// Errors: 42704 for a tablespace that does not exist.
+pub(super) fn check_tablespace(name: &str) -> Result<()> {
+    match name {
+        "pg_default" => Ok(()),
+        _ => Err(Error::UndefinedObject {
             kind: "tablespace",
-            name: name.clone(),
+            name: name.to_string(),
         }),
-        None => Ok(()),
     }
 }
 

@@ -51,6 +51,8 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         built: !unique || id == 0,
         building: false,
         invalid: false,
+        comment: None,
+        constraint_comment: None,
     }
 }
 

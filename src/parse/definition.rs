@@ -1,0 +1,139 @@
+//! `Definition` and `Upkeep`: definitions, and what is done to keep tables in order, that the parser has no tree of.
+//! `definition_reader` and `upkeep_reader` read them, `sql::ddl` runs them.
+
+use sqlparser::ast::ObjectName;
+
+use super::command::RoleName;
+
+/// A change of the catalog.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
+pub enum Definition {
+    /// ALTER SCHEMA … OWNER TO.
+    SchemaOwner { schema: String, owner: RoleName },
+    /// ALTER INDEX.
+    AlterIndex {
+        name: ObjectName,
+        if_exists: bool,
+        change: IndexChange,
+    },
+    /// ALTER TABLE with nothing but what is about the storage that PostgreSQL has.
+    AlterStorage {
+        name: ObjectName,
+        if_exists: bool,
+        changes: Vec<StorageChange>,
+    },
+    /// COMMENT ON CONSTRAINT; an empty comment is none.
+    CommentOnConstraint {
+        constraint: String,
+        table: ObjectName,
+        comment: Option<String>,
+    },
+}
+
+impl Definition {
+    /// Its command tag.
+    pub fn tag(&self) -> &'static str {
+        match self {
+            Definition::SchemaOwner { .. } => "ALTER SCHEMA",
+            Definition::AlterIndex { .. } => "ALTER INDEX",
+            Definition::AlterStorage { .. } => "ALTER TABLE",
+            Definition::CommentOnConstraint { .. } => "COMMENT",
+        }
+    }
+}
+
+/// What ALTER INDEX changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IndexChange {
+    /// RENAME TO.
+    Rename(String),
+    /// SET TABLESPACE.
+    Tablespace(String),
+    /// SET (parameters), and RESET, which gives none a value.
+    Parameters(Vec<(String, Option<String>)>),
+}
+
+/// What ALTER TABLE changes of the storage that PostgreSQL has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StorageChange {
+    /// SET LOGGED, SET WITHOUT CLUSTER, SET WITHOUT OIDS, SET ACCESS METHOD heap: so it is.
+    AsItIs,
+    /// SET UNLOGGED.
+    Unlogged,
+    /// CLUSTER ON this index.
+    ClusterOn(String),
+    /// SET TABLESPACE.
+    Tablespace(String),
+    /// RESET (parameters).
+    Reset,
+    /// ALTER COLUMN this SET STATISTICS, STORAGE, COMPRESSION or parameters.
+    Column {
+        /// The column.
+        name: String,
+        /// What is set of it.
+        setting: &'static str,
+    },
+}
+
+/// What is done to keep tables in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Upkeep {
+    /// What.
+    pub kind: UpkeepKind,
+    /// The tables, or indexes of REINDEX INDEX; none for all there are.
+    pub targets: Vec<UpkeepTarget>,
+}
+
+/// A relation, and some of its columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UpkeepTarget {
+    /// Its name.
+    pub name: ObjectName,
+    /// The columns of ANALYZE.
+    pub columns: Vec<String>,
+}
+
+/// See [`Upkeep`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
+pub enum UpkeepKind {
+    /// VACUUM, with ANALYZE.
+    Vacuum { analyze: bool },
+    /// ANALYZE.
+    Analyze,
+    /// REINDEX.
+    Reindex { of: ReindexOf, concurrently: bool },
+    /// CLUSTER, by an index.
+    Cluster { index: Option<String> },
+    /// LOCK TABLE.
+    Lock,
+}
+
+/// What REINDEX builds anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReindexOf {
+    /// Indexes.
+    Index,
+    /// All indexes of a table.
+    Table,
+    /// Those of a schema.
+    Schema(String),
+    /// Those of the database; its name, which PostgreSQL 16 lets be left out.
+    Database(Option<String>),
+    /// Those of the catalogs.
+    System(Option<String>),
+}
+
+impl UpkeepKind {
+    /// Its command tag.
+    pub fn tag(&self) -> &'static str {
+        match self {
+            UpkeepKind::Vacuum { .. } => "VACUUM",
+            UpkeepKind::Analyze => "ANALYZE",
+            UpkeepKind::Reindex { .. } => "REINDEX",
+            UpkeepKind::Cluster { .. } => "CLUSTER",
+            UpkeepKind::Lock => "LOCK TABLE",
+        }
+    }
+}

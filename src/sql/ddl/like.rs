@@ -1,0 +1,174 @@
+//! `CREATE TABLE t (LIKE u INCLUDING …)`: what a new table takes of another relation.
+
+use sqlparser::ast::{Expr, Ident, IndexColumn, ObjectName, OrderByExpr, OrderByOptions};
+
+use super::{notice, relation};
+use crate::Result;
+use crate::catalog::{ColumnDef, ColumnDefault, IndexDef, Relation, TableDef, ViewDef};
+use crate::codec::row::ColumnId;
+use crate::exec::StatementContext;
+use crate::exec::pg_catalog::type_by_format;
+use crate::parse::Like;
+use crate::sql::dml;
+use crate::types::Value;
+
+/// What is taken of a relation.
+#[derive(Default)]
+pub(super) struct Likeness {
+    /// Its columns, without ids, and what those are computed of that are generated.
+    pub(super) columns: Vec<(ColumnDef, Option<Expr>)>,
+    /// Its primary key as PRIMARY KEY (…) would have it.
+    pub(super) primary_key: Option<Vec<IndexColumn>>,
+    /// BUCKETS.
+    pub(super) buckets: Option<u16>,
+    /// Its other indexes.
+    pub(super) indexes: Vec<LikeIndex>,
+}
+
+/// An index, its columns by name.
+pub(super) struct LikeIndex {
+    pub(super) columns: Vec<IndexColumn>,
+    pub(super) include: Vec<String>,
+    pub(super) unique: bool,
+    pub(super) constraint: bool,
+    pub(super) comment: Option<String>,
+}
+
+/// Reads a LIKE clause of the table `name`. Errors: 42P01.
+pub(super) fn read(ctx: &StatementContext, name: &str, like: &Like) -> Result<Likeness> {
+    let parts = like.table.iter().map(|part| Ident::with_quote('"', part));
+    let source = ObjectName::from(parts.collect::<Vec<_>>());
+    match relation(ctx, &source)? {
+        Relation::Table(table) => of_table(ctx, name, table, like),
+        Relation::View(view) => Ok(of_view(view, like)),
+    }
+}
+
+fn of_view(view: &ViewDef, like: &Like) -> Likeness {
+    let comment = |name: &str| view.column_comments.get(name).cloned();
+    let column = |(name, ty): &(String, String)| {
+        let def = ColumnDef {
+            id: 0,
+            name: name.clone(),
+            ty: type_by_format(ty),
+            not_null: false,
+            unverified: None,
+            default: None,
+            missing: Value::Null,
+            hidden: false,
+            dynamic: false,
+            comment: comment(name).filter(|_| has(like, "comments")),
+        };
+        (def, None)
+    };
+    Likeness {
+        columns: view.columns.iter().map(column).collect(),
+        ..Likeness::default()
+    }
+}
+
+fn of_table(ctx: &StatementContext, name: &str, table: &TableDef, like: &Like) -> Result<Likeness> {
+    let mut taken = Likeness::default();
+    for column in table.visible_columns() {
+        let (default, generation) = default(ctx, name, column, like)?;
+        let def = ColumnDef {
+            id: 0,
+            unverified: None,
+            default,
+            missing: Value::Null,
+            dynamic: false,
+            comment: column.comment.clone().filter(|_| has(like, "comments")),
+            ..column.clone()
+        };
+        taken.columns.push((def, generation));
+    }
+    if has(like, "indexes") {
+        if table.primary_key.constraint {
+            taken.primary_key = Some(written_columns(table, &table.primary_key)?);
+            taken.buckets = table.options.buckets;
+        }
+        for index in table.indexes.iter().filter(|index| !index.invalid) {
+            let included = index.include.iter();
+            taken.indexes.push(LikeIndex {
+                columns: written_columns(table, index)?,
+                include: included
+                    .filter_map(|id| Some(column(table, *id)?.name.clone()))
+                    .collect(),
+                unique: index.unique,
+                constraint: index.constraint,
+                comment: index.comment.clone().filter(|_| has(like, "comments")),
+            });
+        }
+    }
+    Ok(taken)
+}
+
+/// The default of a column, and what it is computed of, as far as LIKE includes them.
+fn default(
+    ctx: &StatementContext,
+    table: &str,
+    column: &ColumnDef,
+    like: &Like,
+) -> Result<(Option<ColumnDefault>, Option<Expr>)> {
+    let taken = match &column.default {
+        Some(ColumnDefault::Generated(generation)) if has(like, "generated") => {
+            return Ok((None, Some(dml::parse_expression(&generation.sql)?)));
+        }
+        Some(ColumnDefault::Identity { .. }) => has(like, "identity"),
+        Some(ColumnDefault::Sequence) if has(like, "defaults") => {
+            let message = format!(
+                "column \"{}\" of \"{table}\" has a sequence of its own",
+                column.name
+            );
+            notice(ctx, "00000", message, None);
+            true
+        }
+        Some(ColumnDefault::Constant { .. } | ColumnDefault::Expression { .. }) => has(like, "defaults"),
+        _ => false,
+    };
+    Ok((column.default.clone().filter(|_| taken), None))
+}
+
+/// The columns of an index as they would be written, the hash before them if there is one.
+fn written_columns(table: &TableDef, index: &IndexDef) -> Result<Vec<IndexColumn>> {
+    let mut written = Vec::with_capacity(index.columns.len());
+    for key in &index.columns {
+        let Some(column) = column(table, key.column) else {
+            continue;
+        };
+        let expr = match &column.default {
+            // The number of a bucket is made of BUCKETS.
+            Some(ColumnDefault::Generated(_)) if column.hidden && table.options.buckets.is_some() => continue,
+            Some(ColumnDefault::Generated(hash)) if column.hidden => dml::parse_expression(&hash.sql)?,
+            _ => Expr::Identifier(Ident::with_quote('"', &column.name)),
+        };
+        let is_plain = !matches!(expr, Expr::Identifier(_));
+        let options = match is_plain {
+            true => OrderByOptions {
+                asc: None,
+                nulls_first: None,
+            },
+            false => OrderByOptions {
+                asc: Some(!key.descending),
+                nulls_first: Some(key.nulls_first),
+            },
+        };
+        written.push(IndexColumn {
+            column: OrderByExpr {
+                expr,
+                options,
+                with_fill: None,
+            },
+            operator_class: None,
+        });
+    }
+    Ok(written)
+}
+
+fn column(table: &TableDef, id: ColumnId) -> Option<&ColumnDef> {
+    table.columns.get(table.column_index_by_id(id)?)
+}
+
+fn has(like: &Like, part: &str) -> bool {
+    like.including.contains(&part)
+}

@@ -1,0 +1,192 @@
+//! VACUUM, ANALYZE, REINDEX, CLUSTER and LOCK TABLE. There are no dead rows, an index has the entries of its rows, and rows
+//! stand in the order of their key: so most of what is asked for is so already, and what names nothing is an error.
+
+use std::sync::Arc;
+
+use super::{analyze, relation, table};
+use crate::catalog::{Relation, TableDef};
+use crate::exec::{Notice, StatementContext};
+use crate::parse::definition::{ReindexOf, Upkeep, UpkeepKind, UpkeepTarget};
+use crate::parse::names;
+use crate::{Error, Result};
+
+/// Runs one of them. Errors: 25001, 25P01, 42P01, 42703, 42704, 42809, 3F000.
+pub(super) async fn execute(ctx: &StatementContext, upkeep: &Upkeep) -> Result<()> {
+    let tag = upkeep.kind.tag();
+    match &upkeep.kind {
+        UpkeepKind::Vacuum { analyze: counts } => {
+            forbid_block(ctx, tag)?;
+            let tables = tables(ctx, "vacuum", &upkeep.targets)?;
+            match counts {
+                true => analyze::recount_all(ctx, &tables).await,
+                false if upkeep.targets.iter().any(|target| !target.columns.is_empty()) => {
+                    let way_out = "Write VACUUM (ANALYZE), or leave the columns out.";
+                    Err(Error::unsupported("VACUUM of columns", Some(way_out)))
+                }
+                false => Ok(()),
+            }
+        }
+        UpkeepKind::Analyze => {
+            let tables = tables(ctx, "analyze", &upkeep.targets)?;
+            analyze::recount_all(ctx, &tables).await
+        }
+        UpkeepKind::Reindex { of, concurrently } => reindex(ctx, of, *concurrently, &upkeep.targets),
+        UpkeepKind::Cluster { index } => cluster(ctx, &upkeep.targets, index.as_deref()),
+        UpkeepKind::Lock => lock(ctx, &upkeep.targets),
+    }
+}
+
+/// Errors: 25001 in a transaction block.
+fn forbid_block(ctx: &StatementContext, statement: &str) -> Result<()> {
+    match ctx.in_block {
+        true => Err(Error::TransactionState {
+            state: "25001",
+            message: format!("{statement} cannot run inside a transaction block"),
+        }),
+        false => Ok(()),
+    }
+}
+
+/// The tables that VACUUM or ANALYZE names, all for none; a view is passed over with a WARNING.
+fn tables(ctx: &StatementContext, verb: &str, targets: &[UpkeepTarget]) -> Result<Vec<Arc<TableDef>>> {
+    if targets.is_empty() {
+        return Ok(ctx.catalog.tables().cloned().collect());
+    }
+    let mut tables = Vec::new();
+    for target in targets {
+        match relation(ctx, &target.name)? {
+            Relation::Table(table) => {
+                for column in &target.columns {
+                    if table.column_index(column).is_none() {
+                        return Err(Error::UndefinedColumn {
+                            name: format!("\"{column}\" of relation \"{}\"", table.name),
+                            hint: None,
+                        });
+                    }
+                }
+                tables.push(Arc::clone(table));
+            }
+            Relation::View(view) => ctx.notice(Notice {
+                severity: "WARNING",
+                sqlstate: "01000",
+                message: format!(
+                    "skipping \"{}\" --- cannot {verb} non-tables or special system tables",
+                    view.name
+                ),
+                hint: None,
+            }),
+        }
+    }
+    Ok(tables)
+}
+
+/// REINDEX: an index changes in the same commit as its rows. Errors: 0A000 for one whose build failed.
+fn reindex(
+    ctx: &StatementContext,
+    of: &ReindexOf,
+    concurrently: bool,
+    targets: &[UpkeepTarget],
+) -> Result<()> {
+    if concurrently {
+        forbid_block(ctx, "REINDEX CONCURRENTLY")?;
+    }
+    let in_one = |of: &TableDef| of.indexes.iter().find(|index| index.invalid).cloned();
+    let invalid = match of {
+        ReindexOf::Index => {
+            let mut invalid = None;
+            for target in targets {
+                let (schema, name) = names::relation_name(&target.name)?;
+                let path = &ctx.settings.search_path;
+                let Some((_, index)) = ctx.catalog.get_index(schema.as_deref(), &name, path) else {
+                    return Err(Error::WrongObjectType {
+                        name: relation(ctx, &target.name)?.name().to_string(),
+                        expected: "index",
+                        hint: None,
+                    });
+                };
+                invalid = Some(index.clone()).filter(|index| index.invalid).or(invalid);
+            }
+            invalid
+        }
+        ReindexOf::Table => match targets.first() {
+            Some(target) => in_one(&*table(ctx, &target.name)?),
+            None => None,
+        },
+        ReindexOf::Schema(name) => {
+            forbid_block(ctx, "REINDEX SCHEMA")?;
+            let name = &ctx.catalog.schema(name)?.name;
+            let mut tables = ctx.catalog.tables();
+            tables.find_map(|table| in_one(table).filter(|_| table.schema == *name))
+        }
+        ReindexOf::Database(name) | ReindexOf::System(name) => {
+            forbid_block(ctx, "REINDEX DATABASE")?;
+            if name.as_ref().is_some_and(|name| **name != *ctx.database) {
+                let way_out = "Connect to the database by the name that REINDEX says.";
+                return Err(Error::FeatureNotSupported {
+                    feature: "REINDEX of another database than the one connected to".to_string(),
+                    hint: Some(way_out.to_string()),
+                });
+            }
+            match of {
+                ReindexOf::System(_) => None,
+                _ => ctx.catalog.tables().find_map(|table| in_one(table)),
+            }
+        }
+    };
+    match invalid {
+        None => Ok(()),
+        Some(index) => Err(Error::unsupported(
+            format!("REINDEX of \"{}\", whose build failed,", index.name),
+            Some("DROP INDEX, and CREATE INDEX once its rows are as it needs them."),
+        )),
+    }
+}
+
+/// CLUSTER: rows stand in the order of the primary key, whatever is asked for.
+fn cluster(ctx: &StatementContext, targets: &[UpkeepTarget], index: Option<&str>) -> Result<()> {
+    let Some(target) = targets.first() else {
+        return forbid_block(ctx, "CLUSTER");
+    };
+    let table = table(ctx, &target.name)?;
+    if let Some(index) = index {
+        check_cluster_index(&table, index)?;
+    }
+    if index.is_none_or(|index| index != table.primary_key.name) {
+        super::storage::tell(ctx, vec!["CLUSTER".to_string()]);
+    }
+    Ok(())
+}
+
+/// Errors: 42704 for what is no index of the table.
+pub(super) fn check_cluster_index(table: &TableDef, index: &str) -> Result<()> {
+    match table.all_indexes().any(|known| known.name == index) {
+        true => Ok(()),
+        false => Err(Error::UndefinedObject {
+            kind: "index",
+            name: format!("{index}\" for table \"{}", table.name),
+        }),
+    }
+}
+
+/// LOCK TABLE: says that it holds nobody up.
+fn lock(ctx: &StatementContext, targets: &[UpkeepTarget]) -> Result<()> {
+    if !ctx.in_block {
+        return Err(Error::TransactionState {
+            state: "25P01",
+            message: "LOCK TABLE can only be used in transaction blocks".to_string(),
+        });
+    }
+    for target in targets {
+        relation(ctx, &target.name)?;
+    }
+    ctx.notice(Notice {
+        severity: "WARNING",
+        sqlstate: "01000",
+        message: "LOCK TABLE locks nothing".to_string(),
+        hint: Some(
+            "Of two transactions that change one row the second fails with 40001 at COMMIT. To keep others out, take an advisory lock."
+                .to_string(),
+        ),
+    });
+    Ok(())
+}
