@@ -350,6 +350,8 @@ pub enum StatementFault {
     WrongObjectType,
     /// 42P21: collations that contradict one another, or one for a type without collations.
     Collation,
+    /// 42725: a name that several functions or operators have.
+    AmbiguousRoutine,
     /// 42P11: options of a cursor that contradict one another.
     InvalidCursorDefinition,
     /// 0A000: a form that PostgreSQL's grammar takes and its analysis does not.

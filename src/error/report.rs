@@ -328,6 +328,7 @@ impl StatementFault {
             StatementFault::InvalidRecursion => "42P19",
             StatementFault::WrongObjectType => "42809",
             StatementFault::Collation => "42P21",
+            StatementFault::AmbiguousRoutine => "42725",
             StatementFault::InvalidCursorDefinition => "42P11",
             StatementFault::NotImplemented => "0A000",
             StatementFault::UndefinedObject => "42704",

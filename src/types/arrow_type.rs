@@ -44,6 +44,9 @@ impl SqlType {
             SqlType::Int2Vector => list_of(DataType::Int16),
             SqlType::Catalog(
                 CatalogType::Regproc
+                | CatalogType::Regprocedure
+                | CatalogType::Regoper
+                | CatalogType::Regoperator
                 | CatalogType::Regtype
                 | CatalogType::Regnamespace
                 | CatalogType::Regrole

@@ -99,6 +99,12 @@ pub enum SqlType {
 pub enum CatalogType {
     /// Int64: the oid of a function.
     Regproc,
+    /// Int64: the oid of a function, printed with its arguments.
+    Regprocedure,
+    /// Int64: the oid of an operator.
+    Regoper,
+    /// Int64: the oid of an operator, printed with its operands.
+    Regoperator,
     /// Int64: the oid of a type.
     Regtype,
     /// Int64: the oid of a schema.
@@ -109,6 +115,12 @@ pub enum CatalogType {
     RegclassName,
     /// Utf8: see `RegclassName`.
     RegprocName,
+    /// Utf8: see `RegclassName`.
+    RegprocedureName,
+    /// Utf8: see `RegclassName`.
+    RegoperName,
+    /// Utf8: see `RegclassName`.
+    RegoperatorName,
     /// Utf8: see `RegclassName`.
     RegtypeName,
     /// Utf8: see `RegclassName`.
@@ -204,6 +216,9 @@ impl SqlType {
         match self {
             SqlType::Regclass => SqlType::Catalog(CatalogType::RegclassName),
             SqlType::Catalog(CatalogType::Regproc) => SqlType::Catalog(CatalogType::RegprocName),
+            SqlType::Catalog(CatalogType::Regprocedure) => SqlType::Catalog(CatalogType::RegprocedureName),
+            SqlType::Catalog(CatalogType::Regoper) => SqlType::Catalog(CatalogType::RegoperName),
+            SqlType::Catalog(CatalogType::Regoperator) => SqlType::Catalog(CatalogType::RegoperatorName),
             SqlType::Catalog(CatalogType::Regtype) => SqlType::Catalog(CatalogType::RegtypeName),
             SqlType::Catalog(CatalogType::Regnamespace) => SqlType::Catalog(CatalogType::RegnamespaceName),
             SqlType::Catalog(CatalogType::Regrole) => SqlType::Catalog(CatalogType::RegroleName),

@@ -94,6 +94,9 @@ impl SqlType {
             SqlType::Regclass
                 | SqlType::Catalog(
                     CatalogType::Regproc
+                        | CatalogType::Regprocedure
+                        | CatalogType::Regoper
+                        | CatalogType::Regoperator
                         | CatalogType::Regtype
                         | CatalogType::Regnamespace
                         | CatalogType::Regrole

@@ -51,6 +51,7 @@ mod regexp;
 mod regular_automaton;
 mod regular_expression;
 mod regular_groups;
+mod routine_name;
 mod row_limit;
 mod server;
 mod setting;

@@ -6,14 +6,15 @@ use std::sync::{Arc, LazyLock};
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 
+use super::routine_name::{routine_name, routine_oid};
 use super::{Batch, FunctionDef, T, null};
 use crate::exec::pg_catalog::CatalogContext;
 use crate::exec::pg_catalog::definitions::{PG_CATALOG_OID, definition};
 use crate::exec::pg_catalog::naming::{self, split_name};
 use crate::exec::pg_catalog::objects::{Found, SYSTEM, SystemObject, is_in_catalog, path_with_catalog, read};
-use crate::exec::pg_catalog::relations::CLASS_CLASS;
+use crate::exec::pg_catalog::relations::{CLASS_CLASS, CONSTRAINT_CLASS};
 use crate::exec::pg_catalog::session_rows::role_names;
-use crate::parse::quoting::{qualified, quote_ident};
+use crate::parse::quoting::quote_ident;
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
 
@@ -40,10 +41,52 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog(
         "regprocedure",
         &[T::Text],
-        T::Catalog(CatalogType::Regproc),
-        |b, catalog| b.map1(|text| object_oid(catalog, "regproc", text)),
+        T::Catalog(CatalogType::Regprocedure),
+        |b, catalog| b.map1(|text| object_oid(catalog, "regprocedure", text)),
     ),
-    FunctionDef::new("regprocedure", &[T::Oid], T::Catalog(CatalogType::Regproc), oid),
+    FunctionDef::new(
+        "regprocedure",
+        &[T::Oid],
+        T::Catalog(CatalogType::Regprocedure),
+        oid,
+    ),
+    FunctionDef::catalog(
+        "to_regprocedure",
+        &[T::Text],
+        T::Catalog(CatalogType::Regprocedure),
+        |b, catalog| b.map1(|text| object_if_there(catalog, "regprocedure", text)),
+    ),
+    FunctionDef::catalog(
+        "regoper",
+        &[T::Text],
+        T::Catalog(CatalogType::Regoper),
+        |b, catalog| b.map1(|text| object_oid(catalog, "regoper", text)),
+    ),
+    FunctionDef::new("regoper", &[T::Oid], T::Catalog(CatalogType::Regoper), oid),
+    FunctionDef::catalog(
+        "to_regoper",
+        &[T::Text],
+        T::Catalog(CatalogType::Regoper),
+        |b, catalog| b.map1(|text| object_if_there(catalog, "regoper", text)),
+    ),
+    FunctionDef::catalog(
+        "regoperator",
+        &[T::Text],
+        T::Catalog(CatalogType::Regoperator),
+        |b, catalog| b.map1(|text| object_oid(catalog, "regoperator", text)),
+    ),
+    FunctionDef::new(
+        "regoperator",
+        &[T::Oid],
+        T::Catalog(CatalogType::Regoperator),
+        oid,
+    ),
+    FunctionDef::catalog(
+        "to_regoperator",
+        &[T::Text],
+        T::Catalog(CatalogType::Regoperator),
+        |b, catalog| b.map1(|text| object_if_there(catalog, "regoperator", text)),
+    ),
     FunctionDef::catalog(
         "regnamespace",
         &[T::Text],
@@ -177,13 +220,25 @@ fn oid(batch: &Batch) -> Result<ArrayRef> {
 fn object_oid(catalog: &CatalogContext, kind: &str, text: &str) -> Result<i64> {
     match text.trim() {
         "-" => Ok(0),
+        text if is_routine(kind) && !is_number(text) => routine_oid(catalog, kind, text),
         text => object_if_there(catalog, kind, text).ok_or_else(|| undefined(kind, text)),
     }
+}
+
+fn is_routine(kind: &str) -> bool {
+    matches!(kind, "regproc" | "regprocedure" | "regoper" | "regoperator")
+}
+
+fn is_number(text: &str) -> bool {
+    text.parse::<u32>().is_ok()
 }
 
 /// Likewise, but nothing for a name that nothing has.
 fn object_if_there(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> {
     let text = text.trim();
+    if is_routine(kind) && !is_number(text) {
+        return routine_oid(catalog, kind, text).ok();
+    }
     let oid = text.parse::<u32>().ok().map(i64::from);
     oid.or_else(|| find_object(catalog, kind, text))
 }
@@ -194,12 +249,6 @@ fn undefined(kind: &str, name: &str) -> Error {
             return Error::UndefinedTable {
                 name: name.to_string(),
                 nearest: None,
-            };
-        }
-        "regproc" => {
-            return Error::UndefinedFunction {
-                signature: name.to_string(),
-                hint: None,
             };
         }
         "regnamespace" => {
@@ -236,28 +285,9 @@ fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> 
             .into_iter()
             .find(|(_, role)| *role == name)
             .map(|(oid, _)| oid),
-        _ => {
-            let namespace = match &schema {
-                Some(schema) => objects.schema_oid(schema)?,
-                None => PG_CATALOG_OID,
-            };
-            PROCEDURES.get(&(namespace, name)).copied()
-        }
+        _ => None,
     }
 }
-
-/// Functions by schema and name; of several with one name the first.
-static PROCEDURES: LazyLock<HashMap<(i64, String), i64>> = LazyLock::new(|| {
-    let mut all: Vec<(i64, &SystemObject)> = SYSTEM
-        .procedures
-        .iter()
-        .map(|(oid, object)| (*oid, object))
-        .collect();
-    all.sort_by_key(|(oid, _)| std::cmp::Reverse(*oid));
-    all.into_iter()
-        .map(|(oid, object)| ((object.namespace, object.name.clone()), oid))
-        .collect()
-});
 
 /// Types by name, those of pg_catalog.
 static TYPE_NAMES: LazyLock<HashMap<&'static str, i64>> = LazyLock::new(|| {
@@ -270,7 +300,7 @@ static TYPE_NAMES: LazyLock<HashMap<&'static str, i64>> = LazyLock::new(|| {
 });
 
 /// A type by any of its names: the standard's (`integer`), pg_type's (`int4`), an array's (`int4[]`), a table's.
-fn find_type(catalog: &CatalogContext, text: &str) -> Option<i64> {
+pub(super) fn find_type(catalog: &CatalogContext, text: &str) -> Option<i64> {
     if let Some(element) = text.strip_suffix("[]") {
         let element = find_type(catalog, element.trim_end())?;
         let name = format!("_{}", SYSTEM.types.get(&element)?.name);
@@ -307,18 +337,9 @@ fn object_name(catalog: &CatalogContext, kind: &str, oid: i64) -> String {
             unknown if unknown == "???" => None,
             name => Some(name),
         },
-        "regproc" | "regprocedure" => SYSTEM.procedures.get(&oid).map(|procedure| {
-            if is_in_catalog(procedure) {
-                quote_ident(&procedure.name)
-            } else {
-                qualified(
-                    &objects.schema_name(procedure.namespace).unwrap_or_default(),
-                    &procedure.name,
-                )
-            }
-        }),
         "regnamespace" => objects.schema_name(oid).map(|name| quote_ident(&name)),
         "regrole" => role_name(catalog, oid).map(|name| quote_ident(&name)),
+        kind if is_routine(kind) => routine_name(catalog, kind, oid),
         _ => None,
     };
     name.unwrap_or_else(|| oid.to_string())
@@ -388,8 +409,14 @@ fn comment(catalog: &CatalogContext, object: i64, class: Option<i64>, column: i6
         return match (found, usize::try_from(column).ok()?.checked_sub(1)) {
             (Found::Relation(relation), None) => relation.comment.clone(),
             (Found::Relation(relation), Some(position)) => relation.columns.get(position)?.comment.clone(),
-            (Found::Index(..), _) => None,
+            (Found::Index(_, index), None) => index.comment.clone(),
+            (Found::Index(..), Some(_)) => None,
         };
+    }
+    if class == Some(CONSTRAINT_CLASS)
+        && let Some(Found::Index(_, index)) = objects.find(object)
+    {
+        return index.constraint_comment.clone();
     }
     let ours = objects.schemas.iter().find(|(oid, _, _)| *oid == object);
     if let (Some((_, name, comment)), 0) = (ours, column) {
