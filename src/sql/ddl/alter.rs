@@ -204,8 +204,7 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
         | AlterTableOperation::EnableAlwaysTrigger { name }
         | AlterTableOperation::EnableReplicaTrigger { name } => check_triggers(table, name),
         // Nobody is kept from rows, so that it is so already.
-        AlterTableOperation::DisableRowLevelSecurity { .. }
-        | AlterTableOperation::NoForceRowLevelSecurity { .. } => Ok(()),
+        AlterTableOperation::DisableRowLevelSecurity | AlterTableOperation::NoForceRowLevelSecurity => Ok(()),
         AlterTableOperation::ReplicaIdentity { identity } => {
             if let ReplicaIdentity::Index(name) = identity {
                 upkeep::check_cluster_index(table, &names::fold(name))?;

@@ -233,21 +233,7 @@ async fn describe(
     }
     read_generations(ctx, table, &mut columns, generations)?;
     for constraint in &create.constraints {
-        match constraint {
-            TableConstraint::PrimaryKey(key) => {
-                key::check_constraint_options(
-                    key.index_type.as_ref(),
-                    &key.index_options,
-                    key.characteristics.as_ref(),
-                )?;
-                let name = key.name.as_ref().or(key.index_name.as_ref()).map(names::fold);
-                set_primary(&mut primary, table, name, key.columns.clone())?;
-            }
-            TableConstraint::Unique(constraint) => unique.push(key::read_unique(constraint)?),
-            TableConstraint::Check(_) => return Err(column::check_constraint()),
-            TableConstraint::ForeignKey(_) => return Err(column::foreign_key()),
-            other => return Err(Error::unsupported(format!("the table constraint {other}"), None)),
-        }
+        unique.extend(read_constraint(table, constraint, &mut primary)?);
     }
     let buckets = description.options.buckets;
     description.primary_key = primary_key(&mut columns, primary, buckets)?;
@@ -270,6 +256,30 @@ async fn describe(
     }
     description.columns = columns;
     Ok(description)
+}
+
+/// Reads a constraint of the table; answers one that is UNIQUE. Errors: 42P16, 0A000.
+fn read_constraint(
+    table: &str,
+    constraint: &TableConstraint,
+    primary: &mut Option<(Option<String>, Vec<IndexColumn>)>,
+) -> Result<Option<NewUnique>> {
+    match constraint {
+        TableConstraint::PrimaryKey(key) => {
+            key::check_constraint_options(
+                key.index_type.as_ref(),
+                &key.index_options,
+                key.characteristics.as_ref(),
+            )?;
+            let name = key.name.as_ref().or(key.index_name.as_ref()).map(names::fold);
+            set_primary(primary, table, name, key.columns.clone())?;
+            Ok(None)
+        }
+        TableConstraint::Unique(constraint) => key::read_unique(constraint).map(Some),
+        TableConstraint::Check(_) => Err(column::check_constraint()),
+        TableConstraint::ForeignKey(_) => Err(column::foreign_key()),
+        other => Err(Error::unsupported(format!("the table constraint {other}"), None)),
+    }
 }
 
 /// Appends a column, which gets its id. Errors: 42701.
