@@ -252,21 +252,7 @@ fn constant_value(text: Option<String>, ty: &SqlType) -> Result<Value> {
 
 /// The type that `format_type` prints as `name`.
 fn type_by_name(name: &str) -> Result<SqlType> {
-    let unknown = || corrupt(format!("type \"{name}\" is not known"));
-    if let Some(element) = name.strip_suffix("[]") {
-        return Ok(SqlType::Array(Box::new(type_by_name(element)?)));
-    }
-    let (base, modifiers) = match name.split_once('(') {
-        None => (name, Vec::new()),
-        Some((base, rest)) => {
-            let numbers = rest.strip_suffix(')').ok_or_else(unknown)?;
-            let modifiers = numbers
-                .split(',')
-                .map(|number| number.trim().parse().map_err(|_| unknown()));
-            (base, modifiers.collect::<Result<Vec<i64>>>()?)
-        }
-    };
-    SqlType::from_name(base, &modifiers)?.ok_or_else(unknown)
+    SqlType::from_formatted(name)?.ok_or_else(|| corrupt(format!("type \"{name}\" is not known")))
 }
 
 /// A record taken apart.

@@ -23,9 +23,9 @@ pub(super) fn key_types() -> Vec<SqlType> {
         SqlType::Char(Some(6)),
         SqlType::Bytea,
         SqlType::Date,
-        SqlType::Time,
-        SqlType::Timestamp,
-        SqlType::TimestampTz,
+        SqlType::Time(None),
+        SqlType::Timestamp(None),
+        SqlType::TimestampTz(None),
         SqlType::Uuid,
     ]
 }
@@ -41,7 +41,7 @@ pub(super) fn column_types() -> Vec<SqlType> {
             scale: -2,
         })),
         SqlType::Array(Box::new(SqlType::Numeric(None))),
-        SqlType::Interval,
+        SqlType::Interval(None),
         SqlType::Json,
         SqlType::Name,
         SqlType::Oid,
@@ -49,7 +49,7 @@ pub(super) fn column_types() -> Vec<SqlType> {
         SqlType::Array(Box::new(SqlType::Int4)),
         SqlType::Array(Box::new(SqlType::Text)),
         SqlType::Array(Box::new(SqlType::numeric(10, 2))),
-        SqlType::Array(Box::new(SqlType::Timestamp)),
+        SqlType::Array(Box::new(SqlType::Timestamp(None))),
     ]);
     types
 }
@@ -168,10 +168,10 @@ pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
         SqlType::Date => prop_oneof![Just(i32::MIN), Just(i32::MAX), any::<i32>()]
             .prop_map(Value::Date)
             .boxed(),
-        SqlType::Time => (0..=86_400_000_000_i64).prop_map(Value::Time).boxed(),
-        SqlType::Timestamp => integers(i64::MIN, i64::MAX).prop_map(Value::Timestamp).boxed(),
-        SqlType::TimestampTz => integers(i64::MIN, i64::MAX).prop_map(Value::TimestampTz).boxed(),
-        SqlType::Interval => (
+        SqlType::Time(_) => (0..=86_400_000_000_i64).prop_map(Value::Time).boxed(),
+        SqlType::Timestamp(_) => integers(i64::MIN, i64::MAX).prop_map(Value::Timestamp).boxed(),
+        SqlType::TimestampTz(_) => integers(i64::MIN, i64::MAX).prop_map(Value::TimestampTz).boxed(),
+        SqlType::Interval(_) => (
             any::<i32>(),
             any::<i32>(),
             -9_000_000_000_000_000..9_000_000_000_000_000_i64,

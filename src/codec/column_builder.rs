@@ -102,11 +102,11 @@ impl ColumnBuilder {
             | SqlType::Unknown => Kind::Text(StringBuilder::with_capacity(rows, rows * string_bytes), None),
             SqlType::Bytea => Kind::Bytea(BinaryBuilder::with_capacity(rows, rows * string_bytes)),
             SqlType::Date => Kind::Date(PrimitiveBuilder::with_capacity(rows)),
-            SqlType::Time => Kind::Time(PrimitiveBuilder::with_capacity(rows)),
-            SqlType::Timestamp | SqlType::TimestampTz => {
+            SqlType::Time(_) => Kind::Time(PrimitiveBuilder::with_capacity(rows)),
+            SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
                 Kind::Timestamp(PrimitiveBuilder::with_capacity(rows).with_data_type(ty.arrow_type()))
             }
-            SqlType::Interval => Kind::Interval(PrimitiveBuilder::with_capacity(rows)),
+            SqlType::Interval(_) => Kind::Interval(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Uuid => Kind::Uuid(FixedSizeBinaryBuilder::with_capacity(rows, UUID_BYTES as i32)),
             SqlType::Array(element) => Kind::List(Box::new(ListBuilder::new(ty, element, rows))),
             SqlType::Int2Vector => Kind::List(Box::new(ListBuilder::new(ty, &SqlType::Int2, rows))),

@@ -59,16 +59,16 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Char(_)
         | SqlType::Bytea
         | SqlType::Date
-        | SqlType::Time
-        | SqlType::Timestamp
-        | SqlType::TimestampTz
+        | SqlType::Time(_)
+        | SqlType::Timestamp(_)
+        | SqlType::TimestampTz(_)
         | SqlType::Uuid => return Ok(()),
         SqlType::Numeric(Some(size)) if size.is_fixed() => return Ok(()),
         SqlType::Numeric(_) => {
             "1.5 and 1.50 are equal and would be one key, which does not keep their digits; declare numeric(p,s) of at most \
              38 digits"
         }
-        SqlType::Interval => "equal intervals can be written in different units; use bigint microseconds",
+        SqlType::Interval(_) => "equal intervals can be written in different units; use bigint microseconds",
         SqlType::Json | SqlType::Jsonb => "documents have no order that a key range could follow; use text",
         SqlType::Array(_) | SqlType::Int2Vector => {
             "arrays have no place in a key; use one column for each element"
@@ -97,9 +97,9 @@ pub fn tag(ty: &SqlType) -> u8 {
         SqlType::Float4 => TAG_FLOAT4,
         SqlType::Float8 => TAG_FLOAT8,
         SqlType::Date => TAG_DATE,
-        SqlType::Time => TAG_TIME,
-        SqlType::Timestamp => TAG_TIMESTAMP,
-        SqlType::TimestampTz => TAG_TIMESTAMPTZ,
+        SqlType::Time(_) => TAG_TIME,
+        SqlType::Timestamp(_) => TAG_TIMESTAMP,
+        SqlType::TimestampTz(_) => TAG_TIMESTAMPTZ,
         SqlType::Uuid => TAG_UUID,
         SqlType::Bytea => TAG_BYTEA,
         // Types that `check_key_type` refuses never come here; text is what they would be compared as.
@@ -111,7 +111,7 @@ pub fn tag(ty: &SqlType) -> u8 {
         | SqlType::Unknown
         | SqlType::Json
         | SqlType::Jsonb
-        | SqlType::Interval
+        | SqlType::Interval(_)
         | SqlType::Array(_)
         | SqlType::Int2Vector
         | SqlType::Catalog(_)
@@ -177,19 +177,19 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
             put_decimal(out, size, array.as_primitive::<Decimal128Type>().value(row))
         }
         SqlType::Date => put_i32(out, TAG_DATE, array.as_primitive::<Date32Type>().value(row)),
-        SqlType::Time => put_i64(
+        SqlType::Time(_) => put_i64(
             out,
             TAG_TIME,
             array.as_primitive::<Time64MicrosecondType>().value(row),
         ),
-        SqlType::Timestamp => {
+        SqlType::Timestamp(_) => {
             put_i64(
                 out,
                 TAG_TIMESTAMP,
                 array.as_primitive::<TimestampMicrosecondType>().value(row),
             );
         }
-        SqlType::TimestampTz => {
+        SqlType::TimestampTz(_) => {
             put_i64(
                 out,
                 TAG_TIMESTAMPTZ,
@@ -205,7 +205,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         | SqlType::InternalChar
         | SqlType::Unknown => put_text(out, array.as_string::<i32>().value(row), &field.ty),
         SqlType::Numeric(_)
-        | SqlType::Interval
+        | SqlType::Interval(_)
         | SqlType::Json
         | SqlType::Jsonb
         | SqlType::Array(_)
@@ -255,9 +255,9 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
         SqlType::Float4 => (Value::Float4(read_f32(bytes, field)?), 5),
         SqlType::Float8 => (Value::Float8(read_f64(bytes, field)?), 9),
         SqlType::Date => (Value::Date(read_i32(bytes, field)?), 5),
-        SqlType::Time => (Value::Time(read_i64(bytes, field)?), 9),
-        SqlType::Timestamp => (Value::Timestamp(read_i64(bytes, field)?), 9),
-        SqlType::TimestampTz => (Value::TimestampTz(read_i64(bytes, field)?), 9),
+        SqlType::Time(_) => (Value::Time(read_i64(bytes, field)?), 9),
+        SqlType::Timestamp(_) => (Value::Timestamp(read_i64(bytes, field)?), 9),
+        SqlType::TimestampTz(_) => (Value::TimestampTz(read_i64(bytes, field)?), 9),
         SqlType::Uuid => (Value::Uuid(read_fixed(bytes, field)?), 17),
         SqlType::Bytea => {
             let mut value = Vec::new();

@@ -48,10 +48,10 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Scalar<'a>> {
         SqlType::Jsonb => Scalar::Jsonb(text(bytes)?),
         SqlType::Bytea => Scalar::Bytes(bytes),
         SqlType::Date => Scalar::Date(i32::from_le_bytes(fixed(bytes)?)),
-        SqlType::Time => Scalar::Time(i64::from_le_bytes(fixed(bytes)?)),
-        SqlType::Timestamp => Scalar::Timestamp(i64::from_le_bytes(fixed(bytes)?)),
-        SqlType::TimestampTz => Scalar::TimestampTz(i64::from_le_bytes(fixed(bytes)?)),
-        SqlType::Interval => Scalar::Interval(read_interval(bytes)?),
+        SqlType::Time(_) => Scalar::Time(i64::from_le_bytes(fixed(bytes)?)),
+        SqlType::Timestamp(_) => Scalar::Timestamp(i64::from_le_bytes(fixed(bytes)?)),
+        SqlType::TimestampTz(_) => Scalar::TimestampTz(i64::from_le_bytes(fixed(bytes)?)),
+        SqlType::Interval(_) => Scalar::Interval(read_interval(bytes)?),
         SqlType::Uuid => Scalar::Uuid(&fixed_slice::<16>(bytes)?[..]),
         SqlType::Text
         | SqlType::Varchar(_)
@@ -91,9 +91,9 @@ pub fn key_scalar<'a>(
             scale: size.scale as u8,
         },
         SqlType::Date => Scalar::Date(key::read_i32(bytes, field)?),
-        SqlType::Time => Scalar::Time(key::read_i64(bytes, field)?),
-        SqlType::Timestamp => Scalar::Timestamp(key::read_i64(bytes, field)?),
-        SqlType::TimestampTz => Scalar::TimestampTz(key::read_i64(bytes, field)?),
+        SqlType::Time(_) => Scalar::Time(key::read_i64(bytes, field)?),
+        SqlType::Timestamp(_) => Scalar::Timestamp(key::read_i64(bytes, field)?),
+        SqlType::TimestampTz(_) => Scalar::TimestampTz(key::read_i64(bytes, field)?),
         SqlType::Uuid => {
             scratch.clear();
             scratch.extend_from_slice(&key::read_fixed::<16>(bytes, field)?);

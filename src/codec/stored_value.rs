@@ -62,7 +62,7 @@ pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
             out.extend_from_slice(array.as_binary::<i32>().value(row));
         }
         SqlType::Date => out.extend_from_slice(&array.as_primitive::<Date32Type>().value(row).to_le_bytes()),
-        SqlType::Time => {
+        SqlType::Time(_) => {
             out.extend_from_slice(
                 &array
                     .as_primitive::<Time64MicrosecondType>()
@@ -70,7 +70,7 @@ pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
                     .to_le_bytes(),
             );
         }
-        SqlType::Timestamp | SqlType::TimestampTz => {
+        SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
             out.extend_from_slice(
                 &array
                     .as_primitive::<TimestampMicrosecondType>()
@@ -78,7 +78,7 @@ pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
                     .to_le_bytes(),
             );
         }
-        SqlType::Interval => {
+        SqlType::Interval(_) => {
             let interval = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
             out.extend_from_slice(&interval.months.to_le_bytes());
             out.extend_from_slice(&interval.days.to_le_bytes());

@@ -30,7 +30,10 @@ impl Constants {
         };
         let parameters = types.iter().enumerate().map(parameter).collect::<Result<_>>()?;
         let now = Value::TimestampTz(ctx.transaction_time_us);
-        Ok(Constants::of(parameters, scalar_of(&now, &SqlType::TimestampTz)?))
+        Ok(Constants::of(
+            parameters,
+            scalar_of(&now, &SqlType::TimestampTz(None))?,
+        ))
     }
 }
 

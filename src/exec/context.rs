@@ -99,6 +99,23 @@ impl StatementContext {
             .push(notice);
     }
 
+    /// Warns of a modifier that was put right: once, however often the statement is read.
+    pub fn warn_of_parameter(&self, message: String) {
+        let warning = Notice {
+            severity: "WARNING",
+            sqlstate: "22023",
+            message,
+            hint: None,
+        };
+        let mut notices = self
+            .notices
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        if !notices.contains(&warning) {
+            notices.push(warning);
+        }
+    }
+
     /// What computes the generated columns of a table; `None` when it has none. Errors: those of binding them.
     pub fn generated_columns<'a>(
         &self,

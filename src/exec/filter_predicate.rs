@@ -342,7 +342,7 @@ impl Converter<'_> {
                 })
             }
             Expr::ScalarFunction(call) if call.name() == CAST_NAME => match result_type(&call.func) {
-                Some(ty @ (SqlType::Float8 | SqlType::Timestamp)) => {
+                Some(ty @ (SqlType::Float8 | SqlType::Timestamp(_))) => {
                     self.operand(call.args.first()?)?.cast(&ty.arrow_type())
                 }
                 _ => None,
@@ -429,15 +429,17 @@ impl Operand<'_> {
             | (T::Bytea, value @ Value::Bytes(_))
             | (T::Uuid, value @ Value::Uuid(_))
             | (T::Date, value @ (Value::Date(_) | Value::Timestamp(_)))
-            | (T::Time, value @ Value::Time(_))
-            | (T::Timestamp, value @ (Value::Timestamp(_) | Value::Date(_)))
-            | (T::TimestampTz, value @ Value::TimestampTz(_))
-            | (T::Interval, value @ Value::Interval(_)) => value,
+            | (T::Time(_), value @ Value::Time(_))
+            | (T::Timestamp(_), value @ (Value::Timestamp(_) | Value::Date(_)))
+            | (T::TimestampTz(_), value @ Value::TimestampTz(_))
+            | (T::Interval(_), value @ Value::Interval(_)) => value,
             // Only under a cast that says so: zones differ by nothing in UTC.
-            (T::Timestamp, Value::TimestampTz(us)) if self.compared != T::Timestamp.arrow_type() => {
+            (T::Timestamp(_), Value::TimestampTz(us)) if self.compared != T::Timestamp(None).arrow_type() => {
                 Value::Timestamp(us)
             }
-            (T::TimestampTz, Value::Timestamp(us)) if self.compared != T::TimestampTz.arrow_type() => {
+            (T::TimestampTz(_), Value::Timestamp(us))
+                if self.compared != T::TimestampTz(None).arrow_type() =>
+            {
                 Value::TimestampTz(us)
             }
             _ => return None,
@@ -547,7 +549,12 @@ mod tests {
     use crate::plan::tests::table;
 
     fn convert(expr: Expr) -> Predicate {
-        let types = [SqlType::Int4, SqlType::Text, SqlType::Bool, SqlType::Timestamp];
+        let types = [
+            SqlType::Int4,
+            SqlType::Text,
+            SqlType::Bool,
+            SqlType::Timestamp(None),
+        ];
         from_expr(&expr, &table(&types, &[false]))
     }
 

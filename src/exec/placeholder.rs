@@ -22,7 +22,7 @@ const TRANSACTION_TIME: &str = "$transaction_time";
 
 /// `now()`, as of the run.
 pub fn transaction_time() -> Expr {
-    let field = Field::new(TRANSACTION_TIME, SqlType::TimestampTz.arrow_type(), false);
+    let field = Field::new(TRANSACTION_TIME, SqlType::TimestampTz(None).arrow_type(), false);
     Expr::Placeholder(Placeholder {
         id: TRANSACTION_TIME.to_string(),
         field: Some(Arc::new(field)),

@@ -131,6 +131,10 @@ impl Dialect for KeyspanDialect {
                 Some(parser.parse_value().map(Expr::Value))
             }
             Token::Word(word) if word.keyword == Keyword::TRIM => trim::parse(parser),
+            // The parser would take the digits for the value.
+            Token::Word(word) if word.keyword == Keyword::INTERVAL && second.token == Token::LParen => {
+                Some(parse_interval_of_digits(parser))
+            }
             Token::Word(word) if is_name(word, &second.token) => {
                 let ident = word.to_ident(first.span);
                 let is_called = second.token == Token::LParen;
@@ -246,6 +250,15 @@ fn is_name(word: &Word, next: &Token) -> bool {
         CURRENT_DATE | CURRENT_TIME | CURRENT_TIMESTAMP | LOCALTIME | LOCALTIMESTAMP => false,
         keyword => ends_operand && !POSTGRESQL.is_reserved_for_identifier(keyword),
     }
+}
+
+/// `interval(3) '1.2345 seconds'`.
+fn parse_interval_of_digits(parser: &mut Parser) -> Result<Expr, ParserError> {
+    Ok(Expr::TypedString(TypedString {
+        data_type: parser.parse_data_type()?,
+        value: parser.parse_value()?,
+        uses_odbc_syntax: false,
+    }))
 }
 
 /// `INSERT INTO …`, or `UPSERT INTO …`, which is an INSERT that `statement::is_upsert`.

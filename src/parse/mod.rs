@@ -15,7 +15,7 @@ mod fragment;
 mod hash_comment;
 mod hints;
 mod inert;
-pub(crate) mod interval_range;
+pub(crate) mod interval_literal;
 mod kind;
 mod like;
 mod membership;

@@ -37,7 +37,10 @@ impl TokenReader<'_> {
         let mut types = Vec::new();
         if self.token(&Token::LParen) {
             loop {
-                types.push(self.type_name()?);
+                let ty = self.type_name()?;
+                // A parameter is as long and as exact as it is.
+                let bare = SqlType::from_oid(ty.oid(), -1).filter(|_| ty != SqlType::Unknown);
+                types.push(bare.unwrap_or(ty));
                 if !self.token(&Token::Comma) {
                     break;
                 }

@@ -18,7 +18,6 @@ pub(crate) fn sql_type(data_type: &DataType) -> Result<SqlType> {
             array @ SqlType::Array(_) => Ok(array),
             element => Ok(SqlType::Array(Box::new(element))),
         },
-        DataType::Interval { .. } => Ok(SqlType::Interval),
         DataType::Custom(name, modifiers) => {
             let Some(last) = name.0.last().and_then(|part| part.as_ident()) else {
                 return Err(undefined(&name.to_string()));
@@ -40,23 +39,25 @@ pub(crate) fn sql_type(data_type: &DataType) -> Result<SqlType> {
         }
         other => {
             let text = other.to_string().to_lowercase();
-            let (name, modifiers) = split_modifiers(&text);
-            SqlType::from_name(&name, &modifiers)?.ok_or_else(|| undefined(&text))
+            SqlType::from_formatted(text.trim_matches('"'))?.ok_or_else(|| undefined(&text))
         }
     }
 }
 
-/// The digits behind the second that a type's name asks for: `timestamp(3)`.
-pub(crate) fn fraction_digits(data_type: &DataType) -> Option<u64> {
-    match data_type {
+/// What to warn of when a type's name asks for more digits behind the second than there are.
+pub(crate) fn reduced_digits(data_type: &DataType) -> Option<String> {
+    let digits = match data_type {
         DataType::Timestamp(digits, _) | DataType::Time(digits, _) => *digits,
         DataType::Interval { precision, .. } => *precision,
-        DataType::Custom(_, modifiers) if matches!(sql_type(data_type), Ok(SqlType::TimestampTz)) => {
-            modifiers.first()?.trim().parse().ok()
+        DataType::Custom(_, modifiers) => modifiers.first()?.trim().parse().ok(),
+        _ => None,
+    }?;
+    match sql_type(data_type).ok()? {
+        ty @ (SqlType::Time(_) | SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Interval(_)) => {
+            ty.reduced_digits(digits)
         }
         _ => None,
     }
-    .filter(|digits| *digits < 6)
 }
 
 /// As `sql_type`; `None` for a name that is no type. Errors: 22023.
@@ -64,28 +65,6 @@ pub(crate) fn get_sql_type(data_type: &DataType) -> Result<Option<SqlType>> {
     match sql_type(data_type) {
         Err(Error::UndefinedObject { .. }) => Ok(None),
         found => found.map(Some),
-    }
-}
-
-/// `timestamp(3) with time zone` → (`timestamp with time zone`, [3]).
-fn split_modifiers(text: &str) -> (String, Vec<i64>) {
-    let inside = text
-        .find('(')
-        .zip(text.find(')'))
-        .filter(|(open, close)| open < close);
-    let Some((open, close)) = inside else {
-        return (text.trim_matches('"').to_string(), Vec::new());
-    };
-    let modifiers: Option<Vec<i64>> = text[open + 1..close]
-        .split(',')
-        .map(|modifier| modifier.trim().parse().ok())
-        .collect();
-    match modifiers {
-        Some(modifiers) => (
-            format!("{}{}", text[..open].trim_end(), &text[close + 1..]),
-            modifiers,
-        ),
-        None => (text.to_string(), Vec::new()),
     }
 }
 
@@ -117,7 +96,8 @@ mod tests {
             ("text", "text"),
             ("char(4)", "character(4)"),
             ("timestamp", "timestamp without time zone"),
-            ("timestamp(3) with time zone", "timestamp with time zone"),
+            ("timestamp(3) with time zone", "timestamp(3) with time zone"),
+            ("interval day to second(2)", "interval day to second(2)"),
             ("timestamptz", "timestamp with time zone"),
             ("date", "date"),
             ("uuid", "uuid"),

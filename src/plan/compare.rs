@@ -65,7 +65,7 @@ pub(crate) fn reduce(ty: &SqlType, constant: &Value) -> Value {
         SqlType::Float4 => as_float(constant).and_then(reduce_to_float4),
         SqlType::Numeric(_) => ty.fixed_size().and_then(|size| reduce_to_numeric(constant, size)),
         SqlType::Date => reduce_to_date(constant),
-        SqlType::Timestamp => reduce_to_timestamp(constant),
+        SqlType::Timestamp(_) => reduce_to_timestamp(constant),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => match constant {
             Value::Unknown(text) => Some(Value::Text(text.clone())),
             _ => None,
@@ -85,9 +85,9 @@ pub(crate) fn is_own_kind(ty: &SqlType, constant: &Value) -> bool {
         | (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), Value::Text(_))
         | (SqlType::Bytea, Value::Bytes(_))
         | (SqlType::Date, Value::Date(_))
-        | (SqlType::Time, Value::Time(_))
-        | (SqlType::Timestamp, Value::Timestamp(_))
-        | (SqlType::TimestampTz, Value::TimestampTz(_))
+        | (SqlType::Time(_), Value::Time(_))
+        | (SqlType::Timestamp(_), Value::Timestamp(_))
+        | (SqlType::TimestampTz(_), Value::TimestampTz(_))
         | (SqlType::Uuid, Value::Uuid(_)) => true,
         (SqlType::Numeric(_), Value::Numeric(number)) => ty.fixed_size().is_none_or(|size| {
             number.scale() == Some(size.shown_scale())

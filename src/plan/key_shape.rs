@@ -367,9 +367,9 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
             both(number(-largest), number(largest))
         }
         SqlType::Date => both(Value::Date(i32::MIN), Value::Date(i32::MAX)),
-        SqlType::Time => both(Value::Time(0), Value::Time(DAY_US)),
-        SqlType::Timestamp => both(Value::Timestamp(i64::MIN), Value::Timestamp(i64::MAX)),
-        SqlType::TimestampTz => both(Value::TimestampTz(i64::MIN), Value::TimestampTz(i64::MAX)),
+        SqlType::Time(_) => both(Value::Time(0), Value::Time(DAY_US)),
+        SqlType::Timestamp(_) => both(Value::Timestamp(i64::MIN), Value::Timestamp(i64::MAX)),
+        SqlType::TimestampTz(_) => both(Value::TimestampTz(i64::MIN), Value::TimestampTz(i64::MAX)),
         SqlType::Uuid => both(Value::Uuid([0; 16]), Value::Uuid([0xFF; 16])),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Some((Value::Text(String::new()), None)),
         SqlType::Bytea => Some((Value::Bytes(Vec::new()), None)),

@@ -46,7 +46,7 @@ fn is_value_of(ty: &SqlType, constant: &Value) -> bool {
         && match (ty, constant) {
             (SqlType::Int2, Value::Int(value)) => i16::try_from(*value).is_ok(),
             (SqlType::Int4, Value::Int(value)) => i32::try_from(*value).is_ok(),
-            (SqlType::Time, _) => false,
+            (SqlType::Time(_), _) => false,
             _ => true,
         }
 }

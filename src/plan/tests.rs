@@ -213,7 +213,7 @@ pub(crate) fn random_type(random: &mut StdRng) -> SqlType {
         SqlType::Float4,
         SqlType::Bool,
         SqlType::Date,
-        SqlType::Timestamp,
+        SqlType::Timestamp(None),
         SqlType::Bytea,
         SqlType::Uuid,
     ];
@@ -335,7 +335,7 @@ pub(crate) fn random_value(random: &mut StdRng, ty: &SqlType) -> Value {
         ),
         SqlType::Bool => Value::Bool(random.random()),
         SqlType::Date => Value::Date(*[i32::MIN, -1, 0, 1, 2, 19723, i32::MAX].choose(random).unwrap()),
-        SqlType::Timestamp => Value::Timestamp(ints(
+        SqlType::Timestamp(_) => Value::Timestamp(ints(
             &[i64::MIN, -1, 0, 1, 86_400_000_000, 172_800_000_000, i64::MAX],
             random,
         )),
@@ -411,7 +411,7 @@ pub(crate) fn random_constant(random: &mut StdRng, ty: &SqlType) -> Value {
                 .choose(random)
                 .unwrap(),
         ),
-        SqlType::Timestamp => Value::Date(
+        SqlType::Timestamp(_) => Value::Date(
             *[i32::MIN, -1, 0, 1, i32::MAX, i32::MAX - 1]
                 .choose(random)
                 .unwrap(),

@@ -9,7 +9,7 @@ use sqlparser::ast;
 
 use super::accumulation::{Accumulation, Extreme, Finish, Percentile, sums_stay_fixed};
 use super::binder::{Binder, Bound, Clause, Place, fault};
-use super::coercion::CastContext;
+use super::coercion::{self, CastContext};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::exec::float_aggregate::{FloatMoment, float_aggregate};
@@ -361,7 +361,7 @@ impl Binder<'_> {
     fn sum(&mut self, argument: Bound, distinct: bool) -> Result<Accumulation> {
         let udaf = aggregates::sum::sum_udaf();
         match &argument.ty {
-            SqlType::Interval | SqlType::Time => self.interval_sums(argument, distinct),
+            SqlType::Interval(_) | SqlType::Time(_) => self.interval_sums(argument, distinct),
             SqlType::Int2 | SqlType::Int4 => {
                 let argument = self.convert(argument, &SqlType::Int8, CastContext::Implicit)?;
                 Ok(single_call(udaf, vec![argument.expr], SqlType::Int8))
@@ -408,7 +408,7 @@ impl Binder<'_> {
                 Some("Take SELECT DISTINCT in a subquery."),
             ));
         }
-        let argument = self.convert(argument, &SqlType::Interval, CastContext::Implicit)?;
+        let argument = self.convert(argument, &SqlType::Interval(None), CastContext::Implicit)?;
         let mut calls = Vec::new();
         for part in ["interval_months", "interval_days", "interval_microseconds"] {
             let part = self.resolve_function(part, vec![argument.clone()])?;
@@ -471,7 +471,7 @@ impl Binder<'_> {
                 });
             }
             S::Varchar(_) | S::Name => S::Text,
-            other => other.clone(),
+            other => coercion::unrounded(other),
         };
         let udaf = if name == "min" {
             aggregates::min_max::min_udaf()

@@ -31,8 +31,8 @@ pub(super) fn category(ty: &SqlType) -> Category {
         S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) => Category::Number,
         ty if cast::oid_like(ty) => Category::Number,
         S::Text | S::Varchar(_) | S::Char(_) | S::Name => Category::String,
-        S::Date | S::Time | S::Timestamp | S::TimestampTz => Category::DateTime,
-        S::Interval => Category::Interval,
+        S::Date | S::Time(_) | S::Timestamp(_) | S::TimestampTz(_) => Category::DateTime,
+        S::Interval(_) => Category::Interval,
         S::Array(_) | S::Int2Vector | S::Catalog(CatalogType::OidVector) => Category::Array,
         S::Unknown | S::Void => Category::Unknown,
         _ => Category::Other,
@@ -44,7 +44,7 @@ pub(super) fn is_preferred(ty: &SqlType) -> bool {
     use SqlType as S;
     matches!(
         ty,
-        S::Bool | S::Float8 | S::Oid | S::Text | S::TimestampTz | S::Interval
+        S::Bool | S::Float8 | S::Oid | S::Text | S::TimestampTz(_) | S::Interval(_)
     )
 }
 
@@ -54,6 +54,18 @@ pub(super) fn base(ty: &SqlType) -> SqlType {
         SqlType::Varchar(_) => SqlType::Varchar(None),
         SqlType::Numeric(_) => SqlType::Numeric(None),
         SqlType::Char(_) => SqlType::Char(None),
+        other => unrounded(other),
+    }
+}
+
+/// A type of times, or of arrays of them, without digits and fields: a constant is not rounded to be compared.
+pub(super) fn unrounded(ty: &SqlType) -> SqlType {
+    match ty {
+        SqlType::Time(_) => SqlType::Time(None),
+        SqlType::Timestamp(_) => SqlType::Timestamp(None),
+        SqlType::TimestampTz(_) => SqlType::TimestampTz(None),
+        SqlType::Interval(_) => SqlType::Interval(None),
+        SqlType::Array(item) => SqlType::Array(Box::new(unrounded(item))),
         other => other.clone(),
     }
 }
@@ -86,9 +98,9 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Text | S::Varchar(_) | S::Char(_), S::Text | S::Varchar(_) | S::Char(_) | S::Name)
         | (S::Name, S::Text)
         | (S::InternalChar, S::Text)
-        | (S::Date, S::Timestamp | S::TimestampTz)
-        | (S::Timestamp, S::TimestampTz)
-        | (S::Time, S::Interval)
+        | (S::Date, S::Timestamp(_) | S::TimestampTz(_))
+        | (S::Timestamp(_), S::TimestampTz(_))
+        | (S::Time(_), S::Interval(_))
         | (S::Int2Vector | S::Catalog(CatalogType::OidVector), S::Array(_)) => true,
         (S::Array(a), S::Array(b)) => implicit(a, b),
         (a, b) if cast::oid_like(b) => cast::oid_like(a) || matches!(a, S::Int2 | S::Int4 | S::Int8),
@@ -100,15 +112,15 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
 /// Whether PostgreSQL casts one type to the other where a column is given a value; a timestamp also takes milliseconds.
 pub(crate) fn is_assignable(from: &SqlType, to: &SqlType) -> bool {
     use SqlType as S;
-    let is_moment = |ty: &S| matches!(ty, S::Date | S::Timestamp | S::TimestampTz);
-    let is_instant = |ty: &S| matches!(ty, S::Timestamp | S::TimestampTz);
+    let is_moment = |ty: &S| matches!(ty, S::Date | S::Timestamp(_) | S::TimestampTz(_));
+    let is_instant = |ty: &S| matches!(ty, S::Timestamp(_) | S::TimestampTz(_));
     match (from, to) {
         (S::Array(from), S::Array(to)) => is_assignable(from, to),
-        (S::Interval, S::Time) | (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
+        (S::Interval(_), S::Time(_)) | (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
         (from, S::Int4 | S::Int8) if cast::oid_like(from) => true,
         (from, to) if from.is_number() && to.is_number() || is_moment(from) && is_moment(to) => true,
         (from, to) if is_instant(to) && from.is_integer() => true,
-        (from, S::Time) if is_instant(from) => true,
+        (from, S::Time(_)) if is_instant(from) => true,
         (from, to) => to.is_string() || implicit(from, to),
     }
 }
@@ -211,6 +223,26 @@ pub(super) fn without_scale_of_constants(ty: SqlType, constants: bool) -> SqlTyp
     }
 }
 
+/// Two types of a construct that have none in common: 42846 for those of one category, 42804.
+pub(super) fn no_common_type(construct: &str, first: &SqlType, other: &SqlType) -> Error {
+    let (first_name, other_name) = (type_name(first), type_name(other));
+    if category(first) == category(other) {
+        let construct = if construct == "CASE" {
+            "CASE/WHEN"
+        } else {
+            construct
+        };
+        return Error::DataException {
+            state: "42846",
+            message: format!("{construct} could not convert type {other_name} to {first_name}"),
+        };
+    }
+    Error::DatatypeMismatch {
+        message: format!("{construct} types {first_name} and {other_name} cannot be matched"),
+        hint: None,
+    }
+}
+
 fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     use SqlType as S;
     if a == b {
@@ -262,14 +294,7 @@ impl Binder<'_> {
                     .find(|ty| join_types(known[0], ty).is_none())
                     .copied()
                     .unwrap_or(known[0]);
-                Error::DatatypeMismatch {
-                    message: format!(
-                        "{construct} types {} and {} cannot be matched",
-                        type_name(known[0]),
-                        type_name(other)
-                    ),
-                    hint: None,
-                }
+                no_common_type(construct, known[0], other)
             })
     }
 
@@ -295,7 +320,7 @@ impl Binder<'_> {
             return Ok(bound);
         }
         if matches!(bound.ty, SqlType::Unknown | SqlType::Void) {
-            if let Some(converted) = self.convert_unknown(&bound, target)? {
+            if let Some(converted) = self.convert_unknown(&bound, target, context)? {
                 return Ok(converted);
             }
         } else if context == CastContext::Implicit && same_base(&bound.ty, target) && !sized_numeric(target) {
@@ -315,7 +340,10 @@ impl Binder<'_> {
         }
         let is_text = |ty: &SqlType| ty.item_type().unwrap_or(ty).is_string();
         if target.output_type() != *target && is_text(&bound.ty) {
-            return self.objects_named(bound, target);
+            return match target {
+                SqlType::Regclass => self.resolve_function("relation_named", vec![bound]),
+                _ => self.objects_named(bound, target),
+            };
         }
         if bound.ty.output_type() != bound.ty && is_text(target) {
             let names = self.object_names(bound)?;
@@ -341,7 +369,12 @@ impl Binder<'_> {
     }
 
     /// An untyped literal, NULL or parameter takes the type.
-    fn convert_unknown(&mut self, bound: &Bound, target: &SqlType) -> Result<Option<Bound>> {
+    fn convert_unknown(
+        &mut self,
+        bound: &Bound,
+        target: &SqlType,
+        context: CastContext,
+    ) -> Result<Option<Bound>> {
         match &bound.expr {
             Expr::Literal(scalar, _) if scalar.is_null() => {
                 Ok(Some(Bound::constant(&Value::Null, target.clone())?))
@@ -360,7 +393,13 @@ impl Binder<'_> {
                 Ok(Some(Bound::constant(&value, target.clone())?))
             }
             Expr::Placeholder(placeholder) => {
-                let ty = self.decide_parameter(&placeholder.id, target);
+                let ty = match (context, target) {
+                    // Read without a length, which the cast cuts it to.
+                    (CastContext::Explicit, SqlType::Varchar(_) | SqlType::Char(_)) => {
+                        self.decide_parameter(&placeholder.id, &base(target))
+                    }
+                    _ => self.decide_parameter(&placeholder.id, target),
+                };
                 let field = std::sync::Arc::new(ty.field(&placeholder.id, true));
                 let expr = Expr::Placeholder(Placeholder {
                     id: placeholder.id.clone(),
@@ -432,12 +471,9 @@ fn sized_numeric(ty: &SqlType) -> bool {
 /// A type as messages name it: without modifiers.
 pub(super) fn type_name(ty: &SqlType) -> String {
     match ty {
-        SqlType::Numeric(_) => "numeric".to_string(),
-        SqlType::Varchar(_) => "character varying".to_string(),
-        SqlType::Char(_) => "character".to_string(),
         SqlType::Unknown | SqlType::Void => "unknown".to_string(),
         SqlType::Array(item) => format!("{}[]", type_name(item)),
-        other => other.name(),
+        other => other.base_name().to_string(),
     }
 }
 

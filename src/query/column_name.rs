@@ -72,9 +72,9 @@ fn type_column_name(data_type: &ast::DataType) -> Option<String> {
         SqlType::Varchar(_) => "varchar".to_string(),
         SqlType::Char(_) => "bpchar".to_string(),
         SqlType::InternalChar => "char".to_string(),
-        SqlType::Timestamp => "timestamp".to_string(),
-        SqlType::TimestampTz => "timestamptz".to_string(),
-        SqlType::Time => "time".to_string(),
+        SqlType::Timestamp(_) => "timestamp".to_string(),
+        SqlType::TimestampTz(_) => "timestamptz".to_string(),
+        SqlType::Time(_) => "time".to_string(),
         SqlType::Array(item) => SqlType::name(&item),
         other => other.name(),
     })

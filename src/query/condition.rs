@@ -33,7 +33,7 @@ impl Binder<'_> {
             };
             let (start, end) = (self.expression(start, place)?, self.expression(end, place)?);
             let end = match end.ty {
-                SqlType::Interval => self.operator("+", start.clone(), end)?,
+                SqlType::Interval(_) => self.operator("+", start.clone(), end)?,
                 _ => end,
             };
             ends.extend([start, end]);

@@ -6,10 +6,10 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound};
 use super::coercion::CastContext;
-use crate::Result;
 use crate::exec::placeholder::transaction_time;
 use crate::parse::names::fold;
 use crate::types::{SqlType, Value};
+use crate::{Error, Result};
 
 /// What the surroundings of a statement decide.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +22,33 @@ enum ContextValue {
     Database,
     Schema,
     ProcessId,
+}
+
+impl ContextValue {
+    fn is_clock(self) -> bool {
+        use ContextValue::{LocalTime, LocalTimestamp, TransactionTime};
+        matches!(self, TransactionTime | LocalTimestamp | LocalTime)
+    }
+
+    /// The type of what is told of the transaction's time. Errors: 42601 for digits below zero.
+    fn clock_type(self, digits: Option<i64>) -> Result<Option<SqlType>> {
+        let name = match self {
+            ContextValue::TransactionTime => "timestamptz",
+            ContextValue::LocalTimestamp => "timestamp",
+            ContextValue::LocalTime => "time",
+            ContextValue::Date => return Ok(Some(SqlType::Date)),
+            ContextValue::User | ContextValue::Database | ContextValue::Schema | ContextValue::ProcessId => {
+                return Ok(None);
+            }
+        };
+        if digits.is_some_and(|digits| digits < 0) {
+            return Err(Error::Syntax {
+                message: "syntax error at or near \"-\"".to_string(),
+                position: 0,
+            });
+        }
+        SqlType::from_name(name, digits.as_slice())
+    }
 }
 
 /// Names, what they give, and whether SQL writes them without parentheses.
@@ -72,18 +99,30 @@ pub(crate) fn names_context_value(expr: &ast::Expr) -> bool {
 }
 
 impl Binder<'_> {
-    /// What a function without arguments gives that the statement's surroundings decide. `None`: it is no such function.
-    pub(super) fn context_value(&mut self, name: &str) -> Result<Option<Bound>> {
-        let Some((_, value, _)) = NAMES.iter().find(|(known, ..)| *known == name) else {
+    /// What a function without arguments gives that the statement's surroundings decide; one that gives a time may be
+    /// told its digits behind the second. `None`: it is no such function. Errors: 42601 for digits below zero.
+    pub(super) fn context_value(&mut self, name: &str, arguments: &[Bound]) -> Result<Option<Bound>> {
+        let Some((_, value, is_bare)) = NAMES.iter().find(|(known, ..)| *known == name) else {
             return Ok(None);
         };
-        let now = Bound::new(transaction_time(), SqlType::TimestampTz);
+        let digits = match arguments {
+            [] => None,
+            [digits] if *is_bare && value.is_clock() => match digits.literal()? {
+                Some(Value::Int(digits)) => Some(digits),
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        if let Some(clock) = value.clock_type(digits)? {
+            let reduced = digits.and_then(|digits| clock.reduced_digits(u64::try_from(digits).ok()?));
+            reduced
+                .into_iter()
+                .for_each(|message| self.ctx.warn_of_parameter(message));
+            let now = Bound::new(transaction_time(), SqlType::TimestampTz(None));
+            return self.convert(now, &clock, CastContext::Explicit).map(Some);
+        }
         let text = |text: &str| Bound::constant(&Value::Text(text.to_string()), SqlType::Name);
         let value = match value {
-            ContextValue::TransactionTime => Ok(now),
-            ContextValue::LocalTimestamp => self.convert(now, &SqlType::Timestamp, CastContext::Explicit),
-            ContextValue::Date => self.convert(now, &SqlType::Date, CastContext::Explicit),
-            ContextValue::LocalTime => self.convert(now, &SqlType::Time, CastContext::Explicit),
             ContextValue::User => text(&self.ctx.user),
             ContextValue::Database => text(&self.ctx.database),
             ContextValue::Schema => {
@@ -97,9 +136,7 @@ impl Binder<'_> {
                     None => Bound::constant(&Value::Null, SqlType::Name),
                 }
             }
-            ContextValue::ProcessId => {
-                Bound::constant(&Value::Int(i64::from(self.ctx.process_id)), SqlType::Int4)
-            }
+            _ => Bound::constant(&Value::Int(i64::from(self.ctx.process_id)), SqlType::Int4),
         };
         value.map(Some)
     }

@@ -147,7 +147,7 @@ impl Binder<'_> {
     /// `current_date` and its like, which the parser gives as plain names.
     pub(super) fn bare_keyword(&mut self, name: &str) -> Result<Option<Bound>> {
         if is_bare_keyword(name) {
-            self.context_value(name)
+            self.context_value(name, &[])
         } else {
             Ok(None)
         }

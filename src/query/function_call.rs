@@ -155,10 +155,10 @@ impl Binder<'_> {
     /// `age(timestamp)`: counted from the midnight that today began with.
     fn age_today(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
         let ty = match arguments[0].ty {
-            SqlType::Timestamp => SqlType::Timestamp,
-            _ => SqlType::TimestampTz,
+            SqlType::Timestamp(_) => SqlType::Timestamp(None),
+            _ => SqlType::TimestampTz(None),
         };
-        let today = self.context_value("current_date")?;
+        let today = self.context_value("current_date", &[])?;
         let today = today.ok_or_else(|| Error::internal("no current_date"))?;
         let today = self.convert(today, &ty, CastContext::Implicit)?;
         let all = std::iter::once(today).chain(arguments).collect();

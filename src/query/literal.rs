@@ -1,69 +1,27 @@
 //! Constants and casts: literals of every form, typed literals, intervals, `CAST` with the modifiers of its type.
 
-use datafusion::logical_expr::{Expr, Volatility};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place};
 use super::coercion::CastContext;
-use crate::exec::functions;
-use crate::parse::interval_range;
-use crate::parse::type_name::{fraction_digits, sql_type};
-use crate::types::{IntervalRange, Numeric, NumericSize, SqlType, Value};
+use crate::exec::StatementContext;
+use crate::parse::interval_literal;
+use crate::parse::type_name::{reduced_digits, sql_type};
+use crate::types::{Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
 impl Binder<'_> {
     /// `DATE '2024-02-29'`: a constant whose type is written before it.
     pub(super) fn typed_string(&mut self, typed: &ast::TypedString) -> Result<Bound> {
         let text = typed.value.value.clone().into_string().unwrap_or_default();
-        let ty = sql_type(&typed.data_type)?;
-        let text = with_units(text, interval_range::of_type(&typed.data_type));
-        let bound = self.convert(Bound::unknown(Some(text)), &ty, CastContext::Explicit)?;
-        self.apply_type_options(bound, &typed.data_type)
+        let ty = self.written_type(&typed.data_type)?;
+        self.convert(Bound::unknown(Some(text)), &ty, CastContext::Explicit)
     }
 
-    /// What the type's name keeps of the value: fields of an interval, digits behind the second.
-    fn apply_type_options(&mut self, bound: Bound, data_type: &ast::DataType) -> Result<Bound> {
-        let bound = self.cut_to_interval_range(bound, interval_range::of_type(data_type))?;
-        self.round_fraction_digits(bound, fraction_digits(data_type))
-    }
-
-    /// The value rounded to so many digits behind the second.
-    fn round_fraction_digits(&mut self, bound: Bound, digits: Option<u64>) -> Result<Bound> {
-        let Some(digits) = digits else {
-            return Ok(bound);
-        };
-        let digits = Value::Int(i64::try_from(digits).unwrap_or(6));
-        if let Some(value) = bound.literal()? {
-            return Bound::constant(&functions::round_fraction(&value, &digits)?, bound.ty);
-        }
-        self.call_with_number("round_fraction", functions::ROUND_FRACTION, bound, &digits)
-    }
-
-    /// An interval without what is smaller than its last field.
-    fn cut_to_interval_range(&mut self, bound: Bound, range: Option<IntervalRange>) -> Result<Bound> {
-        let Some(range) = range else {
-            return Ok(bound);
-        };
-        if let Some(value) = bound.literal()? {
-            return Bound::constant(&functions::cut_interval(&value, range.last)?, bound.ty);
-        }
-        let field = Value::Int(range.last as i64);
-        self.call_with_number("cut_interval", functions::CUT_INTERVAL, bound, &field)
-    }
-
-    /// A function of a value and a number that keeps the type.
-    fn call_with_number(
-        &self,
-        name: &str,
-        body: functions::Body,
-        bound: Bound,
-        limit: &Value,
-    ) -> Result<Bound> {
-        let limit = Bound::constant(limit, SqlType::Int4)?;
-        let definition = (name, body, true, Volatility::Immutable);
-        let arguments = vec![(bound.expr, bound.ty.clone()), (limit.expr, limit.ty)];
-        let call = functions::call(definition, arguments, bound.ty.clone(), &self.settings);
-        Ok(Bound::new(call, bound.ty))
+    /// The type that a name in the statement means, with a warning of digits that it cannot have.
+    fn written_type(&self, data_type: &ast::DataType) -> Result<SqlType> {
+        warn_of_digits(self.ctx, data_type);
+        sql_type(data_type)
     }
 
     /// A literal of SQL text.
@@ -85,16 +43,14 @@ impl Binder<'_> {
         }
     }
 
+    /// `INTERVAL '1' YEAR TO MONTH`.
     pub(super) fn interval(&mut self, interval: &ast::Interval, place: Place<'_>) -> Result<Bound> {
         let value = self.expression(&interval.value, place)?;
-        let Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) = &value.expr else {
-            return self.convert(value, &SqlType::Interval, CastContext::Explicit);
-        };
-        let range = interval_range::of_literal(interval)?;
-        let text = Bound::unknown(Some(with_units(text.clone(), range)));
-        let bound = self.convert(text, &SqlType::Interval, CastContext::Explicit)?;
-        let bound = self.cut_to_interval_range(bound, range)?;
-        self.round_fraction_digits(bound, interval_range::digits_of_literal(interval))
+        self.convert(
+            value,
+            &interval_literal::sql_type(interval)?,
+            CastContext::Explicit,
+        )
     }
 
     pub(super) fn cast(
@@ -103,7 +59,7 @@ impl Binder<'_> {
         data_type: &ast::DataType,
         place: Place<'_>,
     ) -> Result<Bound> {
-        let target = sql_type(data_type)?;
+        let target = self.written_type(data_type)?;
         if let (ast::Expr::Array(array), SqlType::Array(item)) = (expr, &target)
             && array.elem.is_empty()
         {
@@ -125,22 +81,14 @@ impl Binder<'_> {
             // A whole number has no digits behind the point.
             return self.as_numeric(bound);
         }
-        let bound = match (interval_range::of_type(data_type), &bound.expr) {
-            (range @ Some(_), Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _)) => {
-                Bound::unknown(Some(with_units(text.clone(), range)))
-            }
-            _ => bound,
-        };
-        let bound = self.convert(bound, &target, CastContext::Explicit)?;
-        self.apply_type_options(bound, data_type)
+        self.convert(bound, &target, CastContext::Explicit)
     }
 }
 
-/// The text of an interval with the units that its fields say.
-fn with_units(text: String, range: Option<IntervalRange>) -> String {
-    match range {
-        Some(range) => range.with_units(&text),
-        None => text,
+/// Warns when a type's name asks for more digits behind the second than there are.
+pub(crate) fn warn_of_digits(ctx: &StatementContext, data_type: &ast::DataType) {
+    if let Some(message) = reduced_digits(data_type) {
+        ctx.warn_of_parameter(message);
     }
 }
 

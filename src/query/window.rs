@@ -308,7 +308,7 @@ impl Binder<'_> {
             let bound = self.expression(&item.expr, place)?;
             let (mut sort, _) = self.sort_item(item, place)?;
             // A frame in terms of intervals adds to them.
-            if bound.ty != SqlType::Interval || spec.window_frame.is_none() {
+            if !matches!(bound.ty, SqlType::Interval(_)) || spec.window_frame.is_none() {
                 sort.expr = self.order_key(Bound::new(sort.expr, bound.ty.clone()))?;
             }
             order_types.push(bound.ty);
@@ -422,8 +422,8 @@ impl Binder<'_> {
                 let ty = match (units, order_type) {
                     (
                         WindowFrameUnits::Range,
-                        Some(SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz),
-                    ) => SqlType::Interval,
+                        Some(SqlType::Date | SqlType::Timestamp(_) | SqlType::TimestampTz(_)),
+                    ) => SqlType::Interval(None),
                     (WindowFrameUnits::Range, Some(ty)) => ty.clone(),
                     _ => SqlType::Int8,
                 };
@@ -472,7 +472,7 @@ fn gives_back(name: &str, ty: &SqlType, is_exact: bool) -> bool {
 fn has_no_range(ty: &SqlType) -> bool {
     matches!(
         ty,
-        SqlType::Bytea | SqlType::Uuid | SqlType::Time | SqlType::Jsonb
+        SqlType::Bytea | SqlType::Uuid | SqlType::Time(_) | SqlType::Jsonb
     ) || ty.is_variable_numeric()
 }
 

@@ -35,10 +35,10 @@ impl SqlType {
             | SqlType::Unknown => DataType::Utf8,
             SqlType::Bytea => DataType::Binary,
             SqlType::Date => DataType::Date32,
-            SqlType::Time => DataType::Time64(TimeUnit::Microsecond),
-            SqlType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
-            SqlType::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
-            SqlType::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
+            SqlType::Time(_) => DataType::Time64(TimeUnit::Microsecond),
+            SqlType::Timestamp(_) => DataType::Timestamp(TimeUnit::Microsecond, None),
+            SqlType::TimestampTz(_) => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            SqlType::Interval(_) => DataType::Interval(IntervalUnit::MonthDayNano),
             SqlType::Uuid => DataType::FixedSizeBinary(16),
             SqlType::Array(element) => list_of(element.arrow_type()),
             SqlType::Int2Vector => list_of(DataType::Int16),
@@ -73,7 +73,7 @@ impl SqlType {
         let declared = field
             .metadata()
             .get(TYPE_METADATA_KEY)
-            .and_then(|name| SqlType::from_formatted(name));
+            .and_then(|name| SqlType::from_formatted(name).ok().flatten());
         match declared {
             Some(ty) if same_carrier(&ty.arrow_type(), field.data_type()) => ty,
             _ => SqlType::from_arrow(field.data_type()),
@@ -101,10 +101,10 @@ impl SqlType {
             DataType::FixedSizeBinary(16) => SqlType::Uuid,
             DataType::FixedSizeBinary(_) => SqlType::Bytea,
             DataType::Date32 => SqlType::Date,
-            DataType::Date64 | DataType::Timestamp(_, None) => SqlType::Timestamp,
-            DataType::Timestamp(_, Some(_)) => SqlType::TimestampTz,
-            DataType::Time32(_) | DataType::Time64(_) => SqlType::Time,
-            DataType::Interval(_) | DataType::Duration(_) => SqlType::Interval,
+            DataType::Date64 | DataType::Timestamp(_, None) => SqlType::Timestamp(None),
+            DataType::Timestamp(_, Some(_)) => SqlType::TimestampTz(None),
+            DataType::Time32(_) | DataType::Time64(_) => SqlType::Time(None),
+            DataType::Interval(_) | DataType::Duration(_) => SqlType::Interval(None),
             DataType::List(item)
             | DataType::LargeList(item)
             | DataType::FixedSizeList(item, _)

@@ -2,14 +2,14 @@
 
 use super::binary_format::{EPOCH_DAYS, EPOCH_MICROS};
 use super::datetime::MICROS_PER_DAY;
-use super::{CatalogType, Interval, Numeric, SqlType, Value, json, strings};
+use super::{CatalogType, Interval, Numeric, SqlType, Value, json, precision, strings};
 use crate::{Error, Result};
 
 impl Value {
     /// Reads the binary form of `ty` (a bound parameter, `parameter` counts from 1). Errors: 22P03, 22021.
     pub fn from_binary(bytes: &[u8], ty: &SqlType, parameter: usize) -> Result<Value> {
         let damaged = || Error::InvalidBinary { parameter };
-        Ok(match ty {
+        let value = match ty {
             SqlType::Bool => Value::Bool(fixed::<1>(bytes).ok_or_else(damaged)?[0] != 0),
             SqlType::Int2 => Value::Int(i64::from(i16::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
             SqlType::Int4 => Value::Int(i64::from(i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
@@ -47,16 +47,16 @@ impl Value {
                 infinite @ (i32::MIN | i32::MAX) => infinite,
                 days => days.checked_add(EPOCH_DAYS).ok_or_else(|| overflow("date"))?,
             }),
-            SqlType::Time => {
+            SqlType::Time(_) => {
                 let micros = i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?);
                 if !(0..=MICROS_PER_DAY).contains(&micros) {
                     return Err(overflow("time"));
                 }
                 Value::Time(micros)
             }
-            SqlType::Timestamp => Value::Timestamp(read_timestamp(bytes).ok_or_else(damaged)??),
-            SqlType::TimestampTz => Value::TimestampTz(read_timestamp(bytes).ok_or_else(damaged)??),
-            SqlType::Interval => {
+            SqlType::Timestamp(_) => Value::Timestamp(read_timestamp(bytes).ok_or_else(damaged)??),
+            SqlType::TimestampTz(_) => Value::TimestampTz(read_timestamp(bytes).ok_or_else(damaged)??),
+            SqlType::Interval(_) => {
                 let bytes: [u8; 16] = fixed(bytes).ok_or_else(damaged)?;
                 let (micros, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
                 let (days, rest) = rest.split_first_chunk().ok_or_else(damaged)?;
@@ -73,7 +73,8 @@ impl Value {
             SqlType::Uuid => Value::Uuid(fixed(bytes).ok_or_else(damaged)?),
             SqlType::Array(element) => Value::Array(read_array(bytes, element, parameter)?),
             SqlType::Int2Vector => Value::Array(read_array(bytes, &SqlType::Int2, parameter)?),
-        })
+        };
+        precision::fit(value, ty)
     }
 }
 

@@ -170,10 +170,10 @@ impl Source {
             SqlType::Jsonb => Source::Jsonb(array.as_string().clone()),
             SqlType::Bytea => Source::Bytes(array.as_binary().clone()),
             SqlType::Date => Source::Date(array.as_primitive().clone()),
-            SqlType::Time => Source::Time(array.as_primitive().clone()),
-            SqlType::Timestamp => Source::Timestamp(array.as_primitive().clone()),
-            SqlType::TimestampTz => Source::TimestampTz(array.as_primitive().clone()),
-            SqlType::Interval => Source::Interval(array.as_primitive().clone()),
+            SqlType::Time(_) => Source::Time(array.as_primitive().clone()),
+            SqlType::Timestamp(_) => Source::Timestamp(array.as_primitive().clone()),
+            SqlType::TimestampTz(_) => Source::TimestampTz(array.as_primitive().clone()),
+            SqlType::Interval(_) => Source::Interval(array.as_primitive().clone()),
             SqlType::Uuid => Source::Uuid(array.as_fixed_size_binary().clone()),
             SqlType::Array(element) => {
                 let array: ListArray = array.as_list().clone();

@@ -3,13 +3,13 @@
 
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_at, offset_of_local};
 use super::datetime_input::{day_of, micros};
-use super::{CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, floats, strings};
+use super::{CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, floats, precision, strings};
 use crate::{Error, Result};
 
 const MICROS_PER_MILLISECOND: i64 = 1_000;
 
 impl Value {
-    /// Converts to a value that a column of type `ty` can hold, as an assignment does (rounds numerics, checks ranges
+    /// Converts to a value that a column of type `ty` can hold, as an assignment does (rounds numerics and times, checks ranges
     /// and lengths, pads char(n), parses `Unknown`; an integer becomes a timestamp as epoch milliseconds).
     /// `column` is named in errors. Errors: 42804, 22003, 22001, 22P02 …
     pub fn assign(self, ty: &SqlType, column: &str, settings: &FormatSettings) -> Result<Value> {
@@ -58,7 +58,7 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         }
         _ => {}
     }
-    match ty {
+    let converted = match ty {
         SqlType::Bool => to_bool(value, kind).map(Ok),
         SqlType::Int2 => to_integer(
             value,
@@ -98,10 +98,12 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         SqlType::Bytea => matches!(value, Value::Bytes(_)).then_some(Ok(value)),
         SqlType::Uuid => matches!(value, Value::Uuid(_)).then_some(Ok(value)),
         SqlType::Date => to_date(value, settings),
-        SqlType::Time => to_time(value, settings).map(Ok),
-        SqlType::Timestamp => to_timestamp(value, settings).map(|micros| micros.map(Value::Timestamp)),
-        SqlType::TimestampTz => to_timestamptz(value, settings).map(|micros| micros.map(Value::TimestampTz)),
-        SqlType::Interval => match value {
+        SqlType::Time(_) => to_time(value, settings).map(Ok),
+        SqlType::Timestamp(_) => to_timestamp(value, settings).map(|micros| micros.map(Value::Timestamp)),
+        SqlType::TimestampTz(_) => {
+            to_timestamptz(value, settings).map(|micros| micros.map(Value::TimestampTz))
+        }
+        SqlType::Interval(_) => match value {
             Value::Interval(_) => Some(Ok(value)),
             Value::Time(microseconds) => Some(Ok(Value::Interval(Interval {
                 months: 0,
@@ -113,7 +115,8 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         SqlType::Json | SqlType::Jsonb => None,
         SqlType::Array(element) => to_array(value, element, settings, kind),
         SqlType::Int2Vector => to_array(value, &SqlType::Int2, settings, kind),
-    }
+    };
+    converted.map(|value| precision::fit(value?, ty))
 }
 
 fn to_string_type(text: String, ty: &SqlType, kind: Kind) -> Result<Value> {

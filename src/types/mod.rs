@@ -8,8 +8,7 @@
 //!
 //! What is kept of PostgreSQL's types and what is not: timestamps reach from 4714 BC to 294246 AD (PostgreSQL: 294276),
 //! because they count from 1970; interval microseconds to 292 years, because Arrow counts nanoseconds; numeric(p,s) of at
-//! most 38 digits takes no NaN; the precision of `timestamp(p)`, `time(p)` and `interval(p)` is not kept; arrays have one
-//! dimension.
+//! most 38 digits takes no NaN; arrays have one dimension.
 
 mod array;
 mod array_quotes;
@@ -34,6 +33,7 @@ mod interval_output;
 mod interval_range;
 mod json;
 mod numeric;
+mod precision;
 mod scalar;
 mod spaces;
 mod sql_type;
@@ -57,8 +57,10 @@ pub use interval::Interval;
 pub use interval_range::{IntervalField, IntervalRange};
 pub use numeric::{DISPLAY_SCALE_MAX, Decimal, Numeric, NumericBytes, numeric_key};
 pub(crate) use numeric::{overflow as numeric_overflow, power_of_ten, result_scale};
+pub(crate) use precision::keeps_all as keeps_all_times;
 pub use scalar::{Scalar, WireFormat};
-pub use sql_type::{CatalogType, FIXED_PRECISION_MAX, NumericSize, SqlType};
+pub(crate) use sql_type::SECOND_DIGITS_MAX;
+pub use sql_type::{CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, SqlType};
 pub use type_table::{TYPES, TypeRow};
 pub use value::Value;
 

@@ -1,10 +1,14 @@
 //! `SqlType`: every type a column, parameter or result may have. Names and OIDs stand in `type_names`, the Arrow types
 //! that carry them in `arrow_type`. Everybody uses it; it knows nothing of values.
 
+use super::IntervalRange;
+
 /// The most digits of a numeric that 16 bytes hold, whatever they are.
 pub const FIXED_PRECISION_MAX: u16 = 38;
 /// The most digits that numeric(p,s) may ask for; PostgreSQL's.
 pub(super) const NUMERIC_PRECISION_MAX: i64 = 1_000;
+/// The most digits behind the second: microseconds.
+pub(crate) const SECOND_DIGITS_MAX: u8 = 6;
 /// The longest varchar(n) and char(n), in characters; PostgreSQL's.
 pub(super) const CHARACTERS_MAX: u32 = 10_485_760;
 
@@ -28,6 +32,15 @@ impl NumericSize {
     pub fn shown_scale(&self) -> u16 {
         u16::try_from(self.scale).unwrap_or(0)
     }
+}
+
+/// What `interval day to second(3)` keeps of a value: never all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IntervalSize {
+    /// The fields that are kept; `None`: every one.
+    pub fields: Option<IntervalRange>,
+    /// Digits behind the second, 0–6; `None`: microseconds.
+    pub digits: Option<u8>,
 }
 
 /// A SQL type. The comment names the Arrow type that carries it.
@@ -59,14 +72,14 @@ pub enum SqlType {
     Bytea,
     /// Date32: days since 1970-01-01; i32::MIN / MAX are -infinity / infinity.
     Date,
-    /// Time64(Microsecond).
-    Time,
-    /// Timestamp(Microsecond, None); i64::MIN / MAX are -infinity / infinity.
-    Timestamp,
-    /// Timestamp(Microsecond, "UTC"); i64::MIN / MAX are -infinity / infinity.
-    TimestampTz,
+    /// Time64(Microsecond), rounded to so many digits behind the second (0–6); `None`: to microseconds.
+    Time(Option<u8>),
+    /// Timestamp(Microsecond, None), rounded as `Time`; i64::MIN / MAX are -infinity / infinity.
+    Timestamp(Option<u8>),
+    /// Timestamp(Microsecond, "UTC"), rounded as `Time`; i64::MIN / MAX are -infinity / infinity.
+    TimestampTz(Option<u8>),
     /// Interval(MonthDayNano): PostgreSQL's microseconds times 1,000.
-    Interval,
+    Interval(Option<IntervalSize>),
     /// FixedSizeBinary(16).
     Uuid,
     /// Utf8, kept as written.
@@ -188,6 +201,10 @@ impl SqlType {
         match self {
             SqlType::Numeric(_) => SqlType::Numeric(None),
             SqlType::Varchar(_) | SqlType::Char(_) => SqlType::Text,
+            SqlType::Time(_) => SqlType::Time(None),
+            SqlType::Timestamp(_) => SqlType::Timestamp(None),
+            SqlType::TimestampTz(_) => SqlType::TimestampTz(None),
+            SqlType::Interval(_) => SqlType::Interval(None),
             SqlType::Array(element) => SqlType::Array(Box::new(element.comparison_type())),
             other => other.clone(),
         }
@@ -195,7 +212,12 @@ impl SqlType {
 
     /// Integers, floats and numerics.
     pub fn is_number(&self) -> bool {
-        self.is_integer() || matches!(self, SqlType::Float4 | SqlType::Float8 | SqlType::Numeric(_))
+        self.is_integer() || self.is_float() || matches!(self, SqlType::Numeric(_))
+    }
+
+    /// real, double precision.
+    pub fn is_float(&self) -> bool {
+        matches!(self, SqlType::Float4 | SqlType::Float8)
     }
 
     /// smallint, integer, bigint.

@@ -53,7 +53,7 @@ fn words_relative_to_now() {
     };
     assert!((2..=3).contains(&(tomorrow - yesterday)));
     assert!(
-        matches!(read("now", &SqlType::TimestampTz), Value::TimestampTz(micros) if micros > 1_700_000_000_000_000)
+        matches!(read("now", &SqlType::TimestampTz(None)), Value::TimestampTz(micros) if micros > 1_700_000_000_000_000)
     );
 }
 

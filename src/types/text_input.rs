@@ -1,23 +1,25 @@
 //! Text → `Value`, one function a type, as PostgreSQL's input functions read it. `Value::parse` for everybody.
 
+use std::borrow::Cow;
+
 use super::spaces::is_space;
 use super::{
     CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats, json,
-    strings,
+    precision, strings,
 };
 use crate::{Error, Result};
 
 impl Value {
     /// Reads the text form of `ty`, as PostgreSQL's input functions do with the type's modifier: numeric(p,s) rounds,
-    /// varchar(n) checks its length, char(n) is padded. A constant to *compare* a column with must not be changed so:
+    /// timestamp(p) too, varchar(n) checks its length, char(n) is padded. A constant to *compare* a column with must not be changed so:
     /// read it as [`SqlType::comparison_type`]. Errors: 22P02, 22007, 22008, 22003, 22001.
     pub fn parse(text: &str, ty: &SqlType, settings: &FormatSettings) -> Result<Value> {
         let (zone, order) = (settings.time_zone, settings.date_style.order);
-        Ok(match ty {
+        let value = match ty {
             SqlType::Bool => Value::Bool(parse_bool(text)?),
-            SqlType::Int2 => Value::Int(parse_integer(text, ty, i64::from(i16::MIN), i64::from(i16::MAX))?),
-            SqlType::Int4 => Value::Int(parse_integer(text, ty, i64::from(i32::MIN), i64::from(i32::MAX))?),
-            SqlType::Int8 => Value::Int(parse_integer(text, ty, i64::MIN, i64::MAX)?),
+            SqlType::Int2 => Value::Int(parse_signed(text, ty, i64::from(i16::MIN), i64::from(i16::MAX))?),
+            SqlType::Int4 => Value::Int(parse_signed(text, ty, i64::from(i32::MIN), i64::from(i32::MAX))?),
+            SqlType::Int8 => Value::Int(parse_signed(text, ty, i64::MIN, i64::MAX)?),
             SqlType::Catalog(CatalogType::OidVector) => {
                 let elements = text.split(is_space).filter(|element| !element.is_empty());
                 let oids = elements.map(|element| Value::parse(element, &SqlType::Oid, settings));
@@ -53,10 +55,16 @@ impl Value {
             }
             SqlType::Bytea => Value::Bytes(parse_bytea(text)?),
             SqlType::Date => Value::Date(datetime_input::parse_date(text, zone, order)?),
-            SqlType::Time => Value::Time(datetime_input::parse_time(text, zone, order)?),
-            SqlType::Timestamp => Value::Timestamp(datetime_input::parse_timestamp(text, zone, order)?),
-            SqlType::TimestampTz => Value::TimestampTz(datetime_input::parse_timestamptz(text, zone, order)?),
-            SqlType::Interval => Value::Interval(Interval::parse(text, settings.interval_style)?),
+            SqlType::Time(_) => Value::Time(datetime_input::parse_time(text, zone, order)?),
+            SqlType::Timestamp(_) => Value::Timestamp(datetime_input::parse_timestamp(text, zone, order)?),
+            SqlType::TimestampTz(_) => {
+                Value::TimestampTz(datetime_input::parse_timestamptz(text, zone, order)?)
+            }
+            SqlType::Interval(size) => {
+                let fields = size.and_then(|size| size.fields);
+                let text = fields.map_or(text.into(), |fields| Cow::Owned(fields.with_units(text)));
+                Value::Interval(Interval::parse(&text, settings.interval_style)?)
+            }
             SqlType::Uuid => Value::Uuid(parse_uuid(text)?),
             SqlType::Json => {
                 json::check(text)?;
@@ -74,7 +82,8 @@ impl Value {
                         .collect::<Result<_>>()?,
                 )
             }
-        })
+        };
+        precision::fit(value, ty)
     }
 }
 
@@ -98,6 +107,25 @@ fn parse_bool(text: &str) -> Result<bool> {
     }
 }
 
+/// As [`parse_integer`]; digits that are too many are told before what stands behind them is.
+fn parse_signed(text: &str, ty: &SqlType, min: i64, max: i64) -> Result<i64> {
+    let start = text.trim_start_matches(is_space);
+    let signs = usize::from(start.starts_with(['+', '-']));
+    let digits = start[signs..].bytes().take_while(u8::is_ascii_digit).count();
+    let number = &start[..signs + digits];
+    if digits > 0 && !number.parse().is_ok_and(|value| (min..=max).contains(&value)) {
+        return Err(integer_out_of_range(text, ty));
+    }
+    parse_integer(text, ty, min, max)
+}
+
+fn integer_out_of_range(text: &str, ty: &SqlType) -> Error {
+    Error::NumericOutOfRange {
+        message: format!("value \"{text}\" is out of range for type {}", ty.base_name()),
+        detail: None,
+    }
+}
+
 fn parse_integer(text: &str, ty: &SqlType, min: i64, max: i64) -> Result<i64> {
     let trimmed = text.trim_matches(is_space);
     let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
@@ -108,10 +136,7 @@ fn parse_integer(text: &str, ty: &SqlType, min: i64, max: i64) -> Result<i64> {
         .parse()
         .ok()
         .filter(|value| (min..=max).contains(value))
-        .ok_or_else(|| Error::NumericOutOfRange {
-            message: format!("value \"{text}\" is out of range for type {}", ty.base_name()),
-            detail: None,
-        })
+        .ok_or_else(|| integer_out_of_range(text, ty))
 }
 
 /// Only the number of a relation is a constant; names are looked up by whoever knows the catalog.

@@ -1,9 +1,9 @@
 //! What PostgreSQL calls a type: names, OIDs and modifiers of a `SqlType`, and the type that each of them means. All are
 //! read from the one table (`type_table`). Everybody asks it; it knows nothing of values and of Arrow.
 
-use super::sql_type::{CHARACTERS_MAX, NUMERIC_PRECISION_MAX};
+use super::sql_type::{CHARACTERS_MAX, NUMERIC_PRECISION_MAX, SECOND_DIGITS_MAX};
 use super::type_table::{TYPES, TypeRow};
-use super::{CatalogType, NumericSize, SqlType};
+use super::{CatalogType, IntervalField, IntervalRange, IntervalSize, NumericSize, SqlType};
 use crate::{Error, Result};
 
 /// Bytes of the header that PostgreSQL counts into the modifiers of varchar, char and numeric.
@@ -12,6 +12,11 @@ const MODIFIER_HEADER: i32 = 4;
 /// The bits of a numeric's modifier that hold its scale, with its sign.
 const SCALE_BITS: i32 = 0x7FF;
 const SCALE_SIGN: i32 = 0x400;
+
+/// In an interval's modifier: no field is cut off.
+const ALL_FIELDS: i32 = 0x7FFF;
+/// In an interval's modifier: nothing is rounded.
+const ALL_DIGITS: i32 = 0xFFFF;
 
 /// The OID that undecided and missing types are sent with.
 const TEXT_OID: u32 = 25;
@@ -37,6 +42,13 @@ impl SqlType {
             SqlType::Numeric(Some(size)) => {
                 ((i32::from(size.precision) << 16) | (i32::from(size.scale) & SCALE_BITS)) + MODIFIER_HEADER
             }
+            SqlType::Time(Some(digits))
+            | SqlType::Timestamp(Some(digits))
+            | SqlType::TimestampTz(Some(digits)) => i32::from(*digits),
+            SqlType::Interval(Some(size)) => {
+                let fields = size.fields.map_or(ALL_FIELDS, IntervalRange::bits);
+                (fields << 16) | size.digits.map_or(ALL_DIGITS, i32::from)
+            }
             SqlType::Array(element) => element.modifier(),
             _ => -1,
         }
@@ -58,6 +70,22 @@ impl SqlType {
             SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => format!("{base}({length})"),
             SqlType::Char(None) => "bpchar".to_string(),
             SqlType::Numeric(Some(size)) => format!("{base}({},{})", size.precision, size.scale),
+            SqlType::Time(Some(digits))
+            | SqlType::Timestamp(Some(digits))
+            | SqlType::TimestampTz(Some(digits)) => {
+                // `timestamp(3) without time zone`
+                let (word, zone) = base.split_once(' ').unwrap_or((base, ""));
+                format!("{word}({digits}) {zone}")
+            }
+            SqlType::Interval(Some(size)) => {
+                let fields = size
+                    .fields
+                    .map_or_else(String::new, |fields| format!(" {}", fields.name()));
+                let digits = size
+                    .digits
+                    .map_or_else(String::new, |digits| format!("({digits})"));
+                format!("{base}{fields}{digits}")
+            }
             _ => base.to_string(),
         }
     }
@@ -121,8 +149,7 @@ impl SqlType {
 
     /// The type that a name in SQL text means, any alias of PostgreSQL's and Lindorm's (`int`, `varchar`, `double`,
     /// `tinyint`, `varbinary`, `decimal` …), lower case, with its modifiers: `from_name("varchar", &[10])`; a trailing
-    /// `[]` or a leading `_` makes an array. `None`: unknown. The precision of timestamp(p), time(p) and interval(p) is
-    /// checked and then not kept: all three hold microseconds.
+    /// `[]` or a leading `_` makes an array. `None`: unknown. More digits behind the second than six are six.
     /// Errors: 22023 for a modifier out of range, 42601 where the type takes none.
     pub fn from_name(name: &str, modifiers: &[i64]) -> Result<Option<SqlType>> {
         let name = name.trim();
@@ -133,6 +160,12 @@ impl SqlType {
                 SqlType::Array(_) => element,
                 element => SqlType::Array(Box::new(element)),
             }));
+        }
+        if let Some(fields) = name.strip_prefix("interval ") {
+            return match IntervalRange::from_name(fields) {
+                Some(fields) => interval_of_fields(fields, modifiers).map(Some),
+                None => Ok(None),
+            };
         }
         match name {
             "char" => return SqlType::Char(Some(1)).with_modifiers(modifiers).map(Some),
@@ -161,6 +194,10 @@ impl SqlType {
             SqlType::Numeric(_) => &SqlType::Numeric(None),
             SqlType::Varchar(_) => &SqlType::Varchar(None),
             SqlType::Char(_) => &SqlType::Char(Some(1)),
+            SqlType::Time(_) => &SqlType::Time(None),
+            SqlType::Timestamp(_) => &SqlType::Timestamp(None),
+            SqlType::TimestampTz(_) => &SqlType::TimestampTz(None),
+            SqlType::Interval(_) => &SqlType::Interval(None),
             other => other,
         };
         TYPES
@@ -171,6 +208,22 @@ impl SqlType {
 
     /// The type with PostgreSQL's internal modifier, as [`SqlType::modifier`] answers it.
     fn with_modifier(&self, modifier: i32) -> SqlType {
+        let digits = || {
+            u8::try_from(modifier)
+                .ok()
+                .filter(|digits| *digits <= SECOND_DIGITS_MAX)
+        };
+        match self {
+            SqlType::Time(_) => return SqlType::Time(digits()),
+            SqlType::Timestamp(_) => return SqlType::Timestamp(digits()),
+            SqlType::TimestampTz(_) => return SqlType::TimestampTz(digits()),
+            SqlType::Interval(_) if modifier < 0 => return self.clone(),
+            SqlType::Interval(_) => {
+                let digits = u8::try_from(modifier & ALL_DIGITS).ok();
+                return interval(IntervalRange::from_bits(modifier >> 16), digits);
+            }
+            _ => {}
+        }
         let size = match u32::try_from(modifier.saturating_sub(MODIFIER_HEADER)) {
             Ok(size @ 1..) => size,
             _ if matches!(self, SqlType::Char(_)) => return SqlType::Char(None),
@@ -207,15 +260,18 @@ impl SqlType {
                     self.type_row().catalog_name.to_uppercase()
                 )))
             }
-            (SqlType::Timestamp | SqlType::TimestampTz | SqlType::Time | SqlType::Interval, [precision]) => {
-                if *precision < 0 {
-                    let name = self.type_row().catalog_name.to_uppercase();
-                    return Err(invalid_modifier(format!(
-                        "{name}({precision}) precision must not be negative"
-                    )));
-                }
-                Ok(self.clone())
+            (SqlType::Time(_), [digits]) => self.second_digits(*digits).map(|n| SqlType::Time(Some(n))),
+            (SqlType::Timestamp(_), [digits]) => {
+                self.second_digits(*digits).map(|n| SqlType::Timestamp(Some(n)))
             }
+            (SqlType::TimestampTz(_), [digits]) => {
+                self.second_digits(*digits).map(|n| SqlType::TimestampTz(Some(n)))
+            }
+            (SqlType::Interval(_), [digits]) => self.second_digits(*digits).map(|n| interval(None, Some(n))),
+            (
+                SqlType::Time(_) | SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Interval(_),
+                _,
+            ) => Err(invalid_modifier("invalid type modifier".to_string())),
             _ => Err(Error::Syntax {
                 message: format!(
                     "type modifier is not allowed for type \"{}\"",
@@ -226,21 +282,45 @@ impl SqlType {
         }
     }
 
-    /// Reads what [`SqlType::name`] writes.
-    pub(super) fn from_formatted(formatted: &str) -> Option<SqlType> {
-        if let Some(element) = formatted.strip_suffix("[]") {
-            return SqlType::from_formatted(element).map(|element| SqlType::Array(Box::new(element)));
+    /// The digits behind the second that SQL text asks for; too many are the most there are. Errors: 22023.
+    fn second_digits(&self, digits: i64) -> Result<u8> {
+        let (word, zone) = second_digits_name(self);
+        if digits < 0 {
+            return Err(invalid_modifier(format!(
+                "{word}({digits}){zone} precision must not be negative"
+            )));
         }
-        let (name, modifiers) = match formatted.strip_suffix(')').and_then(|rest| rest.split_once('(')) {
-            Some((name, list)) => (
-                name,
-                list.split(',')
-                    .map(|m| m.parse().ok())
-                    .collect::<Option<Vec<i64>>>()?,
-            ),
-            None => (formatted, Vec::new()),
+        Ok(u8::try_from(digits).map_or(SECOND_DIGITS_MAX, |digits| digits.min(SECOND_DIGITS_MAX)))
+    }
+
+    /// What a type that is written with so many digits behind the second is warned of; `None` when it has them.
+    pub(crate) fn reduced_digits(&self, digits: u64) -> Option<String> {
+        let is_too_many = digits > u64::from(SECOND_DIGITS_MAX);
+        let (word, zone) = second_digits_name(self);
+        is_too_many.then(|| {
+            format!("{word}({digits}){zone} precision reduced to maximum allowed, {SECOND_DIGITS_MAX}")
+        })
+    }
+
+    /// Reads what [`SqlType::name`] writes, or any other name with its modifiers in parentheses. Errors as
+    /// [`SqlType::from_name`].
+    pub fn from_formatted(text: &str) -> Result<Option<SqlType>> {
+        let inside = text
+            .find('(')
+            .zip(text.find(')'))
+            .filter(|(open, close)| open < close);
+        let Some((open, close)) = inside else {
+            return SqlType::from_name(text, &[]);
         };
-        SqlType::from_name(name, &modifiers).ok().flatten()
+        let modifiers = text[open + 1..close].split(',');
+        let modifiers: Option<Vec<i64>> = modifiers.map(|modifier| modifier.trim().parse().ok()).collect();
+        match modifiers {
+            Some(modifiers) => {
+                let name = format!("{}{}", text[..open].trim_end(), &text[close + 1..]);
+                SqlType::from_name(&name, &modifiers)
+            }
+            None => Ok(None),
+        }
     }
 }
 
@@ -253,6 +333,37 @@ impl std::fmt::Display for SqlType {
 
 fn invalid_modifier(message: String) -> Error {
     Error::InvalidParameter { message, hint: None }
+}
+
+/// An interval of these fields, with so many digits behind the second.
+fn interval(fields: Option<IntervalRange>, digits: Option<u8>) -> SqlType {
+    let keeps_all = fields.is_none() && digits.is_none();
+    SqlType::Interval((!keeps_all).then_some(IntervalSize { fields, digits }))
+}
+
+/// `interval day to second(3)`. Errors: 22023, 42601 for digits of fields without seconds.
+fn interval_of_fields(fields: IntervalRange, modifiers: &[i64]) -> Result<SqlType> {
+    match modifiers {
+        [] => Ok(interval(Some(fields), None)),
+        [digits] if fields.last == IntervalField::Second => {
+            let digits = SqlType::Interval(None).second_digits(*digits)?;
+            Ok(interval(Some(fields), Some(digits)))
+        }
+        _ => Err(Error::Syntax {
+            message: "syntax error at or near \"(\"".to_string(),
+            position: 0,
+        }),
+    }
+}
+
+/// What messages about digits behind the second call the type, before the digits and behind them.
+fn second_digits_name(ty: &SqlType) -> (&'static str, &'static str) {
+    match ty {
+        SqlType::Time(_) => ("TIME", ""),
+        SqlType::TimestampTz(_) => ("TIMESTAMP", " WITH TIME ZONE"),
+        SqlType::Interval(_) => ("INTERVAL", ""),
+        _ => ("TIMESTAMP", ""),
+    }
 }
 
 fn character_length(length: i64, type_name: &str) -> Result<u32> {
@@ -329,7 +440,12 @@ pub(super) mod tests {
             ("character", &[3], "character(3)"),
             ("\"char\"", &[], "\"char\""),
             ("varbinary", &[], "bytea"),
-            ("timestamp", &[3], "timestamp without time zone"),
+            ("timestamp", &[3], "timestamp(3) without time zone"),
+            ("timestamptz", &[7], "timestamp(6) with time zone"),
+            ("time", &[0], "time(0) without time zone"),
+            ("interval", &[3], "interval(3)"),
+            ("interval year to month", &[], "interval year to month"),
+            ("interval day to second", &[2], "interval day to second(2)"),
             ("timestamptz", &[], "timestamp with time zone"),
             ("varchar[]", &[10], "character varying(10)[]"),
             ("_int4", &[], "integer[]"),

@@ -106,7 +106,7 @@ pub static TYPES: &[TypeRow] = &[
     ),
     row(SqlType::Date, (1082, 1182), "date", "date", 4, &[]),
     row(
-        SqlType::Time,
+        SqlType::Time(None),
         (1083, 1183),
         "time",
         "time without time zone",
@@ -114,7 +114,7 @@ pub static TYPES: &[TypeRow] = &[
         &[],
     ),
     row(
-        SqlType::Timestamp,
+        SqlType::Timestamp(None),
         (1114, 1115),
         "timestamp",
         "timestamp without time zone",
@@ -122,14 +122,21 @@ pub static TYPES: &[TypeRow] = &[
         &[],
     ),
     row(
-        SqlType::TimestampTz,
+        SqlType::TimestampTz(None),
         (1184, 1185),
         "timestamptz",
         "timestamp with time zone",
         8,
         &[],
     ),
-    row(SqlType::Interval, (1186, 1187), "interval", "interval", 16, &[]),
+    row(
+        SqlType::Interval(None),
+        (1186, 1187),
+        "interval",
+        "interval",
+        16,
+        &[],
+    ),
     row(
         SqlType::Numeric(None),
         (1700, 1231),

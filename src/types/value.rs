@@ -100,10 +100,10 @@ impl Value {
             Value::Text(_) => SqlType::Text,
             Value::Bytes(_) => SqlType::Bytea,
             Value::Date(_) => SqlType::Date,
-            Value::Time(_) => SqlType::Time,
-            Value::Timestamp(_) => SqlType::Timestamp,
-            Value::TimestampTz(_) => SqlType::TimestampTz,
-            Value::Interval(_) => SqlType::Interval,
+            Value::Time(_) => SqlType::Time(None),
+            Value::Timestamp(_) => SqlType::Timestamp(None),
+            Value::TimestampTz(_) => SqlType::TimestampTz(None),
+            Value::Interval(_) => SqlType::Interval(None),
             Value::Uuid(_) => SqlType::Uuid,
             Value::Array(elements) => {
                 let element = elements.iter().find(|element| **element != Value::Null);

@@ -34,7 +34,7 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
             json_order::JSONB_ORDER,
             SqlType::Bytea,
         )),
-        SqlType::Interval => Some((
+        SqlType::Interval(_) => Some((
             "interval_order",
             super::interval::INTERVAL_ORDER,
             super::interval::interval_order_type(),

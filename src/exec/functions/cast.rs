@@ -7,7 +7,7 @@ use super::column_cast::{arrow_cast, column_cast};
 pub use super::object_id::oid_like;
 use super::object_id::{integer_of_oid, oid_of_integer};
 use super::{Batch, Body};
-use crate::types::{CatalogType, FormatSettings, Numeric, SqlType, Value, element_type};
+use crate::types::{CatalogType, FormatSettings, Numeric, SqlType, Value, element_type, keeps_all_times};
 use crate::{Error, Result};
 
 /// The name of [`CAST`]: whoever reads filters may look through it.
@@ -22,7 +22,7 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
     if from == to || matches!(from, S::Unknown | S::Void) || to.is_string() || from.is_string() {
         return true;
     }
-    let date_like = |ty: &S| matches!(ty, S::Date | S::Timestamp | S::TimestampTz);
+    let date_like = |ty: &S| matches!(ty, S::Date | S::Timestamp(_) | S::TimestampTz(_));
     match (from, to) {
         (a, b) if number(a) && number(b) => true,
         (S::Bool, S::Int4) | (S::Int4, S::Bool) => true,
@@ -30,7 +30,9 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
         (S::Int2 | S::Int4 | S::Int8, b) if oid_like(b) => true,
         (S::Catalog(_), S::Array(_)) if from.arrow_type() == to.arrow_type() => true,
         (a, b) if date_like(a) && date_like(b) => true,
-        (S::Timestamp | S::TimestampTz | S::Interval, S::Time) | (S::Time, S::Interval) => true,
+        (S::Timestamp(_) | S::TimestampTz(_) | S::Interval(_), S::Time(_)) | (S::Time(_), S::Interval(_)) => {
+            true
+        }
         (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
         (S::Jsonb, S::Bool) => true,
         (S::Jsonb, b) if number(b) => true,
@@ -74,12 +76,12 @@ pub fn is_widening(from: &SqlType, to: &SqlType) -> bool {
             (None, None) => from == to || *to == S::Numeric(None),
             _ => false,
         },
-        (a, b) => a.arrow_type() == b.arrow_type() && same_text(a, b),
+        (a, b) => a.arrow_type() == b.arrow_type() && same_values(a, b),
     }
 }
 
-/// Text types whose values need no change from one to the other.
-fn same_text(from: &SqlType, to: &SqlType) -> bool {
+/// Types of one carrier whose values need no change from one to the other.
+fn same_values(from: &SqlType, to: &SqlType) -> bool {
     use SqlType as S;
     match (from, to) {
         (S::Varchar(a), S::Varchar(Some(b))) => a.is_some_and(|a| a <= *b),
@@ -89,8 +91,8 @@ fn same_text(from: &SqlType, to: &SqlType) -> bool {
         (a, S::Int8) if oid_like(a) => true,
         (a, b) if oid_like(a) && oid_like(b) => true,
         (S::Catalog(_), S::Array(_)) => true,
-        (S::Array(a), S::Array(b)) => same_text(a, b),
-        (a, b) => a == b,
+        (S::Array(a), S::Array(b)) => same_values(a, b),
+        (a, b) => a == b || keeps_all_times(a, b),
     }
 }
 
@@ -157,7 +159,7 @@ pub fn to_f64(value: &Value) -> Result<f64> {
 
 fn from_jsonb(text: &str, to: &SqlType, settings: &FormatSettings) -> Result<Value> {
     let of_kind = |found: &str| Error::InvalidParameter {
-        message: format!("cannot cast jsonb {found} to type {to}"),
+        message: format!("cannot cast jsonb {found} to type {}", to.base_name()),
         hint: None,
     };
     let json: serde_json::Value = serde_json::from_str(text).map_err(|_| Error::InvalidText {

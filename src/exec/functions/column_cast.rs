@@ -129,22 +129,28 @@ fn to_numeric<'a, A: super::argument::Argument<'a>>(
 fn between_times(batch: &Batch) -> Option<Result<ArrayRef>> {
     use SqlType as S;
     let settings = batch.settings;
+    if *batch.returns != batch.returns.comparison_type() {
+        // What is rounded goes value by value.
+        return None;
+    }
     let day = |local| Date(date_of_timestamp(local));
     let clock = |local| time_of_timestamp(local).map(Time);
     Some(match (&batch.arguments[0], batch.returns) {
-        (S::Date, S::Timestamp) => batch.map1(|Date(days)| timestamp_of_date(days).map(Timestamp)),
-        (S::Date, S::TimestampTz) => {
+        (S::Date, S::Timestamp(_)) => batch.map1(|Date(days)| timestamp_of_date(days).map(Timestamp)),
+        (S::Date, S::TimestampTz(_)) => {
             batch.map1(|Date(days)| instant_of(timestamp_of_date(days)?, settings).map(TimestampTz))
         }
-        (S::Timestamp, S::Date) => batch.map1(|Timestamp(local)| day(local)),
-        (S::Timestamp, S::TimestampTz) => {
+        (S::Timestamp(_), S::Date) => batch.map1(|Timestamp(local)| day(local)),
+        (S::Timestamp(_), S::TimestampTz(_)) => {
             batch.map1(|Timestamp(local)| instant_of(local, settings).map(TimestampTz))
         }
-        (S::Timestamp, S::Time) => batch.map1(|Timestamp(local)| clock(local)),
-        (S::TimestampTz, S::Date) => batch.map1(|TimestampTz(utc)| day(local_time(utc, settings))),
-        (S::TimestampTz, S::Timestamp) => batch.map1(|TimestampTz(utc)| Timestamp(local_time(utc, settings))),
-        (S::TimestampTz, S::Time) => batch.map1(|TimestampTz(utc)| clock(local_time(utc, settings))),
-        (S::Time, S::Interval) => batch.map1(|Time(microseconds)| Interval {
+        (S::Timestamp(_), S::Time(_)) => batch.map1(|Timestamp(local)| clock(local)),
+        (S::TimestampTz(_), S::Date) => batch.map1(|TimestampTz(utc)| day(local_time(utc, settings))),
+        (S::TimestampTz(_), S::Timestamp(_)) => {
+            batch.map1(|TimestampTz(utc)| Timestamp(local_time(utc, settings)))
+        }
+        (S::TimestampTz(_), S::Time(_)) => batch.map1(|TimestampTz(utc)| clock(local_time(utc, settings))),
+        (S::Time(_), S::Interval(_)) => batch.map1(|Time(microseconds)| Interval {
             microseconds,
             ..Interval::default()
         }),

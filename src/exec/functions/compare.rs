@@ -152,7 +152,7 @@ fn epoch_ms(batch: &Batch) -> Result<ArrayRef> {
 /// A timestamp (or timestamptz, or date) of so many milliseconds after 1970-01-01 UTC. 22008 beyond its range.
 pub fn epoch_timestamp(milliseconds: i64, ty: &SqlType) -> Result<Value> {
     let microseconds = epoch_milliseconds(milliseconds)?;
-    Ok(if *ty == SqlType::TimestampTz {
+    Ok(if matches!(ty, SqlType::TimestampTz(_)) {
         Value::TimestampTz(microseconds)
     } else {
         Value::Timestamp(microseconds)

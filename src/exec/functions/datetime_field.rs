@@ -137,7 +137,7 @@ pub(super) fn date_field(unit: &str, Date(days): Date) -> Result<Field> {
 }
 
 pub(super) fn timestamp_field(unit: &str, Timestamp(time): Timestamp) -> Result<Field> {
-    instant_field(unit, time, time, &SqlType::Timestamp)
+    instant_field(unit, time, time, &SqlType::Timestamp(None))
 }
 
 pub(super) fn timestamptz_field(unit: &str, TimestampTz(utc): TimestampTz, zone: Tz) -> Result<Field> {
@@ -151,12 +151,12 @@ pub(super) fn timestamptz_field(unit: &str, TimestampTz(utc): TimestampTz, zone:
         "timezone" => Ok(Field::Whole(offset)),
         "timezone_hour" => Ok(Field::Whole(offset / 3600)),
         "timezone_minute" => Ok(Field::Whole(offset % 3600 / 60)),
-        unit => instant_field(unit, local, utc, &SqlType::TimestampTz),
+        unit => instant_field(unit, local, utc, &SqlType::TimestampTz(None)),
     }
 }
 
 pub(super) fn time_field(unit: &str, Time(time): Time) -> Result<Field> {
-    clock_field(&unit_of(unit), time, &SqlType::Time)
+    clock_field(&unit_of(unit), time, &SqlType::Time(None))
 }
 
 /// A field of an infinite date or time.
@@ -243,7 +243,7 @@ fn calendar_field(unit: &str, date: NaiveDateTime, ty: &SqlType) -> Result<Field
 }
 
 pub(super) fn interval_field(unit: &str, interval: Interval) -> Result<Field> {
-    let ty = &SqlType::Interval;
+    let ty = &SqlType::Interval(None);
     let unit = unit_of(unit);
     let unit = unit.as_ref();
     let years = i64::from(interval.months / 12);

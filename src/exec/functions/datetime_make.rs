@@ -7,68 +7,9 @@ use super::calendar::{
     DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, in_calendar, is_infinite, iso_offset,
     out_of_range, posix_offset, to_local,
 };
-use super::{Body, mismatched_types};
-use crate::types::{Interval, IntervalField, IntervalRange, Value};
+use super::mismatched_types;
+use crate::types::{Interval, Value};
 use crate::{Error, Result};
-
-/// A time rounded to so many digits behind the second, as `timestamp(3)` and its like do: half goes away from zero.
-pub const ROUND_FRACTION: Body =
-    Body::Batch(|b| b.map_values(|arguments| round_fraction(&arguments[0], &arguments[1])));
-
-/// See [`ROUND_FRACTION`].
-pub fn round_fraction(value: &Value, digits: &Value) -> Result<Value> {
-    let Value::Int(digits) = digits else {
-        return Err(mismatched_types());
-    };
-    let digits = u32::try_from((*digits).clamp(0, 6)).unwrap_or(6);
-    let unit = 10_i64.pow(6 - digits);
-    let rounded = |micros: i64| {
-        if is_infinite(micros) {
-            return micros;
-        }
-        let up = micros.unsigned_abs().saturating_add(unit.unsigned_abs() / 2);
-        let whole = i64::try_from(up / unit.unsigned_abs() * unit.unsigned_abs()).unwrap_or(i64::MAX);
-        if micros < 0 { -whole } else { whole }
-    };
-    Ok(match value {
-        Value::Time(micros) => Value::Time(rounded(*micros)),
-        Value::Timestamp(micros) => Value::Timestamp(rounded(*micros)),
-        Value::TimestampTz(micros) => Value::TimestampTz(rounded(*micros)),
-        Value::Interval(interval) => Value::Interval(Interval {
-            microseconds: rounded(interval.microseconds),
-            ..*interval
-        }),
-        other => other.clone(),
-    })
-}
-
-/// An interval without what is smaller than a field, given as [`IntervalRange`]'s last.
-pub const CUT_INTERVAL: Body = Body::Batch(|b| {
-    b.map2(|interval, last: i32| {
-        let last = match last {
-            0 => IntervalField::Year,
-            1 => IntervalField::Month,
-            2 => IntervalField::Day,
-            3 => IntervalField::Hour,
-            4 => IntervalField::Minute,
-            _ => IntervalField::Second,
-        };
-        cut(interval, last)
-    })
-});
-
-/// See [`CUT_INTERVAL`].
-pub fn cut_interval(value: &Value, last: IntervalField) -> Result<Value> {
-    Ok(match value {
-        Value::Interval(interval) => Value::Interval(cut(*interval, last)),
-        other => other.clone(),
-    })
-}
-
-fn cut(interval: Interval, last: IntervalField) -> Interval {
-    let first = IntervalField::Year;
-    IntervalRange { first, last }.cut(interval)
-}
 
 /// Days since 1970 of a date. Errors: 22008 for one that no calendar has.
 fn days_of(year: i32, month: i32, day: i32) -> Result<i32> {

@@ -14,7 +14,7 @@ use crate::types::{Interval, SqlType};
 pub(super) fn truncate_local(unit: &str, Timestamp(time): Timestamp) -> Result<Timestamp> {
     match is_infinite(time) {
         true => Ok(Timestamp(time)),
-        false => truncate_civil(&unit_of(unit), time, &SqlType::Timestamp).map(Timestamp),
+        false => truncate_civil(&unit_of(unit), time, &SqlType::Timestamp(None)).map(Timestamp),
     }
 }
 
@@ -29,7 +29,7 @@ pub(super) fn truncate_utc(
         true => Ok(TimestampTz(time)),
         false => {
             let (unit, local) = (unit_of(unit), to_local(time)?);
-            let truncated = truncate_civil(&unit, local, &SqlType::TimestampTz)?;
+            let truncated = truncate_civil(&unit, local, &SqlType::TimestampTz(None))?;
             // Within a day the clocks stay as far from UTC as they are: of an hour that comes twice it is the same one.
             match unit.as_ref() {
                 "hour" | "minute" | "second" | "milliseconds" | "microseconds" => {
@@ -75,7 +75,7 @@ fn truncate_civil(unit: &str, time: i64, ty: &SqlType) -> Result<i64> {
 }
 
 pub(super) fn truncate_interval(unit: &str, interval: Interval) -> Result<Interval> {
-    let ty = &SqlType::Interval;
+    let ty = &SqlType::Interval(None);
     let unit = unit_of(unit);
     let months = |step: i32| Interval {
         months: interval.months - interval.months % step,

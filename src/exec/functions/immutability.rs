@@ -69,21 +69,26 @@ fn asks_settings(name: &str, arguments: &[SqlType], returns: &SqlType) -> bool {
     if name == CAST_NAME {
         return !arguments.iter().all(|from| is_immutable_cast(from, returns));
     }
-    let is_instant = |ty: &SqlType| *ty == SqlType::TimestampTz;
+    let is_instant = |ty: &SqlType| matches!(ty, SqlType::TimestampTz(_));
     let has_instant = arguments.iter().any(is_instant) || is_instant(returns);
-    let is_free =
-        FREE_OF_ZONES.contains(&name) && arguments.len() == 2 && !arguments.contains(&SqlType::Interval);
+    let is_free = FREE_OF_ZONES.contains(&name)
+        && arguments.len() == 2
+        && !arguments.iter().any(|ty| matches!(ty, SqlType::Interval(_)));
     let is_of_server = OF_SERVER.iter().any(|prefix| name.starts_with(prefix));
     STABLE.contains(&name) || is_of_server || has_instant && !is_free
 }
 
 /// Whether a cast reads neither the session's time zone nor the form of its dates.
 pub fn is_immutable_cast(from: &SqlType, to: &SqlType) -> bool {
-    let is_instant = |ty: &SqlType| *ty == SqlType::TimestampTz;
+    let is_instant = |ty: &SqlType| matches!(ty, SqlType::TimestampTz(_));
     let is_datetime = |ty: &SqlType| {
         matches!(
             ty,
-            SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::TimestampTz | SqlType::Interval
+            SqlType::Date
+                | SqlType::Time(_)
+                | SqlType::Timestamp(_)
+                | SqlType::TimestampTz(_)
+                | SqlType::Interval(_)
         )
     };
     match (from, to) {

@@ -79,7 +79,6 @@ pub use bound_function::{
 };
 pub use catalog_array::set_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
-pub use datetime_make::{CUT_INTERVAL, ROUND_FRACTION, cut_interval, round_fraction};
 pub use definition::{Body, FunctionDef, Returns, T};
 pub use exponential::square_root_at;
 pub use gathered::{GREATEST_ITEM, LEAST_ITEM, MODE, UNREPEATED};

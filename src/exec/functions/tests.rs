@@ -24,11 +24,11 @@ fn sample(argument: T) -> (SqlType, Value) {
         T::Text | T::Any | T::AnyElement => (SqlType::Text, text("1")),
         T::Bytea => (SqlType::Bytea, Value::Bytes(vec![1])),
         T::Date => (SqlType::Date, Value::Date(1)),
-        T::Time => (SqlType::Time, Value::Time(1)),
-        T::Timestamp => (SqlType::Timestamp, Value::Timestamp(1)),
-        T::TimestampTz => (SqlType::TimestampTz, Value::TimestampTz(1)),
+        T::Time => (SqlType::Time(None), Value::Time(1)),
+        T::Timestamp => (SqlType::Timestamp(None), Value::Timestamp(1)),
+        T::TimestampTz => (SqlType::TimestampTz(None), Value::TimestampTz(1)),
         T::Interval => (
-            SqlType::Interval,
+            SqlType::Interval(None),
             Value::Interval(Interval {
                 months: 1,
                 days: 1,

@@ -9,7 +9,7 @@ use super::objects::{OWNER_NAME, UserColumn, UserRelation, type_facts};
 use super::relation_rows::{Constants, RelationRows, Source, text, yes_or_no};
 use super::relations::{SYSTEM_TABLES, index_columns};
 use super::session_rows::role_names;
-use crate::types::{NumericSize, SqlType};
+use crate::types::{NumericSize, SECOND_DIGITS_MAX, SqlType};
 
 type Fill = fn(&Source<'_>, &mut RelationRows);
 
@@ -221,6 +221,7 @@ fn column_row(
             "datetime_precision",
             datetime_precision(ty).map(|precision| precision.to_string()),
         ),
+        ("interval_type", interval_type(ty)),
         ("udt_catalog", text(database)),
         ("udt_name", text(ty.catalog_name())),
         ("dtd_identifier", text(position)),
@@ -259,10 +260,28 @@ fn numeric_facts(ty: &SqlType) -> (Option<u32>, Option<u32>, Option<u32>) {
     }
 }
 
+/// The fields that an interval keeps, as SQL writes them with its digits.
+fn interval_type(ty: &SqlType) -> Option<String> {
+    let SqlType::Interval(Some(size)) = ty else {
+        return None;
+    };
+    let fields = size.fields?.name().to_uppercase();
+    let digits = size
+        .digits
+        .map_or_else(String::new, |digits| format!("({digits})"));
+    Some(format!("{fields}{digits}"))
+}
+
 fn datetime_precision(ty: &SqlType) -> Option<u32> {
     match ty {
         SqlType::Date => Some(0),
-        SqlType::Time | SqlType::Timestamp | SqlType::TimestampTz | SqlType::Interval => Some(6),
+        SqlType::Time(digits) | SqlType::Timestamp(digits) | SqlType::TimestampTz(digits) => {
+            Some(u32::from(digits.unwrap_or(SECOND_DIGITS_MAX)))
+        }
+        SqlType::Interval(size) => {
+            let digits = size.and_then(|size| size.digits);
+            Some(u32::from(digits.unwrap_or(SECOND_DIGITS_MAX)))
+        }
         _ => None,
     }
 }

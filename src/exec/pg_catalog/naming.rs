@@ -1,7 +1,7 @@
 //! How PostgreSQL reads and writes names: split at their dots, types as `format_type` prints them, sizes as
 //! `pg_size_pretty` does. Pure functions, called by rows and catalog functions.
 
-use super::definitions::PG_CATALOG_OID;
+use super::definitions::{PG_CATALOG_OID, type_by_catalog_name};
 use super::objects::{Objects, SYSTEM, path_with_catalog};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::TYPES;
@@ -106,7 +106,7 @@ fn sql_type_name(oid: i64, catalog_name: &str, modifier: Option<i32>) -> Option<
         "timetz" => format!("time{precision} with time zone"),
         "timestamp" => format!("timestamp{precision} without time zone"),
         "timestamptz" => format!("timestamp{precision} with time zone"),
-        "interval" => format!("interval{precision}"),
+        "interval" => type_by_catalog_name(catalog_name, modifier.unwrap_or(-1)).name(),
         "bit" if modifier == Some(-1) => "\"bit\"".to_string(),
         "bit" => format!("bit{precision}"),
         "varbit" => format!("bit varying{precision}"),

@@ -544,18 +544,7 @@ fn namespace_oid(catalog: &Catalog, schema: &str) -> i64 {
 
 /// The type that a name as `format_type` prints it stands for; text for one we do not have.
 pub(crate) fn type_by_format(name: &str) -> SqlType {
-    let (base, modifiers) = match name.split_once('(') {
-        Some((base, rest)) => {
-            let (modifiers, suffix) = rest.split_once(')').unwrap_or((rest, ""));
-            let modifiers = modifiers
-                .split(',')
-                .filter_map(|modifier| modifier.trim().parse().ok())
-                .collect();
-            (format!("{base}{suffix}"), modifiers)
-        }
-        None => (name.to_string(), Vec::new()),
-    };
-    SqlType::from_name(&base, &modifiers)
+    SqlType::from_formatted(name)
         .ok()
         .flatten()
         .unwrap_or(SqlType::Text)

@@ -31,7 +31,7 @@ fn catalog() -> Catalog {
     };
     let mut columns = vec![
         column(1, "device", SqlType::Text, true),
-        column(2, "ts", SqlType::Timestamp, true),
+        column(2, "ts", SqlType::Timestamp(None), true),
         column(3, "temp", SqlType::Float8, false),
         column(4, "hum", SqlType::Int4, false),
         column(5, "note", SqlType::Varchar(Some(40)), false),

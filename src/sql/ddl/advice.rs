@@ -87,7 +87,7 @@ fn advise_first(ctx: &StatementContext, table: &str, key: &[&ColumnDef]) {
 fn is_growing(column: &ColumnDef) -> bool {
     let is_moment = matches!(
         column.ty,
-        SqlType::Timestamp | SqlType::TimestampTz | SqlType::Date
+        SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Date
     );
     is_moment || column.is_serial()
 }

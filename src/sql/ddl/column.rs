@@ -11,6 +11,7 @@ use crate::catalog::{ColumnDef, ColumnDefault};
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::parse::{names, type_name};
+use crate::query;
 use crate::sql::column_type;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -37,7 +38,10 @@ pub(super) async fn read(
     let serial = serial_type(&column.data_type);
     let ty = match &serial {
         Some(ty) => ty.clone(),
-        None => stored_type(&column.data_type)?,
+        None => {
+            query::warn_of_digits(ctx, &column.data_type);
+            stored_type(&column.data_type)?
+        }
     };
     let def = ColumnDef {
         id: 0,

@@ -9,8 +9,9 @@ use crate::catalog::ColumnDefault;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::parse::type_name;
+use crate::query;
 use crate::sql::{column_type, dml};
-use crate::types::{SqlType, Value};
+use crate::types::{SqlType, Value, keeps_all_times};
 use crate::{Error, Result};
 
 /// Gives the column at `at` another type. Errors: 42704, 42804, 0A000 for a column that something else is computed of.
@@ -22,6 +23,7 @@ pub(super) async fn set_type(
     using: Option<&Expr>,
 ) -> Result<()> {
     let ty = type_name::sql_type(written)?;
+    query::warn_of_digits(ctx, written);
     column_type::check_stored(&ty)?;
     let column = change.table.columns[at].clone();
     if column.generation().is_some() && using.is_some() {
@@ -88,7 +90,7 @@ fn is_stored_alike(old: &SqlType, new: &SqlType) -> bool {
     match (old, new) {
         (Varchar(_) | Text, Text | Varchar(None)) | (Int2, Int4 | Int8) | (Int4, Int8) => true,
         (Varchar(Some(old)), Varchar(Some(new))) => old <= new,
-        (old, new) => old == new,
+        (old, new) => old == new || keeps_all_times(old, new),
     }
 }
 

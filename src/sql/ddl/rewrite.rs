@@ -113,11 +113,11 @@ fn becomes(from: &SqlType, to: &SqlType) -> bool {
         || matches!(
             (from, to),
             (Unknown, _)
-                | (Date, Timestamp | TimestampTz)
-                | (Timestamp, Date | Time | TimestampTz)
-                | (TimestampTz, Date | Time | Timestamp)
-                | (Time, Interval)
-                | (Interval, Time)
+                | (Date, Timestamp(_) | TimestampTz(_))
+                | (Timestamp(_), Date | Time(_) | TimestampTz(_))
+                | (TimestampTz(_), Date | Time(_) | Timestamp(_))
+                | (Time(_), Interval(_))
+                | (Interval(_), Time(_))
                 | (Json, Jsonb)
                 | (Jsonb, Json)
         )

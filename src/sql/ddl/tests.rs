@@ -35,7 +35,7 @@ async fn a_table_is_kept_as_it_is_written() {
     );
     assert_eq!(table.key_columns(), [0, 1, 2]);
     assert_eq!(table.primary_key.name, "orders_pkey");
-    assert_eq!(table.columns[2].ty, SqlType::Timestamp);
+    assert_eq!(table.columns[2].ty, SqlType::Timestamp(None));
     assert!(table.columns[0].not_null && !table.columns[3].not_null);
     assert!(table.options.dynamic_columns && !table.options.full_scan_allowed);
     let notices = client.notices();

@@ -209,7 +209,7 @@ mod tests {
         let columns = [
             ("channel", SqlType::Text),
             ("id", SqlType::Text),
-            ("ts", SqlType::Timestamp),
+            ("ts", SqlType::Timestamp(None)),
             ("n", SqlType::Int4),
         ];
         let table = table_of("orders", &columns, &[false, false, false]);
