@@ -9,8 +9,8 @@ use sqlparser::ast::{
     ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem, SetExpr, TableWithJoins,
 };
 
-use super::assign::{assign_array, with_columns};
-use super::evaluate::{Rows, evaluate, with_select};
+use super::assign::{assign_array, check_assignable, with_columns};
+use super::evaluate::{Rows, evaluate, output_types, with_select};
 use super::found_rows::Finding;
 use super::generated::with_generated;
 use super::returning::visible_rows;
@@ -43,6 +43,30 @@ pub(super) struct DoUpdate<'a> {
     arbiter: IndexId,
     pub(super) assignments: Vec<Assignment<'a>>,
     pub(super) selection: Option<&'a Expr>,
+}
+
+impl DoUpdate<'_> {
+    /// What SET computes.
+    fn items(&self) -> Vec<SelectItem> {
+        let expressions = self.assignments.iter().filter_map(Assignment::expression);
+        expressions
+            .map(|expr| SelectItem::UnnamedExpr(expr.clone()))
+            .collect()
+    }
+
+    /// Asks what SET gives where no row is in the way: `none` are such rows. Errors: 42804, those of binding.
+    async fn check(&self, ctx: &StatementContext, target: &Target, none: &RecordBatch) -> Result<()> {
+        let rows = both_rows(target, none, none)?;
+        let types = output_types(ctx, RowSite::Assignments, rows, self.items(), self.selection).await?;
+        let computed = self
+            .assignments
+            .iter()
+            .filter(|assignment| assignment.expression().is_some());
+        for (assignment, ty) in computed.zip(&types) {
+            check_assignable(ty, &target.table.columns[assignment.position])?;
+        }
+        Ok(())
+    }
 }
 
 /// Reads the clause. Errors: 42P10 when no unique key fits, 42703, 42601.
@@ -221,6 +245,9 @@ pub(super) async fn insert_or_update(
     let in_the_way: Vec<_> = met(true).map(|(key, _)| key.clone()).collect();
     let found = BooleanArray::from(found);
     let fresh = filter_record_batch(batch, &not(&found).map_err(Error::arrow)?).map_err(Error::arrow)?;
+    if existing.num_rows() == 0 {
+        update.check(ctx, target, &existing).await?;
+    }
     if fresh.num_rows() > 0 {
         insert_rows(txn, table, &fresh, limits).await?;
     }
@@ -278,6 +305,15 @@ fn check_no_repeat<'a>(rows: impl Iterator<Item = (&'a Option<Vec<u8>>, bool)>) 
     Ok(())
 }
 
+/// The rows that are there and those proposed, as SET and WHERE name them.
+fn both_rows(target: &Target, existing: &RecordBatch, proposed: &RecordBatch) -> Result<Vec<Rows>> {
+    let excluded = Rows {
+        name: EXCLUDED.to_string(),
+        ..visible_rows(target, proposed)?
+    };
+    Ok(vec![visible_rows(target, existing)?, excluded])
+}
+
 /// Which of the existing rows satisfy WHERE, and what SET makes of them.
 async fn updated_rows(
     ctx: &StatementContext,
@@ -286,18 +322,8 @@ async fn updated_rows(
     proposed: &RecordBatch,
     update: &DoUpdate<'_>,
 ) -> Result<(UInt32Array, RecordBatch)> {
-    let excluded = Rows {
-        name: EXCLUDED.to_string(),
-        ..visible_rows(target, proposed)?
-    };
-    let rows = vec![visible_rows(target, existing)?, excluded];
-    let items: Vec<SelectItem> = update
-        .assignments
-        .iter()
-        .filter_map(Assignment::expression)
-        .map(|expr| SelectItem::UnnamedExpr(expr.clone()))
-        .collect();
-    let evaluated = evaluate(ctx, RowSite::Assignments, rows, items, update.selection).await?;
+    let rows = both_rows(target, existing, proposed)?;
+    let evaluated = evaluate(ctx, RowSite::Assignments, rows, update.items(), update.selection).await?;
     let kept = UInt32Array::from_iter_values(evaluated.ordinals.iter().map(|at| *at as u32));
     let old = take_record_batch(existing, &kept).map_err(Error::arrow)?;
     let settings = ctx.format_settings();

@@ -152,6 +152,22 @@ async fn evaluate_query(
     })
 }
 
+/// The types that a select list gives for rows like these, known before there is one.
+pub(super) async fn output_types(
+    ctx: &StatementContext,
+    site: RowSite,
+    relations: Vec<Rows>,
+    items: Vec<SelectItem>,
+    selection: Option<&Expr>,
+) -> Result<Vec<SqlType>> {
+    let types = |columns: &[OutputColumn]| columns.iter().map(|column| column.ty.clone()).collect();
+    if let Some(row_plan) = row_plan(ctx, site, &relations, &items, selection).await? {
+        return Ok(types(&row_plan.columns));
+    }
+    let (columns, _) = plan(ctx, relations, items, selection, &query::known_types(ctx)).await?;
+    Ok(types(&columns))
+}
+
 /// The columns that a select list over rows would give, and the types of the parameters in it.
 pub(super) async fn plan(
     ctx: &StatementContext,
