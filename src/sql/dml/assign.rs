@@ -72,12 +72,9 @@ pub(super) fn assign_array(
     Ok(builder.finish())
 }
 
-/// A value of an expression's result; an untyped literal is still one. Errors: 0A000 for what no column holds.
+/// A value of an expression's result; an untyped literal is still one.
 pub(super) fn result_value(array: &ArrayRef, row: usize, ty: &SqlType) -> Result<Value> {
     Ok(match value_at(array, row, ty)? {
-        Value::Array(_) => {
-            return Err(Error::unsupported(format!("storing a value of type {ty}"), None));
-        }
         Value::Text(text) if *ty == SqlType::Unknown => Value::Unknown(text),
         value => value,
     })
