@@ -156,7 +156,7 @@ fn decode(text: &str, (zone, order): (Tz, DateOrder), time_only: bool) -> Result
     let tokens = tokens(&lower)?;
     if let [(Shape::Word | Shape::SignedWord, word)] = tokens.as_slice() {
         match *word {
-            "infinity" | "+infinity" => return Ok(Read::Infinity),
+            "infinity" => return Ok(Read::Infinity),
             "-infinity" => return Ok(Read::NegativeInfinity),
             "epoch" => return Ok(Read::Epoch),
             _ => {}
@@ -222,7 +222,7 @@ impl Decoder {
     fn take_date(&mut self, token: &str) -> Result<(), Fault> {
         let is_digital = token.starts_with(|c: char| c.is_ascii_digit());
         let wants_date = self.announced.take().is_none() && !self.has_date();
-        if wants_date && (is_digital || (!self.time_only && joined_date_begins_with_month(token))) {
+        if wants_date && (is_digital || !self.time_only) {
             return self.read_date(token);
         }
         if is_digital {
@@ -500,6 +500,8 @@ impl Decoder {
         if let Some(days) = self.days {
             return Ok(days);
         }
+        // Parts that no date has are told before parts that are missing.
+        let (month, day) = (part_of_date(self.month, 12)?, part_of_date(self.day, 31)?);
         if !self.has_date() {
             return Err(Fault::Format);
         }
@@ -507,15 +509,7 @@ impl Decoder {
         if let Some(day) = self.day_of_year {
             return Ok(days_from_civil(year, 1, 1) + i64::from(day) - 1);
         }
-        let (month, day) = (self.month.unwrap_or(0), self.day.unwrap_or(0));
-        let month = u32::try_from(month)
-            .ok()
-            .filter(|month| (1..=12).contains(month))
-            .ok_or(Fault::MonthDayOverflow)?;
-        let day = u32::try_from(day)
-            .ok()
-            .filter(|day| (1..=31).contains(day))
-            .ok_or(Fault::MonthDayOverflow)?;
+        let (month, day) = (month.unwrap_or(0), day.unwrap_or(0));
         if day > days_in_month(year, month) {
             return Err(Fault::FieldOverflow);
         }
@@ -536,6 +530,13 @@ impl Decoder {
     }
 }
 
+/// A month or day, from 1 to `most`, where it is known.
+fn part_of_date(part: Option<i32>, most: u32) -> Result<Option<u32>, Fault> {
+    let in_range = |part: i32| u32::try_from(part).ok().filter(|part| (1..=most).contains(part));
+    part.map(|part| in_range(part).ok_or(Fault::MonthDayOverflow))
+        .transpose()
+}
+
 /// Fills a part; a part filled twice is an error.
 fn set<T>(part: &mut Option<T>, value: T) -> Result<(), Fault> {
     if part.is_some() {
@@ -551,15 +552,6 @@ fn set_flag(flag: &mut bool) -> Result<(), Fault> {
     } else {
         Ok(())
     }
-}
-
-/// Whether a joined word is a date such as `jan-08-1999`, not a zone name.
-fn joined_date_begins_with_month(token: &str) -> bool {
-    let first = token
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .next()
-        .unwrap_or_default();
-    matches!(keyword(first), Some(Word::Month(_)))
 }
 
 /// The days since 1970-01-01 on which a timestamp falls.

@@ -279,9 +279,14 @@ fn read_years_and_months(token: &str) -> Result<Option<i64>, Fault> {
         return Ok(None);
     };
     let number = |digits: &str| digits.parse::<i64>().map_err(|_| Fault::Format);
+    // Too many months are told before what stands behind them is.
+    let (months, rest) = months.split_at(months.bytes().take_while(u8::is_ascii_digit).count());
     let (years, months) = (number(years)?, number(months)?);
     if !(0..12).contains(&months) || years > i64::from(i32::MAX) {
         return Err(Fault::FieldOverflow);
+    }
+    if !rest.is_empty() {
+        return Err(Fault::Format);
     }
     let months = years * 12 + months;
     Ok(Some(if token.starts_with('-') { -months } else { months }))
