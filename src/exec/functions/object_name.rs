@@ -24,6 +24,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(|text| object_oid(catalog, "regclass", text))
     }),
     FunctionDef::new("regclass", &[T::Oid], T::Regclass, oid),
+    // `x::regclass` of a text that is no literal: a name, whatever it looks like.
+    FunctionDef::catalog("relation_named", &[T::Text], T::Regclass, |b, catalog| {
+        b.map1(|name| object_named(catalog, "regclass", name))
+    }),
     FunctionDef::catalog(
         "regtype",
         &[T::Text],
@@ -54,7 +58,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         "to_regprocedure",
         &[T::Text],
         T::Catalog(CatalogType::Regprocedure),
-        |b, catalog| b.map1(|text| object_if_there(catalog, "regprocedure", text)),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regprocedure", text).ok()),
     ),
     FunctionDef::catalog(
         "regoper",
@@ -67,7 +71,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         "to_regoper",
         &[T::Text],
         T::Catalog(CatalogType::Regoper),
-        |b, catalog| b.map1(|text| object_if_there(catalog, "regoper", text)),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regoper", text).ok()),
     ),
     FunctionDef::catalog(
         "regoperator",
@@ -85,7 +89,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         "to_regoperator",
         &[T::Text],
         T::Catalog(CatalogType::Regoperator),
-        |b, catalog| b.map1(|text| object_if_there(catalog, "regoperator", text)),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regoperator", text).ok()),
     ),
     FunctionDef::catalog(
         "regnamespace",
@@ -107,31 +111,31 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     ),
     FunctionDef::new("regrole", &[T::Oid], T::Catalog(CatalogType::Regrole), oid),
     FunctionDef::catalog("to_regclass", &[T::Text], T::Regclass, |b, catalog| {
-        b.map1(|text| object_if_there(catalog, "regclass", text))
+        b.map1(|text: &str| object_named(catalog, "regclass", text).ok())
     }),
     FunctionDef::catalog(
         "to_regtype",
         &[T::Text],
         T::Catalog(CatalogType::Regtype),
-        |b, catalog| b.map1(|text| object_if_there(catalog, "regtype", text)),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regtype", text).ok()),
     ),
     FunctionDef::catalog(
         "to_regproc",
         &[T::Text],
         T::Catalog(CatalogType::Regproc),
-        |b, catalog| b.map1(|text| object_if_there(catalog, "regproc", text)),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regproc", text).ok()),
     ),
     FunctionDef::catalog(
         "to_regnamespace",
         &[T::Text],
         T::Catalog(CatalogType::Regnamespace),
-        |b, catalog| b.map1(|text| object_if_there(catalog, "regnamespace", text)),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regnamespace", text).ok()),
     ),
     FunctionDef::catalog(
         "to_regrole",
         &[T::Text],
         T::Catalog(CatalogType::Regrole),
-        |b, catalog| b.map1(|text| object_if_there(catalog, "regrole", text)),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regrole", text).ok()),
     ),
     FunctionDef::catalog("object_name", &[T::Text, T::Oid], T::Text, |b, catalog| {
         b.map2(|kind, oid| object_name(catalog, kind, oid))
@@ -218,10 +222,17 @@ fn oid(batch: &Batch) -> Result<ArrayRef> {
 
 /// What a reg type reads from text.
 fn object_oid(catalog: &CatalogContext, kind: &str, text: &str) -> Result<i64> {
-    match text.trim() {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text {
         "-" => Ok(0),
-        text if is_routine(kind) && !is_number(text) => routine_oid(catalog, kind, text),
-        text => object_if_there(catalog, kind, text).ok_or_else(|| undefined(kind, text)),
+        digits if is_number => digits
+            .parse::<u32>()
+            .map(i64::from)
+            .map_err(|_| Error::NumericOutOfRange {
+                message: format!("value \"{digits}\" is out of range for type oid"),
+                detail: None,
+            }),
+        name => object_named(catalog, kind, name),
     }
 }
 
@@ -229,18 +240,13 @@ fn is_routine(kind: &str) -> bool {
     matches!(kind, "regproc" | "regprocedure" | "regoper" | "regoperator")
 }
 
-fn is_number(text: &str) -> bool {
-    text.parse::<u32>().is_ok()
-}
-
-/// Likewise, but nothing for a name that nothing has.
-fn object_if_there(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> {
-    let text = text.trim();
-    if is_routine(kind) && !is_number(text) {
-        return routine_oid(catalog, kind, text).ok();
+/// The oid of what has the name. Errors: 42P01 and its kin.
+fn object_named(catalog: &CatalogContext, kind: &str, name: &str) -> Result<i64> {
+    let name = name.trim();
+    match is_routine(kind) {
+        true => routine_oid(catalog, kind, name),
+        false => find_object(catalog, kind, name).ok_or_else(|| undefined(kind, name)),
     }
-    let oid = text.parse::<u32>().ok().map(i64::from);
-    oid.or_else(|| find_object(catalog, kind, text))
 }
 
 fn undefined(kind: &str, name: &str) -> Error {
