@@ -240,11 +240,7 @@ impl<'c> Binder<'c> {
 
     /// The type of a parameter from now on: `wanted`, unless it was decided before.
     pub(super) fn decide_parameter(&mut self, id: &str, wanted: &SqlType) -> SqlType {
-        let slot = id
-            .strip_prefix('$')
-            .and_then(|number| number.parse::<usize>().ok())
-            .and_then(|number| self.parameters.get_mut(number.checked_sub(1)?));
-        match slot {
+        match parameter_place(id).and_then(|at| self.parameters.get_mut(at)) {
             Some(Some(decided)) if !matches!(decided, SqlType::Unknown | SqlType::Void) => decided.clone(),
             Some(slot) => {
                 *slot = Some(wanted.clone());
@@ -253,6 +249,17 @@ impl<'c> Binder<'c> {
             None => wanted.clone(),
         }
     }
+
+    /// Whether nothing has given the parameter `id` a type yet.
+    pub(super) fn is_undecided(&self, id: &str) -> bool {
+        let decided = parameter_place(id).and_then(|at| self.parameters.get(at)?.as_ref());
+        matches!(decided, None | Some(SqlType::Unknown | SqlType::Void))
+    }
+}
+
+/// The place of `$n` among the parameters.
+fn parameter_place(id: &str) -> Option<usize> {
+    id.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)
 }
 
 /// PostgreSQL's protocol counts parameters in 16 bits.

@@ -6,7 +6,7 @@ use datafusion::logical_expr::{Case, Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
-use super::coercion::{self, CastContext, base, common_type};
+use super::coercion::{self, CastContext, common_type};
 use super::context_value::is_context_value;
 use super::operator::binary;
 use super::overload::{expanded, pick};
@@ -102,9 +102,7 @@ impl Binder<'_> {
         arguments: Vec<Bound>,
         place: Place<'_>,
     ) -> Result<Bound> {
-        if arguments.is_empty()
-            && let Some(value) = self.context_value(name)?
-        {
+        if let Some(value) = self.context_value(name, &arguments)? {
             return Ok(value);
         }
         if let Some(construct) = Construct::named(name) {
@@ -324,11 +322,15 @@ impl Binder<'_> {
         let first = self.decided_beside(first, &second)?;
         let equal = self.compare(Operator::Eq, first.clone(), second.clone())?;
         // The result is the operand of `=`, which a number of another type widens.
-        let first = match coercion::common_type(&[first.ty.clone(), second.ty]) {
+        let first = match coercion::promote(&first.ty, &second.ty) {
             // An integer keeps its digits as a numeric.
-            Some(SqlType::Numeric(_)) if first.ty.is_number() => self.as_numeric(first)?,
-            Some(wide) if first.ty.is_number() && wide.is_number() && base(&wide) != base(&first.ty) => {
-                self.convert(first, &wide, CastContext::Implicit)?
+            Some(SqlType::Numeric(_)) => self.as_numeric(first)?,
+            // Integers of two widths, and floats, compare as they are.
+            Some(SqlType::Float8) if !first.ty.is_float() => {
+                self.convert(first, &SqlType::Float8, CastContext::Implicit)?
+            }
+            _ if matches!(first.ty, SqlType::Varchar(_)) && !matches!(second.ty, SqlType::Char(_)) => {
+                self.convert(first, &SqlType::Text, CastContext::Implicit)?
             }
             _ => first,
         };

@@ -100,6 +100,12 @@ impl Binder<'_> {
             }
             _ => {}
         }
+        if let (S::Time(_), S::Interval(_)) | (S::Interval(_), S::Time(_)) = (&left.ty, &right.ty) {
+            return Ok((
+                self.convert(left, &S::Interval(None), CastContext::Implicit)?,
+                self.convert(right, &S::Interval(None), CastContext::Implicit)?,
+            ));
+        }
         let pair_exists = (category(&left.ty) == category(&right.ty)
             && !matches!(category(&left.ty), Category::Other | Category::Array))
             || base(&left.ty) == base(&right.ty);
@@ -163,7 +169,7 @@ impl Binder<'_> {
                 // What is longer than the column equals none of its values, and is no error.
                 None => self.convert(literal, &SqlType::Char(None), CastContext::Implicit),
             },
-            other => self.convert(literal, other, CastContext::Implicit),
+            other => self.convert(literal, &coercion::unrounded(other), CastContext::Implicit),
         }
     }
 
@@ -386,7 +392,7 @@ impl Binder<'_> {
             _ => operand,
         };
         match operand.ty {
-            S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) | S::Interval => {}
+            S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) | S::Interval(_) => {}
             _ => {
                 return Err(Error::UndefinedOperator {
                     signature: format!("- {}", type_name(&operand.ty)),
@@ -485,10 +491,10 @@ fn numeric_key_of(value: &Value) -> Result<Expr> {
 fn unknown_partner(op: ArithmeticOp, other: &SqlType, untyped_is_left: bool) -> SqlType {
     use SqlType as S;
     match (op, other) {
-        (ArithmeticOp::Add, S::Timestamp | S::TimestampTz | S::Time) => S::Interval,
-        (ArithmeticOp::Subtract, S::Time) if !untyped_is_left => S::Interval,
-        (ArithmeticOp::Add | ArithmeticOp::Subtract, S::Interval) if untyped_is_left => S::Interval,
-        (ArithmeticOp::Multiply | ArithmeticOp::Divide, S::Interval) => S::Float8,
+        (ArithmeticOp::Add, S::Timestamp(_) | S::TimestampTz(_) | S::Time(_)) => S::Interval(None),
+        (ArithmeticOp::Subtract, S::Time(_)) if !untyped_is_left => S::Interval(None),
+        (ArithmeticOp::Add | ArithmeticOp::Subtract, S::Interval(_)) if untyped_is_left => S::Interval(None),
+        (ArithmeticOp::Multiply | ArithmeticOp::Divide, S::Interval(_)) => S::Float8,
         (_, S::Numeric(_)) => S::Numeric(None),
         (_, other) => other.clone(),
     }
@@ -502,7 +508,7 @@ fn literal_text(bound: &Bound) -> Option<String> {
 }
 
 fn is_timestamp(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Timestamp | SqlType::TimestampTz)
+    matches!(ty, SqlType::Timestamp(_) | SqlType::TimestampTz(_))
 }
 
 fn is_integer(ty: &SqlType) -> bool {

@@ -15,7 +15,9 @@ use datafusion::logical_expr::{
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold};
-use super::coercion::{CastContext, common_type, implicit, type_name, without_scale_of_constants};
+use super::coercion::{
+    CastContext, common_type, implicit, no_common_type, type_name, without_scale_of_constants,
+};
 use super::same_rows::refuse_unsortable;
 use super::scope::Outer;
 use super::select::ordinal;
@@ -312,7 +314,7 @@ impl Binder<'_> {
             _ => "EXCEPT",
         };
         let all = matches!(quantifier, ast::SetQuantifier::All);
-        let (left, right) = (self.set_expr(left, outer)?, self.set_expr(right, outer)?);
+        let (left, right) = self.both_branches(left, right, outer)?;
         if left.columns.len() != right.columns.len() {
             let message = format!("each {word} query must have the same number of columns");
             return Err(fault(StatementFault::Syntax, message));
@@ -321,14 +323,7 @@ impl Binder<'_> {
         for (a, b) in left.columns.iter().zip(&right.columns) {
             let common = common_type(&[a.ty.clone(), b.ty.clone()])
                 .map(|ty| without_scale_of_constants(ty, [a, b].iter().all(|column| column.constant)));
-            types.push(common.ok_or_else(|| Error::DatatypeMismatch {
-                message: format!(
-                    "{word} types {} and {} cannot be matched",
-                    super::coercion::type_name(&a.ty),
-                    super::coercion::type_name(&b.ty)
-                ),
-                hint: None,
-            })?);
+            types.push(common.ok_or_else(|| no_common_type(word, &a.ty, &b.ty))?);
         }
         let shown: Vec<String> = left.columns.iter().map(|column| column.name.clone()).collect();
         let names: Vec<String> = shown.iter().map(|name| self.unique_name(name)).collect();

@@ -16,7 +16,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, BoundQuery, Place, fault};
 use super::bounded_outer;
 use super::branches::Branches;
-use super::coercion::CastContext;
+use super::coercion::{self, CastContext};
 use super::decorrelation::{has_subquery, sub_plan, sub_plan_of};
 use super::expression::{operator_name, row_items};
 use super::operator::binary;
@@ -298,6 +298,7 @@ impl Binder<'_> {
             (SqlType::InternalChar, other) | (other, SqlType::InternalChar) if other.is_string() => {
                 Some(SqlType::Text)
             }
+            (operand, item) if operand.is_float() || item.is_float() => coercion::promote(operand, item),
             (operand, item) => super::operator::compared_type(operand, item),
         };
         let common = common.ok_or_else(|| super::operator::no_operator(symbol, &operand.ty, &array.ty))?;
