@@ -312,10 +312,15 @@ fn overflow() -> Error {
     }
 }
 
-/// Calls `add` with each row none of whose arguments is NULL.
-fn each_row(values: &[ArrayRef], mut add: impl FnMut(usize, &[f64]) -> Result<()>) -> DataFusionResult<()> {
+/// Calls `take` with each row none of whose arguments is NULL. What an ORDER BY of the call adds behind them is left out.
+fn each_row(
+    values: &[ArrayRef],
+    moment: FloatMoment,
+    mut take: impl FnMut(usize, &[f64]) -> Result<()>,
+) -> DataFusionResult<()> {
     let columns: Vec<_> = values
         .iter()
+        .take(moment.arguments())
         .map(|column| column.as_primitive::<Float64Type>())
         .collect();
     let mut numbers = vec![0.0; columns.len()];
@@ -324,7 +329,7 @@ fn each_row(values: &[ArrayRef], mut add: impl FnMut(usize, &[f64]) -> Result<()
             for (number, column) in numbers.iter_mut().zip(&columns) {
                 *number = column.value(row);
             }
-            add(row, &numbers).map_err(to_datafusion)?;
+            take(row, &numbers).map_err(to_datafusion)?;
         }
     }
     Ok(())
@@ -342,8 +347,12 @@ fn state_columns(sums: Vec<Sums>) -> Vec<ArrayRef> {
     columns.iter_mut().map(finish).collect()
 }
 
-fn add(sums: &mut Sums, numbers: &[f64]) -> Result<()> {
+fn add(sums: &mut Sums, moment: FloatMoment, numbers: &[f64]) -> Result<()> {
     match numbers {
+        _ if moment == FloatMoment::Count => {
+            sums.rows += 1.0;
+            Ok(())
+        }
         [x] => sums.add(*x),
         [y, x] => sums.add_pair(*y, *x),
         _ => Err(Error::internal("an aggregate of floats with other arguments")),
@@ -371,7 +380,8 @@ struct One {
 
 impl Accumulator for One {
     fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
-        each_row(values, |_, numbers| add(&mut self.sums, numbers))
+        let moment = self.moment;
+        each_row(values, moment, |_, numbers| add(&mut self.sums, moment, numbers))
     }
     fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
         Ok(ScalarValue::Float64(self.sums.result(self.moment)))
@@ -413,8 +423,9 @@ impl GroupsAccumulator for Groups {
     ) -> DataFusionResult<()> {
         self.resize(total);
         let passes = |row: usize| filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
-        each_row(values, |row, numbers| match passes(row) {
-            true => add(&mut self.sums[groups[row]], numbers),
+        let moment = self.moment;
+        each_row(values, moment, |row, numbers| match passes(row) {
+            true => add(&mut self.sums[groups[row]], moment, numbers),
             false => Ok(()),
         })
     }
@@ -439,8 +450,8 @@ impl GroupsAccumulator for Groups {
     ) -> DataFusionResult<Vec<ArrayRef>> {
         let mut sums = vec![Sums::default(); values[0].len()];
         let passes = |row: usize| filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
-        each_row(values, |row, numbers| match passes(row) {
-            true => add(&mut sums[row], numbers),
+        each_row(values, self.moment, |row, numbers| match passes(row) {
+            true => add(&mut sums[row], self.moment, numbers),
             false => Ok(()),
         })?;
         Ok(state_columns(sums))
