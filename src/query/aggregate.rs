@@ -13,9 +13,9 @@ use super::coercion::{self, CastContext};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::exec::float_aggregate::{FloatMoment, float_aggregate};
-use crate::exec::functions::{self, ArithmeticOp};
+use crate::exec::functions;
 use crate::exec::numeric_aggregate::Moment;
-use crate::types::{SqlType, Value, element_type};
+use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// Aggregates that keep about as much as one value, however many they are given.
@@ -160,16 +160,7 @@ impl Binder<'_> {
         } else {
             self.arguments(name, &function.args, place)?
         };
-        let (mut order_by, mut order_types) = (Vec::new(), Vec::new());
-        for clause in &list.clauses {
-            if let ast::FunctionArgumentClause::OrderBy(items) = clause {
-                for item in items {
-                    let (sort, ty) = self.sort_item(item, place)?;
-                    order_types.push(ty);
-                    order_by.push(sort);
-                }
-            }
-        }
+        let (mut order_by, order_types) = self.aggregate_order(list, place)?;
         if name == "mode" {
             let (accumulation, order_by) = self.mode(arguments, &function.within_group, place)?;
             return Ok((accumulation, false, order_by));
@@ -222,6 +213,23 @@ impl Binder<'_> {
             return Ok((accumulation, false, order_by));
         }
         self.distinct_accumulation(accumulation, order_by)
+    }
+
+    /// The ORDER BY inside an aggregate's parentheses, and the types of what it orders by.
+    fn aggregate_order(
+        &mut self,
+        list: &ast::FunctionArgumentList,
+        place: Place<'_>,
+    ) -> Result<(Vec<Sort>, Vec<SqlType>)> {
+        let mut order = Vec::new();
+        for clause in &list.clauses {
+            if let ast::FunctionArgumentClause::OrderBy(items) = clause {
+                for item in items {
+                    order.push(self.sort_item(item, place)?);
+                }
+            }
+        }
+        Ok(order.into_iter().unzip())
     }
 
     /// The accumulators of an aggregate with DISTINCT, whether DataFusion is to tell what is distinct, and the order.
@@ -297,18 +305,11 @@ impl Binder<'_> {
                 };
                 Ok(single_call(udaf, vec![argument.expr], SqlType::Bool))
             }
-            ("string_agg", Some(separator)) => {
-                let argument = self.coerce(first, &SqlType::Text).map_err(|_| wrong())?;
-                let separator = self.coerce(separator, &SqlType::Text).map_err(|_| wrong())?;
-                // Arrays may be gathered in several orders at once, which texts may not.
-                let ty = SqlType::Array(Box::new(SqlType::Text));
-                let calls = vec![(aggregates::array_agg::array_agg_udaf(), vec![argument.expr], ty)];
-                Ok(Accumulation {
-                    calls,
-                    finish: Finish::Joined(separator),
-                    is_exact: false,
-                })
-            }
+            ("string_agg", Some(separator)) => self.joined(first, separator).map_err(|_| wrong()),
+            ("array_agg", None) if matches!(first.ty, SqlType::Array(_)) => Ok(Accumulation {
+                finish: Finish::Nested,
+                ..self.array_of_values(first)?
+            }),
             ("array_agg", None) => self.array_of_values(first),
             ("json_agg", None) => Ok(Accumulation {
                 finish: Finish::Json(SqlType::Json),
@@ -342,6 +343,20 @@ impl Binder<'_> {
         Ok(Accumulation {
             calls: keys.calls.into_iter().chain(values.calls).collect(),
             finish: Finish::Object(function),
+            is_exact: false,
+        })
+    }
+
+    /// Every text, and what joins them.
+    fn joined(&mut self, text: Bound, separator: Bound) -> Result<Accumulation> {
+        let text = self.coerce(text, &SqlType::Text)?;
+        let separator = self.coerce(separator, &SqlType::Text)?;
+        // Arrays may be gathered in several orders at once, which texts may not.
+        let ty = SqlType::Array(Box::new(SqlType::Text));
+        let calls = vec![(aggregates::array_agg::array_agg_udaf(), vec![text.expr], ty)];
+        Ok(Accumulation {
+            calls,
+            finish: Finish::Joined(separator),
             is_exact: false,
         })
     }
@@ -553,102 +568,6 @@ impl Binder<'_> {
             },
             _ => call,
         })
-    }
-
-    /// What the accumulators' results become.
-    pub(super) fn finish(&mut self, finish: &Finish, results: Vec<Bound>) -> Result<Bound> {
-        let mut results = results.into_iter();
-        let first = results
-            .next()
-            .ok_or_else(|| Error::internal("an aggregate without accumulators"))?;
-        match finish {
-            Finish::Cast(ty) => self.convert(first, ty, CastContext::Explicit),
-            Finish::Float(ty) => {
-                let definition = (
-                    "float_of_key",
-                    functions::FLOAT_OF_KEY,
-                    true,
-                    Volatility::Immutable,
-                );
-                let arguments = vec![(first.expr, first.ty)];
-                Ok(Bound::new(
-                    functions::call(definition, arguments, ty.clone(), &self.settings),
-                    ty.clone(),
-                ))
-            }
-            Finish::Quotient => {
-                let second = results
-                    .next()
-                    .ok_or_else(|| Error::internal("an average without a count"))?;
-                let (sum, count) = (self.as_numeric(first)?, self.as_numeric(second)?);
-                let returns = SqlType::Numeric(None);
-                let definition = ("avg", ArithmeticOp::Divide.body(), true, Volatility::Immutable);
-                let arguments = vec![(sum.expr, sum.ty), (count.expr, count.ty)];
-                Ok(Bound::new(
-                    functions::call(definition, arguments, returns.clone(), &self.settings),
-                    returns,
-                ))
-            }
-            Finish::Joined(separator) => {
-                let definition = ("string_agg", functions::JOIN_TEXTS, false, Volatility::Immutable);
-                let arguments = vec![(first.expr, first.ty), (separator.expr.clone(), SqlType::Text)];
-                Ok(Bound::new(
-                    functions::call(definition, arguments, SqlType::Text, &self.settings),
-                    SqlType::Text,
-                ))
-            }
-            Finish::Percentile(percentile, fraction) => {
-                self.percentile_of(*percentile, first, fraction.clone())
-            }
-            Finish::Object(function) => {
-                let values = results
-                    .next()
-                    .ok_or_else(|| Error::internal("keys without values"))?;
-                self.resolve_function(function, vec![first, values])
-            }
-            Finish::Unrepeated(rest) => {
-                let ty = first.ty.clone();
-                let array = self.gathered("unrepeated", functions::UNREPEATED, first, ty);
-                self.finish(rest, vec![array])
-            }
-            Finish::Extreme(extreme) => {
-                let (name, body) = extreme.definition();
-                let item = element_type(&first.ty).clone();
-                Ok(self.gathered(name, body, first, item))
-            }
-            Finish::Mode => {
-                let item = element_type(&first.ty).clone();
-                Ok(self.gathered("mode", functions::MODE, first, item))
-            }
-            Finish::Interval { is_average } => {
-                let mut parts = vec![first];
-                parts.extend(results);
-                let count = if *is_average { parts.pop() } else { None };
-                let sum = self.resolve_function("interval_of_parts", parts)?;
-                match count {
-                    Some(count) => self.arithmetic(ArithmeticOp::Divide, sum, count),
-                    None => Ok(sum),
-                }
-            }
-            Finish::Json(ty) => {
-                let list = if *ty == SqlType::Json {
-                    "json_list_of"
-                } else {
-                    "jsonb_list_of"
-                };
-                self.resolve_function(list, vec![first])
-            }
-        }
-    }
-}
-
-impl Binder<'_> {
-    /// A function of the gathered values.
-    fn gathered(&self, name: &str, body: functions::Body, array: Bound, returns: SqlType) -> Bound {
-        let definition = (name, body, true, Volatility::Immutable);
-        let arguments = vec![(array.expr, array.ty)];
-        let call = functions::call(definition, arguments, returns.clone(), &self.settings);
-        Bound::new(call, returns)
     }
 }
 

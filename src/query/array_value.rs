@@ -5,7 +5,7 @@ use datafusion::logical_expr::{Expr, Volatility};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold, name_parts};
-use super::coercion::{CastContext, type_name};
+use super::coercion::{CastContext, null_of, type_name};
 use crate::error::StatementFault;
 use crate::exec::functions;
 use crate::types::{SqlType, Value, element_type};
@@ -34,6 +34,7 @@ impl Binder<'_> {
             .map(Bound::literal)
             .collect::<Result<Option<Vec<Value>>>>()?;
         if let Some(values) = values {
+            functions::check_rectangular(&values, functions::NOT_RECTANGULAR)?;
             return Bound::constant(&Value::Array(values), ty);
         }
         let arguments = items.into_iter().map(|bound| (bound.expr, bound.ty)).collect();
@@ -83,6 +84,11 @@ impl Binder<'_> {
             Some((name, count)) => (self.expression(&name, place)?, &chain[count..]),
             None => (self.expression(root, place)?, chain),
         };
+        let is_indexed = |access: &ast::AccessExpr| {
+            matches!(access, ast::AccessExpr::Subscript(ast::Subscript::Index { .. }))
+        };
+        let leads_to_item = chain.iter().all(is_indexed) && !chain.is_empty();
+        let mut sliced = 0;
         for access in chain {
             let ast::AccessExpr::Subscript(subscript) = access else {
                 return Err(Error::unsupported("a field of a composite value", None));
@@ -125,27 +131,70 @@ impl Binder<'_> {
                     upper_bound,
                     stride: None,
                 } => {
-                    let mut arguments = vec![(bound.expr, bound.ty.clone())];
-                    for limit in [lower_bound, upper_bound] {
-                        let limit = match limit {
-                            Some(limit) => self.expression(limit, place)?,
-                            None => Bound::unknown(None),
-                        };
-                        let limit = self.convert(limit, &SqlType::Int4, CastContext::Implicit)?;
-                        arguments.push((limit.expr, limit.ty));
-                    }
-                    let definition = ("slice", functions::SLICE, false, Volatility::Immutable);
-                    Bound::new(
-                        functions::call(definition, arguments, bound.ty.clone(), &self.settings),
-                        bound.ty,
-                    )
+                    sliced += 1;
+                    self.slice(bound, [lower_bound, upper_bound], sliced - 1, place)?
                 }
                 ast::Subscript::Slice { .. } => {
                     return Err(Error::unsupported("a slice with a stride", None));
                 }
             };
         }
-        Ok(bound)
+        match leads_to_item {
+            // Fewer subscripts than dimensions lead to nothing.
+            true if matches!(bound.ty, SqlType::Array(_)) => {
+                let ty = innermost(&bound.ty).clone();
+                Ok(Bound::new(null_of(&ty)?, ty))
+            }
+            _ => Ok(bound),
+        }
+    }
+
+    /// `a[low:high]` in a dimension, counted from 0.
+    fn slice(
+        &mut self,
+        array: Bound,
+        limits: [&Option<ast::Expr>; 2],
+        dimension: i64,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        let mut arguments = vec![(array.expr, array.ty.clone())];
+        for limit in limits {
+            let limit = match limit {
+                Some(limit) => self.expression(limit, place)?,
+                None => Bound::unknown(None),
+            };
+            let limit = self.convert(limit, &SqlType::Int4, CastContext::Implicit)?;
+            arguments.push((limit.expr, limit.ty));
+        }
+        let dimension = Bound::constant(&Value::Int(dimension), SqlType::Int4)?;
+        arguments.push((dimension.expr, dimension.ty));
+        let definition = ("slice", functions::SLICE, false, Volatility::Immutable);
+        Ok(Bound::new(
+            functions::call(definition, arguments, array.ty.clone(), &self.settings),
+            array.ty,
+        ))
+    }
+
+    /// An array of one dimension, of the items of one of more.
+    pub(super) fn flattened(&self, bound: Bound) -> Bound {
+        if !matches!(bound.ty.item_type(), Some(SqlType::Array(_))) {
+            return bound;
+        }
+        let flat = SqlType::Array(Box::new(innermost(&bound.ty).clone()));
+        let definition = ("flat_array", functions::FLAT, true, Volatility::Immutable);
+        let arguments = vec![(bound.expr, bound.ty)];
+        Bound::new(
+            functions::call(definition, arguments, flat.clone(), &self.settings),
+            flat,
+        )
+    }
+}
+
+/// What an array of any dimensions holds.
+fn innermost(ty: &SqlType) -> &SqlType {
+    match ty {
+        SqlType::Array(item) => innermost(item),
+        ty => ty,
     }
 }
 

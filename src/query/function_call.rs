@@ -16,6 +16,9 @@ use crate::exec::functions::{self, Body, FunctionDef, Returns, T};
 use crate::types::{SqlType, Value, element_type};
 use crate::{Error, Result};
 
+/// Functions and operators of arrays to which the items count, not the dimensions in which they stand.
+const SEE_ITEMS: &[&str] = &["unnest", "array_to_string", "@>", "<@", "&&"];
+
 /// Calls that SQL defines by what they mean, for arguments of any type.
 #[derive(Debug, Clone, Copy)]
 enum Construct {
@@ -205,9 +208,18 @@ impl Binder<'_> {
     }
 
     /// Picks the function of this name for the arguments, as PostgreSQL's `func_select_candidate` does, and calls it.
-    pub(super) fn resolve_function(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Bound> {
+    pub(super) fn resolve_function(&mut self, name: &str, mut arguments: Vec<Bound>) -> Result<Bound> {
+        if SEE_ITEMS.contains(&name) {
+            arguments = arguments
+                .into_iter()
+                .map(|argument| self.flattened(argument))
+                .collect();
+        }
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
-        let rows: Vec<&'static FunctionDef> = functions::functions_named(name).collect();
+        let mut rows: Vec<&'static FunctionDef> = functions::functions_named(name).collect();
+        if rows.iter().any(|row| self.agrees(row, &types)) {
+            rows.retain(|row| self.agrees(row, &types));
+        }
         match pick(&rows, &types) {
             Some(row) => self.call_function(row, arguments),
             None => Err(no_function(name, &types, rows.is_empty())),
@@ -266,6 +278,15 @@ impl Binder<'_> {
             return Ok(Bound::new(Expr::Unnest(Unnest::new(call)), item));
         }
         Ok(Bound::new(call, returns))
+    }
+
+    /// Whether one type can stand for what is polymorphic in a registration.
+    fn agrees(&self, row: &FunctionDef, types: &[SqlType]) -> bool {
+        let Some(wanted) = expanded(row, types.len()) else {
+            return false;
+        };
+        let is_polymorphic = |wanted: &T| matches!(wanted, T::AnyElement | T::AnyArray);
+        !wanted.iter().any(is_polymorphic) || self.element_type(row.name, &wanted, types).is_ok()
     }
 
     /// What `AnyElement` stands for in a call.

@@ -7,7 +7,7 @@ use super::coercion::CastContext;
 use crate::exec::StatementContext;
 use crate::parse::interval_literal;
 use crate::parse::type_name::{reduced_digits, sql_type};
-use crate::types::{Numeric, NumericSize, SqlType, Value};
+use crate::types::{Numeric, NumericSize, SqlType, Value, dimensions};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -67,7 +67,10 @@ impl Binder<'_> {
             return Bound::constant(&Value::Array(Vec::new()), empty);
         }
         let bound = self.expression(expr, place)?;
-        let target = nested_like(&bound.ty, target);
+        let target = match bound.literal()? {
+            Some(Value::Unknown(text) | Value::Text(text)) => of_dimensions(target, dimensions(&text)),
+            _ => nested_like(&bound.ty, target),
+        };
         if target == SqlType::Numeric(None) && bound.ty.fixed_size().is_some() {
             // Its values show the digits that they have.
             return Ok(Bound {
@@ -89,6 +92,20 @@ impl Binder<'_> {
 pub(crate) fn warn_of_digits(ctx: &StatementContext, data_type: &ast::DataType) {
     if let Some(message) = reduced_digits(data_type) {
         ctx.warn_of_parameter(message);
+    }
+}
+
+/// Dimensions that an array has at most.
+const DIMENSIONS_MAX: usize = 6;
+
+/// An array type with as many dimensions as a literal shows.
+fn of_dimensions(ty: SqlType, count: usize) -> SqlType {
+    match ty {
+        SqlType::Array(item) if !matches!(*item, SqlType::Array(_)) => {
+            let nested = |ty, _| SqlType::Array(Box::new(ty));
+            (1..count.clamp(1, DIMENSIONS_MAX)).fold(SqlType::Array(item), nested)
+        }
+        ty => ty,
     }
 }
 

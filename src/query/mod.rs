@@ -20,6 +20,7 @@ mod context_value;
 mod decorrelation;
 mod distinct_on;
 mod expression;
+mod finish;
 mod from;
 mod from_item;
 mod function_call;

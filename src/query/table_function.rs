@@ -36,7 +36,7 @@ impl Binder<'_> {
                     false,
                 ));
             }
-            sets.push(bound);
+            sets.push(self.flattened(bound));
         }
         if let Some(name) = &call.name
             && let Some(last) = name_parts(name)?.pop()

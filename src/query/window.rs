@@ -10,6 +10,7 @@ use datafusion::logical_expr::{
 };
 use sqlparser::ast;
 
+use super::accumulation::Finish;
 use super::aggregate::{bigint, is_aggregate};
 use super::binder::{Binder, Bound, Clause, Place, fault, fold};
 use super::coercion::{CastContext, common_type};
@@ -90,31 +91,7 @@ impl Binder<'_> {
             None => None,
         };
         if is_aggregate(name) {
-            if !function.within_group.is_empty() {
-                let message = format!("OVER is not supported for ordered-set aggregate {name}");
-                return Err(fault(StatementFault::NotImplemented, message));
-            }
-            let (accumulation, distinct, _) = self.accumulation(name, function, inside)?;
-            if distinct {
-                return Err(Error::unsupported("DISTINCT in a window function", None));
-            }
-            let results = accumulation
-                .calls
-                .iter()
-                .map(|(udaf, arguments, ty)| {
-                    let moves = !window.frame.start_bound.is_unbounded();
-                    let udaf = match moves && !gives_back(udaf.name(), ty, accumulation.is_exact) {
-                        true => whole_frame(udaf.clone()),
-                        false => udaf.clone(),
-                    };
-                    let definition = WindowFunctionDefinition::AggregateUDF(udaf);
-                    Bound::new(
-                        windowed(definition, arguments.clone(), &window, filter.clone(), None),
-                        ty.clone(),
-                    )
-                })
-                .collect();
-            return self.finish(&accumulation.finish, results);
+            return self.windowed_aggregate((name, function), &window, filter, inside);
         }
         let arguments = self.arguments(name, &function.args, inside)?;
         let nulls = function.null_treatment.map(|treatment| match treatment {
@@ -144,6 +121,41 @@ impl Binder<'_> {
         // DataFusion counts in unsigned numbers.
         let cast = datafusion::logical_expr::Cast::new(Box::new(call), ty.arrow_type());
         Ok(Bound::new(Expr::Cast(cast), ty))
+    }
+
+    /// An aggregate over a window's frames.
+    fn windowed_aggregate(
+        &mut self,
+        (name, function): (&str, &ast::Function),
+        window: &Window,
+        filter: Option<Box<Expr>>,
+        inside: Place<'_>,
+    ) -> Result<Bound> {
+        if !function.within_group.is_empty() {
+            let message = format!("OVER is not supported for ordered-set aggregate {name}");
+            return Err(fault(StatementFault::NotImplemented, message));
+        }
+        let (accumulation, distinct, _) = self.accumulation(name, function, inside)?;
+        if distinct || matches!(accumulation.finish, Finish::Unrepeated(_)) {
+            return Err(Error::unsupported("DISTINCT in a window function", None));
+        }
+        let results = accumulation
+            .calls
+            .iter()
+            .map(|(udaf, arguments, ty)| {
+                let moves = !window.frame.start_bound.is_unbounded();
+                let udaf = match moves && !gives_back(udaf.name(), ty, accumulation.is_exact) {
+                    true => whole_frame(udaf.clone()),
+                    false => udaf.clone(),
+                };
+                let definition = WindowFunctionDefinition::AggregateUDF(udaf);
+                Bound::new(
+                    windowed(definition, arguments.clone(), window, filter.clone(), None),
+                    ty.clone(),
+                )
+            })
+            .collect();
+        self.finish(&accumulation.finish, results)
     }
 
     /// lag or lead with a default that is no constant, which DataFusion does not take: whether there is such a row, the

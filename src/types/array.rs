@@ -1,13 +1,17 @@
-//! The text form of one-dimensional arrays, read: `{1,NULL,"a b"}`. Called by `text_input`; what an element is, it does not
-//! know.
+//! The text form of arrays, read: `{1,NULL,"a b"}`, `{{1,2},{3,4}}`. Called by `text_input`; what an element is, it does
+//! not know.
 
 use super::Value;
 use super::spaces::is_space;
 use crate::{Error, Result};
 
 /// Reads an array; `read_element` reads the text of an element that is not NULL, without its quotes. Errors: 22P02, 0A000
-/// for more than one dimension, those of the element.
-pub(super) fn parse(text: &str, read_element: impl Fn(&str) -> Result<Value>) -> Result<Vec<Value>> {
+/// for more dimensions than the type has, those of the element. `is_nested`: the elements are arrays.
+pub(super) fn parse(
+    text: &str,
+    is_nested: bool,
+    read_element: impl Fn(&str) -> Result<Value>,
+) -> Result<Vec<Value>> {
     let malformed = || Error::DataException {
         state: "22P02",
         message: format!("malformed array literal: \"{text}\""),
@@ -24,8 +28,14 @@ pub(super) fn parse(text: &str, read_element: impl Fn(&str) -> Result<Value>) ->
     let mut rest = body;
     loop {
         let (word, quoted, after) = cut_element(rest).ok_or_else(malformed)?;
-        if !quoted && word.starts_with('{') {
-            return Err(Error::unsupported("an array of more than one dimension", None));
+        if is_nested && (quoted || !word.starts_with('{')) {
+            return Err(malformed());
+        }
+        if !is_nested && !quoted && word.starts_with('{') {
+            return Err(match elements.is_empty() {
+                true => Error::unsupported("an array of more than one dimension", None),
+                false => malformed(),
+            });
         }
         elements.push(match (quoted, word.as_str()) {
             (false, "") => return Err(malformed()),
@@ -34,15 +44,30 @@ pub(super) fn parse(text: &str, read_element: impl Fn(&str) -> Result<Value>) ->
         });
         match after.strip_prefix(',') {
             Some(next) => rest = next,
-            None if after.is_empty() => return Ok(elements),
+            None if after.is_empty() && (!is_nested || are_alike(&elements)) => return Ok(elements),
             None => return Err(malformed()),
         }
     }
 }
 
+/// Whether the elements are arrays of one length.
+fn are_alike(elements: &[Value]) -> bool {
+    let length = |element: &Value| match element {
+        Value::Array(items) => Some(items.len()),
+        _ => None,
+    };
+    elements
+        .windows(2)
+        .all(|pair| length(&pair[0]) == length(&pair[1]))
+}
+
 /// Cuts the first element off: its text without quotes and escapes, whether it was quoted, and what follows.
 fn cut_element(text: &str) -> Option<(String, bool, &str)> {
     let text = text.trim_start_matches(is_space);
+    if text.starts_with('{') {
+        let (inner, rest) = text.split_at(length_of_nested(text)?);
+        return Some((inner.to_string(), false, rest.trim_start_matches(is_space)));
+    }
     let mut word = String::new();
     let mut chars = text.char_indices();
     if text.starts_with('"') {
@@ -81,6 +106,32 @@ fn cut_element(text: &str) -> Option<(String, bool, &str)> {
     }
     word.truncate(kept);
     Some((word, false, ""))
+}
+
+/// How long the array is that a text begins with, its braces included.
+fn length_of_nested(text: &str) -> Option<usize> {
+    let (mut depth, mut in_quotes) = (0, false);
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => drop(chars.next()?),
+            '"' => in_quotes = !in_quotes,
+            '{' if !in_quotes => depth += 1,
+            '}' if !in_quotes => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// How many dimensions a text shows: the braces that it begins with.
+pub fn dimensions(text: &str) -> usize {
+    let opening = text.trim_start_matches(is_space);
+    let braces = opening.chars().filter(|c| !is_space(*c));
+    braces.take_while(|c| *c == '{').count()
 }
 
 /// The rest of an unquoted element after an escape; it counts as quoted, so that `\NULL` is a string.

@@ -43,6 +43,7 @@ mod type_names;
 mod type_table;
 mod value;
 
+pub use array::dimensions;
 pub use arrow_type::TYPE_METADATA_KEY;
 pub use cell::{element_type, value_at};
 pub use column_encoder::ColumnEncoder;

@@ -72,7 +72,9 @@ impl Value {
             }
             SqlType::Jsonb => Value::Text(json::normalize(text)?),
             SqlType::Array(element) => {
-                Value::Array(array::parse(text, |word| Value::parse(word, element, settings))?)
+                let is_nested = matches!(**element, SqlType::Array(_));
+                let read = |word: &str| Value::parse(word, element, settings);
+                Value::Array(array::parse(text, is_nested, read)?)
             }
             SqlType::Int2Vector => {
                 let elements = text.split(is_space).filter(|element| !element.is_empty());

@@ -2,7 +2,7 @@
 //! what they are for.
 
 use arrow::array::{
-    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray,
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray,
     Float32Array, Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray,
     StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
@@ -169,6 +169,34 @@ impl<'a> Argument<'a> for Length {
     }
     fn cell(lists: &&'a ListArray, row: usize) -> Result<Length> {
         Ok(Length(lists.value_length(row)))
+    }
+}
+
+/// How long an array is in each of its dimensions; one without items has none.
+#[derive(Debug, Clone)]
+pub(super) struct Extents(pub Vec<i32>);
+
+impl<'a> Argument<'a> for Extents {
+    type Column = &'a ListArray;
+    fn column(array: &'a ArrayRef, _: &'a SqlType) -> Result<&'a ListArray> {
+        downcast(array)
+    }
+    fn cell(lists: &&'a ListArray, row: usize) -> Result<Extents> {
+        let (mut lists, mut row) = (*lists, row);
+        let mut lengths = Vec::new();
+        loop {
+            let length = lists.value_length(row);
+            if length == 0 {
+                return Ok(Extents(lengths));
+            }
+            lengths.push(length);
+            // Every item is as long as the first.
+            row = usize::try_from(lists.value_offsets()[row]).map_err(|_| mismatched_types())?;
+            match lists.values().as_list_opt::<i32>() {
+                Some(items) => lists = items,
+                None => return Ok(Extents(lengths)),
+            }
+        }
     }
 }
 

@@ -7,7 +7,8 @@ use arrow::array::{Array, ArrayRef, AsArray, Int32Array};
 use arrow::compute::take;
 use arrow::datatypes::Int32Type;
 
-use super::argument::Length;
+use super::argument::{Extents, Length};
+use super::array_shape::{NOT_JOINABLE, NOT_RECTANGULAR, check_rectangular, flat, length, nested, slice};
 use super::names::ANY_EQUAL_NAME;
 use super::size::LimitedText;
 use super::text_output::shown;
@@ -17,11 +18,20 @@ use crate::types::{CatalogType, SqlType, Value, element_type};
 use crate::{Error, Result};
 
 /// `ARRAY[…]`.
-pub const MAKE_ARRAY: Body = Body::Batch(|b| b.map_values(<[Value]>::to_vec));
+pub const MAKE_ARRAY: Body = Body::Batch(|b| {
+    b.map_values(|items| {
+        check_rectangular(items, NOT_RECTANGULAR)?;
+        Ok::<_, Error>(items.to_vec())
+    })
+});
+/// The items of an array of arrays, one behind the other.
+pub const FLAT: Body = Body::Batch(|b| b.map1(flat));
+/// The arrays that array_agg gathered, which make one array when they are alike.
+pub const NESTED: Body = Body::Batch(|b| b.map1(nested));
 /// `a[i]`.
 pub const SUBSCRIPT: Body = Body::Batch(subscript);
-/// `a[i:j]`.
-pub const SLICE: Body = Body::Batch(|b| b.map3(slice));
+/// `a[i:j]`, in a dimension, counted from 0.
+pub const SLICE: Body = Body::Batch(|b| b.map4(slice));
 /// The numbers 1 … of an array's items, for WITH ORDINALITY.
 pub const ORDINALITY: Body =
     Body::Batch(|b| b.map1(|Length(count)| (1..=i64::from(count)).collect::<Vec<i64>>()));
@@ -97,32 +107,58 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::rows("generate_subscripts", &[T::AnyArray, T::Int4], T::Int4, |b| {
         let first = first_subscript(&b.arguments[0]);
-        b.map2(move |items, dimension| {
-            let length = length(items, dimension).unwrap_or(0);
+        b.map2(move |Extents(lengths), dimension| {
+            let length = length(&lengths, dimension).unwrap_or(0);
             (first..first + length).collect::<Vec<i32>>()
         })
     }),
+    FunctionDef::rows(
+        "generate_subscripts",
+        &[T::AnyArray, T::Int4, T::Bool],
+        T::Int4,
+        |b| {
+            let first = first_subscript(&b.arguments[0]);
+            b.map3(move |Extents(lengths), dimension, reverse: bool| {
+                let length = length(&lengths, dimension).unwrap_or(0);
+                let mut subscripts: Vec<i32> = (first..first + length).collect();
+                if reverse {
+                    subscripts.reverse();
+                }
+                subscripts
+            })
+        },
+    ),
     FunctionDef::new("array_length", &[T::AnyArray, T::Int4], T::Int4, |b| {
-        b.map2(length)
+        b.map2(|Extents(lengths), dimension| length(&lengths, dimension))
     })
     .bounded(),
     FunctionDef::new("array_upper", &[T::AnyArray, T::Int4], T::Int4, |b| {
         let first = first_subscript(&b.arguments[0]);
-        b.map2(move |items, dimension| length(items, dimension).map(|length| first + length - 1))
+        b.map2(move |Extents(lengths), dimension| {
+            length(&lengths, dimension).map(|length| first + length - 1)
+        })
     }),
     FunctionDef::new("array_lower", &[T::AnyArray, T::Int4], T::Int4, |b| {
         let first = first_subscript(&b.arguments[0]);
-        b.map2(move |items, dimension| length(items, dimension).map(|_| first))
+        b.map2(move |Extents(lengths), dimension| length(&lengths, dimension).map(|_| first))
     }),
     FunctionDef::new("array_dims", &[T::AnyArray], T::Text, |b| {
         let first = first_subscript(&b.arguments[0]);
-        b.map1(move |items| length(items, 1).map(|length| format!("[{first}:{}]", first + length - 1)))
+        b.map1(move |Extents(lengths)| {
+            let bounds = lengths
+                .iter()
+                .map(|length| format!("[{first}:{}]", first + length - 1));
+            (!lengths.is_empty()).then(|| bounds.collect::<String>())
+        })
     }),
     FunctionDef::new("array_ndims", &[T::AnyArray], T::Int4, |b| {
-        b.map1(|items| length(items, 1).map(|_| 1))
+        b.map1(|Extents(lengths)| i32::try_from(lengths.len()).ok().filter(|count| *count > 0))
     }),
     FunctionDef::new("cardinality", &[T::AnyArray], T::Int4, |b| {
-        b.map1(|Length(count)| count)
+        b.map1(|Extents(lengths)| match lengths.as_slice() {
+            [] => 0,
+            lengths => lengths.iter().product::<i32>(),
+        })
     })
     .bounded(),
     FunctionDef::new("trim_array", &[T::AnyArray, T::Int4], T::AnyArray, |b| {
@@ -244,16 +280,6 @@ fn first_subscript(ty: &SqlType) -> i32 {
     }
 }
 
-/// The items from one subscript to another; up to either end where that is NULL.
-fn slice(mut items: Vec<Value>, low: Option<i32>, high: Option<i32>) -> Vec<Value> {
-    let place = |subscript: i32| usize::try_from(subscript).unwrap_or(0);
-    if let Some(high) = high {
-        items.truncate(place(high));
-    }
-    let low = low.map_or(0, |low| place(low.saturating_sub(1)));
-    items.split_off(low.min(items.len()))
-}
-
 fn series(start: i64, end: i64, step: i64) -> Result<Vec<i64>> {
     if step == 0 {
         return Err(Error::InvalidParameter {
@@ -324,11 +350,6 @@ fn narrow_series(start: i32, end: i32, step: i32) -> Result<Vec<i32>> {
     Ok(numbers.into_iter().map(|number| number as i32).collect())
 }
 
-/// The length in a dimension; an empty array has none.
-fn length(Length(count): Length, dimension: i32) -> Option<i32> {
-    (count > 0 && dimension == 1).then_some(count)
-}
-
 /// The array without so many of its last items.
 fn trimmed(mut items: Vec<Value>, dropped: i32) -> Result<Vec<Value>> {
     let dropped = usize::try_from(dropped).ok();
@@ -340,25 +361,29 @@ fn trimmed(mut items: Vec<Value>, dropped: i32) -> Result<Vec<Value>> {
     Ok(items)
 }
 
-fn appended(items: Option<Vec<Value>>, item: Value) -> Vec<Value> {
+fn appended(items: Option<Vec<Value>>, item: Value) -> Result<Vec<Value>> {
     let mut items = items.unwrap_or_default();
     items.push(item);
-    items
+    check_rectangular(&items, NOT_JOINABLE)?;
+    Ok(items)
 }
 
-fn prepended(item: Value, items: Option<Vec<Value>>) -> Vec<Value> {
-    std::iter::once(item).chain(items.unwrap_or_default()).collect()
+fn prepended(item: Value, items: Option<Vec<Value>>) -> Result<Vec<Value>> {
+    let items: Vec<Value> = std::iter::once(item).chain(items.unwrap_or_default()).collect();
+    check_rectangular(&items, NOT_JOINABLE)?;
+    Ok(items)
 }
 
 /// NULL is no array, not an empty one.
-fn concatenated(left: Option<Vec<Value>>, right: Option<Vec<Value>>) -> Option<Vec<Value>> {
-    match (left, right) {
+fn concatenated(left: Option<Vec<Value>>, right: Option<Vec<Value>>) -> Result<Option<Vec<Value>>> {
+    Ok(match (left, right) {
         (Some(mut items), Some(more)) => {
             items.extend(more);
+            check_rectangular(&items, NOT_JOINABLE)?;
             Some(items)
         }
         (left, right) => left.or(right),
-    }
+    })
 }
 
 /// Whether an item is the one looked for: NULL is one too here.

@@ -7,6 +7,7 @@ mod argument;
 pub mod arithmetic;
 mod array;
 mod array_order;
+mod array_shape;
 mod backend;
 mod batch;
 mod bound_function;
@@ -71,8 +72,11 @@ use arrow::array::{ArrayRef, new_null_array};
 const SET_ROWS_MAX: usize = 20_000_000;
 
 pub use arithmetic::{ArithmeticOp, arithmetic_result};
-pub use array::{AT_LEAST_ONE, JOIN_TEXTS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
+pub use array::{
+    AT_LEAST_ONE, FLAT, JOIN_TEXTS, MAKE_ARRAY, NESTED, ORDINALITY, SLICE, SUBSCRIPT, quantified,
+};
 pub use array_order::order_function;
+pub use array_shape::{NOT_RECTANGULAR, check_rectangular};
 pub use batch::Batch;
 pub use bound_function::{
     argument_types, call, fold_constants, is_self_contained, is_strict, result_type, waits,

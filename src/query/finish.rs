@@ -1,0 +1,105 @@
+//! What the results of an aggregate's accumulators become.
+
+use datafusion::logical_expr::Volatility;
+
+use super::accumulation::Finish;
+use super::binder::{Binder, Bound};
+use super::coercion::CastContext;
+use crate::exec::functions::{self, ArithmeticOp};
+use crate::types::{SqlType, element_type};
+use crate::{Error, Result};
+
+impl Binder<'_> {
+    /// What the accumulators' results become.
+    pub(super) fn finish(&mut self, finish: &Finish, results: Vec<Bound>) -> Result<Bound> {
+        let mut results = results.into_iter();
+        let first = results
+            .next()
+            .ok_or_else(|| Error::internal("an aggregate without accumulators"))?;
+        match finish {
+            Finish::Cast(ty) => self.convert(first, ty, CastContext::Explicit),
+            Finish::Float(ty) => {
+                Ok(self.gathered("float_of_key", functions::FLOAT_OF_KEY, first, ty.clone()))
+            }
+            Finish::Quotient => {
+                let second = results
+                    .next()
+                    .ok_or_else(|| Error::internal("an average without a count"))?;
+                let (sum, count) = (self.as_numeric(first)?, self.as_numeric(second)?);
+                let returns = SqlType::Numeric(None);
+                let definition = ("avg", ArithmeticOp::Divide.body(), true, Volatility::Immutable);
+                let arguments = vec![(sum.expr, sum.ty), (count.expr, count.ty)];
+                Ok(Bound::new(
+                    functions::call(definition, arguments, returns.clone(), &self.settings),
+                    returns,
+                ))
+            }
+            Finish::Joined(separator) => {
+                let definition = ("string_agg", functions::JOIN_TEXTS, false, Volatility::Immutable);
+                let arguments = vec![(first.expr, first.ty), (separator.expr.clone(), SqlType::Text)];
+                Ok(Bound::new(
+                    functions::call(definition, arguments, SqlType::Text, &self.settings),
+                    SqlType::Text,
+                ))
+            }
+            Finish::Percentile(percentile, fraction) => {
+                self.percentile_of(*percentile, first, fraction.clone())
+            }
+            Finish::Object(function) => {
+                let values = results
+                    .next()
+                    .ok_or_else(|| Error::internal("keys without values"))?;
+                self.resolve_function(function, vec![first, values])
+            }
+            Finish::Unrepeated(rest) => {
+                let ty = first.ty.clone();
+                let array = self.gathered("unrepeated", functions::UNREPEATED, first, ty);
+                self.finish(rest, vec![array])
+            }
+            Finish::Extreme(extreme) => {
+                let (name, body) = extreme.definition();
+                let item = element_type(&first.ty).clone();
+                Ok(self.gathered(name, body, first, item))
+            }
+            Finish::Nested => {
+                let ty = first.ty.clone();
+                Ok(self.gathered("array_agg", functions::NESTED, first, ty))
+            }
+            Finish::Mode => {
+                let item = element_type(&first.ty).clone();
+                Ok(self.gathered("mode", functions::MODE, first, item))
+            }
+            Finish::Interval { is_average } => {
+                let mut parts = vec![first];
+                parts.extend(results);
+                self.interval_of(parts, *is_average)
+            }
+            Finish::Json(ty) => {
+                let list = if *ty == SqlType::Json {
+                    "json_list_of"
+                } else {
+                    "jsonb_list_of"
+                };
+                self.resolve_function(list, vec![first])
+            }
+        }
+    }
+
+    /// The interval of sums of months, days and microseconds, and of a count that divides it.
+    fn interval_of(&mut self, mut parts: Vec<Bound>, is_average: bool) -> Result<Bound> {
+        let count = if is_average { parts.pop() } else { None };
+        let sum = self.resolve_function("interval_of_parts", parts)?;
+        match count {
+            Some(count) => self.arithmetic(ArithmeticOp::Divide, sum, count),
+            None => Ok(sum),
+        }
+    }
+
+    /// A function of the gathered values, or of what else an accumulator gave.
+    fn gathered(&self, name: &str, body: functions::Body, array: Bound, returns: SqlType) -> Bound {
+        let definition = (name, body, true, Volatility::Immutable);
+        let arguments = vec![(array.expr, array.ty)];
+        let call = functions::call(definition, arguments, returns.clone(), &self.settings);
+        Bound::new(call, returns)
+    }
+}
