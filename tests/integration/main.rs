@@ -13,6 +13,7 @@ mod command_line;
 mod data_format;
 mod definitions;
 mod durability;
+mod edges;
 mod fairness;
 mod faults;
 mod formats;
