@@ -1,7 +1,7 @@
 //! `Command`: the statements that are the session's own business (transactions, settings, prepared statements, cursors).
 //! `command_reader` reads them, `session` runs them.
 
-use super::definition::{Definition, Upkeep};
+use super::definition::{Definition, RoleName, Upkeep};
 use crate::types::{SqlType, Value};
 
 /// A statement that the session runs itself.
@@ -130,17 +130,6 @@ pub enum SettingsOf {
         /// IN DATABASE.
         database: Option<String>,
     },
-}
-
-/// How a statement names a role.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RoleName {
-    /// ALL.
-    All,
-    /// CURRENT_USER, CURRENT_ROLE, SESSION_USER.
-    Current,
-    /// By its name.
-    Named(String),
 }
 
 /// How settings are altered.

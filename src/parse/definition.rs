@@ -3,8 +3,6 @@
 
 use sqlparser::ast::ObjectName;
 
-use super::command::RoleName;
-
 /// A change of the catalog.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
@@ -41,6 +39,17 @@ impl Definition {
             Definition::CommentOnConstraint { .. } => "COMMENT",
         }
     }
+}
+
+/// How a statement names a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoleName {
+    /// ALL.
+    All,
+    /// CURRENT_USER, CURRENT_ROLE, SESSION_USER.
+    Current,
+    /// By its name.
+    Named(String),
 }
 
 /// What ALTER INDEX changes.

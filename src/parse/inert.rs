@@ -6,6 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::hints::Hints;
+use super::word::is;
 use super::{like, names};
 
 /// The type of a column that is written without one.
@@ -145,12 +146,6 @@ fn keyword(tokens: &[TokenWithSpan], at: usize) -> Keyword {
         Some(Token::Word(word)) => word.keyword,
         _ => Keyword::NoKeyword,
     }
-}
-
-/// Whether the token at this place is this word, not in quotes.
-pub(super) fn is(tokens: &[TokenWithSpan], at: usize, text: &str) -> bool {
-    matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(word))
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }
 
 #[cfg(test)]

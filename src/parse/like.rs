@@ -4,7 +4,7 @@
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::hints::{Hints, Like};
-use super::inert::is;
+use super::word::is;
 
 /// What INCLUDING and EXCLUDING name, but ALL.
 const PARTS: [&str; 9] = [

@@ -3,7 +3,8 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::command::{Command, RoleName, SettingsChange, SettingsOf};
+use super::command::{Command, SettingsChange, SettingsOf};
+use super::definition::RoleName;
 use super::token_reader::TokenReader;
 use crate::{Error, Result};
 

@@ -244,7 +244,7 @@ fn is_routine(kind: &str) -> bool {
 fn object_named(catalog: &CatalogContext, kind: &str, name: &str) -> Result<i64> {
     let name = name.trim();
     match is_routine(kind) {
-        true => routine_oid(catalog, kind, name),
+        true => routine_oid(catalog, kind, name, |name| find_type(catalog, name)),
         false => find_object(catalog, kind, name).ok_or_else(|| undefined(kind, name)),
     }
 }
@@ -306,7 +306,7 @@ static TYPE_NAMES: LazyLock<HashMap<&'static str, i64>> = LazyLock::new(|| {
 });
 
 /// A type by any of its names: the standard's (`integer`), pg_type's (`int4`), an array's (`int4[]`), a table's.
-pub(super) fn find_type(catalog: &CatalogContext, text: &str) -> Option<i64> {
+fn find_type(catalog: &CatalogContext, text: &str) -> Option<i64> {
     if let Some(element) = text.strip_suffix("[]") {
         let element = find_type(catalog, element.trim_end())?;
         let name = format!("_{}", SYSTEM.types.get(&element)?.name);

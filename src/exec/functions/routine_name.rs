@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::object_name::find_type;
 use crate::error::StatementFault;
 use crate::exec::pg_catalog::CatalogContext;
 use crate::exec::pg_catalog::definitions::PG_CATALOG_OID;
@@ -90,7 +89,13 @@ fn with_arguments(kind: &str) -> bool {
 }
 
 /// The oid of the routine that a text names. Errors: 42883, 42725, 22P02 for a text of another form.
-pub(super) fn routine_oid(catalog: &CatalogContext, kind: &str, text: &str) -> Result<i64> {
+/// `find_type`: the oid of a type by its name.
+pub(super) fn routine_oid(
+    catalog: &CatalogContext,
+    kind: &str,
+    text: &str,
+    find_type: impl Fn(&str) -> Option<i64>,
+) -> Result<i64> {
     let Some(all) = routines(kind) else {
         return Err(Error::internal(format!("{kind} names no routine")));
     };
@@ -100,7 +105,7 @@ pub(super) fn routine_oid(catalog: &CatalogContext, kind: &str, text: &str) -> R
                 type_name: kind.to_string(),
                 value: text.to_string(),
             })?;
-            (name, Some(argument_types(catalog, arguments)?))
+            (name, Some(argument_types(arguments, find_type)?))
         }
         false => (text, None),
     };
@@ -154,7 +159,7 @@ fn split_signature(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The types between the commas that stand in no parentheses. Errors: 42704.
-fn argument_types(catalog: &CatalogContext, text: &str) -> Result<Vec<i64>> {
+fn argument_types(text: &str, find_type: impl Fn(&str) -> Option<i64>) -> Result<Vec<i64>> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -165,7 +170,7 @@ fn argument_types(catalog: &CatalogContext, text: &str) -> Result<Vec<i64>> {
     };
     let types = text.split(is_comma).map(str::trim).map(|name| match name {
         _ if name.eq_ignore_ascii_case("none") => Ok(0),
-        _ => find_type(catalog, name).ok_or_else(|| Error::UndefinedObject {
+        _ => find_type(name).ok_or_else(|| Error::UndefinedObject {
             kind: "type",
             name: name.to_string(),
         }),

@@ -6,7 +6,7 @@ use super::{notice, role};
 use crate::catalog::{CatalogWriter, SchemaDef, is_system_schema};
 use crate::error::DuplicateKind;
 use crate::exec::StatementContext;
-use crate::parse::command::RoleName;
+use crate::parse::definition::RoleName;
 use crate::parse::names;
 use crate::{Error, Result};
 
