@@ -394,7 +394,6 @@ fn interval_to_char(interval: Interval, template: &str) -> String {
 /// What a text says by a template, as microseconds since 1970.
 fn read(input: &str, template: &str) -> Result<i64> {
     let mut fields = Fields {
-        year: 1,
         month: 1,
         day: 1,
         ..Fields::default()
@@ -423,7 +422,9 @@ fn read(input: &str, template: &str) -> Result<i64> {
 
 #[derive(Default)]
 struct Fields {
-    year: i32,
+    /// As it is written: of no year there is 0, which is 1 BC.
+    year: Option<i32>,
+    century: Option<i32>,
     month: u32,
     day: u32,
     day_of_year: Option<u32>,
@@ -501,16 +502,17 @@ impl Fields {
     fn set(&mut self, name: &str, number: i64, digits: usize) -> Result<()> {
         let small = u32::try_from(number).map_err(|_| out_of_range());
         match name {
-            "YYYY" | "IYYY" => self.year = i32::try_from(number).map_err(|_| out_of_range())?,
+            "YYYY" | "IYYY" => self.year = Some(i32::try_from(number).map_err(|_| out_of_range())?),
+            "CC" => self.century = Some(i32::try_from(number).map_err(|_| out_of_range())?),
             "YYY" | "YY" | "Y" => {
                 let number = i32::try_from(number).map_err(|_| out_of_range())?;
-                self.year = if number < 70 {
+                self.year = Some(if number < 70 {
                     number + 2000
                 } else if number < 1000 {
                     number + 1900
                 } else {
                     number
-                };
+                });
             }
             "MM" => self.month = small?,
             "DD" => self.day = small?,
@@ -532,15 +534,30 @@ impl Fields {
         Ok(())
     }
 
+    /// The year of the calendar, in which 1 BC is 0; `None`: there is none.
+    fn calendar_year(&self) -> Option<i32> {
+        let signed = |number: i32| if self.before_christ { -number } else { number };
+        match (self.year.map(signed), self.century.map(signed)) {
+            (Some(year), _) if year < 0 => Some(year + 1),
+            (Some(year), _) => Some(year),
+            (None, Some(century)) => (century - i32::from(century >= 0))
+                .checked_mul(100)?
+                .checked_add(1),
+            (None, None) => Some(0),
+        }
+    }
+
     fn finish(self, input: &str) -> Result<i64> {
         let overflow = || Error::DatetimeOverflow {
             message: format!("date/time field value out of range: \"{input}\""),
         };
-        let year = if self.before_christ {
-            1 - self.year
-        } else {
-            self.year
-        };
+        if self.day_of_year.is_some() && self.year.is_none() {
+            return Err(Error::DataException {
+                state: "22007",
+                message: "cannot calculate day of year without year information".to_string(),
+            });
+        }
+        let year = self.calendar_year().ok_or_else(overflow)?;
         let date = match self.day_of_year {
             Some(day) => NaiveDate::from_yo_opt(year, day),
             None => NaiveDate::from_ymd_opt(year, self.month, self.day),
