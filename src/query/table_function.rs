@@ -78,12 +78,7 @@ impl Binder<'_> {
                 // A function of one value is a table of one row.
                 expr => {
                     let ty = SqlType::Array(Box::new(bound.ty.clone()));
-                    let definition = (
-                        "array",
-                        functions::MAKE_ARRAY,
-                        false,
-                        Volatility::Immutable,
-                    );
+                    let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
                     let array =
                         functions::call(definition, vec![(expr, bound.ty)], ty.clone(), &self.settings);
                     Bound::new(array, ty)
@@ -95,7 +90,12 @@ impl Binder<'_> {
 
     /// The array of a FROM function whose rows are kept by LEFT JOIN LATERAL: there is one, of NULLs, where it gives none.
     pub(super) fn with_a_row(&self, set: Bound) -> Bound {
-        let definition = ("at_least_one", functions::AT_LEAST_ONE, false, Volatility::Immutable);
+        let definition = (
+            "at_least_one",
+            functions::AT_LEAST_ONE,
+            false,
+            Volatility::Immutable,
+        );
         let arguments = vec![(set.expr, set.ty.clone())];
         let array = functions::call(definition, arguments, set.ty.clone(), &self.settings);
         Bound::new(array, set.ty)
@@ -149,12 +149,7 @@ impl Binder<'_> {
                 .ok_or_else(|| Error::unsupported("WITH ORDINALITY of nothing", None))?;
             let ty = SqlType::Array(Box::new(SqlType::Int8));
             let array_type = SqlType::Array(Box::new(columns[0].bound.ty.clone()));
-            let definition = (
-                "ordinality",
-                functions::ORDINALITY,
-                true,
-                Volatility::Immutable,
-            );
+            let definition = ("ordinality", functions::ORDINALITY, true, Volatility::Immutable);
             let numbers = functions::call(definition, vec![(first, array_type)], ty, &self.settings);
             arrays.push((numbers, name.clone()));
             let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8);
