@@ -10,7 +10,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
 use super::select_item::{BoundItem, SortKey};
-use super::set_returning::has_set;
+use super::set_returning::{all_columns, has_set};
 use crate::Result;
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
@@ -48,9 +48,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         refuse_other_order(on, keys)?;
-        let mut outputs: Vec<Expr> = (0..plan.schema().fields().len())
-            .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
-            .collect();
+        let mut outputs = all_columns(plan);
         let mut key = |at: usize| -> Result<Expr> {
             let name = self.unique_name("?on");
             outputs.push(exprs[at].clone().alias(&name));

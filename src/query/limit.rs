@@ -11,7 +11,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::CastContext;
 use super::scope::{Outer, Scope};
-use super::set_returning::is_row_number;
+use super::set_returning::{all_columns, is_row_number};
 use crate::error::StatementFault;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::functions::{self, LimitClause};
@@ -138,9 +138,7 @@ impl Binder<'_> {
                 Some("Move the set-returning function into a subquery in FROM."),
             ));
         }
-        let kept: Vec<Expr> = (0..input.schema().fields().len())
-            .map(|index| Expr::Column(Column::from(input.schema().qualified_field(index))))
-            .collect();
+        let kept = all_columns(&input);
         let over = |function: Expr, order: Vec<Sort>| {
             let frame = WindowFrame::new((!order.is_empty()).then_some(true));
             function

@@ -99,7 +99,8 @@ pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Re
         .map_err(from_datafusion)
 }
 
-fn all_columns(plan: &LogicalPlan) -> Vec<Expr> {
+/// All columns of a plan, in their order.
+pub(super) fn all_columns(plan: &LogicalPlan) -> Vec<Expr> {
     (0..plan.schema().fields().len())
         .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
         .collect()
