@@ -1,27 +1,34 @@
 //! DataFusion, set up once: its configuration, optimizer and memory limit. Every statement runs in a
 //! cheap copy of the base state that carries its `StatementContext`.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use datafusion::catalog::Session;
+use datafusion::common::config::ConfigOptions;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
 
+use super::append::AppendUnions;
 use super::datafusion_error::from_datafusion;
 use super::dependent_join_exec::DependentJoinPlanner;
 use super::lookup_join::{LookupJoinPlanner, Sizes, looked_up, with_lookups};
+use super::narrowed_probes::{self, NarrowedProbes};
+use super::run_inputs::{Given, RunInputs, with_parameters};
 use super::semi_join_order::groups_asked_last;
 use super::shared_rows::SharedRowsPlanner;
 use super::small_scans::require_small;
-use super::statement_state::statement_context;
-use super::table_provider::judge_scan;
+use super::statement_state::{serial, statement_context};
+use super::table_provider::{judge_scan, with_inputs};
 use super::{
     Settings, StatementContext, StatementMemory, build_keys, optimizer, pg_catalog, written_filters,
 };
@@ -35,7 +42,11 @@ const BATCH_ROWS: usize = 8192;
 /// The state that one statement plans and runs in.
 pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
     let base = base()?;
-    let mut config = base.config().clone();
+    state_of(ctx, base, base.config().clone())
+}
+
+fn state_of(ctx: &StatementContext, base: &SessionState, config: SessionConfig) -> Result<SessionState> {
+    let mut config = config;
     config.set_extension(Arc::new(ctx.clone()));
     pg_catalog::install(ctx, config.options_mut());
     // Of so many keys of a join their list, which a scan can look up.
@@ -49,6 +60,58 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
     let options = Arc::clone(state.config().options());
     state.execution_props_mut().mark_start_execution(options);
     Ok(state)
+}
+
+/// Makes a generic plan executable, whose inputs are those of the run at hand. Errors: those of planning the access to each table;
+/// whatever tells that a plan of this kind cannot be generic.
+pub async fn generic_physical_plan(
+    inputs: &Arc<RunInputs>,
+    plan: LogicalPlan,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let given = inputs.given()?;
+    let base = generic_base()?;
+    let mut config = base.config().clone();
+    config.set_extension(Arc::clone(inputs));
+    let state = state_of(&serial(&given.ctx), base, config)?;
+    let plan = with_inputs(plan, inputs).map_err(from_datafusion)?;
+    state.create_physical_plan(&plan).await.map_err(from_datafusion)
+}
+
+/// A generic plan whose run begins: its operators know of no other, its scans read what the inputs say. Errors: the plan does not
+/// serve the run.
+pub fn begun(plan: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    let begun = reset_plan_states(Arc::clone(plan))?;
+    match narrowed_probes::are_in(plan) {
+        true => NarrowedProbes.optimize(begun, &ConfigOptions::default()),
+        false => Ok(begun),
+    }
+}
+
+/// What one run of a generic plan runs in.
+pub fn run_context(given: &Given) -> Result<TaskContext> {
+    let (ctx, base) = (&given.ctx, generic_base()?);
+    let mut config = base.config().clone();
+    config.set_extension(Arc::clone(ctx));
+    config.set_extension(Arc::clone(&given.constants));
+    let keys_max = |config: &SessionConfig| {
+        let optimizer = &config.options().optimizer;
+        optimizer.hash_join_inlist_pushdown_max_distinct_values
+    };
+    if keys_max(&config) != ctx.settings.join_keys_max {
+        let optimizer = &mut config.options_mut().optimizer;
+        optimizer.hash_join_inlist_pushdown_max_distinct_values = ctx.settings.join_keys_max;
+    }
+    let runtime = runtime(&ctx.settings, &ctx.memory)?;
+    Ok(TaskContext::new(
+        None,
+        String::new(),
+        config,
+        HashMap::new(),
+        HashMap::new(),
+        HashMap::new(),
+        HashMap::new(),
+        runtime,
+    ))
 }
 
 /// What the sorts, groups and joins of one statement hold in memory before they spill to temporary files (or, where they
@@ -122,6 +185,25 @@ fn base() -> Result<&'static SessionState> {
     state.as_ref().map_err(Clone::clone)
 }
 
+/// The same for generic plans: what they read comes in one part.
+fn generic_base() -> Result<&'static SessionState> {
+    static BASE: OnceLock<Result<SessionState>> = OnceLock::new();
+    let state = BASE.get_or_init(|| {
+        let base = base()?.clone();
+        let mut rules = optimizer::physical_rules();
+        rules.insert(0, Arc::new(AppendUnions));
+        let mut config = base.config().clone();
+        let keys_max = &mut config
+            .options_mut()
+            .optimizer
+            .hash_join_inlist_pushdown_max_distinct_values;
+        *keys_max = Settings::default().join_keys_max;
+        let builder = SessionStateBuilder::new_from_existing(base).with_config(config);
+        Ok(builder.with_physical_optimizer_rules(rules).build())
+    });
+    state.as_ref().map_err(Clone::clone)
+}
+
 fn build() -> DataFusionResult<SessionState> {
     // One partition: what is better done in parts, our own rule splits.
     let mut config = SessionConfig::new()
@@ -172,6 +254,12 @@ impl QueryPlanner for KeyspanQueryPlanner {
         ]);
         let sizes = Sizes::of(&ctx, &plan, &planner, session).await?;
         let plan = with_lookups(plan, ctx.settings.multi_get_keys_max, &sizes)?;
-        planner.create_physical_plan(&plan, session).await
+        match session.config().get_extension::<RunInputs>() {
+            Some(inputs) => {
+                let plan = with_parameters(plan, &inputs)?;
+                planner.create_physical_plan(&plan, session).await
+            }
+            None => planner.create_physical_plan(&plan, session).await,
+        }
     }
 }

@@ -217,7 +217,19 @@ pub fn transform_expressions(
     plan: LogicalPlan,
     rewrite: &dyn Fn(Expr) -> DataFusionResult<Transformed<Expr>>,
 ) -> DataFusionResult<LogicalPlan> {
+    rewrite_expressions(plan, &|_| true, rewrite)
+}
+
+/// The same in these nodes only.
+pub(super) fn rewrite_expressions(
+    plan: LogicalPlan,
+    is_rewritten: &dyn Fn(&LogicalPlan) -> bool,
+    rewrite: &dyn Fn(Expr) -> DataFusionResult<Transformed<Expr>>,
+) -> DataFusionResult<LogicalPlan> {
     let transformed = plan.transform_up_with_subqueries(|node| {
+        if !is_rewritten(&node) {
+            return Ok(Transformed::no(node));
+        }
         let names_output = matches!(
             node,
             LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) | LogicalPlan::Window(_)
@@ -242,7 +254,7 @@ pub fn transform_expressions(
             };
             let mut join = join.clone();
             for sub_plan in &mut join.sub_plans {
-                let inner = transform_expressions(sub_plan.plan.as_ref().clone(), rewrite)?;
+                let inner = rewrite_expressions(sub_plan.plan.as_ref().clone(), is_rewritten, rewrite)?;
                 sub_plan.plan = Arc::new(inner);
             }
             Ok(Transformed::yes(LogicalPlan::Extension(Extension {

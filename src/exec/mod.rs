@@ -2,6 +2,8 @@
 //! functions, writes. Knows nothing of SQL text or sessions.
 
 mod advisory_locks;
+pub mod allowance;
+mod append;
 mod bound_constants;
 pub mod build_keys;
 pub mod catalog_table;
@@ -56,6 +58,7 @@ mod row_keys;
 mod row_plan;
 mod rows;
 mod rows_of_entries;
+pub mod run_inputs;
 pub mod scan;
 mod scan_estimate;
 pub mod scan_exec;

@@ -50,6 +50,12 @@ impl PhysicalOptimizerRule for NarrowedProbes {
     }
 }
 
+/// Whether a scan of the plan learns what a join above it keeps.
+pub(super) fn are_in(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let scan = plan.downcast_ref::<KeyspanScanExec>();
+    scan.is_some_and(|scan| scan.build_keys().is_some()) || plan.children().into_iter().any(are_in)
+}
+
 /// Whether all is well with the narrowed plan although its scans give their rows in another order.
 fn needs_no_order(
     plan: &Arc<dyn ExecutionPlan>,

@@ -100,7 +100,8 @@ pub(super) fn panicked() -> Error {
     Error::internal("a statement failed; the server's log says where")
 }
 
-fn is_leavable() -> bool {
+/// Whether the caller is on the query threads.
+pub(super) fn is_leavable() -> bool {
     LEAVABLE.try_with(|_| ()).is_ok()
 }
 

@@ -26,19 +26,23 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 
 use super::StatementContext;
+use super::allowance::taken;
 use super::build_keys::{BuildKeys, JoinKeys, Order};
 use super::datafusion_error::to_datafusion;
 use super::observed::CountMore;
 use super::ordered_column::ordered_column;
+use super::planned_access::plan_conditions;
+use super::run_inputs::RunInputs;
 use super::scan::{Demand, scan_batches};
 use super::scan_estimate::ScanEstimate;
 use super::scan_metrics::ScanMetrics;
 use super::shared_scan::{SharedParts, SharedScan};
 use super::statement_state::statement_context;
-use crate::Result;
+use crate::catalog::TableDef;
 use crate::parse::IndexHint;
-use crate::plan::{AccessPath, OrderColumn, is_bounded_by};
+use crate::plan::{AccessClass, AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
 use crate::table::row_schema;
+use crate::{Error, Result};
 
 /// Batches as they are read.
 type RowBatches = BoxStream<'static, Result<RecordBatch>>;
@@ -64,6 +68,8 @@ pub struct KeyspanScanExec {
     build_keys: Option<BuildKeys>,
     /// More than one part: several readers, in no order.
     shared: Option<SharedParts>,
+    /// In a generic plan: what the conditions say in a run.
+    open: Option<OpenConditions>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
     metrics: Arc<ScanMetrics>,
@@ -97,6 +103,7 @@ impl KeyspanScanExec {
             readers_max,
             build_keys: None,
             shared: None,
+            open: None,
             schema,
             properties: Arc::new(properties),
             metrics: Arc::default(),
@@ -111,6 +118,11 @@ impl KeyspanScanExec {
     /// The scan under a statement's hint.
     pub(super) fn with_index_hint(self, index_hint: Option<IndexHint>) -> KeyspanScanExec {
         KeyspanScanExec { index_hint, ..self }
+    }
+
+    /// The scan of a generic plan.
+    pub(super) fn with_open_conditions(self, open: Option<OpenConditions>) -> KeyspanScanExec {
+        KeyspanScanExec { open, ..self }
     }
 
     /// Rows of the table. `None`: nobody has counted them.
@@ -215,6 +227,23 @@ impl KeyspanScanExec {
         Ok(self.part(&ctx, &path, part))
     }
 
+    /// The path by the conditions of the run at hand. Errors: those of planning the access; what tells that it is of another form than
+    /// the plan around it was made for.
+    fn path_of_run(&self, open: &OpenConditions) -> Result<Arc<AccessPath>> {
+        let given = open.inputs.given()?;
+        let wanted = Wanted {
+            columns: Some(&self.positions),
+            first_in_order: &[],
+        };
+        let predicates = open.predicates(&self.conditions, &self.path.table)?;
+        let mut path = plan_conditions(&self.path.table, predicates, wanted, &given.ctx)?;
+        let is_served = open.served.is_empty() || path.serve(&open.served, true);
+        match is_served && has_form_of(&path, &self.path) {
+            true => Ok(Arc::new(path)),
+            false => Err(other_form()),
+        }
+    }
+
     /// The scan, known to come in this order: a key may decide it that does not hold all of its columns.
     fn in_order(mut self, order: &[PhysicalSortExpr]) -> KeyspanScanExec {
         let properties = self.properties.as_ref().clone();
@@ -314,6 +343,20 @@ impl ExecutionPlan for KeyspanScanExec {
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         Ok(self)
     }
+    /// In a generic plan it is a run that begins: the path is planned anew.
+    fn reset_state(self: Arc<Self>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let path = match &self.open {
+            Some(open) => self.path_of_run(open).map_err(to_datafusion)?,
+            None => Arc::clone(&self.path),
+        };
+        Ok(Arc::new(KeyspanScanExec {
+            path,
+            build_keys: None,
+            shared: self.shared.as_ref().map(|_| SharedParts::default()),
+            metrics: Arc::default(),
+            ..self.as_ref().clone()
+        }))
+    }
     fn supports_limit_pushdown(&self) -> bool {
         false
     }
@@ -342,16 +385,18 @@ impl ExecutionPlan for KeyspanScanExec {
         }
         let served = self.order_columns(order).and_then(|order| {
             let mut path = self.path.as_ref().clone();
-            path.serve(&order, true).then_some(path)
+            path.serve(&order, true).then_some((path, order))
         });
         Ok(match served {
             None => SortOrderPushdownResult::Unsupported,
-            Some(path) => {
+            Some((path, served)) => {
                 let named = (&self.alias, &*self.conditions);
                 let inner = KeyspanScanExec::new(path, named, self.positions.clone(), None, self.readers_max);
+                let open = self.open.clone().map(|open| OpenConditions { served, ..open });
                 let inner = inner
                     .with_estimate(self.estimate.clone())
-                    .with_index_hint(self.index_hint.clone());
+                    .with_index_hint(self.index_hint.clone())
+                    .with_open_conditions(open);
                 SortOrderPushdownResult::Exact {
                     inner: Arc::new(inner.in_order(order)),
                 }
@@ -386,12 +431,62 @@ impl ExecutionPlan for KeyspanScanExec {
                 .boxed(),
             None => self.part(&ctx, &self.path, partition),
         };
-        let batches = batches.map(|batch| batch.map_err(to_datafusion));
+        let batches = taken(batches).map(|batch| batch.map_err(to_datafusion));
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             Arc::clone(&self.schema),
             batches,
         )))
     }
+}
+
+/// The conditions of a generic plan's scan.
+#[derive(Debug, Clone)]
+pub(super) struct OpenConditions {
+    inputs: Arc<RunInputs>,
+    /// Which of the scan's conditions it checks itself: nobody above does.
+    checked: Arc<[bool]>,
+    /// The order that the plan counts on.
+    served: Vec<OrderColumn>,
+}
+
+impl OpenConditions {
+    /// Of a scan under these conditions.
+    pub(super) fn new(inputs: &Arc<RunInputs>, conditions: &[Expr], table: &TableDef) -> OpenConditions {
+        let is_checked = |condition| !inputs.predicate(condition, table).has_opaque();
+        OpenConditions {
+            inputs: Arc::clone(inputs),
+            checked: conditions.iter().map(is_checked).collect(),
+            served: Vec::new(),
+        }
+    }
+
+    /// What the conditions say in the run at hand. Errors: what tells that the scan cannot check one that it has to.
+    fn predicates(&self, conditions: &[Expr], table: &TableDef) -> Result<Vec<Predicate>> {
+        let predicate = |(condition, is_checked): (&Expr, &bool)| {
+            let predicate = self.inputs.predicate(condition, table);
+            match *is_checked && predicate.has_opaque() {
+                true => Err(other_form()),
+                false => Ok(predicate),
+            }
+        };
+        conditions.iter().zip(&*self.checked).map(predicate).collect()
+    }
+}
+
+/// What a run ends with that a generic plan does not serve: it is planned anew, and nobody sees it.
+fn other_form() -> Error {
+    Error::internal("a generic plan of another form")
+}
+
+/// Whether what was planned around one path holds for another: its rows come in the same order, and in as many ways.
+fn has_form_of(path: &AccessPath, planned: &AccessPath) -> bool {
+    path.class == AccessClass::Empty
+        || std::mem::discriminant(&path.class) == std::mem::discriminant(&planned.class)
+            && !path.is_small_scan()
+            && path.index == planned.index
+            && path.pinned == planned.pinned
+            && path.reverse == planned.reverse
+            && path.sort_columns() == planned.sort_columns()
 }
 
 /// The order in which rows come: along the key, as far as its columns are in the output. Pinned columns are constant.

@@ -20,15 +20,19 @@ pub(super) fn statement_context(
 /// The same state for plans that run again and again: short ones, for which more readers cost more than they save.
 pub(super) fn serial_state(state: &SessionState) -> DataFusionResult<SessionState> {
     let ctx = statement_context(state.config())?;
-    let mut settings = ctx.settings.as_ref().clone();
-    settings.parallel_workers_max = 0;
-    let serial = StatementContext {
-        settings: Arc::new(settings),
-        ..ctx.as_ref().clone()
-    };
     let mut config = state.config().clone();
-    config.set_extension(Arc::new(serial));
+    config.set_extension(Arc::new(serial(&ctx)));
     Ok(SessionStateBuilder::new_from_existing(state.clone())
         .with_config(config)
         .build())
+}
+
+/// The same statement, read by one reader.
+pub(super) fn serial(ctx: &StatementContext) -> StatementContext {
+    let mut settings = ctx.settings.as_ref().clone();
+    settings.parallel_workers_max = 0;
+    StatementContext {
+        settings: Arc::new(settings),
+        ..ctx.clone()
+    }
 }

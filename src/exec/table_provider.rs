@@ -1,5 +1,6 @@
 //! Tables as DataFusion sees them: `KeyspanTable` plans the access to a table when a physical plan is made, for
-//! `KeyspanScanExec` to read it. The full-scan rule is enforced here, for each table of a plan.
+//! `KeyspanScanExec` to read it. The full-scan rule is enforced here, for each table of a plan. In a generic plan (`run_inputs`) the
+//! conditions keep their placeholders, and the access is planned by what these stand for in the run at hand.
 
 use std::sync::Arc;
 
@@ -7,22 +8,26 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{MemTable, Session, TableProvider};
+use datafusion::common::tree_node::Transformed;
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableScan, TableSource, TableType};
+use datafusion::logical_expr::{
+    Expr, LogicalPlan, TableProviderFilterPushDown, TableScan, TableSource, TableType,
+};
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::StatementContext;
 use super::datafusion_error::to_datafusion;
 use super::filter_predicate::from_expr;
 use super::planned_access::plan_conditions;
+use super::run_inputs::RunInputs;
 use super::scan_estimate::estimate;
-use super::scan_exec::KeyspanScanExec;
+use super::scan_exec::{KeyspanScanExec, OpenConditions};
 use super::statement_state::statement_context;
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::parse::{Hints, IndexHint};
-use crate::plan::{AccessPath, Wanted};
+use crate::plan::{AccessPath, Predicate, Wanted};
 use crate::table::row_schema;
 
 /// A table for DataFusion's logical plans. `alias`: what the statement calls it.
@@ -48,7 +53,29 @@ fn source_of(
         index_hint: hints.index.clone(),
         positions,
         schema,
+        inputs: None,
     }))
+}
+
+/// The plan as one whose conditions on stored tables are open: by these inputs it is known what they say in a run.
+pub(super) fn with_inputs(plan: LogicalPlan, inputs: &Arc<RunInputs>) -> DataFusionResult<LogicalPlan> {
+    let opened = plan.transform_up_with_subqueries(|node| {
+        let LogicalPlan::TableScan(scan) = &node else {
+            return Ok(Transformed::no(node));
+        };
+        let provider = source_as_provider(&scan.source)?;
+        let Some(table) = provider.downcast_ref::<KeyspanTable>() else {
+            return Ok(Transformed::no(node));
+        };
+        let open = KeyspanTable {
+            inputs: Some(Arc::clone(inputs)),
+            ..table.clone()
+        };
+        let mut scan = scan.clone();
+        scan.source = provider_as_source(Arc::new(open));
+        Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+    })?;
+    Ok(opened.data)
 }
 
 /// How a scan with these filters would read its table, if the full-scan rule lets it pass; `None`: it is no stored table's.
@@ -65,7 +92,7 @@ pub(crate) fn judge_scan(ctx: &StatementContext, scan: &TableScan) -> DataFusion
 }
 
 /// A table of ours.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct KeyspanTable {
     table: Arc<TableDef>,
     /// What the statement calls it.
@@ -75,6 +102,8 @@ struct KeyspanTable {
     /// Positions in `TableDef::columns` of the schema's columns.
     positions: Vec<usize>,
     schema: SchemaRef,
+    /// What conditions say in the run at hand, in a generic plan.
+    inputs: Option<Arc<RunInputs>>,
 }
 
 #[async_trait]
@@ -95,7 +124,7 @@ impl TableProvider for KeyspanTable {
                 if depends_on_outer(filter) || filter.is_volatile() {
                     return TableProviderFilterPushDown::Unsupported;
                 }
-                match from_expr(filter, &self.table).has_opaque() {
+                match self.predicate(filter).has_opaque() {
                     // The scan learns of it, so that the full-scan rule sees it, and it is evaluated above.
                     true => TableProviderFilterPushDown::Inexact,
                     false => TableProviderFilterPushDown::Exact,
@@ -131,9 +160,12 @@ impl TableProvider for KeyspanTable {
         let readers_max = ctx.settings.readers_max();
         let named = (&self.alias, filters);
         let scan = KeyspanScanExec::new(path, named, positions, limit, readers_max);
+        let open = self.inputs.as_ref();
+        let open = open.map(|inputs| OpenConditions::new(inputs, filters, &self.table));
         Ok(Arc::new(
             scan.with_estimate(estimate)
-                .with_index_hint(self.index_hint.clone()),
+                .with_index_hint(self.index_hint.clone())
+                .with_open_conditions(open),
         ))
     }
 }
@@ -141,8 +173,16 @@ impl TableProvider for KeyspanTable {
 impl KeyspanTable {
     /// The access path for the filters. Errors: `FullScan`, `TooManyKeys`.
     fn access(&self, ctx: &StatementContext, filters: &[Expr], wanted: Wanted<'_>) -> Result<AccessPath> {
-        let predicates = filters.iter().map(|filter| from_expr(filter, &self.table));
+        let predicates = filters.iter().map(|filter| self.predicate(filter));
         plan_conditions(&self.table, predicates.collect(), wanted, ctx)
+    }
+
+    /// What a filter says, in the run at hand.
+    fn predicate(&self, filter: &Expr) -> Predicate {
+        match &self.inputs {
+            None => from_expr(filter, &self.table),
+            Some(inputs) => inputs.predicate(filter, &self.table),
+        }
     }
 }
 

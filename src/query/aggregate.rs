@@ -67,7 +67,7 @@ const GATHERING: &[&str] = &[
 ];
 
 /// Whether the name is an aggregate function's.
-pub(super) fn is_aggregate(name: &str) -> bool {
+pub(crate) fn is_aggregate(name: &str) -> bool {
     FOLDING.contains(&name) || GATHERING.contains(&name)
 }
 

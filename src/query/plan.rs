@@ -8,6 +8,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
+use super::generic_plan::GenericPlans;
 use super::prior::{PriorSubquery, prior_subqueries, with_answers};
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::Result;
@@ -24,6 +25,8 @@ pub(crate) struct QueryPlan {
     query: Arc<PlannedQuery>,
     columns: Arc<[OutputColumn]>,
     short: Option<ShortPlan>,
+    /// The plans that it keeps, if it may: else each run has a custom plan.
+    generic: Option<Arc<GenericPlans>>,
     /// Subqueries to be answered before the rest is planned.
     prior: Vec<(PriorSubquery, Arc<QueryPlan>)>,
 }
@@ -65,10 +68,12 @@ impl QueryPlan {
             true => None,
             false => ShortPlan::of(&query.plan),
         };
+        let may_keep = short.is_none() && !query.looks_up() && is_lasting(&query.plan);
         QueryPlan {
             columns: query.columns.as_slice().into(),
             query: Arc::new(query),
             short,
+            generic: may_keep.then(Arc::default),
             prior: Vec::new(),
         }
     }
@@ -133,6 +138,12 @@ impl QueryPlan {
         }
     }
 
+    /// Whether its next run is by a plan that it keeps, and so by what pauses when it proves long.
+    pub(crate) fn is_short_by_experience(&self) -> bool {
+        let generic = self.generic.as_ref().filter(|_| self.prior.is_empty());
+        generic.is_some_and(|generic| generic.are_used())
+    }
+
     /// Runs it with the context's parameters, in its transaction. Errors: those of planning the access.
     pub(crate) async fn run(&self, ctx: &StatementContext) -> Result<RowsStream> {
         self.run_observed(ctx, None).await
@@ -189,7 +200,16 @@ impl QueryPlan {
                 return Ok(rows);
             }
         }
-        let batches = Box::pin(run_query(ctx, &self.query, general)).await?;
+        let generic = self.generic.as_ref().filter(|_| observation.is_none());
+        if let Some(generic) = generic.filter(|generic| generic.are_used())
+            && let Some(batches) = generic.run(ctx, &self.query).await?
+        {
+            return Ok(batches.map_ok(Rows::Columns).boxed());
+        }
+        let mut batches = Box::pin(run_query(ctx, &self.query, general)).await?;
+        if let Some(generic) = generic {
+            batches = generic.timed(batches);
+        }
         Ok(batches.map_ok(Rows::Columns).boxed())
     }
 }

@@ -5,6 +5,9 @@
 //! Bounded is what is short, names tables (a view may hold anything), has no query in it but its own, and calls only
 //! functions that say of themselves that they are (`FunctionDef::is_bounded` and its like): none that makes much of little,
 //! as `repeat`, `generate_series` or a pattern may.
+//!
+//! What has queries in it, or gathers rows, takes as long as it finds rows. It pauses where it reads them, so that it may be run beside
+//! the connection, too, once it is known to be short.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +16,7 @@ use sqlparser::ast::{self, BinaryOperator, Expr, GroupByExpr, ObjectName, SetExp
 use crate::catalog::Relation;
 use crate::exec::StatementContext;
 use crate::parse::{ParsedStatement, TEXT_BYTES_MAX, names};
-use crate::query::is_bounded_call;
+use crate::query::{is_aggregate, is_bounded_call};
 use crate::types::Value;
 
 /// Values of a Bind that are read at once, and with which a bounded statement stays bounded. In bytes.
@@ -24,6 +27,8 @@ pub const PARAMETER_BYTES_MAX: usize = 64 << 10;
 pub(crate) enum Effort {
     /// Bounded, as long as these are tables.
     Bounded { relations: Vec<ObjectName> },
+    /// A query that is bounded but for the rows that it finds, as long as these are tables.
+    Pausing { relations: Vec<ObjectName> },
     /// As much as it likes.
     Unbounded,
 }
@@ -51,37 +56,51 @@ impl Effort {
             ast::Statement::Update(_) | ast::Statement::Delete(_) => true,
             _ => false,
         };
-        let mut bounds = Bounds {
-            queries_left: usize::from(matches!(
-                statement,
-                ast::Statement::Query(_) | ast::Statement::Insert(_)
-            )),
-            relations: Vec::new(),
-        };
-        if text.len() > TEXT_BYTES_MAX || !simple || statement.visit(&mut bounds).is_break() {
+        let mut found = Found::default();
+        if text.len() > TEXT_BYTES_MAX || statement.visit(&mut found).is_break() {
             return Effort::Unbounded;
         }
-        Effort::Bounded {
-            relations: bounds.relations,
+        let own = usize::from(matches!(
+            statement,
+            ast::Statement::Query(_) | ast::Statement::Insert(_)
+        ));
+        let relations = found.relations;
+        match statement {
+            _ if simple && found.queries <= own && !found.gathers => Effort::Bounded { relations },
+            ast::Statement::Query(_) => Effort::Pausing { relations },
+            _ => Effort::Unbounded,
         }
     }
 
     /// Whether the statement's work is bounded with these tables and parameters.
     pub(super) fn is_bounded(&self, ctx: &StatementContext) -> bool {
-        let Effort::Bounded { relations } = self else {
+        match self {
+            Effort::Bounded { relations } => reads_tables(ctx, relations),
+            Effort::Pausing { .. } | Effort::Unbounded => false,
+        }
+    }
+
+    /// The same but for the rows that it finds.
+    pub(super) fn is_pausing(&self, ctx: &StatementContext) -> bool {
+        match self {
+            Effort::Bounded { relations } | Effort::Pausing { relations } => reads_tables(ctx, relations),
+            Effort::Unbounded => false,
+        }
+    }
+}
+
+/// Whether these are tables, and the parameters are quick to read.
+fn reads_tables(ctx: &StatementContext, relations: &[ObjectName]) -> bool {
+    let is_view = |name: &ObjectName| {
+        let Ok((schema, name)) = names::relation_name(name) else {
             return false;
         };
-        let is_view = |name: &ObjectName| {
-            let Ok((schema, name)) = names::relation_name(name) else {
-                return false;
-            };
-            let found = ctx
-                .catalog
-                .get_relation(schema.as_deref(), &name, &ctx.settings.search_path);
-            !matches!(found, None | Some(Relation::Table(_)))
-        };
-        are_quick_to_read(&ctx.parameters) && !relations.iter().any(is_view)
-    }
+        let found = ctx
+            .catalog
+            .get_relation(schema.as_deref(), &name, &ctx.settings.search_path);
+        !matches!(found, None | Some(Relation::Table(_)))
+    };
+    are_quick_to_read(&ctx.parameters) && !relations.iter().any(is_view)
 }
 
 /// A query of one SELECT or VALUES, with no groups but by columns.
@@ -102,23 +121,21 @@ fn is_simple(query: &ast::Query) -> bool {
         }
 }
 
-/// Looks for what has no bounds.
-struct Bounds {
-    queries_left: usize,
+/// What a statement's form is made of. The walk ends at what has no bounds whatever it reads.
+#[derive(Default)]
+struct Found {
+    queries: usize,
+    /// Something gathers rows, or is a query in FROM.
+    gathers: bool,
     relations: Vec<ObjectName>,
 }
 
-impl Visitor for Bounds {
+impl Visitor for Found {
     type Break = ();
 
     fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
-        match self.queries_left.checked_sub(1) {
-            Some(left) => {
-                self.queries_left = left;
-                ControlFlow::Continue(())
-            }
-            None => ControlFlow::Break(()),
-        }
+        self.queries += 1;
+        ControlFlow::Continue(())
     }
 
     fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
@@ -129,6 +146,10 @@ impl Visitor for Bounds {
     fn pre_visit_table_factor(&mut self, factor: &ast::TableFactor) -> ControlFlow<()> {
         match factor {
             ast::TableFactor::Table { args: None, .. } => ControlFlow::Continue(()),
+            ast::TableFactor::Derived { .. } | ast::TableFactor::NestedJoin { .. } => {
+                self.gathers = true;
+                ControlFlow::Continue(())
+            }
             _ => ControlFlow::Break(()),
         }
     }
@@ -137,7 +158,11 @@ impl Visitor for Bounds {
         let is_bounded = match expr {
             Expr::Function(function) => {
                 let name = function.name.0.last().and_then(|part| part.as_ident());
-                name.is_some_and(|name| is_bounded_call(&names::fold(name)))
+                name.map(names::fold).is_some_and(|name| {
+                    let gathers = is_aggregate(&name);
+                    self.gathers |= gathers && !is_bounded_call(&name);
+                    gathers || is_bounded_call(&name)
+                })
             }
             // Behind FROM may stand a pattern.
             Expr::Substring {
@@ -174,10 +199,7 @@ mod tests {
 
     #[test]
     fn a_statement_is_bounded_by_its_form() {
-        let is_bounded = |text: &str| {
-            let parsed = crate::sql::parse(text).unwrap().remove(0);
-            matches!(parsed.effort, Effort::Bounded { .. })
-        };
+        let effort = |text: &str| crate::sql::parse(text).unwrap().remove(0).effort;
         for text in [
             "SELECT 1",
             "SELECT a, lower(b) FROM t WHERE a = $1 AND b LIKE 'x%' ORDER BY c LIMIT 5",
@@ -189,7 +211,7 @@ mod tests {
             "SELECT set_config('a.b', current_setting('a.b'), false), pg_catalog.lower('A')",
             "DELETE FROM t WHERE a = 1",
         ] {
-            assert!(is_bounded(text), "{text}");
+            assert!(matches!(effort(text), Effort::Bounded { .. }), "{text}");
         }
         let long = format!("SELECT {}1", "1, ".repeat(4000));
         for text in [
@@ -201,20 +223,25 @@ mod tests {
             "SELECT 'a' SIMILAR TO 'b'",
             "SELECT substring('a' FROM 'b')",
             "SELECT substring('a', $1)",
-            "SELECT array_agg(a) FROM t",
             "SELECT no_such_function(1)",
-            "WITH q AS (SELECT 1) SELECT * FROM q",
-            "SELECT (SELECT 1)",
-            "SELECT * FROM (SELECT 1) s",
-            "SELECT 1 UNION SELECT 2",
-            "SELECT count(*) FROM t GROUP BY CUBE (a, b)",
             "INSERT INTO t SELECT * FROM u",
             "DELETE FROM t WHERE a IN (SELECT a FROM u)",
             "EXPLAIN SELECT 1",
             "CREATE TABLE t (a int)",
             &long,
         ] {
-            assert!(!is_bounded(text), "{text}");
+            assert!(matches!(effort(text), Effort::Unbounded), "{text}");
+        }
+        for text in [
+            "SELECT array_agg(a) FROM t",
+            "WITH q AS (SELECT 1) SELECT * FROM q",
+            "SELECT (SELECT 1)",
+            "SELECT * FROM (SELECT 1) s",
+            "SELECT 1 UNION SELECT 2",
+            "SELECT count(*) FROM t GROUP BY CUBE (a, b)",
+            "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)",
+        ] {
+            assert!(matches!(effort(text), Effort::Pausing { .. }), "{text}");
         }
     }
 }

@@ -67,10 +67,17 @@ pub async fn execute(ctx: &StatementContext, statement: &Arc<Statement>) -> Resu
             hint: Some(warning.hint.clone()),
         });
     }
-    match statement.effort.is_bounded(ctx) {
+    match statement.effort.is_bounded(ctx) || is_known_to_be_short(ctx, statement) {
         true => execute_here(ctx, statement).await,
         false => Box::pin(execute_apart(ctx.clone(), Arc::clone(statement))).await,
     }
+}
+
+/// Whether a query was short before, and leaves its connection's task when it is not any more.
+fn is_known_to_be_short(ctx: &StatementContext, statement: &Statement) -> bool {
+    let plan = statement.plan.get(ctx.plan_basis());
+    plan.is_some_and(|plan| plan.fits(ctx) && plan.is_short_by_experience())
+        && statement.effort.is_pausing(ctx)
 }
 
 /// Runs a statement on the query threads; the rows of its result are computed there too.

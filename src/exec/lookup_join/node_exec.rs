@@ -16,20 +16,23 @@ use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
 use datafusion::physical_expr::equivalence::ProjectionMapping;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::execution_plan::{
+    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
+};
 use datafusion::physical_plan::sort_pushdown::SortOrderPushdownResult;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
 };
 use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
+use futures::future::poll_fn;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::lookup::{Lookup, LookupFigures, RunningLookup};
 use super::node::LookupJoin;
 use crate::Result;
-use crate::exec::StatementContext;
-use crate::exec::datafusion_error::to_datafusion;
+use crate::exec::allowance::take;
+use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
 use crate::exec::observed::CountMore;
 use crate::exec::only_input::only_input;
 use crate::exec::placeholder::Constants;
@@ -106,8 +109,14 @@ impl LookupJoinExec {
         }))
     }
 
-    fn start(&self, ctx: &StatementContext) -> Result<RunningLookup> {
-        let mut lookup = self.lookup.start(ctx, &Constants::new(ctx, &[])?, true)?;
+    /// Begins a run. What a custom plan leaves open is put in before it is made.
+    fn start(&self, context: &TaskContext) -> Result<RunningLookup> {
+        let config = context.session_config();
+        let ctx = statement_context(config).map_err(from_datafusion)?;
+        let mut lookup = match config.get_extension::<Constants>() {
+            Some(constants) => self.lookup.start(&ctx, &constants, true)?,
+            None => self.lookup.start(&ctx, &Constants::new(&ctx, &[])?, true)?,
+        };
         lookup.observe(Arc::clone(&self.figures));
         Ok(lookup)
     }
@@ -167,6 +176,19 @@ impl ExecutionPlan for LookupJoinExec {
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         self.over(only_input(children)?)
     }
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        options: ReplaceChildrenOptions,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        match options.children_properties {
+            ChildrenPropertiesMode::Recompute => self.over(only_input(children)?),
+            ChildrenPropertiesMode::Keep => Ok(Arc::new(LookupJoinExec {
+                outer: only_input(children)?,
+                ..self.as_ref().clone()
+            })),
+        }
+    }
     fn try_pushdown_sort(
         &self,
         order: &[PhysicalSortExpr],
@@ -192,8 +214,7 @@ impl ExecutionPlan for LookupJoinExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
-        let ctx = statement_context(context.session_config())?;
-        let lookup = self.start(&ctx).map_err(to_datafusion)?;
+        let lookup = self.start(&context).map_err(to_datafusion)?;
         let outer = self.outer.execute(partition, context)?;
         let (columns, schema) = (Arc::clone(&self.columns), Arc::clone(&self.schema));
         let batches = stream::try_unfold((outer, lookup), move |(mut outer, mut lookup)| {
@@ -201,6 +222,7 @@ impl ExecutionPlan for LookupJoinExec {
             async move {
                 loop {
                     while lookup.has_more() {
+                        poll_fn(take).await;
                         let joined = lookup.next().await.map_err(to_datafusion)?;
                         if joined.num_rows() > 0 {
                             let joined = select(&joined, &columns, &schema)?;

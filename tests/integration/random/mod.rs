@@ -29,10 +29,14 @@ type Answer = Result<Vec<Vec<Option<String>>>, String>;
 /// Runs a statement and answers its rows, sorted unless their order counts.
 async fn answer(client: &mut TextClient, sql: &Sql, form: Form, protocol: Protocol, ordered: bool) -> Answer {
     let mut rows = Vec::new();
-    for text in sql.write(form, "random") {
-        match client.run(&text, protocol).await {
+    let texts = sql.write(form, "random");
+    let last = texts.iter().rposition(|text| text.starts_with("EXECUTE"));
+    for (at, text) in texts.iter().enumerate() {
+        match client.run(text, protocol).await {
             Ok(reply) if reply.columns.is_some() => rows = reply.rows,
             Ok(_) => {}
+            // Other values than those that are asked of may fail.
+            Err(_) if last.is_some_and(|last| at < last) && text.starts_with("EXECUTE") => {}
             Err(error) => {
                 // What was prepared by then must not be in the way.
                 let _ = client.run("DEALLOCATE ALL", Protocol::Simple).await;

@@ -157,12 +157,28 @@ impl Sql {
         if form != Form::Parameters || types.is_empty() {
             return vec![text];
         }
+        let execute = |values: &[String]| format!("EXECUTE {name} ({})", values.join(", "));
+        let others = others_of_their_type(&types, &values);
         vec![
             format!("PREPARE {name} ({}) AS {text}", types.join(", ")),
-            format!("EXECUTE {name} ({})", values.join(", ")),
+            // The plan that it is left with is one that served other values.
+            execute(&values),
+            execute(&others),
+            execute(&values),
+            execute(&others),
+            execute(&values),
             format!("DEALLOCATE {name}"),
         ]
     }
+}
+
+/// For each value another of those of its type, where there is one.
+fn others_of_their_type(types: &[&str], values: &[String]) -> Vec<String> {
+    let other = |at: usize| {
+        let mut same = (0..values.len()).rev().filter(|other| types[*other] == types[at]);
+        same.find(|other| values[*other] != values[at]).unwrap_or(at)
+    };
+    (0..values.len()).map(|at| values[other(at)].clone()).collect()
 }
 
 impl Select {
