@@ -415,9 +415,13 @@ impl ShortPlan {
                 Step::Sort(keys) => {
                     let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
                     let rows = TopRows::new(keys, wanted.unwrap_or(usize::MAX), constants)?;
+                    // The table's order reaches the first sort; what comes of that is in its own.
+                    let is_first = !self.steps[..at].iter().any(|step| matches!(step, Step::Sort(_)));
                     match arrival.first_ordered {
-                        0 => RunningStep::TopRows(rows),
-                        first_keys => RunningStep::SortedRuns(SortedRuns::new(rows, first_keys)),
+                        first_keys if is_first && first_keys > 0 => {
+                            RunningStep::SortedRuns(SortedRuns::new(rows, first_keys))
+                        }
+                        _ => RunningStep::TopRows(rows),
                     }
                 }
                 Step::Limit { skip, fetch } => {
