@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::expressions::{DynamicFilterPhysicalExpr, InListExpr, Literal};
 use datafusion::physical_expr::split_conjunction;
 use futures::TryStreamExt;
@@ -14,7 +13,6 @@ use tokio::sync::OnceCell;
 
 use super::StatementContext;
 use super::datafusion_error::from_datafusion;
-use super::filter_predicate::from_expr;
 use super::planned_access::plan_predicates;
 use super::row_keys::row_keys;
 use super::scan::{Demand, scan_batches};
@@ -94,7 +92,7 @@ impl BuildKeys {
         &self,
         ctx: &StatementContext,
         sized: (&AccessPath, u64),
-        wanted: (&[Expr], &[usize]),
+        wanted: (&[Predicate], &[usize]),
         rules: PlanRules,
     ) -> Result<Option<Arc<AccessPath>>> {
         let found = self.shorter.get_or_try_init(|| async {
@@ -108,7 +106,7 @@ impl BuildKeys {
         &self,
         ctx: &StatementContext,
         (path, rows): (&AccessPath, u64),
-        (conditions, positions): (&[Expr], &[usize]),
+        (conditions, positions): (&[Predicate], &[usize]),
         rules: PlanRules,
     ) -> Result<Option<AccessPath>> {
         // The scan may be asked before a join's own side is: by what gathers the rows of several readers. The join waits for no row
@@ -132,10 +130,7 @@ impl BuildKeys {
             let Some(keys) = join.keys(path, keys_max)? else {
                 continue;
             };
-            let known = conditions
-                .iter()
-                .map(|condition| from_expr(condition, &path.table));
-            let all = known.chain([keys.clone()]).collect();
+            let all = conditions.iter().cloned().chain([keys.clone()]).collect();
             let Ok(mut shorter) = plan_predicates(&path.table, all, wanted, &rules) else {
                 continue;
             };

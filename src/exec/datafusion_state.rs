@@ -1,20 +1,16 @@
 //! DataFusion, set up once: its configuration, optimizer and memory limit. Every statement runs in a
 //! cheap copy of the base state that carries its `StatementContext`.
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use datafusion::catalog::Session;
-use datafusion::common::config::ConfigOptions;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
+use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
 
@@ -22,16 +18,13 @@ use super::append::AppendUnions;
 use super::datafusion_error::from_datafusion;
 use super::dependent_join_exec::DependentJoinPlanner;
 use super::lookup_join::{LookupJoinPlanner, Sizes, looked_up, with_lookups};
-use super::narrowed_probes::{self, NarrowedProbes};
-use super::run_inputs::{Given, RunInputs, with_parameters};
+use super::run_inputs::{RunInputs, with_parameters};
 use super::semi_join_order::groups_asked_last;
 use super::shared_rows::SharedRowsPlanner;
 use super::small_scans::require_small;
-use super::statement_state::{serial, statement_context};
-use super::table_provider::{judge_scan, with_inputs};
-use super::{
-    Settings, StatementContext, StatementMemory, build_keys, optimizer, pg_catalog, written_filters,
-};
+use super::statement_state::{self, state_of, statement_context};
+use super::table_provider::judge_scan;
+use super::{Settings, StatementContext, StatementMemory, build_keys, optimizer, written_filters};
 use crate::parse::Hints;
 use crate::plan::AccessPath;
 use crate::{Error, Result};
@@ -41,90 +34,7 @@ const BATCH_ROWS: usize = 8192;
 
 /// The state that one statement plans and runs in.
 pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
-    let base = base()?;
-    state_of(ctx, base, base.config().clone())
-}
-
-fn state_of(ctx: &StatementContext, base: &SessionState, config: SessionConfig) -> Result<SessionState> {
-    let mut config = config;
-    config.set_extension(Arc::new(ctx.clone()));
-    pg_catalog::install(ctx, config.options_mut());
-    // Of so many keys of a join their list, which a scan can look up.
-    let optimizer = &mut config.options_mut().optimizer;
-    optimizer.hash_join_inlist_pushdown_max_distinct_values = ctx.settings.join_keys_max;
-    let mut state = SessionStateBuilder::new_from_existing(base.clone())
-        .with_config(config)
-        .with_runtime_env(runtime(&ctx.settings, &ctx.memory)?)
-        .build();
-    // Functions find the statement's catalogs in the options that expressions are planned with.
-    let options = Arc::clone(state.config().options());
-    state.execution_props_mut().mark_start_execution(options);
-    Ok(state)
-}
-
-/// Makes a generic plan executable, whose inputs are those of the run at hand. Errors: those of planning the access to each table;
-/// whatever tells that a plan of this kind cannot be generic.
-pub async fn generic_physical_plan(
-    inputs: &Arc<RunInputs>,
-    plan: LogicalPlan,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    let given = inputs.given()?;
-    let base = generic_base()?;
-    let mut config = base.config().clone();
-    config.set_extension(Arc::clone(inputs));
-    let state = state_of(&serial(&given.ctx), base, config)?;
-    let plan = with_inputs(plan, inputs).map_err(from_datafusion)?;
-    state.create_physical_plan(&plan).await.map_err(from_datafusion)
-}
-
-/// A generic plan whose run begins: its operators know of no other, its scans read what the inputs say. Errors: the plan does not
-/// serve the run.
-pub fn begun(plan: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-    let begun = reset_plan_states(Arc::clone(plan))?;
-    match narrowed_probes::are_in(plan) {
-        true => NarrowedProbes.optimize(begun, &ConfigOptions::default()),
-        false => Ok(begun),
-    }
-}
-
-/// What one run of a generic plan runs in.
-pub fn run_context(given: &Given) -> Result<TaskContext> {
-    let (ctx, base) = (&given.ctx, generic_base()?);
-    let mut config = base.config().clone();
-    config.set_extension(Arc::clone(ctx));
-    config.set_extension(Arc::clone(&given.constants));
-    let keys_max = |config: &SessionConfig| {
-        let optimizer = &config.options().optimizer;
-        optimizer.hash_join_inlist_pushdown_max_distinct_values
-    };
-    if keys_max(&config) != ctx.settings.join_keys_max {
-        let optimizer = &mut config.options_mut().optimizer;
-        optimizer.hash_join_inlist_pushdown_max_distinct_values = ctx.settings.join_keys_max;
-    }
-    let runtime = runtime(&ctx.settings, &ctx.memory)?;
-    Ok(TaskContext::new(
-        None,
-        String::new(),
-        config,
-        HashMap::new(),
-        HashMap::new(),
-        HashMap::new(),
-        HashMap::new(),
-        runtime,
-    ))
-}
-
-/// What the sorts, groups and joins of one statement hold in memory before they spill to temporary files (or, where they
-/// cannot, fail with 53200), and where these files are.
-pub fn runtime(settings: &Settings, memory: &StatementMemory) -> Result<Arc<RuntimeEnv>> {
-    Ok(Arc::new(RuntimeEnv {
-        memory_pool: memory.pool(),
-        disk_manager: settings
-            .spill
-            .manager_within(settings.temp_file_bytes_max)
-            .map_err(from_datafusion)?,
-        ..base()?.runtime_env().as_ref().clone()
-    }))
+    state_of(base()?, ctx, None)
 }
 
 /// Optimizes a logical plan and makes it executable. Errors: those of planning the access to each table.
@@ -179,6 +89,11 @@ fn judge_written(
     Ok(small)
 }
 
+/// What a statement's sorts run in that are none of a plan: see [`statement_state::runtime`].
+pub(super) fn runtime(settings: &Settings, memory: &StatementMemory) -> Result<Arc<RuntimeEnv>> {
+    statement_state::runtime(base()?, settings, memory)
+}
+
 fn base() -> Result<&'static SessionState> {
     static BASE: OnceLock<std::result::Result<SessionState, crate::Error>> = OnceLock::new();
     let state = BASE.get_or_init(|| build().map_err(from_datafusion));
@@ -186,8 +101,8 @@ fn base() -> Result<&'static SessionState> {
 }
 
 /// The same for generic plans: what they read comes in one part.
-fn generic_base() -> Result<&'static SessionState> {
-    static BASE: OnceLock<Result<SessionState>> = OnceLock::new();
+pub fn generic_base() -> Result<&'static Arc<SessionState>> {
+    static BASE: OnceLock<Result<Arc<SessionState>>> = OnceLock::new();
     let state = BASE.get_or_init(|| {
         let base = base()?.clone();
         let mut rules = optimizer::physical_rules();
@@ -199,7 +114,7 @@ fn generic_base() -> Result<&'static SessionState> {
             .hash_join_inlist_pushdown_max_distinct_values;
         *keys_max = Settings::default().join_keys_max;
         let builder = SessionStateBuilder::new_from_existing(base).with_config(config);
-        Ok(builder.with_physical_optimizer_rules(rules).build())
+        Ok(Arc::new(builder.with_physical_optimizer_rules(rules).build()))
     });
     state.as_ref().map_err(Clone::clone)
 }

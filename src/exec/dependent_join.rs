@@ -176,6 +176,14 @@ impl UserDefinedLogicalNodeCore for DependentJoin {
     }
 }
 
+/// Whether the node answers subqueries row by row.
+pub fn is_dependent_join(node: &LogicalPlan) -> bool {
+    match node {
+        LogicalPlan::Extension(extension) => extension.node.as_any().is::<DependentJoin>(),
+        _ => false,
+    }
+}
+
 /// Whether two runs of the plan may give different rows, those that are shared aside.
 pub fn is_volatile(plan: &LogicalPlan) -> DataFusionResult<bool> {
     let mut volatile = false;
@@ -213,39 +221,9 @@ pub fn for_each_node(
 
 /// Rewrites every expression of a plan, in its subqueries and in those of dependent joins too. What an expression gives
 /// keeps its name, by which the nodes above know it.
-pub fn transform_expressions(
-    plan: LogicalPlan,
-    rewrite: &dyn Fn(Expr) -> DataFusionResult<Transformed<Expr>>,
-) -> DataFusionResult<LogicalPlan> {
-    rewrite_expressions(plan, &|_| true, rewrite)
-}
-
-/// The same in these nodes only.
-pub(super) fn rewrite_expressions(
-    plan: LogicalPlan,
-    is_rewritten: &dyn Fn(&LogicalPlan) -> bool,
-    rewrite: &dyn Fn(Expr) -> DataFusionResult<Transformed<Expr>>,
-) -> DataFusionResult<LogicalPlan> {
+pub fn transform_expressions(plan: LogicalPlan, rewrite: Rewrite<'_>) -> DataFusionResult<LogicalPlan> {
     let transformed = plan.transform_up_with_subqueries(|node| {
-        if !is_rewritten(&node) {
-            return Ok(Transformed::no(node));
-        }
-        let names_output = matches!(
-            node,
-            LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) | LogicalPlan::Window(_)
-        );
-        let node = node.map_expressions(|expr| {
-            if !names_output {
-                return rewrite(expr);
-            }
-            let name = NamePreserver::new_for_projection().save(&expr);
-            let rewritten = rewrite(expr)?;
-            Ok(match rewritten.transformed {
-                true => rewritten.update_data(|expr| name.restore(expr)),
-                false => rewritten,
-            })
-        })?;
-        node.transform_data(|node| {
+        rewrite_node(node, rewrite)?.transform_data(|node| {
             let LogicalPlan::Extension(extension) = &node else {
                 return Ok(Transformed::no(node));
             };
@@ -254,7 +232,7 @@ pub(super) fn rewrite_expressions(
             };
             let mut join = join.clone();
             for sub_plan in &mut join.sub_plans {
-                let inner = rewrite_expressions(sub_plan.plan.as_ref().clone(), is_rewritten, rewrite)?;
+                let inner = transform_expressions(sub_plan.plan.as_ref().clone(), rewrite)?;
                 sub_plan.plan = Arc::new(inner);
             }
             Ok(Transformed::yes(LogicalPlan::Extension(Extension {
@@ -263,4 +241,37 @@ pub(super) fn rewrite_expressions(
         })
     })?;
     Ok(transformed.data)
+}
+
+/// The same but for the conditions of scans and the subqueries of dependent joins.
+pub(super) fn rewrite_own_expressions(
+    plan: LogicalPlan,
+    rewrite: Rewrite<'_>,
+) -> DataFusionResult<LogicalPlan> {
+    let transformed = plan.transform_up_with_subqueries(|node| match node {
+        LogicalPlan::TableScan(_) => Ok(Transformed::no(node)),
+        node => rewrite_node(node, rewrite),
+    })?;
+    Ok(transformed.data)
+}
+
+/// What becomes of an expression.
+type Rewrite<'a> = &'a dyn Fn(Expr) -> DataFusionResult<Transformed<Expr>>;
+
+fn rewrite_node(node: LogicalPlan, rewrite: Rewrite<'_>) -> DataFusionResult<Transformed<LogicalPlan>> {
+    let names_output = matches!(
+        node,
+        LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) | LogicalPlan::Window(_)
+    );
+    node.map_expressions(|expr| {
+        if !names_output {
+            return rewrite(expr);
+        }
+        let name = NamePreserver::new_for_projection().save(&expr);
+        let rewritten = rewrite(expr)?;
+        Ok(match rewritten.transformed {
+            true => rewritten.update_data(|expr| name.restore(expr)),
+            false => rewritten,
+        })
+    })
 }

@@ -19,13 +19,17 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Par
 use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 use futures::{StreamExt, stream};
 
+use super::StatementContext;
+use super::datafusion_error::to_datafusion;
 use super::dependent_join::{DependentJoin, SubPlan, SubPlanKind, is_volatile};
 use super::dependent_join_run::{PhysicalSubPlan, Run};
 use super::observed::CountMore;
 use super::only_input::only_input;
 use super::outer_values::{bind, example};
+use super::placeholder::Constants;
 use super::shown_plans::ShownPlans;
-use super::statement_state::serial_state;
+use super::statement_state::{bare_state, serial, state_of, statement_context};
+use super::sub_plan_runs::{SubPlanPlans, SubPlanRuns};
 
 /// Plans dependent joins.
 #[derive(Debug)]
@@ -69,6 +73,7 @@ impl ExtensionPlanner for DependentJoinPlanner {
             sub_plans.push(PhysicalSubPlan {
                 asks_each_row: !bindings.is_empty() && is_volatile(&sub_plan.plan)?,
                 definition: sub_plan.clone(),
+                plans: Arc::new(SubPlanPlans::new(sub_plan)),
                 bindings,
                 operand,
                 asked_when: sub_plan.asked_when.as_ref().map(physical).transpose()?,
@@ -79,7 +84,7 @@ impl ExtensionPlanner for DependentJoinPlanner {
             Arc::clone(input),
             sub_plans,
             schema,
-            Arc::new(serial_state(state)?),
+            Arc::new(bare_state(state)),
         ))))
     }
 }
@@ -89,7 +94,8 @@ pub struct DependentJoinExec {
     input: Arc<dyn ExecutionPlan>,
     sub_plans: Vec<PhysicalSubPlan>,
     schema: SchemaRef,
-    state: Arc<SessionState>,
+    /// What subqueries are planned in, of no statement.
+    base: Arc<SessionState>,
     properties: Arc<PlanProperties>,
     shown: Arc<ShownPlans>,
 }
@@ -107,7 +113,7 @@ impl DependentJoinExec {
         input: Arc<dyn ExecutionPlan>,
         sub_plans: Vec<PhysicalSubPlan>,
         schema: SchemaRef,
-        state: Arc<SessionState>,
+        base: Arc<SessionState>,
     ) -> DependentJoinExec {
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
@@ -119,7 +125,7 @@ impl DependentJoinExec {
             input,
             sub_plans,
             schema,
-            state,
+            base,
             properties: Arc::new(properties),
             shown: Arc::default(),
         }
@@ -142,11 +148,12 @@ impl DependentJoinExec {
 
     /// Plans each subquery that has not run for some values, as an example of how it would. The values carry the outer
     /// columns' names: [`outer_name`].
-    pub async fn plan_examples(&self) -> DataFusionResult<()> {
+    pub async fn plan_examples(&self, ctx: &StatementContext) -> DataFusionResult<()> {
+        let state = state_of(&self.base, &serial(ctx), None).map_err(to_datafusion)?;
         for (index, sub_plan) in self.sub_plans.iter().enumerate() {
             if self.shown.get(index).is_none() {
                 let plan = bind(&sub_plan.definition, &example)?;
-                let plan = self.state.create_physical_plan(&plan).await?;
+                let plan = state.create_physical_plan(&plan).await?;
                 self.shown.set(index, plan, !sub_plan.bindings.is_empty())?;
             }
         }
@@ -160,7 +167,7 @@ impl DependentJoinExec {
                 Arc::clone(&self.input),
                 self.sub_plans.clone(),
                 Arc::clone(&self.schema),
-                Arc::clone(&self.state),
+                Arc::clone(&self.base),
             )
         }
     }
@@ -218,7 +225,7 @@ impl ExecutionPlan for DependentJoinExec {
             input,
             self.sub_plans.clone(),
             Arc::clone(&self.schema),
-            Arc::clone(&self.state),
+            Arc::clone(&self.base),
         );
         Ok(Arc::new(join.with_shown(Arc::clone(&self.shown))))
     }
@@ -236,14 +243,14 @@ impl ExecutionPlan for DependentJoinExec {
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let memory = Arc::clone(context.memory_pool());
+        let ctx = statement_context(context.session_config())?;
+        let constants = match context.session_config().get_extension::<Constants>() {
+            Some(constants) => constants,
+            None => Arc::new(Constants::new(&ctx, &[]).map_err(to_datafusion)?),
+        };
+        let runs = SubPlanRuns::new(Arc::clone(&self.base), &ctx, constants, Arc::clone(&self.shown));
         let input = self.input.execute(partition, context)?;
-        let run = Run::new(
-            self.sub_plans.clone(),
-            Arc::clone(&self.schema),
-            Arc::clone(&self.state),
-            Arc::clone(&self.shown),
-            memory,
-        );
+        let run = Run::new(self.sub_plans.clone(), Arc::clone(&self.schema), runs, memory);
         let batches = stream::try_unfold((input, run), |(mut input, mut run)| async move {
             loop {
                 if let Some(piece) = run.next().await? {

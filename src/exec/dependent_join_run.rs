@@ -13,17 +13,13 @@ use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::execution::SessionState;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
-use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::execute_stream;
 use futures::StreamExt;
 
 use super::datafusion_error::to_datafusion;
 use super::dependent_join::{SubPlan, SubPlanKind};
-use super::outer_values::{bind, named_after};
-use super::shown_plans::ShownPlans;
+use super::sub_plan_runs::{SubPlanPlans, SubPlanRuns};
 use crate::Error;
 
 /// Distinct sets of outer values whose answers are kept.
@@ -37,6 +33,8 @@ const ANSWER_BYTES: usize = 128;
 #[derive(Debug, Clone)]
 pub(super) struct PhysicalSubPlan {
     pub(super) definition: SubPlan,
+    /// How it is run.
+    pub(super) plans: Arc<SubPlanPlans>,
     /// Rows of equal outer values may get different answers: of volatile functions.
     pub(super) asks_each_row: bool,
     pub(super) bindings: Vec<Arc<dyn PhysicalExpr>>,
@@ -88,8 +86,7 @@ pub(super) struct Run {
     sub_plans: Vec<PhysicalSubPlan>,
     kept: Vec<KeptAnswers>,
     schema: SchemaRef,
-    state: Arc<SessionState>,
-    shown: Arc<ShownPlans>,
+    runs: SubPlanRuns,
     memory: Arc<dyn MemoryPool>,
     begun: Option<Begun>,
 }
@@ -98,8 +95,7 @@ impl Run {
     pub(super) fn new(
         sub_plans: Vec<PhysicalSubPlan>,
         schema: SchemaRef,
-        state: Arc<SessionState>,
-        shown: Arc<ShownPlans>,
+        runs: SubPlanRuns,
         memory: Arc<dyn MemoryPool>,
     ) -> Run {
         let kept = sub_plans.iter().map(|_| KeptAnswers {
@@ -110,8 +106,7 @@ impl Run {
             kept: kept.collect(),
             sub_plans,
             schema,
-            state,
-            shown,
+            runs,
             memory,
             begun: None,
         }
@@ -327,27 +322,19 @@ impl Run {
 
     /// Runs a subquery with outer values as constants.
     async fn ask(&self, index: usize, values: &[ScalarValue]) -> DataFusionResult<Answer> {
-        let definition = &self.sub_plans[index].definition;
-        let keeps = self.shown.keeps_runs();
-        let constant = |at: usize, outer: &Expr| {
-            let value = values.get(at)?.clone();
-            Some((value, named_after(outer).filter(|_| keeps)))
-        };
-        let mut plan = bind(definition, &constant)?;
-        if let SubPlanKind::Exists { .. } = definition.kind {
-            plan = LogicalPlanBuilder::new(plan).limit(0, Some(1))?.build()?;
-        }
-        let physical = self.state.create_physical_plan(&plan).await?;
-        let physical = self.shown.counted(index, physical, !values.is_empty())?;
-        let schema = physical.schema();
-        let mut batches = execute_stream(physical, self.state.task_ctx())?;
+        let sub_plan = &self.sub_plans[index];
+        let definition = &sub_plan.definition;
+        let mut asked = self
+            .runs
+            .rows((index, definition), &sub_plan.plans, values)
+            .await?;
         let mut gathered = Gathered::new(&definition.kind, reservation(&self.memory));
-        while let Some(batch) = batches.next().await {
-            if gathered.push(batch?)? {
+        while let Some(batch) = asked.rows.next().await {
+            if gathered.push(batch.map_err(to_datafusion)?)? {
                 break;
             }
         }
-        gathered.finish(&schema)
+        gathered.finish(&asked.schema)
     }
 }
 

@@ -1,12 +1,14 @@
-//! A subquery's plan with constants in place of outer columns: the values of one outer row where it runs, examples where
-//! EXPLAIN shows it. A constant may carry the name of its column, by which EXPLAIN calls it.
+//! A subquery's plan with constants in place of outer columns: the values of one outer row where it runs, or placeholders for those of
+//! every row, examples where EXPLAIN shows it. A constant may carry the name of its column, by which EXPLAIN calls it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use datafusion::common::ScalarValue;
 use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::dependent_join::{SubPlan, transform_expressions};
@@ -16,6 +18,27 @@ pub(super) type OuterValue<'a> = &'a dyn Fn(usize, &Expr) -> Option<(ScalarValue
 
 /// The subquery's plan with outer values in place of outer columns, also in the subqueries inside it.
 pub(super) fn bind(definition: &SubPlan, value: OuterValue<'_>) -> DataFusionResult<LogicalPlan> {
+    replace(definition, &|at, outer| {
+        value(at, outer).map(|(value, metadata)| Expr::Literal(value, metadata))
+    })
+}
+
+/// The same with placeholders of these names, one a binding.
+pub(super) fn leave_open(definition: &SubPlan, names: &[Arc<str>]) -> DataFusionResult<LogicalPlan> {
+    replace(definition, &|at, outer| match outer {
+        Expr::OuterReferenceColumn(field, _) => Some(Expr::Placeholder(Placeholder {
+            id: names.get(at)?.to_string(),
+            field: Some(Arc::new(field.as_ref().clone().with_nullable(true))),
+        })),
+        _ => None,
+    })
+}
+
+/// The subquery's plan with other expressions in place of outer columns.
+fn replace(
+    definition: &SubPlan,
+    replacement: &dyn Fn(usize, &Expr) -> Option<Expr>,
+) -> DataFusionResult<LogicalPlan> {
     if definition.bindings.is_empty() {
         return Ok(definition.plan.as_ref().clone());
     }
@@ -23,10 +46,10 @@ pub(super) fn bind(definition: &SubPlan, value: OuterValue<'_>) -> DataFusionRes
         expr.transform_up(|expr| match &expr {
             Expr::OuterReferenceColumn(_, column) => {
                 let at = definition.bindings.iter().position(|(name, _)| name == column);
-                match at.and_then(|at| value(at, &expr)) {
-                    Some((value, metadata)) => Ok(Transformed::yes(Expr::Literal(value, metadata))),
-                    None => Ok(Transformed::no(expr)),
-                }
+                Ok(match at.and_then(|at| replacement(at, &expr)) {
+                    Some(replaced) => Transformed::yes(replaced),
+                    None => Transformed::no(expr),
+                })
             }
             _ => Ok(Transformed::no(expr)),
         })

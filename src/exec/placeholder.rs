@@ -30,23 +30,39 @@ pub fn transaction_time() -> Expr {
 }
 
 /// What the placeholders of a plan stand for in one run of it; `bound_constants` makes it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Constants {
     /// `$1` first; `None` where the client bound nothing.
-    parameters: Vec<Option<Expr>>,
+    parameters: Arc<[Option<Expr>]>,
     now: ScalarValue,
+    /// Of the rows around a subquery: what its outer columns stand for, by the placeholders that they are.
+    outer: Vec<(Arc<str>, ScalarValue)>,
 }
 
 impl Constants {
     /// `parameters`: `$1` first, `None` where the client bound nothing. `now`: the transaction's time.
     pub(super) fn of(parameters: Vec<Option<Expr>>, now: ScalarValue) -> Constants {
-        Constants { parameters, now }
+        Constants {
+            parameters: parameters.into(),
+            now,
+            outer: Vec::new(),
+        }
+    }
+
+    /// The same for a subquery, whose outer columns are these placeholders.
+    pub(super) fn with_outer(&self, outer: impl Iterator<Item = (Arc<str>, ScalarValue)>) -> Constants {
+        let mut constants = self.clone();
+        constants.outer.extend(outer);
+        constants
     }
 
     /// What stands for a placeholder. Errors: 42P02.
     pub fn get(&self, placeholder: &str) -> Result<Expr> {
         if placeholder == TRANSACTION_TIME {
             return Ok(Expr::Literal(self.now.clone(), None));
+        }
+        if let Some((_, value)) = self.outer.iter().find(|(outer, _)| **outer == *placeholder) {
+            return Ok(Expr::Literal(value.clone(), None));
         }
         let number = placeholder.trim_start_matches('$').parse::<usize>().unwrap_or(0);
         match self.parameters.get(number.wrapping_sub(1)) {

@@ -21,7 +21,7 @@ use datafusion::logical_expr::{
 
 use super::StatementContext;
 use super::datafusion_error::to_datafusion;
-use super::dependent_join::rewrite_expressions;
+use super::dependent_join::rewrite_own_expressions;
 use super::filter_predicate::from_expr;
 use super::functions::fold_constants;
 use super::placeholder::Constants;
@@ -112,21 +112,17 @@ impl RunInputs {
 /// The plan with calls in the places of its placeholders, but for the conditions of its scans. What an expression gives keeps its
 /// name, by which the nodes above know it. Errors: a placeholder has no type.
 pub(super) fn with_parameters(plan: LogicalPlan, inputs: &Arc<RunInputs>) -> DataFusionResult<LogicalPlan> {
-    rewrite_expressions(
-        plan,
-        &|node| !matches!(node, LogicalPlan::TableScan(_)),
-        &|expr| {
-            expr.transform_up(|expr| match expr {
-                Expr::Placeholder(placeholder) => {
-                    let untyped = || to_datafusion(Error::internal("a parameter without a type"));
-                    let field = placeholder.field.ok_or_else(untyped)?;
-                    let call = parameter(placeholder.id, field, Arc::clone(inputs));
-                    Ok(Transformed::yes(call))
-                }
-                other => Ok(Transformed::no(other)),
-            })
-        },
-    )
+    rewrite_own_expressions(plan, &|expr| {
+        expr.transform_up(|expr| match expr {
+            Expr::Placeholder(placeholder) => {
+                let untyped = || to_datafusion(Error::internal("a parameter without a type"));
+                let field = placeholder.field.ok_or_else(untyped)?;
+                let call = parameter(placeholder.id, field, Arc::clone(inputs));
+                Ok(Transformed::yes(call))
+            }
+            other => Ok(Transformed::no(other)),
+        })
+    })
 }
 
 /// What gives the value of a placeholder in the present run.

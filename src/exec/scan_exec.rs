@@ -29,6 +29,7 @@ use super::StatementContext;
 use super::allowance::taken;
 use super::build_keys::{BuildKeys, JoinKeys, Order};
 use super::datafusion_error::to_datafusion;
+use super::filter_predicate::from_expr;
 use super::observed::CountMore;
 use super::ordered_column::ordered_column;
 use super::planned_access::plan_conditions;
@@ -213,18 +214,22 @@ impl KeyspanScanExec {
             (Some(keys), Some(rows)) => {
                 let mut rules = ctx.plan_rules(&self.path.table);
                 rules.index_hint = self.keys_left(keys.order);
-                keys.shorter(
-                    &ctx,
-                    (&self.path, rows),
-                    (&self.conditions, &self.positions),
-                    rules,
-                )
-                .await?
+                let wanted = (&*self.predicates()?, &*self.positions);
+                keys.shorter(&ctx, (&self.path, rows), wanted, rules).await?
             }
             _ => None,
         };
         let path = shorter.unwrap_or_else(|| Arc::clone(&self.path));
         Ok(self.part(&ctx, &path, part))
+    }
+
+    /// What the conditions say. Errors: see [`OpenConditions::predicates`].
+    fn predicates(&self) -> Result<Vec<Predicate>> {
+        let table = &self.path.table;
+        match &self.open {
+            Some(open) => open.predicates(&self.conditions, table),
+            None => Ok(self.conditions.iter().map(|one| from_expr(one, table)).collect()),
+        }
     }
 
     /// The path by the conditions of the run at hand. Errors: those of planning the access; what tells that it is of another form than
@@ -235,7 +240,7 @@ impl KeyspanScanExec {
             columns: Some(&self.positions),
             first_in_order: &[],
         };
-        let predicates = open.predicates(&self.conditions, &self.path.table)?;
+        let predicates = self.predicates()?;
         let mut path = plan_conditions(&self.path.table, predicates, wanted, &given.ctx)?;
         let is_served = open.served.is_empty() || path.serve(&open.served, true);
         match is_served && has_form_of(&path, &self.path) {

@@ -1,32 +1,21 @@
-//! Generic plans, as PostgreSQL calls those that serve all values of their parameters: a query that was short when it ran by a custom
-//! plan keeps its operators from then on. A run puts its constants in, has the ranges of its scans planned, and begins.
-//!
-//! 1. What a plan cannot leave open (the counts of LIMIT) is part of it, and a run with others does not take that plan.
-//! 2. A run whose scans would be of another form than those that the plan was made for (another key, another order), or would be
-//!    refused, makes nothing visible: it is planned anew, in the end as a custom plan.
-//! 3. Operators have state, so a plan serves one run at a time; runs at once have a plan each.
+//! `GenericPlans`: a query that was short when it ran by a custom plan keeps its operators from then on ([`GenericPlan`]). Runs at once
+//! have a plan each.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::logical_expr::{Expr, LogicalPlan};
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
-use futures::{FutureExt, StreamExt, stream};
+use futures::{StreamExt, stream};
 
 use super::{BatchStream, PlannedQuery};
 use crate::Result;
 use crate::exec::StatementContext;
 use crate::exec::allowance::within_allowance;
-use crate::exec::datafusion_error::{from_datafusion, from_panic, to_datafusion};
-use crate::exec::datafusion_state::{begun, generic_physical_plan, run_context};
-use crate::exec::limit_counts::check_limits;
+use crate::exec::datafusion_state::generic_base;
+use crate::exec::generic_plan::GenericPlan;
 use crate::exec::placeholder::Constants;
 use crate::exec::query_threads;
-use crate::exec::run_inputs::RunInputs;
 
 /// A run that took longer is not short: that it is planned each time by its constants, and read by several readers, is worth more.
 const SHORT: Duration = Duration::from_millis(20);
@@ -44,15 +33,6 @@ pub(super) struct GenericPlans {
     /// It cannot be generic, or not for long.
     is_given_up: AtomicBool,
     misfits: AtomicU32,
-}
-
-/// One plan.
-#[derive(Debug)]
-struct GenericPlan {
-    physical: Arc<dyn ExecutionPlan>,
-    inputs: Arc<RunInputs>,
-    /// What is part of it: placeholders, and what they stand for.
-    frozen: Vec<(String, Expr)>,
 }
 
 impl GenericPlans {
@@ -78,7 +58,8 @@ impl GenericPlans {
         if !self.are_used() {
             return Ok(None);
         }
-        let planned = GenericPlan::new(Arc::clone(&ctx), Arc::clone(query), Arc::clone(&constants));
+        let (base, logical) = (generic_base()?, query.plan.clone());
+        let planned = GenericPlan::new(base, logical, Arc::clone(&ctx), Arc::clone(&constants));
         let started = match Box::pin(query_threads::run(planned)).await {
             Ok(plan) => self.start(plan, &ctx, &constants),
             Err(error) => Err(error),
@@ -114,7 +95,7 @@ impl GenericPlans {
         ctx: &Arc<StatementContext>,
         constants: &Arc<Constants>,
     ) -> Result<BatchStream> {
-        let rows = plan.rows(ctx, constants)?;
+        let rows = plan.begin(Arc::clone(ctx), Arc::clone(constants))?;
         let lease = Lease {
             plans: Arc::clone(self),
             plan: Some(plan),
@@ -166,80 +147,11 @@ struct Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let Some(plan) = self.plan.take() else { return };
-        plan.inputs.end();
+        plan.end();
         let mut idle = self.plans.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() >= IDLE_MAX {
             idle.remove(0);
         }
         idle.push(plan);
     }
-}
-
-impl GenericPlan {
-    /// Plans a query for the run that is at hand, and others. Errors: those of planning; whatever cannot be generic.
-    async fn new(
-        ctx: Arc<StatementContext>,
-        query: Arc<PlannedQuery>,
-        constants: Arc<Constants>,
-    ) -> Result<GenericPlan> {
-        check_limits(&query.plan, &constants)?;
-        let (logical, frozen) = with_counts(query.plan.clone(), &constants)?;
-        let inputs = RunInputs::planning(ctx, constants);
-        let planned = AssertUnwindSafe(generic_physical_plan(&inputs, logical)).catch_unwind();
-        let physical = planned.await.unwrap_or_else(|panic| Err(from_panic(&*panic)))?;
-        inputs.end();
-        Ok(GenericPlan {
-            physical,
-            inputs,
-            frozen,
-        })
-    }
-
-    /// The rows of a run that begins. Errors: the plan does not serve it.
-    fn rows(&self, ctx: &Arc<StatementContext>, constants: &Arc<Constants>) -> Result<BatchStream> {
-        self.inputs.begin(Arc::clone(ctx), Arc::clone(constants));
-        let started = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            let physical = begun(&self.physical).map_err(from_datafusion)?;
-            let context = run_context(&*self.inputs.given()?)?;
-            execute_stream(physical, Arc::new(context)).map_err(from_datafusion)
-        }));
-        let batches = started.unwrap_or_else(|panic| Err(from_panic(&*panic)))?;
-        let batches = AssertUnwindSafe(batches).catch_unwind();
-        Ok(batches
-            .map(|batch| match batch {
-                Ok(batch) => batch.map_err(from_datafusion),
-                Err(panic) => Err(from_panic(&*panic)),
-            })
-            .boxed())
-    }
-
-    /// Whether what is part of it is what these constants say.
-    fn serves(&self, constants: &Constants) -> Result<bool> {
-        for (placeholder, value) in &self.frozen {
-            if constants.get(placeholder)? != *value {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-}
-
-/// The plan with the constants in its counts of rows, and which they are.
-fn with_counts(plan: LogicalPlan, constants: &Constants) -> Result<(LogicalPlan, Vec<(String, Expr)>)> {
-    let mut frozen = Vec::new();
-    let counted = plan.transform_up_with_subqueries(|node| match node {
-        LogicalPlan::Limit(_) => node.map_expressions(|count| {
-            count.transform_up(|expr| match &expr {
-                Expr::Placeholder(placeholder) => {
-                    let value = constants.get(&placeholder.id).map_err(to_datafusion)?;
-                    frozen.push((placeholder.id.clone(), value.clone()));
-                    Ok(Transformed::yes(value))
-                }
-                _ => Ok(Transformed::no(expr)),
-            })
-        }),
-        node => Ok(Transformed::no(node)),
-    });
-    let plan = counted.map_err(from_datafusion)?.data;
-    Ok((plan, frozen))
 }

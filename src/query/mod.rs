@@ -24,7 +24,7 @@ mod finish;
 mod from;
 mod from_item;
 mod function_call;
-mod generic_plan;
+mod generic_plans;
 mod grouped_join;
 mod grouping;
 mod input_order;

@@ -8,10 +8,11 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
-use super::generic_plan::GenericPlans;
+use super::generic_plans::GenericPlans;
 use super::prior::{PriorSubquery, prior_subqueries, with_answers};
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::Result;
+use crate::exec::dependent_join::{for_each_node, is_dependent_join};
 use crate::exec::figures::{Figures, Seen, watch};
 use crate::exec::placeholder::Constants;
 use crate::exec::short::{ShortPlan, ShortStory, StepFigures};
@@ -247,13 +248,13 @@ impl Observation {
 
 fn is_lasting(plan: &LogicalPlan) -> bool {
     let mut lasting = true;
-    let walked = plan.apply_with_subqueries(|node| {
-        let own = match node {
+    let walked = for_each_node(plan, &mut |node| {
+        lasting &= match node {
             LogicalPlan::TableScan(scan) => is_stored_table(scan),
-            LogicalPlan::Extension(_) | LogicalPlan::RecursiveQuery(_) => false,
+            LogicalPlan::Extension(_) => is_dependent_join(node),
+            LogicalPlan::RecursiveQuery(_) => false,
             _ => true,
         };
-        lasting &= own;
         node.apply_expressions(|expr| {
             lasting &= !expr.exists(|expr| Ok(needs_statement(expr)))?;
             Ok(TreeNodeRecursion::Continue)

@@ -72,7 +72,8 @@ impl Sql {
         })
     }
 
-    fn prepared(&self) -> [String; 2] {
+    /// Run more than once if it may: by a plan of its own, and by the one that is kept.
+    fn prepared(&self) -> Vec<String> {
         let types: Vec<&str> = self.parameters.iter().map(|(_, ty)| *ty).collect();
         let values: Vec<String> = self
             .parameters
@@ -84,10 +85,10 @@ impl Sql {
             false => format!(" ({})", items.join(", ")),
         };
         let types: Vec<String> = types.into_iter().map(str::to_string).collect();
-        [
-            format!("PREPARE typed{} AS {}", listed(&types), self.text),
-            format!("EXECUTE typed{}", listed(&values)),
-        ]
+        let runs = if self.text.starts_with("DELETE") { 1 } else { 3 };
+        let mut statements = vec![format!("PREPARE typed{} AS {}", listed(&types), self.text)];
+        statements.extend(vec![format!("EXECUTE typed{}", listed(&values)); runs]);
+        statements
     }
 }
 

@@ -100,35 +100,38 @@ async fn answered_node(
 ) -> Result<PlanNode> {
     if let Some(ran) = observation.and_then(Observation::general) {
         // A subquery that never ran need not have a plan.
-        let _ = plan_examples(ran).await;
+        let _ = plan_examples(ctx, ran).await;
         return Ok(plan_node(ran));
     }
     if let Some(story) = plan.story(ctx)? {
         return Ok(short_node(story, observation));
     }
     let physical = plan.physical(ctx).await?;
-    plan_examples(&physical).await?;
+    plan_examples(ctx, &physical).await?;
     Ok(plan_node(&physical))
 }
 
 /// Plans the subqueries that run once for each outer row, to show how they would. Errors: those of planning the access.
-fn plan_examples(plan: &Arc<dyn ExecutionPlan>) -> BoxFuture<'_, Result<()>> {
+fn plan_examples<'a>(
+    ctx: &'a StatementContext,
+    plan: &'a Arc<dyn ExecutionPlan>,
+) -> BoxFuture<'a, Result<()>> {
     async move {
         if let Some(join) = plan.downcast_ref::<DependentJoinExec>() {
             // What else does not plan with made-up values is not shown.
             if let Err(refused @ (Error::FullScan { .. } | Error::TooManyKeys { .. })) =
-                join.plan_examples().await.map_err(from_datafusion)
+                join.plan_examples(ctx).await.map_err(from_datafusion)
             {
                 return Err(refused);
             }
             for (at, _) in join.sub_plans().enumerate() {
                 if let Some(shown) = join.shown().get(at) {
-                    plan_examples(&shown.plan).await?;
+                    plan_examples(ctx, &shown.plan).await?;
                 }
             }
         }
         for child in plan.children() {
-            plan_examples(child).await?;
+            plan_examples(ctx, child).await?;
         }
         Ok(())
     }
