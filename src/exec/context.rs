@@ -1,14 +1,9 @@
 //! `StatementContext`: what one statement runs in.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use arrow::array::RecordBatch;
-
 use super::plan_cache::PlanBasis;
-use super::{
-    IndexBuilds, Jobs, PreparedList, RowPlans, ServerState, SessionState, Settings, StatementMemory,
-};
+use super::{IndexBuilds, Jobs, PreparedList, ServerState, SessionState, Settings, StatementMemory};
 use crate::Result;
 use crate::catalog::{Catalog, GeneratedColumns, TableDef};
 use crate::parse::Hints;
@@ -24,12 +19,8 @@ pub struct StatementContext {
     pub txn: Arc<Transaction>,
     /// The catalog as the transaction sees it.
     pub catalog: Arc<Catalog>,
-    /// Rows in memory that queries find under these names before the catalog's relations (`excluded` …).
-    pub transient: Arc<BTreeMap<String, RecordBatch>>,
     /// Whether other statements share the transaction: what this one does is committed, or undone, with theirs.
     pub in_block: bool,
-    /// What the statement keeps of how it computes with rows, for its next run.
-    pub row_plans: Arc<RowPlans>,
     /// Work of the statement that outlives it.
     pub jobs: Arc<Jobs>,
     /// The indexes that the server is building.

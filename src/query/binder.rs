@@ -35,7 +35,7 @@ pub(super) struct Place<'a> {
 
 /// A clause of a query, for the rules on aggregates and window functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Clause {
+pub(crate) enum Clause {
     /// The select list, ORDER BY, DISTINCT ON: anything goes.
     Select,
     /// HAVING: aggregates, no window functions.
@@ -50,6 +50,12 @@ pub(super) enum Clause {
     GroupBy,
     /// VALUES.
     Values,
+    /// RETURNING.
+    Returning,
+    /// DEFAULT.
+    Default,
+    /// GENERATED ALWAYS AS.
+    Generated,
     /// LIMIT.
     Limit,
     /// OFFSET.
@@ -75,6 +81,9 @@ impl Clause {
             Clause::Set => "UPDATE",
             Clause::GroupBy => "GROUP BY",
             Clause::Values => "VALUES",
+            Clause::Returning => "RETURNING",
+            Clause::Default => "DEFAULT expressions",
+            Clause::Generated => "column generation expressions",
             Clause::Limit => "LIMIT",
             Clause::Offset => "OFFSET",
             Clause::From => "functions in FROM",

@@ -1,19 +1,12 @@
-//! Constants of a write (VALUES, SET, DEFAULT): literals and parameters are read as they stand, expressions over them are
-//! bound and folded as those of every query.
-
-use std::ops::ControlFlow;
+//! `Constant`: a value that a write states (VALUES, SET, DEFAULT) and no run changes: a literal as it stands, or what an
+//! expression was folded to.
 
 use datafusion::logical_expr::Expr;
 use sqlparser::ast;
 
-use super::binder::{Binder, Clause, Place};
-use super::known_types::known_types;
+use super::bound::Bound;
 use super::literal::{number_value, string_literal};
-use super::scope::Scope;
 use crate::Result;
-use crate::exec::StatementContext;
-use crate::exec::functions::fold_constants;
-use crate::exec::placeholder::Constants;
 use crate::exec::value_array::value_of_scalar;
 use crate::types::{SqlType, Value};
 
@@ -27,18 +20,18 @@ pub(crate) struct Constant {
 }
 
 impl Constant {
-    fn natural(value: Value) -> Constant {
+    /// A value of the type that it is of by itself.
+    pub(crate) fn natural(value: Value) -> Constant {
         let ty = value.natural_type();
         Constant { value, ty }
     }
 }
 
-/// The constant that an expression is, parameters put in. `None`: it is none, it needs a plan, or it fails, which
-/// evaluating it tells. Errors: 22003 for a number that nothing holds.
-pub(crate) fn constant(ctx: &StatementContext, expr: &ast::Expr) -> Result<Option<Constant>> {
+/// The constant that is written out. Errors: 22003 for a number that nothing holds.
+pub(crate) fn literal(expr: &ast::Expr) -> Result<Option<Constant>> {
     match expr {
-        ast::Expr::Value(literal) => literal_constant(ctx, &literal.value),
-        ast::Expr::Nested(inner) => constant(ctx, inner),
+        ast::Expr::Value(literal) => literal_constant(&literal.value),
+        ast::Expr::Nested(inner) => literal(inner),
         ast::Expr::UnaryOp {
             op: ast::UnaryOperator::Minus,
             expr: number,
@@ -47,12 +40,11 @@ pub(crate) fn constant(ctx: &StatementContext, expr: &ast::Expr) -> Result<Optio
         {
             number_value(&format!("-{digits}")).map(|value| Some(Constant::natural(value)))
         }
-        expr if names_something(expr) => Ok(None),
-        expr => Ok(folded(ctx, expr).unwrap_or(None)),
+        _ => Ok(None),
     }
 }
 
-fn literal_constant(ctx: &StatementContext, literal: &ast::Value) -> Result<Option<Constant>> {
+fn literal_constant(literal: &ast::Value) -> Result<Option<Constant>> {
     use ast::Value as V;
     if let Some(text) = string_literal(literal) {
         return Ok(Some(Constant::natural(Value::Unknown(text.clone()))));
@@ -61,65 +53,20 @@ fn literal_constant(ctx: &StatementContext, literal: &ast::Value) -> Result<Opti
         V::Number(digits, _) => number_value(digits)?,
         V::Boolean(truth) => Value::Bool(*truth),
         V::Null => Value::Null,
-        V::Placeholder(name) => return Ok(parameter(ctx, name)),
         _ => return Ok(None),
     };
     Ok(Some(Constant::natural(value)))
 }
 
-/// What the client bound to `$n`.
-fn parameter(ctx: &StatementContext, name: &str) -> Option<Constant> {
-    let number = name.strip_prefix('$')?.parse::<usize>().ok()?;
-    let at = number.checked_sub(1)?;
-    let value = ctx.parameters.get(at)?.clone();
-    let declared = ctx.parameter_types.get(at).filter(|ty| **ty != SqlType::Unknown);
-    Some(match declared {
-        Some(ty) if !matches!(value, Value::Unknown(_)) => Constant {
-            value,
-            ty: ty.clone(),
-        },
-        _ => Constant::natural(value),
-    })
-}
-
-/// Whether a part is a name or a query: it stands for something outside the expression.
-fn names_something(expr: &ast::Expr) -> bool {
-    use ast::Expr as E;
-    let found = ast::visit_expressions(expr, |part| match part {
-        E::Identifier(_)
-        | E::CompoundIdentifier(_)
-        | E::CompoundFieldAccess { .. }
-        | E::Subquery(_)
-        | E::Exists { .. }
-        | E::InSubquery { .. } => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    found.is_break()
-}
-
-/// The value that binding and folding gives. `None`: a function or an operator is left.
-fn folded(ctx: &StatementContext, expr: &ast::Expr) -> Result<Option<Constant>> {
-    let nothing = Scope::default();
-    let place = Place {
-        scope: &nothing,
-        outer: None,
-        clause: Clause::Values,
-        windows: &[],
-    };
-    let mut binder = Binder::new(ctx, &known_types(ctx));
-    let bound = binder.expression(expr, place)?;
-    let parameters: Vec<SqlType> = binder
-        .parameters
-        .into_iter()
-        .map(|ty| ty.unwrap_or(SqlType::Text))
-        .collect();
-    let filled = Constants::new(ctx, &parameters)?.replace(bound.expr)?;
-    let Expr::Literal(scalar, _) = fold_constants(filled)? else {
+/// The constant that an expression was folded to.
+pub(super) fn constant_of(bound: &Bound) -> Result<Option<Constant>> {
+    let Expr::Literal(scalar, _) = &bound.expr else {
         return Ok(None);
     };
-    let value = match value_of_scalar(&scalar, &bound.ty)? {
+    let value = match value_of_scalar(scalar, &bound.ty)? {
         Value::Text(text) if bound.ty == SqlType::Unknown => Value::Unknown(text),
         value => value,
     };
-    Ok(Some(Constant { value, ty: bound.ty }))
+    let ty = bound.ty.clone();
+    Ok(Some(Constant { value, ty }))
 }

@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use datafusion::catalog::MemTable;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, TableReference};
-use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource, TableType};
 use sqlparser::ast::{self, Spanned};
 
@@ -237,11 +234,6 @@ impl Binder<'_> {
             let bound = common.source.clone();
             return self.named(bound, table, alias);
         }
-        if schema.is_none()
-            && let Some(rows) = self.ctx.transient.get(table)
-        {
-            return self.transient_rows(table, rows.clone(), alias);
-        }
         if let Some(item) = self.catalog_relation(schema, table, alias)? {
             return Ok(item);
         }
@@ -259,29 +251,6 @@ impl Binder<'_> {
             Relation::Table(table) => self.stored_table(table, alias),
             Relation::View(view) => self.view(view, alias),
         }
-    }
-
-    /// Rows in memory that the statement itself brings: what a write returns, `excluded` …
-    pub(super) fn transient_rows(
-        &mut self,
-        name: &str,
-        rows: RecordBatch,
-        alias: Option<&ast::TableAlias>,
-    ) -> Result<FromItem> {
-        let fields = rows.schema().fields().clone();
-        let columns = fields
-            .iter()
-            .map(|field| (field.name().clone(), SqlType::from_field(field), None))
-            .collect();
-        let table = MemTable::try_new(rows.schema(), vec![vec![rows]]).map_err(from_datafusion)?;
-        self.scan(
-            provider_as_source(Arc::new(table)),
-            None,
-            name,
-            columns,
-            Vec::new(),
-            alias,
-        )
     }
 
     /// A relation of pg_catalog, information_schema or keyspan; unqualified names look into pg_catalog first.

@@ -12,6 +12,7 @@ mod bound;
 mod bounded_outer;
 mod branch_parameters;
 mod branches;
+mod cell;
 mod coercion;
 mod column_name;
 mod condition;
@@ -42,6 +43,7 @@ mod plan;
 mod prior;
 mod query_body;
 mod record_function;
+mod row_query;
 mod same_rows;
 mod scope;
 mod select;
@@ -76,9 +78,11 @@ use crate::exec::query_threads::{self, on_query_threads};
 use crate::exec::{OutputColumn, StatementContext, datafusion_state};
 use crate::types::SqlType;
 pub(crate) use aggregate::is_aggregate;
+pub(crate) use binder::Clause;
 use binder::{Binder, BoundQuery};
+pub(crate) use cell::{BoundCell, bind_cells, constant};
 pub(crate) use coercion::is_assignable;
-pub(crate) use constant::{Constant, constant};
+pub(crate) use constant::{Constant, literal};
 pub(crate) use context_value::names_context_value;
 pub(crate) use function_call::is_bounded_call;
 use join_hint::with_join_hint;
@@ -86,7 +90,8 @@ pub(crate) use known_types::known_types;
 pub(crate) use literal::warn_of_digits;
 use null_operands::fold_null_operands;
 pub(crate) use plan::{Observation, QueryPlan};
-pub(crate) use target_rows::{JoinedRelation, TargetRows, joined_relations, plan_target_rows};
+pub(crate) use row_query::{RowColumn, RowQuery, RowRelation, plan_numbered, plan_row_query};
+pub(crate) use target_rows::{FoundPlan, TargetRows, plan_target_rows};
 
 /// A query that is planned (logically) and may be run. It stays right as long as the catalog, `search_path` and
 /// `TimeZone` are those it was planned with.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Clause, Place};
+use super::binder::{Binder, Bound, BoundQuery, Clause, Place};
 use super::column_name::column_name;
 use super::from_item::FromItem;
-use super::known_types::known_types;
+use super::row_query::{RowColumn, RowRelation};
 use super::scope::ScopeRelation;
 use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
@@ -33,53 +33,51 @@ pub(crate) struct TargetRows<'a> {
     pub(crate) from: &'a [ast::TableWithJoins],
     /// WHERE.
     pub(crate) selection: Option<&'a ast::Expr>,
+    /// Whether the columns of the relations of FROM or USING are wanted too.
+    pub(crate) beside: bool,
 }
 
-/// Plans the query; string literals that have no type of their own stay `Unknown`. `parameters`: the types the client gave.
-/// Errors: as [`super::plan_query`].
+/// How the rows are found.
+#[derive(Debug)]
+pub(crate) struct FoundPlan {
+    /// The query: the columns, the expressions, then the columns of the relations beside.
+    pub(crate) query: PlannedQuery,
+    /// The relations of FROM or USING, from left to right, where their columns are wanted.
+    pub(crate) beside: Vec<RowRelation>,
+}
+
+/// Plans the query; string literals that have no type of their own stay `Unknown`. `parameters`: the types that are known, and
+/// what is found out of the others. Errors: as [`super::plan_query`].
 pub(crate) fn plan_target_rows(
     ctx: &StatementContext,
     rows: TargetRows<'_>,
-    parameters: &[Option<SqlType>],
-) -> Result<PlannedQuery> {
-    without_panic(|| {
+    parameters: &mut Vec<Option<SqlType>>,
+) -> Result<FoundPlan> {
+    let mut beside = Vec::new();
+    let query = without_panic(|| {
         let mut binder = Binder::new(ctx, parameters);
-        let bound = binder
+        let (bound, relations) = binder
             .target_rows(rows)
             .map_err(|error| binder.at_its_place(error))?;
+        beside = relations;
+        parameters.clone_from(&binder.parameters);
         planned(binder, bound, SqlType::Unknown)
-    })
+    })?;
+    Ok(FoundPlan { query, beside })
 }
 
-/// A relation beside the target.
-#[derive(Debug)]
-pub(crate) struct JoinedRelation {
-    /// The name that expressions know it by.
-    pub(crate) name: String,
-    /// Its columns with their types.
-    pub(crate) columns: Vec<(String, SqlType)>,
-}
-
-/// The relations of FROM or USING, from left to right. Errors: as [`super::plan_query`].
-pub(crate) fn joined_relations(
-    ctx: &StatementContext,
-    table: &Arc<TableDef>,
-    alias: Option<&str>,
-    from: &[ast::TableWithJoins],
-) -> Result<Vec<JoinedRelation>> {
-    let mut binder = Binder::new(ctx, &known_types(ctx));
-    let joined = binder.target_with(table, alias, from);
-    let (joined, _) = joined.map_err(|error| binder.at_its_place(error))?;
-    let beside = joined.scope.relations.into_iter().skip(1);
-    let relation = |relation: ScopeRelation| JoinedRelation {
-        name: relation.name,
-        columns: relation
-            .columns
-            .into_iter()
-            .map(|column| (column.name, column.bound.ty))
-            .collect(),
-    };
-    Ok(beside.map(relation).collect())
+/// What expressions that come later know a relation of FROM by.
+fn row_relation(relation: &ScopeRelation) -> RowRelation {
+    let columns = relation.columns.iter().map(|column| RowColumn {
+        name: column.name.clone(),
+        ty: column.bound.ty.clone(),
+        origin: column.bound.origin,
+    });
+    RowRelation {
+        name: relation.name.clone(),
+        schema: relation.schema.clone(),
+        columns: columns.collect(),
+    }
 }
 
 impl Binder<'_> {
@@ -97,7 +95,7 @@ impl Binder<'_> {
         Ok((joined, columns))
     }
 
-    fn target_rows(&mut self, rows: TargetRows<'_>) -> Result<super::binder::BoundQuery> {
+    fn target_rows(&mut self, rows: TargetRows<'_>) -> Result<(BoundQuery, Vec<RowRelation>)> {
         let (joined, columns) = self.target_with(rows.table, rows.alias, rows.from)?;
         let FromItem { mut plan, scope } = joined;
         let place = |clause| Place {
@@ -128,10 +126,25 @@ impl Binder<'_> {
                 bound,
             });
         }
+        let beside = match rows.beside {
+            true => &scope.relations[1..],
+            false => &[],
+        };
+        items.extend(
+            beside
+                .iter()
+                .flat_map(|relation| &relation.columns)
+                .map(|column| BoundItem {
+                    name: column.name.clone(),
+                    bound: column.bound.clone(),
+                }),
+        );
+        let relations = beside.iter().map(row_relation).collect();
         let visible = items.len();
         let exprs = items.iter().map(|item| item.bound.expr.clone()).collect();
         let (plan, exprs) = self.place_subqueries(plan, exprs, false)?;
-        self.project(plan, items, exprs, visible, Vec::new(), false, None)
+        let bound = self.project(plan, items, exprs, visible, Vec::new(), false, None)?;
+        Ok((bound, relations))
     }
 
     /// A stored table of which names reach the visible columns, and every column of it.

@@ -211,9 +211,7 @@ impl Session {
         StatementContext {
             txn,
             catalog,
-            transient: Arc::default(),
             in_block: in_transaction,
-            row_plans: Arc::clone(&statement.row_plans),
             jobs: Arc::default(),
             index_builds: Arc::clone(self.instance.index_builds()),
             session: Arc::clone(&self.shared),

@@ -22,6 +22,7 @@ use crate::exec::{Notice, OutputColumn, RowsStream, StatementContext};
 use crate::parse::{TEXT_BYTES_MAX, count_expressions, parameters};
 use crate::query::{self, QueryPlan, known_types};
 use crate::types::SqlType;
+use dml::WritePlan;
 pub(crate) use dml::compile_generated;
 pub use effort::PARAMETER_BYTES_MAX;
 pub use statement::{Statement, parse};
@@ -126,9 +127,9 @@ async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<
     let resolved = unwritten::resolve(ctx, &statement.parsed.ast).map(|ast| statement.with_tree(ast));
     let statement = resolved.as_ref().unwrap_or(statement);
     match &statement.parsed.ast {
-        ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
-            Ok(Outcome::Written(dml::execute(ctx, statement).await?))
-        }
+        ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => Ok(
+            Outcome::Written(dml::execute(ctx, &statement.parsed.ast, &statement.write).await?),
+        ),
         ast::Statement::Explain { .. } => explain::execute(ctx, statement).await,
         _ => Ok(Outcome::Done {
             tag: ddl::execute(ctx, statement).await?,
@@ -210,7 +211,8 @@ async fn tell(
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             let resolved = unwritten::resolve(ctx, &statement.parsed.ast).map(|ast| statement.with_tree(ast));
-            dml::describe(ctx, resolved.as_ref().unwrap_or(statement), &types).await
+            let statement = resolved.as_ref().unwrap_or(statement);
+            WritePlan::describe(ctx, &statement.parsed.ast, &statement.write, &types)
         }
         ast::Statement::Explain {
             statement: explained, ..

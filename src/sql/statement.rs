@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use sqlparser::ast;
 
+use super::dml::WritePlan;
 use super::effort::Effort;
 use crate::Result;
-use crate::exec::RowPlans;
 use crate::exec::plan_cache::PlanCache;
 use crate::parse::{self, ParsedStatement};
 use crate::query::QueryPlan;
@@ -19,10 +19,10 @@ pub struct Statement {
     pub parsed: ParsedStatement,
     /// Whether its work is bounded by its form.
     pub(super) effort: Effort,
-    /// The plan of a query, or of how a write finds its rows.
+    /// The plan of a query.
     pub(super) plan: PlanCache<QueryPlan>,
-    /// What a write computes of its rows.
-    pub row_plans: Arc<RowPlans>,
+    /// The plan of a write.
+    pub(super) write: PlanCache<WritePlan>,
     /// What the tree of a long text takes of the server's memory.
     _held: Option<Arc<MemoryAccount>>,
 }
@@ -39,7 +39,7 @@ impl Statement {
             effort: Effort::of(&parsed),
             parsed,
             plan: PlanCache::default(),
-            row_plans: Arc::default(),
+            write: PlanCache::default(),
             _held: None,
         }
     }

@@ -93,9 +93,7 @@ impl Client {
         StatementContext {
             catalog: Catalog::load(&txn, None).await.unwrap(),
             txn,
-            transient: Arc::default(),
             in_block: self.open.is_some(),
-            row_plans: Arc::default(),
             jobs: Arc::default(),
             index_builds: Arc::default(),
             server: Arc::default(),

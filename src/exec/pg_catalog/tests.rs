@@ -122,9 +122,7 @@ pub(in crate::exec) async fn statement() -> StatementContext {
         .await
         .expect("a new store has a snapshot");
     StatementContext {
-        transient: Arc::default(),
         in_block: false,
-        row_plans: Arc::default(),
         jobs: Arc::default(),
         index_builds: Arc::default(),
         server: Arc::default(),

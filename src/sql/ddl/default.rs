@@ -1,7 +1,7 @@
 //! DEFAULT clauses: constants are converted to the column's type at once, other expressions are planned to see that
 //! they can be, and kept as text.
 
-use sqlparser::ast::{self, Expr, SelectItem};
+use sqlparser::ast::{self, Expr};
 
 use crate::catalog::ColumnDefault;
 use crate::exec::StatementContext;
@@ -43,19 +43,14 @@ pub(super) async fn read(
             .map_err(as_default_error)?;
         return Ok(Some(ColumnDefault::Constant { value, sql }));
     }
-    match query::plan_query(ctx, &select(expr)?, &[]) {
+    match dml::check_default(ctx, expr) {
         Err(error) if error.is_undefined_column() => Err(Error::unsupported(
             "a column reference in a DEFAULT expression",
             Some("Give a constant or a function."),
         )),
         Err(error) => Err(error),
-        Ok(_) => Ok(Some(ColumnDefault::Expression { sql })),
+        Ok(()) => Ok(Some(ColumnDefault::Expression { sql })),
     }
-}
-
-/// `SELECT expr`.
-fn select(expr: &Expr) -> Result<ast::Query> {
-    dml::select_of(vec![SelectItem::UnnamedExpr(expr.clone())])
 }
 
 /// Whether a function is called: what it gives may be another value when a row is written.

@@ -6,8 +6,9 @@
 //! `Written` mark (`catalog`). So of a writer and the rewrite the second to commit conflicts, and runs again outside a block.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use sqlparser::ast::{Expr, Ident, SelectItem};
+use sqlparser::ast::{Expr, Ident};
 
 use super::view_text;
 use crate::catalog::{CatalogWriter, ColumnDef, TableDef, written_key};
@@ -15,7 +16,7 @@ use crate::codec::row::ColumnId;
 use crate::exec::StatementContext;
 use crate::parse::Hints;
 use crate::parse::quoting::quote_ident;
-use crate::query;
+use crate::query::{self, TargetRows};
 use crate::sql::dml;
 use crate::table::{Sequences, begin_count};
 use crate::types::SqlType;
@@ -55,14 +56,14 @@ pub(super) async fn run(
     }
     ctx.sequences.move_to(&ctx.txn, old, &new, false).await?;
     begin_count(&ctx.txn, &new)?;
-    let (mut items, mut positions) = (Vec::new(), Vec::new());
+    let (mut expressions, mut positions) = (Vec::new(), Vec::new());
     for (position, column) in new.columns.iter().enumerate() {
         let stored = old.column_index_by_id(column.id).map(|at| &old.columns[at]);
         let Some(stored) = stored.filter(|_| !column.hidden && column.generation().is_none()) else {
             continue;
         };
         positions.push(position);
-        items.push(SelectItem::UnnamedExpr(read_as(stored, rewrite)));
+        expressions.push(read_as(stored, rewrite));
     }
     // The statement asks for every row: nobody need allow that.
     let reading = StatementContext {
@@ -72,12 +73,16 @@ pub(super) async fn run(
         },
         ..ctx.clone()
     };
-    let from = format!(
-        "SELECT 1 FROM {}.{}",
-        quote_ident(&old.schema),
-        quote_ident(&old.name)
-    );
-    let planned = query::plan_query(&reading, &dml::with_select(&from, items, None)?, &[])?;
+    let rows = TargetRows {
+        table: &Arc::new(old.clone()),
+        alias: None,
+        columns: &[],
+        expressions: &expressions.iter().collect::<Vec<_>>(),
+        from: &[],
+        selection: None,
+        beside: false,
+    };
+    let planned = query::plan_target_rows(&reading, rows, &mut Vec::new())?.query;
     for (position, output) in positions.iter().zip(&planned.columns) {
         let column = &new.columns[*position];
         if let Some(using) = rewrite.retyped.get(&column.id)

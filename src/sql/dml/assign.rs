@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, RecordBatch, new_null_array};
 
 use crate::catalog::{ColumnDef, TableDef};
 use crate::codec::row::ColumnBuilder;
@@ -116,4 +116,14 @@ pub(super) fn with_columns(
         all[position] = array;
     }
     RecordBatch::try_new(write_schema(table), all).map_err(Error::arrow)
+}
+
+/// A value for each of `count` rows.
+pub(super) fn repeated(value: &Value, ty: &SqlType, count: usize) -> Result<ArrayRef> {
+    if *value == Value::Null {
+        return Ok(new_null_array(&ty.arrow_type(), count));
+    }
+    let mut builder = ColumnBuilder::new(ty, count);
+    (0..count).try_for_each(|_| builder.append_value(value))?;
+    Ok(builder.finish())
 }

@@ -1,27 +1,24 @@
 //! ON CONFLICT: the key it names, and DO UPDATE of the rows that are there already.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, filter_record_batch, not, take_record_batch};
-use sqlparser::ast::{
-    ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem, SetExpr, TableWithJoins,
-};
+use sqlparser::ast::{self, ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem};
 
-use super::assign::{assign_array, check_assignable, with_columns};
-use super::evaluate::{Rows, evaluate, output_types, with_select};
-use super::found_rows::Finding;
+use super::assign::with_columns;
 use super::generated::with_generated;
-use super::returning::visible_rows;
+use super::row_expressions::{RowExpressions, side_by_side};
+use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
 use super::target::Target;
-use super::update::{Assigned, Assignment, pairs, read_assignments};
 use crate::catalog::{IndexDef, TableDef};
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
-use crate::exec::{RowSite, StatementContext};
+use crate::exec::StatementContext;
 use crate::parse::names;
+use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
 use crate::table::{Arbiter, Conflicts, get_rows, insert_rows, update_rows, write_schema};
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -30,142 +27,131 @@ use crate::{Error, Result};
 const EXCLUDED: &str = "excluded";
 
 /// What ON CONFLICT does.
-pub(super) enum OnConflict<'a> {
+#[derive(Debug)]
+pub(super) enum OnConflict {
     /// DO NOTHING.
     DoNothing(Conflicts),
     /// DO UPDATE.
-    DoUpdate(DoUpdate<'a>),
+    DoUpdate(Box<DoUpdate>),
 }
 
 /// DO UPDATE SET … WHERE.
-pub(super) struct DoUpdate<'a> {
+#[derive(Debug)]
+pub(super) struct DoUpdate {
     /// The unique key that it names.
     arbiter: IndexId,
-    pub(super) assignments: Vec<Assignment<'a>>,
-    pub(super) selection: Option<&'a Expr>,
+    pub(super) set: SetPlan,
+    /// What SET computes of the rows that are there and those proposed, where WHERE is true.
+    expressions: RowExpressions,
 }
 
-impl DoUpdate<'_> {
-    /// What SET computes.
-    fn items(&self) -> Vec<SelectItem> {
-        let expressions = self.assignments.iter().filter_map(Assignment::expression);
-        expressions
-            .map(|expr| SelectItem::UnnamedExpr(expr.clone()))
-            .collect()
-    }
-
-    /// Asks what SET gives where no row is in the way: `none` are such rows. Errors: 42804, those of binding.
-    async fn check(&self, ctx: &StatementContext, target: &Target, none: &RecordBatch) -> Result<()> {
-        let rows = both_rows(target, none, none)?;
-        let types = output_types(ctx, RowSite::Assignments, rows, self.items(), self.selection).await?;
-        let computed = self
-            .assignments
-            .iter()
-            .filter(|assignment| assignment.expression().is_some());
-        for (assignment, ty) in computed.zip(&types) {
-            check_assignable(ty, &target.table.columns[assignment.position])?;
+impl OnConflict {
+    /// Binds the clause. Errors: 42P10 when no unique key fits, 42703, 42601, 42804, those of the expressions.
+    pub(super) fn bind(
+        ctx: &StatementContext,
+        target: &Target,
+        on: &OnInsert,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<OnConflict> {
+        let OnInsert::OnConflict(clause) = on else {
+            return Err(Error::unsupported(format!("{on}"), Some("Use ON CONFLICT.")));
+        };
+        let key = clause
+            .conflict_target
+            .as_ref()
+            .map(|named| arbiter(&target.table, named))
+            .transpose()?;
+        match (&clause.action, key) {
+            (OnConflictAction::DoNothing, None) => Ok(OnConflict::DoNothing(Conflicts::Any)),
+            (OnConflictAction::DoNothing, Some(key)) => Ok(OnConflict::DoNothing(Conflicts::On(key.id))),
+            (OnConflictAction::DoUpdate(_), None) => Err(Error::InvalidStatement {
+                state: StatementFault::Syntax,
+                message: "ON CONFLICT DO UPDATE requires inference specification or constraint name"
+                    .to_string(),
+                hint: Some("For example, ON CONFLICT (column_name).".to_string()),
+            }),
+            (OnConflictAction::DoUpdate(update), Some(key)) => {
+                DoUpdate::bind(ctx, target, key.id, update, types).map(OnConflict::DoUpdate)
+            }
         }
-        Ok(())
     }
 }
 
-/// Reads the clause. Errors: 42P10 when no unique key fits, 42703, 42601.
-pub(super) fn read<'a>(target: &Target, on: &'a OnInsert) -> Result<OnConflict<'a>> {
-    let OnInsert::OnConflict(clause) = on else {
-        return Err(Error::unsupported(format!("{on}"), Some("Use ON CONFLICT.")));
+impl DoUpdate {
+    fn bind(
+        ctx: &StatementContext,
+        target: &Target,
+        arbiter: IndexId,
+        update: &ast::DoUpdate,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<Box<DoUpdate>> {
+        let (set, computed) = SetPlan::bind(ctx, target, &update.assignments, types)?;
+        let relations = both_relations(target);
+        let items: Vec<SelectItem> = computed
+            .into_iter()
+            .cloned()
+            .map(SelectItem::UnnamedExpr)
+            .collect();
+        let query = over_both(&relations, &items, update.selection.as_ref());
+        let expressions = RowExpressions::bind(ctx, query, types)?;
+        set.check(
+            &target.table,
+            expressions.columns().iter().map(|column| &column.ty),
+        )?;
+        Ok(Box::new(DoUpdate {
+            arbiter,
+            set,
+            expressions,
+        }))
+    }
+}
+
+/// The target's rows, then those proposed.
+fn both_relations(target: &Target) -> [RowRelation; 2] {
+    let proposed = target.relation();
+    let excluded = RowRelation {
+        name: EXCLUDED.to_string(),
+        schema: None,
+        columns: proposed.columns,
     };
-    let key = clause
-        .conflict_target
-        .as_ref()
-        .map(|named| arbiter(&target.table, named))
-        .transpose()?;
-    match (&clause.action, key) {
-        (OnConflictAction::DoNothing, None) => Ok(OnConflict::DoNothing(Conflicts::Any)),
-        (OnConflictAction::DoNothing, Some(key)) => Ok(OnConflict::DoNothing(Conflicts::On(key.id))),
-        (OnConflictAction::DoUpdate(_), None) => Err(Error::InvalidStatement {
-            state: StatementFault::Syntax,
-            message: "ON CONFLICT DO UPDATE requires inference specification or constraint name".to_string(),
-            hint: Some("For example, ON CONFLICT (column_name).".to_string()),
-        }),
-        (OnConflictAction::DoUpdate(update), Some(key)) => Ok(OnConflict::DoUpdate(DoUpdate {
-            arbiter: key.id,
-            assignments: read_assignments(target, &update.assignments)?,
-            selection: update.selection.as_ref(),
-        })),
+    [target.relation(), excluded]
+}
+
+fn over_both<'a>(
+    relations: &'a [RowRelation],
+    items: &'a [SelectItem],
+    selection: Option<&'a Expr>,
+) -> RowQuery<'a> {
+    RowQuery {
+        relations,
+        items,
+        selection,
+        clause: Clause::Set,
     }
 }
 
 /// Adds the columns that DO UPDATE SET names and a dynamic table does not have yet.
-pub(super) fn add_dynamic_columns(ctx: &StatementContext, target: &mut Target, on: &OnInsert) -> Result<()> {
-    let OnInsert::OnConflict(clause) = on else {
+pub(super) async fn add_new_columns(
+    ctx: &StatementContext,
+    target: &mut Target,
+    on: Option<&OnInsert>,
+    types: &[Option<SqlType>],
+) -> Result<()> {
+    let Some(OnInsert::OnConflict(clause)) = on else {
         return Ok(());
     };
     let OnConflictAction::DoUpdate(update) = &clause.action else {
         return Ok(());
     };
-    let named = pairs(&update.assignments, &target.table.name)?;
-    if named
-        .iter()
-        .all(|(name, _, _)| target.table.column_index(name).is_some())
-    {
+    if !names_new_columns(target, &update.assignments)? {
         return Ok(());
     }
-    super::update::add_dynamic_columns(ctx, target, &update.assignments, |target, expr| {
-        Proposed::new(ctx, target)?.types(&[expr])
+    add_dynamic_columns(ctx, target, &update.assignments, types, |target, expr| {
+        let (relations, items) = (both_relations(target), [SelectItem::UnnamedExpr(expr.clone())]);
+        let planned = plan_row_query(ctx, over_both(&relations, &items, None), &mut types.to_vec())?;
+        Ok(planned.columns[0].ty.clone())
     })
-}
-
-/// The target's rows beside those proposed, as planning sees them: there are none yet.
-pub(super) struct Proposed<'a> {
-    ctx: StatementContext,
-    target: &'a Target,
-    /// `FROM excluded`.
-    from: Vec<TableWithJoins>,
-}
-
-impl<'a> Proposed<'a> {
-    pub(super) fn new(ctx: &StatementContext, target: &'a Target) -> Result<Proposed<'a>> {
-        let none = RecordBatch::new_empty(write_schema(&target.table));
-        let rows = visible_rows(target, &none)?.batch;
-        let from = match *with_select(&format!("SELECT 1 FROM {EXCLUDED}"), Vec::new(), None)?.body {
-            SetExpr::Select(select) => select.from,
-            _ => return Err(Error::internal("a SELECT is one")),
-        };
-        let transient = BTreeMap::from([(EXCLUDED.to_string(), rows)]);
-        Ok(Proposed {
-            ctx: StatementContext {
-                transient: Arc::new(transient),
-                ..ctx.clone()
-            },
-            target,
-            from,
-        })
-    }
-
-    fn types(&self, expressions: &[&Expr]) -> Result<Vec<SqlType>> {
-        let types = crate::query::known_types(&self.ctx);
-        self.finding(expressions, None).types(&self.ctx, &types)
-    }
-
-    /// The types of the parameters in DO UPDATE.
-    pub(super) fn parameters(
-        &self,
-        expressions: &[&Expr],
-        selection: Option<&Expr>,
-        types: &[Option<SqlType>],
-    ) -> Result<Vec<SqlType>> {
-        self.finding(expressions, selection).parameters(&self.ctx, types)
-    }
-
-    fn finding<'b>(&'b self, expressions: &'b [&'b Expr], selection: Option<&'b Expr>) -> Finding<'b> {
-        Finding {
-            target: self.target,
-            columns: &[],
-            expressions,
-            from: &self.from,
-            selection,
-        }
-    }
+    .await
 }
 
 /// The unique key that the clause names.
@@ -229,7 +215,7 @@ pub(super) async fn insert_or_update(
     ctx: &StatementContext,
     target: &Target,
     batch: &RecordBatch,
-    update: &DoUpdate<'_>,
+    update: &DoUpdate,
 ) -> Result<RecordBatch> {
     let (txn, table, limits) = (&ctx.txn, &*target.table, ctx.settings.limits);
     let arbiter = Arbiter::new(table, update.arbiter, limits);
@@ -245,9 +231,6 @@ pub(super) async fn insert_or_update(
     let in_the_way: Vec<_> = met(true).map(|(key, _)| key.clone()).collect();
     let found = BooleanArray::from(found);
     let fresh = filter_record_batch(batch, &not(&found).map_err(Error::arrow)?).map_err(Error::arrow)?;
-    if existing.num_rows() == 0 {
-        update.check(ctx, target, &existing).await?;
-    }
     if fresh.num_rows() > 0 {
         insert_rows(txn, table, &fresh, limits).await?;
     }
@@ -305,45 +288,24 @@ fn check_no_repeat<'a>(rows: impl Iterator<Item = (&'a Option<Vec<u8>>, bool)>) 
     Ok(())
 }
 
-/// The rows that are there and those proposed, as SET and WHERE name them.
-fn both_rows(target: &Target, existing: &RecordBatch, proposed: &RecordBatch) -> Result<Vec<Rows>> {
-    let excluded = Rows {
-        name: EXCLUDED.to_string(),
-        ..visible_rows(target, proposed)?
-    };
-    Ok(vec![visible_rows(target, existing)?, excluded])
-}
-
 /// Which of the existing rows satisfy WHERE, and what SET makes of them.
 async fn updated_rows(
     ctx: &StatementContext,
     target: &Target,
     existing: &RecordBatch,
     proposed: &RecordBatch,
-    update: &DoUpdate<'_>,
+    update: &DoUpdate,
 ) -> Result<(UInt32Array, RecordBatch)> {
-    let rows = both_rows(target, existing, proposed)?;
-    let evaluated = evaluate(ctx, RowSite::Assignments, rows, update.items(), update.selection).await?;
+    let visible = target.table.visible_positions();
+    let visible = |rows: &RecordBatch| rows.project(&visible).map_err(Error::arrow);
+    let both = side_by_side(&[&visible(existing)?, &visible(proposed)?])?;
+    let evaluated = update.expressions.evaluate(ctx, &both).await?;
     let kept = UInt32Array::from_iter_values(evaluated.ordinals.iter().map(|at| *at as u32));
     let old = take_record_batch(existing, &kept).map_err(Error::arrow)?;
-    let settings = ctx.format_settings();
-    let mut columns = Vec::with_capacity(update.assignments.len());
-    let mut arrays = evaluated.batch.columns().iter().zip(&evaluated.columns);
-    for assignment in &update.assignments {
-        let column = &target.table.columns[assignment.position];
-        let array = match &assignment.value {
-            Assigned::Default => assignment.default_array(ctx, &target.table, kept.len()).await?,
-            Assigned::Expression(_) => {
-                let (array, output) = arrays
-                    .next()
-                    .ok_or_else(|| Error::internal("a SET expression is missing"))?;
-                assign_array(array, &output.ty, column, &settings)?
-            }
-        };
-        columns.push((assignment.position, array));
-    }
-    let changed = with_columns(&target.table, &old, columns)?;
-    Ok((kept, with_generated(ctx, &target.table, changed)?))
+    let types = update.expressions.columns().iter().map(|column| &column.ty);
+    let computed = types.zip(evaluated.batch.columns());
+    let changed = update.set.apply(ctx, &target.table, &old, computed).await?;
+    Ok((kept, changed))
 }
 
 /// Inserted and updated rows in the order in which the statement gave them.

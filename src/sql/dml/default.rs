@@ -1,58 +1,105 @@
-//! Values of columns that a write leaves out.
+//! `DefaultPlan`: where the values of a column come from that a write leaves out.
 
-use std::sync::Arc;
-
-use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::datatypes::Schema;
+use arrow::array::ArrayRef;
 use sqlparser::ast::{Expr, SelectItem};
 
-use super::assign::{assign_value, result_value};
-use super::evaluate::{Rows, evaluate, parse_expression, run, select_of};
-use crate::catalog::{ColumnDefault, TableDef};
-use crate::exec::{RowSite, StatementContext};
-use crate::query::{Constant, constant};
+use super::assign::{assign_value, repeated, result_value};
+use super::row_expressions::{RowExpressions, rows_of_nothing};
+use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
+use crate::codec::row::ColumnBuilder;
+use crate::exec::StatementContext;
+use crate::parse;
+use crate::query::{Clause, RowQuery, constant};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
-/// `count` values of the column at `position`, for rows that do not give one.
-pub(super) async fn default_values(
-    ctx: &StatementContext,
-    table: &TableDef,
-    position: usize,
-    count: usize,
-) -> Result<Vec<Value>> {
-    if count == 0 {
-        return Ok(Vec::new());
-    }
-    let column = &table.columns[position];
-    match &column.default {
-        // What is generated is computed of the whole row, once that is known.
-        None | Some(ColumnDefault::Generated(_)) => Ok(vec![Value::Null; count]),
-        Some(ColumnDefault::Constant { value, .. }) => Ok(vec![value.clone(); count]),
-        Some(ColumnDefault::RowId) => Ok(ctx
-            .sequences
-            .take_row_ids(&ctx.txn, table, count)
-            .await?
-            .map(Value::Int)
-            .collect()),
-        Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. }) => {
-            let values = ctx
-                .sequences
-                .take_values(&ctx.txn, table, position, count)
-                .await?;
-            let settings = ctx.format_settings();
-            values
-                .map(|value| assign_value(Value::Int(value), &SqlType::Int8, column, &settings))
-                .collect()
-        }
-        Some(ColumnDefault::Expression { sql }) => {
-            let expr = parse_expression(sql)?;
-            if let Some(Constant { value, ty, .. }) = constant(ctx, &expr)? {
-                let value = assign_value(value, &ty, column, &ctx.format_settings())?;
-                return Ok(vec![value; count]);
+/// A column's default, bound.
+#[derive(Debug)]
+pub(super) enum DefaultPlan {
+    /// The same for every row. What is generated is NULL until it is computed of the whole row.
+    Value(Value),
+    /// The hidden row id.
+    RowId,
+    /// A serial number.
+    Sequence,
+    /// An expression for each row: volatile functions differ from row to row.
+    Computed(RowExpressions),
+}
+
+impl DefaultPlan {
+    /// That of a column. Errors: those of the expression, 42804.
+    pub(super) fn bind(ctx: &StatementContext, column: &ColumnDef) -> Result<DefaultPlan> {
+        Ok(match &column.default {
+            None | Some(ColumnDefault::Generated(_)) => DefaultPlan::Value(Value::Null),
+            Some(ColumnDefault::Constant { value, .. }) => DefaultPlan::Value(value.clone()),
+            Some(ColumnDefault::RowId) => DefaultPlan::RowId,
+            Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. }) => DefaultPlan::Sequence,
+            Some(ColumnDefault::Expression { sql }) => {
+                let expr = parse_expression(sql)?;
+                match constant(ctx, &expr)? {
+                    Some(constant) => {
+                        let settings = ctx.format_settings();
+                        DefaultPlan::Value(assign_value(constant.value, &constant.ty, column, &settings)?)
+                    }
+                    None => DefaultPlan::Computed(bind_expression(ctx, &expr)?),
+                }
             }
-            evaluate_rows(ctx, &expr, table, position, count).await
+        })
+    }
+
+    /// `count` values for rows that do not give one.
+    pub(super) async fn values(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        position: usize,
+        count: usize,
+    ) -> Result<Vec<Value>> {
+        if count == 0 {
+            return Ok(Vec::new());
         }
+        let column = &table.columns[position];
+        let settings = ctx.format_settings();
+        match self {
+            DefaultPlan::Value(value) => Ok(vec![value.clone(); count]),
+            DefaultPlan::RowId => {
+                let ids = ctx.sequences.take_row_ids(&ctx.txn, table, count).await?;
+                Ok(ids.map(Value::Int).collect())
+            }
+            DefaultPlan::Sequence => {
+                let taken = ctx.sequences.take_values(&ctx.txn, table, position, count);
+                let values = taken.await?;
+                values
+                    .map(|value| assign_value(Value::Int(value), &SqlType::Int8, column, &settings))
+                    .collect()
+            }
+            DefaultPlan::Computed(expression) => {
+                let evaluated = expression.evaluate(ctx, &rows_of_nothing(count)?).await?;
+                let from = &expression.columns()[0].ty;
+                let value = |row| result_value(evaluated.batch.column(0), row, from);
+                (0..count)
+                    .map(|row| assign_value(value(row)?, from, column, &settings))
+                    .collect()
+            }
+        }
+    }
+
+    /// The same as an array of the column.
+    pub(super) async fn array(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        position: usize,
+        count: usize,
+    ) -> Result<ArrayRef> {
+        let ty = &table.columns[position].ty;
+        if let DefaultPlan::Value(value) = self {
+            return repeated(value, ty, count);
+        }
+        let mut builder = ColumnBuilder::new(ty, count);
+        let values = self.values(ctx, table, position, count).await?;
+        values.iter().try_for_each(|value| builder.append_value(value))?;
+        Ok(builder.finish())
     }
 }
 
@@ -66,42 +113,34 @@ pub(crate) async fn evaluate_default(
     let value = match constant(ctx, expr)? {
         Some(constant) => constant.value,
         None => {
-            let (columns, batch) = run(ctx, &select_of(vec![SelectItem::UnnamedExpr(expr.clone())])?).await?;
-            result_value(batch.column(0), 0, &columns[0].ty)?
+            let expression = bind_expression(ctx, expr)?;
+            let evaluated = expression.evaluate(ctx, &rows_of_nothing(1)?).await?;
+            result_value(evaluated.batch.column(0), 0, &expression.columns()[0].ty)?
         }
     };
     value.assign(ty, column, &ctx.format_settings())
 }
 
-/// Evaluates an expression for each of `count` rows: volatile functions differ from row to row.
-async fn evaluate_rows(
-    ctx: &StatementContext,
-    expr: &Expr,
-    table: &TableDef,
-    position: usize,
-    count: usize,
-) -> Result<Vec<Value>> {
-    let options = RecordBatchOptions::new().with_row_count(Some(count));
-    let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
-        .map_err(Error::arrow)?;
-    let rows = vec![Rows {
-        name: "row".to_string(),
-        batch,
-    }];
-    let evaluated = evaluate(
-        ctx,
-        RowSite::Default(position),
-        rows,
-        vec![SelectItem::UnnamedExpr(expr.clone())],
-        None,
-    )
-    .await?;
-    let settings = ctx.format_settings();
-    let from = &evaluated.columns[0].ty;
-    (0..count)
-        .map(|row| {
-            let value = result_value(evaluated.batch.column(0), row, from)?;
-            assign_value(value, from, &table.columns[position], &settings)
-        })
-        .collect()
+/// Checks that an expression can be a default. Errors: those of binding it.
+pub(crate) fn check_default(ctx: &StatementContext, expr: &Expr) -> Result<()> {
+    bind_expression(ctx, expr).map(drop)
+}
+
+/// Reads an expression that the catalog keeps as text. Errors: `Corrupt`.
+pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
+    let parsed = parse::parse_expression(sql);
+    parsed.map_err(|error| Error::Corrupt {
+        what: format!("expression {sql}"),
+        reason: error.to_string(),
+    })
+}
+
+fn bind_expression(ctx: &StatementContext, expr: &Expr) -> Result<RowExpressions> {
+    let query = RowQuery {
+        relations: &[],
+        items: &[SelectItem::UnnamedExpr(expr.clone())],
+        selection: None,
+        clause: Clause::Default,
+    };
+    RowExpressions::bind(ctx, query, &mut Vec::new())
 }

@@ -5,79 +5,90 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use futures::TryStreamExt;
-use sqlparser::ast::{self, Expr, FromTable, TableWithJoins};
+use sqlparser::ast::{self, FromTable, TableWithJoins};
 
-use super::found_rows::{Finding, split_page};
-use super::joined::JoinedRelations;
+use super::found_rows::{Finding, FoundPage, FoundRows, append_beside};
 use super::kept_rows::KeptRows;
+use super::returning::Returning;
 use super::target::Target;
 use super::update::FirstOfEachKey;
-use super::{WriteResult, returning};
+use super::write_result::WriteResult;
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
-use crate::exec::plan_cache::PlanCache;
-use crate::query::{Observation, QueryPlan};
+use crate::query::Observation;
 use crate::table::{delete_rows, write_schema};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
-/// Runs DELETE. How its rows are found is kept with the statement, and counted if somebody observes.
-pub(super) async fn execute(
-    ctx: &StatementContext,
-    delete: &ast::Delete,
-    (cache, observation): (&PlanCache<QueryPlan>, Option<&Observation>),
-) -> Result<WriteResult> {
-    let target = Target::of_factor(ctx, target_of(delete)?)?;
-    let items = delete.returning.as_deref();
-    let from = delete.using.as_deref().unwrap_or_default();
-    let joined = JoinedRelations::of(ctx, &target, items, from)?;
-    let beside = joined.columns();
-    let expressions: Vec<&Expr> = beside.iter().collect();
-    let columns = columns_needed(&target.table, items.is_some());
-    let finding = finding(&target, &columns, delete).computing(&expressions);
-    let mut pages = finding.find(ctx, cache, observation, false).await?.pages;
-    let (mut deleted, mut returned) = (0, KeptRows::new(ctx));
-    let mut first = FirstOfEachKey::new(&target.table, ctx);
-    while let Some(page) = pages.try_next().await? {
-        let (read, beside) = split_page(&page, columns.len());
-        let mut found = widen(&target.table, &columns, read, page.num_rows())?;
-        let mut beside = beside.to_vec();
-        if !finding.from.is_empty() {
-            (found, beside) = first.take_unseen_rows(&found, &beside)?;
-        }
-        if found.num_rows() == 0 {
-            continue;
-        }
-        delete_rows(&ctx.txn, &target.table, &found, ctx.settings.limits).await?;
-        deleted += found.num_rows();
-        if items.is_some() {
-            returned.push(joined.append_joined(found, beside)?)?;
-        }
+/// A DELETE, bound.
+#[derive(Debug)]
+pub(super) struct DeletePlan {
+    pub(super) target: Target,
+    pub(super) found: FoundRows,
+    /// Positions of the columns that are read.
+    columns: Vec<usize>,
+    pub(super) returning: Option<Returning>,
+}
+
+impl DeletePlan {
+    /// Binds it. Errors: those of binding, 0A000.
+    pub(super) fn bind(
+        ctx: &StatementContext,
+        delete: &ast::Delete,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<DeletePlan> {
+        let target = Target::of_factor(ctx, target_of(delete)?)?;
+        let items = delete.returning.as_deref();
+        let columns = columns_needed(&target.table, items.is_some());
+        let finding = Finding {
+            columns: &columns,
+            expressions: &[],
+            from: delete.using.as_deref().unwrap_or_default(),
+            selection: delete.selection.as_ref(),
+            beside: items.is_some(),
+        };
+        let found = FoundRows::bind(ctx, &target, finding, types)?;
+        let returning = Returning::bind(ctx, &target, &found.beside, items, types)?;
+        Ok(DeletePlan {
+            target,
+            found,
+            columns,
+            returning,
+        })
     }
-    let tag = format!("DELETE {deleted}");
-    returning::result(ctx, (&target, &joined), items, returned.into_batches(), tag).await
-}
 
-/// How the rows of a DELETE are found. Errors: those of planning.
-pub(super) fn plan(ctx: &StatementContext, delete: &ast::Delete) -> Result<(Target, Arc<QueryPlan>)> {
-    let target = Target::of_factor(ctx, target_of(delete)?)?;
-    let columns = columns_needed(&target.table, delete.returning.is_some());
-    let plan = finding(&target, &columns, delete).plan(ctx, &PlanCache::default())?;
-    Ok((target, plan))
-}
-
-/// Where a DELETE finds its rows.
-pub(super) fn finding<'a>(target: &'a Target, columns: &'a [usize], delete: &'a ast::Delete) -> Finding<'a> {
-    Finding {
-        target,
-        columns,
-        expressions: &[],
-        from: delete.using.as_deref().unwrap_or_default(),
-        selection: delete.selection.as_ref(),
+    /// Runs it. `observation`: what its reading is counted in.
+    pub(super) async fn run(
+        &self,
+        ctx: &StatementContext,
+        observation: Option<&Observation>,
+    ) -> Result<WriteResult> {
+        let table = &self.target.table;
+        let mut pages = self.found.pages(ctx, observation, false).await?;
+        let (mut deleted, mut returned) = (0, KeptRows::new(ctx));
+        let mut first = FirstOfEachKey::new(table, ctx);
+        while let Some(page) = pages.try_next().await? {
+            let FoundPage { columns, others } = self.found.split(&page);
+            let mut rows = widen(table, &self.columns, columns, page.num_rows())?;
+            let mut beside = others.to_vec();
+            if self.found.joins {
+                (rows, beside) = first.take_unseen_rows(&rows, &beside)?;
+            }
+            if rows.num_rows() == 0 {
+                continue;
+            }
+            delete_rows(&ctx.txn, table, &rows, ctx.settings.limits).await?;
+            deleted += rows.num_rows() as u64;
+            if self.returning.is_some() {
+                returned.push(append_beside(rows, &self.found.beside, beside)?)?;
+            }
+        }
+        WriteResult::of(ctx, "DELETE", deleted, self.returning.as_ref(), returned).await
     }
 }
 
 /// The table of DELETE FROM. Errors: 0A000 for MySQL's forms.
-pub(super) fn target_of(delete: &ast::Delete) -> Result<&TableWithJoins> {
+fn target_of(delete: &ast::Delete) -> Result<&TableWithJoins> {
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
     match from.as_slice() {
         [table] if delete.tables.is_empty() && delete.order_by.is_empty() && delete.limit.is_none() => {

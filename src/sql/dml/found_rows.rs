@@ -1,27 +1,25 @@
-//! `FoundRows`: the rows that an UPDATE or DELETE finds, page by page. How they are found is planned once for a prepared
-//! statement, and EXPLAIN shows the very plan.
+//! `FoundRows`: how an UPDATE or DELETE finds its rows, planned; EXPLAIN shows the very plan. They come page by page.
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::{Field, Schema};
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast::{Expr, ObjectName, TableWithJoins, Visit, Visitor};
 
 use super::kept_rows::KeptRows;
 use super::target::Target;
-use crate::Result;
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
-use crate::exec::plan_cache::PlanCache;
 use crate::parse::names;
-use crate::query::{Observation, QueryPlan, TargetRows, plan_target_rows};
+use crate::query::{FoundPlan, Observation, QueryPlan, RowRelation, TargetRows, plan_target_rows};
 use crate::types::SqlType;
+use crate::{Error, Result};
 
 /// Where a write finds its rows.
 #[derive(Clone, Copy)]
 pub(super) struct Finding<'a> {
-    pub(super) target: &'a Target,
     /// Positions in `TableDef::columns` of the columns to read.
     pub(super) columns: &'a [usize],
     /// What SET computes of each row.
@@ -30,116 +28,120 @@ pub(super) struct Finding<'a> {
     pub(super) from: &'a [TableWithJoins],
     /// WHERE.
     pub(super) selection: Option<&'a Expr>,
+    /// Whether RETURNING asks for the columns of FROM or USING.
+    pub(super) beside: bool,
 }
 
-/// Rows on their way, and the types of what was computed.
+/// How rows are found.
+#[derive(Debug)]
 pub(super) struct FoundRows {
-    /// `Unknown`: an untyped literal, which takes the type of the column it is for.
-    pub(super) types: Vec<SqlType>,
-    /// The columns, then the expressions.
-    pub(super) pages: BoxStream<'static, Result<RecordBatch>>,
+    pub(super) plan: Arc<QueryPlan>,
+    /// The relations whose columns stand behind the expressions.
+    pub(super) beside: Vec<RowRelation>,
+    columns: usize,
+    expressions: usize,
+    /// Whether a row may be found several times.
+    pub(super) joins: bool,
+    /// Whether the target is read at another place than as the target.
+    reads_target_again: bool,
 }
 
-impl<'a> Finding<'a> {
-    /// The same with these expressions.
-    pub(super) fn computing(self, expressions: &'a [&'a Expr]) -> Finding<'a> {
-        Finding { expressions, ..self }
+/// A page of rows.
+pub(super) struct FoundPage<'a> {
+    /// The columns asked for.
+    pub(super) columns: &'a [ArrayRef],
+    /// The expressions, then the columns beside.
+    pub(super) others: &'a [ArrayRef],
+}
+
+impl FoundRows {
+    /// Plans how they are found. `types`: as [`plan_target_rows`]. Errors: as binding a query.
+    pub(super) fn bind(
+        ctx: &StatementContext,
+        target: &Target,
+        finding: Finding<'_>,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<FoundRows> {
+        let rows = TargetRows {
+            table: &target.table,
+            alias: target.alias.as_deref(),
+            columns: finding.columns,
+            expressions: finding.expressions,
+            from: finding.from,
+            selection: finding.selection,
+            beside: finding.beside,
+        };
+        let FoundPlan { query, beside } = plan_target_rows(ctx, rows, types)?;
+        Ok(FoundRows {
+            plan: Arc::new(QueryPlan::new(query)),
+            beside,
+            columns: finding.columns.len(),
+            expressions: finding.expressions.len(),
+            joins: !finding.from.is_empty(),
+            reads_target_again: finding.reads_table_again(ctx, &target.table),
+        })
     }
 
-    /// The types of what is found. Errors: those of planning.
-    pub(super) fn types(
-        &self,
-        ctx: &StatementContext,
-        parameters: &[Option<SqlType>],
-    ) -> Result<Vec<SqlType>> {
-        let planned = plan_target_rows(ctx, self.rows(), parameters)?;
-        Ok(planned.columns.into_iter().map(|column| column.ty).collect())
-    }
-
-    /// How the rows are found. `cache`: what the statement keeps. Errors: as binding a query.
-    pub(super) fn plan(
-        &self,
-        ctx: &StatementContext,
-        cache: &PlanCache<QueryPlan>,
-    ) -> Result<Arc<QueryPlan>> {
-        // Columns that the statement has just added are in no catalog that a plan could be kept for.
-        let keeps = !self.target.is_widened;
-        let width = self.columns.len() + self.expressions.len();
-        if keeps
-            && let Some(plan) = cache.get(ctx.plan_basis())
-            && plan.fits(ctx)
-            && plan.columns().len() == width
-        {
-            return Ok(plan);
-        }
-        let planned = plan_target_rows(ctx, self.rows(), &crate::query::known_types(ctx))?;
-        let plan = Arc::new(QueryPlan::new(planned));
-        if keeps && plan.is_lasting() {
-            cache.set(ctx.plan_basis(), &plan);
-        }
-        Ok(plan)
-    }
-
-    /// The types of the statement's parameters, as far as finding its rows decides them.
-    pub(super) fn parameters(
-        &self,
-        ctx: &StatementContext,
-        types: &[Option<SqlType>],
-    ) -> Result<Vec<SqlType>> {
-        Ok(plan_target_rows(ctx, self.rows(), types)?.parameters)
+    /// The types of the expressions. `Unknown`: an untyped literal, which takes the type of the column it is for.
+    pub(super) fn types(&self) -> Vec<SqlType> {
+        let columns = self.plan.columns();
+        let computed = columns.iter().skip(self.columns).take(self.expressions);
+        computed.map(|column| column.ty.clone()).collect()
     }
 
     /// Begins to find the rows. `moves`: the write may make rows that would be found again, so that the first page comes when
-    /// all are read. Errors: those of planning.
-    pub(super) async fn find(
+    /// all are read. Errors: those of planning the access.
+    pub(super) async fn pages(
         &self,
         ctx: &StatementContext,
-        cache: &PlanCache<QueryPlan>,
         observation: Option<&Observation>,
         moves: bool,
-    ) -> Result<FoundRows> {
-        let plan = self.plan(ctx, cache)?;
-        let columns = plan.columns();
-        let computed = columns.iter().skip(self.columns.len());
-        let types = computed.map(|column| column.ty.clone()).collect();
-        let rows = plan.run_observed(ctx, observation).await?;
-        let mut pages = rows.and_then(|rows| async move { rows.into_batch() }).boxed();
-        if moves || self.reads_target_again(ctx) {
-            let ctx = ctx.clone();
-            let kept = async move {
-                let kept = KeptRows::collect(&ctx, pages).await?.into_batches();
-                Ok(stream::iter(kept.into_iter().map(Ok)))
-            };
-            pages = stream::once(kept).try_flatten().boxed();
+    ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        let rows = self.plan.run_observed(ctx, observation).await?;
+        let pages = rows.and_then(|rows| async move { rows.into_batch() }).boxed();
+        if !moves && !self.reads_target_again {
+            return Ok(pages);
         }
-        Ok(FoundRows { types, pages })
+        let ctx = ctx.clone();
+        let kept = async move {
+            let kept = KeptRows::collect(&ctx, pages).await?.into_batches();
+            Ok(stream::iter(kept.into_iter().map(Ok)))
+        };
+        Ok(stream::once(kept).try_flatten().boxed())
     }
 
-    /// Whether the target is read at another place than as the target.
-    fn reads_target_again(&self, ctx: &StatementContext) -> bool {
-        let table = &self.target.table;
+    /// Takes a page apart.
+    pub(super) fn split<'a>(&self, page: &'a RecordBatch) -> FoundPage<'a> {
+        let (columns, others) = page.columns().split_at(self.columns);
+        FoundPage { columns, others }
+    }
+}
+
+impl Finding<'_> {
+    fn reads_table_again(&self, ctx: &StatementContext, table: &TableDef) -> bool {
         self.expressions.iter().any(|expr| reads_table(ctx, *expr, table))
             || self
                 .selection
                 .is_some_and(|selection| reads_table(ctx, selection, table))
             || self.from.iter().any(|item| reads_table(ctx, item, table))
     }
-
-    fn rows(&self) -> TargetRows<'_> {
-        TargetRows {
-            table: &self.target.table,
-            alias: self.target.alias.as_deref(),
-            columns: self.columns,
-            expressions: self.expressions,
-            from: self.from,
-            selection: self.selection,
-        }
-    }
 }
 
-/// The columns of a page, and the arrays of the expressions.
-pub(super) fn split_page(page: &RecordBatch, columns: usize) -> (&[ArrayRef], &[ArrayRef]) {
-    page.columns().split_at(columns)
+/// Whole rows of the target with the columns of the relations behind them.
+pub(super) fn append_beside(
+    rows: RecordBatch,
+    relations: &[RowRelation],
+    beside: Vec<ArrayRef>,
+) -> Result<RecordBatch> {
+    if relations.is_empty() {
+        return Ok(rows);
+    }
+    let mut fields: Vec<Arc<Field>> = rows.schema().fields().iter().cloned().collect();
+    for column in relations.iter().flat_map(|relation| &relation.columns) {
+        fields.push(Arc::new(column.ty.field(&column.name, true)));
+    }
+    let columns = rows.columns().iter().cloned().chain(beside).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(Error::arrow)
 }
 
 /// Whether a query, or a part of one, names the table, or a view (which may read it).

@@ -8,13 +8,17 @@ use arrow::datatypes::{Schema, SchemaRef};
 use sqlparser::ast::{Expr, SelectItem};
 
 use super::assign::{assign_array, with_columns};
-use super::evaluate::{bind_over, parse_expression, plan_over};
+use super::default::parse_expression;
+use super::row_expressions::row_plan;
 use crate::catalog::{ColumnDef, ColumnDefault, GeneratedColumns, Generation, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::exec::placeholder::Constants;
 use crate::exec::{RowPlan, Settings, StatementContext, functions};
-use crate::query::{PlannedQuery, is_assignable, names_context_value};
+use crate::query::{
+    Clause, PlannedQuery, RowColumn, RowQuery, RowRelation, is_assignable, names_context_value,
+    plan_row_query,
+};
 use crate::types::FormatSettings;
 use crate::{Error, Result};
 
@@ -40,12 +44,16 @@ pub(crate) fn compile_generated(
     let column = |(position, generation): (usize, &Generation)| {
         let schema = input_schema(&table.columns, &generation.inputs)?;
         let expr = parse_expression(&generation.sql)?;
-        let bound = bind(ctx, &table.name, &schema, &expr)?;
-        let plan = plan_over(&[(&table.name, Arc::clone(&schema))], bound);
+        let plan = row_plan(bind(
+            ctx,
+            (&table.name, &table.columns),
+            &generation.inputs,
+            &expr,
+        )?);
         let column = CompiledColumn {
             def: table.columns[position].clone(),
             schema,
-            plan: plan.ok_or_else(|| Error::internal("a generated column takes more than its row"))?,
+            plan: plan.map_err(|_| Error::internal("a generated column takes more than its row"))?,
             constants: Constants::new(ctx, &[])?,
         };
         Ok((position, column))
@@ -64,12 +72,11 @@ pub(crate) fn check_generation(
     inputs: &[ColumnId],
 ) -> Result<()> {
     let ctx = &settled(ctx);
-    let schema = input_schema(columns, inputs)?;
-    let bound = bind(ctx, table, &schema, expr)?;
+    let bound = bind(ctx, (table, columns), inputs, expr)?;
     if names_context_value(expr) || !bound.plan.expressions().iter().all(functions::is_immutable) {
         return Err(not_immutable());
     }
-    let plan = plan_over(&[(table, Arc::clone(&schema))], bound).ok_or_else(|| {
+    let plan = row_plan(bound).map_err(|_| {
         Error::unsupported(
             "a generated column that takes more than the columns of its row",
             Some("Use functions and operators over the columns of the same row."),
@@ -179,7 +186,7 @@ impl GeneratedColumns for Compiled {
         let schema = Arc::clone(&column.schema);
         let batch = RecordBatch::try_new_with_options(schema, inputs.to_vec(), &options);
         let batch = batch.map_err(Error::arrow)?;
-        let (_, computed) = column.plan.evaluate(&column.constants, &[&batch])?;
+        let (_, computed) = column.plan.expressions.evaluate(&batch, &column.constants)?;
         let from = &column.plan.columns[0].ty;
         assign_array(computed.column(0), from, &column.def, &FormatSettings::default())
     }
@@ -195,9 +202,33 @@ fn settled(ctx: &StatementContext) -> StatementContext {
     }
 }
 
-fn bind(ctx: &StatementContext, table: &str, inputs: &SchemaRef, expr: &Expr) -> Result<PlannedQuery> {
-    let item = SelectItem::UnnamedExpr(expr.clone());
-    bind_over(ctx, &[(table, Arc::clone(inputs))], &[item], None)
+/// An expression over these columns of a table.
+fn bind(
+    ctx: &StatementContext,
+    (table, columns): (&str, &[ColumnDef]),
+    inputs: &[ColumnId],
+    expr: &Expr,
+) -> Result<PlannedQuery> {
+    let column = |id: &ColumnId| {
+        let column = columns.iter().find(|column| column.id == *id);
+        column.map(|column| RowColumn {
+            name: column.name.clone(),
+            ty: column.ty.clone(),
+            origin: None,
+        })
+    };
+    let relation = RowRelation {
+        name: table.to_string(),
+        schema: None,
+        columns: inputs.iter().filter_map(column).collect(),
+    };
+    let query = RowQuery {
+        relations: &[relation],
+        items: &[SelectItem::UnnamedExpr(expr.clone())],
+        selection: None,
+        clause: Clause::Generated,
+    };
+    plan_row_query(ctx, query, &mut Vec::new())
 }
 
 /// These columns, which may all be NULL: they are given before NOT NULL is checked.

@@ -8,65 +8,240 @@ use futures::TryStreamExt;
 use sqlparser::ast::{self, OnInsert, Query, SelectItem, SetExpr, Spanned, TableObject};
 
 use super::assign::{assign_array, check_assignable};
+use super::cell::decide_parameter;
 use super::conflict::{self, OnConflict};
-use super::default::default_values;
 use super::found_rows::reads_table;
-use super::generated::{Writing, check_writable, generates_of_both, with_dependents, with_generated};
-use super::joined::JoinedRelations;
+use super::generated::{Writing, check_writable, generates_of_both, with_dependents};
 use super::kept_rows::KeptRows;
+use super::new_rows::NewRows;
+use super::returning::Returning;
 use super::target::{Target, column_name, dynamic_type_of};
-use super::values::{self, Cell};
-use super::{WriteResult, returning};
+use super::values::{self, ValuesPlan};
+use super::write_result::WriteResult;
 use crate::catalog::{NewDynamicColumn, TableDef};
-use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
 use crate::parse::is_upsert;
 use crate::parse::text_place;
-use crate::query::{self, Observation, PlannedQuery};
-use crate::table::{get_rows, insert_missing_rows, insert_rows, upsert_rows, write_schema};
+use crate::query::{self, Observation, PlannedQuery, QueryPlan};
+use crate::table::{get_rows, insert_missing_rows, insert_rows, upsert_rows};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
-/// Runs INSERT or UPSERT. `observation`: what its reading is counted in.
-pub(super) async fn execute(
-    ctx: &StatementContext,
-    insert: &ast::Insert,
-    observation: Option<&Observation>,
-) -> Result<WriteResult> {
-    check_supported(insert)?;
-    let (target, names) = target_of(ctx, insert)?;
-    let mut writer = Writer {
-        ctx,
-        target,
-        mode: Mode::Insert,
-        on: insert.on.as_ref(),
-        returning: insert.returning.as_deref(),
-        observation,
-        written: 0,
-        rows: KeptRows::new(ctx),
-    };
-    writer.mode = match (&insert.on, is_upsert(insert)) {
-        (None, false) => Mode::Insert,
-        (None, true) => Mode::Upsert,
-        (Some(_), true) => return Err(syntax("UPSERT takes no ON CONFLICT clause")),
-        (Some(on), false) => Mode::OnConflict(conflict::read(&writer.target, on)?),
-    };
-    let listed = !insert.columns.is_empty();
-    match insert.source.as_deref() {
-        None => writer.write_defaults().await?,
-        Some(source) => match plain_values(source) {
-            Some(rows) => {
-                let contents = rows.iter().map(|row| row.content.as_slice());
-                let cells = values::read(ctx, contents, names.len(), !listed).await?;
-                writer.write_cells(rows, cells, &names).await?;
+/// An INSERT or UPSERT, bound.
+#[derive(Debug)]
+pub(super) struct InsertPlan {
+    pub(super) target: Target,
+    pub(super) source: Source,
+    rows: NewRows,
+    pub(super) mode: Mode,
+    pub(super) returning: Option<Returning>,
+}
+
+/// Where the rows come from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// DEFAULT VALUES.
+    Defaults,
+    /// VALUES.
+    Values(ValuesPlan),
+    /// A query.
+    Query(SourceQuery),
+}
+
+/// A query whose rows are written.
+#[derive(Debug)]
+pub(super) struct SourceQuery {
+    pub(super) plan: Arc<QueryPlan>,
+    /// The position in the table of each of its columns; `None` for a dynamic one that the table does not have yet.
+    positions: Vec<Option<usize>>,
+    names: Vec<String>,
+    /// Whether it reads the table that is written.
+    reads_target: bool,
+}
+
+/// What is done with a row whose key is there already.
+#[derive(Debug)]
+pub(super) enum Mode {
+    /// 23505.
+    Insert,
+    /// The columns named are overwritten.
+    Upsert,
+    /// As the clause says.
+    OnConflict(OnConflict),
+}
+
+impl InsertPlan {
+    /// Binds it; the columns that it adds to a dynamic table are there then. Errors: those of binding, 0A000.
+    pub(super) async fn bind_for_run(
+        ctx: &StatementContext,
+        insert: &ast::Insert,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<InsertPlan> {
+        let (mut target, names) = target_of(ctx, insert)?;
+        let mut source = Source::bind(ctx, &target, insert, &names, types)?;
+        if target.table.options.dynamic_columns {
+            let before = Arc::clone(&target.table);
+            target.add_columns(ctx, source.new_columns(ctx).await?)?;
+            conflict::add_new_columns(ctx, &mut target, insert.on.as_ref(), types).await?;
+            if !Arc::ptr_eq(&before, &target.table) {
+                source = Source::bind(ctx, &target, insert, &names, types)?;
             }
-            None => {
-                let planned = query::plan_source(ctx, source, &query::known_types(ctx))?;
-                writer.write_query(source, &planned, &names, !listed).await?;
-            }
-        },
+        }
+        InsertPlan::of_source(ctx, insert, (target, source), types)
     }
-    writer.finish().await
+
+    /// Binds it without the columns that it would add.
+    pub(super) fn bind_for_describe(
+        ctx: &StatementContext,
+        insert: &ast::Insert,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<InsertPlan> {
+        let (target, names) = target_of(ctx, insert)?;
+        let source = Source::bind(ctx, &target, insert, &names, types)?;
+        InsertPlan::of_source(ctx, insert, (target, source), types)
+    }
+
+    fn of_source(
+        ctx: &StatementContext,
+        insert: &ast::Insert,
+        (target, source): (Target, Source),
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<InsertPlan> {
+        let mode = match (&insert.on, is_upsert(insert)) {
+            (None, false) => Mode::Insert,
+            (None, true) => Mode::Upsert,
+            (Some(_), true) => return Err(syntax("UPSERT takes no ON CONFLICT clause")),
+            (Some(on), false) => Mode::OnConflict(OnConflict::bind(ctx, &target, on, types)?),
+        };
+        let rows = NewRows::bind(
+            ctx,
+            &target.table,
+            source.positions().into_iter(),
+            source.rows_expected(),
+        )?;
+        let returning = Returning::bind(ctx, &target, &[], insert.returning.as_deref(), types)?;
+        Ok(InsertPlan {
+            target,
+            source,
+            rows,
+            mode,
+            returning,
+        })
+    }
+
+    /// Whether it may run again as long as catalog and settings are the same.
+    pub(super) fn is_lasting(&self) -> bool {
+        if let Mode::OnConflict(OnConflict::DoUpdate(update)) = &self.mode
+            && update.set.leaves_out
+        {
+            return false;
+        }
+        match &self.source {
+            Source::Defaults => true,
+            Source::Values(values) => values.is_lasting(),
+            Source::Query(query) => query.plan.is_lasting() && !query.positions.contains(&None),
+        }
+    }
+
+    /// Runs it. `observation`: what its reading is counted in.
+    pub(super) async fn run(
+        &self,
+        ctx: &StatementContext,
+        observation: Option<&Observation>,
+    ) -> Result<WriteResult> {
+        let mut writer = Writer {
+            ctx,
+            plan: self,
+            written: 0,
+            rows: KeptRows::new(ctx),
+        };
+        match &self.source {
+            Source::Defaults => writer.write(Vec::new(), 1).await?,
+            Source::Values(values) => {
+                let given = values.arrays(ctx, &self.target.table).await?;
+                writer.write(given, values.rows).await?;
+            }
+            Source::Query(query) => writer.write_query(query, observation).await?,
+        }
+        let Writer { written, rows, .. } = writer;
+        WriteResult::of(ctx, "INSERT 0", written, self.returning.as_ref(), rows).await
+    }
+}
+
+impl Source {
+    /// Binds what stands behind INTO. Errors: those of binding, 42601 for another number of columns, 42804, 428C9.
+    fn bind(
+        ctx: &StatementContext,
+        target: &Target,
+        insert: &ast::Insert,
+        names: &[String],
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<Source> {
+        let short = insert.columns.is_empty();
+        let Some(source) = insert.source.as_deref() else {
+            return Ok(Source::Defaults);
+        };
+        if let Some(rows) = plain_values(source) {
+            let values = ValuesPlan::bind(ctx, target, rows, (names, short), types)?;
+            return Ok(Source::Values(values));
+        }
+        decide_selected(target, source, names, types);
+        let planned = query::plan_source(ctx, source, types)?;
+        for (slot, ty) in types.iter_mut().zip(&planned.parameters) {
+            slot.get_or_insert_with(|| ty.clone());
+        }
+        values::check_width(planned.columns.len(), names.len(), short)?;
+        let names = &names[..planned.columns.len()];
+        let positions: Vec<Option<usize>> =
+            names.iter().map(|name| target.table.column_index(name)).collect();
+        for (position, output) in positions.iter().zip(&planned.columns) {
+            if let Some(position) = position {
+                let column = &target.table.columns[*position];
+                check_writable(column, Writing::Insert)?;
+                check_assignable(&output.ty, column)?;
+            }
+        }
+        Ok(Source::Query(SourceQuery {
+            plan: Arc::new(QueryPlan::new(planned)),
+            positions,
+            names: names.to_vec(),
+            reads_target: reads_table(ctx, source, &target.table),
+        }))
+    }
+
+    /// The dynamic columns that the rows bring and the table does not have.
+    async fn new_columns(&self, ctx: &StatementContext) -> Result<Vec<NewDynamicColumn>> {
+        match self {
+            Source::Defaults => Ok(Vec::new()),
+            Source::Values(values) => values.new_columns(ctx).await,
+            Source::Query(query) => {
+                let columns = query.plan.columns();
+                let columns = query.positions.iter().zip(&query.names).zip(columns.iter());
+                let missing = columns.filter(|((position, _), _)| position.is_none());
+                let new = missing.filter_map(|((_, name), output)| {
+                    let name = name.clone();
+                    dynamic_type_of(&output.ty).map(|ty| NewDynamicColumn { name, ty })
+                });
+                Ok(new.collect())
+            }
+        }
+    }
+
+    fn positions(&self) -> Vec<usize> {
+        match self {
+            Source::Defaults => Vec::new(),
+            Source::Values(values) => values.positions().collect(),
+            Source::Query(query) => query.positions.iter().flatten().copied().collect(),
+        }
+    }
+
+    fn rows_expected(&self) -> usize {
+        match self {
+            Source::Values(values) => values.rows,
+            Source::Defaults | Source::Query(_) => 1,
+        }
+    }
 }
 
 /// Inserts a query's rows into all columns of a new table; answers how many.
@@ -85,33 +260,32 @@ pub(crate) async fn copy_rows(
     planned: &PlannedQuery,
     positions: &[usize],
 ) -> Result<u64> {
-    let target = Target {
-        table: Arc::clone(table),
-        alias: None,
-        is_widened: false,
+    let source = SourceQuery {
+        plan: Arc::new(QueryPlan::new(planned.clone())),
+        positions: positions.iter().copied().map(Some).collect(),
+        names: Vec::new(),
+        reads_target: false,
     };
-    let mut writer = Writer {
-        ctx,
-        target,
+    let plan = InsertPlan {
+        target: Target {
+            table: Arc::clone(table),
+            alias: None,
+            is_widened: false,
+        },
+        rows: NewRows::bind(ctx, table, positions.iter().copied(), 0)?,
+        source: Source::Query(source),
         mode: Mode::Insert,
-        on: None,
         returning: None,
-        observation: None,
-        written: 0,
-        rows: KeptRows::new(ctx),
     };
-    let mut stream = query::run_once(ctx, planned).await?;
-    while let Some(batch) = stream.try_next().await? {
-        writer.write_query_batch(&batch, planned, positions).await?;
-    }
-    Ok(writer.written)
+    Ok(plan.run(ctx, None).await?.rows_written)
 }
 
 /// The table of an INSERT and the names of its columns: those listed, or all. Errors: 42P01, 42703, 42701.
-pub(super) fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<(Target, Vec<String>)> {
+fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<(Target, Vec<String>)> {
     let TableObject::TableName(name) = &insert.table else {
         return Err(Error::unsupported(format!("INSERT INTO {}", insert.table), None));
     };
+    check_supported(insert)?;
     let target = Target::find(ctx, name, insert.table_alias.as_ref().map(|alias| &alias.alias))?;
     if insert.columns.is_empty() {
         let names = target
@@ -134,7 +308,7 @@ pub(super) fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<
 }
 
 /// The rows of a source that is VALUES and nothing else.
-pub(super) fn plain_values(source: &Query) -> Option<&[ast::Parens<Vec<ast::Expr>>]> {
+fn plain_values(source: &Query) -> Option<&[ast::Parens<Vec<ast::Expr>>]> {
     match source.body.as_ref() {
         SetExpr::Values(values)
             if source.with.is_none()
@@ -164,136 +338,59 @@ fn check_supported(insert: &ast::Insert) -> Result<()> {
     Ok(())
 }
 
-/// What is done with a row whose key is there already.
-enum Mode<'a> {
-    /// 23505.
-    Insert,
-    /// The columns named are overwritten.
-    Upsert,
-    /// As the clause says.
-    OnConflict(OnConflict<'a>),
+/// Gives the parameters that stand alone in a select list the types of the columns they are for.
+fn decide_selected(target: &Target, source: &Query, names: &[String], types: &mut [Option<SqlType>]) {
+    let SetExpr::Select(select) = source.body.as_ref() else {
+        return;
+    };
+    for (item, name) in select.projection.iter().zip(names) {
+        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
+            continue;
+        };
+        if let Some(position) = target.table.column_index(name) {
+            decide_parameter(expr, &target.table.columns[position].ty, types);
+        }
+    }
 }
 
 /// Writes batches of rows and keeps what RETURNING shows.
 struct Writer<'a> {
     ctx: &'a StatementContext,
-    target: Target,
-    mode: Mode<'a>,
-    /// The clause that `mode` was read from.
-    on: Option<&'a OnInsert>,
-    returning: Option<&'a [SelectItem]>,
-    observation: Option<&'a Observation>,
+    plan: &'a InsertPlan,
     written: u64,
     /// Rows written, whole, when there is a RETURNING.
     rows: KeptRows,
 }
 
 impl Writer<'_> {
-    /// DEFAULT VALUES.
-    async fn write_defaults(&mut self) -> Result<()> {
-        self.add_columns(Vec::new()).await?;
-        self.write(Vec::new(), 1).await
-    }
-
-    /// Adds the columns that the rows bring, and those that ON CONFLICT … SET names beside them.
-    async fn add_columns(&mut self, new: Vec<NewDynamicColumn>) -> Result<()> {
-        let before = Arc::clone(&self.target.table);
-        self.target.add_columns(self.ctx, new)?;
-        if let Some(on) = self.on {
-            conflict::add_dynamic_columns(self.ctx, &mut self.target, on)?;
-            if !Arc::ptr_eq(&before, &self.target.table) {
-                self.mode = Mode::OnConflict(conflict::read(&self.target, on)?);
-            }
-        }
-        Ok(())
-    }
-
-    /// Rows of VALUES into the columns of these names.
-    async fn write_cells(
-        &mut self,
-        rows: &[ast::Parens<Vec<ast::Expr>>],
-        mut cells: Vec<Vec<Cell>>,
-        names: &[String],
-    ) -> Result<()> {
-        let width = cells.first().map_or(0, Vec::len);
-        let names = &names[..width];
-        let new = names
-            .iter()
-            .enumerate()
-            .filter(|(_, name)| self.target.table.column_index(name).is_none())
-            .filter_map(|(at, name)| values::dynamic_column(self.ctx, rows, &cells, at, name));
-        let new: Vec<_> = new.collect();
-        self.add_columns(new).await?;
-        let mut given = Vec::with_capacity(width);
-        for (at, name) in names.iter().enumerate() {
-            // A dynamic column that is given nothing but NULL is not added.
-            if let Some(position) = self.target.table.column_index(name) {
-                let array = values::column_array(self.ctx, &self.target, &mut cells, at, position).await?;
-                given.push((position, array));
-            }
-        }
-        self.write(given, cells.len()).await
-    }
-
-    /// The rows of a query into the columns of these names.
-    async fn write_query(
-        &mut self,
-        source: &Query,
-        planned: &PlannedQuery,
-        names: &[String],
-        short: bool,
-    ) -> Result<()> {
-        values::check_width(planned.columns.len(), names.len(), short)?;
-        let names = &names[..planned.columns.len()];
-        let missing = names.iter().zip(&planned.columns);
-        let missing = missing.filter(|(name, _)| self.target.table.column_index(name).is_none());
-        let new = missing
-            .filter_map(|(name, output)| {
-                Some(NewDynamicColumn {
-                    name: name.clone(),
-                    ty: dynamic_type_of(&output.ty)?,
-                })
-            })
-            .collect();
-        self.add_columns(new).await?;
-        let positions: Vec<usize> = names
-            .iter()
-            .map(|name| self.target.table.column_index(name).unwrap_or(usize::MAX))
-            .collect();
-        for (&position, output) in positions.iter().zip(&planned.columns) {
-            if let Some(column) = self.target.table.columns.get(position) {
-                check_writable(column, Writing::Insert)?;
-                check_assignable(&output.ty, column)?;
-            }
-        }
-        let mut stream = query::run_once_observed(self.ctx, planned, self.observation).await?;
+    /// The rows of a query.
+    async fn write_query(&mut self, query: &SourceQuery, observation: Option<&Observation>) -> Result<()> {
+        let rows = query.plan.run_observed(self.ctx, observation).await?;
+        let mut batches = Box::pin(rows.and_then(|rows| async move { rows.into_batch() }));
         // Rows must be read before the first is written when the query reads the table it writes to, and kept together
         // when a key that comes twice is an error of the statement.
-        if reads_table(self.ctx, source, &self.target.table) || matches!(&self.mode, Mode::OnConflict(_)) {
-            let batches = KeptRows::collect(self.ctx, stream).await?.into_batches();
+        if query.reads_target || matches!(self.plan.mode, Mode::OnConflict(_)) {
+            let batches = KeptRows::collect(self.ctx, batches).await?.into_batches();
             if let Some(first) = batches.first() {
                 let batch = concat_batches(&first.schema(), &batches).map_err(Error::arrow)?;
-                self.write_query_batch(&batch, planned, &positions).await?;
+                self.write_query_batch(&batch, query).await?;
             }
             return Ok(());
         }
-        while let Some(batch) = stream.try_next().await? {
-            self.write_query_batch(&batch, planned, &positions).await?;
+        while let Some(batch) = batches.try_next().await? {
+            self.write_query_batch(&batch, query).await?;
         }
         Ok(())
     }
 
-    async fn write_query_batch(
-        &mut self,
-        batch: &RecordBatch,
-        planned: &PlannedQuery,
-        positions: &[usize],
-    ) -> Result<()> {
+    async fn write_query_batch(&mut self, batch: &RecordBatch, query: &SourceQuery) -> Result<()> {
         let settings = self.ctx.format_settings();
-        let mut given = Vec::with_capacity(positions.len());
-        for ((array, output), &position) in batch.columns().iter().zip(&planned.columns).zip(positions) {
-            if let Some(column) = self.target.table.columns.get(position) {
-                given.push((position, assign_array(array, &output.ty, column, &settings)?));
+        let (table, columns) = (&self.plan.target.table, query.plan.columns());
+        let mut given = Vec::with_capacity(query.positions.len());
+        for ((array, output), position) in batch.columns().iter().zip(columns.iter()).zip(&query.positions) {
+            if let Some(position) = position {
+                let column = &table.columns[*position];
+                given.push((*position, assign_array(array, &output.ty, column, &settings)?));
             }
         }
         self.write(given, batch.num_rows()).await
@@ -304,88 +401,45 @@ impl Writer<'_> {
         if count == 0 {
             return Ok(());
         }
-        let table = Arc::clone(&self.target.table);
-        let mut named = vec![false; table.columns.len()];
-        let mut columns: Vec<Option<ArrayRef>> = vec![None; table.columns.len()];
-        for (position, array) in given {
-            named[position] = true;
-            columns[position] = Some(array);
-        }
-        let mut filled = Vec::with_capacity(columns.len());
-        for (position, array) in columns.into_iter().enumerate() {
-            filled.push(match array {
-                Some(array) => array,
-                None => default_array(self.ctx, &table, position, count).await?,
-            });
-        }
-        let batch = RecordBatch::try_new(write_schema(&table), filled).map_err(Error::arrow)?;
-        let batch = with_generated(self.ctx, &table, batch)?;
-        self.write_batch(&table, batch, &named).await
-    }
-
-    async fn write_batch(&mut self, table: &TableDef, batch: RecordBatch, named: &[bool]) -> Result<()> {
+        let InsertPlan {
+            target, rows, mode, ..
+        } = self.plan;
         let (txn, limits) = (&self.ctx.txn, self.ctx.settings.limits);
-        let written = match &self.mode {
+        let table = &*target.table;
+        let batch = rows.fill(self.ctx, table, given, count).await?;
+        let written = match mode {
             Mode::Insert => {
                 insert_rows(txn, table, &batch, limits).await?;
                 batch
             }
-            Mode::Upsert if generates_of_both(table, named) => {
-                conflict::upsert_and_generate(self.ctx, table, &batch, named).await?
-            }
-            Mode::Upsert => {
-                upsert_rows(txn, table, &batch, &with_dependents(table, named), limits).await?;
-                if self.returning.is_some() {
-                    get_rows(txn, table, &batch, limits).await?.1
-                } else {
-                    batch
-                }
-            }
+            Mode::Upsert => self.upsert(batch).await?,
             Mode::OnConflict(OnConflict::DoNothing(conflicts)) => {
                 let inserted = insert_missing_rows(txn, table, &batch, *conflicts, limits).await?;
                 filter_record_batch(&batch, &BooleanArray::from(inserted)).map_err(Error::arrow)?
             }
             Mode::OnConflict(OnConflict::DoUpdate(update)) => {
-                conflict::insert_or_update(self.ctx, &self.target, &batch, update).await?
+                conflict::insert_or_update(self.ctx, target, &batch, update).await?
             }
         };
         self.written += written.num_rows() as u64;
-        if self.returning.is_some() {
+        if self.plan.returning.is_some() {
             self.rows.push(written)?;
         }
         Ok(())
     }
 
-    async fn finish(self) -> Result<WriteResult> {
-        let tag = format!("INSERT 0 {}", self.written);
-        returning::result(
-            self.ctx,
-            (&self.target, &JoinedRelations::default()),
-            self.returning,
-            self.rows.into_batches(),
-            tag,
-        )
-        .await
+    async fn upsert(&self, batch: RecordBatch) -> Result<RecordBatch> {
+        let (txn, limits) = (&self.ctx.txn, self.ctx.settings.limits);
+        let (table, named) = (&*self.plan.target.table, self.plan.rows.named());
+        if generates_of_both(table, &named) {
+            return conflict::upsert_and_generate(self.ctx, table, &batch, &named).await;
+        }
+        upsert_rows(txn, table, &batch, &with_dependents(table, &named), limits).await?;
+        match self.plan.returning.is_some() {
+            true => Ok(get_rows(txn, table, &batch, limits).await?.1),
+            false => Ok(batch),
+        }
     }
-}
-
-/// An array of the column's defaults.
-async fn default_array(
-    ctx: &StatementContext,
-    table: &TableDef,
-    position: usize,
-    count: usize,
-) -> Result<ArrayRef> {
-    let column = &table.columns[position];
-    if column.default.is_none() || column.generation().is_some() {
-        return Ok(arrow::array::new_null_array(&column.ty.arrow_type(), count));
-    }
-    let mut builder = ColumnBuilder::new(&column.ty, count);
-    default_values(ctx, table, position, count)
-        .await?
-        .iter()
-        .try_for_each(|value| builder.append_value(value))?;
-    Ok(builder.finish())
 }
 
 fn syntax(message: &str) -> Error {

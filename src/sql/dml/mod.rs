@@ -1,80 +1,55 @@
 //! INSERT, UPSERT, UPDATE, DELETE with ON CONFLICT and RETURNING. Called by `sql::execute`; commits nothing.
 //!
-//! The rows that UPDATE and DELETE write are a query ([`found_rows`]). Constants go straight into Arrow columns; other
-//! expressions over rows in memory are a query by `query` too ([`evaluate`]). On an error
-//! nothing of the statement stays in the transaction.
+//! Every write is a plan ([`WritePlan`]), bound once, kept with its statement, described, explained and run: where its rows
+//! come from (`values`, a query, `found_rows`), what they will be (`new_rows`, `set`), what stands in their way (`conflict`),
+//! and what is returned of them (`returning`). On an error nothing of the statement stays in the transaction.
 
 mod assign;
+mod cell;
 mod conflict;
 mod default;
 mod delete;
-mod describe;
-mod evaluate;
 mod found_rows;
 mod generated;
 mod insert;
-mod joined;
 mod kept_rows;
-mod reading;
+mod new_rows;
 mod returning;
+mod row_expressions;
+mod set;
 mod target;
 mod update;
 mod values;
+mod write_plan;
+mod write_result;
 
-use arrow::array::RecordBatch;
 use sqlparser::ast;
 
-use super::Statement;
-use crate::exec::{OutputColumn, StatementContext};
-use crate::query::Observation;
-use crate::{Error, Result};
+use crate::Result;
+use crate::exec::StatementContext;
+use crate::exec::plan_cache::PlanCache;
 
-pub(crate) use default::evaluate_default;
-pub use describe::describe;
-pub(crate) use evaluate::{parse_expression, select_of, with_select};
+pub(crate) use default::{check_default, evaluate_default, parse_expression};
 pub(crate) use generated::{check_generation, compile_generated};
 pub(crate) use insert::{copy_rows, insert_query};
-pub(crate) use reading::{Operation, Reading, RowsRead, plan_reading};
+pub(crate) use write_plan::{Operation, RowsRead, WritePlan};
+pub use write_result::WriteResult;
 
-/// What a write did.
-#[derive(Debug)]
-pub struct WriteResult {
-    /// `INSERT 0 3`, `UPDATE 2`, `DELETE 1`.
-    pub tag: String,
-    /// RETURNING's columns; empty without RETURNING.
-    pub columns: Vec<OutputColumn>,
-    /// RETURNING's rows.
-    pub batches: Vec<RecordBatch>,
-}
-
-/// Runs a write inside the transaction (the caller commits).
-pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<WriteResult> {
-    execute_observed(ctx, statement, None).await
-}
-
-/// The same; what it reads is counted in the observation, if there is one.
-pub(crate) async fn execute_observed(
+/// Runs a write inside the transaction (the caller commits), by the plan that is kept.
+pub(crate) async fn execute(
     ctx: &StatementContext,
-    statement: &Statement,
-    observation: Option<&Observation>,
+    statement: &ast::Statement,
+    kept: &PlanCache<WritePlan>,
 ) -> Result<WriteResult> {
     let savepoint = ctx.txn.savepoint();
-    let result = match &statement.parsed.ast {
-        ast::Statement::Insert(insert) => insert::execute(ctx, insert, observation).await,
-        ast::Statement::Update(update) => update::execute(ctx, update, (&statement.plan, observation)).await,
-        ast::Statement::Delete(delete) => delete::execute(ctx, delete, (&statement.plan, observation)).await,
-        other => Err(Error::internal(format!("not a write: {other}"))),
+    let result = match WritePlan::of(ctx, statement, kept).await {
+        Ok(plan) => plan.run(ctx, None).await,
+        Err(error) => Err(error),
     };
     if result.is_err() {
         ctx.txn.rollback_to(savepoint);
     }
     result
-}
-
-/// Whether the expression is the word DEFAULT.
-fn is_default(expr: &ast::Expr) -> bool {
-    matches!(expr, ast::Expr::Identifier(ident)
-        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
 }
 
 #[cfg(test)]

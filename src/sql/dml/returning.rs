@@ -1,169 +1,71 @@
-//! RETURNING: plain columns straight from the rows written, any other expression by a query over them.
+//! `Returning`: RETURNING, bound over the rows written and those of the relations beside them.
 
 use arrow::array::RecordBatch;
-use arrow::compute::concat_batches;
-use sqlparser::ast::{Expr, SelectItem, SelectItemQualifiedWildcardKind};
+use sqlparser::ast::SelectItem;
 
-use super::WriteResult;
-use super::evaluate::{Rows, column_of, evaluate, plan};
-use super::joined::JoinedRelations;
+use super::row_expressions::RowExpressions;
 use super::target::Target;
-use crate::catalog::{ColumnDef, TableDef};
-use crate::error::StatementFault;
-use crate::exec::{OutputColumn, RowSite, StatementContext};
-use crate::parse::names;
-use crate::table::row_schema;
+use crate::Result;
+use crate::exec::{OutputColumn, StatementContext};
+use crate::query::{Clause, RowQuery, RowRelation};
 use crate::types::SqlType;
-use crate::{Error, Result};
 
-/// The result of a write whose rows (whole, of `target`'s columns, then those of the joined relations) are `rows`.
-pub(super) async fn result(
-    ctx: &StatementContext,
-    (target, joined): (&Target, &JoinedRelations),
-    items: Option<&[SelectItem]>,
-    rows: Vec<RecordBatch>,
-    tag: String,
-) -> Result<WriteResult> {
-    let Some(items) = items else {
-        return Ok(WriteResult {
-            tag,
-            columns: Vec::new(),
-            batches: Vec::new(),
-        });
-    };
-    let items = expand(target, joined, items)?;
-    if joined.is_empty()
-        && let Some((positions, columns)) = plain_columns(target, &items)
-    {
-        let schema = row_schema(&target.table, &positions);
-        let batches = rows.into_iter().map(|batch| {
-            let columns = positions.iter().map(|&at| batch.column(at).clone()).collect();
-            RecordBatch::try_new(schema.clone(), columns).map_err(Error::arrow)
-        });
-        return Ok(WriteResult {
-            tag,
-            columns,
-            batches: batches.collect::<Result<_>>()?,
-        });
+/// A RETURNING clause.
+#[derive(Debug)]
+pub(super) struct Returning {
+    /// Which columns of the rows names reach: the target's visible ones and those beside.
+    visible: Vec<usize>,
+    expressions: RowExpressions,
+}
+
+impl Returning {
+    /// Binds it, if there is one. `beside`: the relations whose columns stand behind the target's. Errors: those of binding.
+    pub(super) fn bind(
+        ctx: &StatementContext,
+        target: &Target,
+        beside: &[RowRelation],
+        items: Option<&[SelectItem]>,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<Option<Returning>> {
+        let Some(items) = items else { return Ok(None) };
+        let mut relations = vec![target.relation()];
+        relations.extend_from_slice(beside);
+        let query = RowQuery {
+            relations: &relations,
+            items,
+            selection: None,
+            clause: Clause::Returning,
+        };
+        let expressions = RowExpressions::bind(ctx, query, types)?;
+        let width = target.table.columns.len();
+        let others = beside
+            .iter()
+            .map(|relation| relation.columns.len())
+            .sum::<usize>();
+        let mut visible = target.table.visible_positions();
+        visible.extend(width..width + others);
+        Ok(Some(Returning { visible, expressions }))
     }
-    let schema = joined.no_rows(target)?.schema();
-    let batch = concat_batches(&schema, &rows).map_err(Error::arrow)?;
-    let relations = relations(target, joined, &batch)?;
-    let evaluated = evaluate(ctx, RowSite::Returning, relations, items, None).await?;
-    ctx.memory.hold(evaluated.batch.get_array_memory_size())?;
-    Ok(WriteResult {
-        tag,
-        columns: evaluated.columns,
-        batches: vec![evaluated.batch],
-    })
-}
 
-/// The columns of RETURNING, and the types of the parameters in it; `None` without RETURNING.
-pub(super) async fn describe(
-    ctx: &StatementContext,
-    (target, joined): (&Target, &JoinedRelations),
-    items: Option<&[SelectItem]>,
-    parameters: &[Option<SqlType>],
-) -> Result<Option<(Vec<OutputColumn>, Vec<SqlType>)>> {
-    let Some(items) = items else { return Ok(None) };
-    let items = expand(target, joined, items)?;
-    if joined.is_empty()
-        && let Some((_, columns)) = plain_columns(target, &items)
-    {
-        return Ok(Some((columns, Vec::new())));
+    /// The result's columns.
+    pub(super) fn columns(&self) -> &[OutputColumn] {
+        self.expressions.columns()
     }
-    let relations = relations(target, joined, &joined.no_rows(target)?)?;
-    plan(ctx, relations, items, None, parameters).await.map(Some)
-}
 
-/// The rows as expressions see them: the target's, then those of each joined relation.
-fn relations(target: &Target, joined: &JoinedRelations, batch: &RecordBatch) -> Result<Vec<Rows>> {
-    let (rows, others) = joined.split(target, batch)?;
-    let mut relations = vec![visible_rows(target, &rows)?];
-    relations.extend(others);
-    Ok(relations)
-}
-
-/// The rows as expressions see them: under the table's name, hidden columns left out.
-pub(super) fn visible_rows(target: &Target, batch: &RecordBatch) -> Result<Rows> {
-    let batch = batch
-        .project(&target.table.visible_positions())
-        .map_err(Error::arrow)?;
-    Ok(Rows {
-        name: target.name().to_string(),
-        batch,
-    })
-}
-
-/// Spells `*` and `t.*` out.
-fn expand(target: &Target, joined: &JoinedRelations, items: &[SelectItem]) -> Result<Vec<SelectItem>> {
-    let mut expanded = Vec::with_capacity(items.len());
-    for item in items {
-        match item {
-            SelectItem::Wildcard(_) => {
-                expanded.extend(all_columns(target));
-                expanded.extend(joined.columns().into_iter().map(SelectItem::UnnamedExpr));
-            }
-            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
-                let (_, relation) = names::relation_name(name)?;
-                if relation == target.name() {
-                    expanded.extend(all_columns(target));
-                    continue;
-                }
-                let Some(columns) = joined.get_columns(&relation) else {
-                    return Err(Error::InvalidStatement {
-                        state: StatementFault::MissingFrom,
-                        message: format!("missing FROM-clause entry for table \"{relation}\""),
-                        hint: None,
-                    });
-                };
-                expanded.extend(columns.into_iter().map(SelectItem::UnnamedExpr));
-            }
-            item => expanded.push(item.clone()),
+    /// What it makes of rows that were written: whole ones of the target, with the columns beside. Errors: the expressions',
+    /// 53200.
+    pub(super) async fn evaluate(
+        &self,
+        ctx: &StatementContext,
+        rows: Vec<RecordBatch>,
+    ) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::with_capacity(rows.len());
+        for rows in rows {
+            let rows = rows.project(&self.visible).map_err(crate::Error::arrow)?;
+            let batch = self.expressions.evaluate(ctx, &rows).await?.batch;
+            ctx.memory.hold(batch.get_array_memory_size())?;
+            batches.push(batch);
         }
+        Ok(batches)
     }
-    Ok(expanded)
-}
-
-fn all_columns(target: &Target) -> impl Iterator<Item = SelectItem> + '_ {
-    let columns = target.table.visible_columns();
-    columns.map(|column| SelectItem::UnnamedExpr(column_of(target.name(), &column.name)))
-}
-
-fn output_column(table: &TableDef, column: &ColumnDef, alias: Option<String>) -> OutputColumn {
-    OutputColumn {
-        name: alias.unwrap_or_else(|| column.name.clone()),
-        ty: column.ty.clone(),
-        table_oid: table.oid(),
-        attribute: column.id as i16,
-    }
-}
-
-/// Positions and output columns, when the list is nothing but columns.
-fn plain_columns(target: &Target, items: &[SelectItem]) -> Option<(Vec<usize>, Vec<OutputColumn>)> {
-    let mut positions = Vec::with_capacity(items.len());
-    let mut columns = Vec::with_capacity(items.len());
-    for item in items {
-        let (expr, alias) = match item {
-            SelectItem::UnnamedExpr(expr) => (expr, None),
-            SelectItem::ExprWithAlias { expr, alias } => (expr, Some(names::fold(alias))),
-            _ => return None,
-        };
-        let name = match expr {
-            Expr::Identifier(name) => name,
-            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
-                [table, name] if names::fold(table) == target.name() => name,
-                _ => return None,
-            },
-            _ => return None,
-        };
-        let position = target.table.column_index(&names::fold(name))?;
-        positions.push(position);
-        columns.push(output_column(
-            &target.table,
-            &target.table.columns[position],
-            alias,
-        ));
-    }
-    Some((positions, columns))
 }

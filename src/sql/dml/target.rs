@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{Expr, Ident, ObjectName, Spanned, TableFactor, TableWithJoins, Value as Literal};
+use sqlparser::ast::{Ident, ObjectName, Spanned, TableFactor, TableWithJoins};
 
 use crate::catalog::{CatalogWriter, NewDynamicColumn, Relation, TableDef, is_system_schema, nearest_name};
 use crate::exec::StatementContext;
-use crate::parse::type_name::get_sql_type;
 use crate::parse::{names, text_place};
-use crate::query::Constant;
+use crate::query::{RowColumn, RowRelation};
 use crate::sql::column_type::check_stored;
-use crate::types::{SqlType, Value};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// The table of a write, as the statement names it.
@@ -78,6 +77,20 @@ impl Target {
         self.alias.as_deref().unwrap_or(&self.table.name)
     }
 
+    /// Its rows as expressions see them.
+    pub(super) fn relation(&self) -> RowRelation {
+        let columns = self.table.visible_columns().map(|column| RowColumn {
+            name: column.name.clone(),
+            ty: column.ty.clone(),
+            origin: Some((self.table.oid(), column.id as i16)),
+        });
+        RowRelation {
+            name: self.name().to_string(),
+            schema: self.alias.is_none().then(|| self.table.schema.clone()),
+            columns: columns.collect(),
+        }
+    }
+
     /// The position of a named column, or `None` for one that the write may add. Errors: 42703.
     pub(super) fn column(&self, name: &str) -> Result<Option<usize>> {
         match self.table.column_index(name) {
@@ -129,51 +142,6 @@ pub(super) fn column_name(name: &ObjectName, table: &str) -> Result<String> {
             hint: Some("SET target columns cannot be qualified with the relation name.".to_string()),
         }),
         [] => Err(Error::internal("an empty column name")),
-    }
-}
-
-/// The type that a dynamic column gets from the constant that is first written to it: that of a typed parameter or of a
-/// cast, else what the value looks like. `None` for NULL, which decides nothing.
-pub(super) fn dynamic_type_of_constant(
-    ctx: &StatementContext,
-    expr: &Expr,
-    constant: &Constant,
-) -> Option<SqlType> {
-    if constant.value == Value::Null {
-        return None;
-    }
-    match (declared_type(ctx, expr), &constant.ty) {
-        (Some(SqlType::Numeric(size)), _) => Some(SqlType::Numeric(size)),
-        (Some(ty), _) => dynamic_type_of(&ty),
-        (None, SqlType::Int2 | SqlType::Int4) => Some(SqlType::Int8),
-        (None, SqlType::Numeric(_)) => Some(SqlType::Float8),
-        (None, ty) => dynamic_type_of(ty),
-    }
-}
-
-/// The type that the statement itself gives a constant.
-fn declared_type(ctx: &StatementContext, expr: &Expr) -> Option<SqlType> {
-    match expr {
-        Expr::Nested(inner) => declared_type(ctx, inner),
-        Expr::Cast { data_type, .. } => get_sql_type(data_type).ok().flatten(),
-        Expr::TypedString(typed) => get_sql_type(&typed.data_type).ok().flatten(),
-        _ if ctx.parameters_are_constants => None,
-        expr => {
-            let ty = ctx.parameter_types.get(parameter_index(expr)?)?;
-            (*ty != SqlType::Unknown).then(|| ty.clone())
-        }
-    }
-}
-
-/// The position of `$n` among the parameters.
-pub(super) fn parameter_index(expr: &Expr) -> Option<usize> {
-    match expr {
-        Expr::Nested(inner) => parameter_index(inner),
-        Expr::Value(value) => match &value.value {
-            Literal::Placeholder(name) => name.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

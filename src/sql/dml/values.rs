@@ -1,66 +1,213 @@
-//! `VALUES` of an INSERT as Arrow columns, without DataFusion: constants and parameters directly, the expressions among
-//! them by one query.
+//! `ValuesPlan`: the rows of VALUES in an INSERT, bound: constants are converted once, each run fills in the rest.
 
 use arrow::array::ArrayRef;
-use sqlparser::ast::{Expr, Parens, SelectItem};
+use sqlparser::ast::{Expr, Parens};
 
-use super::assign::{assign_value, result_value};
-use super::default::default_values;
-use super::evaluate::{run, select_of};
+use super::cell::{Cell, CellValues, Cells, decide_parameter, is_default};
+use super::default::DefaultPlan;
 use super::generated::{Writing, check_writable};
-use super::is_default;
-use super::target::{Target, dynamic_type_of, dynamic_type_of_constant};
-use crate::catalog::NewDynamicColumn;
+use super::target::Target;
+use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::exec::StatementContext;
-use crate::query::{Constant, constant};
+use crate::query::Clause;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
-/// One cell of VALUES.
-pub(super) enum Cell {
-    /// A constant.
-    Constant(Constant),
-    /// An expression's value and type.
-    Computed(Value, SqlType),
-    /// DEFAULT.
-    Default,
-    /// An expression that waits to be evaluated.
-    Pending,
+/// Rows of VALUES.
+#[derive(Debug)]
+pub(super) struct ValuesPlan {
+    pub(super) rows: usize,
+    columns: Vec<ValuesColumn>,
+    cells: Cells,
+    /// Dynamic columns that the table does not have yet, each with a cell and its expression for each row.
+    unwritten: Vec<(String, Vec<(Cell, Expr)>)>,
 }
 
-/// Reads rows of VALUES, expressions evaluated; every row has `width` cells, or fewer when `short` rows may be.
-/// Errors: 42601 for rows of other widths, those of the expressions.
-pub(super) async fn read<'a>(
-    ctx: &StatementContext,
-    rows: impl Iterator<Item = &'a [Expr]>,
-    width: usize,
-    short: bool,
-) -> Result<Vec<Vec<Cell>>> {
-    let mut cells: Vec<Vec<Cell>> = Vec::new();
-    let mut expressions = Vec::new();
-    for row in rows {
-        if cells.first().is_some_and(|first| first.len() != row.len()) {
+/// The cells of one column.
+#[derive(Debug)]
+struct ValuesColumn {
+    position: usize,
+    cells: Vec<Cell>,
+    /// For those that are DEFAULT.
+    default: Option<DefaultPlan>,
+    /// Where all are constants.
+    array: Option<ArrayRef>,
+}
+
+impl ValuesPlan {
+    /// Binds the rows for the columns of these names, or the first of them when `short` rows may be. Errors: 42601 for rows of
+    /// other widths, 428C9, 42804, those of the expressions.
+    pub(super) fn bind(
+        ctx: &StatementContext,
+        target: &Target,
+        rows: &[Parens<Vec<Expr>>],
+        (names, short): (&[String], bool),
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<ValuesPlan> {
+        let width = rows.first().map_or(0, |row| row.content.len());
+        if rows.iter().any(|row| row.content.len() != width) {
             return Err(syntax("VALUES lists must all be the same length"));
         }
-        check_width(row.len(), width, short)?;
-        let read = row.iter().map(|expr| {
-            Ok(match constant(ctx, expr)? {
-                Some(constant) => Cell::Constant(constant),
-                None if is_default(expr) => Cell::Default,
+        check_width(width, names.len(), short)?;
+        let table = &target.table;
+        let positions: Vec<Option<usize>> = names[..width]
+            .iter()
+            .map(|name| table.column_index(name))
+            .collect();
+        for (at, position) in positions.iter().enumerate() {
+            let Some(column) = position.map(|position| &table.columns[position]) else {
+                continue;
+            };
+            let mut exprs = rows.iter().map(|row| &row.content[at]);
+            if exprs.clone().any(|expr| !is_default(expr)) {
+                check_writable(column, Writing::Insert)?;
+            }
+            exprs.try_for_each(|expr| {
+                decide_parameter(expr, &column.ty, types);
+                Ok::<_, Error>(())
+            })?;
+        }
+        let exprs: Vec<&Expr> = rows.iter().flat_map(|row| &row.content).collect();
+        let (cells, evaluator) = Cells::bind(ctx, &exprs, Clause::Values, types)?;
+        let mut plan = ValuesPlan {
+            rows: rows.len(),
+            columns: Vec::with_capacity(width),
+            cells: evaluator,
+            unwritten: Vec::new(),
+        };
+        let mut by_column: Vec<Vec<Cell>> = (0..width).map(|_| Vec::with_capacity(rows.len())).collect();
+        for (number, cell) in cells.into_iter().enumerate() {
+            by_column[number % width].push(cell);
+        }
+        for (at, (cells, position)) in by_column.into_iter().zip(positions).enumerate() {
+            match position {
+                Some(position) => plan
+                    .columns
+                    .push(bind_column(ctx, table, position, cells, types)?),
                 None => {
-                    expressions.push(SelectItem::UnnamedExpr(expr.clone()));
-                    Cell::Pending
+                    let exprs = rows.iter().map(|row| row.content[at].clone());
+                    let cells = cells.into_iter().zip(exprs).collect();
+                    plan.unwritten.push((names[at].clone(), cells));
                 }
-            })
-        });
-        cells.push(read.collect::<Result<_>>()?);
+            }
+        }
+        Ok(plan)
     }
-    if !expressions.is_empty() {
-        evaluate_cells(ctx, &mut cells, expressions).await?;
+
+    /// The positions of the columns that are given.
+    pub(super) fn positions(&self) -> impl Iterator<Item = usize> + '_ {
+        self.columns.iter().map(|column| column.position)
     }
-    Ok(cells)
+
+    /// Whether it may run again as long as catalog and settings are the same.
+    pub(super) fn is_lasting(&self) -> bool {
+        self.unwritten.is_empty() && self.cells.is_lasting()
+    }
+
+    /// The dynamic columns that the table does not have yet, with the types of their first values; without those that are given
+    /// nothing but NULL.
+    pub(super) async fn new_columns(&self, ctx: &StatementContext) -> Result<Vec<NewDynamicColumn>> {
+        if self.unwritten.is_empty() {
+            return Ok(Vec::new());
+        }
+        let values = self.cells.run(ctx).await?;
+        let mut new = Vec::new();
+        for (name, cells) in &self.unwritten {
+            let mut types = cells.iter().map(|(cell, expr)| values.dynamic_type(cell, expr));
+            let ty = types.find_map(Result::transpose).transpose()?;
+            new.extend(ty.map(|ty| NewDynamicColumn {
+                name: name.clone(),
+                ty,
+            }));
+        }
+        Ok(new)
+    }
+
+    /// The columns that are given, by position. Errors: those of the expressions and of the assignment.
+    pub(super) async fn arrays(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+    ) -> Result<Vec<(usize, ArrayRef)>> {
+        let values = self.cells.run(ctx).await?;
+        let mut arrays = Vec::with_capacity(self.columns.len());
+        for column in &self.columns {
+            let array = match &column.array {
+                Some(array) => array.clone(),
+                None => column.array(&values, ctx, table).await?,
+            };
+            arrays.push((column.position, array));
+        }
+        Ok(arrays)
+    }
+}
+
+impl ValuesColumn {
+    async fn array(
+        &self,
+        values: &CellValues<'_>,
+        ctx: &StatementContext,
+        table: &TableDef,
+    ) -> Result<ArrayRef> {
+        let column = &table.columns[self.position];
+        let mut builder = ColumnBuilder::new(&column.ty, self.cells.len());
+        let mut defaults = match &self.default {
+            None => Vec::new().into_iter(),
+            Some(default) => {
+                let wanted = self.cells.iter().filter(|cell| matches!(cell, Cell::Default));
+                let values = default.values(ctx, table, self.position, wanted.count());
+                values.await?.into_iter()
+            }
+        };
+        for cell in &self.cells {
+            match cell {
+                Cell::Constant(constant) => builder.append_value(&constant.value)?,
+                cell => match values.assigned(cell, column)? {
+                    Some(value) => builder.append_value(&value)?,
+                    None => builder.append_value(&defaults.next().unwrap_or(Value::Null))?,
+                },
+            }
+        }
+        Ok(builder.finish())
+    }
+}
+
+fn bind_column(
+    ctx: &StatementContext,
+    table: &TableDef,
+    position: usize,
+    cells: Vec<Cell>,
+    types: &[Option<SqlType>],
+) -> Result<ValuesColumn> {
+    let column = &table.columns[position];
+    let settings = ctx.format_settings();
+    let cells: Vec<Cell> = cells
+        .into_iter()
+        .map(|cell| cell.for_column(column, types, &settings))
+        .collect::<Result<_>>()?;
+    let default = match cells.iter().any(|cell| matches!(cell, Cell::Default)) {
+        true => Some(DefaultPlan::bind(ctx, column)?),
+        false => None,
+    };
+    let is_constant = cells.iter().all(|cell| matches!(cell, Cell::Constant(_)));
+    let mut array = None;
+    if is_constant {
+        let mut builder = ColumnBuilder::new(&column.ty, cells.len());
+        for cell in &cells {
+            if let Cell::Constant(constant) = cell {
+                builder.append_value(&constant.value)?;
+            }
+        }
+        array = Some(builder.finish());
+    }
+    Ok(ValuesColumn {
+        position,
+        cells: if is_constant { Vec::new() } else { cells },
+        default,
+        array,
+    })
 }
 
 /// Errors: 42601 when a row has more values than columns, or fewer than the list names.
@@ -72,77 +219,6 @@ pub(super) fn check_width(values: usize, columns: usize, short: bool) -> Result<
         return Err(syntax("INSERT has more target columns than expressions"));
     }
     Ok(())
-}
-
-/// Evaluates the expressions of all cells in one query of one row.
-async fn evaluate_cells(
-    ctx: &StatementContext,
-    cells: &mut [Vec<Cell>],
-    items: Vec<SelectItem>,
-) -> Result<()> {
-    let (columns, batch) = run(ctx, &select_of(items)?).await?;
-    let waiting = cells
-        .iter_mut()
-        .flatten()
-        .filter(|cell| matches!(cell, Cell::Pending));
-    for ((cell, array), column) in waiting.zip(batch.columns()).zip(&columns) {
-        *cell = Cell::Computed(result_value(array, 0, &column.ty)?, column.ty.clone());
-    }
-    Ok(())
-}
-
-/// The dynamic column at place `at` of the rows, with the type of its first value; `None` when all are NULL.
-pub(super) fn dynamic_column(
-    ctx: &StatementContext,
-    rows: &[Parens<Vec<Expr>>],
-    cells: &[Vec<Cell>],
-    at: usize,
-    name: &str,
-) -> Option<NewDynamicColumn> {
-    let ty = rows.iter().zip(cells).find_map(|(row, cells)| {
-        let expr = row.content.get(at)?;
-        match cells.get(at)? {
-            Cell::Constant(constant) => dynamic_type_of_constant(ctx, expr, constant),
-            Cell::Computed(value, ty) => dynamic_type_of(ty).filter(|_| *value != Value::Null),
-            Cell::Default | Cell::Pending => None,
-        }
-    })?;
-    let name = name.to_string();
-    Some(NewDynamicColumn { name, ty })
-}
-
-/// The cells at place `at` as an array of the column at `position`. Errors: those of the assignment, 428C9.
-pub(super) async fn column_array(
-    ctx: &StatementContext,
-    target: &Target,
-    cells: &mut [Vec<Cell>],
-    at: usize,
-    position: usize,
-) -> Result<ArrayRef> {
-    let column = &target.table.columns[position];
-    let defaults_wanted = cells
-        .iter()
-        .filter(|row| matches!(row[at], Cell::Default))
-        .count();
-    if defaults_wanted < cells.len() {
-        check_writable(column, Writing::Insert)?;
-    }
-    let mut defaults = default_values(ctx, &target.table, position, defaults_wanted)
-        .await?
-        .into_iter();
-    let settings = ctx.format_settings();
-    let mut builder = ColumnBuilder::new(&column.ty, cells.len());
-    for row in cells {
-        let value = match std::mem::replace(&mut row[at], Cell::Default) {
-            Cell::Constant(Constant { value, ty, .. }) | Cell::Computed(value, ty) => {
-                assign_value(value, &ty, column, &settings)?
-            }
-            Cell::Default => defaults.next().unwrap_or(Value::Null),
-            Cell::Pending => return Err(Error::internal("an expression of VALUES was not evaluated")),
-        };
-        builder.append_value(&value)?;
-    }
-    Ok(builder.finish())
 }
 
 fn syntax(message: &str) -> Error {

@@ -11,7 +11,7 @@ use crate::exec::figures::Seen;
 use crate::parse::explain_options::Options;
 use crate::query::Observation;
 use crate::sql::Statement;
-use crate::sql::dml::{self, Operation, Reading, RowsRead};
+use crate::sql::dml::{Operation, RowsRead, WritePlan};
 
 pub(super) async fn explain_write(
     ctx: &StatementContext,
@@ -19,18 +19,23 @@ pub(super) async fn explain_write(
     options: Options,
     begun: Instant,
 ) -> Result<Explained> {
-    let reading = dml::plan_reading(ctx, statement)?;
     if !options.analyze {
-        let below = rows_node(ctx, &reading, None).await?;
-        let bound = rows_bound(ctx, &reading, options, None).await?;
+        // Columns that the write adds are there while it is planned.
+        let savepoint = ctx.txn.savepoint();
+        let planned = WritePlan::of(ctx, &statement.parsed.ast, &statement.write).await;
+        ctx.txn.rollback_to(savepoint);
+        let plan = planned?;
+        let below = rows_node(ctx, &plan, None).await?;
+        let bound = rows_bound(ctx, &plan, options, None).await?;
         return Ok(Explained {
             bound,
-            ..Explained::planned(write_node(&reading, below), begun)
+            ..Explained::planned(write_node(&plan, below), begun)
         });
     }
+    let plan = WritePlan::of(ctx, &statement.parsed.ast, &statement.write).await?;
     let observation = Observation::default();
     let run = Run::after(begun);
-    let written = dml::execute_observed(ctx, statement, Some(&observation)).await?;
+    let written = plan.run(ctx, Some(&observation)).await?;
     let ran = run.end();
     let returned = written.batches.iter().map(|batch| batch.num_rows() as u64);
     let seen = Seen {
@@ -39,22 +44,22 @@ pub(super) async fn explain_write(
         first: ran.execution.unwrap_or_default(),
         total: ran.execution.unwrap_or_default(),
     };
-    let below = rows_node(ctx, &reading, Some(&observation)).await?;
-    let node = write_node(&reading, below).counted(Some(seen));
-    let bound = rows_bound(ctx, &reading, options, Some(&observation)).await?;
+    let below = rows_node(ctx, &plan, Some(&observation)).await?;
+    let node = write_node(&plan, below).counted(Some(seen));
+    let bound = rows_bound(ctx, &plan, options, Some(&observation)).await?;
     Ok(Explained { node, bound, ..ran })
 }
 
 /// `Update on t`, as PostgreSQL's ModifyTable.
-fn write_node(reading: &Reading, below: PlanNode) -> PlanNode {
-    let (table, alias) = (&reading.table, &reading.alias);
-    let verb = match reading.operation {
+fn write_node(plan: &WritePlan, below: PlanNode) -> PlanNode {
+    let (table, alias) = (plan.table(), plan.alias());
+    let verb = match plan.operation() {
         Operation::Insert { .. } => "Insert",
         Operation::Update => "Update",
         Operation::Delete => "Delete",
     };
-    let relation = if *alias == table.name {
-        alias.clone()
+    let relation = if alias == table.name {
+        alias.to_string()
     } else {
         format!("{} {alias}", table.name)
     };
@@ -62,8 +67,8 @@ fn write_node(reading: &Reading, below: PlanNode) -> PlanNode {
         .with_property("Operation", verb)
         .with_property("Relation Name", table.name.as_str())
         .with_property("Schema", table.schema.as_str())
-        .with_property("Alias", alias.as_str());
-    let node = match reading.operation {
+        .with_property("Alias", alias);
+    let node = match plan.operation() {
         Operation::Insert {
             on_conflict: Some(resolution),
         } => node.with("Conflict Resolution", resolution),
@@ -74,10 +79,10 @@ fn write_node(reading: &Reading, below: PlanNode) -> PlanNode {
 
 async fn rows_node(
     ctx: &StatementContext,
-    reading: &Reading,
+    plan: &WritePlan,
     observation: Option<&Observation>,
 ) -> Result<PlanNode> {
-    match &reading.rows {
+    match plan.rows() {
         RowsRead::Values(rows) => {
             let node = match rows {
                 1 => PlanNode::named("Result"),
@@ -86,7 +91,7 @@ async fn rows_node(
             };
             let seen = Seen {
                 loops: 1,
-                rows: *rows as u64,
+                rows: rows as u64,
                 ..Seen::default()
             };
             Ok(node.counted(observation.map(|_| seen)))
@@ -97,11 +102,11 @@ async fn rows_node(
 
 async fn rows_bound(
     ctx: &StatementContext,
-    reading: &Reading,
+    plan: &WritePlan,
     options: Options,
     observation: Option<&Observation>,
 ) -> Result<Option<BoundForm>> {
-    match &reading.rows {
+    match plan.rows() {
         RowsRead::Values(_) => Ok(None),
         RowsRead::Query(plan) => bound_form(ctx, plan, options, observation).await,
     }

@@ -1,0 +1,186 @@
+//! Expressions over rows in memory, bound: what a write computes of its rows (SET, RETURNING, ON CONFLICT, defaults, generated
+//! columns). The relations stand side by side in one relation of rows, which no name reaches but through its scope.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::Schema;
+use datafusion::common::{Column, TableReference};
+use datafusion::datasource::{MemTable, provider_as_source};
+use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, BoundQuery, Clause, Place};
+use super::from_item::FromItem;
+use super::scope::{Scope, ScopeColumn, ScopeRelation};
+use super::select_item::BoundItem;
+use super::{PlannedQuery, planned, without_panic};
+use crate::exec::StatementContext;
+use crate::exec::datafusion_error::from_datafusion;
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// A column of rows in memory.
+#[derive(Debug, Clone)]
+pub(crate) struct RowColumn {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its type.
+    pub(crate) ty: SqlType,
+    /// The table column that it is, if it is one.
+    pub(crate) origin: Option<(u32, i16)>,
+}
+
+/// Rows in memory as expressions name them.
+#[derive(Debug, Clone)]
+pub(crate) struct RowRelation {
+    /// The name.
+    pub(crate) name: String,
+    /// The schema that may stand before the name.
+    pub(crate) schema: Option<String>,
+    /// The columns.
+    pub(crate) columns: Vec<RowColumn>,
+}
+
+/// A select list and a condition over rows of relations that belong together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowQuery<'a> {
+    /// The relations, from left to right.
+    pub(crate) relations: &'a [RowRelation],
+    /// The select list.
+    pub(crate) items: &'a [ast::SelectItem],
+    /// WHERE.
+    pub(crate) selection: Option<&'a ast::Expr>,
+    /// Where the statement has the select list.
+    pub(crate) clause: Clause,
+}
+
+/// Binds it for rows that are not there yet. String literals that have no type of their own stay `Unknown`. `parameters`: the
+/// types that are known, and what is found out of the others. Errors: as [`super::plan_query`].
+pub(crate) fn plan_row_query(
+    ctx: &StatementContext,
+    query: RowQuery<'_>,
+    parameters: &mut Vec<Option<SqlType>>,
+) -> Result<PlannedQuery> {
+    plan_over(ctx, query, None, parameters)
+}
+
+/// Binds it over these rows. The first column of the result is the number of the row, for a plan may give them in any order.
+pub(crate) fn plan_numbered(
+    ctx: &StatementContext,
+    query: RowQuery<'_>,
+    rows: &RecordBatch,
+    parameters: &[Option<SqlType>],
+) -> Result<PlannedQuery> {
+    plan_over(ctx, query, Some(rows), &mut parameters.to_vec())
+}
+
+fn plan_over(
+    ctx: &StatementContext,
+    query: RowQuery<'_>,
+    rows: Option<&RecordBatch>,
+    parameters: &mut Vec<Option<SqlType>>,
+) -> Result<PlannedQuery> {
+    without_panic(|| {
+        let mut binder = Binder::new(ctx, parameters);
+        let bound = binder
+            .row_query(query, rows)
+            .map_err(|error| binder.at_its_place(error))?;
+        parameters.clone_from(&binder.parameters);
+        planned(binder, bound, SqlType::Unknown)
+    })
+}
+
+impl Binder<'_> {
+    fn row_query(&mut self, query: RowQuery<'_>, rows: Option<&RecordBatch>) -> Result<BoundQuery> {
+        let (FromItem { mut plan, scope }, number) = self.rows_in_memory(query.relations, rows)?;
+        let place = |clause| Place {
+            scope: &scope,
+            outer: None,
+            clause,
+            windows: &[],
+        };
+        if let Some(selection) = query.selection {
+            let condition = self.condition(selection, place(Clause::Where))?;
+            plan = self.filter(plan, condition)?;
+        }
+        let mut items = match rows {
+            Some(_) => vec![number],
+            None => Vec::new(),
+        };
+        items.extend(self.items(query.items, place(query.clause))?);
+        let exprs: Vec<Expr> = items.iter().map(|item| item.bound.expr.clone()).collect();
+        let visible = items.len();
+        let (plan, exprs) = self.place_subqueries(plan, exprs, false)?;
+        self.project(plan, items, exprs, visible, Vec::new(), false, None)
+    }
+
+    /// The relations as one FROM item, and the number of each row.
+    fn rows_in_memory(
+        &mut self,
+        relations: &[RowRelation],
+        rows: Option<&RecordBatch>,
+    ) -> Result<(FromItem, BoundItem)> {
+        let table = table_of(relations, rows)?;
+        let reference = TableReference::bare(self.unique_name("rows"));
+        let plan = LogicalPlanBuilder::scan(reference.clone(), provider_as_source(Arc::new(table)), None)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
+        let column = |at: usize| Expr::Column(Column::new(Some(reference.clone()), field_name(at)));
+        let mut scope = Scope::default();
+        for relation in relations {
+            let first = scope.visible.len();
+            let columns = relation.columns.iter().enumerate();
+            let columns = columns.map(|(at, known)| ScopeColumn {
+                name: known.name.clone(),
+                bound: Bound {
+                    expr: column(first + at),
+                    ty: known.ty.clone(),
+                    origin: known.origin,
+                },
+            });
+            let columns: Vec<ScopeColumn> = columns.collect();
+            scope.visible.extend(columns.iter().cloned());
+            scope.relations.push(ScopeRelation {
+                name: relation.name.clone(),
+                schema: relation.schema.clone(),
+                columns,
+                hidden: Vec::new(),
+                key: Vec::new(),
+                is_value: false,
+                may_be_missing: false,
+            });
+        }
+        let number = BoundItem {
+            name: "number".to_string(),
+            bound: Bound::new(column(scope.visible.len()), SqlType::Int8),
+        };
+        Ok((FromItem { plan, scope }, number))
+    }
+}
+
+/// The rows, with the number of each as their last column; none where they come later.
+fn table_of(relations: &[RowRelation], rows: Option<&RecordBatch>) -> Result<MemTable> {
+    let columns = relations.iter().flat_map(|relation| &relation.columns);
+    let mut fields: Vec<_> = columns
+        .enumerate()
+        .map(|(at, column)| column.ty.field(&field_name(at), true))
+        .collect();
+    let Some(rows) = rows else {
+        let schema = Arc::new(Schema::new(fields));
+        return MemTable::try_new(schema, vec![Vec::new()]).map_err(from_datafusion);
+    };
+    fields.push(SqlType::Int8.field(&field_name(fields.len()), false));
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows.num_rows() as i64));
+    let columns = rows.columns().iter().cloned().chain([numbers]).collect();
+    let schema = Arc::new(Schema::new(fields));
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+    let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options);
+    let batch = batch.map_err(Error::arrow)?;
+    MemTable::try_new(schema, vec![vec![batch]]).map_err(from_datafusion)
+}
+
+/// Relations may have columns of the same name.
+fn field_name(at: usize) -> String {
+    format!("column{at}")
+}

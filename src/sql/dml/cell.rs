@@ -1,0 +1,282 @@
+//! `Cell`: a value that a write states, bound; `Cells`: those of a statement, which are evaluated together.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use futures::TryStreamExt;
+use sqlparser::ast::{Expr, Value as Literal};
+
+use super::assign::{assign_value, check_assignable, result_value};
+use super::row_expressions::rows_of_nothing;
+use super::target::dynamic_type_of;
+use crate::catalog::ColumnDef;
+use crate::error::StatementFault;
+use crate::exec::StatementContext;
+use crate::exec::computed::Computed;
+use crate::exec::evaluate;
+use crate::exec::placeholder::Constants;
+use crate::parse::type_name::get_sql_type;
+use crate::query::{BoundCell, Clause, Constant, QueryPlan, bind_cells, literal};
+use crate::types::{FormatSettings, SqlType, Value};
+use crate::{Error, Result};
+
+/// One value that a statement states.
+#[derive(Debug)]
+pub(super) enum Cell {
+    /// The same in every run; as its column holds it, once that is known.
+    Constant(Constant),
+    /// `$n`, counted from 0.
+    Parameter(usize),
+    /// An expression that depends on the run.
+    Computed(Computed, SqlType),
+    /// A column of the row that [`Cells::query`] gives.
+    Queried(usize, SqlType),
+    /// DEFAULT.
+    Default,
+}
+
+/// What evaluates the cells of a statement.
+#[derive(Debug)]
+pub(super) struct Cells {
+    /// The types of `$1` … as the expressions read them.
+    parameters: Vec<SqlType>,
+    /// What gives one row of those that take a plan.
+    query: Option<Arc<QueryPlan>>,
+    computes: bool,
+}
+
+/// The cells in one run.
+pub(super) struct CellValues<'a> {
+    ctx: &'a StatementContext,
+    settings: FormatSettings,
+    constants: Option<Constants>,
+    one_row: RecordBatch,
+    queried: Option<RecordBatch>,
+}
+
+impl Cells {
+    /// Binds expressions that state values. Parameters that stand alone must have got their types before: those of the columns
+    /// they are for. Errors: those of binding.
+    pub(super) fn bind(
+        ctx: &StatementContext,
+        exprs: &[&Expr],
+        clause: Clause,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<(Vec<Cell>, Cells)> {
+        let read: Vec<Option<Cell>> = exprs.iter().map(|expr| plain_cell(expr)).collect::<Result<_>>()?;
+        let others = read.iter().zip(exprs).filter(|(read, _)| read.is_none());
+        let others: Vec<&Expr> = others.map(|(_, expr)| *expr).collect();
+        let (mut bound, mut query) = (Vec::new(), None);
+        if !others.is_empty() {
+            let cells = bind_cells(ctx, &others, clause, types)?;
+            (bound, query) = (cells.cells, cells.query);
+        }
+        let computes = bound.iter().any(|cell| matches!(cell, BoundCell::Computed(..)));
+        let (mut bound, mut queried) = (bound.into_iter(), 0);
+        let cells = read.into_iter().map(|read| match read {
+            Some(cell) => Ok(cell),
+            None => match bound.next() {
+                Some(BoundCell::Constant(constant)) => Ok(Cell::Constant(constant)),
+                Some(BoundCell::Computed(computed, ty)) => Ok(Cell::Computed(computed, ty)),
+                Some(BoundCell::Queried(ty)) => {
+                    queried += 1;
+                    Ok(Cell::Queried(queried - 1, ty))
+                }
+                None => Err(Error::internal("a value was not bound")),
+            },
+        });
+        let cells = cells.collect::<Result<_>>()?;
+        let decided = types.iter().map(|ty| ty.clone().unwrap_or(SqlType::Text));
+        Ok((
+            cells,
+            Cells {
+                parameters: if computes { decided.collect() } else { Vec::new() },
+                query: query.map(|query| Arc::new(QueryPlan::new(query))),
+                computes,
+            },
+        ))
+    }
+
+    /// Whether they may be evaluated again as long as catalog and settings are the same.
+    pub(super) fn is_lasting(&self) -> bool {
+        self.query.as_ref().is_none_or(|query| query.is_lasting())
+    }
+
+    /// Begins to evaluate them. Errors: those of reading parameters, and of the query.
+    pub(super) async fn run<'a>(&self, ctx: &'a StatementContext) -> Result<CellValues<'a>> {
+        let queried = match &self.query {
+            None => None,
+            Some(query) => Some(first_row(ctx, query).await?),
+        };
+        Ok(CellValues {
+            settings: ctx.format_settings(),
+            constants: match self.computes {
+                true => Some(Constants::new(ctx, &self.parameters)?),
+                false => None,
+            },
+            one_row: rows_of_nothing(1)?,
+            queried,
+            ctx,
+        })
+    }
+}
+
+impl CellValues<'_> {
+    /// A cell as the column holds it; `None` for DEFAULT. Errors: those of the expression and of the assignment.
+    pub(super) fn assigned(&self, cell: &Cell, column: &ColumnDef) -> Result<Option<Value>> {
+        Ok(match cell {
+            Cell::Constant(constant) => Some(constant.value.clone()),
+            _ => match self.stated(cell)? {
+                None => None,
+                Some(Constant { value, ty }) => Some(assign_value(value, &ty, column, &self.settings)?),
+            },
+        })
+    }
+
+    /// A cell as it stands; `None` for DEFAULT. Errors: those of the expression, 42P02.
+    pub(super) fn stated(&self, cell: &Cell) -> Result<Option<Constant>> {
+        let of_run = |array, ty: &SqlType| {
+            let value = result_value(array, 0, ty)?;
+            Ok(Some(Constant {
+                value,
+                ty: ty.clone(),
+            }))
+        };
+        match (cell, &self.constants, &self.queried) {
+            (Cell::Constant(constant), ..) => Ok(Some(constant.clone())),
+            (Cell::Parameter(at), ..) => parameter(self.ctx, *at).map(Some),
+            (Cell::Default, ..) => Ok(None),
+            (Cell::Computed(computed, ty), Some(constants), _) => {
+                of_run(&evaluate::values(&computed.bind(constants)?, &self.one_row)?, ty)
+            }
+            (Cell::Queried(at, ty), _, Some(row)) => of_run(row.column(*at), ty),
+            (Cell::Computed(..) | Cell::Queried(..), ..) => Err(Error::internal("a value was not evaluated")),
+        }
+    }
+
+    /// The type that a dynamic column gets from the cell, if that is the first to be written to it: that of a typed parameter or
+    /// of a cast, else what the value looks like. `None` for NULL, which decides nothing.
+    pub(super) fn dynamic_type(&self, cell: &Cell, expr: &Expr) -> Result<Option<SqlType>> {
+        let Some(Constant { value, ty }) = self.stated(cell)? else {
+            return Ok(None);
+        };
+        if value == Value::Null {
+            return Ok(None);
+        }
+        Ok(match (self.declared_type(cell, expr), ty) {
+            (Some(SqlType::Numeric(size)), _) => Some(SqlType::Numeric(size)),
+            (Some(ty), _) => dynamic_type_of(&ty),
+            (None, SqlType::Int2 | SqlType::Int4) if !matches!(cell, Cell::Queried(..)) => {
+                Some(SqlType::Int8)
+            }
+            (None, SqlType::Numeric(_)) => Some(SqlType::Float8),
+            (None, ty) => dynamic_type_of(&ty),
+        })
+    }
+
+    /// The type that the statement itself gives a value.
+    fn declared_type(&self, cell: &Cell, expr: &Expr) -> Option<SqlType> {
+        match (expr, cell) {
+            (Expr::Nested(inner), _) => self.declared_type(cell, inner),
+            (Expr::Cast { data_type, .. }, _) => get_sql_type(data_type).ok().flatten(),
+            (Expr::TypedString(typed), _) => get_sql_type(&typed.data_type).ok().flatten(),
+            (_, Cell::Parameter(at)) if !self.ctx.parameters_are_constants => {
+                let ty = self.ctx.parameter_types.get(*at)?;
+                (*ty != SqlType::Unknown).then(|| ty.clone())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Cell {
+    /// The same for a column: a constant is converted to what that holds, of others the type is checked. Errors: 42804, those
+    /// of converting.
+    pub(super) fn for_column(
+        self,
+        column: &ColumnDef,
+        types: &[Option<SqlType>],
+        settings: &FormatSettings,
+    ) -> Result<Cell> {
+        match &self {
+            Cell::Constant(Constant { value, ty }) => {
+                let value = assign_value(value.clone(), ty, column, settings)?;
+                let ty = column.ty.clone();
+                return Ok(Cell::Constant(Constant { value, ty }));
+            }
+            Cell::Computed(_, ty) | Cell::Queried(_, ty) => check_assignable(ty, column)?,
+            Cell::Parameter(at) => {
+                if let Some(Some(ty)) = types.get(*at) {
+                    check_assignable(ty, column)?;
+                }
+            }
+            Cell::Default => {}
+        }
+        Ok(self)
+    }
+}
+
+/// A cell that needs no binding.
+fn plain_cell(expr: &Expr) -> Result<Option<Cell>> {
+    if is_default(expr) {
+        return Ok(Some(Cell::Default));
+    }
+    if let Some(at) = parameter_index(expr) {
+        return Ok(Some(Cell::Parameter(at)));
+    }
+    Ok(literal(expr)?.map(Cell::Constant))
+}
+
+/// What the client bound to a parameter. Errors: 42P02.
+fn parameter(ctx: &StatementContext, at: usize) -> Result<Constant> {
+    let value = ctx.parameters.get(at).cloned();
+    let value = value.ok_or_else(|| Error::InvalidStatement {
+        state: StatementFault::UndefinedParameter,
+        message: format!("there is no parameter ${}", at + 1),
+        hint: None,
+    })?;
+    let declared = ctx.parameter_types.get(at).filter(|ty| **ty != SqlType::Unknown);
+    Ok(match declared {
+        Some(ty) if !matches!(value, Value::Unknown(_)) => Constant {
+            value,
+            ty: ty.clone(),
+        },
+        _ => Constant::natural(value),
+    })
+}
+
+async fn first_row(ctx: &StatementContext, query: &QueryPlan) -> Result<RecordBatch> {
+    let mut rows = query.run(ctx).await?;
+    while let Some(rows) = rows.try_next().await? {
+        let batch = rows.into_batch()?;
+        if batch.num_rows() > 0 {
+            return Ok(batch);
+        }
+    }
+    Err(Error::internal("the values of a statement gave no row"))
+}
+
+/// Whether the expression is the word DEFAULT.
+pub(super) fn is_default(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(ident)
+        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}
+
+/// The position of `$n` among the parameters.
+pub(super) fn parameter_index(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Nested(inner) => parameter_index(inner),
+        Expr::Value(value) => match &value.value {
+            Literal::Placeholder(name) => name.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Gives a parameter that stands alone the type of the column it is for, unless it has one.
+pub(super) fn decide_parameter(expr: &Expr, ty: &SqlType, types: &mut [Option<SqlType>]) {
+    if let Some(slot) = parameter_index(expr).and_then(|at| types.get_mut(at)) {
+        slot.get_or_insert_with(|| ty.clone());
+    }
+}

@@ -1,0 +1,93 @@
+//! `NewRows`: the rows of an INSERT as they will be: what the statement gives, defaults for the other columns, then what is
+//! generated of both.
+
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::SchemaRef;
+
+use super::assign::repeated;
+use super::default::DefaultPlan;
+use super::generated::with_generated;
+use crate::catalog::TableDef;
+use crate::exec::StatementContext;
+use crate::table::write_schema;
+use crate::types::Value;
+use crate::{Error, Result};
+
+/// Where the columns of new rows come from.
+#[derive(Debug)]
+pub(super) struct NewRows {
+    schema: SchemaRef,
+    columns: Vec<NewColumn>,
+}
+
+#[derive(Debug)]
+enum NewColumn {
+    /// The statement gives it.
+    Given,
+    /// Its default is a constant; with so many of them as the statement is expected to write.
+    Constant(Value, ArrayRef),
+    /// Its default is asked for.
+    Default(DefaultPlan),
+}
+
+impl NewRows {
+    /// Binds the defaults of the columns that are not given. Errors: those of the defaults.
+    pub(super) fn bind(
+        ctx: &StatementContext,
+        table: &TableDef,
+        given: impl Iterator<Item = usize>,
+        rows_expected: usize,
+    ) -> Result<NewRows> {
+        let mut is_given = vec![false; table.columns.len()];
+        given.for_each(|position| is_given[position] = true);
+        let column = |(column, is_given)| {
+            if is_given {
+                return Ok(NewColumn::Given);
+            }
+            Ok(match DefaultPlan::bind(ctx, column)? {
+                DefaultPlan::Value(value) => {
+                    let array = repeated(&value, &column.ty, rows_expected)?;
+                    NewColumn::Constant(value, array)
+                }
+                default => NewColumn::Default(default),
+            })
+        };
+        let columns = table.columns.iter().zip(is_given).map(column);
+        Ok(NewRows {
+            schema: write_schema(table),
+            columns: columns.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Which columns the statement gives.
+    pub(super) fn named(&self) -> Vec<bool> {
+        let columns = self.columns.iter();
+        columns.map(|column| matches!(column, NewColumn::Given)).collect()
+    }
+
+    /// `count` whole rows of what the statement gives, by position. Errors: those of defaults and of generated columns.
+    pub(super) async fn fill(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        given: Vec<(usize, ArrayRef)>,
+        count: usize,
+    ) -> Result<RecordBatch> {
+        let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.columns.len()];
+        for (position, array) in given {
+            arrays[position] = Some(array);
+        }
+        let mut filled = Vec::with_capacity(arrays.len());
+        for (position, (array, column)) in arrays.into_iter().zip(&self.columns).enumerate() {
+            filled.push(match (array, column) {
+                (Some(array), _) => array,
+                (None, NewColumn::Constant(_, array)) if array.len() == count => array.clone(),
+                (None, NewColumn::Constant(value, _)) => repeated(value, &table.columns[position].ty, count)?,
+                (None, NewColumn::Default(default)) => default.array(ctx, table, position, count).await?,
+                (None, NewColumn::Given) => return Err(Error::internal("a column was not given")),
+            });
+        }
+        let batch = RecordBatch::try_new(self.schema.clone(), filled).map_err(Error::arrow)?;
+        with_generated(ctx, table, batch)
+    }
+}

@@ -1,0 +1,222 @@
+//! `SetPlan`: the SET clause of UPDATE and of ON CONFLICT DO UPDATE, bound: which columns change, and where their values come
+//! from. It knows the row as it will be: what is set, then what is generated of it.
+
+use arrow::array::{ArrayRef, RecordBatch};
+use sqlparser::ast::{self, AssignmentTarget, Expr, Spanned};
+use sqlparser::tokenizer::Span;
+
+use super::assign::{assign_array, check_assignable, repeated, with_columns};
+use super::cell::{Cell, Cells, decide_parameter, is_default, parameter_index};
+use super::default::DefaultPlan;
+use super::generated::{Writing, check_writable, with_generated};
+use super::target::{Target, column_name, dynamic_type_of};
+use crate::catalog::{NewDynamicColumn, TableDef};
+use crate::error::StatementFault;
+use crate::exec::StatementContext;
+use crate::parse::text_place;
+use crate::query::{Clause, literal};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// A SET clause.
+#[derive(Debug)]
+pub(super) struct SetPlan {
+    columns: Vec<SetColumn>,
+    cells: Cells,
+    /// Whether it names columns of a dynamic table that do not exist by now: they are set to nothing but NULL.
+    pub(super) leaves_out: bool,
+}
+
+#[derive(Debug)]
+struct SetColumn {
+    position: usize,
+    value: SetValue,
+}
+
+/// The right side of `=` in SET.
+#[derive(Debug)]
+enum SetValue {
+    /// DEFAULT.
+    Default(DefaultPlan),
+    /// The same for every row.
+    Cell(Cell),
+    /// The next of the expressions that whoever has the rows computes.
+    Computed,
+}
+
+impl SetPlan {
+    /// Binds the clause but for the expressions over rows, which it answers. Errors: 42703, 42601 for a column set twice, 428C9, 42804.
+    pub(super) fn bind<'a>(
+        ctx: &StatementContext,
+        target: &Target,
+        assignments: &'a [ast::Assignment],
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<(SetPlan, Vec<&'a Expr>)> {
+        let (mut columns, mut expressions): (Vec<SetColumn>, _) = (Vec::new(), Vec::new());
+        let (settings, mut leaves_out) = (ctx.format_settings(), false);
+        for (name, span, expr) in pairs(assignments, &target.table.name)? {
+            let Some(position) = text_place::at_span(target.column(&name), span)? else {
+                leaves_out = true;
+                continue;
+            };
+            if columns.iter().any(|known| known.position == position) {
+                return Err(syntax(format!("multiple assignments to same column \"{name}\"")));
+            }
+            let column = &target.table.columns[position];
+            if !is_default(expr) {
+                check_writable(column, Writing::Update)?;
+            }
+            let value = if is_default(expr) {
+                SetValue::Default(DefaultPlan::bind(ctx, column)?)
+            } else if let Some(at) = parameter_index(expr) {
+                decide_parameter(expr, &column.ty, types);
+                SetValue::Cell(Cell::Parameter(at).for_column(column, types, &settings)?)
+            } else if let Some(constant) = literal(expr)? {
+                SetValue::Cell(Cell::Constant(constant).for_column(column, types, &settings)?)
+            } else {
+                expressions.push(expr);
+                SetValue::Computed
+            };
+            columns.push(SetColumn { position, value });
+        }
+        let (_, cells) = Cells::bind(ctx, &[], Clause::Set, types)?;
+        let plan = SetPlan {
+            columns,
+            cells,
+            leaves_out,
+        };
+        Ok((plan, expressions))
+    }
+
+    /// Checks the types of the expressions over rows. Errors: 42804.
+    pub(super) fn check<'a>(
+        &self,
+        table: &TableDef,
+        computed: impl Iterator<Item = &'a SqlType>,
+    ) -> Result<()> {
+        let columns = self.columns.iter();
+        let columns = columns.filter(|column| matches!(column.value, SetValue::Computed));
+        columns
+            .zip(computed)
+            .try_for_each(|(column, ty)| check_assignable(ty, &table.columns[column.position]))
+    }
+
+    /// The rows as they will be. `computed`: the types and values of the expressions over rows, in their order. Errors: those of
+    /// the assignment and of generated columns.
+    pub(super) async fn apply(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        old: &RecordBatch,
+        computed: impl Iterator<Item = (&SqlType, &ArrayRef)>,
+    ) -> Result<RecordBatch> {
+        let (settings, count) = (ctx.format_settings(), old.num_rows());
+        let cells = self.cells.run(ctx).await?;
+        let mut computed = computed;
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for SetColumn { position, value } in &self.columns {
+            let column = &table.columns[*position];
+            let array = match value {
+                SetValue::Default(default) => default.array(ctx, table, *position, count).await?,
+                SetValue::Cell(cell) => {
+                    let value = cells.assigned(cell, column)?;
+                    repeated(&value.unwrap_or(Value::Null), &column.ty, count)?
+                }
+                SetValue::Computed => {
+                    let (ty, array) = computed
+                        .next()
+                        .ok_or_else(|| Error::internal("a SET expression is missing"))?;
+                    assign_array(array, ty, column, &settings)?
+                }
+            };
+            columns.push((*position, array));
+        }
+        with_generated(ctx, table, with_columns(table, old, columns)?)
+    }
+
+    /// Whether a column of a key whose uniqueness must be checked is set, or one that such a column is computed of.
+    pub(super) fn changes_keys(&self, table: &TableDef) -> bool {
+        let mut ids = table.columns_of_keys();
+        for (position, generation) in table.generations() {
+            if ids.contains(&table.columns[position].id) {
+                ids.extend(&generation.inputs);
+            }
+        }
+        let mut columns = self.columns.iter();
+        columns.any(|column| ids.contains(&table.columns[column.position].id))
+    }
+}
+
+/// Whether SET names columns that the table does not have yet. Errors: 42703.
+pub(super) fn names_new_columns(target: &Target, assignments: &[ast::Assignment]) -> Result<bool> {
+    for (name, span, _) in pairs(assignments, &target.table.name)? {
+        if text_place::at_span(target.column(&name), span)?.is_none() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Adds the columns that SET names and a dynamic table does not have yet, with the types of their expressions.
+/// `type_of`: that of an expression over rows.
+pub(super) async fn add_dynamic_columns(
+    ctx: &StatementContext,
+    target: &mut Target,
+    assignments: &[ast::Assignment],
+    types: &[Option<SqlType>],
+    type_of: impl Fn(&Target, &Expr) -> Result<SqlType>,
+) -> Result<()> {
+    let mut new = Vec::new();
+    for (name, _, expr) in pairs(assignments, &target.table.name)? {
+        if target.table.column_index(&name).is_some() || is_default(expr) {
+            continue;
+        }
+        // What names no column is a value.
+        let ty = match Cells::bind(ctx, &[expr], Clause::Set, &mut types.to_vec()) {
+            Ok((stated, cells)) => cells.run(ctx).await?.dynamic_type(&stated[0], expr)?,
+            Err(_) => dynamic_type_of(&type_of(target, expr)?),
+        };
+        new.extend(ty.map(|ty| NewDynamicColumn { name, ty }));
+    }
+    target.add_columns(ctx, new)
+}
+
+/// Column names, where they stand, and their expressions; `(a, b) = (1, 2)` taken apart.
+fn pairs<'a>(assignments: &'a [ast::Assignment], table: &str) -> Result<Vec<(String, Span, &'a Expr)>> {
+    let mut pairs = Vec::with_capacity(assignments.len());
+    for assignment in assignments {
+        match (&assignment.target, &assignment.value) {
+            (AssignmentTarget::ColumnName(name), expr) => {
+                pairs.push((column_name(name, table)?, name.span(), expr))
+            }
+            (AssignmentTarget::Tuple(names), Expr::Tuple(exprs)) if names.len() == exprs.len() => {
+                for (name, expr) in names.iter().zip(exprs) {
+                    pairs.push((column_name(name, table)?, name.span(), expr));
+                }
+            }
+            (AssignmentTarget::Tuple(names), Expr::Nested(expr)) if names.len() == 1 => {
+                pairs.push((column_name(&names[0], table)?, names[0].span(), expr));
+            }
+            (AssignmentTarget::Tuple(_), Expr::Tuple(_)) => {
+                return Err(syntax(
+                    "number of columns does not match number of values".to_string(),
+                ));
+            }
+            (AssignmentTarget::Tuple(_), other) => {
+                return Err(Error::unsupported(
+                    format!("SET (columns) = {other}"),
+                    Some("Set each column by an expression of its own."),
+                ));
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+fn syntax(message: String) -> Error {
+    Error::InvalidStatement {
+        state: StatementFault::Syntax,
+        message,
+        hint: None,
+    }
+}

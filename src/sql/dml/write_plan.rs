@@ -1,0 +1,228 @@
+//! `WritePlan`: a write, bound. It is kept with its statement, described and explained as what runs.
+
+use std::sync::Arc;
+
+use sqlparser::ast;
+
+use super::conflict::OnConflict;
+use super::delete::DeletePlan;
+use super::insert::{InsertPlan, Mode, Source};
+use super::returning::Returning;
+use super::target::Target;
+use super::update::UpdatePlan;
+use super::write_result::WriteResult;
+use crate::catalog::TableDef;
+use crate::exec::StatementContext;
+use crate::exec::plan_cache::PlanCache;
+use crate::query::{Observation, QueryPlan, known_types};
+use crate::sql::Description;
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// A bound write.
+#[derive(Debug)]
+pub(crate) struct WritePlan {
+    write: Write,
+    /// The types of `$1` … that it was bound with: `Unknown` where nothing decides.
+    parameters: Vec<SqlType>,
+}
+
+#[derive(Debug)]
+enum Write {
+    Insert(InsertPlan),
+    Update(UpdatePlan),
+    Delete(DeletePlan),
+}
+
+/// What is done with the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// INSERT; a row whose key is there already is an error, left out, or updates the one that is there.
+    Insert {
+        /// `NOTHING` or `UPDATE`.
+        on_conflict: Option<&'static str>,
+    },
+    /// UPDATE.
+    Update,
+    /// DELETE.
+    Delete,
+}
+
+/// Where the rows of a write come from.
+pub(crate) enum RowsRead<'a> {
+    /// VALUES of so many rows.
+    Values(usize),
+    /// A query.
+    Query(&'a Arc<QueryPlan>),
+}
+
+impl WritePlan {
+    /// The plan of a statement that is to run: the one that it kept, or a new one, which it keeps if it lasts. The columns that
+    /// the statement adds to a dynamic table are there then. Errors: those of binding.
+    pub(crate) async fn of(
+        ctx: &StatementContext,
+        statement: &ast::Statement,
+        kept: &PlanCache<WritePlan>,
+    ) -> Result<Arc<WritePlan>> {
+        let plan = kept.get(ctx.plan_basis());
+        if let Some(plan) = plan.filter(|plan| plan.parameters == *ctx.parameter_types) {
+            return Ok(plan);
+        }
+        Box::pin(WritePlan::bind(ctx, statement, kept)).await
+    }
+
+    async fn bind(
+        ctx: &StatementContext,
+        statement: &ast::Statement,
+        kept: &PlanCache<WritePlan>,
+    ) -> Result<Arc<WritePlan>> {
+        let mut types = known_types(ctx);
+        let write = match statement {
+            ast::Statement::Insert(insert) => {
+                Write::Insert(InsertPlan::bind_for_run(ctx, insert, &mut types).await?)
+            }
+            ast::Statement::Update(update) => {
+                Write::Update(UpdatePlan::bind_for_run(ctx, update, &mut types).await?)
+            }
+            ast::Statement::Delete(delete) => Write::Delete(DeletePlan::bind(ctx, delete, &mut types)?),
+            other => return Err(not_a_write(other)),
+        };
+        Ok(write.kept(ctx, kept, types))
+    }
+
+    /// Parameter types and RETURNING columns, without running it. `parameters`: the types the client gave (`None`: unsaid).
+    pub(crate) fn describe(
+        ctx: &StatementContext,
+        statement: &ast::Statement,
+        kept: &PlanCache<WritePlan>,
+        parameters: &[Option<SqlType>],
+    ) -> Result<Description> {
+        let mut types = parameters.to_vec();
+        let write = match statement {
+            ast::Statement::Insert(insert) => {
+                Write::Insert(InsertPlan::bind_for_describe(ctx, insert, &mut types)?)
+            }
+            ast::Statement::Update(update) => {
+                match UpdatePlan::bind_for_describe(ctx, update, &mut types)? {
+                    Some(plan) => Write::Update(plan),
+                    // What it returns, running it tells.
+                    None => {
+                        return Ok(Description {
+                            parameters: decided(types),
+                            columns: None,
+                        });
+                    }
+                }
+            }
+            ast::Statement::Delete(delete) => Write::Delete(DeletePlan::bind(ctx, delete, &mut types)?),
+            other => return Err(not_a_write(other)),
+        };
+        let plan = write.kept(ctx, kept, types);
+        let columns = plan.returning().map(|returning| returning.columns().into());
+        Ok(Description {
+            parameters: plan.parameters.clone(),
+            columns,
+        })
+    }
+
+    /// Runs it. `observation`: what its reading is counted in.
+    pub(crate) async fn run(
+        &self,
+        ctx: &StatementContext,
+        observation: Option<&Observation>,
+    ) -> Result<WriteResult> {
+        match &self.write {
+            Write::Insert(plan) => plan.run(ctx, observation).await,
+            Write::Update(plan) => plan.run(ctx, observation).await,
+            Write::Delete(plan) => plan.run(ctx, observation).await,
+        }
+    }
+
+    /// What it does with its rows.
+    pub(crate) fn operation(&self) -> Operation {
+        let on_conflict = match &self.write {
+            Write::Update(_) => return Operation::Update,
+            Write::Delete(_) => return Operation::Delete,
+            Write::Insert(plan) => match &plan.mode {
+                Mode::Insert => None,
+                Mode::OnConflict(OnConflict::DoNothing(_)) => Some("NOTHING"),
+                Mode::Upsert | Mode::OnConflict(OnConflict::DoUpdate(_)) => Some("UPDATE"),
+            },
+        };
+        Operation::Insert { on_conflict }
+    }
+
+    /// The table that it writes to.
+    pub(crate) fn table(&self) -> &Arc<TableDef> {
+        &self.target().table
+    }
+
+    /// What the statement calls the table.
+    pub(crate) fn alias(&self) -> &str {
+        self.target().name()
+    }
+
+    fn target(&self) -> &Target {
+        match &self.write {
+            Write::Insert(plan) => &plan.target,
+            Write::Update(plan) => &plan.target,
+            Write::Delete(plan) => &plan.target,
+        }
+    }
+
+    /// Where its rows come from.
+    pub(crate) fn rows(&self) -> RowsRead<'_> {
+        match &self.write {
+            Write::Update(plan) => RowsRead::Query(&plan.found.plan),
+            Write::Delete(plan) => RowsRead::Query(&plan.found.plan),
+            Write::Insert(plan) => match &plan.source {
+                Source::Defaults => RowsRead::Values(1),
+                Source::Values(values) => RowsRead::Values(values.rows),
+                Source::Query(query) => RowsRead::Query(&query.plan),
+            },
+        }
+    }
+
+    fn returning(&self) -> Option<&Returning> {
+        match &self.write {
+            Write::Insert(plan) => plan.returning.as_ref(),
+            Write::Update(plan) => plan.returning.as_ref(),
+            Write::Delete(plan) => plan.returning.as_ref(),
+        }
+    }
+}
+
+impl Write {
+    /// The plan, which the statement keeps if it lasts. Columns that the statement has just added are in no catalog that a plan
+    /// could be kept for.
+    fn kept(
+        self,
+        ctx: &StatementContext,
+        kept: &PlanCache<WritePlan>,
+        types: Vec<Option<SqlType>>,
+    ) -> Arc<WritePlan> {
+        let is_lasting = match &self {
+            Write::Insert(plan) => plan.is_lasting(),
+            Write::Update(plan) => plan.is_lasting(),
+            Write::Delete(plan) => plan.found.plan.is_lasting(),
+        };
+        let plan = Arc::new(WritePlan {
+            write: self,
+            parameters: decided(types),
+        });
+        if is_lasting && !plan.target().is_widened {
+            kept.set(ctx.plan_basis(), &plan);
+        }
+        plan
+    }
+}
+
+/// The types of the parameters. A value for a column that does not exist yet stays open: whoever writes the column first decides.
+fn decided(types: Vec<Option<SqlType>>) -> Vec<SqlType> {
+    let types = types.into_iter();
+    types.map(|ty| ty.unwrap_or(SqlType::Unknown)).collect()
+}
+
+fn not_a_write(other: &ast::Statement) -> Error {
+    Error::internal(format!("not a write: {other}"))
+}
