@@ -13,6 +13,7 @@ use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::create_physical_expr;
 use datafusion::physical_expr::expressions::{Column as PhysicalColumn, Literal};
+use datafusion::physical_expr_common::physical_expr::is_volatile;
 
 use crate::exec::compared_column;
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
@@ -94,6 +95,11 @@ impl Computed {
     /// What evaluates it when no parameter is in it.
     pub(crate) fn expr(&self) -> &Arc<dyn PhysicalExpr> {
         &self.expr
+    }
+
+    /// Whether it gives the same value whenever it is asked in one statement.
+    pub(crate) fn is_settled(&self) -> bool {
+        !is_volatile(&self.expr)
     }
 
     /// Whether it is a constant other than NULL.

@@ -48,6 +48,6 @@ pub use equality::{Bound, bound_by, bounding_columns, is_bounded_by, plan_equali
 pub(crate) use like::has_sound_pattern;
 pub use merge::{Merge, MergedRange};
 pub use predicate::{CompareOp, Predicate};
-pub(crate) use readable::literal;
+pub(crate) use readable::{literal, row_keys};
 pub use rules::{FullScanPolicy, PlanRules};
 pub use wanted::{OrderColumn, Wanted};

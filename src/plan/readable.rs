@@ -10,6 +10,12 @@ use crate::types::{FormatSettings, Numeric, Value};
 /// Lines at most, one a key or range; then `… n more`.
 const LINES_MAX: usize = 16;
 
+/// The stored keys of rows of a table, one line each.
+pub(crate) fn row_keys(table: &TableDef, stored: &[Vec<u8>]) -> Vec<String> {
+    let shape = KeyShape::new(table, &table.primary_key);
+    shape.map_or_else(Vec::new, |shape| keys(table, &shape, stored))
+}
+
 /// One line a key: `(channel, id) = ('alipay', 'a0001')`.
 pub(super) fn keys(table: &TableDef, shape: &KeyShape, keys: &[Vec<u8>]) -> Vec<String> {
     let names: Vec<_> = shape

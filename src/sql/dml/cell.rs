@@ -102,6 +102,11 @@ impl Cells {
         self.query.as_ref().is_none_or(|query| query.is_lasting())
     }
 
+    /// Whether no query is run for them.
+    pub(super) fn are_cheap(&self) -> bool {
+        self.query.is_none()
+    }
+
     /// Begins to evaluate them. Errors: those of reading parameters, and of the query.
     pub(super) async fn run<'a>(&self, ctx: &'a StatementContext) -> Result<CellValues<'a>> {
         let queried = match &self.query {
@@ -190,6 +195,15 @@ impl CellValues<'_> {
 }
 
 impl Cell {
+    /// Whether it can be told before the statement runs.
+    pub(super) fn is_settled(&self) -> bool {
+        match self {
+            Cell::Constant(_) | Cell::Parameter(_) => true,
+            Cell::Computed(computed, _) => computed.is_settled(),
+            Cell::Queried(..) | Cell::Default => false,
+        }
+    }
+
     /// The same for a column: a constant is converted to what that holds, of others the type is checked. Errors: 42804, those
     /// of converting.
     pub(super) fn for_column(

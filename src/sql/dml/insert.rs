@@ -24,7 +24,7 @@ use crate::exec::StatementContext;
 use crate::parse::is_upsert;
 use crate::parse::text_place;
 use crate::query::{self, Observation, PlannedQuery, QueryPlan};
-use crate::table::{get_rows, insert_missing_rows, insert_rows, upsert_rows};
+use crate::table::{RowEncoder, get_rows, insert_missing_rows, insert_rows, upsert_rows};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -142,6 +142,26 @@ impl InsertPlan {
             Source::Values(values) => values.is_lasting(),
             Source::Query(query) => query.plan.is_lasting() && !query.positions.contains(&None),
         }
+    }
+
+    /// The stored keys of the rows that VALUES states, for EXPLAIN; `None` when only a run tells them. Errors: those of the
+    /// values.
+    pub(super) async fn keys(&self, ctx: &StatementContext) -> Result<Option<Vec<Vec<u8>>>> {
+        let Source::Values(values) = &self.source else {
+            return Ok(None);
+        };
+        let table = &*self.target.table;
+        let wanted = table.telling_key_columns();
+        let Some(given) = values.settled_arrays(ctx, table, &wanted).await? else {
+            return Ok(None);
+        };
+        let rows = self
+            .rows
+            .fill_settled(ctx, table, (given, values.rows), &wanted)?;
+        let Some(rows) = rows else { return Ok(None) };
+        let mut encoder = RowEncoder::new(table, ctx.settings.limits);
+        let keys = (0..values.rows).map(|row| encoder.key(&rows, row));
+        keys.collect::<Result<_>>().map(Some)
     }
 
     /// Runs it. `observation`: what its reading is counted in.

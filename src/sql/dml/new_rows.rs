@@ -65,6 +65,31 @@ impl NewRows {
         columns.map(|column| matches!(column, NewColumn::Given)).collect()
     }
 
+    /// `count` rows of which the columns at `wanted` are as they will be; `None` when only a run tells what they hold. Errors:
+    /// those of generated columns.
+    pub(super) fn fill_settled(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        (given, count): (Vec<(usize, ArrayRef)>, usize),
+        wanted: &[usize],
+    ) -> Result<Option<RecordBatch>> {
+        let mut filled = Vec::with_capacity(self.columns.len());
+        for (position, column) in self.columns.iter().enumerate() {
+            let value = match column {
+                NewColumn::Default(_) if wanted.contains(&position) => return Ok(None),
+                NewColumn::Constant(value, _) => value,
+                NewColumn::Default(_) | NewColumn::Given => &Value::Null,
+            };
+            filled.push(repeated(value, &table.columns[position].ty, count)?);
+        }
+        for (position, array) in given {
+            filled[position] = array;
+        }
+        let batch = RecordBatch::try_new(self.schema.clone(), filled).map_err(Error::arrow)?;
+        with_generated(ctx, table, batch).map(Some)
+    }
+
     /// `count` whole rows of what the statement gives, by position. Errors: those of defaults and of generated columns.
     pub(super) async fn fill(
         &self,

@@ -125,15 +125,41 @@ impl ValuesPlan {
         Ok(new)
     }
 
+    /// Those of the columns at `wanted` that are given; `None` when only a run tells what they hold. Errors: as `arrays`.
+    pub(super) async fn settled_arrays(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        wanted: &[usize],
+    ) -> Result<Option<Vec<(usize, ArrayRef)>>> {
+        let columns = self.columns.iter();
+        let columns = columns.filter(|column| wanted.contains(&column.position));
+        let columns: Vec<&ValuesColumn> = columns.collect();
+        let mut cells = columns.iter().flat_map(|column| &column.cells);
+        if !self.cells.are_cheap() || !cells.all(Cell::is_settled) {
+            return Ok(None);
+        }
+        self.arrays_of(ctx, table, columns.into_iter()).await.map(Some)
+    }
+
     /// The columns that are given, by position. Errors: those of the expressions and of the assignment.
     pub(super) async fn arrays(
         &self,
         ctx: &StatementContext,
         table: &TableDef,
     ) -> Result<Vec<(usize, ArrayRef)>> {
+        self.arrays_of(ctx, table, self.columns.iter()).await
+    }
+
+    async fn arrays_of(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        columns: impl Iterator<Item = &ValuesColumn>,
+    ) -> Result<Vec<(usize, ArrayRef)>> {
         let values = self.cells.run(ctx).await?;
         let mut arrays = Vec::with_capacity(self.columns.len());
-        for column in &self.columns {
+        for column in columns {
             let array = match &column.array {
                 Some(array) => array.clone(),
                 None => column.array(&values, ctx, table).await?,

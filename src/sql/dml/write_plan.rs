@@ -14,6 +14,7 @@ use super::write_result::WriteResult;
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::exec::plan_cache::PlanCache;
+use crate::plan::row_keys;
 use crate::query::{Observation, QueryPlan, known_types};
 use crate::sql::Description;
 use crate::types::SqlType;
@@ -180,6 +181,18 @@ impl WritePlan {
                 Source::Values(values) => RowsRead::Values(values.rows),
                 Source::Query(query) => RowsRead::Query(&query.plan),
             },
+        }
+    }
+
+    /// The keys that an INSERT of VALUES writes, in SQL words; none when only a run tells them.
+    pub(crate) async fn keys(&self, ctx: &StatementContext) -> Vec<String> {
+        match &self.write {
+            // What fails does so when it runs.
+            Write::Insert(plan) => match plan.keys(ctx).await {
+                Ok(Some(keys)) => row_keys(&plan.target.table, &keys),
+                Ok(None) | Err(_) => Vec::new(),
+            },
+            Write::Update(_) | Write::Delete(_) => Vec::new(),
         }
     }
 

@@ -29,7 +29,7 @@ pub(super) async fn explain_write(
         let bound = rows_bound(ctx, &plan, options, None).await?;
         return Ok(Explained {
             bound,
-            ..Explained::planned(write_node(&plan, below), begun)
+            ..Explained::planned(write_node(&plan, below, plan.keys(ctx).await), begun)
         });
     }
     let plan = WritePlan::of(ctx, &statement.parsed.ast, &statement.write).await?;
@@ -45,13 +45,13 @@ pub(super) async fn explain_write(
         total: ran.execution.unwrap_or_default(),
     };
     let below = rows_node(ctx, &plan, Some(&observation)).await?;
-    let node = write_node(&plan, below).counted(Some(seen));
+    let node = write_node(&plan, below, plan.keys(ctx).await).counted(Some(seen));
     let bound = rows_bound(ctx, &plan, options, Some(&observation)).await?;
     Ok(Explained { node, bound, ..ran })
 }
 
-/// `Update on t`, as PostgreSQL's ModifyTable.
-fn write_node(plan: &WritePlan, below: PlanNode) -> PlanNode {
+/// `Update on t`, as PostgreSQL's ModifyTable, with the keys that are written where they are known.
+fn write_node(plan: &WritePlan, below: PlanNode, keys: Vec<String>) -> PlanNode {
     let (table, alias) = (plan.table(), plan.alias());
     let verb = match plan.operation() {
         Operation::Insert { .. } => "Insert",
@@ -73,6 +73,12 @@ fn write_node(plan: &WritePlan, below: PlanNode) -> PlanNode {
             on_conflict: Some(resolution),
         } => node.with("Conflict Resolution", resolution),
         _ => node,
+    };
+    let node = match keys.is_empty() {
+        true => node,
+        false => node
+            .with_lines(keys.iter().map(|key| format!("Key: {key}")).collect())
+            .with_property("Conditions", keys),
     };
     node.over(below)
 }
