@@ -90,6 +90,12 @@ impl StatementContext {
             .push(notice);
     }
 
+    /// How many notices were raised.
+    pub fn notices_count(&self) -> usize {
+        let notices = self.notices.lock();
+        notices.unwrap_or_else(|poisoned| poisoned.into_inner()).len()
+    }
+
     /// Warns of a modifier that was put right: once, however often the statement is read.
     pub fn warn_of_parameter(&self, message: String) {
         let warning = Notice {

@@ -1,7 +1,7 @@
 //! `Binder`: turns one query's tree into a DataFusion logical plan whose expressions are wholly typed, so that nothing
 //! is left for DataFusion's own (different) type coercion and name resolution to decide.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use datafusion::common::Column;
@@ -145,6 +145,10 @@ pub(super) struct Binder<'c> {
     pub(super) depth: usize,
     /// The first error that binding met and where in the statement it stands.
     fault: Option<(Error, TextPlace)>,
+    /// Whether columns that nobody has written yet read as NULL; see [`super::unwritten`].
+    pub(super) reads_unwritten: bool,
+    /// Those that were read: table and column.
+    pub(super) unwritten: BTreeSet<(String, String)>,
     /// How many views the binder is inside of: their text is not the statement's.
     pub(super) views: usize,
     names: HashMap<String, usize>,
@@ -162,6 +166,8 @@ impl<'c> Binder<'c> {
             group_types: Vec::new(),
             depth: 0,
             fault: None,
+            reads_unwritten: false,
+            unwritten: BTreeSet::new(),
             views: 0,
             names: HashMap::new(),
         }

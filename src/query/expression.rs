@@ -138,6 +138,9 @@ impl Binder<'_> {
             ));
         }
         let quoted = ident.quote_style.is_some();
+        if !quoted && let Some(null) = self.unwritten_column(None, &name, place) {
+            return Ok(null);
+        }
         Err(Error::UndefinedColumn {
             name: format!("\"{name}\""),
             hint: place.scope.hint_for(&name, quoted),
@@ -168,12 +171,27 @@ impl Binder<'_> {
                 return Err(fault(StatementFault::Syntax, message));
             }
         };
-        if let Some(found) = place.scope.get_qualified(schema, relation, name)? {
+        let is_quoted = idents.last().is_some_and(|ident| ident.quote_style.is_some());
+        let found = match place.scope.get_qualified(schema, relation, name) {
+            Err(unknown) if unknown.is_undefined_column() && !is_quoted => {
+                let null = self.unwritten_column(Some(relation), name, place);
+                return null.ok_or(unknown);
+            }
+            found => found?,
+        };
+        if let Some(found) = found {
             return Ok(found.clone());
         }
         let (mut outer, mut levels) = (place.outer, 0);
         while let Some(around) = outer {
-            if let Some(found) = around.scope.get_qualified(schema, relation, name)? {
+            let found = match around.scope.get_qualified(schema, relation, name) {
+                Err(unknown) if unknown.is_undefined_column() && !is_quoted => {
+                    let null = self.unwritten_column(Some(relation), name, place);
+                    return null.ok_or(unknown);
+                }
+                found => found?,
+            };
+            if let Some(found) = found {
                 return Ok(capture(place.outer.expect("the walk began there"), levels, found));
             }
             outer = around.parent;

@@ -300,14 +300,20 @@ impl Binder<'_> {
         };
         let schema = alias.is_none().then(|| table.schema.clone());
         let called = alias.map_or_else(|| table.name.clone(), |alias| fold(&alias.name));
-        self.scan(
+        let mut item = self.scan(
             table_source(table, &called, &self.ctx.hints),
             schema,
             &table.name,
             columns,
             key,
             alias,
-        )
+        )?;
+        if table.options.dynamic_columns {
+            for relation in &mut item.scope.relations {
+                relation.dynamic_table = Some(table.name.clone());
+            }
+        }
+        Ok(item)
     }
 
     /// A scan of a relation under a name of its own.
@@ -349,6 +355,7 @@ impl Binder<'_> {
             key,
             is_value: false,
             may_be_missing: false,
+            dynamic_table: None,
         };
         Ok(FromItem {
             plan,
@@ -442,6 +449,7 @@ impl Binder<'_> {
             key: Vec::new(),
             is_value: false,
             may_be_missing: false,
+            dynamic_table: None,
         };
         Ok(FromItem {
             plan,
@@ -478,6 +486,7 @@ impl Binder<'_> {
             key: Vec::new(),
             is_value: false,
             may_be_missing: false,
+            dynamic_table: None,
         };
         Ok(FromItem {
             plan: item.plan,

@@ -54,6 +54,7 @@ mod subquery;
 mod table_function;
 mod target_rows;
 mod undefined_function;
+mod unwritten;
 mod values;
 mod whole_row;
 mod window;
@@ -145,6 +146,8 @@ fn bind_as(
     untyped: SqlType,
 ) -> Result<PlannedQuery> {
     let mut binder = Binder::new(ctx, parameters);
+    // Only the source of a write leaves literals open.
+    binder.reads_unwritten = untyped == SqlType::Text;
     let bound = binder
         .query(query, None)
         .and_then(|bound| binder.with_output_types(bound))

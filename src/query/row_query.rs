@@ -149,6 +149,7 @@ impl Binder<'_> {
                 key: Vec::new(),
                 is_value: false,
                 may_be_missing: false,
+                dynamic_table: None,
             });
         }
         let number = BoundItem {

@@ -37,6 +37,8 @@ pub(super) struct ScopeRelation {
     pub(super) is_value: bool,
     /// Whether an outer join may show NULLs in the place of its rows.
     pub(super) may_be_missing: bool,
+    /// The table that it is, if that gets the columns that writes name.
+    pub(super) dynamic_table: Option<String>,
 }
 
 /// The FROM of one SELECT.
@@ -163,6 +165,16 @@ impl Scope {
             )),
             _ => None,
         }
+    }
+
+    /// The table with dynamic columns of which an unknown name may be a column: of the relation of this name, or of any.
+    pub(super) fn dynamic_table(&self, relation: Option<&str>) -> Option<&str> {
+        let mut relations = self.relations.iter();
+        relations
+            .find(|known| {
+                known.dynamic_table.is_some() && relation.is_none_or(|relation| relation == known.name)
+            })
+            .and_then(|known| known.dynamic_table.as_deref())
     }
 
     /// Notes that an outer join may show NULLs in the place of its rows.

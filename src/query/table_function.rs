@@ -168,6 +168,7 @@ impl Binder<'_> {
             key: Vec::new(),
             is_value: one_column && !call.ordinality,
             may_be_missing: false,
+            dynamic_table: None,
         };
         let mut scope = scope;
         scope.visible.extend(columns);

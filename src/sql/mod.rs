@@ -10,7 +10,6 @@ mod explain;
 mod statement;
 #[cfg(test)]
 mod testing;
-mod unwritten;
 
 use std::sync::Arc;
 
@@ -124,8 +123,6 @@ async fn execute_query(ctx: &StatementContext, statement: &Statement, query: &as
 }
 
 async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
-    let resolved = unwritten::resolve(ctx, &statement.parsed.ast).map(|ast| statement.with_tree(ast));
-    let statement = resolved.as_ref().unwrap_or(statement);
     match &statement.parsed.ast {
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => Ok(
             Outcome::Written(dml::execute(ctx, &statement.parsed.ast, &statement.write).await?),
@@ -153,19 +150,10 @@ fn plan_select(
     query: &ast::Query,
     parameters: &[Option<SqlType>],
 ) -> Result<Arc<QueryPlan>> {
-    let planned = match query::plan_query(ctx, query, parameters) {
-        Err(unknown) if unknown.is_undefined_column() => {
-            let Some(ast::Statement::Query(resolved)) = unwritten::resolve(ctx, &statement.parsed.ast) else {
-                return Err(unknown);
-            };
-            // What it resolves to now it may not resolve to when it runs again.
-            let planned = query::plan_query(ctx, &resolved, parameters)?;
-            return Ok(Arc::new(QueryPlan::new(planned)));
-        }
-        planned => planned?,
-    };
-    let plan = Arc::new(QueryPlan::new(planned));
-    if plan.is_lasting() {
+    let noticed = ctx.notices_count();
+    let plan = Arc::new(QueryPlan::new(query::plan_query(ctx, query, parameters)?));
+    // What the client is told of, it is told of each time.
+    if plan.is_lasting() && ctx.notices_count() == noticed {
         statement.plan.set(ctx.plan_basis(), &plan);
     }
     Ok(plan)
@@ -210,8 +198,6 @@ async fn tell(
             })
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
-            let resolved = unwritten::resolve(ctx, &statement.parsed.ast).map(|ast| statement.with_tree(ast));
-            let statement = resolved.as_ref().unwrap_or(statement);
             WritePlan::describe(ctx, &statement.parsed.ast, &statement.write, &types)
         }
         ast::Statement::Explain {
