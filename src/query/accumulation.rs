@@ -8,6 +8,7 @@ use super::bound::Bound;
 use crate::exec::functions::{self, Body};
 use crate::exec::numeric_aggregate::{Moment, numeric_aggregate};
 use crate::types::{FIXED_PRECISION_MAX, SqlType};
+use crate::{Error, Result};
 
 /// What computes an aggregate: accumulators, and what is made of their results.
 pub(super) struct Accumulation {
@@ -28,6 +29,29 @@ impl Accumulation {
             calls: vec![(udaf, vec![argument.expr], ty.clone())],
             finish: Finish::Cast(ty),
             is_exact: true,
+        }
+    }
+
+    /// Arrays of the texts, and maybe of their separators, that are joined.
+    pub(super) fn joined(
+        calls: Vec<(Arc<AggregateUDF>, Vec<Expr>, SqlType)>,
+        finish: Finish,
+    ) -> Accumulation {
+        Accumulation {
+            calls,
+            finish,
+            is_exact: false,
+        }
+    }
+
+    /// Errors: 0A000 where DISTINCT would tell two arrays apart by themselves, and their rows no longer be together.
+    pub(super) fn check_distinct(&self) -> Result<()> {
+        match self.finish {
+            Finish::JoinedByRow => Err(Error::unsupported(
+                "DISTINCT in string_agg with a separator that differs by row",
+                Some("Take SELECT DISTINCT in a subquery."),
+            )),
+            _ => Ok(()),
         }
     }
 }
@@ -64,6 +88,8 @@ pub(super) enum Finish {
     Object(&'static str),
     /// An array of texts as one text; NULLs are left out.
     Joined(Bound),
+    /// As `Joined`, of an array of texts and one of their separators.
+    JoinedByRow,
     /// The percentiles of an array in its order, at a fraction.
     Percentile(Percentile, Bound),
 }

@@ -238,6 +238,7 @@ impl Binder<'_> {
         mut accumulation: Accumulation,
         mut order_by: Vec<Sort>,
     ) -> Result<(Accumulation, bool, Vec<Sort>)> {
+        accumulation.check_distinct()?;
         let [(_, arguments, SqlType::Array(item))] = accumulation.calls.as_slice() else {
             return Ok((accumulation, true, order_by));
         };
@@ -353,11 +354,10 @@ impl Binder<'_> {
         let separator = self.coerce(separator, &SqlType::Text)?;
         // Arrays may be gathered in several orders at once, which texts may not.
         let ty = SqlType::Array(Box::new(SqlType::Text));
-        let calls = vec![(aggregates::array_agg::array_agg_udaf(), vec![text.expr], ty)];
-        Ok(Accumulation {
-            calls,
-            finish: Finish::Joined(separator),
-            is_exact: false,
+        let array = |expr| (aggregates::array_agg::array_agg_udaf(), vec![expr], ty.clone());
+        Ok(match separator.expr.column_refs().is_empty() {
+            true => Accumulation::joined(vec![array(text.expr)], Finish::Joined(separator)),
+            false => Accumulation::joined(vec![array(text.expr), array(separator.expr)], Finish::JoinedByRow),
         })
     }
 

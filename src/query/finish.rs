@@ -42,6 +42,22 @@ impl Binder<'_> {
                     SqlType::Text,
                 ))
             }
+            Finish::JoinedByRow => {
+                let separators = results
+                    .next()
+                    .ok_or_else(|| Error::internal("texts without separators"))?;
+                let definition = (
+                    "string_agg",
+                    functions::JOIN_TEXTS_BY_ROW,
+                    true,
+                    Volatility::Immutable,
+                );
+                let arguments = vec![(first.expr, first.ty), (separators.expr, separators.ty)];
+                Ok(Bound::new(
+                    functions::call(definition, arguments, SqlType::Text, &self.settings),
+                    SqlType::Text,
+                ))
+            }
             Finish::Percentile(percentile, fraction) => {
                 self.percentile_of(*percentile, first, fraction.clone())
             }

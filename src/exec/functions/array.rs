@@ -55,6 +55,22 @@ pub const JOIN_TEXTS: Body = Body::Batch(|b| {
     })
 });
 
+/// As `JOIN_TEXTS`, with an array of separators: before each text but the first stands the separator of its own row.
+pub const JOIN_TEXTS_BY_ROW: Body = Body::Batch(|b| {
+    b.map2(|items: Vec<Option<&str>>, separators: Vec<Option<&str>>| {
+        let rows = items.into_iter().zip(separators);
+        let mut present = rows
+            .filter_map(|(text, separator)| Some((text?, separator.unwrap_or_default())))
+            .enumerate()
+            .flat_map(|(at, (text, separator))| [if at > 0 { separator } else { "" }, text])
+            .peekable();
+        let joined = present.peek().is_some();
+        joined
+            .then(|| LimitedText::joined(present, "", b.limits()))
+            .transpose()
+    })
+});
+
 /// `x op ANY (array)` or `x op ALL (array)`.
 pub fn quantified(symbol: &str, all: bool) -> Option<(&'static str, Body)> {
     Some(match (symbol, all) {

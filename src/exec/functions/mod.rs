@@ -73,7 +73,8 @@ const SET_ROWS_MAX: usize = 20_000_000;
 
 pub use arithmetic::{ArithmeticOp, arithmetic_result};
 pub use array::{
-    AT_LEAST_ONE, FLAT, JOIN_TEXTS, MAKE_ARRAY, NESTED, ORDINALITY, SLICE, SUBSCRIPT, quantified,
+    AT_LEAST_ONE, FLAT, JOIN_TEXTS, JOIN_TEXTS_BY_ROW, MAKE_ARRAY, NESTED, ORDINALITY, SLICE, SUBSCRIPT,
+    quantified,
 };
 pub use array_order::order_function;
 pub use array_shape::{NOT_RECTANGULAR, check_rectangular};
