@@ -9,7 +9,7 @@ mod source;
 mod value;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use chrono_tz::Tz;
 
@@ -377,8 +377,11 @@ impl Settings {
 
     /// Readers that a long scan may have: no more than there are processors.
     pub fn readers_max(&self) -> usize {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        processors.min(self.parallel_workers_max + 1)
+        // Asking reads files of the control group.
+        static PROCESSORS: OnceLock<usize> = OnceLock::new();
+        let processors =
+            PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+        (*processors).min(self.parallel_workers_max + 1)
     }
 
     fn defaults() -> Settings {
