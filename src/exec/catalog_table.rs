@@ -2,7 +2,7 @@
 //! statement's transaction sees the catalog. Each has PostgreSQL's hidden column `tableoid` behind its own.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
@@ -18,10 +18,13 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableScan, TableSource, TableType};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use futures::{StreamExt, TryStreamExt, stream};
 
 use super::datafusion_error::to_datafusion;
-use super::pg_catalog;
+use super::pg_catalog::{self, CatalogContext};
+use super::statement_state::statement_catalogs;
 use crate::types::SqlType;
 
 /// The relation, if there is one of this name. `alias`: what the statement calls it.
@@ -48,7 +51,7 @@ pub fn is_catalog(scan: &TableScan) -> bool {
 /// The hidden column that says which relation a row is of; not among the columns of `*`.
 pub const TABLE_OID: &str = "tableoid";
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct CatalogTable {
     schema: String,
     name: String,
@@ -74,7 +77,24 @@ impl TableProvider for CatalogTable {
         _filters: &[Expr],
         _limit: Option<usize>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let catalog = pg_catalog::installed(state.config_options())?;
+        let catalogs = statement_catalogs(state.config())?;
+        let rows = self.rows(&catalogs, projection).await?;
+        Ok(Arc::new(CatalogScanExec {
+            rows,
+            catalogs: Arc::downgrade(&catalogs),
+            table: Arc::new(self.clone()),
+            projection: projection.cloned(),
+        }))
+    }
+}
+
+impl CatalogTable {
+    /// The rows as a statement sees them.
+    async fn rows(
+        &self,
+        catalog: &CatalogContext,
+        projection: Option<&Vec<usize>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         catalog.prepare(&self.name).await.map_err(to_datafusion)?;
         let batches = catalog.read_once(&format!("{}.{}", self.schema, self.name), || {
             let (_, batches) = catalog
@@ -86,27 +106,35 @@ impl TableProvider for CatalogTable {
         let batches = batches.as_ref().clone();
         let rows =
             MemorySourceConfig::try_new_exec(&[batches], Arc::clone(&self.fields), projection.cloned())?;
-        Ok(Arc::new(CatalogScanExec {
-            rows,
-            name: self.name.clone(),
-            alias: self.alias.clone(),
-        }))
+        Ok(rows)
     }
 }
 
 /// Reads the rows of a relation of the catalog, and knows whose they are.
 #[derive(Debug)]
 pub struct CatalogScanExec {
+    /// As the statement sees them that the plan was made for.
     rows: Arc<dyn ExecutionPlan>,
+    catalogs: Weak<CatalogContext>,
+    table: Arc<CatalogTable>,
+    projection: Option<Vec<usize>>,
+}
+
+impl CatalogScanExec {
     /// The relation.
-    pub name: String,
+    pub fn relation(&self) -> &str {
+        &self.table.name
+    }
+
     /// What the statement calls it.
-    pub alias: String,
+    pub fn alias(&self) -> &str {
+        &self.table.alias
+    }
 }
 
 impl DisplayAs for CatalogScanExec {
     fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "CatalogScanExec: {}", self.name)
+        write!(f, "CatalogScanExec: {}", self.table.name)
     }
 }
 
@@ -137,7 +165,19 @@ impl ExecutionPlan for CatalogScanExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
-        self.rows.execute(partition, context)
+        let catalogs = statement_catalogs(context.session_config())?;
+        if std::ptr::eq(self.catalogs.as_ptr(), Arc::as_ptr(&catalogs)) {
+            return self.rows.execute(partition, context);
+        }
+        let (table, projection) = (Arc::clone(&self.table), self.projection.clone());
+        let rows = stream::once(async move {
+            let rows = table.rows(&catalogs, projection.as_ref()).await?;
+            rows.execute(partition, context)
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.rows.schema(),
+            rows.try_flatten().boxed(),
+        )))
     }
     fn statistics_from_inputs(
         &self,

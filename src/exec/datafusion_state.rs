@@ -18,6 +18,7 @@ use super::append::AppendUnions;
 use super::datafusion_error::from_datafusion;
 use super::dependent_join_exec::DependentJoinPlanner;
 use super::lookup_join::{LookupJoinPlanner, Sizes, looked_up, with_lookups};
+use super::pg_catalog::CatalogContext;
 use super::run_inputs::{RunInputs, with_parameters};
 use super::semi_join_order::groups_asked_last;
 use super::shared_rows::SharedRowsPlanner;
@@ -34,7 +35,7 @@ const BATCH_ROWS: usize = 8192;
 
 /// The state that one statement plans and runs in.
 pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
-    state_of(base()?, ctx, None)
+    state_of(base()?, ctx, &CatalogContext::new(Arc::new(ctx.clone())), None)
 }
 
 /// Optimizes a logical plan and makes it executable. Errors: those of planning the access to each table.

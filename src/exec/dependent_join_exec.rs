@@ -26,9 +26,10 @@ use super::dependent_join_run::{PhysicalSubPlan, Run};
 use super::observed::CountMore;
 use super::only_input::only_input;
 use super::outer_values::{bind, example};
+use super::pg_catalog::CatalogContext;
 use super::placeholder::Constants;
 use super::shown_plans::ShownPlans;
-use super::statement_state::{bare_state, serial, state_of, statement_context};
+use super::statement_state::{bare_state, serial, state_of, statement_catalogs};
 use super::sub_plan_runs::{SubPlanPlans, SubPlanRuns};
 
 /// Plans dependent joins.
@@ -149,7 +150,8 @@ impl DependentJoinExec {
     /// Plans each subquery that has not run for some values, as an example of how it would. The values carry the outer
     /// columns' names: [`outer_name`].
     pub async fn plan_examples(&self, ctx: &StatementContext) -> DataFusionResult<()> {
-        let state = state_of(&self.base, &serial(ctx), None).map_err(to_datafusion)?;
+        let catalogs = CatalogContext::new(Arc::new(ctx.clone()));
+        let state = state_of(&self.base, &serial(ctx), &catalogs, None).map_err(to_datafusion)?;
         for (index, sub_plan) in self.sub_plans.iter().enumerate() {
             if self.shown.get(index).is_none() {
                 let plan = bind(&sub_plan.definition, &example)?;
@@ -243,12 +245,17 @@ impl ExecutionPlan for DependentJoinExec {
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let memory = Arc::clone(context.memory_pool());
-        let ctx = statement_context(context.session_config())?;
+        let catalogs = statement_catalogs(context.session_config())?;
         let constants = match context.session_config().get_extension::<Constants>() {
             Some(constants) => constants,
-            None => Arc::new(Constants::new(&ctx, &[]).map_err(to_datafusion)?),
+            None => Arc::new(Constants::new(catalogs.statement(), &[]).map_err(to_datafusion)?),
         };
-        let runs = SubPlanRuns::new(Arc::clone(&self.base), &ctx, constants, Arc::clone(&self.shown));
+        let runs = SubPlanRuns::new(
+            Arc::clone(&self.base),
+            catalogs,
+            constants,
+            Arc::clone(&self.shown),
+        );
         let input = self.input.execute(partition, context)?;
         let run = Run::new(self.sub_plans.clone(), Arc::clone(&self.schema), runs, memory);
         let batches = stream::try_unfold((input, run), |(mut input, mut run)| async move {

@@ -22,10 +22,10 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 
-use super::StatementContext;
 use super::datafusion_error::{from_datafusion, from_panic, to_datafusion};
 use super::limit_counts::check_limits;
 use super::narrowed_probes::{NarrowedProbes, are_in};
+use super::pg_catalog::CatalogContext;
 use super::placeholder::Constants;
 use super::run_inputs::RunInputs;
 use super::statement_state::{run_context, serial, state_of};
@@ -49,15 +49,15 @@ impl GenericPlan {
     pub async fn new(
         base: &Arc<SessionState>,
         plan: LogicalPlan,
-        ctx: Arc<StatementContext>,
+        catalogs: Arc<CatalogContext>,
         constants: Arc<Constants>,
     ) -> Result<GenericPlan> {
         check_limits(&plan, &constants)?;
         let (plan, frozen) = with_counts(plan, &constants)?;
-        let serial = serial(&ctx);
-        let inputs = RunInputs::planning(ctx, constants);
+        let serial = serial(catalogs.statement());
+        let inputs = RunInputs::planning(Arc::clone(&catalogs), constants);
         let planned = AssertUnwindSafe(async {
-            let state = state_of(base, &serial, Some(&inputs))?;
+            let state = state_of(base, &serial, &catalogs, Some(&inputs))?;
             let plan = with_inputs(plan, &inputs).map_err(from_datafusion)?;
             state.create_physical_plan(&plan).await.map_err(from_datafusion)
         });
@@ -90,10 +90,10 @@ impl GenericPlan {
     /// The rows of a run that begins; nothing is read before the first poll. Errors: the plan does not serve it.
     pub fn begin(
         &self,
-        ctx: Arc<StatementContext>,
+        catalogs: Arc<CatalogContext>,
         constants: Arc<Constants>,
     ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-        self.inputs.begin(ctx, constants);
+        self.inputs.begin(catalogs, constants);
         let started = std::panic::catch_unwind(AssertUnwindSafe(|| {
             let mut physical = reset_plan_states(Arc::clone(&self.physical)).map_err(from_datafusion)?;
             if are_in(&self.physical) {

@@ -19,11 +19,11 @@ use datafusion::logical_expr::{
     Signature, Volatility,
 };
 
-use super::StatementContext;
 use super::datafusion_error::to_datafusion;
 use super::dependent_join::rewrite_own_expressions;
 use super::filter_predicate::from_expr;
 use super::functions::fold_constants;
+use super::pg_catalog::{CatalogContext, CatalogPlace};
 use super::placeholder::Constants;
 use crate::catalog::TableDef;
 use crate::plan::Predicate;
@@ -32,8 +32,8 @@ use crate::{Error, Result};
 /// The statement that a run belongs to, and what its placeholders stand for.
 #[derive(Debug)]
 pub struct Given {
-    /// The statement.
-    pub ctx: Arc<StatementContext>,
+    /// The statement, and the catalogs as it sees them.
+    pub catalogs: Arc<CatalogContext>,
     /// Its constants.
     pub constants: Arc<Constants>,
     /// The plan is made and runs.
@@ -42,14 +42,17 @@ pub struct Given {
 
 /// See the module's description.
 #[derive(Debug, Default)]
-pub struct RunInputs(RwLock<Option<Arc<Given>>>);
+pub struct RunInputs {
+    given: RwLock<Option<Arc<Given>>>,
+    catalogs: Arc<CatalogPlace>,
+}
 
 impl RunInputs {
     /// Inputs that a plan is made with.
-    pub fn planning(ctx: Arc<StatementContext>, constants: Arc<Constants>) -> Arc<RunInputs> {
+    pub fn planning(catalogs: Arc<CatalogContext>, constants: Arc<Constants>) -> Arc<RunInputs> {
         let inputs = RunInputs::default();
         inputs.set(Some(Given {
-            ctx,
+            catalogs,
             constants,
             is_running: false,
         }));
@@ -57,9 +60,10 @@ impl RunInputs {
     }
 
     /// A run begins.
-    pub fn begin(&self, ctx: Arc<StatementContext>, constants: Arc<Constants>) {
+    pub fn begin(&self, catalogs: Arc<CatalogContext>, constants: Arc<Constants>) {
+        self.catalogs.set(Some(Arc::clone(&catalogs)));
         self.set(Some(Given {
-            ctx,
+            catalogs,
             constants,
             is_running: true,
         }));
@@ -67,16 +71,22 @@ impl RunInputs {
 
     /// The run, or planning, has ended.
     pub fn end(&self) {
+        self.catalogs.set(None);
         self.set(None);
     }
 
+    /// Where the plan's functions find the catalogs.
+    pub(super) fn catalogs(&self) -> &Arc<CatalogPlace> {
+        &self.catalogs
+    }
+
     fn set(&self, given: Option<Given>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = given.map(Arc::new);
+        *self.given.write().unwrap_or_else(PoisonError::into_inner) = given.map(Arc::new);
     }
 
     /// What is given. Errors: there is no run.
     pub fn given(&self) -> Result<Arc<Given>> {
-        let given = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let given = self.given.read().unwrap_or_else(PoisonError::into_inner);
         given
             .clone()
             .ok_or_else(|| Error::internal("a generic plan that is not run"))

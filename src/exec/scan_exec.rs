@@ -241,7 +241,7 @@ impl KeyspanScanExec {
             first_in_order: &[],
         };
         let predicates = self.predicates()?;
-        let mut path = plan_conditions(&self.path.table, predicates, wanted, &given.ctx)?;
+        let mut path = plan_conditions(&self.path.table, predicates, wanted, given.catalogs.statement())?;
         let is_served = open.served.is_empty() || path.serve(&open.served, true);
         match is_served && has_form_of(&path, &self.path) {
             true => Ok(Arc::new(path)),

@@ -10,6 +10,7 @@ use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::prelude::SessionConfig;
 
 use super::datafusion_error::from_datafusion;
+use super::pg_catalog::{CatalogContext, CatalogPlace};
 use super::run_inputs::{Given, RunInputs};
 use super::{Settings, StatementContext, StatementMemory, pg_catalog};
 use crate::Result;
@@ -21,18 +22,31 @@ pub(super) fn statement_context(config: &SessionConfig) -> DataFusionResult<Arc<
         .ok_or_else(|| DataFusionError::Internal("a plan outside a statement".to_string()))
 }
 
-/// The state that one statement plans and runs in; with the inputs of a generic plan, if it plans one.
+/// The catalogs of the statement, which every session of ours carries.
+pub(super) fn statement_catalogs(config: &SessionConfig) -> DataFusionResult<Arc<CatalogContext>> {
+    config
+        .get_extension::<CatalogContext>()
+        .ok_or_else(|| DataFusionError::Internal("a plan outside a statement".to_string()))
+}
+
+/// The state that one statement plans and runs in, with its catalogs; and with the inputs of a generic plan, if it plans one.
 pub(super) fn state_of(
     base: &SessionState,
     ctx: &StatementContext,
+    catalogs: &Arc<CatalogContext>,
     inputs: Option<&Arc<RunInputs>>,
 ) -> Result<SessionState> {
     let mut config = base.config().clone();
     config.set_extension(Arc::new(ctx.clone()));
-    if let Some(inputs) = inputs {
-        config.set_extension(Arc::clone(inputs));
-    }
-    pg_catalog::install(ctx, config.options_mut());
+    config.set_extension(Arc::clone(catalogs));
+    let place = match inputs {
+        Some(inputs) => {
+            config.set_extension(Arc::clone(inputs));
+            Arc::clone(inputs.catalogs())
+        }
+        None => CatalogPlace::of(Arc::clone(catalogs)),
+    };
+    pg_catalog::install(place, config.options_mut());
     keep_join_keys(&mut config, ctx.settings.join_keys_max);
     let mut state = SessionStateBuilder::new_from_existing(base.clone())
         .with_config(config)
@@ -46,9 +60,10 @@ pub(super) fn state_of(
 
 /// What one run of a generic plan runs in.
 pub(super) fn run_context(base: &SessionState, given: &Given) -> Result<TaskContext> {
-    let ctx = &given.ctx;
+    let ctx = given.catalogs.statement();
     let mut config = base.config().clone();
     config.set_extension(Arc::clone(ctx));
+    config.set_extension(Arc::clone(&given.catalogs));
     config.set_extension(Arc::clone(&given.constants));
     keep_join_keys(&mut config, ctx.settings.join_keys_max);
     Ok(TaskContext::new(

@@ -14,11 +14,11 @@ use datafusion::physical_plan::execute_stream;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
-use super::StatementContext;
 use super::datafusion_error::{from_datafusion, to_datafusion};
 use super::dependent_join::{SubPlan, SubPlanKind};
 use super::generic_plan::GenericPlan;
 use super::outer_values::{bind, leave_open, named_after};
+use super::pg_catalog::CatalogContext;
 use super::placeholder::Constants;
 use super::shown_plans::ShownPlans;
 use super::statement_state::{serial, state_of};
@@ -81,7 +81,8 @@ impl SubPlanPlans {
 pub(super) struct SubPlanRuns {
     /// A state of no statement.
     base: Arc<SessionState>,
-    ctx: Arc<StatementContext>,
+    /// The statement, and the catalogs as it sees them.
+    catalogs: Arc<CatalogContext>,
     /// What the plan around the join leaves open.
     constants: Arc<Constants>,
     shown: Arc<ShownPlans>,
@@ -108,13 +109,13 @@ impl Drop for SubPlanRows<'_> {
 impl SubPlanRuns {
     pub(super) fn new(
         base: Arc<SessionState>,
-        ctx: &StatementContext,
+        catalogs: Arc<CatalogContext>,
         constants: Arc<Constants>,
         shown: Arc<ShownPlans>,
     ) -> SubPlanRuns {
         SubPlanRuns {
             base,
-            ctx: Arc::new(serial(ctx)),
+            catalogs,
             constants,
             shown,
             state: OnceLock::new(),
@@ -152,12 +153,18 @@ impl SubPlanRuns {
             None => {
                 let plan = leave_open(definition, &plans.names).and_then(|plan| asked_of(definition, plan));
                 let plan = plan.map_err(from_datafusion)?;
-                GenericPlan::new(&self.base, plan, Arc::clone(&self.ctx), Arc::clone(&constants)).await?
+                GenericPlan::new(
+                    &self.base,
+                    plan,
+                    Arc::clone(&self.catalogs),
+                    Arc::clone(&constants),
+                )
+                .await?
             }
         };
         Ok(SubPlanRows {
             schema: plan.schema(),
-            rows: plan.begin(Arc::clone(&self.ctx), constants)?,
+            rows: plan.begin(Arc::clone(&self.catalogs), constants)?,
             lease: Some((plans, plan)),
         })
     }
@@ -191,7 +198,8 @@ impl SubPlanRuns {
         if let Some(state) = self.state.get() {
             return Ok(state);
         }
-        let state = state_of(&self.base, &self.ctx, None)?;
+        let serial = serial(self.catalogs.statement());
+        let state = state_of(&self.base, &serial, &self.catalogs, None)?;
         Ok(self.state.get_or_init(|| state))
     }
 }

@@ -14,11 +14,14 @@ use crate::exec::StatementContext;
 use crate::exec::allowance::within_allowance;
 use crate::exec::datafusion_state::generic_base;
 use crate::exec::generic_plan::GenericPlan;
+use crate::exec::pg_catalog::CatalogContext;
 use crate::exec::placeholder::Constants;
 use crate::exec::query_threads;
 
-/// A run that took longer is not short: that it is planned each time by its constants, and read by several readers, is worth more.
-const SHORT: Duration = Duration::from_millis(20);
+/// A run that took longer is not short: that it is planned each time by its constants, and read by several readers, is worth more. By a
+/// kept plan, which has one reader, it may take longer; so a query does not go to and fro.
+const SHORT: Duration = Duration::from_millis(8);
+const SHORT_BY_KEPT_PLAN: Duration = Duration::from_millis(20);
 /// Plans that wait for their next run.
 const IDLE_MAX: usize = 4;
 /// Runs that no kept plan served, until the query is planned each time.
@@ -48,9 +51,9 @@ impl GenericPlans {
         query: &Arc<PlannedQuery>,
     ) -> Result<Option<BatchStream>> {
         let constants = Arc::new(Constants::new(ctx, &query.parameters)?);
-        let ctx = Arc::new(ctx.clone());
+        let catalogs = CatalogContext::new(Arc::new(ctx.clone()));
         while let Some(plan) = self.take(&constants)? {
-            match self.start(plan, &ctx, &constants) {
+            match self.start(plan, &catalogs, &constants) {
                 Ok(batches) => return Ok(Some(batches)),
                 Err(_) => self.note_misfit(),
             }
@@ -59,9 +62,9 @@ impl GenericPlans {
             return Ok(None);
         }
         let (base, logical) = (generic_base()?, query.plan.clone());
-        let planned = GenericPlan::new(base, logical, Arc::clone(&ctx), Arc::clone(&constants));
+        let planned = GenericPlan::new(base, logical, Arc::clone(&catalogs), Arc::clone(&constants));
         let started = match Box::pin(query_threads::run(planned)).await {
-            Ok(plan) => self.start(plan, &ctx, &constants),
+            Ok(plan) => self.start(plan, &catalogs, &constants),
             Err(error) => Err(error),
         };
         if started.is_err() {
@@ -92,19 +95,25 @@ impl GenericPlans {
     fn start(
         self: &Arc<Self>,
         plan: GenericPlan,
-        ctx: &Arc<StatementContext>,
+        catalogs: &Arc<CatalogContext>,
         constants: &Arc<Constants>,
     ) -> Result<BatchStream> {
-        let rows = plan.begin(Arc::clone(ctx), Arc::clone(constants))?;
+        let rows = plan.begin(Arc::clone(catalogs), Arc::clone(constants))?;
         let lease = Lease {
             plans: Arc::clone(self),
             plan: Some(plan),
         };
-        Ok(within_allowance(self.timed(leased(rows, lease))))
+        Ok(within_allowance(
+            self.timed(leased(rows, lease), SHORT_BY_KEPT_PLAN),
+        ))
     }
 
-    /// The rows of a run, which tell whether it was short.
-    pub(super) fn timed(self: &Arc<Self>, mut rows: BatchStream) -> BatchStream {
+    /// The rows of a run by a custom plan, which tell whether it was short.
+    pub(super) fn watched(self: &Arc<Self>, rows: BatchStream) -> BatchStream {
+        self.timed(rows, SHORT)
+    }
+
+    fn timed(self: &Arc<Self>, mut rows: BatchStream, short: Duration) -> BatchStream {
         let plans = Arc::clone(self);
         let mut took = Duration::ZERO;
         let mut begun = None;
@@ -114,7 +123,7 @@ impl GenericPlans {
             took += since.elapsed();
             begun = None;
             if row.is_none() {
-                plans.is_short.store(took < SHORT, Ordering::Relaxed);
+                plans.is_short.store(took < short, Ordering::Relaxed);
             }
             Poll::Ready(row)
         })

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
@@ -12,12 +12,13 @@ use super::generic_plans::GenericPlans;
 use super::prior::{PriorSubquery, prior_subqueries, with_answers};
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::Result;
+use crate::exec::catalog_table::is_catalog;
 use crate::exec::dependent_join::{for_each_node, is_dependent_join};
 use crate::exec::figures::{Figures, Seen, watch};
 use crate::exec::placeholder::Constants;
 use crate::exec::short::{ShortPlan, ShortStory, StepFigures};
 use crate::exec::table_provider::is_stored_table;
-use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext, functions};
+use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext};
 use crate::types::SqlType;
 
 /// A planned query and the ways to run it.
@@ -130,8 +131,7 @@ impl QueryPlan {
         *ctx.parameter_types == *self.query.parameters
     }
 
-    /// Whether it may be run again as long as catalog and settings are the same: it reads nothing but stored tables, and
-    /// no function in it knows of the statement.
+    /// Whether it may be run again as long as catalog and settings are the same: it reads nothing that was made for one run.
     pub(crate) fn is_lasting(&self) -> bool {
         match &self.short {
             Some(short) => short.is_lasting(),
@@ -209,7 +209,7 @@ impl QueryPlan {
         }
         let mut batches = Box::pin(run_query(ctx, &self.query, general)).await?;
         if let Some(generic) = generic {
-            batches = generic.timed(batches);
+            batches = generic.watched(batches);
         }
         Ok(batches.map_ok(Rows::Columns).boxed())
     }
@@ -250,23 +250,15 @@ fn is_lasting(plan: &LogicalPlan) -> bool {
     let mut lasting = true;
     let walked = for_each_node(plan, &mut |node| {
         lasting &= match node {
-            LogicalPlan::TableScan(scan) => is_stored_table(scan),
+            LogicalPlan::TableScan(scan) => is_stored_table(scan) || is_catalog(scan),
             LogicalPlan::Extension(_) => is_dependent_join(node),
             LogicalPlan::RecursiveQuery(_) => false,
             _ => true,
         };
-        node.apply_expressions(|expr| {
-            lasting &= !expr.exists(|expr| Ok(needs_statement(expr)))?;
-            Ok(TreeNodeRecursion::Continue)
-        })?;
         Ok(match lasting {
             true => TreeNodeRecursion::Continue,
             false => TreeNodeRecursion::Stop,
         })
     });
     walked.is_ok() && lasting
-}
-
-fn needs_statement(expr: &Expr) -> bool {
-    matches!(expr, Expr::ScalarFunction(call) if !functions::is_self_contained(&call.func))
 }

@@ -203,16 +203,17 @@ impl ScalarUDFImpl for BoundFunction {
                 .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
         let rows = if constant { 1 } else { args.number_rows };
         let statement = match self.body {
-            Body::Catalog(_) | Body::CatalogRows(_) => Some(installed(&args.config_options)?.as_ref()),
+            Body::Catalog(_) | Body::CatalogRows(_) => Some(installed(&args.config_options)?),
             Body::Batch(_) | Body::Rows(_) | Body::Waiting(_) => None,
         };
         let result = match rows_at_once(&args.args) {
             at_once if rows <= at_once => {
                 let arrays = args.args.into_iter().map(|argument| argument.into_array(rows));
                 let arrays = arrays.collect::<datafusion::error::Result<Vec<_>>>()?;
-                self.compute(arrays, rows, statement).map_err(to_datafusion)?
+                self.compute(arrays, rows, statement.as_deref())
+                    .map_err(to_datafusion)?
             }
-            at_once => self.compute_in_parts(&args.args, rows, at_once, statement)?,
+            at_once => self.compute_in_parts(&args.args, rows, at_once, statement.as_deref())?,
         };
         self.check_folded(&result).map_err(to_datafusion)?;
         if constant {
@@ -235,7 +236,7 @@ impl AsyncScalarUDFImpl for BoundFunction {
         let arrays = args.args.into_iter();
         let arrays = arrays.map(|argument| argument.into_array(rows));
         let arrays = arrays.collect::<datafusion::error::Result<Vec<_>>>()?;
-        let statement = Arc::clone(installed(&args.config_options)?);
+        let statement = installed(&args.config_options)?;
         let batch = Batch {
             arrays: &arrays,
             arguments: &self.arguments,

@@ -112,7 +112,9 @@ mod tests {
     /// PostgreSQL's pg_proc: which functions of these argument types (oids) are immutable.
     async fn immutable_in_postgresql() -> HashMap<(String, Vec<String>), bool> {
         let ctx = statement().await;
-        let (schema, batches) = CatalogContext::new(&ctx).table("pg_catalog", "pg_proc").unwrap();
+        let (schema, batches) = CatalogContext::new(std::sync::Arc::new(ctx.clone()))
+            .table("pg_catalog", "pg_proc")
+            .unwrap();
         let mut found = HashMap::new();
         for batch in &batches {
             let text = |name: &str, row: usize| {

@@ -85,7 +85,9 @@ fn columns(row: &FunctionDef) -> Vec<(ArrayRef, SqlType)> {
 #[tokio::test]
 async fn every_function_takes_and_gives_what_its_registration_says() {
     let settings = Arc::new(FormatSettings::default());
-    let catalog = CatalogContext::new(&crate::exec::pg_catalog::tests::statement().await);
+    let catalog = CatalogContext::new(std::sync::Arc::new(
+        crate::exec::pg_catalog::tests::statement().await,
+    ));
     for row in TABLES.iter().flat_map(|table| table.iter()) {
         let (arrays, arguments): (Vec<_>, Vec<_>) = columns(row).into_iter().unzip();
         let returns = result_of(row, &arguments);

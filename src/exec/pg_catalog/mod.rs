@@ -32,7 +32,7 @@ pub(crate) use objects::type_by_format;
 pub(in crate::exec) mod tests;
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -55,7 +55,7 @@ pub(crate) fn is_role(user: &str, name: &str) -> bool {
 /// One statement's view of the system catalogs: made once a statement, shared by its relations and functions.
 #[derive(Debug)]
 pub struct CatalogContext {
-    statement: StatementContext,
+    statement: Arc<StatementContext>,
     objects: OnceLock<Objects>,
     /// How many rows tables have, by oid, once a relation that says it is read.
     row_counts: OnceLock<HashMap<u32, u64>>,
@@ -65,9 +65,9 @@ pub struct CatalogContext {
 
 impl CatalogContext {
     /// For a statement. Costs nothing until a relation or function is asked for rows or names.
-    pub fn new(statement: &StatementContext) -> Arc<CatalogContext> {
+    pub fn new(statement: Arc<StatementContext>) -> Arc<CatalogContext> {
         Arc::new(CatalogContext {
-            statement: statement.clone(),
+            statement,
             objects: OnceLock::new(),
             row_counts: OnceLock::new(),
             read: Mutex::default(),
@@ -118,7 +118,7 @@ impl CatalogContext {
         Ok(rows)
     }
 
-    pub(crate) fn statement(&self) -> &StatementContext {
+    pub(crate) fn statement(&self) -> &Arc<StatementContext> {
         &self.statement
     }
 
@@ -143,10 +143,28 @@ impl CatalogContext {
     }
 }
 
-/// Carries a statement's context to where its plan runs: functions and relations of a plan know no statement, so that a
-/// prepared plan holds none.
+/// Where the functions of a plan find the catalogs of the statement that it runs for. A plan that is kept has one place for all its
+/// runs; while it is made, and between its runs, nothing stands there.
+#[derive(Debug, Default)]
+pub struct CatalogPlace(RwLock<Option<Arc<CatalogContext>>>);
+
+impl CatalogPlace {
+    /// That of one statement.
+    pub fn of(catalogs: Arc<CatalogContext>) -> Arc<CatalogPlace> {
+        let place = CatalogPlace::default();
+        place.set(Some(catalogs));
+        Arc::new(place)
+    }
+
+    /// A run begins, or ends.
+    pub fn set(&self, catalogs: Option<Arc<CatalogContext>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = catalogs;
+    }
+}
+
+/// Carries the place to where functions run: they know no statement, so that a prepared plan holds none.
 #[derive(Debug, Clone)]
-struct StatementExtension(Arc<CatalogContext>);
+struct StatementExtension(Arc<CatalogPlace>);
 
 impl ConfigExtension for StatementExtension {
     const PREFIX: &'static str = "keyspan_statement";
@@ -174,18 +192,19 @@ impl ExtensionOptions for StatementExtension {
     }
 }
 
-/// Lets plans that run in this configuration read the statement's catalogs.
-pub fn install(statement: &StatementContext, options: &mut ConfigOptions) {
-    options
-        .extensions
-        .insert(StatementExtension(CatalogContext::new(statement)));
+/// Lets functions of plans that run in this configuration find the catalogs at this place.
+pub fn install(place: Arc<CatalogPlace>, options: &mut ConfigOptions) {
+    options.extensions.insert(StatementExtension(place));
 }
 
-/// The statement's catalogs, where a plan runs.
-pub(crate) fn installed(options: &ConfigOptions) -> DataFusionResult<&Arc<CatalogContext>> {
+/// The statement's catalogs, where a plan runs. Errors: it is being made.
+pub(crate) fn installed(options: &ConfigOptions) -> DataFusionResult<Arc<CatalogContext>> {
     let extension = options.extensions.get::<StatementExtension>();
     extension
-        .map(|extension| &extension.0)
+        .and_then(|extension| {
+            let place = extension.0.0.read();
+            place.unwrap_or_else(PoisonError::into_inner).clone()
+        })
         .ok_or_else(|| DataFusionError::Internal("a plan outside a statement".to_string()))
 }
 

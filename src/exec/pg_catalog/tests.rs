@@ -151,7 +151,7 @@ pub(in crate::exec) async fn statement() -> StatementContext {
 #[tokio::test]
 async fn every_relation_has_rows_of_its_schema() {
     let statement = statement().await;
-    let catalog = CatalogContext::new(&statement);
+    let catalog = CatalogContext::new(Arc::new(statement.clone()));
     for definition in definitions::definitions() {
         let (schema, batches) = catalog
             .table(definition.schema, definition.name)

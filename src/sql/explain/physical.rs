@@ -236,13 +236,13 @@ impl Describer {
             return Some(self.table(scan));
         }
         if let Some(scan) = plan.downcast_ref::<CatalogScanExec>() {
-            let alias = self.unique_alias(&scan.alias);
-            let title = match alias == scan.name {
-                true => format!("Seq Scan on {}", scan.name),
-                false => format!("Seq Scan on {} {alias}", scan.name),
+            let alias = self.unique_alias(scan.alias());
+            let title = match alias == scan.relation() {
+                true => format!("Seq Scan on {}", scan.relation()),
+                false => format!("Seq Scan on {} {alias}", scan.relation()),
             };
             let node = PlanNode::new("Seq Scan", title)
-                .with_property("Relation Name", scan.name.as_str())
+                .with_property("Relation Name", scan.relation())
                 .with_property("Alias", alias.as_str());
             return Some(Described::of_scan(node, named_columns(plan, Some(&alias))));
         }
