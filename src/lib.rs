@@ -17,8 +17,10 @@
 //! 5. `query` binds it: names are resolved and every type decided, once ([`query::PlannedQuery`]). Is the bound plan a
 //!    chain over one table or none, an [`exec::short::ShortPlan`] runs it as it is; the rest DataFusion optimizes and runs
 //!    on threads of its own, aggregates of a long scan with a reader for each processor. Either way table scans come back
-//!    to step 6. UPDATE and DELETE find their rows by such a plan too. A prepared statement keeps its plan
-//!    ([`exec::plan_cache::PlanCache`]).
+//!    to step 6. A prepared statement keeps what it is bound to ([`exec::plan_cache::PlanCache`]), and one that was short its
+//!    operators, too: a generic plan, into which each run puts its parameters ([`exec::generic_plan::GenericPlan`]), computed in the
+//!    connection's task until it proves long ([`exec::allowance`]). A write is a plan that is bound once ([`sql::dml`]); UPDATE and
+//!    DELETE find their rows by a query's.
 //! 6. WHERE becomes a [`plan::Predicate`], then boxes for each key of the table, then an offer of that key; the best
 //!    becomes a [`plan::AccessPath`], points or ranges, or an error that teaches ([`plan::plan_access`]).
 //! 7. [`exec::scan::scan_stored`] reads the path through the transaction: a [`store::Page`] at a time from
