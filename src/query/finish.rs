@@ -35,28 +35,14 @@ impl Binder<'_> {
                 ))
             }
             Finish::Joined(separator) => {
-                let definition = ("string_agg", functions::JOIN_TEXTS, false, Volatility::Immutable);
-                let arguments = vec![(first.expr, first.ty), (separator.expr.clone(), SqlType::Text)];
-                Ok(Bound::new(
-                    functions::call(definition, arguments, SqlType::Text, &self.settings),
-                    SqlType::Text,
-                ))
+                let separator = Bound::new(separator.expr.clone(), SqlType::Text);
+                Ok(self.joined_texts((functions::JOIN_TEXTS, false), first, separator))
             }
             Finish::JoinedByRow => {
                 let separators = results
                     .next()
                     .ok_or_else(|| Error::internal("texts without separators"))?;
-                let definition = (
-                    "string_agg",
-                    functions::JOIN_TEXTS_BY_ROW,
-                    true,
-                    Volatility::Immutable,
-                );
-                let arguments = vec![(first.expr, first.ty), (separators.expr, separators.ty)];
-                Ok(Bound::new(
-                    functions::call(definition, arguments, SqlType::Text, &self.settings),
-                    SqlType::Text,
-                ))
+                Ok(self.joined_texts((functions::JOIN_TEXTS_BY_ROW, true), first, separators))
             }
             Finish::Percentile(percentile, fraction) => {
                 self.percentile_of(*percentile, first, fraction.clone())
@@ -99,6 +85,19 @@ impl Binder<'_> {
                 self.resolve_function(list, vec![first])
             }
         }
+    }
+
+    /// The text that an array of texts makes with its separators; `body` with whether it is strict.
+    fn joined_texts(
+        &self,
+        (body, strict): (functions::Body, bool),
+        texts: Bound,
+        separators: Bound,
+    ) -> Bound {
+        let definition = ("string_agg", body, strict, Volatility::Immutable);
+        let arguments = vec![(texts.expr, texts.ty), (separators.expr, separators.ty)];
+        let call = functions::call(definition, arguments, SqlType::Text, &self.settings);
+        Bound::new(call, SqlType::Text)
     }
 
     /// The interval of sums of months, days and microseconds, and of a count that divides it.

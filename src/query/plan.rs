@@ -10,6 +10,7 @@ use futures::{FutureExt, StreamExt, TryStreamExt};
 
 use super::generic_plans::GenericPlans;
 use super::prior::{PriorSubquery, prior_subqueries, with_answers};
+use super::shared_query::is_work_table;
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::Result;
 use crate::exec::catalog_table::is_catalog;
@@ -250,9 +251,8 @@ fn is_lasting(plan: &LogicalPlan) -> bool {
     let mut lasting = true;
     let walked = for_each_node(plan, &mut |node| {
         lasting &= match node {
-            LogicalPlan::TableScan(scan) => is_stored_table(scan) || is_catalog(scan),
+            LogicalPlan::TableScan(scan) => is_stored_table(scan) || is_catalog(scan) || is_work_table(scan),
             LogicalPlan::Extension(_) => is_dependent_join(node),
-            LogicalPlan::RecursiveQuery(_) => false,
             _ => true,
         };
         Ok(match lasting {

@@ -67,7 +67,8 @@ pub(super) fn reads_open_recursion(plan: &LogicalPlan) -> Result<bool> {
     Ok(!read.is_subset(&closed))
 }
 
-fn is_work_table(scan: &TableScan) -> bool {
+/// Whether a scan reads what the turn of a recursion before it gave.
+pub(super) fn is_work_table(scan: &TableScan) -> bool {
     source_as_provider(&scan.source).is_ok_and(|provider| provider.downcast_ref::<CteWorkTable>().is_some())
 }
 
