@@ -4,7 +4,8 @@
 //! median over several rounds in which the systems take turns. Beside them stand the store and the raw engine read in
 //! this process, over the very files that Keyspan wrote, so that the cost of each layer shows.
 //!
-//! `cargo bench --bench compare -- range stream` measures only what has one of these words in its name, after loading.
+//! `cargo bench --bench compare -- range stream` measures only what has one of these words in its name, after loading
+//! (the parts `compare`, `stores` and `shapes`).
 //! Sizes: `KEYSPAN_BENCH_ROWS` (rows of the table, 1,000,000), `KEYSPAN_BENCH_ROUNDS` (5). PostgreSQL is left out where
 //! `initdb` is not installed.
 //!
@@ -19,6 +20,7 @@
 //! | `checkpoints` | small commits with and without checkpoints | |
 //! | `recovery` | the start after a kill | `KEYSPAN_BENCH_LOG_BYTES` (1 GB) |
 //! | `statements` | short statements in both protocols | `KEYSPAN_BENCH_STATEMENT_ROWS` (100,000) |
+//! | `shapes` | statements of many shapes, prepared | `KEYSPAN_BENCH_STATEMENT_ROWS` (100,000) |
 //! | `indexes` | reads through indexes, along keys, by lookups | |
 //! | `analytics` | queries that read much; milliseconds | |
 //! | `tpch` | the 22 queries of TPC-H, answers compared; milliseconds | `KEYSPAN_BENCH_TPCH_DATA` (a folder of .tbl files) |
@@ -34,6 +36,7 @@ mod part;
 mod raw;
 mod recovery;
 mod report;
+mod shapes;
 mod statements;
 mod system;
 mod tpch;
@@ -42,7 +45,7 @@ mod workload;
 use part::Part;
 use report::Report;
 use system::System;
-use workload::{Sizes, Workload};
+use workload::{Sizes, Workload, is_wanted};
 
 #[tokio::main]
 async fn main() {
@@ -63,6 +66,7 @@ async fn main() {
             Part::Checkpoints => commits::with_checkpoints(&sizes).await,
             Part::Recovery => recovery::measure(&sizes).await,
             Part::Statements => statements::measure(&sizes).await,
+            Part::Shapes => shapes::measure(&sizes).await,
             Part::Indexes => indexes::measure(&sizes).await,
             Part::Analytics => analytics::measure(&sizes).await,
             Part::Tpch => tpch::measure().await,
@@ -73,17 +77,13 @@ async fn main() {
 
 /// Measures every workload on Keyspan and PostgreSQL, and the layers below.
 async fn compare(mut systems: Vec<System>, sizes: &Sizes) -> String {
-    let names: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
-    let is_wanted = |workload: &Workload| {
-        names.is_empty() || names.iter().any(|name| workload.name().contains(name.as_str()))
-    };
     systems.extend(System::postgresql().await);
     let mut report = Report::new(sizes, &systems);
     load(&mut report, &mut systems, sizes).await;
-    for workload in Workload::ALL.into_iter().filter(is_wanted) {
+    for workload in Workload::ALL
+        .into_iter()
+        .filter(|workload| is_wanted(workload.name()))
+    {
         for round in 0..sizes.rounds {
             for (at, system) in systems.iter_mut().enumerate() {
                 report.add(

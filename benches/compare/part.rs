@@ -10,13 +10,14 @@ pub(crate) enum Part {
     Checkpoints,
     Recovery,
     Statements,
+    Shapes,
     Indexes,
     Analytics,
     Tpch,
 }
 
 impl Part {
-    const ALL: [Part; 10] = [
+    const ALL: [Part; 11] = [
         Part::Compare,
         Part::Stores,
         Part::Cache,
@@ -24,6 +25,7 @@ impl Part {
         Part::Checkpoints,
         Part::Recovery,
         Part::Statements,
+        Part::Shapes,
         Part::Indexes,
         Part::Analytics,
         Part::Tpch,
@@ -54,6 +56,7 @@ impl Part {
             Part::Checkpoints => "checkpoints",
             Part::Recovery => "recovery",
             Part::Statements => "statements",
+            Part::Shapes => "shapes",
             Part::Indexes => "indexes",
             Part::Analytics => "analytics",
             Part::Tpch => "tpch",

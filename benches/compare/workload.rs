@@ -42,6 +42,15 @@ pub(crate) fn number(name: &str, default: usize) -> usize {
     })
 }
 
+/// Whether the command line names what is called so, or names nothing.
+pub(crate) fn is_wanted(name: &str) -> bool {
+    let mut words = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .peekable();
+    words.peek().is_none() || words.any(|word| name.contains(word.as_str()))
+}
+
 /// The kinds of work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Workload {

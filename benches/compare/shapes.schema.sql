@@ -1,0 +1,13 @@
+CREATE TABLE customer (id bigint PRIMARY KEY, name text NOT NULL, city int NOT NULL, document jsonb NOT NULL);
+CREATE TABLE shop_order (
+  id bigint PRIMARY KEY, customer bigint NOT NULL, amount int NOT NULL, placed int NOT NULL DEFAULT 0, note text);
+CREATE INDEX shop_order_customer ON shop_order (customer);
+CREATE INDEX shop_order_placed ON shop_order (placed);
+CREATE TABLE item (shop_order bigint, line int, quantity int NOT NULL, PRIMARY KEY (shop_order, line));
+CREATE TABLE counter (id bigint PRIMARY KEY, n bigint NOT NULL);
+CREATE TABLE change (id bigint PRIMARY KEY, n bigint NOT NULL);
+CREATE TABLE written (id bigint PRIMARY KEY, n bigint NOT NULL, note text);
+CREATE TABLE indexed (id bigint PRIMARY KEY, n bigint NOT NULL, note text);
+CREATE INDEX ON indexed (n);
+CREATE INDEX ON indexed (note);
+CREATE TABLE doomed (id bigint PRIMARY KEY, n bigint NOT NULL);
