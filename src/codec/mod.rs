@@ -27,6 +27,7 @@
 //! 00 00 00 00 | 00 08 | table u32 BE                  Written        put by whoever writes rows of the table
 //! 00 00 00 00 | 00 09 | schema | 00 | name            Name           of a relation or an index
 //! 00 00 00 00 | 00 0A | oid u32 BE                    Dependents     put by whoever makes something depend on it
+//! 00 00 00 00 | 00 0B | whose                         Settings       UTF-8 to the end of the key
 //! ```
 //!
 //! ## Key fields
