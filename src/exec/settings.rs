@@ -1,5 +1,5 @@
-//! The session's settings: one row a setting in `definitions`, read by SET, SHOW, RESET, pg_settings and the README's
-//! table. A `Settings` holds every value as text and, typed, those that statements read. Knows nothing of SQL text.
+//! The session's settings: one row a setting in `definitions`, read by SET, SHOW, RESET, pg_settings and
+//! `docs/settings.md`. A `Settings` holds every value as text and, typed, those that statements read. Knows nothing of SQL text.
 
 mod definition;
 mod definitions;

@@ -66,9 +66,14 @@ const GATHERING: &[&str] = &[
     "mode",
 ];
 
+/// The name of every aggregate function.
+pub(crate) fn aggregate_names() -> impl Iterator<Item = &'static str> {
+    FOLDING.iter().chain(GATHERING).copied()
+}
+
 /// Whether the name is an aggregate function's.
 pub(crate) fn is_aggregate(name: &str) -> bool {
-    FOLDING.contains(&name) || GATHERING.contains(&name)
+    aggregate_names().any(|known| known == name)
 }
 
 /// Whether it is the name of an aggregate whose result is about as large as one value.

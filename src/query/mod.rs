@@ -78,6 +78,8 @@ use crate::exec::placeholder::Constants;
 use crate::exec::query_threads::{self, on_query_threads};
 use crate::exec::{OutputColumn, StatementContext, datafusion_state};
 use crate::types::SqlType;
+#[cfg(test)]
+pub(crate) use aggregate::aggregate_names;
 pub(crate) use aggregate::is_aggregate;
 pub(crate) use binder::Clause;
 use binder::{Binder, BoundQuery};
@@ -93,6 +95,8 @@ use null_operands::fold_null_operands;
 pub(crate) use plan::{Observation, QueryPlan};
 pub(crate) use row_query::{RowColumn, RowQuery, RowRelation, plan_numbered, plan_row_query};
 pub(crate) use target_rows::{FoundPlan, TargetRows, plan_target_rows};
+#[cfg(test)]
+pub(crate) use window::WINDOW_FUNCTIONS;
 
 /// A query that is planned (logically) and may be run. It stays right as long as the catalog, `search_path` and
 /// `TimeZone` are those it was planned with.

@@ -20,7 +20,8 @@ use crate::exec::whole_frame::whole_frame;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
-const NAMES: &[&str] = &[
+/// Window functions that need OVER.
+pub(crate) const WINDOW_FUNCTIONS: &[&str] = &[
     "row_number",
     "rank",
     "dense_rank",
@@ -36,7 +37,7 @@ const NAMES: &[&str] = &[
 
 /// Whether the name is a window function's that needs OVER.
 pub(super) fn is_window_only(name: &str) -> bool {
-    NAMES.contains(&name)
+    WINDOW_FUNCTIONS.contains(&name)
 }
 
 /// PARTITION BY, ORDER BY and frame of one OVER.

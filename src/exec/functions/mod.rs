@@ -103,12 +103,14 @@ fn null(batch: &Batch) -> crate::Result<ArrayRef> {
     Ok(new_null_array(&batch.returns.arrow_type(), batch.rows))
 }
 
+/// Every function there is.
+pub fn every_function() -> impl Iterator<Item = &'static FunctionDef> {
+    TABLES.iter().flat_map(|table| table.iter())
+}
+
 /// Every function of this name.
 pub fn functions_named(name: &str) -> impl Iterator<Item = &'static FunctionDef> {
-    TABLES
-        .iter()
-        .flat_map(|table| table.iter())
-        .filter(move |row| row.name == name)
+    every_function().filter(move |row| row.name == name)
 }
 
 /// Whether there are functions of this name, all of them bounded.
@@ -119,7 +121,7 @@ pub fn are_bounded(name: &str) -> bool {
 
 /// Every function name, for hints and pg_proc.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
-    TABLES.iter().flat_map(|table| table.iter()).map(|row| row.name)
+    every_function().map(|row| row.name)
 }
 
 static TABLES: &[&[FunctionDef]] = &[
