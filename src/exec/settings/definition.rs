@@ -86,9 +86,9 @@ impl SettingDef {
             "work_mem" | "maintenance_work_mem" | "hash_mem_multiplier" | "temp_buffers" => {
                 Some(MEMORY_BOUNDS)
             }
-            "plan_cache_mode" => {
-                Some("Plans are made without the values of parameters, which reads take when they run.")
-            }
+            "plan_cache_mode" => Some(
+                "A statement that is short keeps a plan for all values of its parameters, any other is planned for those at hand.",
+            ),
             _ => None,
         }
     }
