@@ -228,10 +228,11 @@ async fn load(system: &mut System, rows: usize) {
     system.settle_table("").await;
 }
 
-/// Gives `doomed` a row for each of the next keys.
+/// Gives `doomed` a row for each of the next keys; some of an earlier round may still be there.
 async fn refill(system: &System) {
     let insert = format!(
-        "INSERT INTO doomed SELECT {} + g * {NEW_KEY_STEP}, g % 1000 FROM generate_series(0::bigint, {}) g",
+        "INSERT INTO doomed SELECT {} + g * {NEW_KEY_STEP}, g % 1000 FROM generate_series(0::bigint, {}) g \
+         ON CONFLICT DO NOTHING",
         NEXT_KEY.load(Ordering::Relaxed),
         DOOMED_ROWS - 1
     );
