@@ -2,13 +2,18 @@
 //! unchanged, however deeply it was wrapped; DataFusion's own errors take PostgreSQL's SQLSTATE where they have one.
 
 use std::any::Any;
+use std::panic::AssertUnwindSafe;
 
+use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
+use datafusion::execution::SendableRecordBatchStream;
+use futures::StreamExt;
+use futures::stream::BoxStream;
 
-use crate::Error;
 use crate::error::Limit;
 use crate::store::out_of_server_memory;
+use crate::{Error, Result};
 
 /// How DataFusion's error begins when the server has no memory left, not the statement.
 pub(super) const SERVER_EXHAUSTED: &str = "all statements together";
@@ -24,6 +29,16 @@ pub fn to_datafusion(error: Error) -> DataFusionError {
 /// What a DataFusion error means to the client.
 pub fn from_datafusion(error: DataFusionError) -> Error {
     read_datafusion(&error)
+}
+
+/// The rows of a plan, with errors of ours; a panic in it is the statement's error alone.
+pub fn batches_of(rows: SendableRecordBatchStream) -> BoxStream<'static, Result<RecordBatch>> {
+    let rows = AssertUnwindSafe(rows).catch_unwind();
+    rows.map(|batch| match batch {
+        Ok(batch) => batch.map_err(from_datafusion),
+        Err(panic) => Err(from_panic(&*panic)),
+    })
+    .boxed()
 }
 
 fn read_datafusion(error: &DataFusionError) -> Error {

@@ -27,10 +27,9 @@ use super::observed::CountMore;
 use super::only_input::only_input;
 use super::outer_values::{bind, example};
 use super::pg_catalog::CatalogContext;
-use super::placeholder::Constants;
 use super::shown_plans::ShownPlans;
-use super::statement_state::{bare_state, serial, state_of, statement_catalogs};
-use super::sub_plan_runs::{SubPlanPlans, SubPlanRuns};
+use super::statement_state::{bare_state, run_constants, serial, state_of, statement_catalogs};
+use super::sub_plan_runs::{KeptSubPlan, SubPlanRuns};
 
 /// Plans dependent joins.
 #[derive(Debug)]
@@ -74,7 +73,7 @@ impl ExtensionPlanner for DependentJoinPlanner {
             sub_plans.push(PhysicalSubPlan {
                 asks_each_row: !bindings.is_empty() && is_volatile(&sub_plan.plan)?,
                 definition: sub_plan.clone(),
-                plans: Arc::new(SubPlanPlans::new(sub_plan)),
+                plans: Arc::new(KeptSubPlan::new(sub_plan)),
                 bindings,
                 operand,
                 asked_when: sub_plan.asked_when.as_ref().map(physical).transpose()?,
@@ -246,10 +245,7 @@ impl ExecutionPlan for DependentJoinExec {
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let memory = Arc::clone(context.memory_pool());
         let catalogs = statement_catalogs(context.session_config())?;
-        let constants = match context.session_config().get_extension::<Constants>() {
-            Some(constants) => constants,
-            None => Arc::new(Constants::new(catalogs.statement(), &[]).map_err(to_datafusion)?),
-        };
+        let constants = run_constants(context.session_config()).map_err(to_datafusion)?;
         let runs = SubPlanRuns::new(
             Arc::clone(&self.base),
             catalogs,

@@ -19,7 +19,7 @@ use futures::StreamExt;
 
 use super::datafusion_error::to_datafusion;
 use super::dependent_join::{SubPlan, SubPlanKind};
-use super::sub_plan_runs::{SubPlanPlans, SubPlanRuns};
+use super::sub_plan_runs::{KeptSubPlan, SubPlanRuns};
 use crate::Error;
 
 /// Distinct sets of outer values whose answers are kept.
@@ -34,7 +34,7 @@ const ANSWER_BYTES: usize = 128;
 pub(super) struct PhysicalSubPlan {
     pub(super) definition: SubPlan,
     /// How it is run.
-    pub(super) plans: Arc<SubPlanPlans>,
+    pub(super) plans: Arc<KeptSubPlan>,
     /// Rows of equal outer values may get different answers: of volatile functions.
     pub(super) asks_each_row: bool,
     pub(super) bindings: Vec<Arc<dyn PhysicalExpr>>,

@@ -19,10 +19,10 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use futures::FutureExt;
 use futures::stream::BoxStream;
-use futures::{FutureExt, StreamExt};
 
-use super::datafusion_error::{from_datafusion, from_panic, to_datafusion};
+use super::datafusion_error::{batches_of, from_datafusion, from_panic, to_datafusion};
 use super::limit_counts::check_limits;
 use super::narrowed_probes::{NarrowedProbes, are_in};
 use super::pg_catalog::CatalogContext;
@@ -103,14 +103,8 @@ impl GenericPlan {
             let context = run_context(&self.base, &*self.inputs.given()?)?;
             execute_stream(physical, Arc::new(context)).map_err(from_datafusion)
         }));
-        let batches = started.unwrap_or_else(|panic| Err(from_panic(&*panic)))?;
-        let batches = AssertUnwindSafe(batches).catch_unwind();
-        Ok(batches
-            .map(|batch| match batch {
-                Ok(batch) => batch.map_err(from_datafusion),
-                Err(panic) => Err(from_panic(&*panic)),
-            })
-            .boxed())
+        let started = started.unwrap_or_else(|panic| Err(from_panic(&*panic)));
+        started.map(batches_of)
     }
 
     /// The run has ended: the plan holds nothing of its statement.

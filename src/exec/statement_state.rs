@@ -11,6 +11,7 @@ use datafusion::prelude::SessionConfig;
 
 use super::datafusion_error::from_datafusion;
 use super::pg_catalog::{CatalogContext, CatalogPlace};
+use super::placeholder::Constants;
 use super::run_inputs::{Given, RunInputs};
 use super::{Settings, StatementContext, StatementMemory, pg_catalog};
 use crate::Result;
@@ -27,6 +28,17 @@ pub(super) fn statement_catalogs(config: &SessionConfig) -> DataFusionResult<Arc
     config
         .get_extension::<CatalogContext>()
         .ok_or_else(|| DataFusionError::Internal("a plan outside a statement".to_string()))
+}
+
+/// What the present run of a plan leaves open; of a custom plan that is put in before it is made. Errors: 42P02.
+pub(super) fn run_constants(config: &SessionConfig) -> Result<Arc<Constants>> {
+    match config.get_extension::<Constants>() {
+        Some(constants) => Ok(constants),
+        None => {
+            let ctx = statement_context(config).map_err(from_datafusion)?;
+            Constants::new(&ctx, &[]).map(Arc::new)
+        }
+    }
 }
 
 /// The state that one statement plans and runs in, with its catalogs; and with the inputs of a generic plan, if it plans one.

@@ -29,7 +29,7 @@ const MISFITS_MAX: u32 = 3;
 
 /// The plans of one subquery, which runs of the join after one another share.
 #[derive(Debug)]
-pub(super) struct SubPlanPlans {
+pub(super) struct KeptSubPlan {
     /// The placeholders that its outer columns are: no two subqueries share one, for they may stand in each other.
     names: Vec<Arc<str>>,
     kept: Mutex<Kept>,
@@ -41,15 +41,15 @@ struct Kept {
     misfits: u32,
 }
 
-impl SubPlanPlans {
+impl KeptSubPlan {
     /// Of a subquery that has not run.
-    pub(super) fn new(definition: &SubPlan) -> SubPlanPlans {
+    pub(super) fn new(definition: &SubPlan) -> KeptSubPlan {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name = |_: &_| {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             Arc::from(format!("$outer{number}"))
         };
-        SubPlanPlans {
+        KeptSubPlan {
             names: definition.bindings.iter().map(name).collect(),
             kept: Mutex::default(),
         }
@@ -94,7 +94,7 @@ pub(super) struct SubPlanRuns {
 pub(super) struct SubPlanRows<'a> {
     pub(super) schema: SchemaRef,
     pub(super) rows: BoxStream<'static, Result<RecordBatch>>,
-    lease: Option<(&'a SubPlanPlans, GenericPlan)>,
+    lease: Option<(&'a KeptSubPlan, GenericPlan)>,
 }
 
 impl Drop for SubPlanRows<'_> {
@@ -126,7 +126,7 @@ impl SubPlanRuns {
     pub(super) async fn rows<'a>(
         &self,
         (index, definition): (usize, &SubPlan),
-        plans: &'a SubPlanPlans,
+        plans: &'a KeptSubPlan,
         values: &[ScalarValue],
     ) -> DataFusionResult<SubPlanRows<'a>> {
         if !self.shown.keeps_runs() && !plans.is_given_up() {
@@ -142,7 +142,7 @@ impl SubPlanRuns {
     async fn generic<'a>(
         &self,
         definition: &SubPlan,
-        plans: &'a SubPlanPlans,
+        plans: &'a KeptSubPlan,
         values: &[ScalarValue],
     ) -> Result<SubPlanRows<'a>> {
         let outer = plans.names.iter().cloned().zip(values.iter().cloned());

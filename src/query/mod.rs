@@ -71,7 +71,7 @@ use futures::{FutureExt, StreamExt};
 use sqlparser::ast;
 
 use crate::Result;
-use crate::exec::datafusion_error::{from_datafusion, from_panic};
+use crate::exec::datafusion_error::{batches_of, from_datafusion, from_panic};
 use crate::exec::limit_counts::check_limits;
 use crate::exec::observed::observe;
 use crate::exec::placeholder::Constants;
@@ -238,12 +238,7 @@ async fn start(
         let _ = observed.set(Arc::clone(&physical));
     }
     let batches = execute_stream(physical, state.task_ctx()).map_err(from_datafusion)?;
-    let batches = AssertUnwindSafe(batches).catch_unwind().map(|batch| match batch {
-        Ok(Ok(batch)) => Ok(batch),
-        Ok(Err(error)) => Err(from_datafusion(error)),
-        Err(panic) => Err(from_panic(&*panic)),
-    });
-    Ok(batches.boxed())
+    Ok(batches_of(batches))
 }
 
 /// The general plan with the context's parameters, and what it runs in. Errors: those of planning the access.

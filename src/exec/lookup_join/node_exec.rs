@@ -35,8 +35,7 @@ use crate::exec::allowance::take;
 use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
 use crate::exec::observed::CountMore;
 use crate::exec::only_input::only_input;
-use crate::exec::placeholder::Constants;
-use crate::exec::statement_state::statement_context;
+use crate::exec::statement_state::{run_constants, statement_context};
 
 /// Plans joins by lookup.
 #[derive(Debug)]
@@ -109,14 +108,11 @@ impl LookupJoinExec {
         }))
     }
 
-    /// Begins a run. What a custom plan leaves open is put in before it is made.
+    /// Begins a run.
     fn start(&self, context: &TaskContext) -> Result<RunningLookup> {
         let config = context.session_config();
         let ctx = statement_context(config).map_err(from_datafusion)?;
-        let mut lookup = match config.get_extension::<Constants>() {
-            Some(constants) => self.lookup.start(&ctx, &constants, true)?,
-            None => self.lookup.start(&ctx, &Constants::new(&ctx, &[])?, true)?,
-        };
+        let mut lookup = self.lookup.start(&ctx, &*run_constants(config)?, true)?;
         lookup.observe(Arc::clone(&self.figures));
         Ok(lookup)
     }
