@@ -29,7 +29,7 @@ use super::pg_catalog::CatalogContext;
 use super::placeholder::Constants;
 use super::run_inputs::RunInputs;
 use super::statement_state::{run_context, serial, state_of};
-use super::table_provider::with_inputs;
+use super::stored_table::with_inputs;
 use crate::Result;
 
 /// The plan.

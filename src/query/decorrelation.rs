@@ -14,7 +14,7 @@ use crate::exec::catalog_table::is_catalog;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{SubPlan, SubPlanKind, for_each_node};
 use crate::exec::equality;
-use crate::exec::table_provider::{ScannedTable, scanned_table};
+use crate::exec::stored_table::{ScannedTable, scanned_table};
 use crate::plan::FullScanPolicy;
 use crate::{Error, Result};
 

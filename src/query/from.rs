@@ -15,7 +15,7 @@ use super::table_function::table_function;
 use crate::catalog::{Relation, TableDef, ViewDef};
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
-use crate::exec::table_provider::table_source;
+use crate::exec::stored_table::table_source;
 use crate::exec::{catalog_table, pg_catalog};
 use crate::parse::text_place;
 use crate::types::SqlType;

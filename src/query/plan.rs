@@ -18,7 +18,7 @@ use crate::exec::dependent_join::{for_each_node, is_dependent_join};
 use crate::exec::figures::{Figures, Seen, watch};
 use crate::exec::placeholder::Constants;
 use crate::exec::short::{ShortPlan, ShortStory, StepFigures};
-use crate::exec::table_provider::is_stored_table;
+use crate::exec::stored_table::is_stored_table;
 use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext};
 use crate::types::SqlType;
 

@@ -17,7 +17,7 @@ use super::BatchStream;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{for_each_node, is_volatile};
 use crate::exec::shared_rows::is_shared;
-use crate::exec::table_provider::scanned_table;
+use crate::exec::stored_table::scanned_table;
 use crate::{Error, Result};
 
 /// A subquery to be answered first.

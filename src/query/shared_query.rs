@@ -24,7 +24,7 @@ use crate::Result;
 use crate::exec::datafusion_error::from_datafusion;
 use crate::exec::dependent_join::{for_each_node, is_volatile};
 use crate::exec::shared_rows::SharedRows;
-use crate::exec::table_provider::scanned_table;
+use crate::exec::stored_table::scanned_table;
 use crate::plan::is_bounded_by;
 
 /// The WITH query, made to give its rows once if that is right or better. `whole`: the query that it belongs to.

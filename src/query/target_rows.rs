@@ -15,7 +15,7 @@ use super::{PlannedQuery, planned, without_panic};
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
-use crate::exec::table_provider::whole_table_source;
+use crate::exec::stored_table::whole_table_source;
 use crate::types::SqlType;
 
 /// What a write wants of its target.

@@ -8,7 +8,7 @@ use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Aggregate, Expr, FetchType, Join, Limit, LogicalPlan, TableScan};
 
-use crate::exec::table_provider::read_table;
+use crate::exec::stored_table::read_table;
 use crate::exec::{compared_column, pinned_column};
 use crate::plan::{Bound, bound_by};
 

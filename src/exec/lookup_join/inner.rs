@@ -9,7 +9,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use super::lookup::Inner;
 use crate::exec::computed::Computed;
 use crate::exec::equality;
-use crate::exec::table_provider::{ScannedTable, scanned_table};
+use crate::exec::stored_table::{ScannedTable, scanned_table};
 use crate::plan::bounding_columns;
 
 /// A stored table as what is looked up: by the columns that conditions, which are taken out, say to equal something of the

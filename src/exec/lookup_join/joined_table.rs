@@ -8,7 +8,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
 
 use super::lookup::Inner;
 use crate::exec::replaced_columns::replaced_columns;
-use crate::exec::table_provider::{ScannedTable, read_table};
+use crate::exec::stored_table::{ScannedTable, read_table};
 use crate::table::row_schema;
 
 /// What relations call a table's own columns here, so that they are taken for nobody else's.

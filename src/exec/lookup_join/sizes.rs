@@ -18,7 +18,7 @@ use super::bounded::bound_of;
 use crate::catalog::TableDef;
 use crate::exec::StatementContext;
 use crate::exec::datafusion_error::to_datafusion;
-use crate::exec::table_provider::read_table;
+use crate::exec::stored_table::read_table;
 use crate::plan::Bound;
 use crate::table::committed_row_counts;
 

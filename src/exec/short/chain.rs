@@ -14,7 +14,7 @@ use super::totals::Total;
 use crate::exec::computed::{Computed, Condition};
 use crate::exec::lookup_join::{Lookup, Partners, first_column, inner_of, is_over, with_outer_columns};
 use crate::exec::replaced_columns::replaced_columns;
-use crate::exec::table_provider::{scanned_rows, scanned_table};
+use crate::exec::stored_table::{scanned_rows, scanned_table};
 
 /// The plan as a chain; `None` when it is none.
 pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {

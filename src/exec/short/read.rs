@@ -15,7 +15,7 @@ use crate::exec::placeholder::Constants;
 use crate::exec::planned_access::plan_conditions;
 use crate::exec::scan::{Demand, scan_batches, scan_stored};
 use crate::exec::scan_metrics::ScanMetrics;
-use crate::exec::table_provider::ScannedTable;
+use crate::exec::stored_table::ScannedTable;
 use crate::exec::{RowsStream, StatementContext};
 use crate::parse::IndexHint;
 use crate::plan::{AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
