@@ -1,7 +1,8 @@
 //! Keyspan: a PostgreSQL-wire SQL engine for wide tables over a pluggable ordered key-value store.
 //!
 //! Modules stand in the order of dependency; each may use only what stands before it (the `tidy` test checks):
-//! `error < types < parse < codec < store < txn < catalog < table < plan < exec < query < sql < session < wire`.
+//! `error < types < parse < codec < store < txn < catalog < table < plan < system < functions < scan < logical < operators < query < sql <
+//! session < wire`.
 //!
 //! # The life of a statement
 //!
@@ -13,20 +14,20 @@
 //!    session knows it as a prepared statement of which those are the parameters ([`parse::Parameterized`]).
 //! 3. The session opens or continues a [`txn::Transaction`]: one [`store::Snapshot`] and the writes buffered over it.
 //! 4. [`catalog::Catalog::load`] gives the schema as that snapshot sees it; together they are the
-//!    [`exec::StatementContext`] the statement runs in.
+//!    [`system::StatementContext`] the statement runs in.
 //! 5. `query` binds it: names are resolved and every type decided, once ([`query::PlannedQuery`]). Is the bound plan a
-//!    chain over one table or none, an [`exec::short::ShortPlan`] runs it as it is; the rest DataFusion optimizes and runs
+//!    chain over one table or none, an [`operators::short::ShortPlan`] runs it as it is; the rest DataFusion optimizes and runs
 //!    on threads of its own, aggregates of a long scan with a reader for each processor. Either way table scans come back
-//!    to step 6. A prepared statement keeps what it is bound to ([`exec::plan_cache::PlanCache`]), and one that was short its
-//!    operators, too: a generic plan, into which each run puts its parameters ([`exec::generic_plan::GenericPlan`]), computed in the
-//!    connection's task until it proves long ([`exec::allowance`]). A write is a plan that is bound once ([`sql::dml`]); UPDATE and
+//!    to step 6. A prepared statement keeps what it is bound to ([`system::plan_cache::PlanCache`]), and one that was short its
+//!    operators, too: a generic plan, into which each run puts its parameters ([`operators::generic_plan::GenericPlan`]), computed in the
+//!    connection's task until it proves long ([`operators::allowance`]). A write is a plan that is bound once ([`sql::dml`]); UPDATE and
 //!    DELETE find their rows by a query's.
 //! 6. WHERE becomes a [`plan::Predicate`], then boxes for each key of the table, then an offer of that key; the best
 //!    becomes a [`plan::AccessPath`], points or ranges, or an error that teaches ([`plan::plan_access`]).
-//! 7. [`exec::scan::scan_stored`] reads the path through the transaction: a [`store::Page`] at a time from
+//! 7. [`scan::executor::scan_stored`] reads the path through the transaction: a [`store::Page`] at a time from
 //!    [`store::Scan`], or values by multi-get; entries of an index that does not cover are looked up. What must be filtered or computed with becomes Arrow batches on the way
 //!    ([`table::RowDecoder`]).
-//! 8. The pieces leave as [`exec::Rows`], stored or in columns; a [`session::RowStream`] cuts them to the rows wanted.
+//! 8. The pieces leave as [`scan::Rows`], stored or in columns; a [`session::RowStream`] cuts them to the rows wanted.
 //! 9. `wire` writes them as DataRow messages as the socket takes them (stored rows by [`table::RowFormatter`]); nothing
 //!    collects a result, and a client that stops reading stops the scan.
 //! 10. A write instead buffers [`store::Write`]s in its transaction; COMMIT hands them as one [`store::Batch`] to the
@@ -35,13 +36,17 @@
 pub mod catalog;
 pub mod codec;
 pub mod error;
-pub mod exec;
+pub mod functions;
+pub mod logical;
+pub mod operators;
 pub mod parse;
 pub mod plan;
 pub mod query;
+pub mod scan;
 pub mod session;
 pub mod sql;
 pub mod store;
+pub mod system;
 pub mod table;
 pub mod txn;
 pub mod types;
@@ -51,7 +56,7 @@ pub mod wire;
 mod tidy;
 
 pub use error::{Error, Result};
-pub use exec::query_threads::{THREAD_STACK_BYTES, blocking_threads_max};
 pub use store::StoreKind;
+pub use system::query_threads::{THREAD_STACK_BYTES, blocking_threads_max};
 pub use table::check::{CheckProgress, CheckReport, check_data_dir};
 pub use wire::{Server, ServerOptions};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
-use keyspan::exec::{OutputColumn, Rows};
+use keyspan::scan::{OutputColumn, Rows};
 use keyspan::types::SqlType;
 use keyspan::wire::ConstantAnswer;
 use tempfile::TempDir;

@@ -1,5 +1,5 @@
 //! The one rule by which a column's value compares with a constant of any type: PostgreSQL's operator for the pair.
-//! The planner cuts key ranges by it and `exec::residual` filters rows by it, so that the two can never disagree.
+//! The planner cuts key ranges by it and `scan::residual` filters rows by it, so that the two can never disagree.
 //!
 //! - integers and numerics compare exactly; with a float on either side both compare as float8, and only then may
 //!   two different integers be equal to the same constant;

@@ -1,5 +1,5 @@
 //! LIKE patterns: parsed once, then asked for the prefix that bounds a key, or matched against values. Used by the
-//! planner and by `exec::residual`; knows nothing of columns.
+//! planner and by `scan::residual`; knows nothing of columns.
 
 use super::Predicate;
 use crate::types::Value;

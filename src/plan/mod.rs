@@ -15,7 +15,7 @@
 //! - *ordered*: keys are sorted and distinct, ranges sorted, disjoint and not empty;
 //! - *bounded*: at most `BOXES_MAX` boxes, `multi_get_keys_max` keys and `ranges_max` ranges, whatever the predicate.
 //!
-//! `compare` is the one comparison rule; whoever filters rows with a `Predicate` (`exec::residual`) uses it too.
+//! `compare` is the one comparison rule; whoever filters rows with a `Predicate` (`scan::residual`) uses it too.
 
 mod access_path;
 mod bounds;

@@ -1,5 +1,5 @@
 //! The small internal form of a WHERE clause over one table: columns by position in `TableDef::columns`, constants as
-//! `Value`s, three-valued logic. `sql::predicate` and `exec::predicate` make it; it must not know where it came from.
+//! `Value`s, three-valued logic. `logical::filter_predicate` makes it; it must not know where it came from.
 
 use crate::types::Value;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use datafusion::logical_expr::{AggregateUDF, Expr};
 
 use super::bound::Bound;
-use crate::exec::functions::{self, Body};
-use crate::exec::numeric_aggregate::{Moment, numeric_aggregate};
+use crate::functions::{self, Body};
+use crate::operators::numeric_aggregate::{Moment, numeric_aggregate};
 use crate::types::{FIXED_PRECISION_MAX, SqlType};
 use crate::{Error, Result};
 

@@ -12,9 +12,9 @@ use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::{self, CastContext};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
-use crate::exec::float_aggregate::{FloatMoment, float_aggregate};
-use crate::exec::functions;
-use crate::exec::numeric_aggregate::Moment;
+use crate::functions;
+use crate::operators::float_aggregate::{FloatMoment, float_aggregate};
+use crate::operators::numeric_aggregate::Moment;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

@@ -7,7 +7,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Place, fault, fold, name_parts};
 use super::coercion::{CastContext, null_of, type_name};
 use crate::error::StatementFault;
-use crate::exec::functions;
+use crate::functions;
 use crate::types::{SqlType, Value, element_type};
 use crate::{Error, Result};
 

@@ -11,8 +11,8 @@ use sqlparser::ast;
 pub(super) use super::bound::Bound;
 use super::scope::{Outer, Scope};
 use crate::error::{Limit, StatementFault, TextPlace};
-use crate::exec::StatementContext;
 pub(super) use crate::parse::names::fold;
+use crate::system::StatementContext;
 use crate::types::{FormatSettings, SqlType};
 use crate::{Error, Result};
 

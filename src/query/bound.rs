@@ -4,7 +4,7 @@ use datafusion::common::metadata::FieldMetadata;
 use datafusion::logical_expr::Expr;
 
 use crate::Result;
-use crate::exec::value_array::{scalar_of, value_of_scalar};
+use crate::functions::value_array::{scalar_of, value_of_scalar};
 use crate::types::{SqlType, Value};
 
 /// An expression with its SQL type. The expression's Arrow type is always the one that carries the SQL type.

@@ -7,8 +7,8 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
-use crate::exec::compared_column;
-use crate::exec::stored_table::scanned_table;
+use crate::logical::compared_column;
+use crate::logical::stored_table::scanned_table;
 use crate::plan::is_bounded_by;
 
 /// Whether the conditions in the plan, or those that are to stand above it, bound by their form a key of a table in it.

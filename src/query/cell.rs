@@ -11,10 +11,10 @@ use super::scope::Scope;
 use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
 use crate::Result;
-use crate::exec::StatementContext;
-use crate::exec::computed::Computed;
-use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::functions::fold_constants;
+use crate::functions::fold_constants;
+use crate::logical::computed::Computed;
+use crate::system::StatementContext;
+use crate::system::datafusion_error::from_datafusion;
 use crate::types::SqlType;
 
 /// One value of a write.

@@ -6,8 +6,8 @@ use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::{Cast, Expr, Volatility};
 
 use super::binder::{Binder, Bound};
-use crate::exec::functions::{self, cast};
-use crate::exec::value_array::scalar_of;
+use crate::functions::value_array::scalar_of;
+use crate::functions::{self, cast};
 use crate::types::{CatalogType, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 

@@ -7,7 +7,7 @@ use sqlparser::ast;
 use super::bound::Bound;
 use super::literal::{number_value, string_literal};
 use crate::Result;
-use crate::exec::value_array::value_of_scalar;
+use crate::functions::value_array::value_of_scalar;
 use crate::types::{SqlType, Value};
 
 /// The value of an expression that no row decides.

@@ -6,7 +6,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound};
 use super::coercion::CastContext;
-use crate::exec::placeholder::transaction_time;
+use crate::logical::placeholder::transaction_time;
 use crate::parse::names::fold;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};

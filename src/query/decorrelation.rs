@@ -10,12 +10,12 @@ use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 
 use super::binder::Binder;
-use crate::exec::catalog_table::is_catalog;
-use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::dependent_join::{SubPlan, SubPlanKind, for_each_node};
-use crate::exec::equality;
-use crate::exec::stored_table::{ScannedTable, scanned_table};
+use crate::logical::dependent_join::{SubPlan, SubPlanKind, for_each_node};
+use crate::logical::equality;
+use crate::logical::stored_table::{ScannedTable, scanned_table};
+use crate::operators::catalog_table::is_catalog;
 use crate::plan::FullScanPolicy;
+use crate::system::datafusion_error::from_datafusion;
 use crate::{Error, Result};
 
 /// Levels of subqueries in one another that DataFusion sees. Each doubles what it takes to check a plan; what lies deeper

@@ -13,7 +13,7 @@ use super::select_item::{BoundItem, SortKey};
 use super::set_returning::{all_columns, has_set};
 use crate::Result;
 use crate::error::StatementFault;
-use crate::exec::datafusion_error::from_datafusion;
+use crate::system::datafusion_error::from_datafusion;
 
 impl Binder<'_> {
     pub(super) fn distinct_on(

@@ -11,9 +11,9 @@ use super::literal::number_literal;
 use super::operator::{binary, no_operator};
 use super::scope::capture;
 use crate::error::StatementFault;
-use crate::exec::functions::{self, ArithmeticOp, pattern};
-use crate::exec::query_threads::check_left;
+use crate::functions::{self, ArithmeticOp, pattern};
 use crate::parse::text_place;
+use crate::system::query_threads::check_left;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

@@ -5,7 +5,7 @@ use datafusion::logical_expr::Volatility;
 use super::accumulation::Finish;
 use super::binder::{Binder, Bound};
 use super::coercion::CastContext;
-use crate::exec::functions::{self, ArithmeticOp};
+use crate::functions::{self, ArithmeticOp};
 use crate::types::{SqlType, element_type};
 use crate::{Error, Result};
 

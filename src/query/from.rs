@@ -13,11 +13,12 @@ use super::join::cross_join;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::table_function::table_function;
 use crate::catalog::{Relation, TableDef, ViewDef};
-use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
-use crate::exec::stored_table::table_source;
-use crate::exec::{catalog_table, pg_catalog};
+use crate::logical::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
+use crate::logical::stored_table::table_source;
+use crate::operators::catalog_table;
 use crate::parse::text_place;
+use crate::system::datafusion_error::from_datafusion;
+use crate::system::pg_catalog;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

@@ -12,7 +12,7 @@ use super::operator::binary;
 use super::overload::{expanded, pick};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
-use crate::exec::functions::{self, Body, FunctionDef, Returns, T};
+use crate::functions::{self, Body, FunctionDef, Returns, T};
 use crate::types::{SqlType, Value, element_type};
 use crate::{Error, Result};
 

@@ -10,13 +10,13 @@ use futures::{StreamExt, stream};
 
 use super::{BatchStream, PlannedQuery};
 use crate::Result;
-use crate::exec::StatementContext;
-use crate::exec::allowance::within_allowance;
-use crate::exec::datafusion_state::generic_base;
-use crate::exec::generic_plan::GenericPlan;
-use crate::exec::pg_catalog::CatalogContext;
-use crate::exec::placeholder::Constants;
-use crate::exec::query_threads;
+use crate::logical::placeholder::Constants;
+use crate::operators::allowance::within_allowance;
+use crate::operators::datafusion_state::generic_base;
+use crate::operators::generic_plan::GenericPlan;
+use crate::system::StatementContext;
+use crate::system::pg_catalog::CatalogContext;
+use crate::system::query_threads;
 
 /// A run that took longer is not short: that it is planned each time by its constants, and read by several readers, is worth more. By a
 /// kept plan, which has one reader, it may take longer; so a query does not go to and fro.

@@ -19,9 +19,9 @@ use super::binder::Binder;
 use super::decorrelation::{equal_column, has_outer_reference, plan_has_outer_reference};
 use super::subquery::computed_below;
 use crate::Result;
-use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::dependent_join::{SubPlan, SubPlanKind};
-use crate::exec::functions;
+use crate::functions;
+use crate::logical::dependent_join::{SubPlan, SubPlanKind};
+use crate::system::datafusion_error::from_datafusion;
 
 /// A subquery as the right side of a join.
 pub(super) struct GroupedJoin {

@@ -15,8 +15,8 @@ use super::binder::{Binder, Bound, fault};
 use super::same_rows::{first_of, where_keyed};
 use super::scope::Scope;
 use crate::error::{StatementFault, TextPlace};
-use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
 use crate::parse::text_place;
+use crate::system::datafusion_error::{from_datafusion, to_datafusion};
 use crate::types::SqlType;
 use crate::{Error, Result};
 

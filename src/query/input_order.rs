@@ -8,7 +8,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::binder::Binder;
 use crate::Result;
-use crate::exec::datafusion_error::from_datafusion;
+use crate::system::datafusion_error::from_datafusion;
 
 /// DataFusion's aggregate that gathers values, in the order they come.
 const GATHERING: &str = "array_agg";

@@ -10,7 +10,7 @@ use super::decorrelation::has_subquery;
 use super::from_item::FromItem;
 use super::operator::binary;
 use super::scope::{Outer, Scope, ScopeColumn};
-use crate::exec::datafusion_error::from_datafusion;
+use crate::system::datafusion_error::from_datafusion;
 use crate::{Error, Result};
 
 impl Binder<'_> {

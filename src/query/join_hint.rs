@@ -7,8 +7,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use crate::Error;
 use crate::codec::key::check_key_type;
-use crate::exec::equality;
-use crate::exec::stored_table::{ScannedTable, scanned_table};
+use crate::logical::equality;
+use crate::logical::stored_table::{ScannedTable, scanned_table};
 use crate::parse::quoting::quote_ident;
 use crate::plan::bounding_columns;
 

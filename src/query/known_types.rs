@@ -1,6 +1,6 @@
 //! The types of a statement's parameters, as far as they are known before it is bound.
 
-use crate::exec::StatementContext;
+use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
 
 /// The types of the bound parameters that have one: those the statement was described with, so that it means the same

@@ -13,8 +13,8 @@ use super::coercion::CastContext;
 use super::scope::{Outer, Scope};
 use super::set_returning::{all_columns, is_row_number};
 use crate::error::StatementFault;
-use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::functions::{self, LimitClause};
+use crate::functions::{self, LimitClause};
+use crate::system::datafusion_error::from_datafusion;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -219,7 +219,7 @@ impl Binder<'_> {
                 });
             }
         };
-        let constant = Bound::new(crate::exec::functions::fold_constants(bound.expr)?, SqlType::Int8);
+        let constant = Bound::new(crate::functions::fold_constants(bound.expr)?, SqlType::Int8);
         match constant.literal()? {
             Some(Value::Null) => Ok(None),
             Some(Value::Int(number)) => {

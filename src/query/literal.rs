@@ -4,9 +4,9 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place};
 use super::coercion::CastContext;
-use crate::exec::StatementContext;
 use crate::parse::interval_literal;
 use crate::parse::type_name::{reduced_digits, sql_type};
+use crate::system::StatementContext;
 use crate::types::{Numeric, NumericSize, SqlType, Value, dimensions};
 use crate::{Error, Result};
 

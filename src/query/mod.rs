@@ -71,12 +71,14 @@ use futures::{FutureExt, StreamExt};
 use sqlparser::ast;
 
 use crate::Result;
-use crate::exec::datafusion_error::{batches_of, from_datafusion, from_panic};
-use crate::exec::limit_counts::check_limits;
-use crate::exec::observed::observe;
-use crate::exec::placeholder::Constants;
-use crate::exec::query_threads::{self, on_query_threads};
-use crate::exec::{OutputColumn, StatementContext, datafusion_state};
+use crate::logical::limit_counts::check_limits;
+use crate::logical::placeholder::Constants;
+use crate::operators::datafusion_state;
+use crate::operators::observed::observe;
+use crate::scan::OutputColumn;
+use crate::system::StatementContext;
+use crate::system::datafusion_error::{batches_of, from_datafusion, from_panic};
+use crate::system::query_threads::{self, on_query_threads};
 use crate::types::SqlType;
 #[cfg(test)]
 pub(crate) use aggregate::aggregate_names;

@@ -7,9 +7,9 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
 
 use crate::Result;
-use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::dependent_join::{for_each_node, transform_expressions};
-use crate::exec::functions::{is_strict, result_type};
+use crate::functions::{is_strict, result_type};
+use crate::logical::dependent_join::{for_each_node, transform_expressions};
+use crate::system::datafusion_error::from_datafusion;
 
 /// The plan with such calls replaced by NULL.
 pub(super) fn fold_null_operands(plan: LogicalPlan) -> Result<LogicalPlan> {

@@ -6,8 +6,8 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator, Volatility};
 
 use super::binder::{Binder, Bound};
 use super::coercion::{self, CastContext, Category, base, category, promote, type_name};
-use crate::exec::functions::{self, ArithmeticOp, T, arithmetic, arithmetic_result, compare};
-use crate::exec::value_array::value_of_scalar;
+use crate::functions::value_array::value_of_scalar;
+use crate::functions::{self, ArithmeticOp, T, arithmetic, arithmetic_result, compare};
 use crate::types::{Numeric, NumericSize, SqlType, Value, numeric_key};
 use crate::{Error, Result};
 

@@ -9,7 +9,7 @@ use sqlparser::ast;
 use super::accumulation::{Accumulation, Finish, Percentile};
 use super::binder::{Binder, Bound, Place};
 use super::undefined_function::no_function;
-use crate::exec::functions;
+use crate::functions;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

@@ -17,8 +17,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use super::binder::Binder;
 use super::decorrelation::refers_out;
 use super::shared_query::reads_open_recursion;
-use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::shared_rows::SharedRows;
+use crate::logical::shared_rows::SharedRows;
+use crate::system::datafusion_error::from_datafusion;
 use crate::{Error, Result};
 
 /// A side of the join.

@@ -2,7 +2,7 @@
 //! `operator` ask.
 
 use super::coercion::{self, Category, base, category, is_preferred};
-use crate::exec::functions::{FunctionDef, T};
+use crate::functions::{FunctionDef, T};
 use crate::types::SqlType;
 
 /// PostgreSQL's choice among functions of one name: an exact match, else the candidates that the arguments convert to,

@@ -13,13 +13,14 @@ use super::prior::{PriorSubquery, prior_subqueries, with_answers};
 use super::shared_query::is_work_table;
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::Result;
-use crate::exec::catalog_table::is_catalog;
-use crate::exec::dependent_join::{for_each_node, is_dependent_join};
-use crate::exec::figures::{Figures, Seen, watch};
-use crate::exec::placeholder::Constants;
-use crate::exec::short::{ShortPlan, ShortStory, StepFigures};
-use crate::exec::stored_table::is_stored_table;
-use crate::exec::{OutputColumn, Rows, RowsStream, StatementContext};
+use crate::logical::dependent_join::{for_each_node, is_dependent_join};
+use crate::logical::placeholder::Constants;
+use crate::logical::stored_table::is_stored_table;
+use crate::operators::catalog_table::is_catalog;
+use crate::operators::short::{ShortPlan, ShortStory, StepFigures};
+use crate::scan::figures::{Figures, Seen, watch};
+use crate::scan::{OutputColumn, Rows, RowsStream};
+use crate::system::StatementContext;
 use crate::types::SqlType;
 
 /// A planned query and the ways to run it.

@@ -14,10 +14,10 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator, 
 use futures::TryStreamExt;
 
 use super::BatchStream;
-use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::dependent_join::{for_each_node, is_volatile};
-use crate::exec::shared_rows::is_shared;
-use crate::exec::stored_table::scanned_table;
+use crate::logical::dependent_join::{for_each_node, is_volatile};
+use crate::logical::shared_rows::is_shared;
+use crate::logical::stored_table::scanned_table;
+use crate::system::datafusion_error::from_datafusion;
 use crate::{Error, Result};
 
 /// A subquery to be answered first.

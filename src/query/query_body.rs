@@ -24,7 +24,7 @@ use super::select::ordinal;
 use super::select_item::SortKey;
 use super::shared_query::{mentions, shared};
 use crate::error::StatementFault;
-use crate::exec::datafusion_error::from_datafusion;
+use crate::system::datafusion_error::from_datafusion;
 use crate::types::{SqlType, TYPE_METADATA_KEY};
 use crate::{Error, Result};
 

@@ -15,8 +15,8 @@ use super::from_item::FromItem;
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
-use crate::exec::StatementContext;
-use crate::exec::datafusion_error::from_datafusion;
+use crate::system::StatementContext;
+use crate::system::datafusion_error::from_datafusion;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

@@ -10,7 +10,7 @@ use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{Case, Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::binder::{Binder, Bound};
-use crate::exec::datafusion_error::from_datafusion;
+use crate::system::datafusion_error::from_datafusion;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

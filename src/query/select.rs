@@ -19,8 +19,8 @@ use super::scope::{Outer, ScopeColumn};
 use super::select_item::{BoundItem, SortKey};
 use super::set_returning::has_set;
 use crate::error::StatementFault;
-use crate::exec::datafusion_error::from_datafusion;
 use crate::parse::text_place;
+use crate::system::datafusion_error::from_datafusion;
 use crate::{Error, Result};
 
 impl Binder<'_> {

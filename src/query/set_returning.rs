@@ -9,7 +9,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use super::binder::{Binder, Bound};
 use super::select_item::BoundItem;
 use crate::Result;
-use crate::exec::datafusion_error::from_datafusion;
+use crate::system::datafusion_error::from_datafusion;
 use crate::types::SqlType;
 
 /// What the names of columns with the number of a row begin with.

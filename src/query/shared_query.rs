@@ -21,11 +21,11 @@ use super::binder::{BoundQuery, fold};
 use super::bounded_outer::is_bounded;
 use super::decorrelation::refers_out;
 use crate::Result;
-use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::dependent_join::{for_each_node, is_volatile};
-use crate::exec::shared_rows::SharedRows;
-use crate::exec::stored_table::scanned_table;
+use crate::logical::dependent_join::{for_each_node, is_volatile};
+use crate::logical::shared_rows::SharedRows;
+use crate::logical::stored_table::scanned_table;
 use crate::plan::is_bounded_by;
+use crate::system::datafusion_error::from_datafusion;
 
 /// The WITH query, made to give its rows once if that is right or better. `whole`: the query that it belongs to.
 pub(super) fn shared(bound: BoundQuery, cte: &ast::Cte, whole: &ast::Query) -> Result<BoundQuery> {

@@ -23,9 +23,9 @@ use super::operator::binary;
 use super::scope::Outer;
 use super::set_returning::has_set;
 use crate::error::StatementFault;
-use crate::exec::datafusion_error::{from_datafusion, to_datafusion};
-use crate::exec::dependent_join::{DependentJoin, SubPlan};
-use crate::exec::functions;
+use crate::functions;
+use crate::logical::dependent_join::{DependentJoin, SubPlan};
+use crate::system::datafusion_error::{from_datafusion, to_datafusion};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -367,8 +367,9 @@ impl Binder<'_> {
             .aggregate(Vec::<Expr>::new(), vec![Expr::AggregateFunction(call)])
             .and_then(|builder| {
                 let gathered = Expr::Column(Column::from(builder.schema().qualified_field(0)));
-                let empty = crate::exec::value_array::scalar_of(&crate::types::Value::Array(Vec::new()), &ty)
-                    .map_err(to_datafusion)?;
+                let empty =
+                    crate::functions::value_array::scalar_of(&crate::types::Value::Array(Vec::new()), &ty)
+                        .map_err(to_datafusion)?;
                 let filled = datafusion::logical_expr::Case::new(
                     None,
                     vec![(

@@ -11,7 +11,7 @@ use super::from_item::{FromItem, renamed};
 use super::record_function::is_record_function;
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::set_returning::unnest_columns;
-use crate::exec::functions;
+use crate::functions;
 use crate::types::{SqlType, element_type};
 use crate::{Error, Result};
 

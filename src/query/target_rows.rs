@@ -14,8 +14,8 @@ use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
 use crate::Result;
 use crate::catalog::TableDef;
-use crate::exec::StatementContext;
-use crate::exec::stored_table::whole_table_source;
+use crate::logical::stored_table::whole_table_source;
+use crate::system::StatementContext;
 use crate::types::SqlType;
 
 /// What a write wants of its target.

@@ -3,7 +3,7 @@
 use super::coercion::type_name;
 use super::scope::nearest;
 use crate::Error;
-use crate::exec::functions;
+use crate::functions;
 use crate::types::SqlType;
 
 /// 42883 for a function; the HINT tells whether the name or the types are wrong.

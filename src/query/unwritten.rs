@@ -5,7 +5,7 @@
 //! by a misspelt name would be lost, or decide what is. So it is through a view or a subquery in FROM, whose columns are known.
 
 use super::binder::{Binder, Bound, Place};
-use crate::exec::Notice;
+use crate::system::Notice;
 use crate::types::SqlType;
 
 impl Binder<'_> {

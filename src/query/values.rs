@@ -11,7 +11,7 @@ use super::coercion::CastContext;
 use super::decorrelation::has_subquery;
 use super::scope::{Outer, Scope};
 use crate::error::StatementFault;
-use crate::exec::datafusion_error::from_datafusion;
+use crate::system::datafusion_error::from_datafusion;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

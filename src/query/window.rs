@@ -16,7 +16,7 @@ use super::binder::{Binder, Bound, Clause, Place, fault, fold};
 use super::coercion::{CastContext, common_type};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
-use crate::exec::whole_frame::whole_frame;
+use crate::operators::whole_frame::whole_frame;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -351,7 +351,7 @@ impl Binder<'_> {
         window
             .frame
             .regularize_order_bys(&mut window.order_by)
-            .map_err(crate::exec::datafusion_error::from_datafusion)?;
+            .map_err(crate::system::datafusion_error::from_datafusion)?;
         Ok(window)
     }
 

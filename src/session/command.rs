@@ -9,8 +9,9 @@ use super::rows::RowsTag;
 use super::transaction::Block;
 use super::{PreparedStatement, Reply, RowStream, Session, text_parameter};
 use crate::error::StatementFault;
-use crate::exec::{OutputColumn, Parameters, Settings};
 use crate::parse::command::{Command, Discard, Modes};
+use crate::scan::OutputColumn;
+use crate::system::{Parameters, Settings};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -224,7 +225,7 @@ impl Session {
             None => {
                 let rows = self.settings().rows();
                 let text =
-                    |row: &crate::exec::SettingRow| row.def.map_or("", |def| def.description).to_string();
+                    |row: &crate::system::SettingRow| row.def.map_or("", |def| def.description).to_string();
                 let values = vec![
                     rows.iter().map(|row| row.name.clone()).collect(),
                     rows.iter().map(|row| row.value.clone()).collect(),
@@ -253,7 +254,7 @@ impl Session {
     /// The name of SHOW's column: the setting's own spelling.
     fn setting_title(&self, name: &str) -> Result<String> {
         self.settings().show(name)?;
-        let known = crate::exec::definitions()
+        let known = crate::system::definitions()
             .iter()
             .find(|def| def.name.eq_ignore_ascii_case(name));
         Ok(known.map_or_else(|| name.to_lowercase(), |def| def.name.to_string()))

@@ -11,8 +11,10 @@ use arrow::array::UInt64Array;
 use arrow::compute::take_record_batch;
 use futures::StreamExt;
 
-use crate::exec::{Rows, RowsStream, Settings, Spool, StatementMemory};
+use crate::operators::Spool;
 use crate::parse::command::Movement;
+use crate::scan::{Rows, RowsStream};
+use crate::system::{Settings, StatementMemory};
 use crate::{Error, Result};
 
 /// So many bytes of rows are kept of a cursor that did not say SCROLL, should it be asked to go back.

@@ -8,9 +8,9 @@ use super::statement_run::Run;
 use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Reply, Session};
 use crate::error::{DuplicateKind, StatementFault};
-use crate::exec::{CursorRow, Parameters, now_us};
 use crate::parse::command::{Command, Movement};
 use crate::sql::{Description, Statement};
+use crate::system::{CursorRow, Parameters, now_us};
 use crate::types::WireFormat;
 use crate::{Error, Result};
 

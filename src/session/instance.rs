@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Mutex as Queue, MutexGuard as Turn, Notify};
 
 use crate::catalog::{Catalog, SettingsOwner, reclaim_dropped};
-use crate::exec::{IndexBuilds, ServerState, SettingSource, Settings};
 use crate::sql::ddl::build_unattended;
 use crate::store::Store;
+use crate::system::{IndexBuilds, ServerState, SettingSource, Settings};
 use crate::table::Sequences;
 use crate::txn::Transaction;
 use crate::{Error, Result};
@@ -42,7 +42,7 @@ struct Shared {
 impl Instance {
     /// Over a store, with the settings that sessions begin with.
     pub fn new(store: Arc<dyn Store>, settings: Settings) -> Instance {
-        crate::exec::functions::note_server_start();
+        crate::functions::note_server_start();
         Instance {
             sequences: Arc::new(Sequences::new(store.clone())),
             store,

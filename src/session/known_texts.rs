@@ -7,9 +7,9 @@ use std::sync::{Arc, Weak};
 
 use super::{PreparedStatement, Session, text_parameter};
 use crate::catalog::Catalog;
-use crate::exec::Parameters;
 use crate::parse::Parameterized;
 use crate::sql::Statement;
+use crate::system::Parameters;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

@@ -26,8 +26,8 @@ use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
 
 use crate::Result;
-pub use crate::exec::interrupt::{Cause, Interrupt};
-use crate::exec::{
+pub use crate::system::interrupt::{Cause, Interrupt};
+use crate::system::{
     ActivityState, Notice, PreparedList, SessionState, SettingSource, Settings, severity_rank,
 };
 pub use instance::Instance;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Session};
 use crate::error::DuplicateKind;
-use crate::exec::{OutputColumn, Parameters, PreparedRow, now_us};
 use crate::parse::command::Command;
+use crate::scan::OutputColumn;
 use crate::sql::{self, Description, Statement};
+use crate::system::{Parameters, PreparedRow, now_us};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
 

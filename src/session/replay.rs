@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::statement_run::Run;
 use super::{Reply, Session};
-use crate::exec::Parameters;
 use crate::sql::Statement;
+use crate::system::Parameters;
 use crate::{Error, Result};
 
 /// Statements that are remembered at most: a longer pipeline shows its lost race.

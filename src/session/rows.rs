@@ -10,7 +10,8 @@ use tokio::time::Instant;
 
 use super::cursor::Cursor;
 use super::{Interrupt, PreparedStatement};
-use crate::exec::{CursorRow, OutputColumn, Parameters, Rows, RowsStream, StatementMemory};
+use crate::scan::{OutputColumn, Rows, RowsStream};
+use crate::system::{CursorRow, Parameters, StatementMemory};
 use crate::txn::Transaction;
 use crate::types::WireFormat;
 use crate::{Error, Result};

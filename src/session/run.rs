@@ -9,10 +9,11 @@ use super::statement_run::Run;
 use super::transaction::Block;
 use super::{Reply, RowStream, Session};
 use crate::catalog::Catalog;
-use crate::exec::{LoggedStatements, OutputColumn, Parameters, StatementContext, now_us, query_threads};
 use crate::parse::{count_expressions, is_quick_to_read, without_constants};
+use crate::scan::OutputColumn;
 use crate::sql::{self, Outcome, Statement};
 use crate::store::out_of_server_memory;
+use crate::system::{LoggedStatements, Parameters, StatementContext, now_us, query_threads};
 use crate::txn::Transaction;
 use crate::{Error, Result};
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::Result;
-use crate::exec::Settings;
+use crate::system::Settings;
 
 /// A session's settings.
 #[derive(Debug)]

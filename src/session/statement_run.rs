@@ -7,8 +7,9 @@ use tokio::time::Instant;
 
 use super::Reply;
 use super::rows::{RowStream, RowsTag};
-use crate::exec::{OutputColumn, Parameters, StatementMemory};
+use crate::scan::OutputColumn;
 use crate::sql::{Outcome, Statement};
+use crate::system::{Parameters, StatementMemory};
 use crate::{Error, Result};
 
 /// One run of a statement.

@@ -12,9 +12,9 @@ use super::replay::Replay;
 use super::settings::SettingsMark;
 use super::{Reply, Session};
 use crate::catalog::Catalog;
-use crate::exec::{Parameters, SharedMark, now_us};
 use crate::parse::command::{Command, Modes};
 use crate::sql::Statement;
+use crate::system::{Parameters, SharedMark, now_us};
 use crate::txn::{Savepoint, Transaction};
 use crate::{Error, Result};
 

@@ -14,9 +14,9 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{self, BinaryOperator, Expr, GroupByExpr, ObjectName, SetExpr, Visit, Visitor};
 
 use crate::catalog::Relation;
-use crate::exec::StatementContext;
 use crate::parse::{ParsedStatement, TEXT_BYTES_MAX, names};
 use crate::query::{is_aggregate, is_bounded_call};
+use crate::system::StatementContext;
 use crate::types::Value;
 
 /// Values of a Bind that are read at once, and with which a bounded statement stays bounded. In bytes.

@@ -16,10 +16,11 @@ use std::sync::Arc;
 use sqlparser::ast;
 
 use crate::Result;
-use crate::exec::query_threads;
-use crate::exec::{Notice, OutputColumn, RowsStream, StatementContext};
 use crate::parse::{TEXT_BYTES_MAX, count_expressions, parameters};
 use crate::query::{self, QueryPlan, known_types};
+use crate::scan::{OutputColumn, RowsStream};
+use crate::system::query_threads;
+use crate::system::{Notice, StatementContext};
 use crate::types::SqlType;
 use dml::WritePlan;
 pub(crate) use dml::compile_generated;

@@ -7,10 +7,10 @@ use sqlparser::ast;
 use super::dml::WritePlan;
 use super::effort::Effort;
 use crate::Result;
-use crate::exec::plan_cache::PlanCache;
 use crate::parse::{self, ParsedStatement};
 use crate::query::QueryPlan;
 use crate::store::MemoryAccount;
+use crate::system::plan_cache::PlanCache;
 
 /// One statement, which may run many times.
 #[derive(Debug, Clone)]

@@ -9,10 +9,11 @@ use futures::TryStreamExt;
 use super::{Outcome, execute, parse};
 use crate::Result;
 use crate::catalog::{Catalog, TableDef};
-use crate::exec::{Notice, Rows, Settings, StatementContext};
+use crate::scan::Rows;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Store, StoreOptions};
+use crate::system::{Notice, Settings, StatementContext};
 use crate::table::Sequences;
 use crate::txn::Transaction;
 use crate::types::value_at;
@@ -97,7 +98,7 @@ impl Client {
             jobs: Arc::default(),
             index_builds: Arc::default(),
             server: Arc::default(),
-            session: crate::exec::ServerState::default().begin_session(
+            session: crate::system::ServerState::default().begin_session(
                 ("test".into(), "test".into()),
                 1,
                 None,

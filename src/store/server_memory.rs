@@ -1,5 +1,5 @@
 //! `ServerMemory`: the bytes that all statements and transactions of a server may hold together; `MemoryAccount`: what one
-//! of them holds of these. `txn`, `exec` and `session` take from it; who finds none spills, or ends with 53200. Nobody waits
+//! of them holds of these. `txn`, `system` and `session` take from it; who finds none spills, or ends with 53200. Nobody waits
 //! for memory: who waits holds some, and those that hold wait for each other.
 //!
 //! Invariants

@@ -1,13 +1,13 @@
-//! `docs/settings.md` and `docs/functions.md`, printed from the tables that the server itself reads: the settings of `exec`, its
-//! functions, the aggregates and window functions of `query`. A file that differs from them fails its test, which can write it anew.
+//! `docs/settings.md` and `docs/functions.md`, printed from the tables that the server itself reads: the settings of `system`, the
+//! functions of `functions`, the aggregates and window functions of `query`. A file that differs from them fails its test, which can write it anew.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::exec::functions::{Body, FunctionDef, Returns, T, every_function};
-use crate::exec::settings::{SettingKind, Unit};
-use crate::exec::{SettingDef, SettingRow, SettingScope, Settings, definitions};
+use crate::functions::{Body, FunctionDef, Returns, T, every_function};
 use crate::query::{WINDOW_FUNCTIONS, aggregate_names};
+use crate::system::settings::{SettingKind, Unit};
+use crate::system::{SettingDef, SettingRow, SettingScope, Settings, definitions};
 
 /// What writes both files.
 const COMMAND: &str = "KEYSPAN_WRITE_DOCS=1 cargo test --lib docs";

@@ -1,5 +1,5 @@
 //! Transactions over the store: writes buffered over a snapshot, read-your-writes, savepoints, conflict keys. Sessions
-//! begin and end them; `catalog`, `table` and `exec` read and write through them. Knows nothing of tables or SQL.
+//! begin and end them; `catalog`, `table` and `scan` read and write through them. Knows nothing of tables or SQL.
 //!
 //! ```text
 //!   reads ──► buffer (own writes, newest first) ──► snapshot (everything committed before `begin`)

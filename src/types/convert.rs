@@ -1,5 +1,5 @@
 //! Conversions of constants between types: `Value::assign`, what an INSERT does, and `Value::cast`, what `CAST` and `::`
-//! do. Called by `plan`, `exec` and `sql`; rows are converted as Arrow arrays elsewhere.
+//! do. Called by `plan`, `logical`, `query` and `sql`; rows are converted as Arrow arrays elsewhere.
 
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_at, offset_of_local};
 use super::datetime_input::{day_of, micros};

@@ -15,6 +15,7 @@ mod array_quotes;
 mod arrow_type;
 mod binary_format;
 mod binary_input;
+pub(crate) mod calendar;
 mod cell;
 mod column_encoder;
 mod convert;

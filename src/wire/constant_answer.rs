@@ -15,7 +15,7 @@ use super::output::Output;
 use super::rows::{RowsEncoder, put_row_description};
 use super::startup::{self, Request};
 use crate::Result;
-use crate::exec::{OutputColumn, Rows};
+use crate::scan::{OutputColumn, Rows};
 use crate::types::FormatSettings;
 
 /// The longest message that it reads.

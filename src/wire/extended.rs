@@ -13,9 +13,9 @@ use super::message::{Bind, Message, Target, utf8, violation};
 use super::responder::Responder;
 use super::rows::put_row_description;
 use super::statement_log::log_duration;
-use crate::exec::{Parameters, query_threads};
 use crate::session::{PortalState, PreparedStatement, Reply, text_parameter};
 use crate::sql::PARAMETER_BYTES_MAX;
+use crate::system::{Parameters, query_threads};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
 

@@ -4,7 +4,7 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{ErrorResponse, NoticeResponse};
 
 use crate::Error;
-use crate::exec::Notice;
+use crate::system::Notice;
 
 /// ErrorResponse. `fatal`: the connection ends after it.
 pub(super) fn error_response(error: &Error, fatal: bool) -> PgWireBackendMessage {

@@ -15,8 +15,9 @@ use super::output::Output;
 use super::report::{error_response, notice_response};
 use super::rows::{RowsEncoder, put_row_description};
 use super::statement_log::log_failure;
-use crate::exec::{OutputColumn, Rows, Settings};
+use crate::scan::{OutputColumn, Rows};
 use crate::session::{Interrupt, RowStream, Session, TransactionStatus};
+use crate::system::Settings;
 use crate::types::WireFormat;
 use crate::{Error, Result};
 

@@ -3,7 +3,7 @@
 
 use super::output::Output;
 use crate::Result;
-use crate::exec::{OutputColumn, Rows, StoredRows};
+use crate::scan::{OutputColumn, Rows, StoredRows};
 use crate::table::RowFormatter;
 use crate::types::{ColumnEncoder, FormatSettings, WireFormat};
 

@@ -12,9 +12,9 @@ use tokio::task::JoinHandle;
 use super::descriptors::ConnectionLimits;
 use super::listener;
 use super::listening::Listening;
-use crate::exec::{Parameters, Settings, SpillFiles};
 use crate::session::{Identity, Instance, Reply, Session};
 use crate::store::{ServerMemory, StoreKind, StoreOptions, default_statements_bytes, open_store};
+use crate::system::{Parameters, Settings, SpillFiles};
 use crate::{Error, Result};
 
 /// What disks write as one.

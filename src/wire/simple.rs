@@ -6,9 +6,9 @@ use std::time::Instant;
 use super::responder::Responder;
 use super::statement_log::log_duration;
 use crate::Result;
-use crate::exec::Parameters;
 use crate::session::{KnownText, Reply};
 use crate::sql::Statement;
+use crate::system::Parameters;
 use crate::types::WireFormat;
 
 impl Responder {

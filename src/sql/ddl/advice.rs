@@ -2,8 +2,8 @@
 
 use super::notice;
 use crate::catalog::{ColumnDef, TableDef};
-use crate::exec::StatementContext;
 use crate::parse::quoting::quote_ident;
+use crate::system::StatementContext;
 use crate::types::SqlType;
 
 /// Key columns above which every key, and every index entry, grows long for little use.

@@ -21,10 +21,10 @@ use crate::catalog::{
 };
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
-use crate::exec::StatementContext;
 use crate::parse::names;
 use crate::parse::{is_alter_view, new_schema};
 use crate::sql::dml;
+use crate::system::StatementContext;
 use crate::table::{Sequences, has_null, is_empty};
 use crate::types::Value;
 use crate::{Error, Result};

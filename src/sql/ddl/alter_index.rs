@@ -4,9 +4,9 @@ use sqlparser::ast::ObjectName;
 
 use super::{key, notice, storage};
 use crate::catalog::{CatalogWriter, TableDef};
-use crate::exec::StatementContext;
 use crate::parse::definition::IndexChange;
 use crate::parse::names;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// Runs ALTER INDEX; the constraint that the index is of, if any, has the new name too. Errors: 42P01, 42P07, 42809, 42704, 22023.

@@ -6,9 +6,9 @@ use sqlparser::ast::ObjectName;
 use super::{notice, storage, table, upkeep};
 use crate::Result;
 use crate::error::Error;
-use crate::exec::StatementContext;
 use crate::parse::definition::StorageChange;
 use crate::parse::names;
+use crate::system::StatementContext;
 
 /// Runs such an ALTER TABLE. Errors: 42P01, 42703, 42704, 42809.
 pub(super) fn execute(

@@ -6,9 +6,9 @@ use super::schema::moved_schema;
 use super::{role, view_text};
 use crate::catalog::{CatalogWriter, ViewDef};
 use crate::error::{DuplicateKind, StatementFault};
-use crate::exec::StatementContext;
 use crate::parse::names;
 use crate::parse::new_schema;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// Runs ALTER VIEW. Errors: 42P07, 42701, 42703, 42704; 42809 for what a view does not have.

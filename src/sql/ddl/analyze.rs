@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::codec::keyspace::index_range;
-use crate::exec::StatementContext;
 use crate::store::{Page, ScanRequest};
+use crate::system::StatementContext;
 use crate::table::{correct_count, row_count};
 
 /// Rows read at a time.

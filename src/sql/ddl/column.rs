@@ -9,10 +9,10 @@ use super::key::{check_constraint_options, read_unique};
 use super::operator_class::is_binary_collation;
 use crate::catalog::{ColumnDef, ColumnDefault};
 use crate::error::StatementFault;
-use crate::exec::StatementContext;
 use crate::parse::{names, type_name};
 use crate::query;
 use crate::sql::column_type;
+use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

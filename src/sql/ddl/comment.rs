@@ -6,8 +6,8 @@ use sqlparser::ast::{CommentObject, ObjectName, Statement};
 
 use super::{relation, table};
 use crate::catalog::{CatalogWriter, IndexDef, Relation, SchemaDef, TableDef, ViewDef, is_system_schema};
-use crate::exec::StatementContext;
 use crate::parse::names;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// Runs COMMENT ON.

@@ -10,8 +10,8 @@ use super::table_change::Change;
 use super::{column, free_name, notice};
 use crate::catalog::{IndexDef, KeyColumn, TableDef};
 use crate::error::StatementFault;
-use crate::exec::StatementContext;
 use crate::parse::names;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// ADD CONSTRAINT. Errors: 42703, 42P07, 42P16, 0A000.

@@ -17,10 +17,10 @@ use crate::catalog::{
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
-use crate::exec::StatementContext;
 use crate::parse::{UNTYPED, names};
 use crate::query;
 use crate::sql::{column_type, dml};
+use crate::system::StatementContext;
 use crate::table::{Sequences, begin_count};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};

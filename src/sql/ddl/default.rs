@@ -4,9 +4,9 @@
 use sqlparser::ast::{self, Expr};
 
 use crate::catalog::ColumnDefault;
-use crate::exec::StatementContext;
 use crate::query;
 use crate::sql::dml;
+use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

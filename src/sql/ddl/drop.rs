@@ -8,8 +8,8 @@ use super::notice;
 use crate::catalog::{BUILTIN_SCHEMAS, CatalogWriter, IndexDef, Relation, TableDef};
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::error::StatementFault;
-use crate::exec::StatementContext;
 use crate::parse::names;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// Runs DROP.

@@ -8,10 +8,10 @@ use sqlparser::ast::{self, Expr, Ident, IndexColumn};
 use crate::catalog::{ColumnDef, ColumnDefault, Generation, KeyColumn, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
-use crate::exec::StatementContext;
 use crate::parse::names;
 use crate::parse::quoting::quote_ident;
 use crate::sql::dml;
+use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

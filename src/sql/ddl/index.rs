@@ -11,8 +11,8 @@ use super::{free_name, notice, storage, table};
 use crate::catalog::{CatalogWriter, IndexDef, KeyColumn, TableDef, written_key};
 use crate::codec::row::ColumnId;
 use crate::error::DuplicateKind;
-use crate::exec::StatementContext;
 use crate::parse::names;
+use crate::system::StatementContext;
 use crate::table::build_index;
 use crate::{Error, Result};
 

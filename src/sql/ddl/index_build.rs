@@ -13,8 +13,8 @@ use std::sync::Arc;
 use super::unverified::{JobTable, after_undo, begin, change_table, without};
 use crate::catalog::{Catalog, CatalogWriter, IndexDef, TableDef};
 use crate::codec::keyspace::TableId;
-use crate::exec::{Abandoned, Building, IndexBuilds, StatementContext};
 use crate::store::Store;
+use crate::system::{Abandoned, Building, IndexBuilds, StatementContext};
 use crate::table::{Limits, build_index_page};
 use crate::{Error, Result};
 

@@ -9,8 +9,8 @@ use super::operator_class::{self, is_binary_collation};
 use crate::catalog::{ColumnDef, KeyColumn};
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
-use crate::exec::StatementContext;
 use crate::parse::names;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// What a key is for, in PostgreSQL's words.

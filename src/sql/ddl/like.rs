@@ -6,10 +6,10 @@ use super::{notice, relation};
 use crate::Result;
 use crate::catalog::{ColumnDef, ColumnDefault, IndexDef, Relation, TableDef, ViewDef};
 use crate::codec::row::ColumnId;
-use crate::exec::StatementContext;
-use crate::exec::pg_catalog::type_by_format;
 use crate::parse::Like;
 use crate::sql::dml;
+use crate::system::StatementContext;
+use crate::system::pg_catalog::type_by_format;
 use crate::types::Value;
 
 /// What is taken of a relation.

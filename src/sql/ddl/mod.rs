@@ -40,11 +40,11 @@ use sqlparser::ast::{self, ObjectName};
 
 use super::Statement;
 use crate::catalog::{Catalog, Relation, TableDef, is_system_schema};
-use crate::exec::{Notice, StatementContext};
 use crate::parse::command::Command;
 use crate::parse::definition::Definition;
 use crate::parse::first_words;
 use crate::parse::names;
+use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
 pub(crate) use create_table::select_into;

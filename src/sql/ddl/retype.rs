@@ -7,10 +7,10 @@ use super::table_change::{Change, check_no_views};
 use super::{default, generation};
 use crate::catalog::ColumnDefault;
 use crate::error::StatementFault;
-use crate::exec::StatementContext;
 use crate::parse::type_name;
 use crate::query;
 use crate::sql::{column_type, dml};
+use crate::system::StatementContext;
 use crate::types::{SqlType, Value, keeps_all_times};
 use crate::{Error, Result};
 

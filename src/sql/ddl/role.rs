@@ -2,8 +2,8 @@
 
 use sqlparser::ast::{Ident, Owner};
 
-use crate::exec::StatementContext;
 use crate::parse::names;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// OWNER TO. Errors: 42704 for a role that does not exist.

@@ -5,9 +5,9 @@ use sqlparser::ast::{Ident, SchemaName, Statement};
 use super::{notice, role};
 use crate::catalog::{CatalogWriter, SchemaDef, is_system_schema};
 use crate::error::DuplicateKind;
-use crate::exec::StatementContext;
 use crate::parse::definition::RoleName;
 use crate::parse::names;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// Runs CREATE SCHEMA.

@@ -1,10 +1,10 @@
 //! ALTER SYSTEM, DATABASE and ROLE … SET and RESET: the settings that sessions begin with.
 
 use crate::catalog::{AlteredSettings, CatalogWriter, SettingsOwner};
-use crate::exec::pg_catalog::is_role;
-use crate::exec::{Settings, StatementContext};
 use crate::parse::command::{SettingsChange, SettingsOf};
 use crate::parse::definition::RoleName;
+use crate::system::pg_catalog::is_role;
+use crate::system::{Settings, StatementContext};
 use crate::{Error, Result};
 
 /// Changes what sessions that begin after the commit begin with. Errors: 42704 for a role or setting, 3D000, 22023, 55P02,

@@ -4,8 +4,8 @@
 use sqlparser::ast::{BinaryOperator, Expr, Value as Literal};
 
 use super::notice;
-use crate::exec::StatementContext;
 use crate::parse::names;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// What a parameter is of.

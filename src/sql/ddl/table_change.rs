@@ -5,7 +5,7 @@ use super::index::NewIndex;
 use super::rewrite::Rewrite;
 use super::unverified::NoNulls;
 use crate::catalog::{TableDef, dependents_key};
-use crate::exec::StatementContext;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// What ALTER TABLE makes of a table, operation by operation.

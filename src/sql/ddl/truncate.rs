@@ -6,8 +6,8 @@ use sqlparser::ast::{Truncate, TruncateIdentityOption};
 
 use super::{notice, table};
 use crate::catalog::{CatalogWriter, TableDef};
-use crate::exec::StatementContext;
 use crate::parse::names;
+use crate::system::StatementContext;
 use crate::table::begin_count;
 use crate::{Error, Result};
 

@@ -6,7 +6,7 @@
 //! and is in any later snapshot, or obeys the promise. Then the rows are verified in later snapshots while others go on
 //! writing, and the mark is taken off. If that fails, or the statement is cancelled, the promise is taken back; a
 //! start takes back what a killed server left ([`undo_unfinished`]). What happens between is a job of the server's
-//! (`exec::Jobs`), so that a statement may be dropped at any moment. Readers do not rest on an unverified promise.
+//! (`system::Jobs`), so that a statement may be dropped at any moment. Readers do not rest on an unverified promise.
 //!
 //! ```text
 //!   ALTER    check ── publish ──────── verify ──────── take the mark off      (or take the promise back)
@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use crate::catalog::{Catalog, CatalogWriter, ColumnDef, IndexDef, TableDef, Unverified};
 use crate::codec::row::ColumnId;
-use crate::exec::{Abandoned, StatementContext};
 use crate::store::Store;
+use crate::system::{Abandoned, StatementContext};
 use crate::table::{Sequences, has_null};
 use crate::txn::Transaction;
 use crate::{Error, Result};

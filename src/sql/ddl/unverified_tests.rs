@@ -7,9 +7,9 @@ use tokio::sync::Semaphore;
 
 use crate::catalog::{Catalog, TableDef, Unverified};
 use crate::error::Error;
-use crate::exec::{Jobs, StatementContext};
 use crate::sql::testing::Client;
 use crate::sql::{Outcome, execute, parse};
+use crate::system::{Jobs, StatementContext};
 use crate::table::Limits;
 use crate::txn::Transaction;
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::{analyze, relation, table};
 use crate::catalog::{Relation, TableDef};
-use crate::exec::{Notice, StatementContext};
 use crate::parse::definition::{ReindexOf, Upkeep, UpkeepKind, UpkeepTarget};
 use crate::parse::names;
+use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
 /// Runs one of them. Errors: 25001, 25P01, 42P01, 42703, 42704, 42809, 3F000.

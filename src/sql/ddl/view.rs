@@ -9,9 +9,10 @@ use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, ViewColumnDef, 
 use super::{creation_target, notice, plain};
 use crate::catalog::{CatalogWriter, Relation, ViewDef};
 use crate::error::{DuplicateKind, StatementFault};
-use crate::exec::{OutputColumn, StatementContext};
 use crate::parse::names;
 use crate::query;
+use crate::scan::OutputColumn;
+use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

@@ -11,9 +11,9 @@ use sqlparser::ast::{
 };
 
 use crate::catalog::{CatalogWriter, TableDef, ViewDef};
-use crate::exec::StatementContext;
 use crate::parse::names;
 use crate::parse::parse_query;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// A relation under the names that it had and those that it gets.

@@ -11,12 +11,12 @@ use super::row_expressions::rows_of_nothing;
 use super::target::dynamic_type_of;
 use crate::catalog::ColumnDef;
 use crate::error::StatementFault;
-use crate::exec::StatementContext;
-use crate::exec::computed::Computed;
-use crate::exec::evaluate;
-use crate::exec::placeholder::Constants;
+use crate::functions::evaluate;
+use crate::logical::computed::Computed;
+use crate::logical::placeholder::Constants;
 use crate::parse::type_name::get_sql_type;
 use crate::query::{BoundCell, Clause, Constant, QueryPlan, bind_cells, literal};
+use crate::system::StatementContext;
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 

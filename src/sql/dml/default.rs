@@ -7,9 +7,9 @@ use super::assign::{assign_value, repeated, result_value};
 use super::row_expressions::{RowExpressions, rows_of_nothing};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::codec::row::ColumnBuilder;
-use crate::exec::StatementContext;
 use crate::parse;
 use crate::query::{Clause, RowQuery, constant};
+use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

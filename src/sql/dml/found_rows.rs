@@ -11,9 +11,9 @@ use sqlparser::ast::{Expr, ObjectName, TableWithJoins, Visit, Visitor};
 use super::kept_rows::KeptRows;
 use super::target::Target;
 use crate::catalog::TableDef;
-use crate::exec::StatementContext;
 use crate::parse::names;
 use crate::query::{FoundPlan, Observation, QueryPlan, RowRelation, TargetRows, plan_target_rows};
+use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

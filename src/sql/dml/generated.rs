@@ -13,12 +13,14 @@ use super::row_expressions::row_plan;
 use crate::catalog::{ColumnDef, ColumnDefault, GeneratedColumns, Generation, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
-use crate::exec::placeholder::Constants;
-use crate::exec::{RowPlan, Settings, StatementContext, functions};
+use crate::functions;
+use crate::logical::RowPlan;
+use crate::logical::placeholder::Constants;
 use crate::query::{
     Clause, PlannedQuery, RowColumn, RowQuery, RowRelation, is_assignable, names_context_value,
     plan_row_query,
 };
+use crate::system::{Settings, StatementContext};
 use crate::types::FormatSettings;
 use crate::{Error, Result};
 

@@ -8,7 +8,7 @@ use arrow::array::RecordBatch;
 use futures::{Stream, TryStreamExt};
 
 use crate::error::Limit;
-use crate::exec::{StatementContext, StatementMemory};
+use crate::system::{StatementContext, StatementMemory};
 use crate::{Error, Result};
 
 /// So many bytes more are told to the statement's memory at once.

@@ -26,8 +26,8 @@ mod write_result;
 use sqlparser::ast;
 
 use crate::Result;
-use crate::exec::StatementContext;
-use crate::exec::plan_cache::PlanCache;
+use crate::system::StatementContext;
+use crate::system::plan_cache::PlanCache;
 
 pub(crate) use default::{check_default, evaluate_default, parse_expression};
 pub(crate) use generated::{check_generation, compile_generated};

@@ -8,7 +8,7 @@ use super::assign::repeated;
 use super::default::DefaultPlan;
 use super::generated::with_generated;
 use crate::catalog::TableDef;
-use crate::exec::StatementContext;
+use crate::system::StatementContext;
 use crate::table::write_schema;
 use crate::types::Value;
 use crate::{Error, Result};

@@ -6,8 +6,9 @@ use sqlparser::ast::SelectItem;
 use super::row_expressions::RowExpressions;
 use super::target::Target;
 use crate::Result;
-use crate::exec::{OutputColumn, StatementContext};
 use crate::query::{Clause, RowQuery, RowRelation};
+use crate::scan::OutputColumn;
+use crate::system::StatementContext;
 use crate::types::SqlType;
 
 /// A RETURNING clause.

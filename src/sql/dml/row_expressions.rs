@@ -9,10 +9,12 @@ use arrow::datatypes::{Field, Int64Type, Schema};
 use futures::TryStreamExt;
 use sqlparser::ast::{Expr, SelectItem};
 
-use crate::exec::placeholder::Constants;
-use crate::exec::short;
-use crate::exec::{OutputColumn, RowPlan, StatementContext};
+use crate::logical::RowPlan;
+use crate::logical::placeholder::Constants;
+use crate::operators::short;
 use crate::query::{self, Clause, PlannedQuery, RowQuery, RowRelation};
+use crate::scan::OutputColumn;
+use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

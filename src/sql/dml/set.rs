@@ -12,9 +12,9 @@ use super::generated::{Writing, check_writable, with_generated};
 use super::target::{Target, column_name, dynamic_type_of};
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::error::StatementFault;
-use crate::exec::StatementContext;
 use crate::parse::text_place;
 use crate::query::{Clause, literal};
+use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

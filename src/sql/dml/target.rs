@@ -5,10 +5,10 @@ use std::sync::Arc;
 use sqlparser::ast::{Ident, ObjectName, Spanned, TableFactor, TableWithJoins};
 
 use crate::catalog::{CatalogWriter, NewDynamicColumn, Relation, TableDef, is_system_schema, nearest_name};
-use crate::exec::StatementContext;
 use crate::parse::{names, text_place};
 use crate::query::{RowColumn, RowRelation};
 use crate::sql::column_type::check_stored;
+use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

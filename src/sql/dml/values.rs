@@ -10,8 +10,8 @@ use super::target::Target;
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
-use crate::exec::StatementContext;
 use crate::query::Clause;
+use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

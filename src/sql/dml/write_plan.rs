@@ -12,11 +12,11 @@ use super::target::Target;
 use super::update::UpdatePlan;
 use super::write_result::WriteResult;
 use crate::catalog::TableDef;
-use crate::exec::StatementContext;
-use crate::exec::plan_cache::PlanCache;
 use crate::plan::row_keys;
 use crate::query::{Observation, QueryPlan, known_types};
 use crate::sql::Description;
+use crate::system::StatementContext;
+use crate::system::plan_cache::PlanCache;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

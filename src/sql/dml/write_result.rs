@@ -5,7 +5,8 @@ use arrow::array::RecordBatch;
 use super::kept_rows::KeptRows;
 use super::returning::Returning;
 use crate::Result;
-use crate::exec::{OutputColumn, StatementContext};
+use crate::scan::OutputColumn;
+use crate::system::StatementContext;
 
 /// What a write did.
 #[derive(Debug)]

@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value as Json;
 
 use super::node::PlanNode;
-use crate::exec::scan_metrics::ScanMetrics;
 use crate::plan::{AccessClass, AccessPath, Predicate};
+use crate::scan::scan_metrics::ScanMetrics;
 use crate::sql::condition_text::condition_text;
 
 /// Characters of derived conditions that are shown at most.

@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::node::PlanNode;
 use super::physical::{Described, Describer, named_columns};
-use crate::exec::expr_text::expr_text;
-use crate::exec::written_expr::as_text;
+use crate::logical::expr_text::expr_text;
+use crate::operators::written_expr::as_text;
 
 /// The column by which DataFusion tells the grouping sets apart.
 const GROUPING_ID: &str = Aggregate::INTERNAL_GROUPING_ID;

@@ -14,11 +14,12 @@ use datafusion::physical_plan::scalar_subquery::ScalarSubqueryExec;
 use super::lookup::{lookup_node, with_lookups};
 use super::node::PlanNode;
 use super::physical::{Described, Describer, table_columns};
-use crate::exec::dependent_join::SubPlanKind;
-use crate::exec::dependent_join_exec::DependentJoinExec;
-use crate::exec::expr_text::{Names, all_text, expr_text};
-use crate::exec::lookup_join::{LookupJoinExec, LookupStory};
-use crate::exec::written_expr::as_text;
+use crate::logical::dependent_join::SubPlanKind;
+use crate::logical::expr_text::{Names, all_text, expr_text};
+use crate::logical::lookup_join::LookupStory;
+use crate::operators::dependent_join_exec::DependentJoinExec;
+use crate::operators::lookup_join_exec::LookupJoinExec;
+use crate::operators::written_expr::as_text;
 
 impl Describer {
     pub(super) fn join(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Described> {

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use super::access::with_metrics;
 use super::node::PlanNode;
-use crate::exec::expr_text::all_text;
-use crate::exec::lookup_join::{LookupFigures, LookupStory};
+use crate::logical::expr_text::all_text;
+use crate::logical::lookup_join::{LookupFigures, LookupStory};
 
 pub(super) fn lookup_node(lookup: LookupStory) -> PlanNode {
     let words = match lookup.join {

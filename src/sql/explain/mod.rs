@@ -31,8 +31,9 @@ use serde_json::{Map, Value as Json, json};
 use sqlparser::ast;
 
 use super::{Outcome, Statement};
-use crate::exec::{OutputColumn, Rows, StatementContext};
 use crate::parse::explain_options::Options;
+use crate::scan::{OutputColumn, Rows};
+use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
 use node::{PlanNode, milliseconds, number};

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::exec::expr_text::all_text;
-use crate::exec::figures::Seen;
+use crate::logical::expr_text::all_text;
+use crate::scan::figures::Seen;
 
 /// A node of the plan and those below it.
 #[derive(Debug, Default)]

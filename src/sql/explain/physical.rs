@@ -29,17 +29,17 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use super::access::{TableRead, with_metrics};
 use super::node::PlanNode;
 use crate::catalog::TableDef;
-use crate::exec::build_keys::BuildKeys;
-use crate::exec::catalog_table::CatalogScanExec;
-use crate::exec::dependent_join_exec::DependentJoinExec;
-use crate::exec::expr_text::{Names, all_text, expr_text, order_text};
-use crate::exec::figures::Seen;
-use crate::exec::lookup_join::LookupJoinExec;
-use crate::exec::observed::unwrap;
-use crate::exec::outer_values::outer_name;
-use crate::exec::pauses::is_pause;
-use crate::exec::scan_exec::KeyspanScanExec;
-use crate::exec::written_expr::Inputs;
+use crate::logical::expr_text::{Names, all_text, expr_text, order_text};
+use crate::logical::outer_values::outer_name;
+use crate::operators::build_keys::BuildKeys;
+use crate::operators::catalog_table::CatalogScanExec;
+use crate::operators::dependent_join_exec::DependentJoinExec;
+use crate::operators::lookup_join_exec::LookupJoinExec;
+use crate::operators::observed::unwrap;
+use crate::operators::pauses::is_pause;
+use crate::operators::scan_exec::KeyspanScanExec;
+use crate::operators::written_expr::Inputs;
+use crate::scan::figures::Seen;
 
 /// The tree of a plan, with what was counted of it if it is observed.
 pub(super) fn plan_node(plan: &Arc<dyn ExecutionPlan>) -> PlanNode {

@@ -12,12 +12,12 @@ use super::node::PlanNode;
 use super::physical::plan_node;
 use super::short::short_node;
 use super::{BoundForm, Explained, Run};
-use crate::exec::StatementContext;
-use crate::exec::datafusion_error::from_datafusion;
-use crate::exec::dependent_join_exec::DependentJoinExec;
+use crate::operators::dependent_join_exec::DependentJoinExec;
 use crate::parse::explain_options::Options;
 use crate::query::known_types;
 use crate::query::{self, Observation, QueryPlan};
+use crate::system::StatementContext;
+use crate::system::datafusion_error::from_datafusion;
 use crate::{Error, Result};
 
 pub(super) async fn explain_query(

@@ -3,9 +3,9 @@
 use super::access::{TableRead, with_metrics};
 use super::lookup::{lookup_node, with_lookups};
 use super::node::PlanNode;
-use crate::exec::figures::Seen;
-use crate::exec::short::{ShortKind, ShortNode, ShortSource, ShortStory};
+use crate::operators::short::{ShortKind, ShortNode, ShortSource, ShortStory};
 use crate::query::Observation;
+use crate::scan::figures::Seen;
 
 /// The tree of a short statement, with what was counted of it.
 pub(super) fn short_node(story: ShortStory, observation: Option<&Observation>) -> PlanNode {

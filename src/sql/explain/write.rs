@@ -6,12 +6,12 @@ use super::node::PlanNode;
 use super::query::{bound_form, query_node};
 use super::{BoundForm, Explained, Run};
 use crate::Result;
-use crate::exec::StatementContext;
-use crate::exec::figures::Seen;
 use crate::parse::explain_options::Options;
 use crate::query::Observation;
+use crate::scan::figures::Seen;
 use crate::sql::Statement;
 use crate::sql::dml::{Operation, RowsRead, WritePlan};
+use crate::system::StatementContext;
 
 pub(super) async fn explain_write(
     ctx: &StatementContext,

@@ -13,7 +13,7 @@
 //!   Rows store these very bytes.
 //!
 //! Bytes of equal numbers differ (in the scale), so whatever asks for equality or order asks it of the first part alone:
-//! `exec::functions::order_function` gives that key as it does for jsonb, intervals and arrays, and `query::same_rows`
+//! `functions::order_function` gives that key as it does for jsonb, intervals and arrays, and `query::same_rows`
 //! shows the first value of a group. A comparison of a fixed with a variable numeric is one of their keys.
 
 mod arithmetic;

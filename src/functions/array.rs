@@ -1,0 +1,578 @@
+//! Arrays: construction, subscripts, quantified comparisons, and the functions over them.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Int32Array};
+use arrow::compute::take;
+use arrow::datatypes::Int32Type;
+
+use super::argument::{Extents, Length};
+use super::array_shape::{NOT_JOINABLE, NOT_RECTANGULAR, check_rectangular, flat, length, nested, slice};
+use super::names::ANY_EQUAL_NAME;
+use super::size::LimitedText;
+use super::text_output::shown;
+use super::{Batch, Body, FunctionDef, T};
+use crate::system::datafusion_error::from_arrow;
+use crate::types::{CatalogType, SqlType, Value, element_type};
+use crate::{Error, Result};
+
+/// `ARRAY[…]`.
+pub const MAKE_ARRAY: Body = Body::Batch(|b| {
+    b.map_values(|items| {
+        check_rectangular(items, NOT_RECTANGULAR)?;
+        Ok::<_, Error>(items.to_vec())
+    })
+});
+/// The items of an array of arrays, one behind the other.
+pub const FLAT: Body = Body::Batch(|b| b.map1(flat));
+/// The arrays that array_agg gathered, which make one array when they are alike.
+pub const NESTED: Body = Body::Batch(|b| b.map1(nested));
+/// `a[i]`.
+pub const SUBSCRIPT: Body = Body::Batch(subscript);
+/// `a[i:j]`, in a dimension, counted from 0.
+pub const SLICE: Body = Body::Batch(|b| b.map4(slice));
+/// The numbers 1 … of an array's items, for WITH ORDINALITY.
+pub const ORDINALITY: Body =
+    Body::Batch(|b| b.map1(|Length(count)| (1..=i64::from(count)).collect::<Vec<i64>>()));
+
+/// The array, or one of a NULL where it has no items: the row that LEFT JOIN LATERAL keeps.
+pub const AT_LEAST_ONE: Body = Body::Batch(|b| {
+    b.map1(|items: Option<Vec<Value>>| match items {
+        Some(items) if !items.is_empty() => items,
+        _ => vec![Value::Null],
+    })
+});
+
+/// Texts of an array joined, NULLs left out; NULL when nothing is left. A separator of NULL separates by nothing.
+pub const JOIN_TEXTS: Body = Body::Batch(|b| {
+    b.map2(|items: Vec<Option<&str>>, separator: Option<&str>| {
+        let mut present = items.into_iter().flatten().peekable();
+        let joined = present.peek().is_some();
+        joined
+            .then(|| LimitedText::joined(present, separator.unwrap_or_default(), b.limits()))
+            .transpose()
+    })
+});
+
+/// As `JOIN_TEXTS`, with an array of separators: before each text but the first stands the separator of its own row.
+pub const JOIN_TEXTS_BY_ROW: Body = Body::Batch(|b| {
+    b.map2(|items: Vec<Option<&str>>, separators: Vec<Option<&str>>| {
+        let rows = items.into_iter().zip(separators);
+        let mut present = rows
+            .filter_map(|(text, separator)| Some((text?, separator.unwrap_or_default())))
+            .enumerate()
+            .flat_map(|(at, (text, separator))| [if at > 0 { separator } else { "" }, text])
+            .peekable();
+        let joined = present.peek().is_some();
+        joined
+            .then(|| LimitedText::joined(present, "", b.limits()))
+            .transpose()
+    })
+});
+
+/// `x op ANY (array)` or `x op ALL (array)`.
+pub fn quantified(symbol: &str, all: bool) -> Option<(&'static str, Body)> {
+    Some(match (symbol, all) {
+        ("=", false) => (ANY_EQUAL_NAME, Body::Batch(|b| any(b, Ordering::is_eq))),
+        ("<>", false) => ("any_not_equal", Body::Batch(|b| any(b, Ordering::is_ne))),
+        ("<", false) => ("any_less", Body::Batch(|b| any(b, Ordering::is_lt))),
+        ("<=", false) => ("any_less_equal", Body::Batch(|b| any(b, Ordering::is_le))),
+        (">", false) => ("any_greater", Body::Batch(|b| any(b, Ordering::is_gt))),
+        (">=", false) => ("any_greater_equal", Body::Batch(|b| any(b, Ordering::is_ge))),
+        ("=", true) => ("all_equal", Body::Batch(|b| all_of(b, Ordering::is_eq))),
+        ("<>", true) => ("all_not_equal", Body::Batch(|b| all_of(b, Ordering::is_ne))),
+        ("<", true) => ("all_less", Body::Batch(|b| all_of(b, Ordering::is_lt))),
+        ("<=", true) => ("all_less_equal", Body::Batch(|b| all_of(b, Ordering::is_le))),
+        (">", true) => ("all_greater", Body::Batch(|b| all_of(b, Ordering::is_gt))),
+        (">=", true) => ("all_greater_equal", Body::Batch(|b| all_of(b, Ordering::is_ge))),
+        _ => return None,
+    })
+}
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::rows("unnest", &[T::AnyArray], T::AnyElement, |b| {
+        Ok(Arc::clone(&b.arrays[0]))
+    }),
+    FunctionDef::rows("generate_series", &[T::Int4, T::Int4], T::Int4, |b| {
+        b.map2(|start, end| narrow_series(start, end, 1))
+    }),
+    FunctionDef::rows("generate_series", &[T::Int4, T::Int4, T::Int4], T::Int4, |b| {
+        b.map3(narrow_series)
+    }),
+    FunctionDef::rows("generate_series", &[T::Int8, T::Int8], T::Int8, |b| {
+        b.map2(|start, end| series(start, end, 1))
+    }),
+    FunctionDef::rows("generate_series", &[T::Int8, T::Int8, T::Int8], T::Int8, |b| {
+        b.map3(series)
+    }),
+    FunctionDef::rows("string_to_table", &[T::Text, T::Text], T::Text, |b| {
+        b.map2(|text: Option<&str>, separator| text.map(|text| split(text, separator, None)))
+    })
+    .on_null(),
+    FunctionDef::rows("string_to_table", &[T::Text, T::Text, T::Text], T::Text, |b| {
+        b.map3(|text: Option<&str>, separator, null| text.map(|text| split(text, separator, null)))
+    })
+    .on_null(),
+    FunctionDef::new("array_fill", &[T::AnyElement, T::IntArray], T::AnyArray, |b| {
+        b.map2(filled)
+    })
+    .on_null(),
+    FunctionDef::new("width_bucket", &[T::AnyElement, T::AnyArray], T::Int4, |b| {
+        b.map2(|operand: Value, bounds: Vec<Value>| bucket(&operand, &bounds, &b.arguments[0]))
+    }),
+    FunctionDef::rows("generate_subscripts", &[T::AnyArray, T::Int4], T::Int4, |b| {
+        let first = first_subscript(&b.arguments[0]);
+        b.map2(move |Extents(lengths), dimension| {
+            let length = length(&lengths, dimension).unwrap_or(0);
+            (first..first + length).collect::<Vec<i32>>()
+        })
+    }),
+    FunctionDef::rows(
+        "generate_subscripts",
+        &[T::AnyArray, T::Int4, T::Bool],
+        T::Int4,
+        |b| {
+            let first = first_subscript(&b.arguments[0]);
+            b.map3(move |Extents(lengths), dimension, reverse: bool| {
+                let length = length(&lengths, dimension).unwrap_or(0);
+                let mut subscripts: Vec<i32> = (first..first + length).collect();
+                if reverse {
+                    subscripts.reverse();
+                }
+                subscripts
+            })
+        },
+    ),
+    FunctionDef::new("array_length", &[T::AnyArray, T::Int4], T::Int4, |b| {
+        b.map2(|Extents(lengths), dimension| length(&lengths, dimension))
+    })
+    .bounded(),
+    FunctionDef::new("array_upper", &[T::AnyArray, T::Int4], T::Int4, |b| {
+        let first = first_subscript(&b.arguments[0]);
+        b.map2(move |Extents(lengths), dimension| {
+            length(&lengths, dimension).map(|length| first + length - 1)
+        })
+    }),
+    FunctionDef::new("array_lower", &[T::AnyArray, T::Int4], T::Int4, |b| {
+        let first = first_subscript(&b.arguments[0]);
+        b.map2(move |Extents(lengths), dimension| length(&lengths, dimension).map(|_| first))
+    }),
+    FunctionDef::new("array_dims", &[T::AnyArray], T::Text, |b| {
+        let first = first_subscript(&b.arguments[0]);
+        b.map1(move |Extents(lengths)| {
+            let bounds = lengths
+                .iter()
+                .map(|length| format!("[{first}:{}]", first + length - 1));
+            (!lengths.is_empty()).then(|| bounds.collect::<String>())
+        })
+    }),
+    FunctionDef::new("array_ndims", &[T::AnyArray], T::Int4, |b| {
+        b.map1(|Extents(lengths)| i32::try_from(lengths.len()).ok().filter(|count| *count > 0))
+    }),
+    FunctionDef::new("cardinality", &[T::AnyArray], T::Int4, |b| {
+        b.map1(|Extents(lengths)| match lengths.as_slice() {
+            [] => 0,
+            lengths => lengths.iter().product::<i32>(),
+        })
+    })
+    .bounded(),
+    FunctionDef::new("trim_array", &[T::AnyArray, T::Int4], T::AnyArray, |b| {
+        b.map2(trimmed)
+    }),
+    FunctionDef::new("array_append", &[T::AnyArray, T::AnyElement], T::AnyArray, |b| {
+        b.map2(appended)
+    })
+    .on_null(),
+    FunctionDef::new("array_prepend", &[T::AnyElement, T::AnyArray], T::AnyArray, |b| {
+        b.map2(prepended)
+    })
+    .on_null(),
+    FunctionDef::new("array_cat", &[T::AnyArray, T::AnyArray], T::AnyArray, |b| {
+        b.map2(concatenated)
+    })
+    .on_null(),
+    FunctionDef::new("||", &[T::AnyArray, T::AnyArray], T::AnyArray, |b| {
+        b.map2(concatenated)
+    })
+    .on_null(),
+    FunctionDef::new("||", &[T::AnyArray, T::AnyElement], T::AnyArray, |b| {
+        b.map2(appended)
+    })
+    .on_null(),
+    FunctionDef::new("||", &[T::AnyElement, T::AnyArray], T::AnyArray, |b| {
+        b.map2(prepended)
+    })
+    .on_null(),
+    FunctionDef::new("array_position", &[T::AnyArray, T::AnyElement], T::Int4, |b| {
+        b.map2(|items: Vec<Value>, wanted: Value| position(&items, &wanted, Some(1), b))
+    })
+    .on_null(),
+    FunctionDef::new(
+        "array_position",
+        &[T::AnyArray, T::AnyElement, T::Int4],
+        T::Int4,
+        |b| b.map3(|items: Vec<Value>, wanted: Value, from| position(&items, &wanted, from, b)),
+    )
+    .on_null(),
+    FunctionDef::new("array_positions", &[T::AnyArray, T::AnyElement], T::Int4, |b| {
+        b.map2(|items: Vec<Value>, wanted: Value| positions(&items, &wanted, b))
+    })
+    .array(T::Int4)
+    .on_null(),
+    FunctionDef::new("array_remove", &[T::AnyArray, T::AnyElement], T::AnyArray, |b| {
+        b.map2(|items: Vec<Value>, unwanted: Value| without(items, &unwanted, b))
+    })
+    .on_null(),
+    FunctionDef::new(
+        "array_replace",
+        &[T::AnyArray, T::AnyElement, T::AnyElement],
+        T::AnyArray,
+        |b| b.map3(|items: Vec<Value>, old: Value, new: Value| replaced(items, &old, &new, b)),
+    )
+    .on_null(),
+    FunctionDef::new("array_to_string", &[T::AnyArray, T::Text], T::Text, |b| {
+        b.map2(|items: Vec<Value>, separator| joined(&items, separator, None, b))
+    }),
+    FunctionDef::new(
+        "array_to_string",
+        &[T::AnyArray, T::Text, T::Text],
+        T::Text,
+        |b| b.map3(|items: Vec<Value>, separator, null| joined(&items, separator, null, b)),
+    )
+    .on_null(),
+    FunctionDef::new("string_to_array", &[T::Text, T::Text], T::Text, |b| {
+        b.map2(|text, separator| split(text, separator, None))
+    })
+    .array(T::Text)
+    .on_null(),
+    FunctionDef::new("string_to_array", &[T::Text, T::Text, T::Text], T::Text, |b| {
+        b.map3(split)
+    })
+    .array(T::Text)
+    .on_null(),
+    FunctionDef::new("@>", &[T::AnyArray, T::AnyArray], T::Bool, |b| {
+        b.map2(|whole: Vec<Value>, part: Vec<Value>| contains(&whole, &part, b))
+    }),
+    FunctionDef::new("<@", &[T::AnyArray, T::AnyArray], T::Bool, |b| {
+        b.map2(|part: Vec<Value>, whole: Vec<Value>| contains(&whole, &part, b))
+    }),
+    FunctionDef::new("&&", &[T::AnyArray, T::AnyArray], T::Bool, |b| {
+        b.map2(|left: Vec<Value>, right: Vec<Value>| overlaps(&left, &right, b))
+    }),
+];
+
+/// The item that each row's subscript leads to; those of vectors count from 0.
+pub(super) fn subscript(batch: &Batch) -> Result<ArrayRef> {
+    let Some(lists) = batch.arrays[0].as_list_opt::<i32>() else {
+        return Err(Error::DatatypeMismatch {
+            message: format!(
+                "cannot subscript type {} because it does not support subscripting",
+                batch.arguments[0].full_base_name()
+            ),
+            hint: None,
+        });
+    };
+    let first = first_subscript(&batch.arguments[0]);
+    let subscripts = batch.arrays[1].as_primitive::<Int32Type>();
+    let bounds = lists.offsets().windows(2);
+    let places = bounds.enumerate().map(|(row, bounds)| {
+        let is_known = lists.is_valid(row) && subscripts.is_valid(row);
+        let place = is_known
+            .then(|| subscripts.value(row).checked_sub(first))
+            .flatten()?;
+        let place = (place >= 0).then(|| bounds[0].checked_add(place)).flatten()?;
+        (place < bounds[1]).then_some(place)
+    });
+    let places: Int32Array = places.collect();
+    take(lists.values(), &places, None).map_err(|error| from_arrow(&error))
+}
+
+/// What the first item's subscript is: those of the catalogs' vectors count from 0.
+fn first_subscript(ty: &SqlType) -> i32 {
+    match ty {
+        SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector) => 0,
+        _ => 1,
+    }
+}
+
+fn series(start: i64, end: i64, step: i64) -> Result<Vec<i64>> {
+    if step == 0 {
+        return Err(Error::InvalidParameter {
+            message: "step size cannot equal zero".to_string(),
+            hint: None,
+        });
+    }
+    let (mut numbers, mut next) = (Vec::new(), Some(start));
+    while let Some(number) = next.filter(|next| (step > 0 && *next <= end) || (step < 0 && *next >= end)) {
+        if numbers.len() >= super::SET_ROWS_MAX {
+            return Err(super::too_many_rows());
+        }
+        numbers.push(number);
+        next = number.checked_add(step);
+    }
+    Ok(numbers)
+}
+
+/// An array of one value, as long as the only dimension says.
+fn filled(value: Value, dimensions: Option<Vec<Option<i32>>>) -> Result<Vec<Value>> {
+    let refuse = |message: &str| {
+        Err(Error::DataException {
+            state: "22004",
+            message: message.to_string(),
+        })
+    };
+    let length = match dimensions.as_deref() {
+        None => return refuse("dimension array or low bound array cannot be null"),
+        Some([]) => 0,
+        Some([Some(length)]) => *length,
+        Some([None]) => return refuse("dimension values cannot be null"),
+        Some(_) => return Err(Error::unsupported("array_fill of more than one dimension", None)),
+    };
+    match usize::try_from(length) {
+        Ok(length) if length <= super::SET_ROWS_MAX => Ok(vec![value; length]),
+        _ => Err(Error::LimitExceeded {
+            state: crate::error::Limit::Program,
+            message: format!("array size exceeds the maximum allowed ({})", super::SET_ROWS_MAX),
+            hint: "Ask for a shorter array.".to_string(),
+        }),
+    }
+}
+
+/// How many of the sorted bounds are not above the operand.
+fn bucket(operand: &Value, bounds: &[Value], ty: &SqlType) -> Result<Option<i32>> {
+    if *operand == Value::Null {
+        return Ok(None);
+    }
+    let mut count = 0;
+    for bound in bounds {
+        match order(operand, bound, ty)? {
+            None => {
+                return Err(Error::DataException {
+                    state: "22004",
+                    message: "thresholds array must not contain NULLs".to_string(),
+                });
+            }
+            Some(Ordering::Less) => {}
+            Some(_) => count += 1,
+        }
+    }
+    Ok(Some(count))
+}
+
+/// Numbers between two integers are integers.
+fn narrow_series(start: i32, end: i32, step: i32) -> Result<Vec<i32>> {
+    let numbers = series(start.into(), end.into(), step.into())?;
+    Ok(numbers.into_iter().map(|number| number as i32).collect())
+}
+
+/// The array without so many of its last items.
+fn trimmed(mut items: Vec<Value>, dropped: i32) -> Result<Vec<Value>> {
+    let dropped = usize::try_from(dropped).ok();
+    let kept = dropped.and_then(|dropped| items.len().checked_sub(dropped));
+    items.truncate(kept.ok_or_else(|| Error::DataException {
+        state: "2202E",
+        message: format!("number of elements to trim must be between 0 and {}", items.len()),
+    })?);
+    Ok(items)
+}
+
+fn appended(items: Option<Vec<Value>>, item: Value) -> Result<Vec<Value>> {
+    let mut items = items.unwrap_or_default();
+    items.push(item);
+    check_rectangular(&items, NOT_JOINABLE)?;
+    Ok(items)
+}
+
+fn prepended(item: Value, items: Option<Vec<Value>>) -> Result<Vec<Value>> {
+    let items: Vec<Value> = std::iter::once(item).chain(items.unwrap_or_default()).collect();
+    check_rectangular(&items, NOT_JOINABLE)?;
+    Ok(items)
+}
+
+/// NULL is no array, not an empty one.
+fn concatenated(left: Option<Vec<Value>>, right: Option<Vec<Value>>) -> Result<Option<Vec<Value>>> {
+    Ok(match (left, right) {
+        (Some(mut items), Some(more)) => {
+            items.extend(more);
+            check_rectangular(&items, NOT_JOINABLE)?;
+            Some(items)
+        }
+        (left, right) => left.or(right),
+    })
+}
+
+/// Whether an item is the one looked for: NULL is one too here.
+pub(super) fn is_same(item: &Value, wanted: &Value, ty: &SqlType) -> Result<bool> {
+    Ok(match order(item, wanted, ty)? {
+        Some(order) => order.is_eq(),
+        None => *item == Value::Null && *wanted == Value::Null,
+    })
+}
+
+/// The places of the items that are the one looked for.
+fn positions(items: &[Value], wanted: &Value, batch: &Batch) -> Result<Vec<i32>> {
+    let mut places = Vec::new();
+    for (place, item) in (first_subscript(&batch.arguments[0])..).zip(items) {
+        if is_same(item, wanted, &batch.arguments[1])? {
+            places.push(place);
+        }
+    }
+    Ok(places)
+}
+
+/// The first of them at or behind a place.
+fn position(items: &[Value], wanted: &Value, from: Option<i32>, batch: &Batch) -> Result<Option<i32>> {
+    let from = from.ok_or_else(|| Error::DataException {
+        state: "22004",
+        message: "initial position must not be null".to_string(),
+    })?;
+    // Counted from where the array begins.
+    let from = from.saturating_add(first_subscript(&batch.arguments[0]) - 1);
+    let places = positions(items, wanted, batch)?;
+    Ok(places.into_iter().find(|place| *place >= from))
+}
+
+fn without(items: Vec<Value>, unwanted: &Value, batch: &Batch) -> Result<Vec<Value>> {
+    let mut kept = Vec::with_capacity(items.len());
+    for item in items {
+        if !is_same(&item, unwanted, &batch.arguments[1])? {
+            kept.push(item);
+        }
+    }
+    Ok(kept)
+}
+
+fn replaced(mut items: Vec<Value>, old: &Value, new: &Value, batch: &Batch) -> Result<Vec<Value>> {
+    for item in &mut items {
+        if is_same(item, old, &batch.arguments[1])? {
+            item.clone_from(new);
+        }
+    }
+    Ok(items)
+}
+
+/// A text cut at each separator, or into its characters when that is NULL; parts equal to the third argument are NULL.
+fn split<'t>(text: &'t str, separator: Option<&str>, null: Option<&str>) -> Vec<Option<&'t str>> {
+    let parts: Vec<&str> = match separator {
+        _ if text.is_empty() => Vec::new(),
+        Some("") => vec![text],
+        Some(separator) => text.split(separator).collect(),
+        None => text
+            .char_indices()
+            .map(|(at, character)| &text[at..at + character.len_utf8()])
+            .collect(),
+    };
+    parts
+        .into_iter()
+        .map(|part| Some(part).filter(|part| null != Some(*part)))
+        .collect()
+}
+
+/// Whether each item of a part has its equal in the whole. No NULL has one.
+fn contains(whole: &[Value], part: &[Value], batch: &Batch) -> Result<bool> {
+    for item in part {
+        if !has_equal(whole, item, batch)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn overlaps(left: &[Value], right: &[Value], batch: &Batch) -> Result<bool> {
+    for item in left {
+        if has_equal(right, item, batch)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn has_equal(items: &[Value], wanted: &Value, batch: &Batch) -> Result<bool> {
+    let ty = element_type(&batch.arguments[0]);
+    for item in items {
+        if order(item, wanted, ty)?.is_some_and(Ordering::is_eq) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The items as texts; NULLs as `null`, or left out where that is NULL.
+fn joined(items: &[Value], separator: &str, null: Option<&str>, batch: &Batch) -> Result<String> {
+    let ty = element_type(&batch.arguments[0]);
+    let parts = items.iter().filter_map(|item| match item {
+        Value::Null => null.map(str::to_string),
+        item => Some(shown(item, ty, batch.settings)),
+    });
+    LimitedText::joined(parts, separator, batch.limits())
+}
+
+/// Whether some item compares so: NULL when only a NULL might.
+fn any(batch: &Batch, test: fn(Ordering) -> bool) -> Result<ArrayRef> {
+    batch.map2(|operand: Value, items: Vec<Value>| some(&operand, &items, &batch.arguments[0], test))
+}
+
+/// Whether all items compare so, likewise.
+fn all_of(batch: &Batch, test: fn(Ordering) -> bool) -> Result<ArrayRef> {
+    batch.map2(|operand: Value, items: Vec<Value>| {
+        let other = some(&operand, &items, &batch.arguments[0], |order| !test(order));
+        other.map(|other| other.map(|other| !other))
+    })
+}
+
+fn some(
+    operand: &Value,
+    items: &[Value],
+    ty: &SqlType,
+    test: impl Fn(Ordering) -> bool,
+) -> Result<Option<bool>> {
+    let mut found = Some(false);
+    for item in items {
+        match order(operand, item, ty)? {
+            Some(order) if test(order) => return Ok(Some(true)),
+            Some(_) => {}
+            None => found = None,
+        }
+    }
+    Ok(found)
+}
+
+/// The order of two values of one type (or of two arrays, or array items, of it); `None` when either is NULL.
+pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Ordering>> {
+    Ok(Some(match (a, b) {
+        (Value::Null, _) | (_, Value::Null) => return Ok(None),
+        (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Float4(a), Value::Float4(b)) => {
+            super::compare::order_f32(*a).total_cmp(&super::compare::order_f32(*b))
+        }
+        (Value::Float8(a), Value::Float8(b)) => {
+            super::compare::order_f64(*a).total_cmp(&super::compare::order_f64(*b))
+        }
+        (Value::Numeric(a), Value::Numeric(b)) => a.cmp(b),
+        (Value::Text(a), Value::Text(b)) => match ty {
+            SqlType::Jsonb => super::json_order::compare(a, b),
+            SqlType::Char(_) => a.trim_end_matches(' ').cmp(b.trim_end_matches(' ')),
+            SqlType::Array(item) => return order(&Value::Text(a.clone()), &Value::Text(b.clone()), item),
+            _ => a.cmp(b),
+        },
+        (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
+        (Value::Date(a), Value::Date(b)) => a.cmp(b),
+        (Value::Time(a), Value::Time(b))
+        | (Value::Timestamp(a), Value::Timestamp(b))
+        | (Value::TimestampTz(a), Value::TimestampTz(b)) => a.cmp(b),
+        (Value::Interval(a), Value::Interval(b)) => a.span().cmp(&b.span()),
+        (Value::Uuid(a), Value::Uuid(b)) => a.cmp(b),
+        (Value::Array(a), Value::Array(b)) => {
+            for (a, b) in a.iter().zip(b) {
+                match order(a, b, ty)? {
+                    Some(Ordering::Equal) => {}
+                    other => return Ok(other),
+                }
+            }
+            a.len().cmp(&b.len())
+        }
+        (a, b) => return Err(Error::internal(format!("no order of {a:?} and {b:?}"))),
+    }))
+}

@@ -1,0 +1,97 @@
+//! Other sessions: stopping them, and telling them something (`pg_notify`).
+
+use super::{FunctionDef, T};
+use crate::Result;
+use crate::system::Notice;
+use crate::system::interrupt::Cause;
+use crate::system::pg_catalog::CatalogContext;
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::catalog("pg_cancel_backend", &[T::Int4], T::Bool, |b, catalog| {
+        b.map1(|process_id| stop(catalog, process_id, Cause::Cancel))
+    })
+    .volatile()
+    .bounded(),
+    FunctionDef::catalog("pg_terminate_backend", &[T::Int4], T::Bool, |b, catalog| {
+        b.map1(|process_id| stop(catalog, process_id, Cause::Shutdown))
+    })
+    .volatile()
+    .bounded(),
+    FunctionDef::catalog(
+        "pg_terminate_backend",
+        &[T::Int4, T::Int8],
+        T::Bool,
+        |b, catalog| b.map2(|process_id, _timeout: i64| stop(catalog, process_id, Cause::Shutdown)),
+    )
+    .volatile()
+    .bounded(),
+    FunctionDef::catalog("pg_notify", &[T::Text, T::Text], T::Text, |b, catalog| {
+        b.map2(|channel: Option<&str>, payload: Option<&str>| {
+            notify(catalog, channel.unwrap_or_default(), payload.unwrap_or_default())
+        })
+    })
+    .on_null()
+    .volatile()
+    .bounded(),
+    FunctionDef::catalog_rows("pg_listening_channels", T::Text, |b, catalog| {
+        b.map0(|| catalog.statement().session.channels.listening())
+    })
+    .volatile(),
+    FunctionDef::catalog("pg_notification_queue_usage", &[], T::Float8, |b, catalog| {
+        let statement = catalog.statement();
+        let bytes_max = statement.settings.notify_queue_bytes_max;
+        b.map0(|| statement.server.channels.queued_share(bytes_max))
+    })
+    .volatile()
+    .bounded(),
+    FunctionDef::catalog(
+        "inet_client_addr",
+        &[],
+        T::Catalog(crate::types::CatalogType::Inet),
+        |b, catalog| {
+            b.map0(|| {
+                catalog
+                    .statement()
+                    .session
+                    .client
+                    .map(|client| client.ip().to_string())
+            })
+        },
+    ),
+    FunctionDef::catalog("inet_client_port", &[], T::Int4, |b, catalog| {
+        b.map0(|| {
+            catalog
+                .statement()
+                .session
+                .client
+                .map(|client| i32::from(client.port()))
+        })
+    }),
+];
+
+fn stop(catalog: &CatalogContext, process_id: i32, cause: Cause) -> bool {
+    let statement = catalog.statement();
+    match statement.server.get_session(process_id) {
+        Some(session) => {
+            session.interrupt.raise(cause);
+            true
+        }
+        None => {
+            statement.notice(Notice {
+                severity: "WARNING",
+                sqlstate: "01000",
+                message: format!("PID {process_id} is not a PostgreSQL server process"),
+                hint: None,
+            });
+            false
+        }
+    }
+}
+
+fn notify(catalog: &CatalogContext, channel: &str, payload: &str) -> Result<&'static str> {
+    let statement = catalog.statement();
+    statement.session.touch();
+    let bytes_max = statement.settings.notify_queue_bytes_max;
+    statement.session.channels.notify(channel, payload, bytes_max)?;
+    Ok("")
+}

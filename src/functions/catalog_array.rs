@@ -1,0 +1,161 @@
+//! Arrays as the catalogs use them: subscripts of vectors and names, and functions that return sets of composite values, a
+//! column at a time.
+
+use std::sync::Arc;
+
+use super::argument::Length;
+use super::array::subscript;
+use super::{FunctionDef, T};
+use crate::system::pg_catalog::cells::elements;
+use crate::types::{CatalogType, Value, element_type};
+use crate::{Error, Result};
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    // `x[i]`, where vectors and names count from 0 and arrays from 1.
+    FunctionDef::new("array_subscript", &[T::Name, T::Int4], T::Text, |b| {
+        b.map2(character)
+    }),
+    FunctionDef::new("array_subscript", &[T::Any, T::Int4], T::Text, subscript)
+        .computed(|types, _| element_type(&types[0]).clone()),
+    // information_schema._pg_expandarray(array): its rows as records, and their columns.
+    FunctionDef::new("expandarray", &[T::AnyArray], T::Text, |b| {
+        b.map1(|items: Vec<Value>| items.iter().zip(1..).map(record).collect::<Vec<_>>())
+    })
+    .array(T::Catalog(CatalogType::Record)),
+    FunctionDef::new("expandarray_x", &[T::AnyArray], T::AnyArray, |b| {
+        Ok(Arc::clone(&b.arrays[0]))
+    }),
+    FunctionDef::new("expandarray_n", &[T::AnyArray], T::Int4, |b| {
+        b.map1(|Length(count)| (1..=count).collect::<Vec<i32>>())
+    })
+    .array(T::Int4),
+    FunctionDef::new(
+        "expandarray_field",
+        &[T::Catalog(CatalogType::Record), T::Text],
+        T::Int4,
+        |b| b.map2(record_field),
+    ),
+    // pg_options_to_table(options): names and values of `name=value`.
+    FunctionDef::new("options_names", &[T::Any], T::Text, |b| {
+        b.map_values(|arguments| {
+            let options = options(&arguments[0]);
+            options
+                .iter()
+                .map(|option| split(option).0.to_string())
+                .collect::<Vec<_>>()
+        })
+    })
+    .array(T::Text),
+    FunctionDef::new("options_values", &[T::Any], T::Text, |b| {
+        b.map_values(|arguments| {
+            let options = options(&arguments[0]);
+            options
+                .iter()
+                .map(|option| split(option).1.map(str::to_string))
+                .collect::<Vec<_>>()
+        })
+    })
+    .array(T::Text),
+];
+
+/// A function that returns a set of composite values.
+#[derive(Debug)]
+pub struct SetFunction {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns: their names, and the functions that give each as an array.
+    pub columns: &'static [(&'static str, &'static str)],
+    /// The function that gives the rows as an array of records, and the one that takes a field out of a record.
+    pub record: Option<(&'static str, &'static str)>,
+}
+
+/// Every function that returns a set of composite values.
+static SET_FUNCTIONS: &[SetFunction] = &[
+    SetFunction {
+        name: "_pg_expandarray",
+        columns: &[("x", "expandarray_x"), ("n", "expandarray_n")],
+        record: Some(("expandarray", "expandarray_field")),
+    },
+    SetFunction {
+        name: "pg_options_to_table",
+        columns: &[
+            ("option_name", "options_names"),
+            ("option_value", "options_values"),
+        ],
+        record: None,
+    },
+    SetFunction {
+        name: "json_each",
+        columns: &[("key", "json_each_keys"), ("value", "json_each_values")],
+        record: None,
+    },
+    SetFunction {
+        name: "json_each_text",
+        columns: &[("key", "json_each_keys"), ("value", "json_each_texts")],
+        record: None,
+    },
+    SetFunction {
+        name: "jsonb_each",
+        columns: &[("key", "jsonb_each_keys"), ("value", "jsonb_each_values")],
+        record: None,
+    },
+    SetFunction {
+        name: "jsonb_each_text",
+        columns: &[("key", "jsonb_each_text_keys"), ("value", "jsonb_each_texts")],
+        record: None,
+    },
+];
+
+/// The function of this name that returns a set of composite values.
+pub fn set_function(name: &str) -> Option<&'static SetFunction> {
+    SET_FUNCTIONS.iter().find(|function| function.name == name)
+}
+
+/// The character at a place, counted from 0.
+fn character(name: &str, place: i32) -> Option<String> {
+    let place = usize::try_from(place).ok()?;
+    name.chars().nth(place).map(String::from)
+}
+
+/// An item and its place as a record prints.
+fn record((item, place): (&Value, i32)) -> String {
+    match item {
+        Value::Int(number) => format!("({number},{place})"),
+        _ => format!("(,{place})"),
+    }
+}
+
+/// `(x,n)` as a record prints: the field of that name.
+fn record_field(record: &str, name: &str) -> Result<Option<i32>> {
+    let mut fields = record.trim_start_matches('(').trim_end_matches(')').split(',');
+    let field = match name {
+        "x" => fields.next(),
+        "n" => fields.nth(1),
+        other => {
+            let name = format!("\"{other}\"");
+            return Err(Error::UndefinedColumn { name, hint: None });
+        }
+    };
+    Ok(field.and_then(|field| field.parse().ok()))
+}
+
+/// The texts of an array, or of an array that is written as a text.
+fn options(argument: &Value) -> Vec<String> {
+    let text = |item: &Value| match item {
+        Value::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    match argument {
+        Value::Array(items) => items.iter().filter_map(text).collect(),
+        other => text(other)
+            .map(|text| elements(&text).into_iter().flatten().collect())
+            .unwrap_or_default(),
+    }
+}
+
+fn split(option: &str) -> (&str, Option<&str>) {
+    match option.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (option, None),
+    }
+}

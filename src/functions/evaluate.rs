@@ -1,0 +1,130 @@
+//! Expressions over a batch: their values, the rows for which one is true, a batch of several ([`Projection`]).
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::SchemaRef;
+use datafusion::logical_expr::ColumnarValue;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr_common::physical_expr::is_volatile;
+
+use crate::error::Limit;
+use crate::system::datafusion_error::{from_datafusion, query_memory_exceeded};
+use crate::{Error, Result};
+
+/// What a constant may take when each row of a batch gets a copy of it: far from where Arrow's offsets end.
+const COPIES_BYTES_MAX: usize = 64 << 20;
+
+/// The values of an expression, one a row. Errors: the expression's; 53200 when they are too many bytes for one batch.
+pub(crate) fn values(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<ArrayRef> {
+    let evaluated = expr.evaluate(batch).map_err(from_datafusion)?;
+    if let ColumnarValue::Scalar(constant) = &evaluated
+        && constant.size().saturating_mul(batch.num_rows()) > COPIES_BYTES_MAX
+        && batch.num_rows() > 1
+    {
+        return Err(query_memory_exceeded());
+    }
+    evaluated.into_array(batch.num_rows()).map_err(from_datafusion)
+}
+
+/// For which rows a condition is true, false or NULL.
+pub(crate) fn truth(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<BooleanArray> {
+    let truth = values(condition, batch)?;
+    let truth = truth.as_boolean_opt().cloned();
+    truth.ok_or_else(|| Error::internal("a condition that is no boolean"))
+}
+
+/// The rows for which a condition is true.
+pub(crate) fn filter(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<RecordBatch> {
+    filter_record_batch(batch, &truth(condition, batch)?).map_err(Error::arrow)
+}
+
+/// A batch of what the expressions give.
+pub(crate) fn project(
+    columns: &[Arc<dyn PhysicalExpr>],
+    schema: &SchemaRef,
+    batch: &RecordBatch,
+) -> Result<RecordBatch> {
+    let arrays = columns
+        .iter()
+        .map(|column| values(column, batch))
+        .collect::<Result<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map_err(Error::arrow)
+}
+
+/// Expressions computed of batches. Where they are too many bytes for all rows of a batch, as many rows at a time as can be;
+/// unless one of them must be asked once a row.
+pub(crate) struct Projection {
+    columns: Vec<Arc<dyn PhysicalExpr>>,
+    schema: SchemaRef,
+    /// Rows that are still to be computed.
+    rest: Option<RecordBatch>,
+    rows_max: usize,
+}
+
+impl Projection {
+    pub(crate) fn new(columns: Vec<Arc<dyn PhysicalExpr>>, schema: SchemaRef) -> Projection {
+        Projection {
+            columns,
+            schema,
+            rest: None,
+            rows_max: usize::MAX,
+        }
+    }
+
+    /// Takes a batch. `None`: it comes in parts, by [`Projection::next`]. Errors: the expressions'.
+    pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
+        if batch.num_rows() <= self.rows_max {
+            match project(&self.columns, &self.schema, &batch) {
+                Err(error) if self.may_be_halved(&error, batch.num_rows()) => {
+                    self.rows_max = batch.num_rows() / 2;
+                }
+                projected => return projected.map(Some),
+            }
+        }
+        self.rest = Some(batch);
+        Ok(None)
+    }
+
+    /// Whether rows are left of the batch.
+    pub(crate) fn has_more(&self) -> bool {
+        self.rest.is_some()
+    }
+
+    /// Leaves the rest of the batch out.
+    pub(crate) fn forget(&mut self) {
+        self.rest = None;
+    }
+
+    /// The next of them. Errors: the expressions'.
+    pub(crate) fn next(&mut self) -> Result<RecordBatch> {
+        let Some(batch) = self.rest.take() else {
+            return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
+        };
+        loop {
+            let rows = self.rows_max.min(batch.num_rows());
+            match project(&self.columns, &self.schema, &batch.slice(0, rows)) {
+                Err(error) if self.may_be_halved(&error, rows) => self.rows_max = rows / 2,
+                projected => {
+                    let rest = batch.num_rows() - rows;
+                    self.rest = (rest > 0).then(|| batch.slice(rows, rest));
+                    return projected;
+                }
+            }
+        }
+    }
+
+    /// Whether fewer rows may do where so many did not.
+    fn may_be_halved(&self, error: &Error, rows: usize) -> bool {
+        let is_memory = matches!(
+            error,
+            Error::LimitExceeded {
+                state: Limit::Memory,
+                ..
+            }
+        );
+        rows > 1 && is_memory && !self.columns.iter().any(is_volatile)
+    }
+}

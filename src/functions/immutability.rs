@@ -1,0 +1,160 @@
+//! Whether an expression gives the same value for the same columns, whatever the session's settings and the time: what may
+//! be stored, and computed again to find what was stored.
+
+use datafusion::common::tree_node::TreeNode;
+use datafusion::logical_expr::{Expr, ScalarUDF, Volatility};
+
+use super::bound_function::BoundFunction;
+use super::cast::CAST_NAME;
+use crate::types::SqlType;
+
+/// Functions that PostgreSQL calls stable whatever they are given, because some types' text depends on settings.
+const STABLE: [&str; 23] = [
+    "age",
+    "array_to_json",
+    "array_to_string",
+    "concat",
+    "concat_ws",
+    "format",
+    "json_agg",
+    "json_build_array",
+    "json_build_object",
+    "json_object_agg",
+    "jsonb_agg",
+    "jsonb_build_array",
+    "jsonb_build_object",
+    "jsonb_object_agg",
+    "quote_literal",
+    "quote_nullable",
+    "row_to_json",
+    "to_char",
+    "to_date",
+    "to_json",
+    "to_jsonb",
+    "to_number",
+    "to_timestamp",
+];
+
+/// What the names of functions begin with that answer for the server.
+const OF_SERVER: [&str; 4] = ["pg_", "inet_", "getdatabaseencoding", "version"];
+
+/// Functions of an instant to which no time zone of a session matters.
+const FREE_OF_ZONES: [&str; 2] = ["timezone", "-"];
+
+/// Whether the expression depends on nothing but its columns. (What the binder replaces by a constant, such as
+/// `current_user`, it does not see.)
+pub fn is_immutable(expr: &Expr) -> bool {
+    let depends = |expr: &Expr| match expr {
+        Expr::ScalarFunction(call) => !is_immutable_function(&call.func),
+        Expr::Column(_) | Expr::Literal(..) | Expr::Alias(_) | Expr::BinaryExpr(_) | Expr::Case(_) => false,
+        Expr::Cast(_) | Expr::TryCast(_) | Expr::Not(_) | Expr::Negative(_) | Expr::Between(_) => false,
+        Expr::IsNull(_) | Expr::IsNotNull(_) | Expr::IsTrue(_) | Expr::IsFalse(_) | Expr::IsUnknown(_) => {
+            false
+        }
+        Expr::IsNotTrue(_) | Expr::IsNotFalse(_) | Expr::IsNotUnknown(_) => false,
+        Expr::InList(_) | Expr::Like(_) | Expr::SimilarTo(_) => false,
+        _ => true,
+    };
+    !expr.exists(|expr| Ok(depends(expr))).unwrap_or(true)
+}
+
+fn is_immutable_function(function: &ScalarUDF) -> bool {
+    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
+    let is_fixed = function.signature().volatility == Volatility::Immutable;
+    is_fixed && ours.is_none_or(|ours| !asks_settings(function.name(), ours.arguments(), ours.returns()))
+}
+
+/// Whether a function of these types reads the session's settings.
+fn asks_settings(name: &str, arguments: &[SqlType], returns: &SqlType) -> bool {
+    if name == CAST_NAME {
+        return !arguments.iter().all(|from| is_immutable_cast(from, returns));
+    }
+    let is_instant = |ty: &SqlType| matches!(ty, SqlType::TimestampTz(_));
+    let has_instant = arguments.iter().any(is_instant) || is_instant(returns);
+    let is_free = FREE_OF_ZONES.contains(&name)
+        && arguments.len() == 2
+        && !arguments.iter().any(|ty| matches!(ty, SqlType::Interval(_)));
+    let is_of_server = OF_SERVER.iter().any(|prefix| name.starts_with(prefix));
+    STABLE.contains(&name) || is_of_server || has_instant && !is_free
+}
+
+/// Whether a cast reads neither the session's time zone nor the form of its dates.
+pub fn is_immutable_cast(from: &SqlType, to: &SqlType) -> bool {
+    let is_instant = |ty: &SqlType| matches!(ty, SqlType::TimestampTz(_));
+    let is_datetime = |ty: &SqlType| {
+        matches!(
+            ty,
+            SqlType::Date
+                | SqlType::Time(_)
+                | SqlType::Timestamp(_)
+                | SqlType::TimestampTz(_)
+                | SqlType::Interval(_)
+        )
+    };
+    match (from, to) {
+        (SqlType::Array(from), SqlType::Array(to)) => is_immutable_cast(from, to),
+        (SqlType::Array(item), _) | (_, SqlType::Array(item)) => !is_datetime(item),
+        _ => from == to || !is_instant(from) && !is_instant(to) && is_datetime(from) == is_datetime(to),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use arrow::util::display::array_value_to_string;
+
+    use super::*;
+    use crate::functions::{Returns, T, TABLES};
+    use crate::system::pg_catalog::CatalogContext;
+    use crate::system::pg_catalog::tests::statement;
+
+    /// PostgreSQL's pg_proc: which functions of these argument types (oids) are immutable.
+    async fn immutable_in_postgresql() -> HashMap<(String, Vec<String>), bool> {
+        let ctx = statement().await;
+        let (schema, batches) = CatalogContext::new(std::sync::Arc::new(ctx.clone()))
+            .table("pg_catalog", "pg_proc")
+            .unwrap();
+        let mut found = HashMap::new();
+        for batch in &batches {
+            let text = |name: &str, row: usize| {
+                let column = batch.column(schema.index_of(name).unwrap());
+                array_value_to_string(column, row).unwrap()
+            };
+            for row in 0..batch.num_rows() {
+                let arguments = text("proargtypes", row);
+                let arguments = arguments.split(|letter: char| !letter.is_ascii_digit());
+                let arguments = arguments.filter(|oid| !oid.is_empty()).map(str::to_string);
+                let key = (text("proname", row), arguments.collect());
+                found.insert(key, text("provolatile", row) == "i");
+            }
+        }
+        found
+    }
+
+    #[tokio::test]
+    async fn what_is_immutable_here_is_so_in_postgresql() {
+        let theirs = immutable_in_postgresql().await;
+        let (mut compared, mut wrong) = (0, Vec::new());
+        for row in TABLES.iter().flat_map(|table| table.iter()) {
+            let types: Option<Vec<SqlType>> = row.arguments.iter().map(|ty| ty.sql_type()).collect();
+            let Returns::Type(returns) = row.returns else {
+                continue;
+            };
+            let (Some(types), Some(returns)) = (types, T::sql_type(returns)) else {
+                continue;
+            };
+            let oids = types.iter().map(|ty| ty.oid().to_string()).collect();
+            let Some(is_immutable) = theirs.get(&(row.name.to_string(), oids)) else {
+                continue;
+            };
+            compared += 1;
+            let ours = row.volatility == Volatility::Immutable && !asks_settings(row.name, &types, &returns);
+            if ours && !is_immutable {
+                wrong.push(format!("{}({types:?})", row.name));
+            }
+        }
+        assert!(compared > 150, "{compared} functions are PostgreSQL's too");
+        assert_eq!(wrong, Vec::<String>::new());
+    }
+}

@@ -1,0 +1,175 @@
+//! PostgreSQL's scalar functions, operators and casts for DataFusion's plans. Each topic's file holds one table of
+//! registrations (`FunctionDef` rows) and the functions themselves: functions of Rust values that `Batch` maps over arrays
+//! (`argument`, `output`), or functions of arrays. The binder picks a row by name and argument types, fixes the result type and calls `call`.
+//! Knows nothing of SQL text.
+
+mod argument;
+pub mod arithmetic;
+mod array;
+mod array_order;
+mod array_shape;
+mod backend;
+mod batch;
+mod bound_function;
+mod bytea;
+pub mod cast;
+mod catalog_array;
+mod column_cast;
+pub mod compare;
+mod datetime;
+mod datetime_field;
+mod datetime_format;
+mod datetime_make;
+mod datetime_period;
+mod datetime_trunc;
+mod definition;
+pub(crate) mod evaluate;
+mod exponential;
+mod float;
+pub(crate) mod folding;
+mod gathered;
+mod hash;
+mod immutability;
+mod integer;
+mod interval;
+mod json;
+mod json_build;
+mod json_change;
+mod json_object;
+pub mod json_order;
+mod json_piece;
+mod names;
+mod number_format;
+mod numeric;
+mod numeric_builder;
+mod object_definition;
+mod object_id;
+mod object_name;
+mod output;
+pub mod pattern;
+pub(crate) mod pattern_prefix;
+mod percentile;
+mod privilege;
+mod regexp;
+mod regular_automaton;
+mod regular_expression;
+mod regular_groups;
+mod routine_name;
+mod row_limit;
+mod server;
+mod setting;
+mod size;
+mod size_of;
+mod string;
+mod system;
+mod table_size;
+mod text_encoding;
+mod text_output;
+mod trigonometry;
+pub mod value_array;
+mod waiting;
+mod width_bucket;
+
+use arrow::array::{ArrayRef, new_null_array};
+
+/// Rows that one call of a set-returning function gives at most: they are made in memory.
+const SET_ROWS_MAX: usize = 20_000_000;
+
+pub use arithmetic::{ArithmeticOp, arithmetic_result};
+pub use array::{
+    AT_LEAST_ONE, FLAT, JOIN_TEXTS, JOIN_TEXTS_BY_ROW, MAKE_ARRAY, NESTED, ORDINALITY, SLICE, SUBSCRIPT,
+    quantified,
+};
+pub use array_order::order_function;
+pub use array_shape::{NOT_RECTANGULAR, check_rectangular};
+pub use batch::Batch;
+pub use bound_function::{
+    argument_types, call, fold_constants, is_self_contained, is_strict, result_type, waits,
+};
+pub use catalog_array::set_function;
+pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
+pub use definition::{Body, FunctionDef, Returns, T};
+pub use exponential::square_root_at;
+pub use gathered::{GREATEST_ITEM, LEAST_ITEM, MODE, UNREPEATED};
+pub use immutability::{is_immutable, is_immutable_cast};
+pub use names::ANY_EQUAL_NAME;
+pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
+pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
+pub use server::note_server_start;
+
+/// A function was called with other types than its registration says: a bug in us.
+fn mismatched_types() -> crate::Error {
+    crate::Error::internal("a function of other types than it was planned for")
+}
+
+/// NULL in every row.
+fn null(batch: &Batch) -> crate::Result<ArrayRef> {
+    Ok(new_null_array(&batch.returns.arrow_type(), batch.rows))
+}
+
+/// Every function there is.
+pub fn every_function() -> impl Iterator<Item = &'static FunctionDef> {
+    TABLES.iter().flat_map(|table| table.iter())
+}
+
+/// Every function of this name.
+pub fn functions_named(name: &str) -> impl Iterator<Item = &'static FunctionDef> {
+    every_function().filter(move |row| row.name == name)
+}
+
+/// Whether there are functions of this name, all of them bounded.
+pub fn are_bounded(name: &str) -> bool {
+    let mut rows = functions_named(name).peekable();
+    rows.peek().is_some() && rows.all(|row| row.is_bounded)
+}
+
+/// Every function name, for hints and pg_proc.
+pub fn function_names() -> impl Iterator<Item = &'static str> {
+    every_function().map(|row| row.name)
+}
+
+static TABLES: &[&[FunctionDef]] = &[
+    array::FUNCTIONS,
+    backend::FUNCTIONS,
+    bytea::FUNCTIONS,
+    catalog_array::FUNCTIONS,
+    datetime::FUNCTIONS,
+    datetime_format::FUNCTIONS,
+    datetime_period::FUNCTIONS,
+    float::FUNCTIONS,
+    hash::FUNCTIONS,
+    integer::FUNCTIONS,
+    interval::FUNCTIONS,
+    json::FUNCTIONS,
+    json_build::FUNCTIONS,
+    json_change::FUNCTIONS,
+    json_object::FUNCTIONS,
+    number_format::FUNCTIONS,
+    numeric::FUNCTIONS,
+    object_definition::FUNCTIONS,
+    object_name::FUNCTIONS,
+    pattern::FUNCTIONS,
+    privilege::FUNCTIONS,
+    regexp::FUNCTIONS,
+    server::FUNCTIONS,
+    setting::FUNCTIONS,
+    size_of::FUNCTIONS,
+    string::FUNCTIONS,
+    system::FUNCTIONS,
+    trigonometry::FUNCTIONS,
+    waiting::FUNCTIONS,
+    waiting::LOCKS.as_flattened(),
+    width_bucket::FUNCTIONS,
+];
+
+/// 54000 for a set too large to be made in memory.
+fn too_many_rows() -> crate::Error {
+    crate::Error::LimitExceeded {
+        state: crate::error::Limit::Program,
+        message: format!("a set-returning function gave more than {SET_ROWS_MAX} rows"),
+        hint: "Ask for a smaller series, or join several.".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,468 @@
+//! Names to oids and back: regclass and its kin, visibility, format_type, comments.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
+
+use super::routine_name::{routine_name, routine_oid};
+use super::{Batch, FunctionDef, T, null};
+use crate::parse::quoting::quote_ident;
+use crate::system::pg_catalog::CatalogContext;
+use crate::system::pg_catalog::definitions::{PG_CATALOG_OID, definition};
+use crate::system::pg_catalog::naming::{self, split_name};
+use crate::system::pg_catalog::objects::{
+    Found, SYSTEM, SystemObject, is_in_catalog, path_with_catalog, read,
+};
+use crate::system::pg_catalog::relations::{CLASS_CLASS, CONSTRAINT_CLASS};
+use crate::system::pg_catalog::session_rows::role_names;
+use crate::types::{CatalogType, SqlType};
+use crate::{Error, Result};
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    // `x::regclass` and `regclass(x)`: text is looked up, an oid stays what it is.
+    FunctionDef::catalog("regclass", &[T::Text], T::Regclass, |b, catalog| {
+        b.map1(|text| object_oid(catalog, "regclass", text))
+    }),
+    FunctionDef::new("regclass", &[T::Oid], T::Regclass, oid),
+    // `x::regclass` of a text that is no literal: a name, whatever it looks like.
+    FunctionDef::catalog("relation_named", &[T::Text], T::Regclass, |b, catalog| {
+        b.map1(|name| object_named(catalog, "regclass", name))
+    }),
+    FunctionDef::catalog(
+        "regtype",
+        &[T::Text],
+        T::Catalog(CatalogType::Regtype),
+        |b, catalog| b.map1(|text| object_oid(catalog, "regtype", text)),
+    ),
+    FunctionDef::new("regtype", &[T::Oid], T::Catalog(CatalogType::Regtype), oid),
+    FunctionDef::catalog(
+        "regproc",
+        &[T::Text],
+        T::Catalog(CatalogType::Regproc),
+        |b, catalog| b.map1(|text| object_oid(catalog, "regproc", text)),
+    ),
+    FunctionDef::new("regproc", &[T::Oid], T::Catalog(CatalogType::Regproc), oid),
+    FunctionDef::catalog(
+        "regprocedure",
+        &[T::Text],
+        T::Catalog(CatalogType::Regprocedure),
+        |b, catalog| b.map1(|text| object_oid(catalog, "regprocedure", text)),
+    ),
+    FunctionDef::new(
+        "regprocedure",
+        &[T::Oid],
+        T::Catalog(CatalogType::Regprocedure),
+        oid,
+    ),
+    FunctionDef::catalog(
+        "to_regprocedure",
+        &[T::Text],
+        T::Catalog(CatalogType::Regprocedure),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regprocedure", text).ok()),
+    ),
+    FunctionDef::catalog(
+        "regoper",
+        &[T::Text],
+        T::Catalog(CatalogType::Regoper),
+        |b, catalog| b.map1(|text| object_oid(catalog, "regoper", text)),
+    ),
+    FunctionDef::new("regoper", &[T::Oid], T::Catalog(CatalogType::Regoper), oid),
+    FunctionDef::catalog(
+        "to_regoper",
+        &[T::Text],
+        T::Catalog(CatalogType::Regoper),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regoper", text).ok()),
+    ),
+    FunctionDef::catalog(
+        "regoperator",
+        &[T::Text],
+        T::Catalog(CatalogType::Regoperator),
+        |b, catalog| b.map1(|text| object_oid(catalog, "regoperator", text)),
+    ),
+    FunctionDef::new(
+        "regoperator",
+        &[T::Oid],
+        T::Catalog(CatalogType::Regoperator),
+        oid,
+    ),
+    FunctionDef::catalog(
+        "to_regoperator",
+        &[T::Text],
+        T::Catalog(CatalogType::Regoperator),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regoperator", text).ok()),
+    ),
+    FunctionDef::catalog(
+        "regnamespace",
+        &[T::Text],
+        T::Catalog(CatalogType::Regnamespace),
+        |b, catalog| b.map1(|text| object_oid(catalog, "regnamespace", text)),
+    ),
+    FunctionDef::new(
+        "regnamespace",
+        &[T::Oid],
+        T::Catalog(CatalogType::Regnamespace),
+        oid,
+    ),
+    FunctionDef::catalog(
+        "regrole",
+        &[T::Text],
+        T::Catalog(CatalogType::Regrole),
+        |b, catalog| b.map1(|text| object_oid(catalog, "regrole", text)),
+    ),
+    FunctionDef::new("regrole", &[T::Oid], T::Catalog(CatalogType::Regrole), oid),
+    FunctionDef::catalog("to_regclass", &[T::Text], T::Regclass, |b, catalog| {
+        b.map1(|text: &str| object_named(catalog, "regclass", text).ok())
+    }),
+    FunctionDef::catalog(
+        "to_regtype",
+        &[T::Text],
+        T::Catalog(CatalogType::Regtype),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regtype", text).ok()),
+    ),
+    FunctionDef::catalog(
+        "to_regproc",
+        &[T::Text],
+        T::Catalog(CatalogType::Regproc),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regproc", text).ok()),
+    ),
+    FunctionDef::catalog(
+        "to_regnamespace",
+        &[T::Text],
+        T::Catalog(CatalogType::Regnamespace),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regnamespace", text).ok()),
+    ),
+    FunctionDef::catalog(
+        "to_regrole",
+        &[T::Text],
+        T::Catalog(CatalogType::Regrole),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regrole", text).ok()),
+    ),
+    FunctionDef::catalog("object_name", &[T::Text, T::Oid], T::Text, |b, catalog| {
+        b.map2(|kind, oid| object_name(catalog, kind, oid))
+    }),
+    // Arrays of the reg types, from their names and to them.
+    FunctionDef::catalog("object_names", &[T::Text, T::AnyArray], T::Text, |b, catalog| {
+        must_hold_oids(&b.arguments[1])?;
+        b.map2(|kind, oids: Vec<Option<i64>>| {
+            let name = |oid: Option<i64>| oid.map(|oid| object_name(catalog, kind, oid));
+            oids.into_iter().map(name).collect::<Vec<_>>()
+        })
+    })
+    .array(T::Text),
+    FunctionDef::catalog("object_oids", &[T::Text, T::TextArray], T::Oid, |b, catalog| {
+        b.map2(|kind, names: Vec<Option<&str>>| {
+            let oid = |name: Option<&str>| name.map(|name| object_oid(catalog, kind, name)).transpose();
+            names.into_iter().map(oid).collect::<Result<Vec<_>>>()
+        })
+    })
+    .array(T::Oid),
+    FunctionDef::catalog("format_type", &[T::Oid, T::Int4], T::Text, |b, catalog| {
+        b.map2(|oid: i64, modifier: Option<i32>| {
+            naming::format_type(oid, modifier, catalog.objects(), catalog.search_path())
+        })
+    })
+    .on_null(),
+    FunctionDef::catalog("pg_table_is_visible", &[T::Oid], T::Bool, |b, catalog| {
+        b.map1(|oid| catalog.objects().is_visible(oid, catalog.search_path()))
+    }),
+    FunctionDef::catalog("pg_type_is_visible", &[T::Oid], T::Bool, |b, catalog| {
+        b.map1(|oid| type_is_visible(catalog, oid))
+    }),
+    FunctionDef::new("pg_function_is_visible", &[T::Oid], T::Bool, |b| {
+        b.map1(|oid| is_visible(oid, &SYSTEM.procedures))
+    }),
+    FunctionDef::new("pg_operator_is_visible", &[T::Oid], T::Bool, |b| {
+        b.map1(|oid| is_visible(oid, &SYSTEM.operators))
+    }),
+    FunctionDef::new("pg_collation_is_visible", &[T::Oid], T::Bool, |b| {
+        b.map1(|oid| is_visible(oid, &SYSTEM.collations))
+    }),
+    FunctionDef::new("pg_opclass_is_visible", &[T::Oid], T::Bool, |b| {
+        b.map1(|oid| in_catalog(oid, "pg_opclass"))
+    }),
+    FunctionDef::new("pg_opfamily_is_visible", &[T::Oid], T::Bool, |b| {
+        b.map1(|oid| in_catalog(oid, "pg_opfamily"))
+    }),
+    FunctionDef::new("pg_conversion_is_visible", &[T::Oid], T::Bool, |b| {
+        b.map1(|oid| in_catalog(oid, "pg_conversion"))
+    }),
+    FunctionDef::new("pg_ts_config_is_visible", &[T::Oid], T::Bool, |b| {
+        b.map1(|oid| in_catalog(oid, "pg_ts_config"))
+    }),
+    FunctionDef::new("pg_ts_dict_is_visible", &[T::Oid], T::Bool, |b| {
+        b.map1(|oid| in_catalog(oid, "pg_ts_dict"))
+    }),
+    FunctionDef::new("pg_ts_parser_is_visible", &[T::Oid], T::Bool, |b| {
+        b.map1(|oid| in_catalog(oid, "pg_ts_parser"))
+    }),
+    FunctionDef::new("pg_ts_template_is_visible", &[T::Oid], T::Bool, |b| {
+        b.map1(|oid| in_catalog(oid, "pg_ts_template"))
+    }),
+    FunctionDef::new("pg_statistics_obj_is_visible", &[T::Oid], T::Bool, null),
+    FunctionDef::catalog("obj_description", &[T::Oid], T::Text, |b, catalog| {
+        b.map1(|oid| comment(catalog, oid, None, 0))
+    }),
+    FunctionDef::catalog("obj_description", &[T::Oid, T::Text], T::Text, |b, catalog| {
+        b.map2(|oid, relation| comment(catalog, oid, catalog_oid(relation), 0))
+    }),
+    FunctionDef::catalog("col_description", &[T::Oid, T::Int4], T::Text, |b, catalog| {
+        b.map2(|oid, column: i32| comment(catalog, oid, Some(CLASS_CLASS), column.into()))
+    }),
+    // Databases, roles and tablespaces have no comments here.
+    FunctionDef::new("shobj_description", &[T::Oid, T::Text], T::Text, null),
+    FunctionDef::catalog("pg_get_userbyid", &[T::Oid], T::Name, |b, catalog| {
+        b.map1(|oid| role_name(catalog, oid).unwrap_or_else(|| format!("unknown (OID={oid})")))
+    }),
+];
+
+/// An oid is what it is.
+fn oid(batch: &Batch) -> Result<ArrayRef> {
+    Ok(Arc::clone(&batch.arrays[0]))
+}
+
+/// What a reg type reads from text.
+fn object_oid(catalog: &CatalogContext, kind: &str, text: &str) -> Result<i64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text {
+        "-" => Ok(0),
+        digits if is_number => digits
+            .parse::<u32>()
+            .map(i64::from)
+            .map_err(|_| Error::NumericOutOfRange {
+                message: format!("value \"{digits}\" is out of range for type oid"),
+                detail: None,
+            }),
+        name => object_named(catalog, kind, name),
+    }
+}
+
+fn is_routine(kind: &str) -> bool {
+    matches!(kind, "regproc" | "regprocedure" | "regoper" | "regoperator")
+}
+
+/// The oid of what has the name. Errors: 42P01 and its kin.
+fn object_named(catalog: &CatalogContext, kind: &str, name: &str) -> Result<i64> {
+    let name = name.trim();
+    match is_routine(kind) {
+        true => routine_oid(catalog, kind, name, |name| find_type(catalog, name)),
+        false => find_object(catalog, kind, name).ok_or_else(|| undefined(kind, name)),
+    }
+}
+
+fn undefined(kind: &str, name: &str) -> Error {
+    let kind = match kind {
+        "regclass" => {
+            return Error::UndefinedTable {
+                name: name.to_string(),
+                nearest: None,
+            };
+        }
+        "regnamespace" => {
+            return Error::UndefinedSchema {
+                name: name.to_string(),
+            };
+        }
+        "regtype" => "type",
+        _ => "role",
+    };
+    Error::UndefinedObject {
+        kind,
+        name: name.to_string(),
+    }
+}
+
+/// The oid of the object that a name means.
+fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> {
+    let objects = catalog.objects();
+    if kind == "regtype" {
+        return find_type(catalog, text);
+    }
+    let mut parts = split_name(text)?;
+    let name = parts.pop()?;
+    let schema = parts.pop();
+    match kind {
+        "regclass" => match &schema {
+            Some(schema) => objects.relation_oid(schema, &name),
+            None => path_with_catalog(catalog.search_path())
+                .find_map(|schema| objects.relation_oid(schema, &name)),
+        },
+        "regnamespace" => objects.schema_oid(&name),
+        "regrole" => role_names(catalog.user())
+            .into_iter()
+            .find(|(_, role)| *role == name)
+            .map(|(oid, _)| oid),
+        _ => None,
+    }
+}
+
+/// Types by name, those of pg_catalog.
+static TYPE_NAMES: LazyLock<HashMap<&'static str, i64>> = LazyLock::new(|| {
+    SYSTEM
+        .types
+        .iter()
+        .filter(|(_, ty)| ty.namespace == PG_CATALOG_OID)
+        .map(|(oid, ty)| (ty.name.as_str(), *oid))
+        .collect()
+});
+
+/// A type by any of its names: the standard's (`integer`), pg_type's (`int4`), an array's (`int4[]`), a table's.
+fn find_type(catalog: &CatalogContext, text: &str) -> Option<i64> {
+    if let Some(element) = text.strip_suffix("[]") {
+        let element = find_type(catalog, element.trim_end())?;
+        let name = format!("_{}", SYSTEM.types.get(&element)?.name);
+        return TYPE_NAMES.get(name.as_str()).copied();
+    }
+    let folded = text.trim().to_lowercase();
+    let base = folded.split('(').next().unwrap_or(&folded).trim();
+    let spelled = folded
+        .split_once(')')
+        .map_or_else(|| base.to_string(), |(_, suffix)| format!("{base}{suffix}"));
+    let plain = spelled.strip_prefix("pg_catalog.").unwrap_or(&spelled);
+    if let Ok(Some(ty)) = SqlType::from_name(plain, &[])
+        && (!matches!(ty, SqlType::Text) || plain == "text")
+    {
+        return Some(i64::from(ty.oid()));
+    }
+    let mut parts = split_name(text)?;
+    let name = parts.pop()?;
+    match parts.pop().as_deref() {
+        None | Some("pg_catalog") => TYPE_NAMES.get(name.as_str()).copied(),
+        Some(_) => None,
+    }
+    .or_else(|| find_object(catalog, "regclass", text))
+}
+
+/// The name of the object that an oid of this kind means, as the reg types print it.
+fn object_name(catalog: &CatalogContext, kind: &str, oid: i64) -> String {
+    let objects = catalog.objects();
+    let search_path = catalog.search_path();
+    let name = match kind {
+        _ if oid == 0 => Some("-".to_string()),
+        "regclass" => objects.relation_display_name(oid, search_path),
+        "regtype" => match naming::format_type(oid, None, objects, search_path) {
+            unknown if unknown == "???" => None,
+            name => Some(name),
+        },
+        "regnamespace" => objects.schema_name(oid).map(|name| quote_ident(&name)),
+        "regrole" => role_name(catalog, oid).map(|name| quote_ident(&name)),
+        kind if is_routine(kind) => routine_name(catalog, kind, oid),
+        _ => None,
+    };
+    name.unwrap_or_else(|| oid.to_string())
+}
+
+fn role_name(catalog: &CatalogContext, oid: i64) -> Option<String> {
+    role_names(catalog.user())
+        .into_iter()
+        .find(|(role, _)| *role == oid)
+        .map(|(_, name)| name)
+}
+
+fn type_is_visible(catalog: &CatalogContext, oid: i64) -> Option<bool> {
+    let objects = catalog.objects();
+    match SYSTEM.types.get(&oid) {
+        Some(ty) => {
+            let mut schemas = path_with_catalog(catalog.search_path());
+            Some(schemas.any(|schema| objects.schema_oid(schema) == Some(ty.namespace)))
+        }
+        None => objects.is_visible(oid, catalog.search_path()),
+    }
+}
+
+fn is_visible(oid: i64, objects: &HashMap<i64, SystemObject>) -> Option<bool> {
+    objects.get(&oid).map(is_in_catalog)
+}
+
+/// Objects of these kinds exist in pg_catalog only: each is visible, and an oid that is none is NULL.
+fn in_catalog(oid: i64, relation: &str) -> Option<bool> {
+    let oids = CATALOG_OIDS.get(relation)?;
+    oids.contains(&oid).then_some(true)
+}
+
+static CATALOG_OIDS: LazyLock<HashMap<&'static str, HashSet<i64>>> = LazyLock::new(|| {
+    [
+        "pg_opclass",
+        "pg_opfamily",
+        "pg_conversion",
+        "pg_ts_config",
+        "pg_ts_dict",
+        "pg_ts_parser",
+        "pg_ts_template",
+    ]
+    .into_iter()
+    .map(|relation| {
+        (
+            relation,
+            read(relation, &["oid"])
+                .filter_map(|[oid]| oid?.parse().ok())
+                .collect(),
+        )
+    })
+    .collect()
+});
+
+/// The oid of a relation of pg_catalog, as obj_description's second argument names it.
+fn catalog_oid(name: &str) -> Option<i64> {
+    definition("pg_catalog", name).map(|definition| definition.oid)
+}
+
+/// A comment: on our objects or on those of every database. `class` `None` takes any kind of object.
+fn comment(catalog: &CatalogContext, object: i64, class: Option<i64>, column: i64) -> Option<String> {
+    let objects = catalog.objects();
+    if class.is_none_or(|class| class == CLASS_CLASS)
+        && let Some(found) = objects.find(object)
+    {
+        return match (found, usize::try_from(column).ok()?.checked_sub(1)) {
+            (Found::Relation(relation), None) => relation.comment.clone(),
+            (Found::Relation(relation), Some(position)) => relation.columns.get(position)?.comment.clone(),
+            (Found::Index(_, index), None) => index.comment.clone(),
+            (Found::Index(..), Some(_)) => None,
+        };
+    }
+    if class == Some(CONSTRAINT_CLASS)
+        && let Some(Found::Index(_, index)) = objects.find(object)
+    {
+        return index.constraint_comment.clone();
+    }
+    let ours = objects.schemas.iter().find(|(oid, _, _)| *oid == object);
+    if let (Some((_, name, comment)), 0) = (ours, column) {
+        let standard = (name == "public").then(|| "standard public schema".to_string());
+        return comment.clone().or(standard);
+    }
+    match class {
+        Some(class) => COMMENTS.get(&(object, class, column)).cloned(),
+        None => COMMENTS
+            .iter()
+            .find(|((oid, _, sub), _)| *oid == object && *sub == column)
+            .map(|(_, text)| text.clone()),
+    }
+}
+
+/// The comments of every database by object, class and column.
+static COMMENTS: LazyLock<HashMap<(i64, i64, i64), String>> = LazyLock::new(|| {
+    let number = |cell: Option<String>| cell.and_then(|cell| cell.parse().ok()).unwrap_or(0);
+    read(
+        "pg_description",
+        &["objoid", "classoid", "objsubid", "description"],
+    )
+    .map(|[object, class, column, text]| {
+        (
+            (number(object), number(class), number(column)),
+            text.unwrap_or_default(),
+        )
+    })
+    .collect()
+});
+
+/// Arrays of the reg types are arrays of oids. Errors: 42804 for any other array.
+fn must_hold_oids(array: &SqlType) -> Result<()> {
+    let holds_oids = array
+        .item_type()
+        .is_some_and(|item| item.arrow_type() == DataType::Int64);
+    holds_oids.then_some(()).ok_or_else(|| Error::DatatypeMismatch {
+        message: "object_names takes an array of oids".to_string(),
+        hint: None,
+    })
+}

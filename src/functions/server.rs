@@ -1,0 +1,191 @@
+//! The server and the session: who, where, since when, how large.
+
+use std::sync::LazyLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::argument::TimestampTz;
+use super::{FunctionDef, T, null};
+use crate::system::pg_catalog::CatalogContext;
+use crate::system::pg_catalog::naming::size_pretty;
+use crate::system::pg_catalog::objects::{Found, path_with_catalog};
+use crate::types::{CatalogType, Numeric};
+use crate::{Error, Result};
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::catalog("current_schema", &[], T::Name, |b, catalog| {
+        b.map0(|| existing_schemas(catalog, false).into_iter().next())
+    }),
+    FunctionDef::catalog("current_schemas", &[T::Bool], T::Name, |b, catalog| {
+        b.map1(|implicit| existing_schemas(catalog, implicit))
+    })
+    .array(T::Name),
+    FunctionDef::catalog("current_database", &[], T::Name, |b, catalog| {
+        b.map0(|| catalog.database())
+    }),
+    FunctionDef::catalog("current_catalog", &[], T::Name, |b, catalog| {
+        b.map0(|| catalog.database())
+    }),
+    FunctionDef::catalog("current_user", &[], T::Name, |b, catalog| {
+        b.map0(|| catalog.user())
+    }),
+    FunctionDef::catalog("current_role", &[], T::Name, |b, catalog| {
+        b.map0(|| catalog.user())
+    }),
+    FunctionDef::catalog("session_user", &[], T::Name, |b, catalog| {
+        b.map0(|| catalog.user())
+    }),
+    FunctionDef::catalog("user", &[], T::Name, |b, catalog| b.map0(|| catalog.user())),
+    FunctionDef::catalog("pg_backend_pid", &[], T::Int4, |b, catalog| {
+        b.map0(|| catalog.process_id())
+    }),
+    FunctionDef::new("pg_is_in_recovery", &[], T::Bool, |b| b.map0(|| false)),
+    FunctionDef::new("pg_is_in_backup", &[], T::Bool, |b| b.map0(|| false)),
+    FunctionDef::new("pg_postmaster_start_time", &[], T::TimestampTz, |b| {
+        b.map0(started)
+    }),
+    FunctionDef::new("pg_conf_load_time", &[], T::TimestampTz, |b| b.map0(started)),
+    FunctionDef::new("inet_server_addr", &[], T::Catalog(CatalogType::Inet), null),
+    FunctionDef::new("inet_server_port", &[], T::Int4, null),
+    FunctionDef::new("getdatabaseencoding", &[], T::Name, |b| b.map0(|| "UTF8")),
+    FunctionDef::new("pg_client_encoding", &[], T::Name, |b| b.map0(|| "UTF8")),
+    FunctionDef::new("pg_encoding_to_char", &[T::Int4], T::Name, |b| {
+        b.map1(encoding_name)
+    }),
+    FunctionDef::new("pg_char_to_encoding", &[T::Name], T::Int4, |b| {
+        b.map1(encoding_number)
+    }),
+    FunctionDef::new("pg_my_temp_schema", &[], T::Oid, |b| b.map0(|| 0_i64)),
+    FunctionDef::new("pg_is_other_temp_schema", &[T::Oid], T::Bool, |b| {
+        b.map1(|_: i64| false)
+    }),
+    FunctionDef::catalog(
+        "pg_relation_is_publishable",
+        &[T::Regclass],
+        T::Bool,
+        |b, catalog| {
+            b.map1(|oid| match catalog.objects().find(oid)? {
+                Found::Relation(relation) => Some(relation.kind == 'r'),
+                Found::Index(..) => Some(false),
+            })
+        },
+    ),
+    FunctionDef::new("pg_relation_filenode", &[T::Regclass], T::Oid, |b| {
+        b.map1(|oid: i64| oid)
+    }),
+    FunctionDef::new("pg_tablespace_location", &[T::Oid], T::Text, |b| {
+        b.map1(|_: i64| "")
+    }),
+    FunctionDef::new("pg_tablespace_size", &[T::Name], T::Int8, null),
+    FunctionDef::new("pg_tablespace_size", &[T::Oid], T::Int8, null),
+    FunctionDef::new("pg_size_pretty", &[T::Int8], T::Text, |b| b.map1(size_pretty)),
+    FunctionDef::new("pg_size_pretty", &[T::Numeric], T::Text, |b| {
+        b.map1(|bytes| whole_bytes(bytes).map(size_pretty))
+    }),
+];
+
+/// Schemas of the search path that exist; with the implicit pg_catalog in front when asked for.
+fn existing_schemas(catalog: &CatalogContext, implicit: bool) -> Vec<String> {
+    let path = catalog.search_path();
+    let names: Vec<&str> = match implicit {
+        true => path_with_catalog(path).collect(),
+        false => path.iter().map(String::as_str).collect(),
+    };
+    let existing = names
+        .into_iter()
+        .filter(|name| catalog.objects().schema_oid(name).is_some());
+    existing.map(str::to_string).collect()
+}
+
+/// When this process first ran a catalog query or was told that it starts, in microseconds since 1970.
+static STARTED_US: LazyLock<i64> = LazyLock::new(|| {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(elapsed.as_micros()).unwrap_or(i64::MAX)
+});
+
+/// Notes the time of the server's start, for pg_postmaster_start_time.
+pub fn note_server_start() {
+    LazyLock::force(&STARTED_US);
+}
+
+fn started() -> TimestampTz {
+    TimestampTz(*STARTED_US)
+}
+
+fn whole_bytes(number: Numeric) -> Result<i64> {
+    number
+        .floor()
+        .and_then(|bytes| i64::try_from(bytes).ok())
+        .ok_or_else(|| Error::NumericOutOfRange {
+            message: "bigint out of range".to_string(),
+            detail: None,
+        })
+}
+
+fn encoding_name(number: i32) -> &'static str {
+    let number = usize::try_from(number).ok();
+    number
+        .and_then(|number| ENCODINGS.get(number))
+        .copied()
+        .unwrap_or_default()
+}
+
+fn encoding_number(name: &str) -> i32 {
+    let name = encoding_key(name);
+    let mut numbered = (0..).zip(ENCODINGS);
+    let found = numbered.find(|(_, encoding)| encoding_key(encoding) == name);
+    found.map_or(-1, |(number, _)| number)
+}
+
+/// Encodings by PostgreSQL's numbers; those that only clients use included.
+const ENCODINGS: [&str; 42] = [
+    "SQL_ASCII",
+    "EUC_JP",
+    "EUC_CN",
+    "EUC_KR",
+    "EUC_TW",
+    "EUC_JIS_2004",
+    "UTF8",
+    "MULE_INTERNAL",
+    "LATIN1",
+    "LATIN2",
+    "LATIN3",
+    "LATIN4",
+    "LATIN5",
+    "LATIN6",
+    "LATIN7",
+    "LATIN8",
+    "LATIN9",
+    "LATIN10",
+    "WIN1256",
+    "WIN1258",
+    "WIN866",
+    "WIN874",
+    "KOI8R",
+    "WIN1251",
+    "WIN1252",
+    "ISO_8859_5",
+    "ISO_8859_6",
+    "ISO_8859_7",
+    "ISO_8859_8",
+    "WIN1250",
+    "WIN1253",
+    "WIN1254",
+    "WIN1255",
+    "WIN1257",
+    "KOI8U",
+    "SJIS",
+    "BIG5",
+    "GBK",
+    "UHC",
+    "GB18030",
+    "JOHAB",
+    "SHIFT_JIS_2004",
+];
+
+/// Encoding names compare without case and punctuation.
+fn encoding_key(name: &str) -> String {
+    name.chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
+}

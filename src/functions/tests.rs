@@ -1,0 +1,121 @@
+//! Every function of the registry is called with the types that its row says.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::DataType;
+
+use super::*;
+use crate::functions::value_array::array_of;
+use crate::system::pg_catalog::CatalogContext;
+use crate::types::{FormatSettings, Interval, Numeric, SqlType, Value};
+
+/// A type that a registration stands for, and a value of it.
+fn sample(argument: T) -> (SqlType, Value) {
+    let text = |text: &str| Value::Text(text.to_string());
+    match argument {
+        T::Bool => (SqlType::Bool, Value::Bool(true)),
+        T::Int2 => (SqlType::Int2, Value::Int(1)),
+        T::Int4 => (SqlType::Int4, Value::Int(1)),
+        T::Int8 => (SqlType::Int8, Value::Int(1)),
+        T::Float4 => (SqlType::Float4, Value::Float4(1.0)),
+        T::Float8 => (SqlType::Float8, Value::Float8(1.0)),
+        T::Numeric => (SqlType::numeric_of_scale(2), Value::Numeric(Numeric::from_i64(1))),
+        T::Text | T::Any | T::AnyElement => (SqlType::Text, text("1")),
+        T::Bytea => (SqlType::Bytea, Value::Bytes(vec![1])),
+        T::Date => (SqlType::Date, Value::Date(1)),
+        T::Time => (SqlType::Time(None), Value::Time(1)),
+        T::Timestamp => (SqlType::Timestamp(None), Value::Timestamp(1)),
+        T::TimestampTz => (SqlType::TimestampTz(None), Value::TimestampTz(1)),
+        T::Interval => (
+            SqlType::Interval(None),
+            Value::Interval(Interval {
+                months: 1,
+                days: 1,
+                microseconds: 1,
+            }),
+        ),
+        T::Uuid => (SqlType::Uuid, Value::Uuid([1; 16])),
+        T::Json => (SqlType::Json, text("{}")),
+        T::Jsonb => (SqlType::Jsonb, text("{}")),
+        T::Name => (SqlType::Name, text("a")),
+        T::Oid => (SqlType::Oid, Value::Int(1)),
+        T::Char => (SqlType::InternalChar, text("r")),
+        T::Regclass => (SqlType::Regclass, Value::Int(1)),
+        T::Catalog(ty) if SqlType::Catalog(ty).arrow_type() == DataType::Int64 => {
+            (SqlType::Catalog(ty), Value::Int(1))
+        }
+        T::Catalog(ty) => (SqlType::Catalog(ty), text("1")),
+        T::IntArray => (
+            SqlType::Array(Box::new(SqlType::Int4)),
+            Value::Array(vec![Value::Int(1)]),
+        ),
+        T::TextArray | T::AnyArray => (
+            SqlType::Array(Box::new(SqlType::Text)),
+            Value::Array(vec![text("a"), Value::Null]),
+        ),
+    }
+}
+
+/// The type that a registration says for arguments of these types.
+fn result_of(row: &FunctionDef, arguments: &[SqlType]) -> SqlType {
+    let of = |ty: T| sample(ty).0;
+    match row.returns {
+        Returns::Type(ty) => of(ty),
+        Returns::ArrayOf(ty) => SqlType::Array(Box::new(of(ty))),
+        Returns::Computed(compute) => compute(arguments, &vec![None; arguments.len()]),
+    }
+}
+
+/// One row of NULLs, one of a value each and one where only the first is NULL.
+fn columns(row: &FunctionDef) -> Vec<(ArrayRef, SqlType)> {
+    let mut columns = Vec::new();
+    for (place, argument) in row.arguments.iter().enumerate() {
+        let (ty, value) = sample(*argument);
+        let mixed = match place {
+            0 => Value::Null,
+            _ => value.clone(),
+        };
+        let array = array_of(&[Value::Null, value, mixed], &ty).expect("a sample of its type");
+        columns.push((array, ty));
+    }
+    columns
+}
+
+#[tokio::test]
+async fn every_function_takes_and_gives_what_its_registration_says() {
+    let settings = Arc::new(FormatSettings::default());
+    let catalog = CatalogContext::new(std::sync::Arc::new(
+        crate::system::pg_catalog::tests::statement().await,
+    ));
+    for row in TABLES.iter().flat_map(|table| table.iter()) {
+        let (arrays, arguments): (Vec<_>, Vec<_>) = columns(row).into_iter().unzip();
+        let returns = result_of(row, &arguments);
+        let batch = Batch {
+            arrays: &arrays,
+            arguments: &arguments,
+            returns: &returns,
+            rows: 3,
+            strict: row.strict,
+            settings: &settings,
+        };
+        let called = format!("{}({arguments:?})", row.name);
+        let result = match row.body {
+            Body::Batch(body) | Body::Rows(body) => body(&batch),
+            Body::Catalog(body) | Body::CatalogRows(body) => body(&batch, &catalog),
+            // What they wait for is in the tests over the wire.
+            Body::Waiting(_) => continue,
+        };
+        match result {
+            Ok(result) => {
+                assert_eq!(result.len(), 3, "{called}");
+                assert_eq!(result.data_type(), &returns.arrow_type(), "{called}");
+                let gives_null = row.strict && !arrays.is_empty();
+                assert!(!gives_null || result.is_null(0), "{called} of NULLs is no NULL");
+                assert!(!gives_null || result.is_null(2), "{called} of a NULL is no NULL");
+            }
+            // A value may not be one that the function takes; its type must be.
+            Err(error) => assert_ne!(error.sqlstate(), "XX000", "{called}: {error}"),
+        }
+    }
+}

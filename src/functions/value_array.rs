@@ -1,0 +1,195 @@
+//! `Value`s as Arrow arrays and DataFusion constants: what constants and parameters are in plans that run over batches.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, FixedSizeBinaryArray, Float32Array, Float64Array,
+    Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, NullArray, StringArray,
+    Time64MicrosecondArray, TimestampMicrosecondArray,
+};
+use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::datatypes::{DataType, Field};
+use datafusion::common::ScalarValue;
+
+use super::numeric_builder::NumericBuilder;
+use crate::system::datafusion_error::from_datafusion;
+use crate::types::{Numeric, SqlType, Value, element_type, value_at};
+use crate::{Error, Result};
+
+/// An array of the Arrow type that carries `ty`. Numbers are brought to the type's width and scale; 22003 when one does
+/// not fit. A value of another kind is a bug of the caller.
+pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
+    Ok(match ty.arrow_type() {
+        DataType::Null => Arc::new(NullArray::new(values.len())),
+        DataType::Boolean => Arc::new(collect::<BooleanArray, _>(values, ty, |value| match value {
+            Value::Bool(flag) => Some(*flag),
+            _ => None,
+        })?),
+        DataType::Int16 => Arc::new(Int16Array::from(integers::<i16>(values, ty)?)),
+        DataType::Int32 => Arc::new(Int32Array::from(integers::<i32>(values, ty)?)),
+        DataType::Int64 => Arc::new(Int64Array::from(integers::<i64>(values, ty)?)),
+        DataType::Float32 => Arc::new(collect::<Float32Array, _>(values, ty, |value| match value {
+            Value::Float4(number) => Some(*number),
+            _ => None,
+        })?),
+        DataType::Float64 => Arc::new(collect::<Float64Array, _>(values, ty, |value| match value {
+            Value::Float8(number) => Some(*number),
+            _ => None,
+        })?),
+        _ if matches!(ty, SqlType::Numeric(_)) => numerics(values, ty)?,
+        DataType::Decimal128(..) => numerics(values, ty)?,
+        DataType::Utf8 => Arc::new(collect::<StringArray, _>(values, ty, |value| match value {
+            Value::Text(text) | Value::Unknown(text) => Some(text.as_str()),
+            _ => None,
+        })?),
+        DataType::Binary => Arc::new(collect::<BinaryArray, _>(values, ty, |value| match value {
+            Value::Bytes(bytes) => Some(bytes.as_slice()),
+            _ => None,
+        })?),
+        DataType::Date32 => Arc::new(collect::<Date32Array, _>(values, ty, |value| match value {
+            Value::Date(days) => Some(*days),
+            _ => None,
+        })?),
+        DataType::Time64(_) => Arc::new(collect::<Time64MicrosecondArray, _>(
+            values,
+            ty,
+            |value| match value {
+                Value::Time(time) => Some(*time),
+                _ => None,
+            },
+        )?),
+        DataType::Timestamp(_, zone) => {
+            let array = collect::<TimestampMicrosecondArray, _>(values, ty, |value| match value {
+                Value::Timestamp(time) | Value::TimestampTz(time) => Some(*time),
+                _ => None,
+            })?;
+            Arc::new(array.with_timezone_opt(zone))
+        }
+        DataType::Interval(_) => {
+            let interval = |value: &Value| match value {
+                Value::Interval(interval) => interval.to_arrow(),
+                _ => None,
+            };
+            Arc::new(collect::<IntervalMonthDayNanoArray, _>(values, ty, interval)?)
+        }
+        DataType::FixedSizeBinary(width) => uuids(values, width)?,
+        DataType::List(field) => lists(values, ty, &field)?,
+        other => return Err(Error::internal(format!("no array of Arrow type {other}"))),
+    })
+}
+
+/// The one value as a DataFusion constant of the Arrow type that carries `ty`.
+pub fn scalar_of(value: &Value, ty: &SqlType) -> Result<ScalarValue> {
+    let array = array_of(std::slice::from_ref(value), ty)?;
+    ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)
+}
+
+/// A DataFusion constant as a value.
+pub fn value_of_scalar(scalar: &ScalarValue, ty: &SqlType) -> Result<Value> {
+    let array = scalar.to_array().map_err(from_datafusion)?;
+    value_at(&array, 0, ty)
+}
+
+fn collect<'a, A, T>(values: &'a [Value], ty: &SqlType, read: impl Fn(&'a Value) -> Option<T>) -> Result<A>
+where
+    A: FromIterator<Option<T>>,
+{
+    values
+        .iter()
+        .map(|value| match value {
+            Value::Null => Ok(None),
+            other => match read(other) {
+                Some(found) => Ok(Some(found)),
+                None => Err(Error::internal(format!(
+                    "a value of another type than {ty}: {other:?}"
+                ))),
+            },
+        })
+        .collect()
+}
+
+fn integers<T: TryFrom<i64>>(values: &[Value], ty: &SqlType) -> Result<Vec<Option<T>>> {
+    values
+        .iter()
+        .map(|value| match value {
+            Value::Null => Ok(None),
+            Value::Int(number) => match T::try_from(*number) {
+                Ok(fits) => Ok(Some(fits)),
+                Err(_) => Err(Error::NumericOutOfRange {
+                    message: format!("{ty} out of range"),
+                    detail: None,
+                }),
+            },
+            other => Err(Error::internal(format!(
+                "a value of another type than {ty}: {other:?}"
+            ))),
+        })
+        .collect()
+}
+
+fn numerics(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
+    let mut numbers = NumericBuilder::new(values.len(), ty);
+    for value in values {
+        match value {
+            Value::Null => numbers.append_null(),
+            Value::Int(number) => drop(numbers.append(&Numeric::from_i64(*number))?),
+            Value::Numeric(number) => drop(numbers.append(number)?),
+            other => {
+                return Err(Error::internal(format!(
+                    "a value of another type than numeric: {other:?}"
+                )));
+            }
+        }
+    }
+    numbers.finish()
+}
+
+fn uuids(values: &[Value], width: i32) -> Result<ArrayRef> {
+    let cells = values
+        .iter()
+        .map(|value| match value {
+            Value::Null => Ok(None),
+            Value::Uuid(bytes) => Ok(Some(bytes.as_slice())),
+            other => Err(Error::internal(format!(
+                "a value of another type than uuid: {other:?}"
+            ))),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(cells.into_iter(), width);
+    Ok(Arc::new(array.map_err(|error| {
+        crate::system::datafusion_error::from_arrow(&error)
+    })?))
+}
+
+fn lists(values: &[Value], ty: &SqlType, field: &Arc<Field>) -> Result<ArrayRef> {
+    let mut items = Vec::new();
+    let mut lengths = Vec::with_capacity(values.len());
+    let mut valid = Vec::with_capacity(values.len());
+    for value in values {
+        match value {
+            Value::Null => {
+                lengths.push(0);
+                valid.push(false);
+            }
+            Value::Array(cells) => {
+                items.extend(cells.iter().cloned());
+                lengths.push(cells.len());
+                valid.push(true);
+            }
+            other => {
+                return Err(Error::internal(format!(
+                    "a value of another type than {ty}: {other:?}"
+                )));
+            }
+        }
+    }
+    let array = ListArray::try_new(
+        field.clone(),
+        OffsetBuffer::<i32>::from_lengths(lengths),
+        array_of(&items, element_type(ty))?,
+        Some(NullBuffer::new(arrow::buffer::BooleanBuffer::from(valid))),
+    );
+    Ok(Arc::new(array.map_err(|error| {
+        crate::system::datafusion_error::from_arrow(&error)
+    })?))
+}

@@ -1,0 +1,85 @@
+//! The column that a condition, by its form, bounds: `column op constant`, `column IN (…)`, `column BETWEEN …`,
+//! `column LIKE 'prefix%'`, and OR between such of one column.
+
+use datafusion::common::Column;
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+
+use crate::functions::cast::CAST_NAME;
+use crate::functions::compare::{NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
+use crate::plan::like_bounds;
+use crate::types::Value;
+
+/// Comparisons that say where to look; that which says it most closely first.
+const BOUNDING: [Operator; 5] = [
+    Operator::Eq,
+    Operator::Lt,
+    Operator::LtEq,
+    Operator::Gt,
+    Operator::GtEq,
+];
+
+/// The column that the condition compares with what is known before any row is.
+pub fn compared_column(condition: &Expr) -> Option<&Column> {
+    column_compared_by(&BOUNDING, condition)
+}
+
+/// The column that the condition says to be one of some values that are known before any row is.
+pub fn pinned_column(condition: &Expr) -> Option<&Column> {
+    column_compared_by(&BOUNDING[..1], condition)
+}
+
+fn column_compared_by<'a>(operators: &[Operator], condition: &'a Expr) -> Option<&'a Column> {
+    let is_known = |expr: &Expr| expr.column_refs().is_empty();
+    let bounds_both_ends = operators.contains(&Operator::GtEq);
+    match condition {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if operators.contains(op) => {
+            let sides = [(left, right), (right, left)];
+            let mut sides = sides.into_iter().filter(|(_, other)| is_known(other));
+            sides.find_map(|(column, _)| as_column(column))
+        }
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::Or,
+            right,
+        }) => {
+            let right = column_compared_by(operators, right)?;
+            column_compared_by(operators, left).filter(|left| *left == right)
+        }
+        Expr::InList(list) if !list.negated && list.list.iter().all(is_known) => as_column(&list.expr),
+        Expr::Between(between) if bounds_both_ends && !between.negated => {
+            let is_bound = is_known(&between.low) && is_known(&between.high);
+            as_column(&between.expr).filter(|_| is_bound)
+        }
+        Expr::Like(like) if bounds_both_ends && !like.negated => {
+            let Expr::Literal(pattern, _) = like.pattern.as_ref() else {
+                return None;
+            };
+            let pattern = Value::Text(pattern.try_as_str()??.to_string());
+            let bounds = like_bounds(&pattern, like.escape_char, like.case_insensitive, true);
+            as_column(&like.expr).filter(|_| bounds)
+        }
+        _ => None,
+    }
+}
+
+/// A column, perhaps widened, or without its blanks.
+fn as_column(expr: &Expr) -> Option<&Column> {
+    match expr {
+        Expr::Column(column) => Some(column),
+        Expr::ScalarFunction(call) if call.name() == TRIM_CHAR_NAME => match call.args.as_slice() {
+            [Expr::Column(column)] => Some(column),
+            _ => None,
+        },
+        Expr::Cast(cast) => match cast.expr.as_ref() {
+            Expr::Column(column) => Some(column),
+            _ => None,
+        },
+        // The key by which numerics compare, of a column or of one that was made a numeric without a size.
+        Expr::ScalarFunction(call) if call.name() == NUMERIC_KEY_NAME => match call.args.as_slice() {
+            [Expr::ScalarFunction(cast)] if cast.name() == CAST_NAME => as_column(cast.args.first()?),
+            [column] => as_column(column),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,303 @@
+//! Expressions as SQL text, in PostgreSQL's manner, for EXPLAIN: every operator stands in parentheses.
+
+use arrow::datatypes::Field;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::{AggregateFunction, InList, Like, ScalarFunction, Sort};
+use datafusion::logical_expr::{Between, BinaryExpr, Case, Expr, Operator};
+
+use super::outer_values::outer_name;
+use crate::functions;
+use crate::functions::compare::{FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
+use crate::functions::json_order::JSONB_ORDER_NAME;
+use crate::functions::value_array::value_of_scalar;
+use crate::plan::literal;
+use crate::types::{Numeric, SqlType, Value};
+
+/// How columns are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// `id`.
+    Bare,
+    /// `orders.id`.
+    Qualified,
+}
+
+/// The expression as SQL. What it has no words for it prints as DataFusion does.
+pub fn expr_text(expr: &Expr, names: Names) -> String {
+    Printer { names }.print(expr)
+}
+
+/// A sort key: computed values stand in parentheses, as PostgreSQL writes them.
+pub fn order_text(expr: &Expr, names: Names, descending: bool, nulls_first: bool) -> String {
+    let text = expr_text(expr, names);
+    let text = match is_column(expr) {
+        true => text,
+        false => format!("({text})"),
+    };
+    let direction = match (descending, nulls_first) {
+        (false, false) => "",
+        (false, true) => " NULLS FIRST",
+        (true, true) => " DESC",
+        (true, false) => " DESC NULLS LAST",
+    };
+    text + direction
+}
+
+/// Conditions that must all hold, as one; `None` without any.
+pub fn all_text(conditions: &[String]) -> Option<String> {
+    match conditions {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(format!("({})", several.join(" AND "))),
+    }
+}
+
+fn is_column(expr: &Expr) -> bool {
+    match expr {
+        Expr::Column(_) => true,
+        Expr::Alias(alias) => is_column(&alias.expr),
+        Expr::Cast(cast) => is_column(&cast.expr),
+        Expr::ScalarFunction(call) => {
+            matches!(
+                call.func.name(),
+                FLOAT_ORDER_NAME | TRIM_CHAR_NAME | NUMERIC_KEY_NAME
+            ) && call.args.iter().all(is_column)
+        }
+        _ => false,
+    }
+}
+
+struct Printer {
+    names: Names,
+}
+
+impl Printer {
+    fn print(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Alias(alias) => self.print(&alias.expr),
+            Expr::Column(column) => match self.names {
+                Names::Bare => column.name.clone(),
+                Names::Qualified => column.flat_name(),
+            },
+            Expr::Literal(scalar, metadata) => match metadata.as_ref().and_then(outer_name) {
+                Some(column) => column.to_string(),
+                None => scalar_text(scalar),
+            },
+            Expr::Placeholder(placeholder) => placeholder.id.clone(),
+            Expr::BinaryExpr(BinaryExpr {
+                op: op @ (Operator::And | Operator::Or),
+                ..
+            }) => {
+                let mut parts = Vec::new();
+                self.chain(expr, *op, &mut parts);
+                format!("({})", parts.join(&format!(" {op} ")))
+            }
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => self.infix(left, &op.to_string(), right),
+            Expr::Not(inner) => format!("(NOT {})", self.print(inner)),
+            Expr::Negative(inner) => format!("(- {})", self.print(inner)),
+            Expr::IsNull(inner) => self.suffixed(inner, "IS NULL"),
+            Expr::IsNotNull(inner) => self.suffixed(inner, "IS NOT NULL"),
+            Expr::IsTrue(inner) => self.suffixed(inner, "IS TRUE"),
+            Expr::IsNotTrue(inner) => self.suffixed(inner, "IS NOT TRUE"),
+            Expr::IsFalse(inner) => self.suffixed(inner, "IS FALSE"),
+            Expr::IsNotFalse(inner) => self.suffixed(inner, "IS NOT FALSE"),
+            Expr::IsUnknown(inner) => self.suffixed(inner, "IS UNKNOWN"),
+            Expr::IsNotUnknown(inner) => self.suffixed(inner, "IS NOT UNKNOWN"),
+            // Comparisons convert to a wider type without saying so.
+            Expr::Cast(cast) => self.print(&cast.expr),
+            Expr::TryCast(cast) => self.print(&cast.expr),
+            Expr::Between(Between {
+                expr,
+                negated,
+                low,
+                high,
+            }) => format!(
+                "({} {}BETWEEN {} AND {})",
+                self.print(expr),
+                not(*negated),
+                self.beside(expr, low),
+                self.beside(expr, high)
+            ),
+            Expr::InList(InList { expr, list, negated }) => {
+                let items: Vec<String> = list.iter().map(|item| self.beside(expr, item)).collect();
+                format!(
+                    "({} {}IN ({}))",
+                    self.print(expr),
+                    not(*negated),
+                    items.join(", ")
+                )
+            }
+            Expr::Like(like) => self.like_text(like),
+            Expr::Case(case) => self.case_text(case),
+            Expr::ScalarFunction(call) => self.call_text(call),
+            Expr::AggregateFunction(call) => self.aggregate_text(call),
+            other => other.to_string(),
+        }
+    }
+
+    /// The parts of a chain of one connective.
+    fn chain(&self, expr: &Expr, connective: Operator, parts: &mut Vec<String>) {
+        match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if *op == connective => {
+                self.chain(left, connective, parts);
+                self.chain(right, connective, parts);
+            }
+            part => parts.push(self.print(part)),
+        }
+    }
+
+    fn aggregate_text(&self, call: &AggregateFunction) -> String {
+        let params = &call.params;
+        let counts_all =
+            call.func.name() == "count" && matches!(params.args.as_slice(), [Expr::Literal(..)] | []);
+        let mut arguments = match counts_all {
+            true => "*".to_string(),
+            false => self.listed(&params.args),
+        };
+        if !params.order_by.is_empty() {
+            let order = |key: &Sort| order_text(&key.expr, self.names, !key.asc, key.nulls_first);
+            let order: Vec<String> = params.order_by.iter().map(order).collect();
+            arguments.push_str(&format!(" ORDER BY {}", order.join(", ")));
+        }
+        let distinct = if params.distinct { "DISTINCT " } else { "" };
+        let filter = params.filter.as_ref();
+        let filter = filter.map(|filter| format!(" FILTER (WHERE {})", self.print(filter)));
+        format!(
+            "{}({distinct}{arguments}){}",
+            call.func.name(),
+            filter.unwrap_or_default()
+        )
+    }
+
+    fn call_text(&self, call: &ScalarFunction) -> String {
+        let name = call.func.name();
+        match (name, call.args.as_slice()) {
+            // What comparisons put around columns so that Arrow's order is PostgreSQL's.
+            (FLOAT_ORDER_NAME | TRIM_CHAR_NAME | JSONB_ORDER_NAME | NUMERIC_KEY_NAME, [inner]) => {
+                self.print(inner)
+            }
+            ("cast", [inner]) => match functions::result_type(&call.func) {
+                Some(ty) => format!("({})::{ty}", self.print(inner)),
+                None => self.print(inner),
+            },
+            (symbol, [_, _]) if is_operator(symbol) => {
+                let sides = self.arguments(call);
+                format!("({} {symbol} {})", sides[0], sides[1])
+            }
+            (symbol, [inner]) if is_operator(symbol) => format!("({symbol} {})", self.print(inner)),
+            (name, _) => format!("{name}({})", self.arguments(call).join(", ")),
+        }
+    }
+
+    fn infix(&self, left: &Expr, op: &str, right: &Expr) -> String {
+        format!("({} {op} {})", self.beside(right, left), self.beside(left, right))
+    }
+
+    /// An operand of a comparison: beside the key of a numeric, a constant is one, too.
+    fn beside(&self, other: &Expr, operand: &Expr) -> String {
+        let is_key = matches!(other, Expr::ScalarFunction(call) if call.name() == NUMERIC_KEY_NAME);
+        match operand {
+            Expr::Literal(ScalarValue::Binary(Some(key)), _) if is_key => match Numeric::from_key(key) {
+                Some(number) => literal(&Value::Numeric(number)),
+                None => self.print(operand),
+            },
+            operand => self.print(operand),
+        }
+    }
+
+    /// The arguments of a call, of which those of variable length are numerics where the function takes such.
+    fn arguments(&self, call: &ScalarFunction) -> Vec<String> {
+        let types = functions::argument_types(&call.func);
+        let argument = |(at, argument): (usize, &Expr)| match (argument, types.get(at)) {
+            (Expr::Literal(scalar @ ScalarValue::Binary(Some(_)), _), Some(ty @ SqlType::Numeric(_))) => {
+                value_of_scalar(scalar, ty).map_or_else(|_| self.print(argument), |value| literal(&value))
+            }
+            _ => self.print(argument),
+        };
+        call.args.iter().enumerate().map(argument).collect()
+    }
+
+    fn suffixed(&self, inner: &Expr, test: &str) -> String {
+        format!("({} {test})", self.print(inner))
+    }
+
+    fn listed(&self, items: &[Expr]) -> String {
+        items
+            .iter()
+            .map(|item| self.print(item))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    fn like_text(&self, like: &Like) -> String {
+        let operator = if like.case_insensitive { "ILIKE" } else { "LIKE" };
+        let (value, pattern) = (self.print(&like.expr), self.print(&like.pattern));
+        format!("({value} {}{operator} {pattern})", not(like.negated))
+    }
+
+    fn case_text(&self, case: &Case) -> String {
+        let mut text = "CASE".to_string();
+        if let Some(operand) = &case.expr {
+            text.push_str(&format!(" {}", self.print(operand)));
+        }
+        for (when, then) in &case.when_then_expr {
+            text.push_str(&format!(" WHEN {} THEN {}", self.print(when), self.print(then)));
+        }
+        if let Some(otherwise) = &case.else_expr {
+            text.push_str(&format!(" ELSE {}", self.print(otherwise)));
+        }
+        text.push_str(" END");
+        text
+    }
+}
+
+fn is_operator(name: &str) -> bool {
+    !name.starts_with(|first: char| first.is_alphanumeric() || first == '_')
+}
+
+fn not(negated: bool) -> &'static str {
+    if negated { "NOT " } else { "" }
+}
+
+fn scalar_text(scalar: &ScalarValue) -> String {
+    let ty = match scalar {
+        ScalarValue::Utf8(_) => SqlType::Text,
+        ScalarValue::List(_) => SqlType::from_field(&Field::new("", scalar.data_type(), true)),
+        // Values say by themselves what they are.
+        _ => SqlType::Unknown,
+    };
+    value_of_scalar(scalar, &ty).map_or_else(|_| scalar.to_string(), |value| literal(&value))
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::logical_expr::{col, lit};
+
+    use super::*;
+
+    #[test]
+    fn expressions_read_as_sql() {
+        let cases = [
+            (
+                col("a").gt(lit(5_i64)).and(col("b").eq(lit("it's"))),
+                "((a > 5) AND (b = 'it''s'))",
+            ),
+            (
+                col("a").gt(lit(1_i64)).and(col("b").and(col("c"))),
+                "((a > 1) AND b AND c)",
+            ),
+            (col("a").is_null().or(!col("b")), "((a IS NULL) OR (NOT b))"),
+            (
+                col("a").in_list(vec![lit(1_i64), lit(2_i64)], true),
+                "(a NOT IN (1, 2))",
+            ),
+            (
+                col("a").between(lit(1.5), lit(ScalarValue::Float64(None))),
+                "(a BETWEEN 1.5 AND NULL)",
+            ),
+        ];
+        for (expr, text) in cases {
+            assert_eq!(expr_text(&expr, Names::Bare), text);
+        }
+    }
+}

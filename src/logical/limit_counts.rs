@@ -1,0 +1,42 @@
+//! The counts of LIMIT and OFFSET once the parameters are known: in a short statement, and in a general plan before DataFusion
+//! takes them for granted.
+
+use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+
+use super::dependent_join::for_each_node;
+use super::placeholder::Constants;
+use crate::functions::{LimitClause, fold_constants, row_count};
+use crate::system::datafusion_error::{from_datafusion, to_datafusion};
+use crate::{Error, Result};
+
+/// A count with its parameters put in; NULL counts as absent. Errors: 2201W, 2201X.
+pub(crate) fn limit_count(
+    count: Option<&Expr>,
+    constants: &Constants,
+    clause: LimitClause,
+) -> Result<Option<usize>> {
+    let Some(count) = count else { return Ok(None) };
+    match fold_constants(constants.replace(count.clone())?)? {
+        Expr::Literal(ScalarValue::Int64(Some(count)), _) => row_count(count, clause).map(Some),
+        Expr::Literal(scalar, _) if scalar.is_null() => Ok(None),
+        other => Err(Error::internal(format!("{other} is no row count"))),
+    }
+}
+
+/// Whether every count of a plan is one. Errors: 2201W, 2201X.
+pub(crate) fn check_limits(plan: &LogicalPlan, constants: &Constants) -> Result<()> {
+    let checked = for_each_node(plan, &mut |node| {
+        if let LogicalPlan::Limit(limit) = node {
+            for (count, clause) in [
+                (&limit.skip, LimitClause::Offset),
+                (&limit.fetch, LimitClause::Limit),
+            ] {
+                limit_count(count.as_deref(), constants, clause).map_err(to_datafusion)?;
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    checked.map_err(from_datafusion)
+}

@@ -1,0 +1,118 @@
+//! `JoinedTable`: a side of a join, in an optimized plan, that is a stored table with conditions on its rows.
+
+use std::sync::Arc;
+
+use datafusion::common::{Column, DFSchema, TableReference};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
+
+use super::lookup::Inner;
+use crate::logical::replaced_columns::replaced_columns;
+use crate::logical::stored_table::{ScannedTable, read_table};
+use crate::table::row_schema;
+
+/// What relations call a table's own columns here, so that they are taken for nobody else's.
+const OWN: &str = "?joined";
+
+/// A stored table, the columns that a join sees of it, and the conditions on its rows.
+pub(super) struct JoinedTable {
+    /// With all columns that are seen or asked for.
+    scanned: ScannedTable,
+    /// These columns, called `OWN`.
+    schema: DFSchema,
+    /// For each column that the join sees its place among them.
+    seen: Vec<usize>,
+    /// Over `schema`.
+    conditions: Vec<Expr>,
+}
+
+impl JoinedTable {
+    /// `None`: it is something else, or what it asks of its rows is another thing at each of them.
+    pub(super) fn of(plan: &LogicalPlan) -> Option<JoinedTable> {
+        match plan {
+            LogicalPlan::TableScan(scan) => JoinedTable::of_scan(scan),
+            LogicalPlan::SubqueryAlias(alias) => JoinedTable::of(&alias.input),
+            LogicalPlan::Projection(projection) => {
+                let input = JoinedTable::of(&projection.input)?;
+                let below = projection.input.schema();
+                let place = |expr: &Expr| match expr.clone().unalias() {
+                    Expr::Column(column) => Some(input.seen[below.index_of_column(&column).ok()?]),
+                    _ => None,
+                };
+                let seen = projection.expr.iter().map(place).collect::<Option<_>>()?;
+                Some(JoinedTable { seen, ..input })
+            }
+            LogicalPlan::Filter(filter) => {
+                let mut input = JoinedTable::of(&filter.input)?;
+                let below = filter.input.schema();
+                let conditions = split_conjunction(&filter.predicate).into_iter();
+                let conditions = conditions.map(|condition| {
+                    let own = |column: &Column| input.column(below.index_of_column(column).ok()?);
+                    replaced_columns(condition.clone(), own)
+                });
+                for condition in conditions.collect::<Option<Vec<Expr>>>()? {
+                    // What a scan checks in part stands above it once more.
+                    if !input.conditions.contains(&condition) {
+                        input.conditions.push(condition);
+                    }
+                }
+                Some(input)
+            }
+            _ => None,
+        }
+    }
+
+    fn of_scan(scan: &TableScan) -> Option<JoinedTable> {
+        if scan.fetch.is_some() {
+            return None;
+        }
+        let mut scanned = read_table(scan)?;
+        let seen = (0..scanned.positions.len()).collect();
+        for column in scan.filters.iter().flat_map(Expr::column_refs) {
+            let position = scanned.table.column_index(&column.name)?;
+            if !scanned.positions.contains(&position) {
+                scanned.positions.push(position);
+            }
+        }
+        let schema = row_schema(&scanned.table, &scanned.positions);
+        let schema = DFSchema::try_from_qualified_schema(TableReference::bare(OWN), &schema).ok()?;
+        let own = |column: &Column| Some(Expr::Column(Column::new(Some(OWN), &column.name)));
+        let conditions = scan.filters.iter().flat_map(split_conjunction);
+        let conditions = conditions.map(|condition| replaced_columns(condition.clone(), own));
+        Some(JoinedTable {
+            conditions: conditions.collect::<Option<_>>()?,
+            scanned,
+            schema,
+            seen,
+        })
+    }
+
+    /// What is called here what the join sees as the column at this place.
+    pub(super) fn column(&self, seen: usize) -> Option<Expr> {
+        let own = self.schema.qualified_field(*self.seen.get(seen)?);
+        Some(Expr::Column(Column::from(own)))
+    }
+
+    /// For each column that the join sees its place among those that a lookup gives.
+    pub(super) fn seen(&self) -> &[usize] {
+        &self.seen
+    }
+
+    /// The scan that would read it.
+    pub(super) fn source(&self) -> &Arc<dyn TableSource> {
+        &self.scanned.source
+    }
+
+    pub(super) fn schema(&self) -> &DFSchema {
+        &self.schema
+    }
+
+    /// The table as what is looked up by these conditions, which are over `outer` and `schema`, and by its own; and what else they
+    /// ask. `None`: no key serves them.
+    pub(super) fn looked_up(self, outer: &DFSchema, conditions: Vec<Expr>) -> Option<(Inner, Vec<Expr>)> {
+        let mut asked = conditions;
+        asked.extend(self.conditions);
+        let inner = Inner::by_equality(self.scanned, &self.schema, outer, &mut asked)?;
+        Some((inner, asked))
+    }
+}

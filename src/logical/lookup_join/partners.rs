@@ -1,0 +1,262 @@
+//! `Partners`: what a join makes of outer rows that have inner rows, and of those that have none; `Joined`: the pairs of a
+//! batch.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::compute::take_record_batch;
+use arrow::datatypes::{DataType, Schema};
+use arrow::row::Rows;
+use datafusion::physical_expr::PhysicalExpr;
+
+use crate::functions::evaluate::truth;
+use crate::{Error, Result};
+
+/// What becomes of outer rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Partners {
+    /// Each stands beside each of its inner rows; without one it goes.
+    Needed,
+    /// The same, but without one it stays, with NULLs (LEFT JOIN).
+    OrNone,
+    /// It stays by itself if it has an inner row (EXISTS, IN).
+    Exist,
+    /// It stays by itself if it has none (NOT EXISTS).
+    Miss,
+}
+
+impl Partners {
+    /// Whether inner rows are given.
+    pub(crate) fn are_given(self) -> bool {
+        matches!(self, Partners::Needed | Partners::OrNone)
+    }
+}
+
+/// Pairs of one batch that comes of a join.
+const PAIRS_MAX: usize = 8192;
+
+/// About so many bytes such a batch has at most, unless a single pair has more.
+const PAIRS_BYTES_MAX: usize = 32 << 20;
+
+/// Outer rows and inner rows that belong together, being joined: a batch at a time, for they may be as many as the one times
+/// the other.
+pub(crate) struct Joined {
+    outer: RecordBatch,
+    inner: RecordBatch,
+    /// For each outer row its first inner row.
+    firsts: Vec<Option<u32>>,
+    /// For each inner row the next of the same key.
+    nexts: Vec<Option<u32>>,
+    /// The outer row that comes next, the inner row it stands beside next, and whether a row before that one counted.
+    row: usize,
+    next: Option<u32>,
+    has_partner: bool,
+    pairs_max: usize,
+}
+
+impl Joined {
+    /// All pairs of equal keys: of the outer rows' and the inner rows', none of which has a NULL.
+    pub(crate) fn of_equal(
+        outer: RecordBatch,
+        inner: RecordBatch,
+        (wanted, found): (&Rows, &Rows),
+    ) -> Joined {
+        let mut first_of: HashMap<&[u8], u32> = HashMap::with_capacity(found.num_rows());
+        let mut nexts: Vec<Option<u32>> = vec![None; found.num_rows()];
+        for (row, key) in found.iter().enumerate().rev() {
+            nexts[row] = first_of.insert(key.data(), row as u32);
+        }
+        let firsts: Vec<Option<u32>> = wanted
+            .iter()
+            .map(|key| first_of.get(key.data()).copied())
+            .collect();
+        let pair_bytes = widest_row(&outer) + widest_row(&inner);
+        Joined {
+            next: firsts.first().copied().flatten(),
+            outer,
+            inner,
+            firsts,
+            nexts,
+            row: 0,
+            has_partner: false,
+            pairs_max: (PAIRS_BYTES_MAX / pair_bytes.max(1)).clamp(1, PAIRS_MAX),
+        }
+    }
+
+    /// Whether every outer row has been joined.
+    pub(crate) fn is_done(&self) -> bool {
+        self.row == self.firsts.len()
+    }
+
+    /// The next rows of the join: of pairs for which the conditions hold. Errors: the conditions'.
+    pub(crate) fn next(
+        &mut self,
+        conditions: &[Arc<dyn PhysicalExpr>],
+        partners: Partners,
+    ) -> Result<RecordBatch> {
+        let (first_row, had_partner) = (self.row, self.has_partner);
+        let mut pairs = self.take_pairs();
+        for condition in conditions {
+            self.keep(&mut pairs, condition)?;
+        }
+        if partners == Partners::Needed {
+            self.has_partner = false;
+            let places = pairs.iter().map(|(outer, inner)| (*outer, Some(*inner)));
+            return self.side_by_side(places.collect());
+        }
+        // The rows before this one are done with.
+        let open = self.row;
+        let mut has_partner = vec![false; open - first_row + 1];
+        has_partner[0] = had_partner;
+        for (outer, _) in &pairs {
+            has_partner[*outer as usize - first_row] = true;
+        }
+        self.has_partner = has_partner[open - first_row];
+        if partners == Partners::OrNone {
+            let places = places_or_none(&pairs, first_row, &has_partner);
+            return self.side_by_side(places);
+        }
+        let wanted = partners == Partners::Exist;
+        let done = (first_row as u32..).zip(&has_partner[..open - first_row]);
+        let stays =
+            UInt32Array::from_iter_values(done.filter(|(_, has)| **has == wanted).map(|(row, _)| row));
+        take_record_batch(&self.outer, &stays).map_err(Error::arrow)
+    }
+
+    /// As many pairs as come at once.
+    fn take_pairs(&mut self) -> Vec<(u32, u32)> {
+        let mut pairs = Vec::with_capacity(self.pairs_max.min(self.firsts.len() - self.row));
+        while self.row < self.firsts.len() && pairs.len() < self.pairs_max {
+            if let Some(inner) = self.next {
+                pairs.push((self.row as u32, inner));
+                self.next = self.nexts[inner as usize];
+                if self.next.is_some() {
+                    continue;
+                }
+            }
+            self.row += 1;
+            self.next = self.firsts.get(self.row).copied().flatten();
+        }
+        pairs
+    }
+
+    /// Leaves out the pairs for which a condition does not hold.
+    fn keep(&self, pairs: &mut Vec<(u32, u32)>, condition: &Arc<dyn PhysicalExpr>) -> Result<()> {
+        let places = pairs.iter().map(|(outer, inner)| (*outer, Some(*inner)));
+        let holds = truth(condition, &self.side_by_side(places.collect())?)?;
+        let mut holds = holds.iter();
+        pairs.retain(|_| holds.next().flatten() == Some(true));
+        Ok(())
+    }
+
+    /// Outer rows beside inner rows, or beside NULLs.
+    fn side_by_side(&self, places: Vec<(u32, Option<u32>)>) -> Result<RecordBatch> {
+        let (outer, inner): (Vec<u32>, Vec<Option<u32>>) = places.into_iter().unzip();
+        let outer = take_record_batch(&self.outer, &UInt32Array::from(outer)).map_err(Error::arrow)?;
+        let inner_rows = UInt32Array::from(inner);
+        let columns = self.inner.columns().iter();
+        let columns = columns.map(|column| arrow::compute::take(column, &inner_rows, None));
+        let columns = columns
+            .collect::<std::result::Result<Vec<_>, _>>()
+            .map_err(Error::arrow)?;
+        let fields = self.inner.schema_ref().fields().iter();
+        let fields = fields.map(|field| Arc::new(field.as_ref().clone().with_nullable(true)));
+        let fields = outer.schema_ref().fields().iter().cloned().chain(fields);
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let columns = outer.columns().iter().cloned().chain(columns).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(outer.num_rows()));
+        RecordBatch::try_new_with_options(schema, columns, &options).map_err(Error::arrow)
+    }
+}
+
+/// The pairs, and between them, at their places, the outer rows without a partner; not the last of `has_partner`, which may
+/// still find one.
+fn places_or_none(pairs: &[(u32, u32)], first_row: usize, has_partner: &[bool]) -> Vec<(u32, Option<u32>)> {
+    let mut pairs = pairs.iter().peekable();
+    let mut places = Vec::with_capacity(pairs.len());
+    for (row, has_partner) in (first_row as u32..).zip(&has_partner[..has_partner.len() - 1]) {
+        if !has_partner {
+            places.push((row, None));
+        }
+        while let Some((outer, inner)) = pairs.next_if(|(outer, _)| *outer == row) {
+            places.push((*outer, Some(*inner)));
+        }
+    }
+    places.extend(pairs.map(|(outer, inner)| (*outer, Some(*inner))));
+    places
+}
+
+/// About the bytes of the longest row: the longest value of each column of texts, the average of each other.
+fn widest_row(batch: &RecordBatch) -> usize {
+    let rows = batch.num_rows().max(1);
+    let longest = |lengths: &[i32]| {
+        let lengths = lengths.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
+        lengths.max().unwrap_or(0)
+    };
+    let column = |column: &ArrayRef| match column.data_type() {
+        DataType::Utf8 => longest(column.as_string::<i32>().value_offsets()),
+        DataType::Binary => longest(column.as_binary::<i32>().value_offsets()),
+        _ => column.to_data().get_slice_memory_size().unwrap_or(0) / rows,
+    };
+    batch.columns().iter().map(column).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::Int64Array;
+    use arrow::datatypes::Field;
+    use arrow::row::{RowConverter, SortField};
+
+    use super::*;
+
+    fn batch(keys: &[i64]) -> RecordBatch {
+        let schema = Schema::new(vec![Field::new("k", DataType::Int64, true)]);
+        let keys = Arc::new(Int64Array::from(keys.to_vec()));
+        RecordBatch::try_new(Arc::new(schema), vec![keys]).unwrap()
+    }
+
+    /// The rows of a join that gives so many pairs at once.
+    fn joined(outer: &[i64], inner: &[i64], partners: Partners, pairs_max: usize) -> Vec<String> {
+        let (outer, inner) = (batch(outer), batch(inner));
+        let converter = RowConverter::new(vec![SortField::new(DataType::Int64)]).unwrap();
+        let rows = |batch: &RecordBatch| converter.convert_columns(batch.columns()).unwrap();
+        let (wanted, found) = (rows(&outer), rows(&inner));
+        let mut joined = Joined {
+            pairs_max,
+            ..Joined::of_equal(outer, inner, (&wanted, &found))
+        };
+        let mut rows = Vec::new();
+        while !joined.is_done() {
+            let part = joined.next(&[], partners).unwrap();
+            assert!(part.num_rows() <= pairs_max + 4);
+            let cell = |column: &ArrayRef, row: usize| {
+                let column = column.as_primitive::<arrow::datatypes::Int64Type>();
+                column.is_valid(row).then(|| column.value(row))
+            };
+            rows.extend((0..part.num_rows()).map(|row| {
+                let cells = part.columns().iter().map(|column| cell(column, row));
+                format!("{:?}", cells.collect::<Vec<_>>())
+            }));
+        }
+        rows
+    }
+
+    #[test]
+    fn a_join_gives_the_same_in_parts_of_any_size() {
+        let (outer, inner) = ([1, 2, 3, 2], [2, 1, 2, 5, 2, 1]);
+        for partners in [
+            Partners::Needed,
+            Partners::OrNone,
+            Partners::Exist,
+            Partners::Miss,
+        ] {
+            let whole = joined(&outer, &inner, partners, 100);
+            for pairs_max in 1..10 {
+                assert_eq!(joined(&outer, &inner, partners, pairs_max), whole, "{partners:?}");
+            }
+        }
+        assert_eq!(joined(&outer, &inner, Partners::OrNone, 2).len(), 9);
+        assert_eq!(joined(&outer, &inner, Partners::Miss, 2), ["[Some(3)]"]);
+    }
+}

@@ -1,0 +1,138 @@
+//! How many rows there are to look up, and of how many: what decides whether a lookup pays. A condition that bounds a key says where
+//! to look and not how much stands there; for half of a table its rows are better read in one piece and joined in memory.
+//! So the rows of such a side are counted before the join is planned, only as far as it takes to know: it costs at most one part in
+//! sixteen of what reading the other side would. Whether a query *may* run never depends on it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::catalog::Session;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, TableScan, TableSource};
+use datafusion::physical_plan::execute_stream;
+use datafusion::physical_planner::PhysicalPlanner;
+use futures::TryStreamExt;
+
+use super::bounded::bound_of;
+use crate::catalog::TableDef;
+use crate::logical::stored_table::read_table;
+use crate::plan::Bound;
+use crate::system::StatementContext;
+use crate::system::datafusion_error::to_datafusion;
+use crate::table::committed_row_counts;
+
+/// A lookup is worth so many rows read in one piece.
+const ROWS_A_LOOKUP: u64 = 16;
+/// Of smaller tables nothing is counted: either way is short.
+const TABLE_ROWS_MIN: u64 = 10_000;
+
+/// What is known of the relations of a plan.
+#[derive(Debug, Default)]
+pub(crate) struct Sizes {
+    /// Rows of stored tables, by id.
+    tables: HashMap<u32, u64>,
+    /// Rows that scans give, by their source, as far as they were counted.
+    scans: HashMap<usize, u64>,
+}
+
+impl Sizes {
+    /// Counts what a plan with joins leaves open. `planner`: makes a scan executable. Errors: those of reading.
+    pub(crate) async fn of(
+        ctx: &StatementContext,
+        plan: &LogicalPlan,
+        planner: &dyn PhysicalPlanner,
+        session: &dyn Session,
+    ) -> DataFusionResult<Sizes> {
+        let scans = joined_scans(plan)?;
+        if scans.len() < 2 {
+            return Ok(Sizes::default());
+        }
+        let tables: Vec<Arc<TableDef>> = scans.iter().map(|(_, table)| Arc::clone(table)).collect();
+        let counts = committed_row_counts(&ctx.txn, &tables.iter().collect::<Vec<_>>()).await;
+        let counts = counts.map_err(to_datafusion)?;
+        let mut sizes = Sizes::default();
+        for (table, rows) in tables.iter().zip(&counts) {
+            sizes.tables.extend(rows.map(|rows| (table.id, rows)));
+        }
+        for (at, (scan, table)) in scans.iter().enumerate() {
+            let others = counts.iter().enumerate().filter(|(other, _)| *other != at);
+            let most = others.filter_map(|(_, rows)| *rows).max();
+            let (Some(most), Some(rows)) = (most, sizes.tables.get(&table.id)) else {
+                continue;
+            };
+            let is_bounded = matches!(
+                bound_of(&LogicalPlan::TableScan(scan.clone()), 0),
+                Some(Bound::Prefix | Bound::Ranges)
+            );
+            if is_bounded && *rows >= TABLE_ROWS_MIN && rows.saturating_mul(ROWS_A_LOOKUP) > most {
+                let enough = most / ROWS_A_LOOKUP + 1;
+                let counted = count(scan, enough, planner, session).await?;
+                sizes.scans.insert(address(&scan.source), counted);
+            }
+        }
+        Ok(sizes)
+    }
+
+    /// Whether it pays to look the inner relation's rows up for those of the outer one.
+    pub(super) fn pays(&self, outer: &LogicalPlan, inner: &LogicalPlan) -> bool {
+        let counted = only_scan(outer).and_then(|scan| self.scans.get(&address(&scan.source)));
+        let table = only_scan(inner).and_then(read_table);
+        let rows = table.and_then(|scanned| self.tables.get(&scanned.table.id));
+        match (counted, rows) {
+            (Some(counted), Some(rows)) => counted.saturating_mul(ROWS_A_LOOKUP) <= *rows,
+            _ => true,
+        }
+    }
+}
+
+fn address(source: &Arc<dyn TableSource>) -> usize {
+    Arc::as_ptr(source).cast::<()>() as usize
+}
+
+/// The scans of stored tables in a plan that has a join; none in any other.
+fn joined_scans(plan: &LogicalPlan) -> DataFusionResult<Vec<(TableScan, Arc<TableDef>)>> {
+    let (mut scans, mut joins) = (Vec::new(), 0);
+    plan.apply_with_subqueries(|node| {
+        match node {
+            LogicalPlan::Join(_) => joins += 1,
+            LogicalPlan::TableScan(scan) => {
+                scans.extend(read_table(scan).map(|scanned| (scan.clone(), Arc::clone(&scanned.table))));
+            }
+            _ => {}
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(if joins > 0 { scans } else { Vec::new() })
+}
+
+/// The scan that a relation is, but for what leaves rows or columns out.
+fn only_scan(plan: &LogicalPlan) -> Option<&TableScan> {
+    match plan {
+        LogicalPlan::TableScan(scan) => Some(scan),
+        LogicalPlan::Projection(projection) => only_scan(&projection.input),
+        LogicalPlan::Filter(filter) => only_scan(&filter.input),
+        LogicalPlan::SubqueryAlias(alias) => only_scan(&alias.input),
+        _ => None,
+    }
+}
+
+/// How many rows a scan gives, `enough` at most.
+async fn count(
+    scan: &TableScan,
+    enough: u64,
+    planner: &dyn PhysicalPlanner,
+    session: &dyn Session,
+) -> DataFusionResult<u64> {
+    let rows_max = usize::try_from(enough).unwrap_or(usize::MAX);
+    let first = LogicalPlanBuilder::new(LogicalPlan::TableScan(scan.clone()))
+        .limit(0, Some(rows_max))?
+        .build()?;
+    let physical = planner.create_physical_plan(&first, session).await?;
+    let mut batches = execute_stream(physical, session.task_ctx())?;
+    let mut rows = 0;
+    while let Some(batch) = batches.try_next().await? {
+        rows += batch.num_rows() as u64;
+    }
+    Ok(rows)
+}

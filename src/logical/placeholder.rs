@@ -1,0 +1,163 @@
+//! What a plan leaves open until it runs: bound parameters `$n` and the transaction's time, both placeholders that
+//! `Constants` replaces. So one plan serves every execution of a prepared statement.
+
+use std::sync::Arc;
+
+use arrow::array::Array;
+use arrow::datatypes::Field;
+use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::logical_expr::expr::{BinaryExpr, InList, Placeholder};
+use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
+
+use super::dependent_join;
+use crate::error::StatementFault;
+use crate::functions::ANY_EQUAL_NAME;
+use crate::system::datafusion_error::{from_datafusion, to_datafusion};
+use crate::types::{SqlType, numeric_key};
+use crate::{Error, Result};
+
+/// The placeholder that stands for `now()`.
+const TRANSACTION_TIME: &str = "$transaction_time";
+
+/// `now()`, as of the run.
+pub fn transaction_time() -> Expr {
+    let field = Field::new(TRANSACTION_TIME, SqlType::TimestampTz(None).arrow_type(), false);
+    Expr::Placeholder(Placeholder {
+        id: TRANSACTION_TIME.to_string(),
+        field: Some(Arc::new(field)),
+    })
+}
+
+/// What the placeholders of a plan stand for in one run of it; `bound_constants` makes it.
+#[derive(Debug, Clone)]
+pub struct Constants {
+    /// `$1` first; `None` where the client bound nothing.
+    parameters: Arc<[Option<Expr>]>,
+    now: ScalarValue,
+    /// Of the rows around a subquery: what its outer columns stand for, by the placeholders that they are.
+    outer: Vec<(Arc<str>, ScalarValue)>,
+}
+
+impl Constants {
+    /// `parameters`: `$1` first, `None` where the client bound nothing. `now`: the transaction's time.
+    pub(crate) fn of(parameters: Vec<Option<Expr>>, now: ScalarValue) -> Constants {
+        Constants {
+            parameters: parameters.into(),
+            now,
+            outer: Vec::new(),
+        }
+    }
+
+    /// The same for a subquery, whose outer columns are these placeholders.
+    pub(crate) fn with_outer(&self, outer: impl Iterator<Item = (Arc<str>, ScalarValue)>) -> Constants {
+        let mut constants = self.clone();
+        constants.outer.extend(outer);
+        constants
+    }
+
+    /// What stands for a placeholder. Errors: 42P02.
+    pub fn get(&self, placeholder: &str) -> Result<Expr> {
+        if placeholder == TRANSACTION_TIME {
+            return Ok(Expr::Literal(self.now.clone(), None));
+        }
+        if let Some((_, value)) = self.outer.iter().find(|(outer, _)| **outer == *placeholder) {
+            return Ok(Expr::Literal(value.clone(), None));
+        }
+        let number = placeholder.trim_start_matches('$').parse::<usize>().unwrap_or(0);
+        match self.parameters.get(number.wrapping_sub(1)) {
+            Some(Some(constant)) => Ok(constant.clone()),
+            _ => Err(Error::InvalidStatement {
+                state: StatementFault::UndefinedParameter,
+                message: format!("there is no parameter {placeholder}"),
+                hint: None,
+            }),
+        }
+    }
+
+    /// The expression with its placeholders replaced. Errors: 42P02.
+    pub fn replace(&self, expr: Expr) -> Result<Expr> {
+        let replaced = expr.transform_up(|expr| self.replace_one(expr));
+        replaced.map(|replaced| replaced.data).map_err(from_datafusion)
+    }
+
+    /// The plan with its placeholders replaced. Errors: 42P02.
+    pub fn replace_in_plan(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        dependent_join::transform_expressions(plan, &|expr| expr.transform_up(|expr| self.replace_one(expr)))
+            .map_err(from_datafusion)
+    }
+
+    fn replace_one(&self, expr: Expr) -> datafusion::error::Result<Transformed<Expr>> {
+        match &expr {
+            Expr::Placeholder(placeholder) => {
+                let constant = self.get(&placeholder.id).map_err(to_datafusion)?;
+                Ok(Transformed::yes(constant))
+            }
+            _ => list_membership(expr).transform_data(|expr| Ok(without_null(expr))),
+        }
+    }
+}
+
+/// A list without its NULLs: `x IN (1, NULL)` is `x IN (1) OR NULL`. DataFusion's optimizer merges lists as if NULL were
+/// a value.
+fn without_null(expr: Expr) -> Transformed<Expr> {
+    let is_null = |item: &Expr| matches!(item, Expr::Literal(scalar, _) if scalar.is_null());
+    match expr {
+        Expr::InList(list) if list.list.iter().any(is_null) => {
+            let null = Expr::Literal(ScalarValue::Boolean(None), None);
+            let items: Vec<Expr> = list.list.into_iter().filter(|item| !is_null(item)).collect();
+            if items.is_empty() {
+                return Transformed::yes(null);
+            }
+            let joint = match list.negated {
+                true => Operator::And,
+                false => Operator::Or,
+            };
+            let rest = Expr::InList(InList::new(list.expr, items, list.negated));
+            Transformed::yes(Expr::BinaryExpr(BinaryExpr::new(
+                Box::new(rest),
+                joint,
+                Box::new(null),
+            )))
+        }
+        other => Transformed::no(other),
+    }
+}
+
+/// `x = ANY ('{…}')`, once the array is known, is an IN list: the form that bounds keys.
+fn list_membership(expr: Expr) -> Transformed<Expr> {
+    let Expr::ScalarFunction(function) = &expr else {
+        return Transformed::no(expr);
+    };
+    if function.func.name() != ANY_EQUAL_NAME {
+        return Transformed::no(expr);
+    }
+    // Numerics of variable length bring the key by which they compare.
+    let [operand, Expr::Literal(ScalarValue::List(list), _), key @ ..] = function.args.as_slice() else {
+        return Transformed::no(expr);
+    };
+    if list.len() != 1 || list.is_null(0) || list.value(0).is_empty() {
+        return Transformed::no(expr);
+    }
+    let items = list.value(0);
+    let literals = (0..items.len())
+        .map(|row| {
+            let item = ScalarValue::try_from_array(&items, row)?;
+            let item = match (key, item) {
+                ([_], ScalarValue::Binary(Some(number))) => {
+                    ScalarValue::Binary(Some(numeric_key(&number).to_vec()))
+                }
+                (_, item) => item,
+            };
+            Ok(Expr::Literal(item, None))
+        })
+        .collect::<datafusion::error::Result<Vec<_>>>();
+    match literals {
+        Ok(literals) => Transformed::yes(Expr::InList(InList::new(
+            Box::new(key.first().unwrap_or(operand).clone()),
+            literals,
+            false,
+        ))),
+        Err(_) => Transformed::no(expr),
+    }
+}

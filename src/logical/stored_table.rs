@@ -1,0 +1,176 @@
+//! Stored tables as logical plans name them: `KeyspanTable`, with what is asked of a plan's scans of them. How one is read is planned by
+//! `table_provider`. In a generic plan (`run_inputs`) the conditions keep their placeholders, and the access is planned by what these
+//! stand for in the run at hand.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::catalog::MemTable;
+use datafusion::common::tree_node::Transformed;
+use datafusion::datasource::{provider_as_source, source_as_provider};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
+
+use super::filter_predicate::from_expr;
+use super::run_inputs::RunInputs;
+use crate::Result;
+use crate::catalog::TableDef;
+use crate::parse::{Hints, IndexHint};
+use crate::plan::{AccessPath, Predicate, Wanted};
+use crate::scan::planned_access::plan_conditions;
+use crate::system::StatementContext;
+use crate::system::datafusion_error::to_datafusion;
+use crate::table::row_schema;
+
+/// A table for DataFusion's logical plans. `alias`: what the statement calls it.
+pub fn table_source(table: &Arc<TableDef>, alias: &str, hints: &Hints) -> Arc<dyn TableSource> {
+    source_of(table, alias, hints, table.visible_positions())
+}
+
+/// A table with its hidden columns.
+pub fn whole_table_source(table: &Arc<TableDef>, alias: &str, hints: &Hints) -> Arc<dyn TableSource> {
+    source_of(table, alias, hints, (0..table.columns.len()).collect())
+}
+
+fn source_of(
+    table: &Arc<TableDef>,
+    alias: &str,
+    hints: &Hints,
+    positions: Vec<usize>,
+) -> Arc<dyn TableSource> {
+    let schema = row_schema(table, &positions);
+    provider_as_source(Arc::new(KeyspanTable {
+        table: Arc::clone(table),
+        alias: alias.into(),
+        index_hint: hints.index.clone(),
+        positions,
+        schema,
+        inputs: None,
+    }))
+}
+
+/// The plan as one whose conditions on stored tables are open: by these inputs it is known what they say in a run.
+pub(crate) fn with_inputs(plan: LogicalPlan, inputs: &Arc<RunInputs>) -> DataFusionResult<LogicalPlan> {
+    let opened = plan.transform_up_with_subqueries(|node| {
+        let LogicalPlan::TableScan(scan) = &node else {
+            return Ok(Transformed::no(node));
+        };
+        let provider = source_as_provider(&scan.source)?;
+        let Some(table) = provider.downcast_ref::<KeyspanTable>() else {
+            return Ok(Transformed::no(node));
+        };
+        let open = KeyspanTable {
+            inputs: Some(Arc::clone(inputs)),
+            ..table.clone()
+        };
+        let mut scan = scan.clone();
+        scan.source = provider_as_source(Arc::new(open));
+        Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+    })?;
+    Ok(opened.data)
+}
+
+/// How a scan with these filters would read its table, if the full-scan rule lets it pass; `None`: it is no stored table's.
+/// Errors: 53400, 54000.
+pub(crate) fn judge_scan(ctx: &StatementContext, scan: &TableScan) -> DataFusionResult<Option<AccessPath>> {
+    let provider = source_as_provider(&scan.source)?;
+    match provider.downcast_ref::<KeyspanTable>() {
+        Some(table) => {
+            let access = table.access(ctx, &scan.filters, Wanted::default());
+            access.map(Some).map_err(to_datafusion)
+        }
+        None => Ok(None),
+    }
+}
+
+/// A table of ours.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyspanTable {
+    pub(crate) table: Arc<TableDef>,
+    /// What the statement calls it.
+    pub(crate) alias: Arc<str>,
+    /// Which keys the statement's hints leave.
+    pub(crate) index_hint: Option<IndexHint>,
+    /// Positions in `TableDef::columns` of the schema's columns.
+    pub(crate) positions: Vec<usize>,
+    pub(crate) schema: SchemaRef,
+    /// What conditions say in the run at hand, in a generic plan.
+    pub(crate) inputs: Option<Arc<RunInputs>>,
+}
+
+impl KeyspanTable {
+    /// The access path for the filters. Errors: `FullScan`, `TooManyKeys`.
+    pub(crate) fn access(
+        &self,
+        ctx: &StatementContext,
+        filters: &[Expr],
+        wanted: Wanted<'_>,
+    ) -> Result<AccessPath> {
+        let predicates = filters.iter().map(|filter| self.predicate(filter));
+        plan_conditions(&self.table, predicates.collect(), wanted, ctx)
+    }
+
+    /// What a filter says, in the run at hand.
+    pub(crate) fn predicate(&self, filter: &Expr) -> Predicate {
+        match &self.inputs {
+            None => from_expr(filter, &self.table),
+            Some(inputs) => inputs.predicate(filter, &self.table),
+        }
+    }
+}
+
+/// A stored table as a scan reads it.
+pub(crate) struct ScannedTable {
+    pub(crate) table: Arc<TableDef>,
+    /// What the statement calls it.
+    pub(crate) alias: Arc<str>,
+    /// Positions in `TableDef::columns` of the scan's columns.
+    pub(crate) positions: Vec<usize>,
+    /// Which keys the statement's hints leave.
+    pub(crate) index_hint: Option<IndexHint>,
+    /// What tells the scan from others of the table.
+    pub(crate) source: Arc<dyn TableSource>,
+}
+
+/// The table that a scan without filters and limit reads.
+pub(crate) fn scanned_table(scan: &TableScan) -> Option<ScannedTable> {
+    match scan.filters.is_empty() && scan.fetch.is_none() {
+        true => read_table(scan),
+        false => None,
+    }
+}
+
+/// The stored table that a scan reads.
+pub(crate) fn read_table(scan: &TableScan) -> Option<ScannedTable> {
+    let provider = source_as_provider(&scan.source).ok()?;
+    let table = provider.downcast_ref::<KeyspanTable>()?;
+    let positions = match &scan.projection {
+        Some(projection) => projection.iter().map(|at| table.positions[*at]).collect(),
+        None => table.positions.clone(),
+    };
+    Some(ScannedTable {
+        table: Arc::clone(&table.table),
+        alias: Arc::clone(&table.alias),
+        index_hint: table.index_hint.clone(),
+        source: Arc::clone(&scan.source),
+        positions,
+    })
+}
+
+/// The rows in memory that a scan without projection, filters and limit reads.
+pub(crate) fn scanned_rows(scan: &TableScan) -> Option<Vec<RecordBatch>> {
+    if !scan.filters.is_empty() || scan.fetch.is_some() || scan.projection.is_some() {
+        return None;
+    }
+    let provider = source_as_provider(&scan.source).ok()?;
+    let [rows] = provider.downcast_ref::<MemTable>()?.batches.as_slice() else {
+        return None;
+    };
+    rows.try_read().ok().map(|rows| rows.clone())
+}
+
+/// Whether a scan reads a stored table.
+pub fn is_stored_table(scan: &TableScan) -> bool {
+    source_as_provider(&scan.source).is_ok_and(|provider| provider.is::<KeyspanTable>())
+}

@@ -1,0 +1,300 @@
+//! `BuildKeys`: the keys of the rows that a hash join keeps, once they are there, as what bounds the scan that the join streams past
+//! them: few keys lead to few rows, and an index to them. DataFusion collects them (`DynamicFilterPhysicalExpr`), and the join
+//! compares whatever comes, so that reading too much does no harm.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use datafusion::common::ScalarValue;
+use datafusion::physical_expr::expressions::{DynamicFilterPhysicalExpr, InListExpr, Literal};
+use datafusion::physical_expr::split_conjunction;
+use futures::TryStreamExt;
+use tokio::sync::OnceCell;
+
+use crate::plan::{AccessClass, AccessPath, PlanRules, Predicate, Wanted};
+use crate::scan::executor::{Demand, scan_batches};
+use crate::scan::planned_access::plan_predicates;
+use crate::scan::row_keys::row_keys;
+use crate::store::KeyRange;
+use crate::system::StatementContext;
+use crate::system::datafusion_error::from_datafusion;
+use crate::types::{Value, value_at};
+use crate::{Error, Result};
+
+/// Bytes of keys that are collected; of more, as of more keys than `keyspan.join_keys_max`, the table is read.
+pub(super) const KEYS_BYTES_MAX: usize = 1 << 20;
+/// So many rows are fetched one by one however small the table is.
+const GETS_MIN: u64 = 64;
+/// Rows that are fetched one by one cost as much as so many that are read one after the other.
+const ROWS_A_GET: u64 = 16;
+/// The rows of so many ranges are counted to tell how many all lead to.
+const RANGES_COUNTED: usize = 16;
+
+/// In which order a scan that keys bound may give its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// In that of whatever key is read.
+    Any,
+    /// In that in which it would give them otherwise.
+    Kept,
+}
+
+/// What bounds a scan once the joins above have their build sides.
+#[derive(Debug, Clone)]
+pub struct BuildKeys {
+    joins: Vec<JoinKeys>,
+    pub(super) order: Order,
+    /// The path that is read in place of the one that was planned, if one is: all parts of the scan come to the same.
+    shorter: Arc<OnceCell<Option<Arc<AccessPath>>>>,
+}
+
+/// The keys of one join.
+#[derive(Debug, Clone)]
+pub(super) struct JoinKeys {
+    /// What the join says once its build side is there.
+    pub(super) filter: Arc<DynamicFilterPhysicalExpr>,
+    /// For each key of the join the column of the scan's table (a position in `TableDef::columns`) that it is compared with.
+    pub(super) columns: Vec<Option<usize>>,
+}
+
+impl BuildKeys {
+    pub(super) fn new(joins: Vec<JoinKeys>, order: Order) -> BuildKeys {
+        BuildKeys {
+            joins,
+            order,
+            shorter: Arc::default(),
+        }
+    }
+
+    pub(super) fn joins(&self) -> &[JoinKeys] {
+        &self.joins
+    }
+
+    /// What was read in place of what was planned: `Range Scan using line_part, 20 ranges`. `None`: that was read.
+    pub fn taken(&self) -> Option<String> {
+        self.shorter.get()?.as_deref().map(description)
+    }
+
+    /// The columns that the keys bound.
+    pub fn bounded(&self) -> Vec<usize> {
+        let mut columns = Vec::new();
+        for column in self.joins.iter().flat_map(JoinKeys::bounded) {
+            if !columns.contains(&column) {
+                columns.push(column);
+            }
+        }
+        columns
+    }
+
+    /// A path to the rows that have a partner, if it is shorter than `path` in a table of so many rows, which was planned for
+    /// `conditions` and gives the columns at `positions`; under these rules, but for how many keys and ranges there may be.
+    pub(super) async fn shorter(
+        &self,
+        ctx: &StatementContext,
+        sized: (&AccessPath, u64),
+        wanted: (&[Predicate], &[usize]),
+        rules: PlanRules,
+    ) -> Result<Option<Arc<AccessPath>>> {
+        let found = self.shorter.get_or_try_init(|| async {
+            let found = self.find_shorter(ctx, sized, wanted, rules).await?;
+            Ok::<_, Error>(found.map(Arc::new))
+        });
+        found.await.cloned()
+    }
+
+    async fn find_shorter(
+        &self,
+        ctx: &StatementContext,
+        (path, rows): (&AccessPath, u64),
+        (conditions, positions): (&[Predicate], &[usize]),
+        rules: PlanRules,
+    ) -> Result<Option<AccessPath>> {
+        // The scan may be asked before a join's own side is: by what gathers the rows of several readers. The join waits for no row
+        // of this one until it has its own.
+        for join in &self.joins {
+            join.filter.wait_complete().await;
+        }
+        let gets_max = (rows / ROWS_A_GET).max(GETS_MIN);
+        let keys_max = ctx.settings.join_keys_max.min(gets_max as usize);
+        let rules = PlanRules {
+            multi_get_keys_max: keys_max,
+            ranges_max: keys_max,
+            ..rules
+        };
+        let wanted = Wanted {
+            columns: Some(positions),
+            first_in_order: &[],
+        };
+        let mut best: Option<(u64, AccessPath)> = None;
+        for join in &self.joins {
+            let Some(keys) = join.keys(path, keys_max)? else {
+                continue;
+            };
+            let all = conditions.iter().cloned().chain([keys.clone()]).collect();
+            let Ok(mut shorter) = plan_predicates(&path.table, all, wanted, &rules) else {
+                continue;
+            };
+            // The join compares them again.
+            shorter.keep_checks(|check| *check != keys);
+            let Some(cost) = self.cost(ctx, (path, rows), &shorter, positions).await? else {
+                continue;
+            };
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, shorter));
+            }
+        }
+        let Some((_, mut shorter)) = best else {
+            return Ok(None);
+        };
+        if self.is_by_gets(path, &shorter) {
+            let keys = row_keys(&ctx.txn, &shorter, keys_max).await?;
+            return Ok(keys.map(|keys| gets_of(path, keys, shorter.residual)));
+        }
+        shorter.reverse = path.reverse;
+        Ok(Some(shorter))
+    }
+
+    /// Whether what a path leads to is fetched in the order of another.
+    fn is_by_gets(&self, path: &AccessPath, shorter: &AccessPath) -> bool {
+        self.order == Order::Kept && shorter.index != path.index
+    }
+
+    /// What reading a path costs, in rows read one after the other; `None` when it is too much beside `path`, which was planned.
+    async fn cost(
+        &self,
+        ctx: &StatementContext,
+        (path, rows): (&AccessPath, u64),
+        shorter: &AccessPath,
+        positions: &[usize],
+    ) -> Result<Option<u64>> {
+        let ranges = match &shorter.class {
+            AccessClass::Empty => return Ok(Some(0)),
+            AccessClass::MultiGet { keys } => return Ok(Some(keys.len() as u64 * ROWS_A_GET)),
+            AccessClass::RangeScan { ranges, whole: false } if path.ranges() != Some(ranges) => ranges,
+            _ => return Ok(None),
+        };
+        // Rows, and entries that hold all that is asked for, are read one after the other.
+        let is_walk = shorter.index == 0 || shorter.covers(positions) && !self.is_by_gets(path, shorter);
+        let rows_max = match is_walk {
+            true => rows / 2,
+            false => rows / ROWS_A_GET,
+        }
+        .max(GETS_MIN);
+        let led_to = rows_led_to(ctx, shorter, ranges, rows_max).await?;
+        Ok(led_to.map(|led_to| match is_walk {
+            true => led_to + ranges.len() as u64,
+            false => led_to * ROWS_A_GET,
+        }))
+    }
+}
+
+impl JoinKeys {
+    /// The columns of the scan's table that the keys bound.
+    pub(super) fn bounded(&self) -> Vec<usize> {
+        self.columns.iter().copied().flatten().collect()
+    }
+
+    /// The condition that the keys are. `None`: they are not there, or too many.
+    fn keys(&self, path: &AccessPath, keys_max: usize) -> Result<Option<Predicate>> {
+        let current = self.filter.current().map_err(from_datafusion)?;
+        let parts = split_conjunction(&current).into_iter();
+        let mut lists = parts.filter_map(|part| part.downcast_ref::<InListExpr>());
+        let Some(list) = lists.find(|list| !list.negated()) else {
+            return Ok(None);
+        };
+        if list.len() > keys_max {
+            return Ok(None);
+        }
+        let keys = list.list().iter();
+        let keys = keys.map(|key| self.values(key.downcast_ref()?, path));
+        let Some(keys) = keys.collect::<Option<Vec<Vec<Value>>>>() else {
+            return Ok(None);
+        };
+        // What is NULL has no partner.
+        let keys = keys.into_iter().filter(|key| !key.contains(&Value::Null));
+        let mut columns = self.bounded();
+        Ok(match columns.len() {
+            0 => None,
+            1 => Some(Predicate::InList {
+                column: columns.remove(0),
+                values: keys.flatten().collect(),
+            }),
+            _ => Some(Predicate::RowIn {
+                columns,
+                rows: keys.collect(),
+            }),
+        })
+    }
+
+    /// The values of one key for the columns of the scan's table. `None`: it has another form.
+    fn values(&self, key: &Literal, path: &AccessPath) -> Option<Vec<Value>> {
+        let parts: Vec<ArrayRef> = match (key.value(), self.columns.len()) {
+            (ScalarValue::Struct(parts), all) if parts.num_columns() == all => parts.columns().to_vec(),
+            (single, 1) => vec![single.to_array().ok()?],
+            _ => return None,
+        };
+        let compared = parts.iter().zip(&self.columns);
+        let compared = compared.filter_map(|(part, column)| Some((part, (*column)?)));
+        compared
+            .map(|(part, column)| value_at(part, 0, &path.table.columns[column].ty).ok())
+            .collect()
+    }
+}
+
+/// The rows under these keys, in the order of the key that the path reads, which is the primary one.
+fn gets_of(path: &AccessPath, keys: Vec<Vec<u8>>, residual: Option<Predicate>) -> AccessPath {
+    let mut keys = keys;
+    keys.sort_unstable();
+    keys.dedup();
+    AccessPath {
+        class: AccessClass::MultiGet { keys },
+        residual,
+        ..path.clone()
+    }
+}
+
+/// See [`BuildKeys::taken`].
+fn description(path: &AccessPath) -> String {
+    let places = match &path.class {
+        AccessClass::MultiGet { keys } => format!(" using {}, {} keys", path.key().name, keys.len()),
+        AccessClass::RangeScan { ranges, .. } => {
+            format!(" using {}, {} ranges", path.key().name, ranges.len())
+        }
+        _ => String::new(),
+    };
+    format!("{}{places}", path.class_name())
+}
+
+/// How many rows ranges of a path's key lead to, as far as some of them tell; `None`: more than so many.
+async fn rows_led_to(
+    ctx: &StatementContext,
+    path: &AccessPath,
+    ranges: &[KeyRange],
+    rows_max: u64,
+) -> Result<Option<u64>> {
+    let step = ranges.len().div_ceil(RANGES_COUNTED).max(1);
+    let counted: Vec<KeyRange> = ranges.iter().step_by(step).cloned().collect();
+    let (all, of_them) = (ranges.len() as u64, (counted.len() as u64).max(1));
+    let counted_max = rows_max * of_them / all.max(1);
+    let entries = AccessPath {
+        class: AccessClass::RangeScan {
+            ranges: counted,
+            whole: false,
+        },
+        residual: None,
+        ..path.clone()
+    };
+    let demand = Demand::Rows(counted_max as usize + 1);
+    let mut batches = scan_batches(
+        Arc::clone(&ctx.txn),
+        Arc::new(entries),
+        Vec::new(),
+        demand,
+        Arc::default(),
+    );
+    let mut rows = 0;
+    while let Some(batch) = batches.try_next().await? {
+        rows += batch.num_rows() as u64;
+    }
+    Ok((rows <= counted_max).then_some(rows * all / of_them))
+}

@@ -1,0 +1,108 @@
+//! `CountedRows`: the rows that a window over whole partitions collects, counted in the statement's memory. DataFusion's
+//! window keeps all of its input and counts nothing. Called by `optimizer`, which puts it below such windows.
+
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::windows::WindowAggExec;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, replace_children_if_necessary,
+};
+use futures::{StreamExt, TryStreamExt};
+
+use crate::logical::only_input::only_input;
+
+/// How often a window holds its rows: as they came, and put together.
+const COPIES: usize = 2;
+
+/// Counts what windows collect.
+#[derive(Debug)]
+pub(super) struct CountWindows;
+
+impl PhysicalOptimizerRule for CountWindows {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|node| {
+            let Some(window) = node.downcast_ref::<WindowAggExec>() else {
+                return Ok(Transformed::no(node));
+            };
+            let input: Arc<dyn ExecutionPlan> = Arc::new(CountedRows {
+                input: Arc::clone(window.input()),
+            });
+            replace_children_if_necessary(node, vec![input]).map(Transformed::yes)
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "count_windows"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// Passes rows on, and holds the memory that they take until whoever collects them is done.
+#[derive(Debug)]
+pub(super) struct CountedRows {
+    input: Arc<dyn ExecutionPlan>,
+}
+
+impl DisplayAs for CountedRows {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "CountedRows")
+    }
+}
+
+impl ExecutionPlan for CountedRows {
+    fn name(&self) -> &str {
+        "CountedRows"
+    }
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let input = only_input(children)?;
+        Ok(Arc::new(CountedRows { input }))
+    }
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
+        let held = MemoryConsumer::new("Window").register(context.memory_pool());
+        let rows = self.input.execute(partition, context)?;
+        let schema = rows.schema();
+        let counted = rows.and_then(move |batch| {
+            let counted = held.try_grow(COPIES * batch.get_array_memory_size());
+            futures::future::ready(counted.map(|()| batch))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, counted.boxed())))
+    }
+}

@@ -1,0 +1,134 @@
+//! `GenericPlan`, as PostgreSQL calls a plan that serves all values of its parameters: operators that are kept, into which each run puts
+//! its constants, and whose scans plan their ranges by them. `query` keeps those of queries that run often, a dependent join those of
+//! its subqueries.
+//!
+//! 1. What a plan cannot leave open (the counts of LIMIT) is part of it, and a run with others does not take that plan.
+//! 2. A run whose scans would be of another form than those that the plan was made for (another key, another order), or would be
+//!    refused, is told before anything is visible: a plan of its own says what is wrong, if something is.
+//! 3. Operators have state, so a plan serves one run at a time.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::reset_plan_states;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use futures::FutureExt;
+use futures::stream::BoxStream;
+
+use super::narrowed_probes::{NarrowedProbes, are_in};
+use super::statement_state::{run_context, serial, state_of};
+use crate::Result;
+use crate::logical::limit_counts::check_limits;
+use crate::logical::placeholder::Constants;
+use crate::logical::run_inputs::RunInputs;
+use crate::logical::stored_table::with_inputs;
+use crate::system::datafusion_error::{batches_of, from_datafusion, from_panic, to_datafusion};
+use crate::system::pg_catalog::CatalogContext;
+
+/// The plan.
+#[derive(Debug)]
+pub struct GenericPlan {
+    physical: Arc<dyn ExecutionPlan>,
+    inputs: Arc<RunInputs>,
+    /// What every run begins from; of no statement.
+    base: Arc<SessionState>,
+    /// What is part of it: placeholders, and what they stand for.
+    frozen: Vec<(String, Expr)>,
+}
+
+impl GenericPlan {
+    /// Plans for the run that is at hand, and others. `base`: a state of no statement. Errors: those of planning; whatever cannot be
+    /// generic.
+    pub async fn new(
+        base: &Arc<SessionState>,
+        plan: LogicalPlan,
+        catalogs: Arc<CatalogContext>,
+        constants: Arc<Constants>,
+    ) -> Result<GenericPlan> {
+        check_limits(&plan, &constants)?;
+        let (plan, frozen) = with_counts(plan, &constants)?;
+        let serial = serial(catalogs.statement());
+        let inputs = RunInputs::planning(Arc::clone(&catalogs), constants);
+        let planned = AssertUnwindSafe(async {
+            let state = state_of(base, &serial, &catalogs, Some(&inputs))?;
+            let plan = with_inputs(plan, &inputs).map_err(from_datafusion)?;
+            state.create_physical_plan(&plan).await.map_err(from_datafusion)
+        });
+        let planned = planned.catch_unwind().await;
+        let physical = planned.unwrap_or_else(|panic| Err(from_panic(&*panic)))?;
+        inputs.end();
+        Ok(GenericPlan {
+            physical,
+            inputs,
+            base: Arc::clone(base),
+            frozen,
+        })
+    }
+
+    /// Whether what is part of it is what these constants say. Errors: 42P02.
+    pub fn serves(&self, constants: &Constants) -> Result<bool> {
+        for (placeholder, value) in &self.frozen {
+            if constants.get(placeholder)? != *value {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The schema of its rows.
+    pub fn schema(&self) -> SchemaRef {
+        self.physical.schema()
+    }
+
+    /// The rows of a run that begins; nothing is read before the first poll. Errors: the plan does not serve it.
+    pub fn begin(
+        &self,
+        catalogs: Arc<CatalogContext>,
+        constants: Arc<Constants>,
+    ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        self.inputs.begin(catalogs, constants);
+        let started = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            let mut physical = reset_plan_states(Arc::clone(&self.physical)).map_err(from_datafusion)?;
+            if are_in(&self.physical) {
+                let narrowed = NarrowedProbes.optimize(physical, &ConfigOptions::default());
+                physical = narrowed.map_err(from_datafusion)?;
+            }
+            let context = run_context(&self.base, &*self.inputs.given()?)?;
+            execute_stream(physical, Arc::new(context)).map_err(from_datafusion)
+        }));
+        let started = started.unwrap_or_else(|panic| Err(from_panic(&*panic)));
+        started.map(batches_of)
+    }
+
+    /// The run has ended: the plan holds nothing of its statement.
+    pub fn end(&self) {
+        self.inputs.end();
+    }
+}
+
+/// The plan with the constants in its counts of rows, and which they are.
+fn with_counts(plan: LogicalPlan, constants: &Constants) -> Result<(LogicalPlan, Vec<(String, Expr)>)> {
+    let mut frozen = Vec::new();
+    let counted = plan.transform_up_with_subqueries(|node| match node {
+        LogicalPlan::Limit(_) => node.map_expressions(|count| {
+            count.transform_up(|expr| match &expr {
+                Expr::Placeholder(placeholder) => {
+                    let value = constants.get(&placeholder.id).map_err(to_datafusion)?;
+                    frozen.push((placeholder.id.clone(), value.clone()));
+                    Ok(Transformed::yes(value))
+                }
+                _ => Ok(Transformed::no(expr)),
+            })
+        }),
+        node => Ok(Transformed::no(node)),
+    });
+    let plan = counted.map_err(from_datafusion)?.data;
+    Ok((plan, frozen))
+}

@@ -1,0 +1,525 @@
+//! `KeyspanScanExec`: the node that reads a table by its access path. `table_provider` plans it, `parallel` gives it several
+//! readers, EXPLAIN shows it.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::compute::SortOptions;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::Statistics;
+use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::Expr;
+use datafusion::physical_expr::expressions::Column as PhysicalColumn;
+use datafusion::physical_expr::{
+    ConstExpr, EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr,
+};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::sort_pushdown::SortOrderPushdownResult;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
+
+use super::allowance::taken;
+use super::build_keys::{BuildKeys, JoinKeys, Order};
+use super::observed::CountMore;
+use super::statement_state::statement_context;
+use crate::catalog::TableDef;
+use crate::logical::filter_predicate::from_expr;
+use crate::logical::ordered_column::ordered_column;
+use crate::logical::run_inputs::RunInputs;
+use crate::logical::scan_estimate::ScanEstimate;
+use crate::parse::IndexHint;
+use crate::plan::{AccessClass, AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
+use crate::scan::executor::{Demand, scan_batches};
+use crate::scan::planned_access::plan_conditions;
+use crate::scan::scan_metrics::ScanMetrics;
+use crate::scan::shared_scan::{SharedParts, SharedScan};
+use crate::system::StatementContext;
+use crate::system::datafusion_error::to_datafusion;
+use crate::table::row_schema;
+use crate::{Error, Result};
+
+/// Batches as they are read.
+type RowBatches = BoxStream<'static, Result<RecordBatch>>;
+
+/// Reads a table by its access path.
+#[derive(Debug, Clone)]
+pub struct KeyspanScanExec {
+    path: Arc<AccessPath>,
+    /// What the statement calls the table.
+    alias: Arc<str>,
+    /// What the path was planned for, as the plan has it.
+    conditions: Arc<[Expr]>,
+    /// Positions in `TableDef::columns` of the output.
+    positions: Vec<usize>,
+    limit: Option<usize>,
+    /// What is likely of its rows, but for the limit.
+    estimate: ScanEstimate,
+    /// Which keys the statement's hints leave.
+    index_hint: Option<IndexHint>,
+    /// How many may read at once, if somebody wants it.
+    readers_max: usize,
+    /// What may bound it once a join above has its build side.
+    build_keys: Option<BuildKeys>,
+    /// More than one part: several readers, in no order.
+    shared: Option<SharedParts>,
+    /// In a generic plan: what the conditions say in a run.
+    open: Option<OpenConditions>,
+    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+    metrics: Arc<ScanMetrics>,
+}
+
+impl KeyspanScanExec {
+    /// Reads the columns at `positions` (of `TableDef::columns`), at most `limit` rows. `conditions`: what the path was
+    /// planned for, as the plan has it.
+    pub(super) fn new(
+        path: AccessPath,
+        (alias, conditions): (&Arc<str>, &[Expr]),
+        positions: Vec<usize>,
+        limit: Option<usize>,
+        readers_max: usize,
+    ) -> KeyspanScanExec {
+        let schema = row_schema(&path.table, &positions);
+        let properties = PlanProperties::new(
+            key_order(&path, &positions, &schema),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        KeyspanScanExec {
+            alias: Arc::clone(alias),
+            conditions: conditions.into(),
+            path: Arc::new(path),
+            positions,
+            limit,
+            estimate: ScanEstimate::unknown(&schema),
+            index_hint: None,
+            readers_max,
+            build_keys: None,
+            shared: None,
+            open: None,
+            schema,
+            properties: Arc::new(properties),
+            metrics: Arc::default(),
+        }
+    }
+
+    /// The scan, of whose rows this is likely.
+    pub(super) fn with_estimate(self, estimate: ScanEstimate) -> KeyspanScanExec {
+        KeyspanScanExec { estimate, ..self }
+    }
+
+    /// The scan under a statement's hint.
+    pub(super) fn with_index_hint(self, index_hint: Option<IndexHint>) -> KeyspanScanExec {
+        KeyspanScanExec { index_hint, ..self }
+    }
+
+    /// The scan of a generic plan.
+    pub(super) fn with_open_conditions(self, open: Option<OpenConditions>) -> KeyspanScanExec {
+        KeyspanScanExec { open, ..self }
+    }
+
+    /// Rows of the table. `None`: nobody has counted them.
+    pub(super) fn table_rows(&self) -> Option<u64> {
+        self.estimate.table_rows
+    }
+
+    /// Whether it reads all of a key.
+    pub(super) fn is_whole(&self) -> bool {
+        self.path.is_whole()
+    }
+
+    /// Whether a key of the table leads from values of these columns (positions in `TableDef::columns`) to rows.
+    pub(super) fn may_be_reached_by(&self, columns: &[usize]) -> bool {
+        is_bounded_by(&self.path.table, columns, &self.index_hint)
+    }
+
+    /// The same rows in several parts, in no order; `None` when one reader is all there may be, or enough.
+    pub(super) fn in_parts(&self) -> Option<Arc<dyn ExecutionPlan>> {
+        let is_small = self.path.is_small_scan();
+        if self.readers_max < 2 || self.limit.is_some() || self.path.ranges().is_none() || is_small {
+            return None;
+        }
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&self.schema)),
+            Partitioning::UnknownPartitioning(self.readers_max),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Some(Arc::new(KeyspanScanExec {
+            shared: Some(SharedParts::default()),
+            properties: Arc::new(properties),
+            ..self.clone()
+        }))
+    }
+
+    /// The scan, bounded also by the keys of a join. `None`: no key of the table leads from them to rows, or a limit counts those.
+    pub(super) fn narrowed_by(&self, keys: JoinKeys, order: Order) -> Option<KeyspanScanExec> {
+        let is_walk = self.path.ranges().is_some() && self.path.merge.is_none();
+        let serves = is_bounded_by(&self.path.table, &keys.bounded(), &self.keys_left(order));
+        let known = self.build_keys.as_ref().map(BuildKeys::joins).unwrap_or_default();
+        let keys = BuildKeys::new([known, &[keys]].concat(), order);
+        let properties = self.properties.as_ref().clone();
+        let properties = match order {
+            Order::Any => properties.with_eq_properties(EquivalenceProperties::new(Arc::clone(&self.schema))),
+            Order::Kept => properties,
+        };
+        (self.limit.is_none() && is_walk && serves).then(|| KeyspanScanExec {
+            build_keys: Some(keys),
+            properties: Arc::new(properties),
+            ..self.clone()
+        })
+    }
+
+    /// The keys that a narrowed scan may read. What it finds by others can be read in the order of the primary key, and of no other.
+    fn keys_left(&self, order: Order) -> Option<IndexHint> {
+        match (order, self.path.index) {
+            (Order::Any, _) | (Order::Kept, 0) => self.index_hint.clone(),
+            (Order::Kept, _) => Some(IndexHint::Force(self.path.key().name.clone())),
+        }
+    }
+
+    /// The rows of one of the parts on a path.
+    fn part(&self, ctx: &StatementContext, path: &Arc<AccessPath>, part: usize) -> RowBatches {
+        let (txn, metrics) = (Arc::clone(&ctx.txn), Arc::clone(&self.metrics));
+        let positions = self.positions.clone();
+        let Some(parts) = &self.shared else {
+            return scan_batches(
+                txn,
+                Arc::clone(path),
+                positions,
+                Demand::of_limit(self.limit),
+                metrics,
+            );
+        };
+        let open = || SharedScan::new(Arc::clone(&txn), path, positions.clone(), Arc::clone(&metrics));
+        match parts.join(self.readers_max, open) {
+            Some(batches) => batches,
+            // What cannot be shared is read by the first.
+            None if part == 0 => scan_batches(txn, Arc::clone(path), positions, Demand::All, metrics),
+            None => stream::empty().boxed(),
+        }
+    }
+
+    /// The rows of one of the parts, once the join above has its build side.
+    async fn narrowed_part(self, ctx: Arc<StatementContext>, part: usize) -> Result<RowBatches> {
+        let shorter = match (&self.build_keys, self.estimate.table_rows) {
+            (Some(keys), Some(rows)) => {
+                let mut rules = ctx.plan_rules(&self.path.table);
+                rules.index_hint = self.keys_left(keys.order);
+                let wanted = (&*self.predicates()?, &*self.positions);
+                keys.shorter(&ctx, (&self.path, rows), wanted, rules).await?
+            }
+            _ => None,
+        };
+        let path = shorter.unwrap_or_else(|| Arc::clone(&self.path));
+        Ok(self.part(&ctx, &path, part))
+    }
+
+    /// What the conditions say. Errors: see [`OpenConditions::predicates`].
+    fn predicates(&self) -> Result<Vec<Predicate>> {
+        let table = &self.path.table;
+        match &self.open {
+            Some(open) => open.predicates(&self.conditions, table),
+            None => Ok(self.conditions.iter().map(|one| from_expr(one, table)).collect()),
+        }
+    }
+
+    /// The path by the conditions of the run at hand. Errors: those of planning the access; what tells that it is of another form than
+    /// the plan around it was made for.
+    fn path_of_run(&self, open: &OpenConditions) -> Result<Arc<AccessPath>> {
+        let given = open.inputs.given()?;
+        let wanted = Wanted {
+            columns: Some(&self.positions),
+            first_in_order: &[],
+        };
+        let predicates = self.predicates()?;
+        let mut path = plan_conditions(&self.path.table, predicates, wanted, given.catalogs.statement())?;
+        let is_served = open.served.is_empty() || path.serve(&open.served, true);
+        match is_served && has_form_of(&path, &self.path) {
+            true => Ok(Arc::new(path)),
+            false => Err(other_form()),
+        }
+    }
+
+    /// The scan, known to come in this order: a key may decide it that does not hold all of its columns.
+    fn in_order(mut self, order: &[PhysicalSortExpr]) -> KeyspanScanExec {
+        let properties = self.properties.as_ref().clone();
+        let mut known = properties.equivalence_properties().clone();
+        known.add_ordering(order.iter().cloned());
+        self.properties = Arc::new(properties.with_eq_properties(known));
+        self
+    }
+    /// How the table is reached.
+    pub fn path(&self) -> &AccessPath {
+        &self.path
+    }
+    /// What the statement calls the table.
+    pub fn alias(&self) -> &str {
+        &self.alias
+    }
+    /// What the path was planned for, as the plan has it.
+    pub fn conditions(&self) -> &[Expr] {
+        &self.conditions
+    }
+    /// Positions in `TableDef::columns` of the output.
+    pub fn positions(&self) -> &[usize] {
+        &self.positions
+    }
+    /// Whether several readers share it.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+    /// What may bound it once a join above has its build side.
+    pub fn build_keys(&self) -> Option<&BuildKeys> {
+        self.build_keys.as_ref()
+    }
+    /// Whether its rows come in the order of the key that was planned to be read.
+    pub fn is_ordered(&self) -> bool {
+        !self.is_shared() && self.build_keys().is_none_or(|keys| keys.order == Order::Kept)
+    }
+    /// LIMIT, when it ends the scan.
+    pub fn limit(&self) -> Option<usize> {
+        self.limit
+    }
+    /// What was read.
+    pub fn metrics_read(&self) -> &Arc<ScanMetrics> {
+        &self.metrics
+    }
+
+    /// The sort keys as columns of the table; `None` when one is no plain column.
+    fn order_columns(&self, order: &[PhysicalSortExpr]) -> Option<Vec<OrderColumn>> {
+        order
+            .iter()
+            .map(|key| {
+                Some(OrderColumn {
+                    column: *self.positions.get(ordered_column(&key.expr)?)?,
+                    descending: key.options.descending,
+                    nulls_first: key.options.nulls_first,
+                })
+            })
+            .collect()
+    }
+}
+
+impl DisplayAs for KeyspanScanExec {
+    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}", self.path.title(&self.alias))?;
+        match self.limit {
+            Some(limit) => write!(f, " limit {limit}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ExecutionPlan for KeyspanScanExec {
+    fn name(&self) -> &str {
+        "KeyspanScanExec"
+    }
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        let joins = self.build_keys.as_ref().map(BuildKeys::joins).unwrap_or_default();
+        for join in joins {
+            let next = f(&(Arc::clone(&join.filter) as Arc<dyn PhysicalExpr>))?;
+            if next == TreeNodeRecursion::Stop {
+                return Ok(next);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+    fn with_new_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+    /// In a generic plan it is a run that begins: the path is planned anew.
+    fn reset_state(self: Arc<Self>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let path = match &self.open {
+            Some(open) => self.path_of_run(open).map_err(to_datafusion)?,
+            None => Arc::clone(&self.path),
+        };
+        Ok(Arc::new(KeyspanScanExec {
+            path,
+            build_keys: None,
+            shared: self.shared.as_ref().map(|_| SharedParts::default()),
+            metrics: Arc::default(),
+            ..self.as_ref().clone()
+        }))
+    }
+    fn supports_limit_pushdown(&self) -> bool {
+        false
+    }
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        if self.shared.is_some() {
+            return None;
+        }
+        let limit = match (self.limit, limit) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        Some(Arc::new(KeyspanScanExec {
+            limit,
+            ..self.clone()
+        }))
+    }
+    fn fetch(&self) -> Option<usize> {
+        self.limit
+    }
+    fn try_pushdown_sort(
+        &self,
+        order: &[PhysicalSortExpr],
+    ) -> DataFusionResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
+        if self.limit.is_some() || self.shared.is_some() {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        }
+        let served = self.order_columns(order).and_then(|order| {
+            let mut path = self.path.as_ref().clone();
+            path.serve(&order, true).then_some((path, order))
+        });
+        Ok(match served {
+            None => SortOrderPushdownResult::Unsupported,
+            Some((path, served)) => {
+                let named = (&self.alias, &*self.conditions);
+                let inner = KeyspanScanExec::new(path, named, self.positions.clone(), None, self.readers_max);
+                let open = self.open.clone().map(|open| OpenConditions { served, ..open });
+                let inner = inner
+                    .with_estimate(self.estimate.clone())
+                    .with_index_hint(self.index_hint.clone())
+                    .with_open_conditions(open);
+                SortOrderPushdownResult::Exact {
+                    inner: Arc::new(inner.in_order(order)),
+                }
+            }
+        })
+    }
+    fn partition_statistics(&self, _partition: Option<usize>) -> DataFusionResult<Arc<Statistics>> {
+        let Some(limit) = self.limit else {
+            return Ok(Arc::clone(&self.estimate.statistics));
+        };
+        let rows = self.estimate.statistics.num_rows.get_value().copied();
+        let mut limited = self.estimate.statistics.as_ref().clone();
+        limited.num_rows = Precision::Inexact(rows.map_or(limit, |rows| rows.min(limit)));
+        Ok(Arc::new(limited))
+    }
+    fn with_new_state(&self, state: Arc<dyn Any + Send + Sync>) -> Option<Arc<dyn ExecutionPlan>> {
+        let earlier: Option<&KeyspanScanExec> = CountMore::earlier(&*state)?;
+        Some(Arc::new(KeyspanScanExec {
+            metrics: Arc::clone(&earlier?.metrics),
+            ..self.clone()
+        }))
+    }
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
+        let ctx = statement_context(context.session_config())?;
+        let batches = match self.build_keys {
+            Some(_) => stream::once(self.clone().narrowed_part(ctx, partition))
+                .try_flatten()
+                .boxed(),
+            None => self.part(&ctx, &self.path, partition),
+        };
+        let batches = taken(batches).map(|batch| batch.map_err(to_datafusion));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            Arc::clone(&self.schema),
+            batches,
+        )))
+    }
+}
+
+/// The conditions of a generic plan's scan.
+#[derive(Debug, Clone)]
+pub(super) struct OpenConditions {
+    inputs: Arc<RunInputs>,
+    /// Which of the scan's conditions it checks itself: nobody above does.
+    checked: Arc<[bool]>,
+    /// The order that the plan counts on.
+    served: Vec<OrderColumn>,
+}
+
+impl OpenConditions {
+    /// Of a scan under these conditions.
+    pub(super) fn new(inputs: &Arc<RunInputs>, conditions: &[Expr], table: &TableDef) -> OpenConditions {
+        let is_checked = |condition| !inputs.predicate(condition, table).has_opaque();
+        OpenConditions {
+            inputs: Arc::clone(inputs),
+            checked: conditions.iter().map(is_checked).collect(),
+            served: Vec::new(),
+        }
+    }
+
+    /// What the conditions say in the run at hand. Errors: what tells that the scan cannot check one that it has to.
+    fn predicates(&self, conditions: &[Expr], table: &TableDef) -> Result<Vec<Predicate>> {
+        let predicate = |(condition, is_checked): (&Expr, &bool)| {
+            let predicate = self.inputs.predicate(condition, table);
+            match *is_checked && predicate.has_opaque() {
+                true => Err(other_form()),
+                false => Ok(predicate),
+            }
+        };
+        conditions.iter().zip(&*self.checked).map(predicate).collect()
+    }
+}
+
+/// What a run ends with that a generic plan does not serve: it is planned anew, and nobody sees it.
+fn other_form() -> Error {
+    Error::internal("a generic plan of another form")
+}
+
+/// Whether what was planned around one path holds for another: its rows come in the same order, and in as many ways.
+fn has_form_of(path: &AccessPath, planned: &AccessPath) -> bool {
+    path.class == AccessClass::Empty
+        || std::mem::discriminant(&path.class) == std::mem::discriminant(&planned.class)
+            && !path.is_small_scan()
+            && path.index == planned.index
+            && path.pinned == planned.pinned
+            && path.reverse == planned.reverse
+            && path.sort_columns() == planned.sort_columns()
+}
+
+/// The order in which rows come: along the key, as far as its columns are in the output. Pinned columns are constant.
+fn key_order(path: &AccessPath, positions: &[usize], schema: &SchemaRef) -> EquivalenceProperties {
+    let mut properties = EquivalenceProperties::new(Arc::clone(schema));
+    let column_at = |position: usize| -> Option<Arc<dyn PhysicalExpr>> {
+        let at = positions.iter().position(|candidate| *candidate == position)?;
+        Some(Arc::new(PhysicalColumn::new(schema.field(at).name(), at)))
+    };
+    for position in &path.pinned {
+        if let Some(column) = column_at(*position) {
+            // Adding a constant to fresh properties cannot contradict anything.
+            let _ = properties.add_constants([ConstExpr::from(column)]);
+        }
+    }
+    let sorted = path.sort_columns();
+    let order = sorted.iter().map_while(|key| {
+        Some(PhysicalSortExpr {
+            expr: column_at(key.column)?,
+            options: SortOptions {
+                descending: key.descending != path.reverse,
+                nulls_first: key.nulls_first != path.reverse,
+            },
+        })
+    });
+    let order: Vec<PhysicalSortExpr> = order.collect();
+    if let Some(ordering) = LexOrdering::new(order) {
+        properties.add_ordering(ordering);
+    }
+    properties
+}

@@ -1,0 +1,141 @@
+//! Shared rows as executable plans: `SharedRowsPlanner` makes the node one.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
+};
+use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
+use futures::{StreamExt, TryStreamExt, stream};
+
+use crate::logical::only_input::only_input;
+use crate::logical::shared_rows::{Rows, SharedRows};
+
+/// Plans shared rows.
+#[derive(Debug)]
+pub(super) struct SharedRowsPlanner;
+
+#[async_trait]
+impl ExtensionPlanner for SharedRowsPlanner {
+    async fn plan_extension(
+        &self,
+        _planner: &dyn PhysicalPlanner,
+        node: &dyn UserDefinedLogicalNode,
+        _logical_inputs: &[&LogicalPlan],
+        physical_inputs: &[Arc<dyn ExecutionPlan>],
+        _session: &dyn Session,
+        _planning: &PhysicalPlanningContext,
+    ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
+        let (Some(shared), [input]) = (node.as_any().downcast_ref::<SharedRows>(), physical_inputs) else {
+            return Ok(None);
+        };
+        Ok(Some(Arc::new(SharedRowsExec::new(
+            Arc::clone(input),
+            Arc::clone(&shared.rows),
+        ))))
+    }
+}
+
+/// The executable node.
+#[derive(Debug)]
+struct SharedRowsExec {
+    input: Arc<dyn ExecutionPlan>,
+    rows: Arc<Rows>,
+    properties: Arc<PlanProperties>,
+}
+
+impl SharedRowsExec {
+    fn new(input: Arc<dyn ExecutionPlan>, rows: Arc<Rows>) -> SharedRowsExec {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(input.schema()),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        SharedRowsExec {
+            input,
+            rows,
+            properties: Arc::new(properties),
+        }
+    }
+}
+
+impl DisplayAs for SharedRowsExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "SharedRowsExec")
+    }
+}
+
+impl ExecutionPlan for SharedRowsExec {
+    fn name(&self) -> &str {
+        "SharedRowsExec"
+    }
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+    /// All rows come in one stream, whatever branches they come from: the first place that asks takes them all.
+    fn required_input_distribution(&self) -> Vec<Distribution> {
+        vec![Distribution::SinglePartition]
+    }
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let input = only_input(children)?;
+        Ok(Arc::new(SharedRowsExec::new(input, Arc::clone(&self.rows))))
+    }
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
+        let (input, rows) = (Arc::clone(&self.input), Arc::clone(&self.rows));
+        let found = async move {
+            let collected = rows.get_or_try_init(|| collect(input, partition, context));
+            let (batches, _) = collected.await?;
+            Ok::<_, DataFusionError>(stream::iter(batches.clone().into_iter().map(Ok)))
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.input.schema(),
+            stream::once(found).try_flatten().boxed(),
+        )))
+    }
+}
+
+/// Every batch of the input. Errors: 53200 beyond the statement's memory.
+async fn collect(
+    input: Arc<dyn ExecutionPlan>,
+    partition: usize,
+    context: Arc<TaskContext>,
+) -> DataFusionResult<(Vec<RecordBatch>, MemoryReservation)> {
+    let reservation = MemoryConsumer::new("SharedRows").register(context.memory_pool());
+    let mut stream = input.execute(partition, context)?;
+    let mut batches = Vec::new();
+    while let Some(batch) = stream.try_next().await? {
+        reservation.try_grow(batch.get_array_memory_size())?;
+        batches.push(batch);
+    }
+    Ok((batches, reservation))
+}

@@ -1,0 +1,324 @@
+//! Reads a logical plan as a chain: from the top down to the table, then back up step by step.
+
+use std::sync::Arc;
+
+use datafusion::common::{Column, DFSchema, JoinType, NullEquality};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{Aggregate, Distinct, Expr, Join, Limit, LogicalPlan, Projection, Sort};
+
+use super::ShortPlan;
+use super::read::TableRead;
+use super::sort_key::SortKey;
+use super::step::{Source, Step};
+use super::totals::Total;
+use crate::logical::computed::{Computed, Condition};
+use crate::logical::lookup_join::{Lookup, Partners, first_column, inner_of, is_over, with_outer_columns};
+use crate::logical::replaced_columns::replaced_columns;
+use crate::logical::stored_table::{scanned_rows, scanned_table};
+
+/// The plan as a chain; `None` when it is none.
+pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
+    match plan {
+        LogicalPlan::EmptyRelation(empty) if empty.produce_one_row => {
+            Some(ShortPlan::from_source(Source::OneRow))
+        }
+        LogicalPlan::TableScan(scan) => {
+            let source = match scanned_table(scan) {
+                Some(scanned) => Source::Table(TableRead::new(scanned)),
+                None => Source::Rows(scanned_rows(scan)?),
+            };
+            Some(ShortPlan::from_source(source))
+        }
+        LogicalPlan::SubqueryAlias(alias) => read(&alias.input),
+        LogicalPlan::Filter(_) | LogicalPlan::Join(_) => read_filtered(Vec::new(), plan),
+        LogicalPlan::Projection(projection) => project(read(&projection.input)?, projection),
+        LogicalPlan::Aggregate(aggregate) => group(read(&aggregate.input)?, aggregate),
+        LogicalPlan::Distinct(Distinct::All(input)) => distinct(read(input)?, input.schema()),
+        LogicalPlan::Sort(sort) => order(read(&sort.input)?, sort),
+        LogicalPlan::Limit(limit) => read_limit(limit),
+        _ => None,
+    }
+}
+
+/// The rows of `input` for which all conditions hold. They are checked as far down as they can be: those on a view or
+/// a subquery bound the table's key, or are refused, as they would be on the table.
+fn read_filtered(mut conditions: Vec<Expr>, input: &LogicalPlan) -> Option<ShortPlan> {
+    match input {
+        LogicalPlan::Join(join) => read_join(join, conditions),
+        LogicalPlan::Filter(filter) => {
+            let own = split_conjunction(&filter.predicate).into_iter().cloned();
+            let is_subquery = |condition: &Expr| matches!(condition, Expr::Exists(_) | Expr::InSubquery(_));
+            let (subqueries, own): (Vec<Expr>, Vec<Expr>) = own.partition(is_subquery);
+            conditions.splice(0..0, own);
+            let chain = read_filtered(conditions, &filter.input)?;
+            let schema = filter.input.schema();
+            let mut subqueries = subqueries.iter();
+            subqueries.try_fold(chain, |chain, condition| find_rows(chain, condition, schema))
+        }
+        LogicalPlan::SubqueryAlias(alias) if !matches!(*alias.input, LogicalPlan::TableScan(_)) => {
+            let below = alias.input.schema();
+            let column = |at| Some(Expr::Column(Column::from(below.qualified_field(at))));
+            let conditions = below_schema(conditions, &alias.schema, column)?;
+            read_filtered(conditions, &alias.input)
+        }
+        LogicalPlan::Projection(projection) => {
+            let computed = |at: usize| {
+                let expr = projection.expr[at].clone().unalias();
+                (!expr.is_volatile()).then_some(expr)
+            };
+            let conditions = below_schema(conditions, &projection.schema, computed)?;
+            project(read_filtered(conditions, &projection.input)?, projection)
+        }
+        LogicalPlan::Sort(sort) => order(read_filtered(conditions, &sort.input)?, sort),
+        LogicalPlan::Distinct(Distinct::All(rows)) if !conditions.iter().any(Expr::is_volatile) => {
+            distinct(read_filtered(conditions, rows)?, rows.schema())
+        }
+        LogicalPlan::Aggregate(aggregate) => {
+            let (of_keys, of_groups): (Vec<Expr>, Vec<Expr>) = conditions
+                .into_iter()
+                .partition(|condition| is_over_keys(condition, aggregate));
+            let key = |at: usize| Some(aggregate.group_expr[at].clone().unalias());
+            let of_rows = below_schema(of_keys, &aggregate.schema, key)?;
+            let mut chain = group(read_filtered(of_rows, &aggregate.input)?, aggregate)?;
+            let of_groups: Vec<&Expr> = of_groups.iter().collect();
+            add_conditions(&mut chain, &of_groups, input.schema())?;
+            Some(chain)
+        }
+        _ => {
+            let mut chain = read(input)?;
+            let conditions: Vec<&Expr> = conditions.iter().collect();
+            add_conditions(&mut chain, &conditions, input.schema())?;
+            Some(chain)
+        }
+    }
+}
+
+/// Whether a condition on groups says the same of each row of a group: it is over their keys.
+fn is_over_keys(condition: &Expr, aggregate: &Aggregate) -> bool {
+    let keys = aggregate.group_expr.len();
+    let columns = condition.column_refs();
+    let is_key = |column: &&Column| aggregate.schema.index_of_column(column).is_ok_and(|at| at < keys);
+    !columns.is_empty()
+        && !condition.is_volatile()
+        && columns.iter().all(is_key)
+        && !aggregate.group_expr.iter().any(Expr::is_volatile)
+}
+
+/// The conditions, which are over `schema`, in terms of what its columns are made of; `None` if one of those must not be
+/// computed elsewhere.
+fn below_schema(
+    conditions: Vec<Expr>,
+    schema: &DFSchema,
+    made_of: impl Fn(usize) -> Option<Expr>,
+) -> Option<Vec<Expr>> {
+    let stands_for = |column: &Column| schema.index_of_column(column).ok().and_then(&made_of);
+    let replaced = conditions.into_iter();
+    replaced
+        .map(|condition| replaced_columns(condition, stands_for))
+        .collect()
+}
+
+/// Adds conditions on the rows so far: to the table's if nothing was made of its rows yet.
+fn add_conditions(chain: &mut ShortPlan, conditions: &[&Expr], schema: &Arc<DFSchema>) -> Option<()> {
+    for condition in conditions {
+        match &mut chain.source {
+            Source::Table(table) if chain.steps.is_empty() => {
+                table.add_condition(Condition::new(condition, schema)?);
+            }
+            _ => chain.steps.push(Step::Filter(Computed::new(condition, schema)?)),
+        }
+    }
+    Some(())
+}
+
+/// A join as lookups of its right side, or, if only the conditions on that bound what is read, of its left one.
+fn read_join(join: &Join, above: Vec<Expr>) -> Option<ShortPlan> {
+    if !join.on.is_empty() || join.null_equality != NullEquality::NullEqualsNothing {
+        return None;
+    }
+    let written = look_up_right(join, above.clone());
+    if join.join_type != JoinType::Inner || written.as_ref().is_some_and(ShortPlan::may_drive) {
+        return written;
+    }
+    let swapped = Join {
+        left: Arc::clone(&join.right),
+        right: Arc::clone(&join.left),
+        schema: Arc::new(join.right.schema().join(join.left.schema()).ok()?),
+        ..join.clone()
+    };
+    let turned = look_up_right(&swapped, above).filter(ShortPlan::may_drive);
+    match turned {
+        Some(chain) => select(chain, &swapped.schema, &join.schema),
+        None => written,
+    }
+}
+
+/// The chain with its columns, which are those of one schema, as another has them.
+fn select(mut chain: ShortPlan, from: &DFSchema, to: &DFSchema) -> Option<ShortPlan> {
+    let columns = to
+        .iter()
+        .map(|field| Computed::new(&Expr::Column(Column::from(field)), from));
+    chain.steps.push(Step::Project {
+        columns: columns.collect::<Option<_>>()?,
+        schema: Arc::clone(to.inner()),
+    });
+    Some(chain)
+}
+
+/// A join whose right side is looked up. `above`: conditions on what comes of it.
+fn look_up_right(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
+    let keeps_outer = match join.join_type {
+        JoinType::Inner => false,
+        JoinType::Left => true,
+        _ => return None,
+    };
+    let (left, right) = (join.left.schema(), join.right.schema());
+    let on = join.filter.as_ref().map(split_conjunction).unwrap_or_default();
+    let mut on: Vec<Expr> = on.into_iter().cloned().collect();
+    if !keeps_outer {
+        on.append(&mut above);
+    }
+    let inner = inner_of(&join.right, left, &mut on)?;
+    // What else a left join asks for decides which inner rows there are, not which rows of the result.
+    let is_asked = |condition: &Expr| {
+        keeps_outer
+            || is_over(condition, &[right]) && !condition.is_volatile() && !condition.column_refs().is_empty()
+    };
+    let (asked, on): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(is_asked);
+    let asked = asked
+        .iter()
+        .map(|condition| Computed::new(condition, &join.schema));
+    let partners = match keeps_outer {
+        true => Partners::OrNone,
+        false => Partners::Needed,
+    };
+    let is_of_left = |condition: &Expr| is_over(condition, &[left]) && !condition.is_volatile();
+    let (of_left, rest): (Vec<Expr>, Vec<Expr>) = on.into_iter().chain(above).partition(is_of_left);
+    let chain = read_filtered(of_left, &join.left)?;
+    let asked = asked.collect::<Option<_>>()?;
+    let lookup = Lookup::new(inner, left.fields().len(), partners, asked)?;
+    let mut chain = look_up(chain, lookup)?;
+    add_conditions(&mut chain, &rest.iter().collect::<Vec<_>>(), &join.schema)?;
+    Some(chain)
+}
+
+/// The chain with a lookup behind it. `None`: it is no chain of lookups so far, or a whole table would be looked up row by row
+/// in ranges.
+fn look_up(mut chain: ShortPlan, lookup: Lookup) -> Option<ShortPlan> {
+    let is_joined = |step: &Step| matches!(step, Step::Lookup(_) | Step::Filter(_));
+    if !matches!(chain.source, Source::Table(_)) || !chain.steps.iter().all(is_joined) {
+        return None;
+    }
+    let is_cheap = lookup.is_of_one_row() && lookup.partners().are_given();
+    if !(chain.may_drive() || is_cheap) {
+        return None;
+    }
+    chain.steps.push(Step::Lookup(lookup));
+    Some(chain)
+}
+
+/// The chain with the rows for which a subquery, which is a whole condition, finds a row, or none.
+fn find_rows(chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option<ShortPlan> {
+    let (subquery, partners, mut on) = match condition {
+        Expr::Exists(exists) if exists.negated => (&exists.subquery, Partners::Miss, Vec::new()),
+        Expr::Exists(exists) => (&exists.subquery, Partners::Exist, Vec::new()),
+        Expr::InSubquery(test) if !test.negated => {
+            let found = first_column(&test.subquery.subquery)?;
+            let equal = (*test.expr).clone().eq(found);
+            (&test.subquery, Partners::Exist, vec![equal])
+        }
+        _ => return None,
+    };
+    // Which columns it gives, and how often the same, does not matter; what it asks of its table is over that table's.
+    let mut plan = subquery.subquery.as_ref();
+    if let LogicalPlan::Distinct(Distinct::All(input)) = plan {
+        plan = input;
+    }
+    if let LogicalPlan::Projection(projection) = plan {
+        plan = &projection.input;
+    }
+    while let LogicalPlan::Filter(filter) = plan {
+        on.extend(split_conjunction(&filter.predicate).into_iter().cloned());
+        plan = &filter.input;
+    }
+    let on = on
+        .into_iter()
+        .map(|condition| with_outer_columns(condition, outer));
+    let mut on = on.collect::<Option<Vec<Expr>>>()?;
+    let inner = inner_of(plan, outer, &mut on)?;
+    let schema = Arc::new(outer.join(plan.schema()).ok()?);
+    let asked = on.iter().map(|condition| Computed::new(condition, &schema));
+    let lookup = Lookup::new(
+        inner,
+        outer.fields().len(),
+        partners,
+        asked.collect::<Option<_>>()?,
+    )?;
+    look_up(chain, lookup)
+}
+
+/// The chain with the projection behind it.
+fn project(mut chain: ShortPlan, projection: &Projection) -> Option<ShortPlan> {
+    let input = projection.input.schema();
+    let columns = projection.expr.iter().map(|expr| Computed::new(expr, input));
+    chain.steps.push(Step::Project {
+        columns: columns.collect::<Option<_>>()?,
+        schema: Arc::clone(projection.schema.inner()),
+    });
+    Some(chain)
+}
+
+/// The chain with the aggregates behind it. `None`: grouping sets.
+fn group(mut chain: ShortPlan, aggregate: &Aggregate) -> Option<ShortPlan> {
+    let input = aggregate.input.schema();
+    let keys = aggregate.group_expr.iter().map(|expr| Computed::new(expr, input));
+    let keys: Vec<Computed> = keys.collect::<Option<_>>()?;
+    let totals = aggregate.aggr_expr.iter().map(|expr| Total::new(expr, input));
+    let totals = totals.collect::<Option<_>>()?;
+    let schema = Arc::clone(aggregate.schema.inner());
+    chain.steps.push(match keys.is_empty() {
+        true => Step::Totals { totals, schema },
+        false => Step::Groups { keys, totals, schema },
+    });
+    Some(chain)
+}
+
+/// The chain with DISTINCT behind it: rows whose columns are all the same are a group.
+fn distinct(mut chain: ShortPlan, schema: &DFSchema) -> Option<ShortPlan> {
+    let columns = (0..schema.fields().len()).map(|at| Column::from(schema.qualified_field(at)));
+    let keys = columns.map(|column| Computed::new(&Expr::Column(column), schema));
+    chain.steps.push(Step::Groups {
+        keys: keys
+            .collect::<Option<_>>()
+            .filter(|keys: &Vec<_>| !keys.is_empty())?,
+        totals: Vec::new(),
+        schema: Arc::clone(schema.inner()),
+    });
+    Some(chain)
+}
+
+/// The chain with the sort behind it.
+fn order(mut chain: ShortPlan, sort: &Sort) -> Option<ShortPlan> {
+    let input = sort.input.schema();
+    if sort.fetch.is_some() {
+        return None;
+    }
+    let key = |key: &datafusion::logical_expr::SortExpr| {
+        Some(SortKey {
+            computed: Computed::new(&key.expr, input)?,
+            descending: !key.asc,
+            nulls_first: key.nulls_first,
+        })
+    };
+    let keys = sort.expr.iter().map(key).collect::<Option<_>>()?;
+    chain.steps.push(Step::Sort(keys));
+    Some(chain)
+}
+
+fn read_limit(limit: &Limit) -> Option<ShortPlan> {
+    let mut chain = read(&limit.input)?;
+    let count = |count: &Option<Box<Expr>>| count.as_deref().cloned();
+    let (skip, fetch) = (count(&limit.skip), count(&limit.fetch));
+    chain.steps.push(Step::Limit { skip, fetch });
+    Some(chain)
+}

@@ -1,0 +1,568 @@
+//! Short statements: a query over one table, or over none, whose plan is a chain (filters, computed columns, an order, a
+//! limit, aggregates, DISTINCT) runs as it was bound: no optimizer, no physical planner, no other thread. Everything
+//! that does not depend on the parameters is worked out once, and kept with a prepared statement.
+//!
+//! A statement is short by its form; whether few rows pass through it nobody knows before. So a chain that turns out to
+//! be long leaves: rows that stream go on on the query threads after `INLINE_BATCHES`, and a chain that only collects (a
+//! sort, aggregates) is given up for the general plan, which has threads, memory accounts and files to spill to.
+
+mod chain;
+mod ends;
+mod explain;
+mod figures;
+mod groups;
+mod order;
+mod read;
+mod row_expressions;
+mod run;
+mod sort_key;
+mod sorted_runs;
+mod step;
+mod top_rows;
+mod totals;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+
+use crate::catalog::TableDef;
+use crate::functions::evaluate::Projection;
+use crate::functions::{self, LimitClause};
+use crate::logical::limit_counts::limit_count;
+use crate::logical::placeholder::Constants;
+use crate::plan::OrderColumn;
+use crate::scan::executor::Demand;
+use crate::scan::figures::watch;
+use crate::scan::{Rows, RowsStream};
+use crate::system::StatementContext;
+use crate::system::query_threads::on_query_threads;
+use crate::table::{RowLayout, committed_row_counts};
+use crate::txn::Transaction;
+use crate::{Error, Result};
+use ends::{Ends, count_or_read, first_rows};
+pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
+pub use figures::StepFigures;
+use groups::RunningGroups;
+use read::{Access, TableRead, one_row};
+pub use row_expressions::RowExpressions;
+use run::{Run, RunningStep};
+use sorted_runs::SortedRuns;
+use step::{Source, Step};
+use top_rows::TopRows;
+use totals::{RowCount, RunningTotals};
+
+/// Batches that a chain takes in before it is long.
+const INLINE_BATCHES: usize = 4;
+/// Rows of a table that are certainly more than that.
+const INLINE_ROWS: u64 = 8192;
+
+/// A query's plan as a chain.
+#[derive(Debug)]
+pub struct ShortPlan {
+    source: Source,
+    /// From the source to the result.
+    steps: Vec<Step>,
+    /// The order that the sort asks for, when it goes by columns of the table; empty without a sort.
+    order: Option<Vec<OrderColumn>>,
+    /// The columns of the table that the sort begins with, when a limit follows it.
+    first_order: Vec<OrderColumn>,
+    /// The columns of the table whose values the first groups share; `None`: no groups, or not by columns.
+    group_columns: Option<Vec<usize>>,
+    /// What the steps take of the table, when that is no more than its ends and its number of rows.
+    ends: Option<Ends>,
+    /// See [`ShortPlan::looks_up`].
+    looks_up: bool,
+    /// The layout of the result in the table's rows, when nothing is computed.
+    stored: Option<Arc<RowLayout>>,
+}
+
+/// How the rows of a table come.
+#[derive(Debug, Clone, Copy, Default)]
+struct Arrival {
+    /// In the order that the sort asks for.
+    is_ordered: bool,
+    /// In the order of so many of the sort's first keys.
+    first_ordered: usize,
+    /// Those of one of the first groups one after the other.
+    is_grouped: bool,
+    /// The first is the extreme that the steps take.
+    is_extreme: bool,
+}
+
+/// The general plan's result, for a chain that turned out to be long.
+pub type Long = BoxFuture<'static, Result<BoxStream<'static, Result<RecordBatch>>>>;
+
+impl ShortPlan {
+    /// The plan as a chain, if it is one. It is good as long as the plan is.
+    pub fn of(plan: &LogicalPlan) -> Option<ShortPlan> {
+        if waits(plan) {
+            return None;
+        }
+        let mut short = chain::read(plan)?;
+        let is_lookup = |step: &Step| matches!(step, Step::Lookup(_));
+        short.looks_up = short.steps.iter().any(is_lookup) && short.may_drive();
+        short.prune_columns();
+        if let Source::Table(table) = &short.source {
+            short.order = order::of_table(table, &short.steps);
+            short.first_order = order::begun_by_table(table, &short.steps);
+            short.group_columns = order::of_groups(table, &short.steps);
+            short.ends = Ends::of(table, &short.steps);
+            short.stored = order::unchanged(&short.steps).map(|columns| Arc::new(table.layout(&columns)));
+        }
+        Some(short)
+    }
+
+    fn from_source(source: Source) -> ShortPlan {
+        ShortPlan {
+            source,
+            steps: Vec::new(),
+            order: None,
+            first_order: Vec::new(),
+            group_columns: None,
+            ends: None,
+            looks_up: false,
+            stored: None,
+        }
+    }
+
+    /// Leaves out what the source and the lookups would give and nobody reads.
+    fn prune_columns(&mut self) {
+        let Source::Table(table) = &mut self.source else {
+            return;
+        };
+        let Some(shaping) = self.steps.iter().position(Step::makes_columns) else {
+            return;
+        };
+        // Up to there a column has one number: lookups add theirs behind those of the table.
+        let steps = &mut self.steps[..=shaping];
+        let inputs = steps.iter_mut().flat_map(Step::inputs_mut);
+        let mut used: Vec<usize> = inputs.flat_map(|computed| computed.columns()).collect();
+        for step in steps.iter() {
+            if let Step::Lookup(lookup) = step {
+                used.extend(lookup.outer_columns_asked());
+            }
+        }
+        used.sort_unstable();
+        used.dedup();
+        let (mut of_table, mut given) = (used.clone(), 0);
+        for step in steps {
+            if let Step::Lookup(lookup) = step {
+                let first = lookup.outer_columns();
+                let end = first + lookup.inner_columns();
+                of_table.retain(|column| *column < first);
+                given = given.max(of_table.len());
+                let own = used.iter().filter(|column| (first..end).contains(column));
+                let own: Vec<usize> = own.map(|column| column - first).collect();
+                lookup.keep_columns(&used[..given], &own);
+                given += own.len();
+            }
+            for computed in step.inputs_mut() {
+                computed.renumber(&used);
+            }
+        }
+        table.keep_columns(of_table);
+    }
+
+    /// Runs it with these constants; `None` when with them it is not short. `figures`: what reading and each step are
+    /// counted in. `long`: makes what runs the general plan. Nothing is read before the first poll. Errors: 42P02, 2201W, 2201X;
+    /// those of planning the access are the general plan's.
+    pub fn run(
+        &self,
+        ctx: &StatementContext,
+        constants: &Constants,
+        figures: Option<&Arc<StepFigures>>,
+        long: impl FnOnce() -> Long,
+    ) -> Result<Option<RowsStream>> {
+        let metrics = figures.map_or_else(Arc::default, |figures| Arc::clone(figures.source()));
+        let table = match &self.source {
+            Source::Table(table) => table,
+            Source::OneRow => return self.run_over(ctx, one_row(), constants, figures, long).map(Some),
+            Source::Rows(batches) => {
+                let rows = stream::iter(batches.clone().into_iter().map(Ok)).boxed();
+                return self.run_over(ctx, rows, constants, figures, long).map(Some);
+            }
+        };
+        let Some(mut access) = self.access(table, ctx, constants)? else {
+            return Ok(None);
+        };
+        let ends = self.ends_access(table, ctx, constants)?;
+        let arrival = self.arrival(&mut access);
+        let is_ordered = arrival.is_ordered;
+        let limit = match arrival.is_extreme {
+            true => Some(1),
+            false => rows_wanted(&self.steps, is_ordered, constants)?,
+        };
+        if let Some(layout) = &self.stored
+            && is_ordered
+            && access.gives_stored(layout)
+        {
+            let skip = self.rows_skipped(constants)?;
+            return Ok(Some(skip_rows(access.stored(ctx, layout, limit, metrics), skip)));
+        }
+        let demand = match limit {
+            _ if arrival.first_ordered > 0 => Demand::Few,
+            Some(_) if !access.is_exact() => Demand::Few,
+            limit => Demand::of_limit(limit),
+        };
+        let mut steps = access.filters(constants)?;
+        let (skip, left) = (0, Some(1));
+        steps.extend(arrival.is_extreme.then_some(RunningStep::Limit { skip, left }));
+        let row_count = RowCount::default();
+        steps.extend(self.start(ctx, constants, arrival, &row_count)?);
+        if let Some(figures) = figures {
+            for (at, step) in steps.iter_mut().enumerate() {
+                if let RunningStep::Lookup(lookup) = step {
+                    lookup.observe(figures.lookup(at));
+                }
+            }
+        }
+        let reads_ends = ends.is_some();
+        let known = match ends {
+            Some(ends) => first_rows(ends, ctx, &metrics),
+            None => stream::empty().boxed(),
+        };
+        let whole_table = access.whole_table();
+        let mut batches = access.batches(ctx, demand, metrics);
+        let counts_rows = self.counts_rows(reads_ends);
+        if counts_rows {
+            batches = count_or_read(ctx, table.table(), &row_count, known, batches);
+        } else if reads_ends {
+            batches = known;
+        }
+        let extent = match self.keeps_lookups() || arrival.first_ordered > 0 || reads_ends {
+            true => Extent::Any,
+            false => Extent::Short(whole_table.filter(|_| demand == Demand::All && !counts_rows)),
+        };
+        Ok(Some(stream_run(ctx, (batches, extent), steps, figures, long)))
+    }
+
+    /// Runs the steps over what is in memory.
+    fn run_over(
+        &self,
+        ctx: &StatementContext,
+        source: BoxStream<'static, Result<RecordBatch>>,
+        constants: &Constants,
+        figures: Option<&Arc<StepFigures>>,
+        long: impl FnOnce() -> Long,
+    ) -> Result<RowsStream> {
+        let source = match figures.and_then(|figures| figures.source().figures.as_ref()) {
+            Some(figures) => watch(source, figures, RecordBatch::num_rows).boxed(),
+            None => source,
+        };
+        let steps = self.start(ctx, constants, Arrival::default(), &RowCount::default())?;
+        Ok(stream_run(
+            ctx,
+            (source, Extent::Short(None)),
+            steps,
+            figures,
+            long,
+        ))
+    }
+
+    /// Whether it reads a part of a table that conditions bound, or no table.
+    pub fn is_bounded(&self) -> bool {
+        match &self.source {
+            Source::Table(table) => table.has_conditions(),
+            Source::OneRow | Source::Rows(_) => true,
+        }
+    }
+
+    /// Whether conditions, by their form, bound what it reads of its table, so that it may say what is looked up in others.
+    fn may_drive(&self) -> bool {
+        matches!(&self.source, Source::Table(table) if table.is_bounded())
+    }
+
+    /// Whether what it joins is looked up for rows of which conditions bound a key. Then the full-scan rule lets it pass.
+    pub fn looks_up(&self) -> bool {
+        self.looks_up
+    }
+
+    /// The same where rows leave as they come. Of much that is gathered the general plan counts what is to be looked up first.
+    fn keeps_lookups(&self) -> bool {
+        let gathers = |step: &Step| matches!(step, Step::Groups { .. } | Step::Totals { .. });
+        self.looks_up && !self.steps.iter().any(gathers)
+    }
+
+    /// Whether it reads what is there when it runs, not what was there when it was planned.
+    pub fn is_lasting(&self) -> bool {
+        !matches!(self.source, Source::Rows(_))
+    }
+
+    /// How the rows of its table are reached; see [`TableRead::access`].
+    fn access<'a>(
+        &self,
+        table: &'a TableRead,
+        ctx: &StatementContext,
+        constants: &Constants,
+    ) -> Result<Option<Access<'a>>> {
+        if let Some(extreme) = self.ends.as_ref().and_then(Ends::only_order) {
+            // No extreme is a NULL, and a key may have them at the end where it stands.
+            let order = std::slice::from_ref(extreme);
+            let mut access = table.access(ctx, constants, order, Some(extreme.column))?;
+            if access.as_mut().is_some_and(|access| access.serve(order, false)) {
+                return Ok(access);
+            }
+        }
+        table.access(ctx, constants, self.first_in_order(constants)?, None)
+    }
+
+    /// How the ends of the table are read, if several are all that the steps take of it. Errors: 42P02.
+    fn ends_access<'a>(
+        &self,
+        table: &'a TableRead,
+        ctx: &StatementContext,
+        constants: &Constants,
+    ) -> Result<Option<Vec<Access<'a>>>> {
+        match &self.ends {
+            Some(ends) => ends.access(table, ctx, constants),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether the number of the table's rows is asked for, beside its ends if they are read, or else alone.
+    fn counts_rows(&self, reads_ends: bool) -> bool {
+        let counts = |ends: &Ends| ends.counts_rows() && ends.is_row_count() != reads_ends;
+        self.ends.as_ref().is_some_and(counts)
+    }
+
+    /// The order of the table of which the first rows may be enough; empty: there is none. Errors: 2201W, 2201X.
+    fn first_in_order(&self, constants: &Constants) -> Result<&[OrderColumn]> {
+        match &self.order {
+            Some(order) if rows_wanted(&self.steps, true, constants)?.is_some() => Ok(order),
+            _ => Ok(&[]),
+        }
+    }
+
+    /// Rows that its only limit leaves out. Errors: 2201W, 2201X.
+    fn rows_skipped(&self, constants: &Constants) -> Result<usize> {
+        for step in &self.steps {
+            if let Step::Limit { skip, fetch } = step {
+                return limit_counts(skip.as_ref(), fetch.as_ref(), constants).map(|(skip, _)| skip);
+            }
+        }
+        Ok(0)
+    }
+
+    /// How the rows come that the path gives; it is turned round if that serves the sort.
+    fn arrival(&self, access: &mut Access<'_>) -> Arrival {
+        let columns = self.group_columns.as_ref();
+        let is_grouped = columns.is_some_and(|columns| access.keeps_together(columns));
+        // Groups that are found by hashing come in no order.
+        let keeps_order = self.groupings() == usize::from(is_grouped);
+        let is_ordered = match &self.order {
+            Some(order) => order.is_empty() || keeps_order && access.serve(order, !is_grouped),
+            None => false,
+        };
+        let first_ordered = match is_ordered {
+            true => 0,
+            false => self.serve_first(access),
+        };
+        let extreme = self.ends.as_ref().and_then(Ends::only_order);
+        let is_extreme = extreme.is_some_and(|order| access.serve(std::slice::from_ref(order), !is_grouped));
+        Arrival {
+            is_ordered,
+            first_ordered,
+            is_grouped,
+            is_extreme,
+        }
+    }
+
+    /// Has the rows come in the order of as many of the sort's first keys as the path can; answers how many. None, unless few
+    /// rows are wanted.
+    fn serve_first(&self, access: &mut Access<'_>) -> usize {
+        let is_limited = |step: &Step| matches!(step, Step::Limit { fetch: Some(_), .. });
+        if !self.steps.iter().any(is_limited) || self.groupings() > 0 {
+            return 0;
+        }
+        let keys = (1..=self.first_order.len()).rev();
+        let mut served = keys.filter(|keys| access.serve(&self.first_order[..*keys], true));
+        served.next().unwrap_or(0)
+    }
+
+    fn groupings(&self) -> usize {
+        let groups = self
+            .steps
+            .iter()
+            .filter(|step| matches!(step, Step::Groups { .. }));
+        groups.count()
+    }
+
+    /// The steps with their constants. Errors: 42P02, 2201W, 2201X.
+    fn start(
+        &self,
+        ctx: &StatementContext,
+        constants: &Constants,
+        arrival: Arrival,
+        row_count: &RowCount,
+    ) -> Result<Vec<RunningStep>> {
+        let mut running = Vec::with_capacity(self.steps.len());
+        for (at, step) in self.steps.iter().enumerate() {
+            running.push(match step {
+                Step::Filter(condition) => RunningStep::Filter(condition.bind(constants)?),
+                Step::Project { columns, schema } => {
+                    let columns = columns.iter().map(|column| column.bind(constants));
+                    let columns = columns.collect::<Result<_>>()?;
+                    RunningStep::Project(Projection::new(columns, Arc::clone(schema)))
+                }
+                Step::Lookup(lookup) => {
+                    RunningStep::Lookup(Box::new(lookup.start(ctx, constants, self.keeps_lookups())?))
+                }
+                Step::Sort(_) if arrival.is_ordered => continue,
+                Step::Sort(keys) => {
+                    let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
+                    let rows = TopRows::new(keys, wanted.unwrap_or(usize::MAX), constants)?;
+                    // The table's order reaches the first sort; what comes of that is in its own.
+                    let is_first = !self.steps[..at].iter().any(|step| matches!(step, Step::Sort(_)));
+                    match arrival.first_ordered {
+                        first_keys if is_first && first_keys > 0 => {
+                            RunningStep::SortedRuns(SortedRuns::new(rows, first_keys))
+                        }
+                        _ => RunningStep::TopRows(rows),
+                    }
+                }
+                Step::Limit { skip, fetch } => {
+                    let (skip, left) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
+                    RunningStep::Limit { skip, left }
+                }
+                Step::Groups { keys, totals, schema } => {
+                    let is_first = !self.steps[..at]
+                        .iter()
+                        .any(|step| matches!(step, Step::Groups { .. }));
+                    let together = is_first && arrival.is_grouped;
+                    RunningStep::Groups(RunningGroups::new(keys, totals, schema, constants, together)?)
+                }
+                Step::Totals { totals, schema } => {
+                    let known = match &self.ends {
+                        Some(ends) if at == 0 => (Arc::clone(row_count), ends.counts().to_vec()),
+                        _ => (RowCount::default(), Vec::new()),
+                    };
+                    RunningStep::Totals(RunningTotals::new(totals, schema, constants, known)?)
+                }
+            });
+        }
+        Ok(running)
+    }
+}
+
+/// Whether a function that waits stands in the plan.
+fn waits(plan: &LogicalPlan) -> bool {
+    let is_waiting = |expr: &Expr| matches!(expr, Expr::ScalarFunction(call) if functions::waits(&call.func));
+    let mut found = false;
+    let walked = plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            found |= expr.exists(|expr| Ok(is_waiting(expr)))?;
+            Ok(TreeNodeRecursion::Continue)
+        })
+    });
+    found || walked.is_err()
+}
+
+/// How many rows these steps take, if they say. `is_ordered`: a sort has nothing to do. Errors: 2201W, 2201X.
+fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constants) -> Result<Option<usize>> {
+    for step in steps {
+        match step {
+            Step::Project { .. } => {}
+            Step::Sort(_) if is_ordered => {}
+            Step::Limit { skip, fetch } => {
+                let (skip, fetch) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
+                return Ok(fetch.map(|fetch| fetch.saturating_add(skip)));
+            }
+            Step::Sort(_) | Step::Filter(_) | Step::Lookup(_) | Step::Groups { .. } | Step::Totals { .. } => {
+                break;
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Rows to leave out and, if there is a limit, rows to give. Errors: 2201W, 2201X.
+fn limit_counts(
+    skip: Option<&Expr>,
+    fetch: Option<&Expr>,
+    constants: &Constants,
+) -> Result<(usize, Option<usize>)> {
+    // PostgreSQL looks at OFFSET first.
+    let skip = limit_count(skip, constants, LimitClause::Offset)?;
+    let fetch = limit_count(fetch, constants, LimitClause::Limit)?;
+    Ok((skip.unwrap_or(0), fetch))
+}
+
+/// Leaves out the first rows of a stream.
+fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
+    if skip == 0 {
+        return stream;
+    }
+    let rest = stream.try_filter_map(move |rows| {
+        let skipped = skip.min(rows.num_rows());
+        skip -= skipped;
+        let rows = rows.slice(skipped, rows.num_rows() - skipped);
+        futures::future::ready(Ok((rows.num_rows() > 0).then_some(rows)))
+    });
+    rest.boxed()
+}
+
+/// How much a source may give to steps that collect.
+enum Extent {
+    Any,
+    /// No more than what is short; of all of this table, if one is named.
+    Short(Option<Arc<TableDef>>),
+}
+
+impl Extent {
+    fn batches_max(&self) -> usize {
+        match self {
+            Extent::Any => usize::MAX,
+            Extent::Short(_) => INLINE_BATCHES,
+        }
+    }
+
+    /// Whether it is known to be more before it is read.
+    async fn is_known_long(&self, txn: &Transaction) -> Result<bool> {
+        let Extent::Short(Some(table)) = self else {
+            return Ok(false);
+        };
+        let rows = committed_row_counts(txn, &[table]).await?;
+        Ok(rows.into_iter().flatten().any(|rows| rows > INLINE_ROWS))
+    }
+}
+
+/// The source's batches through the steps. Steps that collect are given up for the general plan when it gives more than it may.
+fn stream_run(
+    ctx: &StatementContext,
+    (source, extent): (BoxStream<'static, Result<RecordBatch>>, Extent),
+    steps: Vec<RunningStep>,
+    figures: Option<&Arc<StepFigures>>,
+    long: impl FnOnce() -> Long,
+) -> RowsStream {
+    let run = Run::new(source, steps, Arc::clone(&ctx.memory), figures.cloned());
+    let batches = match run.collects() {
+        false => run.stream(INLINE_BATCHES, on_query_threads),
+        true => {
+            let (long, txn) = (long(), Arc::clone(&ctx.txn));
+            let collected = stream::once(async move {
+                if extent.is_known_long(&txn).await? {
+                    return long.await;
+                }
+                match run.collect(extent.batches_max()).await? {
+                    Some(batches) => Ok(stream::iter(batches.into_iter().map(Ok)).boxed()),
+                    None => long.await,
+                }
+            });
+            collected.try_flatten().boxed()
+        }
+    };
+    let whole = AssertUnwindSafe(batches).catch_unwind();
+    whole
+        .map(|batch| match batch {
+            Ok(batch) => batch.map(Rows::Columns),
+            Err(_) => Err(Error::internal(
+                "a short statement failed; the server's log says where",
+            )),
+        })
+        .boxed()
+}

@@ -1,0 +1,133 @@
+//! What of a chain is the table's own: the order that its sort asks for, the columns that its groups share, and a result
+//! that is columns of the table.
+
+use super::read::TableRead;
+use super::sort_key::SortKey;
+use super::step::Step;
+use crate::logical::computed::Computed;
+use crate::logical::lookup_join::Lookup;
+use crate::plan::OrderColumn;
+
+/// The order that the sort asks for by columns of the table; empty without a sort, `None` when it goes by something else
+/// or comes too late for the table's own order.
+pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderColumn>> {
+    let mut outputs = Outputs::default();
+    let mut order = None;
+    let sorts = steps.iter().any(|step| matches!(step, Step::Sort(_)));
+    for step in steps {
+        match step {
+            Step::Project { columns, .. } => outputs.project(columns),
+            Step::Lookup(lookup) => outputs.join(lookup),
+            Step::Sort(keys) if order.is_none() => {
+                let columns = keys.iter().map(|key| outputs.order_column(table, key));
+                order = Some(columns.collect::<Option<Vec<_>>>()?);
+            }
+            Step::Groups { keys, totals, .. } => outputs.group(keys, totals.len()),
+            Step::Limit { .. } | Step::Totals { .. } if sorts && order.is_none() => return None,
+            Step::Sort(_) => return None,
+            Step::Filter(_) | Step::Limit { .. } | Step::Totals { .. } => {}
+        }
+    }
+    Some(order.unwrap_or_default())
+}
+
+/// The keys that a sort begins with and that are columns of the table, when it sorts rows as they come of it; empty: there is
+/// no such sort.
+pub(super) fn begun_by_table(table: &TableRead, steps: &[Step]) -> Vec<OrderColumn> {
+    let mut outputs = Outputs::default();
+    for step in steps {
+        match step {
+            Step::Project { columns, .. } => outputs.project(columns),
+            Step::Lookup(lookup) => outputs.join(lookup),
+            Step::Filter(_) => {}
+            Step::Sort(keys) => {
+                let columns = keys.iter();
+                return columns
+                    .map_while(|key| outputs.order_column(table, key))
+                    .collect();
+            }
+            Step::Limit { .. } | Step::Groups { .. } | Step::Totals { .. } => break,
+        }
+    }
+    Vec::new()
+}
+
+/// The columns of the table whose values the first groups share; `None` when there are no groups, their keys are something
+/// else, or a sort comes before them.
+pub(super) fn of_groups(table: &TableRead, steps: &[Step]) -> Option<Vec<usize>> {
+    let mut outputs = Outputs::default();
+    for step in steps {
+        match step {
+            Step::Project { columns, .. } => outputs.project(columns),
+            Step::Lookup(lookup) => outputs.join(lookup),
+            Step::Groups { keys, .. } => {
+                let column = |key: &Computed| Some(table.position(outputs.source_column(key)?));
+                return keys.iter().map(column).collect();
+            }
+            Step::Filter(_) | Step::Limit { .. } => {}
+            Step::Sort(_) | Step::Totals { .. } => return None,
+        }
+    }
+    None
+}
+
+/// The columns of the source that the result is, when rows are only ordered and limited once.
+pub(super) fn unchanged(steps: &[Step]) -> Option<Vec<usize>> {
+    let mut outputs = Outputs::default();
+    let mut limits = 0;
+    for step in steps {
+        match step {
+            Step::Project { columns, .. } => outputs.project(columns),
+            Step::Sort(_) => {}
+            Step::Limit { .. } => limits += 1,
+            Step::Filter(_) | Step::Lookup(_) | Step::Groups { .. } | Step::Totals { .. } => return None,
+        }
+    }
+    match limits {
+        0 | 1 => outputs.0?.into_iter().collect(),
+        _ => None,
+    }
+}
+
+/// For each column so far the source's column that it is, if it is one; nothing as long as the columns are the source's.
+#[derive(Default)]
+struct Outputs(Option<Vec<Option<usize>>>);
+
+impl Outputs {
+    fn project(&mut self, columns: &[Computed]) {
+        self.0 = Some(columns.iter().map(|column| self.source_column(column)).collect());
+    }
+
+    /// Outer rows keep their order, and have one inner row at most.
+    fn join(&mut self, lookup: &Lookup) {
+        let outer = (0..lookup.outer_columns()).map(|column| self.source_of(column));
+        let inner = std::iter::repeat_n(None, lookup.inner_columns());
+        self.0 = Some(outer.chain(inner).collect());
+    }
+
+    /// The keys come first, then the totals.
+    fn group(&mut self, keys: &[Computed], totals: usize) {
+        let keys = keys.iter().map(|key| self.source_column(key));
+        self.0 = Some(keys.chain(std::iter::repeat_n(None, totals)).collect());
+    }
+
+    /// The column of the table that a sort goes by.
+    fn order_column(&self, table: &TableRead, key: &SortKey) -> Option<OrderColumn> {
+        Some(OrderColumn {
+            column: table.position(self.source_of(key.computed.as_ordered_column()?)?),
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+        })
+    }
+
+    fn source_column(&self, computed: &Computed) -> Option<usize> {
+        self.source_of(computed.as_column()?)
+    }
+
+    fn source_of(&self, column: usize) -> Option<usize> {
+        match &self.0 {
+            None => Some(column),
+            Some(columns) => *columns.get(column)?,
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! `TableRead`: the table at the beginning of a chain, with the conditions on its rows; `Access`: how one run reads it.
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::Schema;
+use futures::stream::{self, BoxStream, StreamExt};
+
+use super::run::RunningStep;
+use crate::catalog::TableDef;
+use crate::functions::fold_constants;
+use crate::logical::computed::Condition;
+use crate::logical::filter_predicate::from_expr;
+use crate::logical::placeholder::Constants;
+use crate::logical::stored_table::ScannedTable;
+use crate::parse::IndexHint;
+use crate::plan::{AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
+use crate::scan::RowsStream;
+use crate::scan::executor::{Demand, scan_batches, scan_stored};
+use crate::scan::planned_access::plan_conditions;
+use crate::scan::scan_metrics::ScanMetrics;
+use crate::system::StatementContext;
+use crate::table::RowLayout;
+use crate::{Error, Result};
+
+/// A table and the conditions on its rows.
+#[derive(Debug)]
+pub(super) struct TableRead {
+    table: Arc<TableDef>,
+    /// What the statement calls it.
+    alias: Arc<str>,
+    /// Which keys the statement's hints leave.
+    index_hint: Option<IndexHint>,
+    /// Positions in `TableDef::columns` of the columns that are read.
+    positions: Vec<usize>,
+    /// So many of them are enough when no condition is left to the filters.
+    step_columns: usize,
+    /// The conjuncts of WHERE.
+    conditions: Vec<Condition>,
+}
+
+impl TableRead {
+    /// Reads the table, without conditions so far.
+    pub(super) fn new(scanned: ScannedTable) -> TableRead {
+        TableRead {
+            table: scanned.table,
+            alias: scanned.alias,
+            index_hint: scanned.index_hint,
+            step_columns: scanned.positions.len(),
+            positions: scanned.positions,
+            conditions: Vec::new(),
+        }
+    }
+
+    /// What the statement calls the table.
+    pub(super) fn alias(&self) -> &Arc<str> {
+        &self.alias
+    }
+
+    pub(super) fn table(&self) -> Arc<TableDef> {
+        Arc::clone(&self.table)
+    }
+
+    /// Whether its conditions, by their form, bound a key of it.
+    pub(super) fn is_bounded(&self) -> bool {
+        let columns = self.conditions.iter().filter_map(Condition::compared_column);
+        let columns: Vec<usize> = columns.map(|column| self.positions[column]).collect();
+        is_bounded_by(&self.table, &columns, &self.index_hint)
+    }
+
+    /// Whether no row has NULL in a column that is read.
+    pub(super) fn is_never_null(&self, column: usize) -> bool {
+        self.table.is_never_null(self.positions[column])
+    }
+
+    pub(super) fn add_condition(&mut self, condition: Condition) {
+        self.conditions.push(condition);
+    }
+
+    pub(super) fn has_conditions(&self) -> bool {
+        !self.conditions.is_empty()
+    }
+
+    /// Position in `TableDef::columns` of a column that is read.
+    pub(super) fn position(&self, column: usize) -> usize {
+        self.positions[column]
+    }
+
+    /// Reads only the columns that the steps use, and behind them those that only conditions use.
+    pub(super) fn keep_columns(&mut self, used_by_steps: Vec<usize>) {
+        let mut kept = used_by_steps;
+        self.step_columns = kept.len();
+        for column in self.conditions.iter().flat_map(Condition::columns) {
+            if !kept.contains(&column) {
+                kept.push(column);
+            }
+        }
+        self.positions = kept.iter().map(|column| self.positions[*column]).collect();
+        for condition in &mut self.conditions {
+            condition.renumber(&kept);
+        }
+    }
+
+    /// The layout of rows that have these columns.
+    pub(super) fn layout(&self, columns: &[usize]) -> RowLayout {
+        let positions: Vec<usize> = columns.iter().map(|column| self.positions[*column]).collect();
+        RowLayout::new(&self.table, &positions)
+    }
+
+    /// How the rows are reached with these constants. `first_in_order`: see [`Wanted`]. `not_null`: a column (a position in
+    /// `TableDef::columns`) whose NULLs need not come. `None`: not at all, or only the
+    /// general plan can say how. Errors: 42P02.
+    pub(super) fn access(
+        &self,
+        ctx: &StatementContext,
+        constants: &Constants,
+        first_in_order: &[OrderColumn],
+        not_null: Option<usize>,
+    ) -> Result<Option<Access<'_>>> {
+        let mut predicates = Vec::with_capacity(self.conditions.len());
+        let mut above = Vec::new();
+        for condition in &self.conditions {
+            let written = condition.written();
+            if written.is_volatile() {
+                above.push(condition);
+                continue;
+            }
+            let Ok(expr) = fold_constants(constants.replace(written.clone())?) else {
+                return Ok(None);
+            };
+            let predicate = from_expr(&expr, &self.table);
+            if predicate.has_opaque() {
+                above.push(condition);
+            }
+            predicates.push(predicate);
+        }
+        // A refusal is the general plan's to say: it sees more than the conditions as they are written.
+        let not_null = not_null.filter(|column| !self.table.is_never_null(*column));
+        predicates.extend(not_null.map(|column| Predicate::IsNull { column }.negate()));
+        let columns = match above.is_empty() {
+            true => &self.positions[..self.step_columns],
+            false => &self.positions,
+        };
+        let wanted = Wanted {
+            columns: Some(columns),
+            first_in_order,
+        };
+        let path = plan_conditions(&self.table, predicates, wanted, ctx).ok();
+        // So is whether the table is small: the general plan asks that before it runs.
+        let path = path.filter(|path| !path.is_small_scan());
+        Ok(path.map(|path| Access {
+            read: self,
+            path,
+            above,
+        }))
+    }
+}
+
+/// How one run reads the table.
+pub(super) struct Access<'a> {
+    read: &'a TableRead,
+    path: AccessPath,
+    /// Conditions that the path does not check.
+    above: Vec<&'a Condition>,
+}
+
+impl Access<'_> {
+    /// Whether every row that the path gives satisfies all conditions.
+    pub(super) fn is_exact(&self) -> bool {
+        self.above.is_empty()
+    }
+
+    /// Has the rows come in this order, if the path can; see [`AccessPath::serve`].
+    pub(super) fn serve(&mut self, order: &[OrderColumn], may_merge: bool) -> bool {
+        order.is_empty() || self.path.serve(order, may_merge)
+    }
+
+    /// Whether rows with the same values in these columns come one after the other.
+    pub(super) fn keeps_together(&self, columns: &[usize]) -> bool {
+        self.path.keeps_together(columns)
+    }
+
+    /// What checks the conditions that the path does not. Errors: 42P02.
+    pub(super) fn filters(&self, constants: &Constants) -> Result<Vec<RunningStep>> {
+        let filter = |condition: &&Condition| Ok(RunningStep::Filter(condition.bind(constants)?));
+        self.above.iter().map(filter).collect()
+    }
+
+    /// The conditions that the path does not check.
+    pub(super) fn unchecked(&self) -> impl Iterator<Item = &Condition> {
+        self.above.iter().copied()
+    }
+
+    /// Positions in `TableDef::columns` of the columns that are read.
+    pub(super) fn columns(&self) -> &[usize] {
+        match self.is_exact() {
+            true => &self.read.positions[..self.read.step_columns],
+            false => &self.read.positions,
+        }
+    }
+
+    /// The table, if all of one of its keys is read.
+    pub(super) fn whole_table(&self) -> Option<Arc<TableDef>> {
+        self.path.is_whole().then(|| Arc::clone(&self.path.table))
+    }
+
+    pub(super) fn into_path(self) -> AccessPath {
+        self.path
+    }
+
+    /// Whether rows can leave as they are stored.
+    pub(super) fn gives_stored(&self, layout: &RowLayout) -> bool {
+        self.is_exact() && self.path.is_exact() && layout.is_formattable()
+    }
+
+    /// The rows as they are stored: see `gives_stored`.
+    pub(super) fn stored(
+        self,
+        ctx: &StatementContext,
+        layout: &Arc<RowLayout>,
+        limit: Option<usize>,
+        metrics: Arc<ScanMetrics>,
+    ) -> RowsStream {
+        let (txn, path) = (Arc::clone(&ctx.txn), Arc::new(self.path));
+        scan_stored(txn, path, Arc::clone(layout), limit, metrics)
+    }
+
+    /// The rows as batches.
+    pub(super) fn batches(
+        self,
+        ctx: &StatementContext,
+        demand: Demand,
+        metrics: Arc<ScanMetrics>,
+    ) -> BoxStream<'static, Result<RecordBatch>> {
+        let columns = self.columns().to_vec();
+        let (txn, path) = (Arc::clone(&ctx.txn), Arc::new(self.path));
+        scan_batches(txn, path, columns, demand, metrics)
+    }
+}
+
+/// One row without columns.
+pub(super) fn one_row() -> BoxStream<'static, Result<RecordBatch>> {
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options);
+    stream::iter([row.map_err(Error::arrow)]).boxed()
+}

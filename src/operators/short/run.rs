@@ -1,0 +1,311 @@
+//! `RunningStep`: a step of a chain with its constants; `Run`: the source's batches on their way through all steps.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow::array::RecordBatch;
+use datafusion::physical_expr::PhysicalExpr;
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+
+use super::figures::StepFigures;
+use super::groups::RunningGroups;
+use super::sorted_runs::SortedRuns;
+use super::top_rows::TopRows;
+use super::totals::RunningTotals;
+use crate::Result;
+use crate::functions::evaluate::{Projection, filter};
+use crate::logical::lookup_join::RunningLookup;
+use crate::system::StatementMemory;
+use crate::system::statement_memory::HeldBytes;
+
+/// A step of one run.
+pub(super) enum RunningStep {
+    Filter(Arc<dyn PhysicalExpr>),
+    Project(Projection),
+    /// Leaves out the first `skip` rows, then gives at most `left`.
+    Limit {
+        skip: usize,
+        left: Option<usize>,
+    },
+    Lookup(Box<RunningLookup>),
+    TopRows(TopRows),
+    SortedRuns(SortedRuns),
+    Groups(RunningGroups),
+    Totals(RunningTotals),
+}
+
+impl RunningStep {
+    /// Whether the general plan is to take over when there is much: it gives nothing before it has seen everything, or
+    /// others are better at it.
+    fn collects(&self) -> bool {
+        match self {
+            RunningStep::TopRows(_) | RunningStep::SortedRuns(_) | RunningStep::Totals(_) => true,
+            RunningStep::Lookup(lookup) => !lookup.stays(),
+            RunningStep::Groups(groups) => groups.collects(),
+            RunningStep::Filter(_) | RunningStep::Project(_) | RunningStep::Limit { .. } => false,
+        }
+    }
+
+    /// Whether it wants no more rows.
+    fn is_done(&self) -> bool {
+        matches!(self, RunningStep::Limit { left: Some(0), .. })
+    }
+
+    /// Takes a batch; answers what becomes of it at once.
+    async fn push(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
+        Ok(Some(match self {
+            RunningStep::Lookup(lookup) => {
+                lookup.push(batch);
+                return Ok(None);
+            }
+            RunningStep::Filter(condition) => filter(condition, &batch)?,
+            RunningStep::Project(projection) => return projection.push(batch),
+            RunningStep::Limit { skip, left } => {
+                let skipped = batch.num_rows().min(*skip);
+                *skip -= skipped;
+                let given = (batch.num_rows() - skipped).min(left.unwrap_or(usize::MAX));
+                *left = left.map(|left| left - given);
+                batch.slice(skipped, given)
+            }
+            RunningStep::TopRows(rows) => {
+                rows.push(batch)?;
+                return Ok(None);
+            }
+            RunningStep::SortedRuns(rows) => return rows.push(batch),
+            RunningStep::Groups(groups) => return groups.push(&batch),
+            RunningStep::Totals(totals) => {
+                totals.push(&batch)?;
+                return Ok(None);
+            }
+        }))
+    }
+
+    /// Whether it has rows to give before it takes others.
+    fn has_more(&self) -> bool {
+        match self {
+            RunningStep::Lookup(lookup) => lookup.has_more(),
+            RunningStep::Project(projection) => projection.has_more(),
+            _ => false,
+        }
+    }
+
+    /// Forgets the rows that it has to give.
+    fn forget(&mut self) {
+        match self {
+            RunningStep::Lookup(lookup) => lookup.forget(),
+            RunningStep::Project(projection) => projection.forget(),
+            _ => {}
+        }
+    }
+
+    /// Gives the next of them.
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        match self {
+            RunningStep::Lookup(lookup) => lookup.next().await.map(Some),
+            RunningStep::Project(projection) => projection.next().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Answers what it has collected.
+    fn finish(&mut self) -> Result<Option<RecordBatch>> {
+        match self {
+            RunningStep::TopRows(rows) => rows.finish(),
+            RunningStep::SortedRuns(rows) => rows.finish(),
+            RunningStep::Groups(groups) => groups.finish(),
+            RunningStep::Totals(totals) => totals.finish().map(Some),
+            RunningStep::Filter(_)
+            | RunningStep::Project(_)
+            | RunningStep::Limit { .. }
+            | RunningStep::Lookup(_) => Ok(None),
+        }
+    }
+}
+
+/// A source's batches on their way through the steps.
+pub(super) struct Run {
+    source: BoxStream<'static, Result<RecordBatch>>,
+    steps: Vec<RunningStep>,
+    /// Batches taken from the source.
+    taken: usize,
+    /// The next step to be asked for what it has collected; `None` as long as the source gives.
+    finishing: Option<usize>,
+    /// What steps and a collected result hold together.
+    memory: HeldBytes,
+    /// What the steps are counted in, for EXPLAIN ANALYZE.
+    figures: Option<Arc<StepFigures>>,
+}
+
+impl Run {
+    pub(super) fn new(
+        source: BoxStream<'static, Result<RecordBatch>>,
+        steps: Vec<RunningStep>,
+        memory: Arc<StatementMemory>,
+        figures: Option<Arc<StepFigures>>,
+    ) -> Run {
+        Run {
+            source,
+            steps,
+            taken: 0,
+            finishing: None,
+            memory: HeldBytes::new(memory),
+            figures,
+        }
+    }
+
+    /// Whether any step does.
+    pub(super) fn collects(&self) -> bool {
+        self.steps.iter().any(RunningStep::collects)
+    }
+
+    /// The next rows of the result; `None` at the end, or when the source gave more than so many batches, or a step holds
+    /// too much.
+    async fn next(&mut self, batches_max: usize) -> Result<Option<RecordBatch>> {
+        while self.taken <= batches_max && self.has_memory(0) {
+            let (from, batch) = match self.finishing {
+                None if self.steps.iter().any(RunningStep::is_done) => {
+                    self.steps.iter_mut().for_each(RunningStep::forget);
+                    self.finishing = Some(0);
+                    continue;
+                }
+                _ if self.has_more() => match self.next_of_steps().await? {
+                    Some(given) => given,
+                    None => continue,
+                },
+                None => match self.source.next().await.transpose()? {
+                    Some(batch) => {
+                        self.taken += 1;
+                        (0, batch)
+                    }
+                    None => {
+                        self.finishing = Some(0);
+                        continue;
+                    }
+                },
+                Some(at) if at == self.steps.len() => return Ok(None),
+                Some(at) => {
+                    self.finishing = Some(at + 1);
+                    let begun = self.figures.as_ref().map(|_| Instant::now());
+                    let finished = self.steps[at].finish()?;
+                    count(&self.figures, at, begun, finished.as_ref());
+                    match finished {
+                        Some(batch) => (at + 1, batch),
+                        None => continue,
+                    }
+                }
+            };
+            if let Some(batch) = self.push(from, batch).await? {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a step has rows to give before the source's next come.
+    fn has_more(&self) -> bool {
+        self.steps.iter().any(RunningStep::has_more)
+    }
+
+    /// The next rows that a step has to give, the last of those that have any, and the step that they go to.
+    async fn next_of_steps(&mut self) -> Result<Option<(usize, RecordBatch)>> {
+        let Some(at) = self.steps.iter().rposition(RunningStep::has_more) else {
+            return Ok(None);
+        };
+        let begun = self.figures.as_ref().map(|_| Instant::now());
+        let given = self.steps[at].next().await?;
+        count(&self.figures, at, begun, given.as_ref());
+        let given = given.filter(|batch| batch.num_rows() > 0);
+        Ok(given.map(|batch| (at + 1, batch)))
+    }
+
+    /// Takes a batch through the steps from this one on.
+    async fn push(&mut self, from: usize, batch: RecordBatch) -> Result<Option<RecordBatch>> {
+        let mut batch = batch;
+        for (at, step) in self.steps.iter_mut().enumerate().skip(from) {
+            let begun = self.figures.as_ref().map(|_| Instant::now());
+            let pushed = step.push(batch).await?;
+            count(&self.figures, at, begun, pushed.as_ref());
+            match pushed {
+                Some(pushed) if pushed.num_rows() > 0 => batch = pushed,
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(batch))
+    }
+
+    /// The whole result; `None` when the source gives more than so many batches, or there is not the memory to hold it.
+    pub(super) async fn collect(mut self, batches_max: usize) -> Result<Option<Vec<RecordBatch>>> {
+        let (mut result, mut bytes) = (Vec::new(), 0);
+        while let Some(batch) = self.next(batches_max).await? {
+            bytes += batch.get_array_memory_size();
+            if !self.has_memory(bytes) {
+                return Ok(None);
+            }
+            result.push(batch);
+        }
+        let is_whole = self.taken <= batches_max && self.has_memory(bytes);
+        Ok(is_whole.then_some(result))
+    }
+
+    /// Whether the statement's memory has what the steps hold, and these bytes beside.
+    fn has_memory(&mut self, beside: usize) -> bool {
+        let bytes = self.bytes() + beside;
+        self.memory.resize(bytes).is_ok()
+    }
+
+    /// Bytes that its steps hold.
+    fn bytes(&self) -> usize {
+        let held = |step: &RunningStep| match step {
+            RunningStep::TopRows(rows) => rows.bytes(),
+            RunningStep::SortedRuns(rows) => rows.bytes(),
+            RunningStep::Groups(groups) if groups.collects() => groups.bytes(),
+            _ => 0,
+        };
+        self.steps.iter().map(held).sum()
+    }
+
+    /// The result; what is behind so many batches of the source goes through `on_threads`.
+    pub(super) fn stream(
+        self,
+        batches_max: usize,
+        on_threads: fn(BoxStream<'static, Result<RecordBatch>>) -> BoxStream<'static, Result<RecordBatch>>,
+    ) -> BoxStream<'static, Result<RecordBatch>> {
+        let here = Place::Here(Box::new(self));
+        let rows = stream::try_unfold(here, move |place| async move {
+            let mut away = match place {
+                Place::Here(mut run) if run.taken < batches_max => {
+                    return Ok(run.next(usize::MAX).await?.map(|batch| (batch, Place::Here(run))));
+                }
+                Place::Here(run) => on_threads(run.rest()),
+                Place::Away(away) => away,
+            };
+            Ok(away.try_next().await?.map(|batch| (batch, Place::Away(away))))
+        });
+        rows.boxed()
+    }
+
+    fn rest(self: Box<Run>) -> BoxStream<'static, Result<RecordBatch>> {
+        stream::try_unfold(self, |mut run| async move {
+            Ok(run.next(usize::MAX).await?.map(|batch| (batch, run)))
+        })
+        .boxed()
+    }
+}
+
+/// Counts what a step answered to what it was given at `begun`.
+fn count(
+    figures: &Option<Arc<StepFigures>>,
+    step: usize,
+    begun: Option<Instant>,
+    answer: Option<&RecordBatch>,
+) {
+    if let (Some(figures), Some(begun)) = (figures, begun) {
+        figures.add(step, answer.map_or(0, RecordBatch::num_rows), begun.elapsed());
+    }
+}
+
+/// Where a run goes on.
+enum Place {
+    Here(Box<Run>),
+    Away(BoxStream<'static, Result<RecordBatch>>),
+}

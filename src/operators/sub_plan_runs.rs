@@ -1,0 +1,213 @@
+//! `SubPlanRuns`: how the subqueries of a dependent join are run for the outer rows: by generic plans, whose parameters the outer columns
+//! are, or, where they cannot be, each planned for its constants.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::ScalarValue;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::physical_plan::execute_stream;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+
+use super::generic_plan::GenericPlan;
+use super::shown_plans::ShownPlans;
+use super::statement_state::{serial, state_of};
+use crate::Result;
+use crate::logical::dependent_join::{SubPlan, SubPlanKind};
+use crate::logical::outer_values::{bind, leave_open, named_after};
+use crate::logical::placeholder::Constants;
+use crate::system::datafusion_error::{from_datafusion, to_datafusion};
+use crate::system::pg_catalog::CatalogContext;
+
+/// Rows that a kept plan did not serve, until each is planned for.
+const MISFITS_MAX: u32 = 3;
+
+/// The plans of one subquery, which runs of the join after one another share.
+#[derive(Debug)]
+pub(super) struct KeptSubPlan {
+    /// The placeholders that its outer columns are: no two subqueries share one, for they may stand in each other.
+    names: Vec<Arc<str>>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    plan: Option<GenericPlan>,
+    misfits: u32,
+}
+
+impl KeptSubPlan {
+    /// Of a subquery that has not run.
+    pub(super) fn new(definition: &SubPlan) -> KeptSubPlan {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let name = |_: &_| {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            Arc::from(format!("$outer{number}"))
+        };
+        KeptSubPlan {
+            names: definition.bindings.iter().map(name).collect(),
+            kept: Mutex::default(),
+        }
+    }
+
+    fn take(&self) -> Option<GenericPlan> {
+        self.kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .plan
+            .take()
+    }
+
+    fn give_back(&self, plan: GenericPlan) {
+        plan.end();
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).plan = Some(plan);
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).misfits >= MISFITS_MAX
+    }
+
+    fn note_misfit(&self) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).misfits += 1;
+    }
+}
+
+/// What a run of the join is a part of.
+pub(super) struct SubPlanRuns {
+    /// A state of no statement.
+    base: Arc<SessionState>,
+    /// The statement, and the catalogs as it sees them.
+    catalogs: Arc<CatalogContext>,
+    /// What the plan around the join leaves open.
+    constants: Arc<Constants>,
+    shown: Arc<ShownPlans>,
+    /// What plans for one row run in.
+    state: OnceLock<SessionState>,
+}
+
+/// The rows of one subquery for one outer row. The plan that gives them waits for the next when this is dropped.
+pub(super) struct SubPlanRows<'a> {
+    pub(super) schema: SchemaRef,
+    pub(super) rows: BoxStream<'static, Result<RecordBatch>>,
+    lease: Option<(&'a KeptSubPlan, GenericPlan)>,
+}
+
+impl Drop for SubPlanRows<'_> {
+    fn drop(&mut self) {
+        self.rows = futures::stream::empty().boxed();
+        if let Some((plans, plan)) = self.lease.take() {
+            plans.give_back(plan);
+        }
+    }
+}
+
+impl SubPlanRuns {
+    pub(super) fn new(
+        base: Arc<SessionState>,
+        catalogs: Arc<CatalogContext>,
+        constants: Arc<Constants>,
+        shown: Arc<ShownPlans>,
+    ) -> SubPlanRuns {
+        SubPlanRuns {
+            base,
+            catalogs,
+            constants,
+            shown,
+            state: OnceLock::new(),
+        }
+    }
+
+    /// The rows of the subquery at a place, for these values of its outer columns.
+    pub(super) async fn rows<'a>(
+        &self,
+        (index, definition): (usize, &SubPlan),
+        plans: &'a KeptSubPlan,
+        values: &[ScalarValue],
+    ) -> DataFusionResult<SubPlanRows<'a>> {
+        if !self.shown.keeps_runs() && !plans.is_given_up() {
+            match Box::pin(self.generic(definition, plans, values)).await {
+                Ok(rows) => return Ok(rows),
+                Err(_) => plans.note_misfit(),
+            }
+        }
+        self.planned((index, definition), values).await
+    }
+
+    /// By the plan that is kept, or one that will be. Errors: it does not serve these values, or there is none.
+    async fn generic<'a>(
+        &self,
+        definition: &SubPlan,
+        plans: &'a KeptSubPlan,
+        values: &[ScalarValue],
+    ) -> Result<SubPlanRows<'a>> {
+        let outer = plans.names.iter().cloned().zip(values.iter().cloned());
+        let constants = Arc::new(self.constants.with_outer(outer));
+        let kept = plans.take();
+        let plan = match kept.filter(|plan| matches!(plan.serves(&constants), Ok(true))) {
+            Some(plan) => plan,
+            None => {
+                let plan = leave_open(definition, &plans.names).and_then(|plan| asked_of(definition, plan));
+                let plan = plan.map_err(from_datafusion)?;
+                GenericPlan::new(
+                    &self.base,
+                    plan,
+                    Arc::clone(&self.catalogs),
+                    Arc::clone(&constants),
+                )
+                .await?
+            }
+        };
+        Ok(SubPlanRows {
+            schema: plan.schema(),
+            rows: plan.begin(Arc::clone(&self.catalogs), constants)?,
+            lease: Some((plans, plan)),
+        })
+    }
+
+    /// By a plan for these values alone.
+    async fn planned(
+        &self,
+        (index, definition): (usize, &SubPlan),
+        values: &[ScalarValue],
+    ) -> DataFusionResult<SubPlanRows<'static>> {
+        let keeps = self.shown.keeps_runs();
+        let constant = |at: usize, outer: &Expr| {
+            let value = values.get(at)?.clone();
+            Some((value, named_after(outer).filter(|_| keeps)))
+        };
+        let plan = asked_of(definition, bind(definition, &constant)?)?;
+        let plan = self.constants.replace_in_plan(plan).map_err(to_datafusion)?;
+        let state = self.state().map_err(to_datafusion)?;
+        let physical = state.create_physical_plan(&plan).await?;
+        let physical = self.shown.counted(index, physical, !values.is_empty())?;
+        let schema = physical.schema();
+        let rows = execute_stream(physical, state.task_ctx())?;
+        Ok(SubPlanRows {
+            schema,
+            rows: rows.map(|batch| batch.map_err(from_datafusion)).boxed(),
+            lease: None,
+        })
+    }
+
+    fn state(&self) -> Result<&SessionState> {
+        if let Some(state) = self.state.get() {
+            return Ok(state);
+        }
+        let serial = serial(self.catalogs.statement());
+        let state = state_of(&self.base, &serial, &self.catalogs, None)?;
+        Ok(self.state.get_or_init(|| state))
+    }
+}
+
+/// What is asked of a subquery's plan: one row tells whether there is any.
+fn asked_of(definition: &SubPlan, plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
+    match definition.kind {
+        SubPlanKind::Exists { .. } => LogicalPlanBuilder::new(plan).limit(0, Some(1))?.build(),
+        _ => Ok(plan),
+    }
+}

@@ -1,0 +1,122 @@
+//! `MergedScan`: several ranges of a key read at the same time, whose entries come in the order of what follows their common
+//! bytes. Called by `scan`.
+
+use std::cmp::Ordering;
+
+use futures::future::try_join_all;
+
+use crate::Result;
+use crate::plan::MergedRange;
+use crate::store::{Page, ScanRequest};
+use crate::txn::{Transaction, TransactionScan};
+
+/// Bytes of a page of one range.
+const PAGE_BYTES_MAX: usize = 16 << 10;
+/// Rows of a page that comes of a merge, and of one of its ranges, at most.
+const PAGE_ROWS_MAX: usize = 256;
+
+/// Ranges that are being merged.
+pub(crate) struct MergedScan {
+    ranges: Vec<OpenRange>,
+    /// Those that have an entry at hand, that whose entry comes next last; `None` before the first read.
+    waiting: Option<Vec<usize>>,
+    reverse: bool,
+    page_rows_max: usize,
+}
+
+/// A range and the page at hand.
+struct OpenRange {
+    scan: TransactionScan,
+    prefix_bytes: usize,
+    page: Page,
+    /// The row of the page that comes next.
+    at: usize,
+    is_at_end: bool,
+}
+
+impl MergedScan {
+    /// `request`: how each range is read.
+    pub(crate) fn new(txn: &Transaction, ranges: &[MergedRange], request: &ScanRequest) -> MergedScan {
+        let page_rows_max = request.page_rows_max.min(PAGE_ROWS_MAX);
+        let open = |merged: &MergedRange| OpenRange {
+            scan: txn.scan(ScanRequest {
+                ranges: vec![merged.range.clone()],
+                page_rows_max,
+                page_bytes_max: request.page_bytes_max.min(PAGE_BYTES_MAX),
+                read_ahead: false,
+                ..request.clone()
+            }),
+            prefix_bytes: merged.prefix_bytes,
+            page: Page::new(),
+            at: 0,
+            is_at_end: false,
+        };
+        MergedScan {
+            ranges: ranges.iter().map(open).collect(),
+            waiting: None,
+            reverse: request.reverse,
+            page_rows_max,
+        }
+    }
+
+    /// Fills `page` with the next entries; `false` at the end.
+    pub(crate) async fn next_page(&mut self, page: &mut Page) -> Result<bool> {
+        page.clear();
+        let mut waiting = match self.waiting.take() {
+            Some(waiting) => waiting,
+            None => self.begin().await?,
+        };
+        while page.len() < self.page_rows_max
+            && let Some(next) = waiting.pop()
+        {
+            let range = &mut self.ranges[next];
+            let (key, value) = range.page.row(range.at);
+            page.push(key, value);
+            range.at += 1;
+            range.fill().await?;
+            if !range.is_at_end {
+                let place = waiting.partition_point(|other| self.comes_after(*other, next));
+                waiting.insert(place, next);
+            }
+        }
+        self.waiting = Some(waiting);
+        Ok(!page.is_empty())
+    }
+
+    /// Reads the first page of every range.
+    async fn begin(&mut self) -> Result<Vec<usize>> {
+        try_join_all(self.ranges.iter_mut().map(OpenRange::fill)).await?;
+        let mut waiting: Vec<usize> = (0..self.ranges.len())
+            .filter(|at| !self.ranges[*at].is_at_end)
+            .collect();
+        waiting.sort_by(|one, other| match self.comes_after(*one, *other) {
+            true => Ordering::Less,
+            false => Ordering::Greater,
+        });
+        Ok(waiting)
+    }
+
+    /// Whether the entry at hand of a range comes after that of another.
+    fn comes_after(&self, one: usize, other: usize) -> bool {
+        let entry = |at: usize| (self.ranges[at].rest_of_key(), at);
+        (entry(one) > entry(other)) != self.reverse
+    }
+}
+
+impl OpenRange {
+    /// Reads the next page when the one at hand has come to its end.
+    async fn fill(&mut self) -> Result<()> {
+        if self.at >= self.page.len() && !self.is_at_end {
+            self.scan.next_page(&mut self.page).await?;
+            self.at = 0;
+            self.is_at_end = self.page.is_empty();
+        }
+        Ok(())
+    }
+
+    /// What follows the common bytes in the key at hand; there is one.
+    fn rest_of_key(&self) -> &[u8] {
+        let (key, _) = self.page.row(self.at);
+        key.get(self.prefix_bytes..).unwrap_or_default()
+    }
+}

@@ -1,0 +1,19 @@
+//! Access paths to rows: [`executor::scan_stored`] reads a path through a transaction, with multi-gets, ranges, merges, lookups of an
+//! index's entries and residual filters, as stored rows or as Arrow batches. Knows neither plans nor sessions.
+
+pub mod executor;
+pub mod figures;
+mod merged_scan;
+mod output_column;
+mod pieces;
+pub(crate) mod planned_access;
+pub mod residual;
+mod row_filter;
+pub(crate) mod row_keys;
+mod rows;
+mod rows_of_entries;
+pub mod scan_metrics;
+pub(crate) mod shared_scan;
+
+pub use output_column::OutputColumn;
+pub use rows::{Rows, RowsStream, StoredRows};

@@ -1,0 +1,51 @@
+//! `RowsOfEntries`: the rows of an index's entries, a page at a time.
+
+use std::sync::atomic::Ordering;
+
+use super::scan_metrics::ScanMetrics;
+use crate::store::Page;
+use crate::table::EntryReader;
+use crate::txn::Transaction;
+use crate::{Error, Result};
+
+/// The rows of a page of entries.
+pub(crate) struct RowsOfEntries {
+    reader: EntryReader,
+    /// Filled again and again.
+    pub(crate) entries: Page,
+}
+
+impl RowsOfEntries {
+    pub(crate) fn new(reader: EntryReader) -> RowsOfEntries {
+        RowsOfEntries {
+            reader,
+            entries: Page::new(),
+        }
+    }
+
+    /// Fetches the rows of the entries, in their order. Errors: `Corrupt` for an entry without a row.
+    pub(crate) async fn fetch(
+        &mut self,
+        txn: &Transaction,
+        rows: &mut Page,
+        metrics: &ScanMetrics,
+    ) -> Result<()> {
+        let keys = self.entries.iter();
+        let keys = keys.map(|(key, value)| self.reader.row_key(key, value));
+        let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
+        rows.clear();
+        let values = txn.get_many(&keys).await?;
+        for (at, key) in keys.iter().enumerate() {
+            let value = values.get(at).ok_or_else(|| Error::Corrupt {
+                what: "index entry".to_string(),
+                reason: "there is no row of it".to_string(),
+            })?;
+            rows.push(key, value);
+        }
+        metrics.gets.fetch_add(keys.len() as u64, Ordering::Relaxed);
+        metrics
+            .bytes
+            .fetch_add(rows.size_bytes() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+}

@@ -1,0 +1,34 @@
+//! The server and its sessions as facts: settings, the relations of the system catalogs, what statements of all sessions share, what one
+//! statement runs in ([`StatementContext`]), and the threads and memory it may take. Knows nothing of how a statement runs.
+
+pub(crate) mod advisory_locks;
+mod channels;
+mod context;
+pub mod datafusion_error;
+mod index_builds;
+pub(crate) mod interrupt;
+mod jobs;
+pub mod pg_catalog;
+pub mod plan_cache;
+mod prepared_list;
+pub mod query_threads;
+mod server_state;
+pub(crate) mod session_state;
+pub(crate) mod settings;
+pub(crate) mod small_scans;
+mod spill;
+pub(crate) mod statement_memory;
+
+pub use channels::Notification;
+pub use context::{CursorRow, Notice, Parameters, StatementContext};
+pub use index_builds::{Building, IndexBuild, IndexBuilds};
+pub use jobs::{Abandoned, Jobs};
+pub use prepared_list::{PreparedList, PreparedRow};
+pub use server_state::ServerState;
+pub use session_state::{ActivityState, SessionState, SharedMark, now_us};
+pub use settings::{
+    LoggedStatements, SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, SettingSource,
+    Settings, definitions, severity_rank,
+};
+pub use spill::SpillFiles;
+pub use statement_memory::StatementMemory;

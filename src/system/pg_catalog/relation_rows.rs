@@ -1,0 +1,113 @@
+//! `RelationRows`: rows of one system relation under construction, column by name, and what they are made from. Used by the files that fill relations.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+
+use arrow::array::RecordBatch;
+
+use super::cells::{self, Cell};
+use super::definitions::{Definition, definition};
+use super::objects::Objects;
+use crate::system::StatementContext;
+
+/// What a relation is filled from.
+pub(crate) struct Source<'a> {
+    pub(crate) ctx: &'a StatementContext,
+    pub(crate) objects: &'a Objects,
+    /// How many rows tables have, by oid.
+    pub(crate) row_counts: Option<&'a HashMap<u32, u64>>,
+}
+
+impl Source<'_> {
+    /// How many rows a table has, if anybody knows.
+    pub(crate) fn known_row_count(&self, oid: i64) -> Cell {
+        let count = u32::try_from(oid).ok().and_then(|oid| self.row_counts?.get(&oid));
+        count.map(u64::to_string)
+    }
+
+    /// pg_class.reltuples: how many rows a relation has; -1 where nobody knows.
+    pub(crate) fn row_count(&self, oid: i64) -> String {
+        let count = u32::try_from(oid).ok().and_then(|oid| self.row_counts?.get(&oid));
+        count.map_or_else(|| "-1".to_string(), u64::to_string)
+    }
+}
+
+/// Columns that are the same in every row a file writes: name and text.
+pub(crate) type Constants = &'static [(&'static str, &'static str)];
+
+/// Rows of one relation. A column that a row does not name is NULL, unless the constants name it.
+#[derive(Debug)]
+pub(crate) struct RelationRows {
+    definition: &'static Definition,
+    template: Vec<Cell>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl RelationRows {
+    /// No rows yet, of a relation of `pg_catalog` or `information_schema`.
+    pub(crate) fn new(schema: &str, name: &str, constants: Constants) -> RelationRows {
+        let definition = definition(schema, name).expect("the relation stands in relations.txt");
+        let mut template = vec![None; definition.fields.fields().len()];
+        for (column, text) in constants {
+            template[definition.position(column)] = Some((*text).to_string());
+        }
+        RelationRows {
+            definition,
+            template,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row.
+    pub(crate) fn push(&mut self, cells: &[(&str, Cell)]) {
+        let mut row = self.template.clone();
+        for (column, cell) in cells {
+            row[self.definition.position(column)].clone_from(cell);
+        }
+        self.rows.push(row);
+    }
+
+    /// The rows as a batch.
+    pub(crate) fn finish(&self) -> RecordBatch {
+        cells::batch(&self.definition.fields, &self.rows)
+    }
+}
+
+/// A value as PostgreSQL prints it.
+pub(crate) fn text(value: impl Display) -> Cell {
+    Some(value.to_string())
+}
+
+/// `t` or `f`.
+pub(crate) fn boolean(value: bool) -> Cell {
+    Some(if value { "t" } else { "f" }.to_string())
+}
+
+/// `YES` or `NO`, as information_schema says it.
+pub(crate) fn yes_or_no(value: bool) -> Cell {
+    Some(if value { "YES" } else { "NO" }.to_string())
+}
+
+/// The numbers of an int2vector or oidvector.
+pub(crate) fn vector<T: Display>(items: impl IntoIterator<Item = T>) -> Cell {
+    Some(
+        items
+            .into_iter()
+            .map(|item| item.to_string())
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
+}
+
+/// An array of any texts.
+pub(crate) fn array_text(items: &[String]) -> String {
+    let quoted = |item: &String| format!("\"{}\"", item.replace('\\', "\\\\").replace('"', "\\\""));
+    let items: Vec<String> = items.iter().map(quoted).collect();
+    format!("{{{}}}", items.join(","))
+}
+
+/// An array whose elements are plain words or numbers; NULL when there are none.
+pub(crate) fn array_or_null<T: Display>(items: impl IntoIterator<Item = T>) -> Cell {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    (!items.is_empty()).then(|| format!("{{{}}}", items.join(",")))
+}

@@ -1,0 +1,342 @@
+//! Rows of `pg_catalog` that come from the session and the server rather than from tables: roles, the database,
+//! settings, the session itself, time zones.
+
+use chrono::Offset;
+use chrono::TimeZone;
+use chrono_tz::{OffsetComponents, TZ_VARIANTS};
+
+use super::objects::{OWNER_NAME, OWNER_OID};
+use super::relation_rows::{Constants, RelationRows, Source, array_or_null, array_text, boolean, text};
+use crate::catalog::{DATABASE_OID, SettingsOwner};
+use crate::system::session_state::{ActivityState, WaitFor};
+use crate::system::settings::{SettingKind, SettingScope, Unit};
+
+/// The oid of the session's user when it is not the owner of everything: no object has it.
+const SESSION_USER_OID: i64 = 16383;
+
+/// The roles that exist: the owner of everything and the session's user, which may do everything too (there is no
+/// authentication yet).
+pub(crate) fn role_names(user: &str) -> Vec<(i64, String)> {
+    let mut roles = vec![(OWNER_OID, OWNER_NAME.to_string())];
+    if user != OWNER_NAME {
+        roles.push((SESSION_USER_OID, user.to_string()));
+    }
+    roles
+}
+
+pub(crate) const ROLE: Constants = &[
+    ("rolsuper", "t"),
+    ("rolinherit", "t"),
+    ("rolcreaterole", "t"),
+    ("rolcreatedb", "t"),
+    ("rolcanlogin", "t"),
+    ("rolreplication", "t"),
+    ("rolbypassrls", "t"),
+    ("rolconnlimit", "-1"),
+];
+
+pub(crate) const ROLE_WITH_PASSWORD: Constants = &[
+    ("rolsuper", "t"),
+    ("rolinherit", "t"),
+    ("rolcreaterole", "t"),
+    ("rolcreatedb", "t"),
+    ("rolcanlogin", "t"),
+    ("rolreplication", "t"),
+    ("rolbypassrls", "t"),
+    ("rolconnlimit", "-1"),
+    ("rolpassword", "********"),
+];
+
+pub(crate) fn authid(source: &Source<'_>, rows: &mut RelationRows) {
+    roles(source, rows);
+}
+
+pub(crate) fn roles(source: &Source<'_>, rows: &mut RelationRows) {
+    for (oid, name) in role_names(&source.ctx.user) {
+        rows.push(&[("oid", text(oid)), ("rolname", text(name))]);
+    }
+}
+
+pub(crate) const USER: Constants = &[
+    ("usecreatedb", "t"),
+    ("usesuper", "t"),
+    ("userepl", "t"),
+    ("usebypassrls", "t"),
+    ("passwd", "********"),
+];
+
+pub(crate) fn users(source: &Source<'_>, rows: &mut RelationRows) {
+    for (oid, name) in role_names(&source.ctx.user) {
+        rows.push(&[("usesysid", text(oid)), ("usename", text(name))]);
+    }
+}
+
+pub(crate) const DATABASE: Constants = &[
+    ("datdba", "10"),
+    ("encoding", "6"),
+    ("datlocprovider", "c"),
+    ("datistemplate", "f"),
+    ("datallowconn", "t"),
+    ("datconnlimit", "-1"),
+    ("datfrozenxid", "0"),
+    ("datminmxid", "1"),
+    ("dattablespace", "1663"),
+    ("datcollate", "C"),
+    ("datctype", "C"),
+];
+
+pub(crate) fn databases(source: &Source<'_>, rows: &mut RelationRows) {
+    rows.push(&[
+        ("oid", text(DATABASE_OID)),
+        ("datname", text(&source.ctx.database)),
+    ]);
+}
+
+pub(crate) const INDEX_BUILD: Constants = &[
+    ("datid", "5"),
+    ("phase", "building index"),
+    ("lockers_total", "0"),
+    ("lockers_done", "0"),
+    ("current_locker_pid", "0"),
+    ("blocks_total", "0"),
+    ("blocks_done", "0"),
+    ("partitions_total", "0"),
+    ("partitions_done", "0"),
+];
+
+/// The indexes that are being built. How many rows there are is not known.
+pub(crate) fn index_builds(source: &Source<'_>, rows: &mut RelationRows) {
+    for build in source.ctx.index_builds.running() {
+        let command = match build.concurrently {
+            true => "CREATE INDEX CONCURRENTLY",
+            false => "CREATE INDEX",
+        };
+        rows.push(&[
+            ("pid", text(build.process_id)),
+            ("datname", text(&source.ctx.database)),
+            ("relid", text(build.table)),
+            ("index_relid", text(build.index)),
+            ("command", text(command)),
+            ("tuples_total", text(0)),
+            ("tuples_done", text(build.rows_done())),
+        ]);
+    }
+}
+
+pub(crate) const SETTING: Constants = &[("pending_restart", "f")];
+
+pub(crate) fn settings(source: &Source<'_>, rows: &mut RelationRows) {
+    for setting in source.ctx.settings.rows() {
+        let definition = setting.def;
+        let default = definition.map(|def| def.default.to_string());
+        let context = match definition.map(|def| def.scope) {
+            None | Some(SettingScope::Session) => "user",
+            Some(SettingScope::Server) => "postmaster",
+            Some(SettingScope::Internal) => "internal",
+        };
+        let (kind, unit, least, most, words) =
+            definition.map_or(("string", None, None, None, None), |def| facts(&def.kind));
+        rows.push(&[
+            ("name", text(&setting.name)),
+            ("setting", text(&setting.value)),
+            ("unit", unit.map(str::to_string)),
+            (
+                "category",
+                text(if setting.name.contains('.') {
+                    "Customized Options"
+                } else {
+                    "Client Connection Defaults"
+                }),
+            ),
+            ("short_desc", definition.map(|def| def.description.to_string())),
+            ("context", text(context)),
+            ("vartype", text(kind)),
+            ("source", text(setting.source.name())),
+            ("min_val", least.map(|least| least.to_string())),
+            ("max_val", most.map(|most| most.to_string())),
+            ("enumvals", words.and_then(|words| array_or_null(words.iter()))),
+            ("boot_val", default),
+            ("reset_val", setting.reset_value),
+        ]);
+    }
+}
+
+/// What ALTER DATABASE and ROLE … SET left.
+pub(crate) fn altered_settings(source: &Source<'_>, rows: &mut RelationRows) {
+    let roles = role_names(&source.ctx.user);
+    let oid_of = |role: &str| roles.iter().find(|(_, name)| name == role).map(|(oid, _)| *oid);
+    for altered in source.ctx.catalog.altered.values() {
+        let (database, role) = match &altered.owner {
+            SettingsOwner::System => continue,
+            SettingsOwner::AllRoles => (0, Some(0)),
+            SettingsOwner::Database => (DATABASE_OID, Some(0)),
+            SettingsOwner::Role(role) => (0, oid_of(role)),
+            SettingsOwner::RoleInDatabase(role) => (DATABASE_OID, oid_of(role)),
+        };
+        // A role that is nobody's here has no oid.
+        let Some(role) = role else {
+            continue;
+        };
+        let settings = altered.values.iter();
+        let settings: Vec<String> = settings.map(|(name, value)| format!("{name}={value}")).collect();
+        rows.push(&[
+            ("setdatabase", text(database)),
+            ("setrole", text(role)),
+            ("setconfig", Some(array_text(&settings))),
+        ]);
+    }
+}
+
+type Facts = (
+    &'static str,
+    Option<&'static str>,
+    Option<i64>,
+    Option<i64>,
+    Option<&'static [&'static str]>,
+);
+
+/// What pg_settings says of a kind of setting: vartype, unit, min_val, max_val, enumvals.
+fn facts(kind: &SettingKind) -> Facts {
+    match kind {
+        SettingKind::Bool => ("bool", None, None, None, None),
+        SettingKind::Integer { min, max, unit } => {
+            let unit = match unit {
+                Unit::None => None,
+                Unit::Milliseconds => Some("ms"),
+                Unit::Bytes => Some("B"),
+                Unit::Kilobytes => Some("kB"),
+                Unit::Pages => Some("8kB"),
+            };
+            ("integer", unit, Some(*min), Some(*max), None)
+        }
+        SettingKind::Real { min, max } => ("real", None, Some(*min), Some(*max), None),
+        SettingKind::Enum(words) => ("enum", None, None, None, Some(words)),
+        _ => ("string", None, None, None, None),
+    }
+}
+
+pub(crate) const ACTIVITY: Constants = &[("backend_type", "client backend")];
+
+/// All sessions.
+pub(crate) fn activity(source: &Source<'_>, rows: &mut RelationRows) {
+    for session in source.ctx.server.sessions() {
+        let roles = role_names(&session.user);
+        let oid = roles
+            .iter()
+            .find(|(_, name)| **name == *session.user)
+            .map(|(oid, _)| *oid);
+        let (activity, (state, changed_us)) = (session.activity(), session.state());
+        let is_active = state == ActivityState::Active;
+        let began_us = match (session.transaction_started_us(), is_active) {
+            (Some(began_us), _) => Some(began_us),
+            (None, true) => Some(activity.query_started_us),
+            (None, false) => None,
+        };
+        let waits = match (session.waiting_for(), is_active) {
+            (Some(WaitFor::AdvisoryLock), true) => Some(("Lock", "advisory")),
+            (Some(WaitFor::Sleep), true) => Some(("Timeout", "PgSleep")),
+            (None, true) => None,
+            (_, false) => Some(("Client", "ClientRead")),
+        };
+        let query_us = (activity.query_started_us > 0).then_some(activity.query_started_us);
+        rows.push(&[
+            ("datid", text(DATABASE_OID)),
+            ("datname", text(&session.database)),
+            ("pid", text(session.process_id)),
+            ("usesysid", oid.map(|oid| oid.to_string())),
+            ("usename", text(&session.user)),
+            ("application_name", text(&activity.application)),
+            (
+                "client_addr",
+                session.client.map(|client| client.ip().to_string()),
+            ),
+            (
+                "client_port",
+                session.client.map(|client| client.port().to_string()),
+            ),
+            ("backend_start", text(session.started_us)),
+            ("xact_start", began_us.map(|at| at.to_string())),
+            ("query_start", query_us.map(|at| at.to_string())),
+            ("state_change", text(changed_us)),
+            ("wait_event_type", waits.map(|(kind, _)| kind.to_string())),
+            ("wait_event", waits.map(|(_, event)| event.to_string())),
+            ("state", text(state.name())),
+            ("query", text(&activity.query)),
+        ]);
+    }
+}
+
+pub(crate) const LOCK: Constants = &[("locktype", "advisory"), ("fastpath", "f")];
+
+/// Advisory locks: there are no others.
+pub(crate) fn locks(source: &Source<'_>, rows: &mut RelationRows) {
+    for lock in source.ctx.server.locks.rows() {
+        rows.push(&[
+            ("database", text(DATABASE_OID)),
+            ("classid", text(lock.key.class)),
+            ("objid", text(lock.key.object)),
+            ("objsubid", text(lock.key.numbers)),
+            ("virtualtransaction", text(format!("{}/0", lock.session))),
+            ("pid", text(lock.session)),
+            ("mode", text(lock.mode.name())),
+            ("granted", boolean(lock.waits_since_us.is_none())),
+            ("waitstart", lock.waits_since_us.map(|since| since.to_string())),
+        ]);
+    }
+}
+
+pub(crate) const DATABASE_STATISTICS: Constants = &[];
+
+pub(crate) fn database_statistics(source: &Source<'_>, rows: &mut RelationRows) {
+    rows.push(&[
+        ("datid", text(DATABASE_OID)),
+        ("datname", text(&source.ctx.database)),
+    ]);
+}
+
+pub(crate) fn prepared_statements(source: &Source<'_>, rows: &mut RelationRows) {
+    for (name, prepared) in source.ctx.prepared.rows().iter() {
+        let types: Vec<String> = prepared
+            .parameter_types
+            .iter()
+            .map(|ty| ty.oid().to_string())
+            .collect();
+        rows.push(&[
+            ("name", text(name)),
+            ("statement", text(&prepared.text)),
+            ("prepare_time", text(prepared.prepared_us)),
+            ("parameter_types", text(format!("{{{}}}", types.join(",")))),
+            ("from_sql", boolean(prepared.from_sql)),
+            // A plan that waits for its parameters is kept, and none is made for them.
+            ("generic_plans", text(0)),
+            ("custom_plans", text(0)),
+        ]);
+    }
+}
+
+pub(crate) fn cursors(source: &Source<'_>, rows: &mut RelationRows) {
+    for cursor in source.ctx.cursors.iter() {
+        rows.push(&[
+            ("name", text(&cursor.name)),
+            ("statement", text(&cursor.statement)),
+            ("is_holdable", boolean(cursor.is_holdable)),
+            ("is_binary", boolean(cursor.is_binary)),
+            ("is_scrollable", boolean(cursor.is_scrollable)),
+            ("creation_time", text(cursor.created_us)),
+        ]);
+    }
+}
+
+pub(crate) fn time_zones(source: &Source<'_>, rows: &mut RelationRows) {
+    let now = chrono::DateTime::from_timestamp_micros(source.ctx.transaction_time_us).unwrap_or_default();
+    for zone in TZ_VARIANTS {
+        let offset = zone.offset_from_utc_datetime(&now.naive_utc());
+        let seconds = i64::from(offset.fix().local_minus_utc());
+        rows.push(&[
+            ("name", text(zone.name())),
+            ("abbrev", text(offset)),
+            ("utc_offset", text(seconds * 1_000_000)),
+            ("is_dst", boolean(!offset.dst_offset().is_zero())),
+        ]);
+    }
+}

@@ -1,0 +1,164 @@
+//! Every relation of the catalogs over a small database. What they say is in `sql-tests/catalogs*.slt`.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use super::{CatalogContext, definitions};
+use crate::catalog::{
+    Catalog, ColumnDef, ColumnDefault, IndexDef, KeyColumn, Relation, TableCache, TableDef, TableOptions,
+    ViewDef,
+};
+use crate::store::{StoreKind, StoreOptions, open_store};
+use crate::system::{Settings, StatementContext, StatementMemory};
+use crate::table::Sequences;
+use crate::txn::Transaction;
+use crate::types::{NumericSize, SqlType, Value};
+
+/// `CREATE TABLE sensor (device text, ts timestamp, temp double precision, hum integer DEFAULT 0, note varchar(40),
+/// amount numeric(10,2), PRIMARY KEY (device, ts DESC))` with an index, and the view `hot` over it.
+fn catalog() -> Catalog {
+    let column = |id, name: &str, ty, not_null| ColumnDef {
+        id,
+        name: name.to_string(),
+        ty,
+        not_null,
+        unverified: None,
+        default: None,
+        missing: Value::Null,
+        hidden: false,
+        dynamic: false,
+        comment: None,
+    };
+    let mut columns = vec![
+        column(1, "device", SqlType::Text, true),
+        column(2, "ts", SqlType::Timestamp(None), true),
+        column(3, "temp", SqlType::Float8, false),
+        column(4, "hum", SqlType::Int4, false),
+        column(5, "note", SqlType::Varchar(Some(40)), false),
+        column(
+            6,
+            "amount",
+            SqlType::Numeric(Some(NumericSize {
+                precision: 10,
+                scale: 2,
+            })),
+            false,
+        ),
+    ];
+    columns[2].comment = Some("celsius".to_string());
+    columns[3].default = Some(ColumnDefault::Constant {
+        value: Value::Int(0),
+        sql: "0".to_string(),
+    });
+    let key = |column, descending| KeyColumn {
+        column,
+        descending,
+        nulls_first: descending,
+    };
+    let index = |id, oid, name: &str, columns, unique| IndexDef {
+        id,
+        oid,
+        name: name.to_string(),
+        columns,
+        include: Vec::new(),
+        unique,
+        constraint: id == 0,
+        built: true,
+        building: false,
+        invalid: false,
+        comment: None,
+        constraint_comment: None,
+    };
+    let table = TableDef {
+        id: 1,
+        oid: 16385,
+        version: 1,
+        schema: "public".to_string(),
+        name: "sensor".to_string(),
+        columns,
+        next_column_id: 7,
+        next_index_id: 2,
+        primary_key: index(0, 16386, "sensor_pkey", vec![key(1, false), key(2, true)], true),
+        indexes: vec![index(
+            1,
+            16387,
+            "sensor_note_idx",
+            vec![key(5, false), key(4, true)],
+            false,
+        )],
+        options: TableOptions {
+            dynamic_columns: true,
+            ..TableOptions::default()
+        },
+        comment: Some("readings".to_string()),
+        cache: TableCache::default(),
+    };
+    let mut catalog = Catalog::empty();
+    catalog.insert_relation(Relation::Table(Arc::new(table)));
+    catalog.insert_relation(Relation::View(Arc::new(hot_view())));
+    catalog
+}
+
+fn hot_view() -> ViewDef {
+    ViewDef {
+        id: 4,
+        schema: "public".to_string(),
+        name: "hot".to_string(),
+        columns: vec![
+            ("device".to_string(), "text".to_string()),
+            ("t".to_string(), "numeric(10,2)".to_string()),
+        ],
+        query: "SELECT device, max(amount) AS t FROM sensor GROUP BY device".to_string(),
+        search_path: vec!["public".to_string()],
+        comment: None,
+        column_comments: Default::default(),
+        depends_on: Vec::new(),
+    }
+}
+
+pub(crate) async fn statement() -> StatementContext {
+    let store = open_store(StoreKind::Memory, Path::new(""), &StoreOptions::default()).expect("memory opens");
+    let txn = Transaction::begin(Arc::clone(&store), 1 << 20)
+        .await
+        .expect("a new store has a snapshot");
+    StatementContext {
+        in_block: false,
+        jobs: Arc::default(),
+        index_builds: Arc::default(),
+        server: Arc::default(),
+        session: crate::system::ServerState::default().begin_session(("test".into(), "test".into()), 1, None),
+        text: Arc::default(),
+        txn: Arc::new(txn),
+        catalog: Arc::new(catalog()),
+        sequences: Arc::new(Sequences::new(store)),
+        settings: Arc::new(Settings::default()),
+        memory: StatementMemory::new(&Arc::default(), 1 << 30),
+        parameters: Arc::new([]),
+        parameter_types: Arc::default(),
+        parameters_are_constants: false,
+        transaction_time_us: 1_800_000_000_000_000,
+        hints: Default::default(),
+        notices: Arc::new(Mutex::new(Vec::new())),
+        user: "alice".into(),
+        database: "shop".into(),
+        process_id: 42,
+        prepared: Arc::default(),
+        cursors: Arc::default(),
+        compile_generated: |_, _| Err(crate::Error::internal("no generated columns here")),
+    }
+}
+
+#[tokio::test]
+async fn every_relation_has_rows_of_its_schema() {
+    let statement = statement().await;
+    let catalog = CatalogContext::new(Arc::new(statement.clone()));
+    for definition in definitions::definitions() {
+        let (schema, batches) = catalog
+            .table(definition.schema, definition.name)
+            .expect("it is defined");
+        for batch in batches {
+            assert_eq!(batch.schema(), schema, "{}", definition.name);
+        }
+    }
+    assert!(catalog.table("pg_catalog", "orders").is_none());
+}

@@ -1,0 +1,255 @@
+//! `SessionState`: what of a session others may see or change: who it belongs to, what it does, what it is told by NOTIFY, and
+//! how it is stopped. [`super::ServerState`] makes one for each session; statements find it in their context.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::advisory_locks::AdvisoryLocks;
+use super::channels::{Channels, PendingMark, SessionChannels};
+use super::interrupt::Interrupt;
+use crate::Result;
+
+/// One session as others see it.
+#[derive(Debug)]
+pub struct SessionState {
+    /// `pg_backend_pid()`.
+    pub process_id: i32,
+    /// Its user.
+    pub user: Arc<str>,
+    /// Its database.
+    pub database: Arc<str>,
+    /// Where its client is; `None`: the server itself.
+    pub client: Option<SocketAddr>,
+    /// When it began: microseconds since 1970 UTC, as all times here.
+    pub started_us: i64,
+    /// Stops what it runs.
+    pub interrupt: Arc<Interrupt>,
+    /// LISTEN and NOTIFY.
+    pub channels: SessionChannels,
+    all_locks: Arc<AdvisoryLocks>,
+    all_channels: Arc<Channels>,
+    /// Something was done that the end of the transaction has to do with: locks, notifications.
+    is_touched: AtomicBool,
+    waits_for: AtomicU8,
+    state: AtomicU8,
+    changed_us: AtomicI64,
+    transaction_started_us: AtomicI64,
+    activity: Mutex<Activity>,
+}
+
+/// What a session runs, or ran last.
+#[derive(Debug, Clone, Default)]
+pub struct Activity {
+    /// application_name.
+    pub application: Arc<str>,
+    /// The statement.
+    pub query: Arc<str>,
+    /// When that began; 0: there was none.
+    pub query_started_us: i64,
+}
+
+/// What a session is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActivityState {
+    /// It waits for its client.
+    Idle,
+    /// The same in a transaction.
+    IdleInTransaction,
+    /// The same in one that has failed.
+    IdleInFailed,
+    /// It runs a statement.
+    Active,
+}
+
+impl ActivityState {
+    /// As pg_stat_activity names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ActivityState::Idle => "idle",
+            ActivityState::IdleInTransaction => "idle in transaction",
+            ActivityState::IdleInFailed => "idle in transaction (aborted)",
+            ActivityState::Active => "active",
+        }
+    }
+}
+
+/// What a statement waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitFor {
+    /// An advisory lock.
+    AdvisoryLock = 1,
+    /// `pg_sleep`.
+    Sleep = 2,
+}
+
+/// A place in a transaction to roll back to.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SharedMark {
+    locks: usize,
+    pending: PendingMark,
+}
+
+/// Says that a statement waits as long as it lives.
+#[derive(Debug)]
+pub struct Waiting<'a>(&'a SessionState);
+
+impl SessionState {
+    /// Of a session that begins.
+    pub(crate) fn new(
+        (all_locks, all_channels): (Arc<AdvisoryLocks>, Arc<Channels>),
+        (user, database): (Arc<str>, Arc<str>),
+        process_id: i32,
+        client: Option<SocketAddr>,
+    ) -> SessionState {
+        let started_us = now_us();
+        SessionState {
+            process_id,
+            user,
+            database,
+            client,
+            started_us,
+            interrupt: Arc::default(),
+            channels: all_channels.session(process_id),
+            all_locks,
+            all_channels,
+            is_touched: AtomicBool::new(false),
+            waits_for: AtomicU8::new(0),
+            state: AtomicU8::new(ActivityState::Idle as u8),
+            changed_us: AtomicI64::new(started_us),
+            transaction_started_us: AtomicI64::new(0),
+            activity: Mutex::default(),
+        }
+    }
+
+    /// The session is over: its locks are free, and it listens no more.
+    pub(crate) fn end(&self) {
+        self.all_locks.end_session(self.process_id);
+        self.all_channels.end_session(&self.channels);
+    }
+
+    /// The end of the transaction has something to do.
+    pub fn touch(&self) {
+        self.is_touched.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a commit can be followed by what it has to tell. Errors: 54000.
+    pub fn before_commit(&self, queue_bytes_max: usize) -> Result<()> {
+        match self.is_touched.load(Ordering::Relaxed) {
+            true => self.all_channels.require_room(&self.channels, queue_bytes_max),
+            false => Ok(()),
+        }
+    }
+
+    /// The transaction is over: what it notified is told, or forgotten, and its locks are free.
+    pub fn end_transaction(&self, committed: bool) {
+        if !self.is_touched.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        match committed {
+            true => self.all_channels.commit(&self.channels),
+            false => self.channels.roll_back_to(PendingMark::default()),
+        }
+        self.all_locks.end_transaction(self.process_id, 0);
+    }
+
+    /// A savepoint.
+    pub fn mark(&self) -> SharedMark {
+        match self.is_touched.load(Ordering::Relaxed) {
+            true => SharedMark {
+                locks: self.all_locks.transaction_mark(self.process_id),
+                pending: self.channels.mark(),
+            },
+            false => SharedMark::default(),
+        }
+    }
+
+    /// Back to a savepoint.
+    pub fn roll_back_to(&self, mark: SharedMark) {
+        if self.is_touched.load(Ordering::Relaxed) {
+            self.channels.roll_back_to(mark.pending);
+            self.all_locks.end_transaction(self.process_id, mark.locks);
+        }
+    }
+
+    /// A statement begins.
+    pub fn runs(&self, query: &Arc<str>) {
+        let now_us = now_us();
+        self.state.store(ActivityState::Active as u8, Ordering::Relaxed);
+        self.changed_us.store(now_us, Ordering::Relaxed);
+        // Nobody else holds it but whoever reads pg_stat_activity.
+        let mut activity = self.activity.lock().unwrap_or_else(PoisonError::into_inner);
+        activity.query = Arc::clone(query);
+        activity.query_started_us = now_us;
+    }
+
+    /// It waits for its client.
+    pub fn idles(&self, state: ActivityState) {
+        self.state.store(state as u8, Ordering::Relaxed);
+        self.changed_us.store(now_us(), Ordering::Relaxed);
+    }
+
+    /// A transaction block began then; 0: it is over.
+    pub fn in_transaction_since(&self, started_us: i64) {
+        self.transaction_started_us.store(started_us, Ordering::Relaxed);
+    }
+
+    /// What its client calls itself.
+    pub fn set_application(&self, name: &str) {
+        let mut activity = self.activity.lock().unwrap_or_else(PoisonError::into_inner);
+        activity.application = name.into();
+    }
+
+    /// What it runs, or ran last.
+    pub fn activity(&self) -> Activity {
+        self.activity
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// What it is about, and since when.
+    pub fn state(&self) -> (ActivityState, i64) {
+        const STATES: [ActivityState; 4] = [
+            ActivityState::Idle,
+            ActivityState::IdleInTransaction,
+            ActivityState::IdleInFailed,
+            ActivityState::Active,
+        ];
+        let state = usize::from(self.state.load(Ordering::Relaxed));
+        let state = STATES.get(state).copied().unwrap_or(ActivityState::Idle);
+        (state, self.changed_us.load(Ordering::Relaxed))
+    }
+
+    /// When its transaction block began, if there is one.
+    pub fn transaction_started_us(&self) -> Option<i64> {
+        let started_us = self.transaction_started_us.load(Ordering::Relaxed);
+        (started_us != 0).then_some(started_us)
+    }
+
+    /// Says that the statement waits, until the answer is dropped.
+    pub fn waits_for(&self, what: WaitFor) -> Waiting<'_> {
+        self.waits_for.store(what as u8, Ordering::Relaxed);
+        Waiting(self)
+    }
+
+    /// What its statement waits for.
+    pub fn waiting_for(&self) -> Option<WaitFor> {
+        match self.waits_for.load(Ordering::Relaxed) {
+            1 => Some(WaitFor::AdvisoryLock),
+            2 => Some(WaitFor::Sleep),
+            _ => None,
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waits_for.store(0, Ordering::Relaxed);
+    }
+}
+
+/// The time, in microseconds since 1970-01-01 UTC.
+pub fn now_us() -> i64 {
+    chrono::Utc::now().timestamp_micros()
+}
