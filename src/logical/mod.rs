@@ -17,11 +17,13 @@ pub mod outer_values;
 pub mod placeholder;
 pub(crate) mod replaced_columns;
 pub(crate) mod row_plan;
+pub mod rows_source;
 pub mod run_inputs;
 pub(crate) mod scan_estimate;
 pub(crate) mod semi_join_order;
 pub mod shared_rows;
 pub mod stored_table;
+pub mod work_table;
 
 pub use compared_column::{compared_column, pinned_column};
 pub use equality::equality;

@@ -4,13 +4,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion::catalog::MemTable;
-use datafusion::common::tree_node::Transformed;
-use datafusion::datasource::{provider_as_source, source_as_provider};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
+use datafusion::logical_expr::{Expr, LogicalPlan, TableProviderFilterPushDown, TableScan, TableSource};
 
 use super::filter_predicate::from_expr;
 use super::run_inputs::RunInputs;
@@ -40,14 +37,14 @@ fn source_of(
     positions: Vec<usize>,
 ) -> Arc<dyn TableSource> {
     let schema = row_schema(table, &positions);
-    provider_as_source(Arc::new(KeyspanTable {
+    Arc::new(KeyspanTable {
         table: Arc::clone(table),
         alias: alias.into(),
         index_hint: hints.index.clone(),
         positions,
         schema,
         inputs: None,
-    }))
+    })
 }
 
 /// The plan as one whose conditions on stored tables are open: by these inputs it is known what they say in a run.
@@ -56,8 +53,7 @@ pub(crate) fn with_inputs(plan: LogicalPlan, inputs: &Arc<RunInputs>) -> DataFus
         let LogicalPlan::TableScan(scan) = &node else {
             return Ok(Transformed::no(node));
         };
-        let provider = source_as_provider(&scan.source)?;
-        let Some(table) = provider.downcast_ref::<KeyspanTable>() else {
+        let Some(table) = scan.source.downcast_ref::<KeyspanTable>() else {
             return Ok(Transformed::no(node));
         };
         let open = KeyspanTable {
@@ -65,7 +61,7 @@ pub(crate) fn with_inputs(plan: LogicalPlan, inputs: &Arc<RunInputs>) -> DataFus
             ..table.clone()
         };
         let mut scan = scan.clone();
-        scan.source = provider_as_source(Arc::new(open));
+        scan.source = Arc::new(open);
         Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
     })?;
     Ok(opened.data)
@@ -74,8 +70,7 @@ pub(crate) fn with_inputs(plan: LogicalPlan, inputs: &Arc<RunInputs>) -> DataFus
 /// How a scan with these filters would read its table, if the full-scan rule lets it pass; `None`: it is no stored table's.
 /// Errors: 53400, 54000.
 pub(crate) fn judge_scan(ctx: &StatementContext, scan: &TableScan) -> DataFusionResult<Option<AccessPath>> {
-    let provider = source_as_provider(&scan.source)?;
-    match provider.downcast_ref::<KeyspanTable>() {
+    match scan.source.downcast_ref::<KeyspanTable>() {
         Some(table) => {
             let access = table.access(ctx, &scan.filters, Wanted::default());
             access.map(Some).map_err(to_datafusion)
@@ -97,6 +92,28 @@ pub(crate) struct KeyspanTable {
     pub(crate) schema: SchemaRef,
     /// What conditions say in the run at hand, in a generic plan.
     pub(crate) inputs: Option<Arc<RunInputs>>,
+}
+
+impl TableSource for KeyspanTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
+        let pushed = filters.iter().map(|filter| {
+            if depends_on_outer(filter) || filter.is_volatile() {
+                return TableProviderFilterPushDown::Unsupported;
+            }
+            match self.predicate(filter).has_opaque() {
+                // The scan learns of it, so that the full-scan rule sees it, and it is evaluated above.
+                true => TableProviderFilterPushDown::Inexact,
+                false => TableProviderFilterPushDown::Exact,
+            }
+        });
+        Ok(pushed.collect())
+    }
 }
 
 impl KeyspanTable {
@@ -143,8 +160,7 @@ pub(crate) fn scanned_table(scan: &TableScan) -> Option<ScannedTable> {
 
 /// The stored table that a scan reads.
 pub(crate) fn read_table(scan: &TableScan) -> Option<ScannedTable> {
-    let provider = source_as_provider(&scan.source).ok()?;
-    let table = provider.downcast_ref::<KeyspanTable>()?;
+    let table = scan.source.downcast_ref::<KeyspanTable>()?;
     let positions = match &scan.projection {
         Some(projection) => projection.iter().map(|at| table.positions[*at]).collect(),
         None => table.positions.clone(),
@@ -158,19 +174,19 @@ pub(crate) fn read_table(scan: &TableScan) -> Option<ScannedTable> {
     })
 }
 
-/// The rows in memory that a scan without projection, filters and limit reads.
-pub(crate) fn scanned_rows(scan: &TableScan) -> Option<Vec<RecordBatch>> {
-    if !scan.filters.is_empty() || scan.fetch.is_some() || scan.projection.is_some() {
-        return None;
-    }
-    let provider = source_as_provider(&scan.source).ok()?;
-    let [rows] = provider.downcast_ref::<MemTable>()?.batches.as_slice() else {
-        return None;
-    };
-    rows.try_read().ok().map(|rows| rows.clone())
-}
-
 /// Whether a scan reads a stored table.
 pub fn is_stored_table(scan: &TableScan) -> bool {
-    source_as_provider(&scan.source).is_ok_and(|provider| provider.is::<KeyspanTable>())
+    scan.source.is::<KeyspanTable>()
+}
+
+fn depends_on_outer(filter: &Expr) -> bool {
+    filter
+        .exists(|expr| {
+            Ok(match expr {
+                Expr::OuterReferenceColumn(..) | Expr::Exists(_) | Expr::InSubquery(_) => true,
+                Expr::ScalarSubquery(subquery) => !subquery.outer_ref_columns.is_empty(),
+                _ => false,
+            })
+        })
+        .unwrap_or(true)
 }

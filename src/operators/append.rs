@@ -1,65 +1,33 @@
-//! `Append`, as PostgreSQL calls it: the rows of several inputs, one after the other, in one stream. DataFusion's union has a part for
-//! each input, each of which is gathered by a task of its own: too much for plans that are short.
+//! `Append`, as PostgreSQL calls it: the rows of several inputs, one after the other, in one stream. Made by `builder`.
 
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
 };
 use futures::{StreamExt, stream};
 
-/// Has unions give their rows in one part. To come before all rules that see to parts.
-#[derive(Debug)]
-pub(super) struct AppendUnions;
-
-impl PhysicalOptimizerRule for AppendUnions {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
-            Ok(match node.downcast_ref::<UnionExec>() {
-                Some(union) => {
-                    let inputs = union.inputs().to_vec();
-                    Transformed::yes(Arc::new(Append::new(inputs, union)) as Arc<dyn ExecutionPlan>)
-                }
-                None => Transformed::no(node),
-            })
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "append_unions"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
-
 /// The node.
 #[derive(Debug)]
-pub(super) struct Append {
+pub struct Append {
     inputs: Vec<Arc<dyn ExecutionPlan>>,
     properties: Arc<PlanProperties>,
 }
 
 impl Append {
-    fn new(inputs: Vec<Arc<dyn ExecutionPlan>>, like: &dyn ExecutionPlan) -> Append {
+    /// Of inputs whose columns are of these types.
+    pub(super) fn new(inputs: Vec<Arc<dyn ExecutionPlan>>, schema: &SchemaRef) -> Append {
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(like.schema()),
+            EquivalenceProperties::new(Arc::clone(schema)),
             Partitioning::UnknownPartitioning(1),
             EmissionType::Incremental,
             Boundedness::Bounded,
@@ -113,10 +81,13 @@ impl ExecutionPlan for Append {
             .map(|input| input.execute(part, Arc::clone(&context)));
         let streams = streams.collect::<DataFusionResult<Vec<_>>>()?;
         let of_schema = Arc::clone(&schema);
-        // Branches may differ in what they know of NULLs.
-        let rows = stream::iter(streams)
-            .flatten()
-            .map(move |batch| Ok(batch?.with_schema(Arc::clone(&of_schema))?));
+        // Branches may differ in what they know of NULLs, and of lengths.
+        let rows = stream::iter(streams).flatten().map(move |batch| {
+            let batch: RecordBatch = batch?;
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            let (columns, schema) = (batch.columns().to_vec(), Arc::clone(&of_schema));
+            Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
+        });
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows.boxed())))
     }
 }

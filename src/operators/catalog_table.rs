@@ -7,22 +7,19 @@ use std::sync::{Arc, Weak};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use async_trait::async_trait;
-use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Statistics;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::datasource::memory::MemorySourceConfig;
-use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::{Expr, TableScan, TableSource, TableType};
+use datafusion::logical_expr::{TableScan, TableSource};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::statement_state::statement_catalogs;
+use super::planning::{Planning, statement_catalogs};
+use super::rows_exec::RowsExec;
 use crate::system::datafusion_error::to_datafusion;
 use crate::system::pg_catalog::{self, CatalogContext};
 use crate::types::SqlType;
@@ -39,20 +36,20 @@ pub fn source(schema: &str, name: &str, alias: &str) -> Option<Arc<dyn TableSour
         fields: Arc::new(Schema::new(fields)),
         oid: pg_catalog::table_oid(schema, name)?,
     };
-    Some(provider_as_source(Arc::new(table)))
+    Some(Arc::new(table))
 }
 
 /// Whether a scan reads a relation of the catalog.
 pub fn is_catalog(scan: &TableScan) -> bool {
-    let provider = source_as_provider(&scan.source).ok();
-    provider.is_some_and(|provider| provider.downcast_ref::<CatalogTable>().is_some())
+    scan.source.is::<CatalogTable>()
 }
 
 /// The hidden column that says which relation a row is of; not among the columns of `*`.
 pub const TABLE_OID: &str = "tableoid";
 
+/// A relation of the catalog.
 #[derive(Debug, Clone)]
-struct CatalogTable {
+pub(super) struct CatalogTable {
     schema: String,
     name: String,
     alias: String,
@@ -60,35 +57,29 @@ struct CatalogTable {
     oid: i64,
 }
 
-#[async_trait]
-impl TableProvider for CatalogTable {
+impl TableSource for CatalogTable {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.fields)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::View
-    }
-
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
-        _limit: Option<usize>,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let catalogs = statement_catalogs(state.config())?;
-        let rows = self.rows(&catalogs, projection).await?;
-        Ok(Arc::new(CatalogScanExec {
-            rows,
-            catalogs: Arc::downgrade(&catalogs),
-            table: Arc::new(self.clone()),
-            projection: projection.cloned(),
-        }))
     }
 }
 
 impl CatalogTable {
+    /// What reads it. Errors: those of reading what its rows are made of.
+    pub(super) async fn scan(
+        &self,
+        planning: &Planning,
+        projection: Option<&Vec<usize>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let catalogs = planning.catalogs();
+        let rows = self.rows(catalogs, projection).await?;
+        Ok(Arc::new(CatalogScanExec {
+            rows,
+            catalogs: Arc::downgrade(catalogs),
+            table: Arc::new(self.clone()),
+            projection: projection.cloned(),
+        }))
+    }
+
     /// The rows as a statement sees them.
     async fn rows(
         &self,
@@ -103,10 +94,9 @@ impl CatalogTable {
             let with_oid = batches.iter().map(|batch| self.with_oid(batch));
             Ok::<_, DataFusionError>(with_oid.collect::<Result<Vec<_>, _>>()?)
         })?;
-        let batches = batches.as_ref().clone();
-        let rows =
-            MemorySourceConfig::try_new_exec(&[batches], Arc::clone(&self.fields), projection.cloned())?;
-        Ok(rows)
+        let batches = batches.as_slice().into();
+        let rows = RowsExec::of(&self.fields, batches, projection.map(Vec::as_slice))?;
+        Ok(Arc::new(rows))
     }
 }
 

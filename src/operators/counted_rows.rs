@@ -1,20 +1,15 @@
 //! `CountedRows`: the rows that a window over whole partitions collects, counted in the statement's memory. DataFusion's
-//! window keeps all of its input and counts nothing. Called by `optimizer`, which puts it below such windows.
+//! window keeps all of its input and counts nothing. Put below such windows by `builder`.
 
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::windows::WindowAggExec;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, replace_children_if_necessary,
-};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, TryStreamExt};
 
 use crate::logical::only_input::only_input;
@@ -22,41 +17,17 @@ use crate::logical::only_input::only_input;
 /// How often a window holds its rows: as they came, and put together.
 const COPIES: usize = 2;
 
-/// Counts what windows collect.
-#[derive(Debug)]
-pub(super) struct CountWindows;
-
-impl PhysicalOptimizerRule for CountWindows {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
-            let Some(window) = node.downcast_ref::<WindowAggExec>() else {
-                return Ok(Transformed::no(node));
-            };
-            let input: Arc<dyn ExecutionPlan> = Arc::new(CountedRows {
-                input: Arc::clone(window.input()),
-            });
-            replace_children_if_necessary(node, vec![input]).map(Transformed::yes)
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "count_windows"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
-
 /// Passes rows on, and holds the memory that they take until whoever collects them is done.
 #[derive(Debug)]
 pub(super) struct CountedRows {
     input: Arc<dyn ExecutionPlan>,
+}
+
+impl CountedRows {
+    /// The rows of the input.
+    pub(super) fn of(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        Arc::new(CountedRows { input })
+    }
 }
 
 impl DisplayAs for CountedRows {

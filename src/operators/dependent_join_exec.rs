@@ -5,24 +5,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use async_trait::async_trait;
-use datafusion::catalog::Session;
+use datafusion::common::DFSchema;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNode};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
-use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 use futures::{StreamExt, stream};
 
 use super::dependent_join_run::{PhysicalSubPlan, Run};
 use super::observed::CountMore;
+use super::planning::{Planner, Planning, run_constants, serial, statement_catalogs};
 use super::shown_plans::ShownPlans;
-use super::statement_state::{bare_state, run_constants, serial, state_of, statement_catalogs};
 use super::sub_plan_runs::{KeptSubPlan, SubPlanRuns};
 use crate::logical::dependent_join::{DependentJoin, SubPlan, SubPlanKind, is_volatile};
 use crate::logical::only_input::only_input;
@@ -31,71 +28,16 @@ use crate::system::StatementContext;
 use crate::system::datafusion_error::to_datafusion;
 use crate::system::pg_catalog::CatalogContext;
 
-/// Plans dependent joins.
-#[derive(Debug)]
-pub(super) struct DependentJoinPlanner;
-
-#[async_trait]
-impl ExtensionPlanner for DependentJoinPlanner {
-    async fn plan_extension(
-        &self,
-        planner: &dyn PhysicalPlanner,
-        node: &dyn UserDefinedLogicalNode,
-        _logical_inputs: &[&LogicalPlan],
-        physical_inputs: &[Arc<dyn ExecutionPlan>],
-        session: &dyn Session,
-        planning: &PhysicalPlanningContext,
-    ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
-        let Some(join) = node.as_any().downcast_ref::<DependentJoin>() else {
-            return Ok(None);
-        };
-        let [input] = physical_inputs else {
-            return Err(DataFusionError::Internal(
-                "a dependent join has one input".to_string(),
-            ));
-        };
-        let physical =
-            |expr: &Expr| planner.create_physical_expr(expr, join.input.schema(), session, planning);
-        let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
-            return Err(DataFusionError::Internal("a session of another kind".to_string()));
-        };
-        let mut sub_plans = Vec::with_capacity(join.sub_plans.len());
-        for sub_plan in &join.sub_plans {
-            let operand = match &sub_plan.kind {
-                SubPlanKind::In { operand, .. } => Some(physical(operand)?),
-                _ => None,
-            };
-            let bindings = sub_plan
-                .bindings
-                .iter()
-                .map(|(_, expr)| physical(expr))
-                .collect::<DataFusionResult<Vec<_>>>()?;
-            sub_plans.push(PhysicalSubPlan {
-                asks_each_row: !bindings.is_empty() && is_volatile(&sub_plan.plan)?,
-                definition: sub_plan.clone(),
-                plans: Arc::new(KeptSubPlan::new(sub_plan)),
-                bindings,
-                operand,
-                asked_when: sub_plan.asked_when.as_ref().map(physical).transpose()?,
-            });
-        }
-        let schema: SchemaRef = Arc::clone(join.schema.inner());
-        Ok(Some(Arc::new(DependentJoinExec::new(
-            Arc::clone(input),
-            sub_plans,
-            schema,
-            Arc::new(bare_state(state)),
-        ))))
-    }
-}
+/// Makes an expression over rows of a schema computable.
+pub(super) type ExprBuilder<'a> = &'a dyn Fn(&Expr, &DFSchema) -> DataFusionResult<Arc<dyn PhysicalExpr>>;
 
 /// The executable node.
 pub struct DependentJoinExec {
     input: Arc<dyn ExecutionPlan>,
     sub_plans: Vec<PhysicalSubPlan>,
     schema: SchemaRef,
-    /// What subqueries are planned in, of no statement.
-    base: Arc<SessionState>,
+    /// What makes its subqueries executable.
+    planner: Planner,
     properties: Arc<PlanProperties>,
     shown: Arc<ShownPlans>,
 }
@@ -109,11 +51,39 @@ impl fmt::Debug for DependentJoinExec {
 }
 
 impl DependentJoinExec {
+    /// The node over its input.
+    pub(super) fn build(
+        join: &DependentJoin,
+        input: Arc<dyn ExecutionPlan>,
+        planner: Planner,
+        expr: ExprBuilder<'_>,
+    ) -> DataFusionResult<DependentJoinExec> {
+        let physical = |own: &Expr| expr(own, join.input.schema());
+        let sub_plans = join.sub_plans.iter().map(|sub_plan| {
+            let operand = match &sub_plan.kind {
+                SubPlanKind::In { operand, .. } => Some(physical(operand)?),
+                _ => None,
+            };
+            let bindings = sub_plan.bindings.iter().map(|(_, outer)| physical(outer));
+            Ok(PhysicalSubPlan {
+                asks_each_row: !sub_plan.bindings.is_empty() && is_volatile(&sub_plan.plan)?,
+                definition: sub_plan.clone(),
+                plans: Arc::new(KeptSubPlan::new(sub_plan)),
+                bindings: bindings.collect::<DataFusionResult<Vec<_>>>()?,
+                operand,
+                asked_when: sub_plan.asked_when.as_ref().map(physical).transpose()?,
+            })
+        });
+        let sub_plans = sub_plans.collect::<DataFusionResult<_>>()?;
+        let schema = Arc::clone(join.schema.inner());
+        Ok(DependentJoinExec::new(input, sub_plans, schema, planner))
+    }
+
     fn new(
         input: Arc<dyn ExecutionPlan>,
         sub_plans: Vec<PhysicalSubPlan>,
         schema: SchemaRef,
-        base: Arc<SessionState>,
+        planner: Planner,
     ) -> DependentJoinExec {
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
@@ -125,7 +95,7 @@ impl DependentJoinExec {
             input,
             sub_plans,
             schema,
-            base,
+            planner,
             properties: Arc::new(properties),
             shown: Arc::default(),
         }
@@ -150,11 +120,12 @@ impl DependentJoinExec {
     /// columns' names: [`outer_name`].
     pub async fn plan_examples(&self, ctx: &StatementContext) -> DataFusionResult<()> {
         let catalogs = CatalogContext::new(Arc::new(ctx.clone()));
-        let state = state_of(&self.base, &serial(ctx), &catalogs, None).map_err(to_datafusion)?;
+        let planning = Planning::new(self.planner, Arc::new(serial(ctx)), catalogs, None);
+        let planning = planning.map_err(to_datafusion)?;
         for (index, sub_plan) in self.sub_plans.iter().enumerate() {
             if self.shown.get(index).is_none() {
                 let plan = bind(&sub_plan.definition, &example)?;
-                let plan = state.create_physical_plan(&plan).await?;
+                let plan = planning.plan(plan).await?;
                 self.shown.set(index, plan, !sub_plan.bindings.is_empty())?;
             }
         }
@@ -168,7 +139,7 @@ impl DependentJoinExec {
                 Arc::clone(&self.input),
                 self.sub_plans.clone(),
                 Arc::clone(&self.schema),
-                Arc::clone(&self.base),
+                self.planner,
             )
         }
     }
@@ -226,7 +197,7 @@ impl ExecutionPlan for DependentJoinExec {
             input,
             self.sub_plans.clone(),
             Arc::clone(&self.schema),
-            Arc::clone(&self.base),
+            self.planner,
         );
         Ok(Arc::new(join.with_shown(Arc::clone(&self.shown))))
     }
@@ -246,12 +217,7 @@ impl ExecutionPlan for DependentJoinExec {
         let memory = Arc::clone(context.memory_pool());
         let catalogs = statement_catalogs(context.session_config())?;
         let constants = run_constants(context.session_config()).map_err(to_datafusion)?;
-        let runs = SubPlanRuns::new(
-            Arc::clone(&self.base),
-            catalogs,
-            constants,
-            Arc::clone(&self.shown),
-        );
+        let runs = SubPlanRuns::new(self.planner, catalogs, constants, Arc::clone(&self.shown));
         let input = self.input.execute(partition, context)?;
         let run = Run::new(self.sub_plans.clone(), Arc::clone(&self.schema), runs, memory);
         let batches = stream::try_unfold((input, run), |(mut input, mut run)| async move {

@@ -12,18 +12,15 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::FutureExt;
 use futures::stream::BoxStream;
 
-use super::narrowed_probes::{NarrowedProbes, are_in};
-use super::statement_state::{run_context, serial, state_of};
+use super::narrowed_probes::{are_in, with_narrowed_probes};
+use super::planning::{Planner, Planning, run_context, serial};
 use crate::Result;
 use crate::logical::limit_counts::check_limits;
 use crate::logical::placeholder::Constants;
@@ -37,29 +34,26 @@ use crate::system::pg_catalog::CatalogContext;
 pub struct GenericPlan {
     physical: Arc<dyn ExecutionPlan>,
     inputs: Arc<RunInputs>,
-    /// What every run begins from; of no statement.
-    base: Arc<SessionState>,
     /// What is part of it: placeholders, and what they stand for.
     frozen: Vec<(String, Expr)>,
 }
 
 impl GenericPlan {
-    /// Plans for the run that is at hand, and others. `base`: a state of no statement. Errors: those of planning; whatever cannot be
-    /// generic.
+    /// Plans for the run that is at hand, and others. Errors: those of planning; whatever cannot be generic.
     pub async fn new(
-        base: &Arc<SessionState>,
+        planner: Planner,
         plan: LogicalPlan,
         catalogs: Arc<CatalogContext>,
         constants: Arc<Constants>,
     ) -> Result<GenericPlan> {
         check_limits(&plan, &constants)?;
         let (plan, frozen) = with_counts(plan, &constants)?;
-        let serial = serial(catalogs.statement());
+        let serial = Arc::new(serial(catalogs.statement()));
         let inputs = RunInputs::planning(Arc::clone(&catalogs), constants);
         let planned = AssertUnwindSafe(async {
-            let state = state_of(base, &serial, &catalogs, Some(&inputs))?;
+            let planning = Planning::new(planner, serial, catalogs, Some(Arc::clone(&inputs)))?;
             let plan = with_inputs(plan, &inputs).map_err(from_datafusion)?;
-            state.create_physical_plan(&plan).await.map_err(from_datafusion)
+            planning.plan(plan).await.map_err(from_datafusion)
         });
         let planned = planned.catch_unwind().await;
         let physical = planned.unwrap_or_else(|panic| Err(from_panic(&*panic)))?;
@@ -67,7 +61,6 @@ impl GenericPlan {
         Ok(GenericPlan {
             physical,
             inputs,
-            base: Arc::clone(base),
             frozen,
         })
     }
@@ -97,10 +90,9 @@ impl GenericPlan {
         let started = std::panic::catch_unwind(AssertUnwindSafe(|| {
             let mut physical = reset_plan_states(Arc::clone(&self.physical)).map_err(from_datafusion)?;
             if are_in(&self.physical) {
-                let narrowed = NarrowedProbes.optimize(physical, &ConfigOptions::default());
-                physical = narrowed.map_err(from_datafusion)?;
+                physical = with_narrowed_probes(physical).map_err(from_datafusion)?;
             }
-            let context = run_context(&self.base, &*self.inputs.given()?)?;
+            let context = run_context(&*self.inputs.given()?)?;
             execute_stream(physical, Arc::new(context)).map_err(from_datafusion)
         }));
         let started = started.unwrap_or_else(|panic| Err(from_panic(&*panic)));

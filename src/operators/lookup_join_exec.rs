@@ -6,25 +6,19 @@ use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
-use async_trait::async_trait;
-use datafusion::catalog::Session;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
+use datafusion::logical_expr::UserDefinedLogicalNodeCore;
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::equivalence::ProjectionMapping;
-use datafusion::physical_expr::utils::collect_columns;
-use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{
     Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
 };
-use datafusion::physical_plan::sort_pushdown::SortOrderPushdownResult;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
 };
-use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 use futures::future::poll_fn;
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -34,33 +28,8 @@ use crate::logical::lookup_join::{Lookup, LookupFigures, RunningLookup};
 use crate::logical::only_input::only_input;
 use crate::operators::allowance::take;
 use crate::operators::observed::CountMore;
-use crate::operators::statement_state::{run_constants, statement_context};
+use crate::operators::planning::{run_constants, statement_context};
 use crate::system::datafusion_error::{from_datafusion, to_datafusion};
-
-/// Plans joins by lookup.
-#[derive(Debug)]
-pub(crate) struct LookupJoinPlanner;
-
-#[async_trait]
-impl ExtensionPlanner for LookupJoinPlanner {
-    async fn plan_extension(
-        &self,
-        _planner: &dyn PhysicalPlanner,
-        node: &dyn UserDefinedLogicalNode,
-        _logical_inputs: &[&LogicalPlan],
-        physical_inputs: &[Arc<dyn ExecutionPlan>],
-        _session: &dyn Session,
-        _planning: &PhysicalPlanningContext,
-    ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
-        let (Some(join), [outer]) = (node.as_any().downcast_ref::<LookupJoin>(), physical_inputs) else {
-            return Ok(None);
-        };
-        let schema = Arc::clone(node.schema().inner());
-        let lookup = (Arc::clone(&join.lookup), Arc::clone(&join.columns));
-        let exec = LookupJoinExec::new(Arc::clone(outer), lookup, schema)?;
-        Ok(Some(Arc::new(exec)))
-    }
-}
 
 /// The node.
 #[derive(Debug, Clone)]
@@ -75,6 +44,15 @@ pub(crate) struct LookupJoinExec {
 }
 
 impl LookupJoinExec {
+    /// The node over its outer rows.
+    pub(crate) fn build(
+        node: &LookupJoin,
+        outer: Arc<dyn ExecutionPlan>,
+    ) -> DataFusionResult<LookupJoinExec> {
+        let lookup = (Arc::clone(&node.lookup), Arc::clone(&node.columns));
+        LookupJoinExec::new(outer, lookup, Arc::clone(node.schema().inner()))
+    }
+
     fn new(
         outer: Arc<dyn ExecutionPlan>,
         (lookup, columns): (Arc<Lookup>, Arc<[usize]>),
@@ -184,19 +162,6 @@ impl ExecutionPlan for LookupJoinExec {
                 ..self.as_ref().clone()
             })),
         }
-    }
-    fn try_pushdown_sort(
-        &self,
-        order: &[PhysicalSortExpr],
-    ) -> DataFusionResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        let given = self.outer.schema().fields().len();
-        let mut asked = order.iter().flat_map(|key| collect_columns(&key.expr));
-        if asked.any(|column| column.index() >= given) {
-            return Ok(SortOrderPushdownResult::Unsupported);
-        }
-        self.outer
-            .try_pushdown_sort(order)?
-            .try_map(|outer| self.over(outer))
     }
     fn with_new_state(&self, state: Arc<dyn Any + Send + Sync>) -> Option<Arc<dyn ExecutionPlan>> {
         let earlier: Option<&LookupJoinExec> = CountMore::earlier(&*state)?;

@@ -1,52 +1,30 @@
-//! `NarrowedProbes`: where a hash join streams a table past what it keeps, and the join's columns lead to rows of that table by a key,
+//! Where a hash join streams a table past what it keeps, and the join's columns lead to rows of that table by a key,
 //! the scan learns what the join keeps before it begins (`build_keys`). The plan stays; what is read may be less.
 
 use std::sync::Arc;
 
 use datafusion::common::JoinType;
-use datafusion::common::config::ConfigOptions;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{Column, DynamicFilterPhysicalExpr, lit};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_optimizer::sanity_checker::SanityCheckPlan;
+use datafusion::physical_expr::expressions::{DynamicFilterPhysicalExpr, lit};
 use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
-use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::HashJoinExec;
-use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, InputOrderMode, replace_children_if_necessary,
 };
 
 use super::build_keys::{JoinKeys, Order};
-use super::pauses::is_pause;
+use super::columns_below::{below, column_of};
+use super::needed_orders::is_in_needed_orders;
 use super::scan_exec::KeyspanScanExec;
 
-/// Tells scans what joins above them keep.
-#[derive(Debug)]
-pub(super) struct NarrowedProbes;
-
-impl PhysicalOptimizerRule for NarrowedProbes {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        config: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let unordered = narrowed(Arc::clone(&plan), Order::Any)?;
-        match needs_no_order(&plan, &unordered, config) {
-            true => Ok(unordered),
-            false => narrowed(plan, Order::Kept),
-        }
-    }
-
-    fn name(&self) -> &str {
-        "narrowed_probes"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
+/// The plan, whose scans know what joins above them keep.
+pub(super) fn with_narrowed_probes(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    let unordered = narrowed(Arc::clone(&plan), Order::Any)?;
+    match needs_no_order(&plan, &unordered)? {
+        true => Ok(unordered),
+        false => narrowed(plan, Order::Kept),
     }
 }
 
@@ -60,13 +38,10 @@ pub(super) fn are_in(plan: &Arc<dyn ExecutionPlan>) -> bool {
 fn needs_no_order(
     plan: &Arc<dyn ExecutionPlan>,
     narrowed: &Arc<dyn ExecutionPlan>,
-    config: &ConfigOptions,
-) -> bool {
-    plan.output_ordering() == narrowed.output_ordering()
+) -> DataFusionResult<bool> {
+    Ok(plan.output_ordering() == narrowed.output_ordering()
         && ordered_groups(plan) == ordered_groups(narrowed)
-        && SanityCheckPlan::new()
-            .optimize(Arc::clone(narrowed), config)
-            .is_ok()
+        && is_in_needed_orders(narrowed)?)
 }
 
 /// Aggregates that finish their groups as they come.
@@ -150,72 +125,4 @@ fn probing(
         true => replace_children_if_necessary(Arc::clone(plan), children).map(Some),
         false => Ok(None),
     }
-}
-
-/// Columns of a child's output; `None`: it has none that is the same.
-pub(super) type ChildColumns = (usize, Vec<Option<usize>>);
-
-/// Which children these columns come from, and as which of their columns. None: a row that goes would change others.
-pub(super) fn below(plan: &Arc<dyn ExecutionPlan>, columns: &[Option<usize>]) -> Vec<ChildColumns> {
-    let only = |of: &dyn Fn(usize) -> Option<usize>| -> Vec<ChildColumns> {
-        vec![(0, columns.iter().map(|column| of((*column)?)).collect())]
-    };
-    if let Some(filter) = plan.downcast_ref::<FilterExec>() {
-        let projection = filter.projection().as_ref();
-        return only(&|at| projection.map_or(Some(at), |kept| kept.get(at).copied()));
-    }
-    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
-        return only(&|at| column_of(&projection.expr()[at].expr));
-    }
-    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
-        let groups = aggregate.group_expr();
-        return match groups.is_single() {
-            true => only(&|at| column_of(&groups.expr().get(at)?.0)),
-            false => Vec::new(),
-        };
-    }
-    if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
-        return below_join(join, columns);
-    }
-    match is_pause(plan.as_ref()) || plan.is::<CoalescePartitionsExec>() {
-        true => only(&Some),
-        false => Vec::new(),
-    }
-}
-
-/// The same for an inner join: both sides, for a column that equals one of the other side is as good as that.
-fn below_join(join: &HashJoinExec, columns: &[Option<usize>]) -> Vec<ChildColumns> {
-    if *join.join_type() != JoinType::Inner {
-        return Vec::new();
-    }
-    let left_columns = join.left().schema().fields().len();
-    let equal: Vec<(Option<usize>, Option<usize>)> = join
-        .on()
-        .iter()
-        .map(|(left, right)| (column_of(left), column_of(right)))
-        .collect();
-    let on_left = |at: usize| match at.checked_sub(left_columns) {
-        None => Some(at),
-        at => equal.iter().find(|(_, right)| *right == at)?.0,
-    };
-    let on_right = |at: usize| match at.checked_sub(left_columns) {
-        None => equal.iter().find(|(left, _)| *left == Some(at))?.1,
-        at => at,
-    };
-    let joined = |at: usize| match &join.projection {
-        Some(projection) => projection.get(at).copied(),
-        None => Some(at),
-    };
-    let side = |on_side: &dyn Fn(usize) -> Option<usize>| -> Vec<Option<usize>> {
-        columns
-            .iter()
-            .map(|column| on_side(joined((*column)?)?))
-            .collect()
-    };
-    vec![(0, side(&on_left)), (1, side(&on_right))]
-}
-
-/// The column that an expression is.
-pub(super) fn column_of(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
-    expr.downcast_ref::<Column>().map(Column::index)
 }

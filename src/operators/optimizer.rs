@@ -1,45 +1,45 @@
-//! The rules that plans are optimized by: DataFusion's, without what would change an answer. Called by `datafusion_state` (and by
+//! The rules that plans are optimized by: DataFusion's, without what would change an answer. Called by `planner` (and by
 //! `written_filters`, so that filters are judged where they go).
 //!
 //! 1. A condition without columns stays above what gives a row of nothing: `SELECT count(*) … HAVING false` has no row,
 //!    and the count over no rows has one. DataFusion pushes it below.
 //! 2. A volatile condition (`random() < 0.5`) stays above groups, windows and DISTINCT; without columns, above joins too:
 //!    each row of the result asks it, as PostgreSQL has it, not each row below.
-//! 3. Filters move in the logical plan only, where a column has its relation's name. The physical rule finds columns by
-//!    their bare names, and of two tables with one name it takes the first.
-//! 4. Of conditions `column = constant` on one column DataFusion keeps one where all are the same expression, and else takes them
+//! 3. Of conditions `column = constant` on one column DataFusion keeps one where all are the same expression, and else takes them
 //!    for a contradiction; so `7 = i AND i = 7` would find nothing. Constants are on the left where a cast was folded late (of a
 //!    parameter, of an outer column). They are put to the right, and what says the same of a column is said once.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, Filter, LogicalPlan, Operator};
+use datafusion::optimizer::analyzer::AnalyzerRule;
+use datafusion::optimizer::analyzer::resolve_grouping_function::ResolveGroupingFunction;
 use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
-use datafusion::optimizer::{Optimizer, OptimizerConfig, OptimizerRule};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_optimizer::join_selection::JoinSelection;
-use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::optimizer::{Optimizer, OptimizerConfig, OptimizerContext, OptimizerRule};
 
-use super::counted_rows::CountWindows;
-use super::far_limits::FarLimits;
-use super::narrowed_probes::NarrowedProbes;
-use super::parallel::ParallelReaders;
-use super::pauses::PauseAboveJoins;
-use super::turned_joins::TurnedJoins;
 use crate::functions::folding::folding;
 use crate::logical::null_rejection::RejectNulls;
 use crate::system::datafusion_error::to_datafusion;
 use crate::system::query_threads::check_left;
 
+/// The plan by these rules. Errors: those of folding; 57014.
+pub(super) fn optimize(plan: LogicalPlan, options: &Arc<ConfigOptions>) -> DataFusionResult<LogicalPlan> {
+    static OPTIMIZER: LazyLock<Optimizer> = LazyLock::new(|| Optimizer::with_rules(logical_rules()));
+    let context = OptimizerContext::new_with_config_options(Arc::clone(options));
+    let plan = ResolveGroupingFunction::new().analyze(plan, options)?;
+    OPTIMIZER.optimize(plan, &context, |_, _| {})
+}
+
 /// The rules for logical plans, in their order.
-pub(super) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let rules = Optimizer::new().rules.into_iter();
     rules
         .flat_map(|rule| {
@@ -52,22 +52,6 @@ pub(super) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
             [rule, Arc::new(EndWhenLeft)]
         })
         .collect()
-}
-
-/// The rules for physical plans, in their order.
-pub(super) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules = PhysicalOptimizer::new().rules;
-    rules.retain(|rule| !rule.name().starts_with(PHYSICAL_PUSHDOWN_NAME));
-    let selected = rules
-        .iter()
-        .position(|rule| rule.name() == JoinSelection::new().name());
-    rules.insert(selected.map_or(0, |at| at + 1), Arc::new(TurnedJoins));
-    rules.push(Arc::new(FarLimits));
-    rules.push(Arc::new(ParallelReaders));
-    rules.push(Arc::new(NarrowedProbes));
-    rules.push(Arc::new(CountWindows));
-    rules.push(Arc::new(PauseAboveJoins));
-    rules
 }
 
 /// DataFusion's rule that folds constants, kept from folding calls whose results are long: `is_folding` tells them.
@@ -110,9 +94,6 @@ impl OptimizerRule for EndWhenLeft {
         Ok(Transformed::no(plan))
     }
 }
-
-/// How the names of both phases of `FilterPushdown` begin.
-const PHYSICAL_PUSHDOWN_NAME: &str = "FilterPushdown";
 
 /// DataFusion's `PushDownFilter`, kept from moving what must stay where it is.
 #[derive(Debug, Default)]

@@ -13,10 +13,8 @@
 
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::{JoinSide, JoinType};
 use datafusion::error::Result as DataFusionResult;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
@@ -36,25 +34,10 @@ use super::scan_exec::KeyspanScanExec;
 const ORDERED_AGGREGATES: [&str; 4] = ["array_agg", "first_value", "last_value", "nth_value"];
 
 /// Lets several readers work where nobody sees the order.
-#[derive(Debug)]
-pub(super) struct ParallelReaders;
-
-impl PhysicalOptimizerRule for ParallelReaders {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        parallel(plan, RowOrder::Seen)
-    }
-
-    fn name(&self) -> &str {
-        "parallel_readers"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+pub(super) fn with_parallel_readers(
+    plan: Arc<dyn ExecutionPlan>,
+) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    parallel(plan, RowOrder::Seen)
 }
 
 /// What becomes of a plan's rows.

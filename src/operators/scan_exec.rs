@@ -28,7 +28,7 @@ use futures::{StreamExt, TryStreamExt};
 use super::allowance::taken;
 use super::build_keys::{BuildKeys, JoinKeys, Order};
 use super::observed::CountMore;
-use super::statement_state::statement_context;
+use super::planning::statement_context;
 use crate::catalog::TableDef;
 use crate::logical::filter_predicate::from_expr;
 use crate::logical::ordered_column::ordered_column;

@@ -1,63 +1,38 @@
-//! Shared rows as executable plans: `SharedRowsPlanner` makes the node one.
+//! Shared rows as executable plans, made by `builder`.
 
 use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use async_trait::async_trait;
-use datafusion::catalog::Session;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
 };
-use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::logical::only_input::only_input;
 use crate::logical::shared_rows::{Rows, SharedRows};
 
-/// Plans shared rows.
-#[derive(Debug)]
-pub(super) struct SharedRowsPlanner;
-
-#[async_trait]
-impl ExtensionPlanner for SharedRowsPlanner {
-    async fn plan_extension(
-        &self,
-        _planner: &dyn PhysicalPlanner,
-        node: &dyn UserDefinedLogicalNode,
-        _logical_inputs: &[&LogicalPlan],
-        physical_inputs: &[Arc<dyn ExecutionPlan>],
-        _session: &dyn Session,
-        _planning: &PhysicalPlanningContext,
-    ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
-        let (Some(shared), [input]) = (node.as_any().downcast_ref::<SharedRows>(), physical_inputs) else {
-            return Ok(None);
-        };
-        Ok(Some(Arc::new(SharedRowsExec::new(
-            Arc::clone(input),
-            Arc::clone(&shared.rows),
-        ))))
-    }
-}
-
 /// The executable node.
 #[derive(Debug)]
-struct SharedRowsExec {
+pub(super) struct SharedRowsExec {
     input: Arc<dyn ExecutionPlan>,
     rows: Arc<Rows>,
     properties: Arc<PlanProperties>,
 }
 
 impl SharedRowsExec {
+    /// The node over its input.
+    pub(super) fn build(node: &SharedRows, input: Arc<dyn ExecutionPlan>) -> SharedRowsExec {
+        SharedRowsExec::new(input, Arc::clone(&node.rows))
+    }
+
     fn new(input: Arc<dyn ExecutionPlan>, rows: Arc<Rows>) -> SharedRowsExec {
         let properties = PlanProperties::new(
             EquivalenceProperties::new(input.schema()),

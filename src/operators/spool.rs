@@ -12,7 +12,7 @@ use datafusion::physical_plan::SpillManager;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, SpillMetrics};
 use futures::TryStreamExt;
 
-use super::datafusion_state::runtime;
+use super::planning::runtime;
 use crate::system::datafusion_error::from_datafusion;
 use crate::system::{Settings, StatementMemory, query_threads};
 use crate::{Error, Result};

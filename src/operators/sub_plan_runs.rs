@@ -8,15 +8,14 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::ScalarValue;
 use datafusion::error::Result as DataFusionResult;
-use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::execute_stream;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
 use super::generic_plan::GenericPlan;
+use super::planning::{Planner, Planning, serial};
 use super::shown_plans::ShownPlans;
-use super::statement_state::{serial, state_of};
 use crate::Result;
 use crate::logical::dependent_join::{SubPlan, SubPlanKind};
 use crate::logical::outer_values::{bind, leave_open, named_after};
@@ -79,15 +78,14 @@ impl KeptSubPlan {
 
 /// What a run of the join is a part of.
 pub(super) struct SubPlanRuns {
-    /// A state of no statement.
-    base: Arc<SessionState>,
+    planner: Planner,
     /// The statement, and the catalogs as it sees them.
     catalogs: Arc<CatalogContext>,
     /// What the plan around the join leaves open.
     constants: Arc<Constants>,
     shown: Arc<ShownPlans>,
     /// What plans for one row run in.
-    state: OnceLock<SessionState>,
+    planning: OnceLock<Planning>,
 }
 
 /// The rows of one subquery for one outer row. The plan that gives them waits for the next when this is dropped.
@@ -108,17 +106,17 @@ impl Drop for SubPlanRows<'_> {
 
 impl SubPlanRuns {
     pub(super) fn new(
-        base: Arc<SessionState>,
+        planner: Planner,
         catalogs: Arc<CatalogContext>,
         constants: Arc<Constants>,
         shown: Arc<ShownPlans>,
     ) -> SubPlanRuns {
         SubPlanRuns {
-            base,
+            planner,
             catalogs,
             constants,
             shown,
-            state: OnceLock::new(),
+            planning: OnceLock::new(),
         }
     }
 
@@ -154,7 +152,7 @@ impl SubPlanRuns {
                 let plan = leave_open(definition, &plans.names).and_then(|plan| asked_of(definition, plan));
                 let plan = plan.map_err(from_datafusion)?;
                 GenericPlan::new(
-                    &self.base,
+                    self.planner,
                     plan,
                     Arc::clone(&self.catalogs),
                     Arc::clone(&constants),
@@ -182,11 +180,11 @@ impl SubPlanRuns {
         };
         let plan = asked_of(definition, bind(definition, &constant)?)?;
         let plan = self.constants.replace_in_plan(plan).map_err(to_datafusion)?;
-        let state = self.state().map_err(to_datafusion)?;
-        let physical = state.create_physical_plan(&plan).await?;
+        let planning = self.planning().map_err(to_datafusion)?;
+        let physical = planning.plan(plan).await?;
         let physical = self.shown.counted(index, physical, !values.is_empty())?;
         let schema = physical.schema();
-        let rows = execute_stream(physical, state.task_ctx())?;
+        let rows = execute_stream(physical, planning.task_context())?;
         Ok(SubPlanRows {
             schema,
             rows: rows.map(|batch| batch.map_err(from_datafusion)).boxed(),
@@ -194,13 +192,13 @@ impl SubPlanRuns {
         })
     }
 
-    fn state(&self) -> Result<&SessionState> {
-        if let Some(state) = self.state.get() {
-            return Ok(state);
+    fn planning(&self) -> Result<&Planning> {
+        if let Some(planning) = self.planning.get() {
+            return Ok(planning);
         }
-        let serial = serial(self.catalogs.statement());
-        let state = state_of(&self.base, &serial, &self.catalogs, None)?;
-        Ok(self.state.get_or_init(|| state))
+        let serial = Arc::new(serial(self.catalogs.statement()));
+        let planning = Planning::new(self.planner, serial, Arc::clone(&self.catalogs), None)?;
+        Ok(self.planning.get_or_init(|| planning))
     }
 }
 

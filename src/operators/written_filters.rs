@@ -1,27 +1,27 @@
 //! The full-scan rule judges what the user wrote. Optimizing a plan infers filters (`a.x = b.y AND a.x = 5` gives
-//! `b.y = 5`), and such a filter may narrow the scan of a table but must not get it refused. Called by `datafusion_state` when a
+//! `b.y = 5`), and such a filter may narrow the scan of a table but must not get it refused. Called by `planner` when a
 //! scan was refused: here the same query is looked at without the conditions between relations, so that only conditions
 //! on one relation reach its scan.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, TableReference};
 use datafusion::error::Result as DataFusionResult;
-use datafusion::execution::SessionState;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan};
 use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
-use datafusion::optimizer::{Optimizer, OptimizerRule};
+use datafusion::optimizer::{Optimizer, OptimizerContext, OptimizerRule};
 
 use super::optimizer::PushDownRowFilter;
 
 /// Calls `judge` for every scan of the plan (also those of its subqueries) with the filters that the user wrote for its
 /// table in its `filters`.
 pub(crate) fn for_each_scan(
-    state: &SessionState,
+    options: &Arc<ConfigOptions>,
     plan: &LogicalPlan,
     judge: &mut dyn FnMut(&datafusion::logical_expr::TableScan) -> DataFusionResult<()>,
 ) -> DataFusionResult<()> {
@@ -40,7 +40,8 @@ pub(crate) fn for_each_scan(
     let optimizer = Optimizer::with_rules(rules);
     for query in queries {
         let alone = query.transform_down(without_conditions_between)?.data;
-        let pushed = optimizer.optimize(alone, state, |_, _| {})?;
+        let context = OptimizerContext::new_with_config_options(Arc::clone(options));
+        let pushed = optimizer.optimize(alone, &context, |_, _| {})?;
         pushed.apply(|node| {
             if let LogicalPlan::TableScan(scan) = node {
                 judge(scan)?;

@@ -12,8 +12,8 @@ use super::{BatchStream, PlannedQuery};
 use crate::Result;
 use crate::logical::placeholder::Constants;
 use crate::operators::allowance::within_allowance;
-use crate::operators::datafusion_state::generic_base;
 use crate::operators::generic_plan::GenericPlan;
+use crate::operators::planner;
 use crate::system::StatementContext;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::query_threads;
@@ -61,8 +61,13 @@ impl GenericPlans {
         if !self.are_used() {
             return Ok(None);
         }
-        let (base, logical) = (generic_base()?, query.plan.clone());
-        let planned = GenericPlan::new(base, logical, Arc::clone(&catalogs), Arc::clone(&constants));
+        let logical = query.plan.clone();
+        let planned = GenericPlan::new(
+            planner::executable,
+            logical,
+            Arc::clone(&catalogs),
+            Arc::clone(&constants),
+        );
         let started = match Box::pin(query_threads::run(planned)).await {
             Ok(plan) => self.start(plan, &catalogs, &constants),
             Err(error) => Err(error),

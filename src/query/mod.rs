@@ -63,7 +63,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::RecordBatch;
-use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::stream::BoxStream;
@@ -73,8 +72,9 @@ use sqlparser::ast;
 use crate::Result;
 use crate::logical::limit_counts::check_limits;
 use crate::logical::placeholder::Constants;
-use crate::operators::datafusion_state;
 use crate::operators::observed::observe;
+use crate::operators::planner;
+use crate::operators::planning::Planning;
 use crate::scan::OutputColumn;
 use crate::system::StatementContext;
 use crate::system::datafusion_error::{batches_of, from_datafusion, from_panic};
@@ -233,13 +233,13 @@ async fn start(
     query: PlannedQuery,
     observed: Option<Arc<OnceLock<Arc<dyn ExecutionPlan>>>>,
 ) -> Result<BatchStream> {
-    let (mut physical, state) = physical_plan(&ctx, &query).await?;
+    let (mut physical, planning) = physical_plan(&ctx, &query).await?;
     if let Some(observed) = observed {
         physical = observe(physical).map_err(from_datafusion)?;
         // Each observation is of one run.
         let _ = observed.set(Arc::clone(&physical));
     }
-    let batches = execute_stream(physical, state.task_ctx()).map_err(from_datafusion)?;
+    let batches = execute_stream(physical, planning.task_context()).map_err(from_datafusion)?;
     Ok(batches_of(batches))
 }
 
@@ -247,15 +247,15 @@ async fn start(
 pub(crate) async fn physical_plan(
     ctx: &StatementContext,
     query: &PlannedQuery,
-) -> Result<(Arc<dyn ExecutionPlan>, SessionState)> {
+) -> Result<(Arc<dyn ExecutionPlan>, Planning)> {
     let planned = AssertUnwindSafe(async {
         let constants = Constants::new(ctx, &query.parameters)?;
         let plan = constants.replace_in_plan(query.plan.clone())?;
         check_limits(&plan, &constants)?;
-        let state = datafusion_state::session_state(ctx)?;
-        let physical = datafusion_state::physical_plan(&state, &plan).await;
+        let planning = planner::planning(ctx)?;
+        let physical = planner::physical_plan(&planning, &plan).await;
         let physical = physical.map_err(|error| with_join_hint(error, &plan))?;
-        Ok((physical, state))
+        Ok((physical, planning))
     });
     planned
         .catch_unwind()

@@ -10,12 +10,12 @@ use futures::{FutureExt, StreamExt, TryStreamExt};
 
 use super::generic_plans::GenericPlans;
 use super::prior::{PriorSubquery, prior_subqueries, with_answers};
-use super::shared_query::is_work_table;
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::Result;
 use crate::logical::dependent_join::{for_each_node, is_dependent_join};
 use crate::logical::placeholder::Constants;
 use crate::logical::stored_table::is_stored_table;
+use crate::logical::work_table::is_work_table;
 use crate::operators::catalog_table::is_catalog;
 use crate::operators::short::{ShortPlan, ShortStory, StepFigures};
 use crate::scan::figures::{Figures, Seen, watch};

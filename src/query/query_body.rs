@@ -4,10 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema};
-use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::{Column, JoinType};
-use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{
     Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, Volatility, WindowFrame,
@@ -24,6 +22,7 @@ use super::select::ordinal;
 use super::select_item::SortKey;
 use super::shared_query::{mentions, shared};
 use crate::error::StatementFault;
+use crate::logical::work_table::WorkTable;
 use crate::system::datafusion_error::from_datafusion;
 use crate::types::{SqlType, TYPE_METADATA_KEY};
 use crate::{Error, Result};
@@ -496,7 +495,7 @@ fn work_table(internal: &str, start: &BoundQuery) -> Result<BoundQuery> {
     let fields = start.plan.schema().fields().iter();
     let schema = Schema::new(fields.map(|field| field.as_ref().clone()).collect::<Vec<Field>>());
     let reference = datafusion::common::TableReference::bare(internal);
-    let source = provider_as_source(Arc::new(CteWorkTable::new(internal, Arc::new(schema))));
+    let source = Arc::new(WorkTable::new(internal.to_string(), Arc::new(schema)));
     let plan = LogicalPlanBuilder::scan(reference.clone(), source, None)
         .and_then(LogicalPlanBuilder::build)
         .map_err(from_datafusion)?;

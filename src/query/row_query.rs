@@ -6,7 +6,6 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
 use datafusion::common::{Column, TableReference};
-use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
 use sqlparser::ast;
 
@@ -15,6 +14,7 @@ use super::from_item::FromItem;
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
+use crate::logical::rows_source::RowsSource;
 use crate::system::StatementContext;
 use crate::system::datafusion_error::from_datafusion;
 use crate::types::SqlType;
@@ -123,7 +123,7 @@ impl Binder<'_> {
     ) -> Result<(FromItem, BoundItem)> {
         let table = table_of(relations, rows)?;
         let reference = TableReference::bare(self.unique_name("rows"));
-        let plan = LogicalPlanBuilder::scan(reference.clone(), provider_as_source(Arc::new(table)), None)
+        let plan = LogicalPlanBuilder::scan(reference.clone(), Arc::new(table), None)
             .and_then(LogicalPlanBuilder::build)
             .map_err(from_datafusion)?;
         let column = |at: usize| Expr::Column(Column::new(Some(reference.clone()), field_name(at)));
@@ -161,7 +161,7 @@ impl Binder<'_> {
 }
 
 /// The rows, with the number of each as their last column; none where they come later.
-fn table_of(relations: &[RowRelation], rows: Option<&RecordBatch>) -> Result<MemTable> {
+fn table_of(relations: &[RowRelation], rows: Option<&RecordBatch>) -> Result<RowsSource> {
     let columns = relations.iter().flat_map(|relation| &relation.columns);
     let mut fields: Vec<_> = columns
         .enumerate()
@@ -169,7 +169,7 @@ fn table_of(relations: &[RowRelation], rows: Option<&RecordBatch>) -> Result<Mem
         .collect();
     let Some(rows) = rows else {
         let schema = Arc::new(Schema::new(fields));
-        return MemTable::try_new(schema, vec![Vec::new()]).map_err(from_datafusion);
+        return Ok(RowsSource::new(schema, Vec::new()));
     };
     fields.push(SqlType::Int8.field(&field_name(fields.len()), false));
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows.num_rows() as i64));
@@ -178,7 +178,7 @@ fn table_of(relations: &[RowRelation], rows: Option<&RecordBatch>) -> Result<Mem
     let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
     let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options);
     let batch = batch.map_err(Error::arrow)?;
-    MemTable::try_new(schema, vec![vec![batch]]).map_err(from_datafusion)
+    Ok(RowsSource::new(schema, vec![batch]))
 }
 
 /// Relations may have columns of the same name.

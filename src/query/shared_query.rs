@@ -11,10 +11,8 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, TableScan};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use sqlparser::ast;
 
 use super::binder::{BoundQuery, fold};
@@ -24,6 +22,7 @@ use crate::Result;
 use crate::logical::dependent_join::{for_each_node, is_volatile};
 use crate::logical::shared_rows::SharedRows;
 use crate::logical::stored_table::scanned_table;
+use crate::logical::work_table::is_work_table;
 use crate::plan::is_bounded_by;
 use crate::system::datafusion_error::from_datafusion;
 
@@ -65,11 +64,6 @@ pub(super) fn reads_open_recursion(plan: &LogicalPlan) -> Result<bool> {
     })
     .map_err(from_datafusion)?;
     Ok(!read.is_subset(&closed))
-}
-
-/// Whether a scan reads what the turn of a recursion before it gave.
-pub(super) fn is_work_table(scan: &TableScan) -> bool {
-    source_as_provider(&scan.source).is_ok_and(|provider| provider.downcast_ref::<CteWorkTable>().is_some())
 }
 
 /// How often something reads a relation of this name.

@@ -1,14 +1,13 @@
 //! How closely the form of an optimized plan bounds its rows. Those that are bounded may say what is looked up, however many they
 //! turn out to be.
 
-use datafusion::catalog::MemTable;
-use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::{Column, JoinType};
-use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Aggregate, Expr, FetchType, Join, Limit, LogicalPlan, TableScan};
 
+use crate::logical::rows_source::RowsSource;
 use crate::logical::stored_table::read_table;
+use crate::logical::work_table::is_work_table;
 use crate::logical::{compared_column, pinned_column};
 use crate::plan::{Bound, bound_by};
 
@@ -35,8 +34,7 @@ fn bound_of_scan(scan: &TableScan, rows_max: usize) -> Option<Bound> {
     }
     let Some(scanned) = read_table(scan) else {
         // Rows of the statement's own, and those that a turn of a recursion found.
-        let provider = source_as_provider(&scan.source).ok()?;
-        let is_own = provider.is::<MemTable>() || provider.is::<CteWorkTable>();
+        let is_own = scan.source.is::<RowsSource>() || is_work_table(scan);
         return is_own.then_some(Bound::Points);
     };
     let columns = |of: fn(&Expr) -> Option<&Column>| -> Vec<usize> {

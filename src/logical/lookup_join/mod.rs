@@ -20,5 +20,5 @@ pub use lookup::LookupFigures;
 pub(crate) use lookup::{Lookup, RunningLookup};
 pub(crate) use node::{LookupJoin, looked_up};
 pub(crate) use partners::Partners;
-pub(crate) use sizes::Sizes;
+pub(crate) use sizes::{Sizes, joined_scans};
 pub use story::LookupStory;

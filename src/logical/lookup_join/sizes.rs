@@ -6,21 +6,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::catalog::Session;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, TableScan, TableSource};
-use datafusion::physical_plan::execute_stream;
-use datafusion::physical_planner::PhysicalPlanner;
-use futures::TryStreamExt;
+use datafusion::logical_expr::{LogicalPlan, TableScan, TableSource};
 
 use super::bounded::bound_of;
 use crate::catalog::TableDef;
 use crate::logical::stored_table::read_table;
 use crate::plan::Bound;
-use crate::system::StatementContext;
-use crate::system::datafusion_error::to_datafusion;
-use crate::table::committed_row_counts;
 
 /// A lookup is worth so many rows read in one piece.
 const ROWS_A_LOOKUP: u64 = 16;
@@ -37,22 +30,14 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Counts what a plan with joins leaves open. `planner`: makes a scan executable. Errors: those of reading.
-    pub(crate) async fn of(
-        ctx: &StatementContext,
-        plan: &LogicalPlan,
-        planner: &dyn PhysicalPlanner,
-        session: &dyn Session,
-    ) -> DataFusionResult<Sizes> {
-        let scans = joined_scans(plan)?;
-        if scans.len() < 2 {
-            return Ok(Sizes::default());
-        }
-        let tables: Vec<Arc<TableDef>> = scans.iter().map(|(_, table)| Arc::clone(table)).collect();
-        let counts = committed_row_counts(&ctx.txn, &tables.iter().collect::<Vec<_>>()).await;
-        let counts = counts.map_err(to_datafusion)?;
-        let mut sizes = Sizes::default();
-        for (table, rows) in tables.iter().zip(&counts) {
+    /// What is known of a plan with joins, and the scans whose rows are to be counted before it is, up to so many. `counts`: the rows of
+    /// tables, as `committed_row_counts` has them.
+    pub(crate) fn known(
+        scans: &[(TableScan, Arc<TableDef>)],
+        counts: &[Option<u64>],
+    ) -> (Sizes, Vec<(TableScan, u64)>) {
+        let (mut sizes, mut to_count) = (Sizes::default(), Vec::new());
+        for ((_, table), rows) in scans.iter().zip(counts) {
             sizes.tables.extend(rows.map(|rows| (table.id, rows)));
         }
         for (at, (scan, table)) in scans.iter().enumerate() {
@@ -66,12 +51,15 @@ impl Sizes {
                 Some(Bound::Prefix | Bound::Ranges)
             );
             if is_bounded && *rows >= TABLE_ROWS_MIN && rows.saturating_mul(ROWS_A_LOOKUP) > most {
-                let enough = most / ROWS_A_LOOKUP + 1;
-                let counted = count(scan, enough, planner, session).await?;
-                sizes.scans.insert(address(&scan.source), counted);
+                to_count.push((scan.clone(), most / ROWS_A_LOOKUP + 1));
             }
         }
-        Ok(sizes)
+        (sizes, to_count)
+    }
+
+    /// A scan was counted.
+    pub(crate) fn note(&mut self, scan: &TableScan, rows: u64) {
+        self.scans.insert(address(&scan.source), rows);
     }
 
     /// Whether it pays to look the inner relation's rows up for those of the outer one.
@@ -91,7 +79,7 @@ fn address(source: &Arc<dyn TableSource>) -> usize {
 }
 
 /// The scans of stored tables in a plan that has a join; none in any other.
-fn joined_scans(plan: &LogicalPlan) -> DataFusionResult<Vec<(TableScan, Arc<TableDef>)>> {
+pub(crate) fn joined_scans(plan: &LogicalPlan) -> DataFusionResult<Vec<(TableScan, Arc<TableDef>)>> {
     let (mut scans, mut joins) = (Vec::new(), 0);
     plan.apply_with_subqueries(|node| {
         match node {
@@ -115,24 +103,4 @@ fn only_scan(plan: &LogicalPlan) -> Option<&TableScan> {
         LogicalPlan::SubqueryAlias(alias) => only_scan(&alias.input),
         _ => None,
     }
-}
-
-/// How many rows a scan gives, `enough` at most.
-async fn count(
-    scan: &TableScan,
-    enough: u64,
-    planner: &dyn PhysicalPlanner,
-    session: &dyn Session,
-) -> DataFusionResult<u64> {
-    let rows_max = usize::try_from(enough).unwrap_or(usize::MAX);
-    let first = LogicalPlanBuilder::new(LogicalPlan::TableScan(scan.clone()))
-        .limit(0, Some(rows_max))?
-        .build()?;
-    let physical = planner.create_physical_plan(&first, session).await?;
-    let mut batches = execute_stream(physical, session.task_ctx())?;
-    let mut rows = 0;
-    while let Some(batch) = batches.try_next().await? {
-        rows += batch.num_rows() as u64;
-    }
-    Ok(rows)
 }

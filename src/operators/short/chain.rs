@@ -14,7 +14,8 @@ use super::totals::Total;
 use crate::logical::computed::{Computed, Condition};
 use crate::logical::lookup_join::{Lookup, Partners, first_column, inner_of, is_over, with_outer_columns};
 use crate::logical::replaced_columns::replaced_columns;
-use crate::logical::stored_table::{scanned_rows, scanned_table};
+use crate::logical::rows_source::RowsSource;
+use crate::logical::stored_table::scanned_table;
 
 /// The plan as a chain; `None` when it is none.
 pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
@@ -25,7 +26,7 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
         LogicalPlan::TableScan(scan) => {
             let source = match scanned_table(scan) {
                 Some(scanned) => Source::Table(TableRead::new(scanned)),
-                None => Source::Rows(scanned_rows(scan)?),
+                None => Source::Rows(RowsSource::scanned(scan)?),
             };
             Some(ShortPlan::from_source(source))
         }

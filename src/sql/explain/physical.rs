@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use datafusion::common::Column;
 use datafusion::common::tree_node::TreeNode;
-use datafusion::datasource::source::DataSourceExec;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, split_conjunction};
@@ -21,7 +20,6 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
-use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::work_table::WorkTableExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
@@ -31,12 +29,14 @@ use super::node::PlanNode;
 use crate::catalog::TableDef;
 use crate::logical::expr_text::{Names, all_text, expr_text, order_text};
 use crate::logical::outer_values::outer_name;
+use crate::operators::append::Append;
 use crate::operators::build_keys::BuildKeys;
 use crate::operators::catalog_table::CatalogScanExec;
 use crate::operators::dependent_join_exec::DependentJoinExec;
 use crate::operators::lookup_join_exec::LookupJoinExec;
 use crate::operators::observed::unwrap;
 use crate::operators::pauses::is_pause;
+use crate::operators::rows_exec::RowsExec;
 use crate::operators::scan_exec::KeyspanScanExec;
 use crate::operators::written_expr::Inputs;
 use crate::scan::figures::Seen;
@@ -255,7 +255,7 @@ impl Describer {
             PlanNode::named("Result")
         } else if plan.is::<EmptyExec>() {
             PlanNode::named("Result").with_filters(["false".to_string()])
-        } else if plan.is::<DataSourceExec>() {
+        } else if plan.is::<RowsExec>() {
             PlanNode::new("Values Scan", "Values Scan on \"*VALUES*\"").with_property("Alias", "*VALUES*")
         } else {
             return None;
@@ -354,7 +354,7 @@ impl Describer {
         let name = plan
             .downcast_ref::<RecursiveQueryExec>()
             .map(|query| query.name().to_string());
-        let (node, relationship, columns) = if plan.is::<UnionExec>() {
+        let (node, relationship, columns) = if plan.is::<Append>() {
             let first = below.first().map(|first| first.columns.clone());
             (PlanNode::named("Append"), "Member", first.unwrap_or_default())
         } else if let Some(unnest) = plan.downcast_ref::<UnnestExec>() {

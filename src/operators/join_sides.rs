@@ -1,53 +1,21 @@
-//! `TurnedJoins`: of two tables, one much larger than the other, a hash join keeps the smaller one where a key of the larger one leads
-//! from the join's columns to its rows: then that may be narrowed (`narrowed_probes`), and in any case the larger one is not kept in
-//! memory. How many rows conditions leave is a guess, how many a table has is known.
+//! Which side a hash join keeps. Of two tables, one much larger than the other, it keeps the smaller one where a key of the larger one
+//! leads from the join's columns to its rows: then that may be narrowed (`narrowed_probes`), and in any case the larger one is not kept
+//! in memory. How many rows conditions leave is a guess, how many a table has is known. Asked by `builder`.
 
 use std::sync::Arc;
 
 use datafusion::common::JoinType;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
+use datafusion::physical_plan::joins::HashJoinExec;
 
-use super::narrowed_probes::{below, column_of};
+use super::columns_below::{below, column_of};
 use super::scan_exec::KeyspanScanExec;
 
 /// A table that has so many times the rows of another is much larger.
 const MUCH_LARGER: u64 = 8;
 
-/// Turns joins that keep the much larger table. To come before orders are seen to.
-#[derive(Debug)]
-pub(super) struct TurnedJoins;
-
-impl PhysicalOptimizerRule for TurnedJoins {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| match node.downcast_ref::<HashJoinExec>() {
-            Some(join) if keeps_larger(join) => {
-                join.swap_inputs(PartitionMode::CollectLeft).map(Transformed::yes)
-            }
-            _ => Ok(Transformed::no(node)),
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "turned_joins"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
-
 /// Whether an inner join keeps a whole table that is much larger than the other, and may be reached by its keys.
-fn keeps_larger(join: &HashJoinExec) -> bool {
+pub(super) fn keeps_larger(join: &HashJoinExec) -> bool {
     let (kept_keys, streamed_keys) = join
         .on()
         .iter()

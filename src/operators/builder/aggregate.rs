@@ -1,0 +1,165 @@
+//! Groups. Called by `builder`.
+
+use std::sync::Arc;
+
+use arrow::datatypes::Schema;
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::expr::physical_name;
+use datafusion::logical_expr::{Aggregate, Expr, GroupingSet};
+use datafusion::physical_expr::aggregate::{
+    AggregateFunctionExpr, LoweredAggregate, LoweredAggregateBuilder,
+};
+use datafusion::physical_expr::expressions::{Column, Literal};
+use datafusion::physical_expr::{
+    EquivalenceProperties, PhysicalExpr, PhysicalSortExpr, PhysicalSortRequirement,
+};
+use datafusion::physical_plan::ExecutionPlanProperties;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
+use datafusion::physical_plan::windows::get_ordered_partition_by_indices;
+
+use super::order::with_ordered_inputs;
+use super::{Builder, Operator};
+
+impl Builder<'_> {
+    /// The groups of the input's rows.
+    pub(super) fn aggregate(&self, aggregate: &Aggregate, input: Operator) -> DataFusionResult<Operator> {
+        let below = aggregate.input.schema();
+        let schema = input.schema();
+        let groups = self.groups(&aggregate.group_expr, below, &schema)?;
+        let calls = aggregate
+            .aggr_expr
+            .iter()
+            .map(|call| self.aggregate_call(call, below, &schema));
+        let calls = calls.collect::<DataFusionResult<Vec<_>>>()?;
+        let (calls, filters) = calls
+            .into_iter()
+            .map(|call| (call.aggregate, call.filter))
+            .unzip();
+        grouped(groups, calls, filters, input)
+    }
+
+    fn aggregate_call(
+        &self,
+        call: &Expr,
+        below: &DFSchema,
+        schema: &Schema,
+    ) -> DataFusionResult<LoweredAggregate> {
+        LoweredAggregateBuilder::new(call, below, schema, self.planning.props(), &self.context).build()
+    }
+
+    fn groups(&self, exprs: &[Expr], below: &DFSchema, schema: &Schema) -> DataFusionResult<PhysicalGroupBy> {
+        match exprs {
+            [Expr::GroupingSet(GroupingSet::GroupingSets(sets))] => self.grouping_sets(sets, below, schema),
+            // Without keys there is one group, that of all rows, also where there are none.
+            [] => Ok(PhysicalGroupBy::new(Vec::new(), Vec::new(), Vec::new(), false)),
+            keys => {
+                let keys = keys
+                    .iter()
+                    .map(|key| Ok((self.expr(key, below)?, physical_name(key)?)));
+                Ok(PhysicalGroupBy::new_single(
+                    keys.collect::<DataFusionResult<_>>()?,
+                ))
+            }
+        }
+    }
+
+    /// Every key of any set, and for each set which of them are NULL in it.
+    fn grouping_sets(
+        &self,
+        sets: &[Vec<Expr>],
+        below: &DFSchema,
+        schema: &Schema,
+    ) -> DataFusionResult<PhysicalGroupBy> {
+        let mut keys: Vec<&Expr> = Vec::new();
+        for key in sets.iter().flatten() {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        let (mut exprs, mut nulls) = (Vec::new(), Vec::new());
+        for key in &keys {
+            let (expr, name) = (self.expr(key, below)?, physical_name(key)?);
+            let null = ScalarValue::try_from(&expr.data_type(schema)?)?;
+            nulls.push((Arc::new(Literal::new(null)) as _, name.clone()));
+            exprs.push((expr, name));
+        }
+        let left_out = |set: &Vec<Expr>| keys.iter().map(|key| !set.contains(key)).collect();
+        let left_out = sets.iter().map(left_out).collect();
+        Ok(PhysicalGroupBy::new(exprs, nulls, left_out, true))
+    }
+}
+
+/// Rows that differ.
+pub(super) fn distinct(input: Operator) -> DataFusionResult<Operator> {
+    let schema = input.schema();
+    let columns = schema.fields().iter().enumerate().map(|(at, field)| {
+        let column = Arc::new(Column::new(field.name(), at)) as Arc<dyn PhysicalExpr>;
+        (column, field.name().clone())
+    });
+    let groups = PhysicalGroupBy::new_single(columns.collect());
+    grouped(groups, Vec::new(), Vec::new(), input)
+}
+
+fn grouped(
+    groups: PhysicalGroupBy,
+    calls: Vec<Arc<AggregateFunctionExpr>>,
+    filters: Vec<Option<Arc<dyn PhysicalExpr>>>,
+    input: Operator,
+) -> DataFusionResult<Operator> {
+    let schema = input.schema();
+    let node = AggregateExec::try_new(AggregateMode::Single, groups, calls, filters, input, schema)?;
+    let node = with_ordered_inputs(Arc::new(node))?;
+    match node.downcast_ref::<AggregateExec>() {
+        Some(aggregate) => with_ordered_calls(aggregate),
+        None => Err(DataFusionError::Internal(
+            "an aggregate that is another node".to_string(),
+        )),
+    }
+}
+
+/// The node, whose calls with an ORDER BY inside know whether their rows come in it.
+fn with_ordered_calls(node: &AggregateExec) -> DataFusionResult<Operator> {
+    let input = node.input();
+    let keys = node.group_expr().input_exprs();
+    let ordered = get_ordered_partition_by_indices(&keys, input)?;
+    let ordered = ordered
+        .into_iter()
+        .map(|at| PhysicalSortRequirement::new(Arc::clone(&keys[at]), None));
+    let ordered: Vec<PhysicalSortRequirement> = ordered.collect();
+    let calls = node.aggr_expr().iter();
+    let calls = calls.map(|call| with_known_order(call, &ordered, input.equivalence_properties()));
+    let calls = calls.collect::<DataFusionResult<Vec<_>>>()?;
+    Ok(Arc::new(node.with_new_aggr_exprs(calls)))
+}
+
+/// The call, or the same read backwards, by the order in which rows of a group come.
+fn with_known_order(
+    call: &Arc<AggregateFunctionExpr>,
+    groups: &[PhysicalSortRequirement],
+    known: &EquivalenceProperties,
+) -> DataFusionResult<Arc<AggregateFunctionExpr>> {
+    if call.order_bys().is_empty() || !call.order_sensitivity().is_beneficial() {
+        return Ok(Arc::clone(call));
+    }
+    let is_there = |keys: Vec<PhysicalSortExpr>| {
+        let wanted = groups.iter().cloned().chain(keys.into_iter().map(Into::into));
+        known.ordering_satisfy_requirement(wanted.collect::<Vec<_>>())
+    };
+    let reversed = || {
+        call.order_bys()
+            .iter()
+            .map(PhysicalSortExpr::reverse)
+            .collect::<Vec<_>>()
+    };
+    let (call, is_ordered) = if is_there(call.order_bys().to_vec())? {
+        (Arc::clone(call), true)
+    } else if is_there(reversed())? {
+        let backwards = call.reverse_expr().map(Arc::new);
+        (backwards.unwrap_or_else(|| Arc::clone(call)), true)
+    } else {
+        (Arc::clone(call), false)
+    };
+    let ordered = Arc::clone(&call).with_beneficial_ordering(is_ordered)?;
+    Ok(ordered.map_or(call, Arc::new))
+}

@@ -1,0 +1,30 @@
+//! Filters. Called by `builder`.
+
+use std::sync::Arc;
+
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::Filter;
+use datafusion::physical_plan::filter::FilterExecBuilder;
+
+use super::exprs::waited_for;
+use super::{Builder, Operator};
+
+/// Of a hundred rows so many are thought to satisfy a condition.
+const SELECTIVITY_PERCENT: u8 = 20;
+
+impl Builder<'_> {
+    /// The rows of the input for which the condition is true.
+    pub(super) fn filter(&self, filter: &Filter, input: Operator) -> DataFusionResult<Operator> {
+        let own = input.schema().fields().len();
+        let condition = self.expr(&filter.predicate, filter.input.schema())?;
+        let (mut conditions, input) = waited_for(vec![condition], input)?;
+        let waits = input.schema().fields().len() > own;
+        let mut builder = FilterExecBuilder::new(conditions.swap_remove(0), input);
+        if waits {
+            builder = builder.apply_projection(Some((0..own).collect()))?;
+        }
+        let batch_rows = self.planning.options().execution.batch_size.get();
+        let filter = builder.with_batch_size(batch_rows).build()?;
+        Ok(Arc::new(filter.with_default_selectivity(SELECTIVITY_PERCENT)?))
+    }
+}

@@ -1,0 +1,77 @@
+//! Uncorrelated scalar subqueries: each is run once, before the plan whose expressions read its value. Called by `builder`.
+
+use std::sync::Arc;
+
+use datafusion::common::HashMap;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::physical_planning_context::{
+    PhysicalPlanningContext, ScalarSubqueryResults, SubqueryIndex,
+};
+use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
+use datafusion::physical_plan::scalar_subquery::{ScalarSubqueryExec, ScalarSubqueryLink};
+
+use super::{Operator, build};
+use crate::operators::planning::Planning;
+
+/// The subqueries of one plan.
+pub(super) struct ScalarSubqueries {
+    plans: Vec<ScalarSubqueryLink>,
+    indexes: HashMap<Subquery, SubqueryIndex>,
+    results: ScalarSubqueryResults,
+}
+
+/// The operators of those in the plan's own expressions; a subquery inside one belongs to that. Errors: those of building.
+pub(super) async fn build_scalar(
+    plan: &LogicalPlan,
+    planning: &Planning,
+) -> DataFusionResult<ScalarSubqueries> {
+    let mut plans = Vec::new();
+    let mut indexes = HashMap::new();
+    for subquery in uncorrelated(plan)? {
+        if indexes.contains_key(&subquery) {
+            continue;
+        }
+        let index = SubqueryIndex::new(plans.len());
+        let plan = build(&subquery.subquery, planning).await?;
+        plans.push(ScalarSubqueryLink { plan, index });
+        indexes.insert(subquery, index);
+    }
+    Ok(ScalarSubqueries {
+        results: ScalarSubqueryResults::new(plans.len()),
+        plans,
+        indexes,
+    })
+}
+
+impl ScalarSubqueries {
+    /// Where expressions find their values.
+    pub(super) fn context(&self) -> PhysicalPlanningContext {
+        PhysicalPlanningContext::new(self.indexes.clone(), self.results.clone())
+    }
+
+    /// The plan, for which they are run.
+    pub(super) fn around(self, plan: Operator) -> Operator {
+        match self.plans.is_empty() {
+            true => plan,
+            false => Arc::new(ScalarSubqueryExec::new(plan, self.plans, self.results)),
+        }
+    }
+}
+
+fn uncorrelated(plan: &LogicalPlan) -> DataFusionResult<Vec<Subquery>> {
+    let mut subqueries = Vec::new();
+    plan.apply(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Expr::ScalarSubquery(subquery) = expr
+                    && subquery.outer_ref_columns.is_empty()
+                {
+                    subqueries.push(subquery.clone());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(subqueries)
+}

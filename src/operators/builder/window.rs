@@ -1,0 +1,85 @@
+//! Windows. Called by `builder`.
+
+use std::sync::Arc;
+
+use datafusion::common::{DFSchema, DFSchemaRef};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::expr::{NullTreatment, WindowFunction};
+use datafusion::logical_expr::{Expr, Window};
+use datafusion::physical_expr::window::WindowExpr;
+use datafusion::physical_plan::InputOrderMode;
+use datafusion::physical_plan::windows::{
+    BoundedWindowAggExec, WindowAggExec, create_window_expr, get_window_mode,
+};
+
+use super::{Builder, Operator};
+use crate::operators::counted_rows::CountedRows;
+
+impl Builder<'_> {
+    /// The rows of the input with what the window functions say of each; they share one order.
+    pub(super) fn window(
+        &self,
+        window: &Window,
+        schema: &DFSchemaRef,
+        input: Operator,
+    ) -> DataFusionResult<Operator> {
+        let calls = window
+            .window_expr
+            .iter()
+            .map(|expr| self.window_call(expr, schema));
+        let calls = in_order_of(&input, calls.collect::<DataFusionResult<Vec<_>>>()?)?;
+        // What looks at few rows before and behind its own streams; else the rows of a partition are kept, and counted.
+        Ok(match calls.iter().all(|call| call.uses_bounded_memory()) {
+            true => Arc::new(BoundedWindowAggExec::try_new(
+                calls,
+                input,
+                InputOrderMode::Sorted,
+                false,
+            )?),
+            false => Arc::new(WindowAggExec::try_new(calls, CountedRows::of(input), false)?),
+        })
+    }
+
+    fn window_call(&self, expr: &Expr, schema: &DFSchema) -> DataFusionResult<Arc<dyn WindowExpr>> {
+        let (name, call) = match expr {
+            Expr::Alias(alias) => (alias.name.clone(), alias.expr.as_ref()),
+            other => (other.schema_name().to_string(), other),
+        };
+        let Expr::WindowFunction(call) = call else {
+            return Err(DataFusionError::Internal(
+                "a window without its function".to_string(),
+            ));
+        };
+        let WindowFunction { fun, params } = call.as_ref();
+        let filter = params.filter.as_ref();
+        create_window_expr(
+            fun,
+            name,
+            &self.exprs(&params.args, schema)?,
+            &self.exprs(&params.partition_by, schema)?,
+            &self.sort_exprs(&params.order_by, schema)?,
+            Arc::new(params.window_frame.clone()),
+            Arc::clone(schema.inner()),
+            params.null_treatment == Some(NullTreatment::IgnoreNulls),
+            params.distinct,
+            filter.map(|filter| self.expr(filter, schema)).transpose()?,
+        )
+    }
+}
+
+/// The calls, or the same read backwards where the rows come in the opposite of their order.
+fn in_order_of(
+    input: &Operator,
+    calls: Vec<Arc<dyn WindowExpr>>,
+) -> DataFusionResult<Vec<Arc<dyn WindowExpr>>> {
+    let Some(first) = calls.first() else {
+        return Ok(calls);
+    };
+    let is_opposite = matches!(
+        get_window_mode(first.partition_by(), first.order_by(), input)?,
+        Some((true, InputOrderMode::Sorted))
+    );
+    let backwards = || calls.iter().map(|call| call.get_reverse_expr()).collect();
+    let backwards: Option<Vec<_>> = is_opposite.then(backwards).flatten();
+    Ok(backwards.unwrap_or(calls))
+}

@@ -1,0 +1,110 @@
+//! The planner of general queries: a bound plan is rewritten, lookups are chosen, operators built, and then what can be said of whole
+//! plans: several readers, scans narrowed by joins, pauses. The full-scan rule has its say here.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{TransformedResult, TreeNode};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::projection::remove_unnecessary_projections;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::builder::build;
+use super::counted_scans::count_scans;
+use super::narrowed_probes::with_narrowed_probes;
+use super::parallel::with_parallel_readers;
+use super::pauses::with_pauses;
+use super::planning::Planning;
+use super::{optimizer, written_filters};
+use crate::logical::lookup_join::{Sizes, looked_up, with_lookups};
+use crate::logical::run_inputs::with_parameters;
+use crate::logical::semi_join_order::groups_asked_last;
+use crate::logical::stored_table::judge_scan;
+use crate::parse::Hints;
+use crate::plan::AccessPath;
+use crate::system::StatementContext;
+use crate::system::datafusion_error::from_datafusion;
+use crate::system::pg_catalog::CatalogContext;
+use crate::system::small_scans::require_small;
+use crate::{Error, Result};
+
+/// What the custom plans of a statement are made in.
+pub fn planning(ctx: &StatementContext) -> Result<Planning> {
+    let ctx = Arc::new(ctx.clone());
+    let catalogs = CatalogContext::new(Arc::clone(&ctx));
+    Planning::new(executable, ctx, catalogs, None)
+}
+
+/// Makes a bound plan executable. Errors: those of planning the access to each table.
+pub async fn physical_plan(planning: &Planning, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
+    let planned = planning.plan(plan.clone()).await.map_err(from_datafusion);
+    let Err(refusal @ Error::FullScan { .. }) = planned else {
+        return planned;
+    };
+    let ctx = planning.statement();
+    for path in judge_written(planning, plan).map_err(from_datafusion)? {
+        require_small(&ctx.txn, &path).await?;
+    }
+    if ctx.hints.allow_filtering {
+        return Err(refusal);
+    }
+    // Only inferred filters were in the way.
+    let allowed = StatementContext {
+        hints: Hints {
+            allow_filtering: true,
+            ..ctx.hints.clone()
+        },
+        ..ctx.as_ref().clone()
+    };
+    let allowed = self::planning(&allowed)?;
+    allowed.plan(plan.clone()).await.map_err(from_datafusion)
+}
+
+/// Whether the full-scan rule lets the plan pass with the filters that the user wrote; if small tables only, which are read.
+/// What is looked up is no scan. Errors: 53400, 54000.
+fn judge_written(planning: &Planning, plan: &LogicalPlan) -> DataFusionResult<Vec<AccessPath>> {
+    let ctx = planning.statement();
+    let mut small = Vec::new();
+    let rows_max = ctx.settings.multi_get_keys_max;
+    let optimized = optimizer::optimize(plan.clone(), planning.options())?;
+    let looked_up = looked_up(&with_lookups(optimized, rows_max, &Sizes::default())?)?;
+    written_filters::for_each_scan(planning.options(), plan, &mut |scan| {
+        let is_same = |source| Arc::ptr_eq(source, &scan.source);
+        match looked_up.iter().any(is_same) {
+            true => Ok(()),
+            false => {
+                let path = judge_scan(ctx, scan)?;
+                small.extend(path.filter(AccessPath::is_small_scan));
+                Ok(())
+            }
+        }
+    })?;
+    Ok(small)
+}
+
+/// The plan that runs.
+pub fn executable(
+    planning: &Planning,
+    plan: LogicalPlan,
+) -> BoxFuture<'_, DataFusionResult<Arc<dyn ExecutionPlan>>> {
+    async move {
+        let plan = groups_asked_last(optimizer::optimize(plan, planning.options())?)?;
+        let sizes = count_scans(planning, &plan).await?;
+        let plan = with_lookups(plan, planning.statement().settings.multi_get_keys_max, &sizes)?;
+        let plan = match planning.inputs() {
+            Some(inputs) => with_parameters(plan, inputs)?,
+            None => plan,
+        };
+        let built = build(&plan, planning).await?;
+        let built = with_parallel_readers(with_columns_where_used(built)?)?;
+        with_pauses(with_narrowed_probes(built)?)
+    }
+    .boxed()
+}
+
+/// Columns are dropped, and named, as far down as a node can do it itself.
+fn with_columns_where_used(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    plan.transform_down(remove_unnecessary_projections).data()
+}

@@ -1,0 +1,173 @@
+//! `RowsExec` gives rows that are in memory: those of a statement's own, of the system's relations, and the constants of VALUES. Made by
+//! `builder`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{ScalarValue, Statistics};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::ColumnarValue;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use futures::{StreamExt, stream};
+
+/// What a node's rows are.
+#[derive(Debug, Clone)]
+enum Source {
+    Batches {
+        batches: Arc<[RecordBatch]>,
+        projection: Option<Arc<[usize]>>,
+    },
+    /// Expressions without columns, computed when the plan runs.
+    Values(Arc<[Vec<Arc<dyn PhysicalExpr>>]>),
+}
+
+/// Gives rows that are in memory.
+#[derive(Debug, Clone)]
+pub struct RowsExec {
+    source: Source,
+    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+}
+
+impl RowsExec {
+    /// Columns of batches of this schema.
+    pub(super) fn of(
+        schema: &SchemaRef,
+        batches: Arc<[RecordBatch]>,
+        projection: Option<&[usize]>,
+    ) -> DataFusionResult<RowsExec> {
+        let given = match projection {
+            Some(columns) => Arc::new(schema.project(columns)?),
+            None => Arc::clone(schema),
+        };
+        let projection = projection.map(Arc::from);
+        Ok(RowsExec::new(Source::Batches { batches, projection }, given))
+    }
+
+    /// The rows of VALUES.
+    pub(super) fn values(rows: Vec<Vec<Arc<dyn PhysicalExpr>>>, schema: SchemaRef) -> RowsExec {
+        RowsExec::new(Source::Values(rows.into()), schema)
+    }
+
+    fn new(source: Source, schema: SchemaRef) -> RowsExec {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        RowsExec {
+            source,
+            schema,
+            properties: Arc::new(properties),
+        }
+    }
+
+    fn batches(&self) -> usize {
+        match &self.source {
+            Source::Batches { batches, .. } => batches.len(),
+            Source::Values(_) => 1,
+        }
+    }
+
+    fn num_rows(&self) -> usize {
+        match &self.source {
+            Source::Batches { batches, .. } => batches.iter().map(RecordBatch::num_rows).sum(),
+            Source::Values(rows) => rows.len(),
+        }
+    }
+}
+
+impl DisplayAs for RowsExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "RowsExec: {} rows", self.num_rows())
+    }
+}
+
+impl ExecutionPlan for RowsExec {
+    fn name(&self) -> &str {
+        "RowsExec"
+    }
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        let Source::Values(rows) = &self.source else {
+            return Ok(TreeNodeRecursion::Continue);
+        };
+        for expr in rows.iter().flatten() {
+            if f(expr)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+    fn partition_statistics(&self, _: Option<usize>) -> DataFusionResult<Arc<Statistics>> {
+        let mut statistics = Statistics::new_unknown(&self.schema);
+        statistics.num_rows = Precision::Inexact(self.num_rows());
+        Ok(Arc::new(statistics))
+    }
+    fn execute(&self, _: usize, _: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
+        let schema = Arc::clone(&self.schema);
+        let batches = match &self.source {
+            Source::Batches { batches, projection } => {
+                let (batches, projection) = (Arc::clone(batches), projection.clone());
+                let projected = move |at: usize| match &projection {
+                    Some(columns) => Ok(batches[at].project(columns)?),
+                    None => Ok(batches[at].clone()),
+                };
+                stream::iter((0..self.batches()).map(projected)).boxed()
+            }
+            Source::Values(rows) => {
+                let (rows, schema) = (Arc::clone(rows), Arc::clone(&schema));
+                stream::once(async move { values(&rows, schema) }).boxed()
+            }
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
+    }
+}
+
+/// The rows of VALUES in one batch. Errors: those of computing them.
+fn values(rows: &[Vec<Arc<dyn PhysicalExpr>>], schema: SchemaRef) -> DataFusionResult<RecordBatch> {
+    let nothing = RecordBatch::try_new_with_options(
+        Arc::new(Schema::empty()),
+        Vec::new(),
+        &RecordBatchOptions::new().with_row_count(Some(1)),
+    )?;
+    let cell = |expr: &Arc<dyn PhysicalExpr>| match expr.evaluate(&nothing)? {
+        ColumnarValue::Scalar(value) => Ok(value),
+        ColumnarValue::Array(array) => ScalarValue::try_from_array(&array, 0),
+    };
+    let column = |at: usize| -> DataFusionResult<ArrayRef> {
+        let cells = rows.iter().map(|row| cell(&row[at]));
+        let cells = cells.collect::<DataFusionResult<Vec<_>>>()?;
+        match cells.is_empty() {
+            true => Ok(new_null_array(schema.field(at).data_type(), 0)),
+            false => ScalarValue::iter_to_array(cells),
+        }
+    };
+    let columns = (0..schema.fields().len()).map(column);
+    let columns = columns.collect::<DataFusionResult<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
+}
