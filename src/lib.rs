@@ -15,7 +15,7 @@
 //! 4. [`catalog::Catalog::load`] gives the schema as that snapshot sees it; together they are the
 //!    [`exec::StatementContext`] the statement runs in.
 //! 5. `query` binds it: names are resolved and every type decided, once ([`query::PlannedQuery`]). Is the bound plan a
-//!    chain over one table or none, an [`exec::short::ShortPlan`] runs it as it is; the rest DataFusion optimizes and runs
+//!    chain over one table or none, an [`exec::short::ShortPlan`] runs it as it is; the rest is rewritten (`exec::rewrite`) and run by DataFusion
 //!    on threads of its own, aggregates of a long scan with a reader for each processor. Either way table scans come back
 //!    to step 6. A prepared statement keeps what it is bound to ([`exec::plan_cache::PlanCache`]), and one that was short its
 //!    operators, too: a generic plan, into which each run puts its parameters ([`exec::generic_plan::GenericPlan`]), computed in the

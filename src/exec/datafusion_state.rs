@@ -1,4 +1,4 @@
-//! DataFusion, set up once: its configuration, optimizer and memory limit. Every statement runs in a
+//! DataFusion, set up once: its configuration, physical optimizer and memory limit. Every statement runs in a
 //! cheap copy of the base state that carries its `StatementContext`.
 
 use std::sync::{Arc, OnceLock};
@@ -19,11 +19,12 @@ use super::datafusion_error::from_datafusion;
 use super::dependent_join_exec::DependentJoinPlanner;
 use super::lookup_join::{LookupJoinPlanner, Sizes, looked_up, with_lookups};
 use super::pg_catalog::CatalogContext;
+use super::rewrite::rewrite;
 use super::run_inputs::{RunInputs, with_parameters};
 use super::semi_join_order::groups_asked_last;
 use super::shared_rows::SharedRowsPlanner;
 use super::small_scans::require_small;
-use super::statement_state::{self, state_of, statement_context};
+use super::statement_state::{self, executable, state_of, statement_context};
 use super::table_provider::judge_scan;
 use super::{Settings, StatementContext, StatementMemory, build_keys, optimizer, written_filters};
 use crate::parse::Hints;
@@ -38,9 +39,9 @@ pub fn session_state(ctx: &StatementContext) -> Result<SessionState> {
     state_of(base()?, ctx, &CatalogContext::new(Arc::new(ctx.clone())), None)
 }
 
-/// Optimizes a logical plan and makes it executable. Errors: those of planning the access to each table.
+/// Rewrites a logical plan and makes it executable. Errors: those of planning the access to each table.
 pub async fn physical_plan(state: &SessionState, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
-    let planned = state.create_physical_plan(plan).await.map_err(from_datafusion);
+    let planned = executable(state, plan).await.map_err(from_datafusion);
     let Err(refusal @ Error::FullScan { .. }) = planned else {
         return planned;
     };
@@ -59,10 +60,14 @@ pub async fn physical_plan(state: &SessionState, plan: &LogicalPlan) -> Result<A
         },
         ..ctx.as_ref().clone()
     };
-    session_state(&allowed)?
-        .create_physical_plan(plan)
-        .await
-        .map_err(from_datafusion)
+    let state = session_state(&allowed)?;
+    executable(&state, plan).await.map_err(from_datafusion)
+}
+
+/// Rewrites a plan by the rules that the statement's settings leave.
+fn rewritten(plan: LogicalPlan, config: &SessionConfig) -> DataFusionResult<LogicalPlan> {
+    let ctx = statement_context(config)?;
+    rewrite(plan, config.options(), &ctx.settings.rewrite_rule_off)
 }
 
 /// Whether the full-scan rule lets the plan pass with the filters that the user wrote; if small tables only, which are read.
@@ -74,9 +79,9 @@ fn judge_written(
 ) -> DataFusionResult<Vec<AccessPath>> {
     let mut small = Vec::new();
     let rows_max = ctx.settings.multi_get_keys_max;
-    let optimized = with_lookups(state.optimize(plan)?, rows_max, &Sizes::default())?;
-    let looked_up = looked_up(&optimized)?;
-    written_filters::for_each_scan(state, plan, &mut |scan| {
+    let rewritten = rewritten(plan.clone(), state.config())?;
+    let looked_up = looked_up(&with_lookups(rewritten, rows_max, &Sizes::default())?)?;
+    written_filters::for_each_scan(state.config().options(), plan, &mut |scan| {
         let is_same = |source| Arc::ptr_eq(source, &scan.source);
         match looked_up.iter().any(is_same) {
             true => Ok(()),
@@ -145,7 +150,9 @@ fn build() -> DataFusionResult<SessionState> {
         .with_config(config)
         .with_runtime_env(runtime)
         .with_query_planner(Arc::new(KeyspanQueryPlanner))
-        .with_optimizer_rules(optimizer::logical_rules())
+        // The planner rewrites plans itself.
+        .with_analyzer_rules(Vec::new())
+        .with_optimizer_rules(Vec::new())
         .with_physical_optimizer_rules(optimizer::physical_rules())
         .build())
 }
@@ -162,7 +169,7 @@ impl QueryPlanner for KeyspanQueryPlanner {
         session: &dyn Session,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let ctx = statement_context(session.config())?;
-        let plan = groups_asked_last(plan.clone())?;
+        let plan = groups_asked_last(rewritten(plan.clone(), session.config())?)?;
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![
             Arc::new(DependentJoinPlanner),
             Arc::new(LookupJoinPlanner),

@@ -28,7 +28,7 @@ use super::only_input::only_input;
 use super::outer_values::{bind, example};
 use super::pg_catalog::CatalogContext;
 use super::shown_plans::ShownPlans;
-use super::statement_state::{bare_state, run_constants, serial, state_of, statement_catalogs};
+use super::statement_state::{bare_state, executable, run_constants, serial, state_of, statement_catalogs};
 use super::sub_plan_runs::{KeptSubPlan, SubPlanRuns};
 
 /// Plans dependent joins.
@@ -154,7 +154,7 @@ impl DependentJoinExec {
         for (index, sub_plan) in self.sub_plans.iter().enumerate() {
             if self.shown.get(index).is_none() {
                 let plan = bind(&sub_plan.definition, &example)?;
-                let plan = state.create_physical_plan(&plan).await?;
+                let plan = executable(&state, &plan).await?;
                 self.shown.set(index, plan, !sub_plan.bindings.is_empty())?;
             }
         }

@@ -28,7 +28,7 @@ use super::narrowed_probes::{NarrowedProbes, are_in};
 use super::pg_catalog::CatalogContext;
 use super::placeholder::Constants;
 use super::run_inputs::RunInputs;
-use super::statement_state::{run_context, serial, state_of};
+use super::statement_state::{executable, run_context, serial, state_of};
 use super::table_provider::with_inputs;
 use crate::Result;
 
@@ -59,7 +59,7 @@ impl GenericPlan {
         let planned = AssertUnwindSafe(async {
             let state = state_of(base, &serial, &catalogs, Some(&inputs))?;
             let plan = with_inputs(plan, &inputs).map_err(from_datafusion)?;
-            state.create_physical_plan(&plan).await.map_err(from_datafusion)
+            executable(&state, &plan).await.map_err(from_datafusion)
         });
         let planned = planned.catch_unwind().await;
         let physical = planned.unwrap_or_else(|panic| Err(from_panic(&*panic)))?;

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
 
 use super::datafusion_error::from_datafusion;
@@ -68,6 +70,14 @@ pub(super) fn state_of(
     let options = Arc::clone(state.config().options());
     state.execution_props_mut().mark_start_execution(options);
     Ok(state)
+}
+
+/// The plan made executable by the planner of the state, which rewrites it first.
+pub(super) async fn executable(
+    state: &SessionState,
+    plan: &LogicalPlan,
+) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    state.query_planner().create_physical_plan(plan, state).await
 }
 
 /// What one run of a generic plan runs in.

@@ -21,7 +21,7 @@ use super::outer_values::{bind, leave_open, named_after};
 use super::pg_catalog::CatalogContext;
 use super::placeholder::Constants;
 use super::shown_plans::ShownPlans;
-use super::statement_state::{serial, state_of};
+use super::statement_state::{executable, serial, state_of};
 use crate::Result;
 
 /// Rows that a kept plan did not serve, until each is planned for.
@@ -183,7 +183,7 @@ impl SubPlanRuns {
         let plan = asked_of(definition, bind(definition, &constant)?)?;
         let plan = self.constants.replace_in_plan(plan).map_err(to_datafusion)?;
         let state = self.state().map_err(to_datafusion)?;
-        let physical = state.create_physical_plan(&plan).await?;
+        let physical = executable(state, &plan).await?;
         let physical = self.shown.counted(index, physical, !values.is_empty())?;
         let schema = physical.schema();
         let rows = execute_stream(physical, state.task_ctx())?;

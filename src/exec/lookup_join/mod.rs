@@ -1,6 +1,6 @@
 //! Joins by lookup: the inner side is read by a key of it that the outer rows give. `Lookup` is the reading itself, a step of
 //! short statements (`short`) and what the nodes of general plans run; which joins of a general plan become such nodes
-//! `join_order` says, once DataFusion has optimized it.
+//! `join_order` says, once it has been rewritten.
 
 mod bounded;
 mod inner;
