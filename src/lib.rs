@@ -16,8 +16,9 @@
 //! 4. [`catalog::Catalog::load`] gives the schema as that snapshot sees it; together they are the
 //!    [`system::StatementContext`] the statement runs in.
 //! 5. `query` binds it: names are resolved and every type decided, once ([`query::PlannedQuery`]). Is the bound plan a
-//!    chain over one table or none, an [`operators::short::ShortPlan`] runs it as it is; the rest DataFusion optimizes and runs
-//!    on threads of its own, aggregates of a long scan with a reader for each processor. Either way table scans come back
+//!    chain over one table or none, an [`operators::short::ShortPlan`] runs it as it is; the rest is rewritten (`logical::rewrite`),
+//!    built of operators ([`operators::planner`]) and run on threads of its own, aggregates of a long scan with a reader for each
+//!    processor. Either way table scans come back
 //!    to step 6. A prepared statement keeps what it is bound to ([`system::plan_cache::PlanCache`]), and one that was short its
 //!    operators, too: a generic plan, into which each run puts its parameters ([`operators::generic_plan::GenericPlan`]), computed in the
 //!    connection's task until it proves long ([`operators::allowance`]). A write is a plan that is bound once ([`sql::dml`]); UPDATE and

@@ -1,4 +1,4 @@
-//! `is_folding`: whether what is computed now is to become a constant of a plan. Told by the optimizer, asked by functions,
+//! `is_folding`: whether what is computed now is to become a constant of a plan. Told by the rewriter, asked by functions,
 //! whose long results do not belong into plans.
 
 use std::cell::Cell;

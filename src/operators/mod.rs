@@ -19,7 +19,6 @@ mod narrowed_probes;
 mod needed_orders;
 pub mod numeric_aggregate;
 pub mod observed;
-mod optimizer;
 mod parallel;
 pub mod pauses;
 pub mod planner;
@@ -34,6 +33,5 @@ mod sub_plan_runs;
 mod table_scan;
 pub mod whole_frame;
 pub mod written_expr;
-mod written_filters;
 
 pub use spool::Spool;

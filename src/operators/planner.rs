@@ -17,11 +17,12 @@ use super::narrowed_probes::with_narrowed_probes;
 use super::parallel::with_parallel_readers;
 use super::pauses::with_pauses;
 use super::planning::Planning;
-use super::{optimizer, written_filters};
 use crate::logical::lookup_join::{Sizes, looked_up, with_lookups};
+use crate::logical::rewrite::rewrite;
 use crate::logical::run_inputs::with_parameters;
 use crate::logical::semi_join_order::groups_asked_last;
 use crate::logical::stored_table::judge_scan;
+use crate::logical::written_filters;
 use crate::parse::Hints;
 use crate::plan::AccessPath;
 use crate::system::StatementContext;
@@ -68,8 +69,8 @@ fn judge_written(planning: &Planning, plan: &LogicalPlan) -> DataFusionResult<Ve
     let ctx = planning.statement();
     let mut small = Vec::new();
     let rows_max = ctx.settings.multi_get_keys_max;
-    let optimized = optimizer::optimize(plan.clone(), planning.options())?;
-    let looked_up = looked_up(&with_lookups(optimized, rows_max, &Sizes::default())?)?;
+    let rewritten = rewritten(plan.clone(), planning)?;
+    let looked_up = looked_up(&with_lookups(rewritten, rows_max, &Sizes::default())?)?;
     written_filters::for_each_scan(planning.options(), plan, &mut |scan| {
         let is_same = |source| Arc::ptr_eq(source, &scan.source);
         match looked_up.iter().any(is_same) {
@@ -90,7 +91,7 @@ pub fn executable(
     plan: LogicalPlan,
 ) -> BoxFuture<'_, DataFusionResult<Arc<dyn ExecutionPlan>>> {
     async move {
-        let plan = groups_asked_last(optimizer::optimize(plan, planning.options())?)?;
+        let plan = groups_asked_last(rewritten(plan, planning)?)?;
         let sizes = count_scans(planning, &plan).await?;
         let plan = with_lookups(plan, planning.statement().settings.multi_get_keys_max, &sizes)?;
         let plan = match planning.inputs() {
@@ -102,6 +103,15 @@ pub fn executable(
         with_pauses(with_narrowed_probes(built)?)
     }
     .boxed()
+}
+
+/// The plan, rewritten by the rules that the statement's settings leave.
+fn rewritten(plan: LogicalPlan, planning: &Planning) -> DataFusionResult<LogicalPlan> {
+    rewrite(
+        plan,
+        planning.options(),
+        &planning.statement().settings.rewrite_rule_off,
+    )
 }
 
 /// Columns are dropped, and named, as far down as a node can do it itself.

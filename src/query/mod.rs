@@ -2,7 +2,7 @@
 //! statements of `sql`, of which it knows none.
 //!
 //! `binder` and its sibling files turn the parser's tree into a logical plan with PostgreSQL's names, types and errors;
-//! DataFusion optimizes and runs it. The binder decides every type itself: DataFusion's own coercions find nothing to do.
+//! `logical::rewrite` rewrites it, and `operators` runs it. The binder decides every type itself: none is coerced later.
 
 mod accumulation;
 mod aggregate;
@@ -108,7 +108,7 @@ pub struct PlannedQuery {
     pub columns: Vec<OutputColumn>,
     /// The types of `$1` …
     pub parameters: Vec<SqlType>,
-    /// The logical plan, before optimization; placeholders still in it.
+    /// The logical plan, before it is rewritten; placeholders still in it.
     pub plan: LogicalPlan,
 }
 
@@ -214,7 +214,7 @@ pub(crate) async fn run_once_observed(
 }
 
 /// Runs it by the general plan with the context's parameters, in its transaction. The stream's batches have exactly
-/// `columns`' Arrow types. It is optimized and computed on the query threads; no rows before the first poll. Dropping the
+/// `columns`' Arrow types. It is rewritten and computed on the query threads; no rows before the first poll. Dropping the
 /// stream stops the work. `observed`: where to leave the plan, whose nodes then count what they do.
 pub(crate) async fn run_query(
     ctx: &StatementContext,

@@ -23,6 +23,8 @@ use crate::{Error, Result};
 pub use definition::{SettingDef, SettingScope};
 pub(crate) use definition::{SettingKind, Unit};
 pub use definitions::definitions;
+#[cfg(test)]
+pub(super) use own::REWRITE_RULES;
 pub use postgresql::SERVER_VERSION;
 pub use source::SettingSource;
 use value::{display, normalize};
@@ -44,6 +46,8 @@ pub struct Settings {
     pub multi_get_keys_max: usize,
     /// keyspan.join_keys_max.
     pub join_keys_max: usize,
+    /// keyspan.rewrite_rule_off.
+    pub rewrite_rule_off: Arc<str>,
     /// keyspan.known_texts_max.
     pub known_texts_max: usize,
     /// keyspan.known_texts_threshold.
@@ -393,6 +397,7 @@ impl Settings {
             full_scan: FullScanPolicy::default(),
             multi_get_keys_max: 0,
             join_keys_max: 0,
+            rewrite_rule_off: Arc::default(),
             known_texts_max: 0,
             known_texts_threshold: 0,
             ranges_max: 0,
@@ -456,6 +461,7 @@ impl Settings {
         };
         self.multi_get_keys_max = self.number("keyspan.multi_get_max_keys");
         self.join_keys_max = self.number("keyspan.join_keys_max");
+        self.rewrite_rule_off = Arc::from(self.value("keyspan.rewrite_rule_off"));
         self.known_texts_max = self.number("keyspan.known_texts_max");
         self.known_texts_threshold = self.number("keyspan.known_texts_threshold");
         self.ranges_max = self.number("keyspan.max_ranges");

@@ -1,4 +1,4 @@
-//! How closely the form of an optimized plan bounds its rows. Those that are bounded may say what is looked up, however many they
+//! How closely the form of a rewritten plan bounds its rows. Those that are bounded may say what is looked up, however many they
 //! turn out to be.
 
 use datafusion::common::{Column, JoinType};

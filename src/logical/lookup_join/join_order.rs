@@ -1,4 +1,4 @@
-//! Which joins of an optimized plan are lookups, and in which order inner joins are made: by the form of the statement, as long as
+//! Which joins of a rewritten plan are lookups, and in which order inner joins are made: by the form of the statement, as long as
 //! what is looked up is not most of a table (`sizes`).
 //!
 //! Rows that are bounded (`bounded`) say what is looked up: in a join whose other side must stay (LEFT JOIN, EXISTS) they are

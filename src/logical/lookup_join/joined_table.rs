@@ -1,4 +1,4 @@
-//! `JoinedTable`: a side of a join, in an optimized plan, that is a stored table with conditions on its rows.
+//! `JoinedTable`: a side of a join, in a rewritten plan, that is a stored table with conditions on its rows.
 
 use std::sync::Arc;
 

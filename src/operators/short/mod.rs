@@ -1,5 +1,5 @@
 //! Short statements: a query over one table, or over none, whose plan is a chain (filters, computed columns, an order, a
-//! limit, aggregates, DISTINCT) runs as it was bound: no optimizer, no physical planner, no other thread. Everything
+//! limit, aggregates, DISTINCT) runs as it was bound: no rewriting, no physical planner, no other thread. Everything
 //! that does not depend on the parameters is worked out once, and kept with a prepared statement.
 //!
 //! A statement is short by its form; whether few rows pass through it nobody knows before. So a chain that turns out to

@@ -5,6 +5,22 @@ use super::definition::{
     BYTES, KEY_BYTES, RESULT_BYTES, ROOMY_BYTES, SettingDef, Unit, number, server, user,
 };
 
+/// The rules that can be left out, in their order (`rewrite`).
+pub(crate) const REWRITE_RULES: &[&str] = &[
+    "none",
+    "all",
+    "constants",
+    "unions",
+    "outer_joins",
+    "limits",
+    "filters",
+    "empty_relations",
+    "distinct_values",
+    "common_expressions",
+    "columns",
+    "existence",
+];
+
 pub(super) static SETTINGS: &[SettingDef] = &[
     user(
         "keyspan.full_scan",
@@ -29,6 +45,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "10000",
         number(0, 1_000_000, Unit::None),
         "Most keys of a hash join's kept side that narrow what is read of the other; 0 turns that off.",
+    ),
+    user(
+        "keyspan.rewrite_rule_off",
+        "none",
+        Enum(REWRITE_RULES),
+        "For tests: a rule by which plans are not rewritten, or all; they give the same rows, and may take longer.",
     ),
     user(
         "keyspan.known_texts_max",

@@ -1,4 +1,4 @@
-//! The full-scan rule judges what the user wrote. Optimizing a plan infers filters (`a.x = b.y AND a.x = 5` gives
+//! The full-scan rule judges what the user wrote. Rewriting a plan infers filters (`a.x = b.y AND a.x = 5` gives
 //! `b.y = 5`), and such a filter may narrow the scan of a table but must not get it refused. Called by `planner` when a
 //! scan was refused: here the same query is looked at without the conditions between relations, so that only conditions
 //! on one relation reach its scan.
@@ -11,19 +11,16 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, TableReference};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
-use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan};
-use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
-use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
-use datafusion::optimizer::{Optimizer, OptimizerContext, OptimizerRule};
+use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan, TableScan};
 
-use super::optimizer::PushDownRowFilter;
+use super::rewrite::with_written_filters;
 
 /// Calls `judge` for every scan of the plan (also those of its subqueries) with the filters that the user wrote for its
-/// table in its `filters`.
+/// table in its `filters`. `options`: where functions find the catalogs.
 pub(crate) fn for_each_scan(
     options: &Arc<ConfigOptions>,
     plan: &LogicalPlan,
-    judge: &mut dyn FnMut(&datafusion::logical_expr::TableScan) -> DataFusionResult<()>,
+    judge: &mut dyn FnMut(&TableScan) -> DataFusionResult<()>,
 ) -> DataFusionResult<()> {
     let mut queries = vec![plan.clone()];
     plan.apply_with_subqueries(|node| {
@@ -32,17 +29,9 @@ pub(crate) fn for_each_scan(
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
-    let rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![
-        Arc::new(SimplifyExpressions::new()),
-        Arc::new(EliminateOuterJoin::new()),
-        Arc::new(PushDownRowFilter::default()),
-    ];
-    let optimizer = Optimizer::with_rules(rules);
     for query in queries {
         let alone = query.transform_down(without_conditions_between)?.data;
-        let context = OptimizerContext::new_with_config_options(Arc::clone(options));
-        let pushed = optimizer.optimize(alone, &context, |_, _| {})?;
-        pushed.apply(|node| {
+        with_written_filters(alone, options)?.apply(|node| {
             if let LogicalPlan::TableScan(scan) = node {
                 judge(scan)?;
             }

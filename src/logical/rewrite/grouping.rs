@@ -1,0 +1,105 @@
+//! The rule `grouping`: `grouping(a, b)` is told by the number of the grouping set, a bit for each key that is left out of it, the last key
+//! having the lowest. Without this rule it cannot run.
+
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use datafusion::common::Column;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::utils::grouping_set_to_exprlist;
+use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, Operator, Projection, cast, lit};
+
+use super::Rewriting;
+use super::substitution::unnamed;
+
+/// The plan without `grouping`.
+pub(super) fn grouping(plan: LogicalPlan, _: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+    plan.transform_up(|node| match node {
+        LogicalPlan::Aggregate(aggregate)
+            if aggregate.aggr_expr.iter().any(|expr| asked_keys(expr).is_some()) =>
+        {
+            without_grouping(aggregate).map(Transformed::yes)
+        }
+        node => Ok(Transformed::no(node)),
+    })
+    .data()
+}
+
+/// The keys that an aggregate asks of whether they are left out; `None`: it is another.
+fn asked_keys(expr: &Expr) -> Option<&[Expr]> {
+    match unnamed(expr) {
+        Expr::AggregateFunction(AggregateFunction { func, params }) if func.name() == "grouping" => {
+            Some(&params.args)
+        }
+        _ => None,
+    }
+}
+
+fn without_grouping(aggregate: Aggregate) -> DataFusionResult<LogicalPlan> {
+    let has_sets = matches!(aggregate.group_expr.as_slice(), [Expr::GroupingSet(_)]);
+    let keys: Vec<Expr> = grouping_set_to_exprlist(&aggregate.group_expr)?
+        .into_iter()
+        .cloned()
+        .collect();
+    let columns = aggregate.schema.columns();
+    let first_call = aggregate.group_expr_len()?;
+    let mut outputs: Vec<Expr> = columns
+        .iter()
+        .take(keys.len())
+        .cloned()
+        .map(Expr::Column)
+        .collect();
+    let mut others = Vec::new();
+    for (expr, column) in aggregate
+        .aggr_expr
+        .into_iter()
+        .zip(columns.into_iter().skip(first_call))
+    {
+        let told = match asked_keys(&expr) {
+            Some(asked) if has_sets => Some(left_out(asked, &keys)?),
+            Some(_) => Some(lit(0_i32)),
+            None => None,
+        };
+        match told {
+            Some(told) => outputs.push(told.alias_qualified(column.relation, column.name)),
+            None => {
+                outputs.push(Expr::Column(column));
+                others.push(expr);
+            }
+        }
+    }
+    let groups = Aggregate::try_new(aggregate.input, aggregate.group_expr, others)?;
+    Projection::try_new(outputs, Arc::new(LogicalPlan::Aggregate(groups))).map(LogicalPlan::Projection)
+}
+
+/// A bit for each of the keys asked, set where the row's grouping set leaves it out.
+fn left_out(asked: &[Expr], keys: &[Expr]) -> DataFusionResult<Expr> {
+    let set = cast(
+        Expr::Column(Column::from_name(Aggregate::INTERNAL_GROUPING_ID)),
+        DataType::Int64,
+    );
+    let binary = |left, op, right| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
+    let whole = asked == keys && keys.len() < 63;
+    if whole {
+        let bits = lit((1_i64 << keys.len()) - 1);
+        return Ok(cast(binary(set, Operator::BitwiseAnd, bits), DataType::Int32));
+    }
+    let mut told: Option<Expr> = None;
+    for (place, key) in asked.iter().rev().enumerate() {
+        let no_key = || DataFusionError::Internal("grouping of what is no key".to_string());
+        let own = keys.iter().rev().position(|own| own == key).ok_or_else(no_key)?;
+        let bit = binary(set.clone(), Operator::BitwiseAnd, lit(1_i64 << own));
+        let moved = match i64::try_from(place).unwrap_or(0) - i64::try_from(own).unwrap_or(0) {
+            0 => bit,
+            left @ 1.. => binary(bit, Operator::BitwiseShiftLeft, lit(left)),
+            right => binary(bit, Operator::BitwiseShiftRight, lit(-right)),
+        };
+        told = Some(match told {
+            Some(told) => binary(told, Operator::BitwiseOr, moved),
+            None => moved,
+        });
+    }
+    Ok(cast(told.unwrap_or_else(|| lit(0_i64)), DataType::Int32))
+}

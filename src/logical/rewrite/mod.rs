@@ -1,0 +1,224 @@
+//! The rewriter: a bound plan becomes one that gives the same rows and reads less for them. What PostgreSQL does in `prepjointree.c`,
+//! `prepqual.c`, `allpaths.c` and `clauses.c`, over the tree that the binder makes. Called with a bound plan, its parameters put in
+//! or left open; what it gives is made executable as it stands. Each rule is one file and one pass over the plan:
+//!
+//! | rule              | what becomes of a plan                                                                            |
+//! |-------------------|---------------------------------------------------------------------------------------------------|
+//! | `semi_joins`      | EXISTS and IN that the binder leaves in conditions are joins                                      |
+//! | `grouping`        | grouping() is told by the number of the grouping set                                              |
+//! | `constants`       | what is constant is computed, AND, OR and NOT say everything once                                 |
+//! | `unions`          | unions of unions are one                                                                          |
+//! | `distinct`        | DISTINCT is a group                                                                               |
+//! | `outer_joins`     | outer joins whose made-up rows a condition drops are inner ones                                   |
+//! | `limits`          | a LIMIT is known to what need not give more rows                                                  |
+//! | `filters`         | conditions are asked where their columns come from, equalities between relations join these       |
+//! | `empty_relations` | what has no rows is not asked for them                                                            |
+//! | `distinct_values` | aggregates of distinct values of one expression are aggregates of its groups                      |
+//! | `common_expressions` | what several expressions of a node compute is computed once                                       |
+//! | `columns`         | nobody gives a column that nobody asks for                                                        |
+//! | `existence`       | joins of which one side is only asked whether it has rows are semi-joins, or none (within `columns`) |
+//!
+//! Invariants of all rules:
+//! 1. The columns of the plan keep names, types and order; so do those of every node that another refers to by name.
+//! 2. What is volatile is computed as often as before, and stays above groups, windows and DISTINCT.
+//! 3. A condition without columns stays above what gives a row of nothing (`SELECT count(*) … HAVING false`).
+//! 4. What stands in a branch of CASE, or behind AND or OR, is computed for no row for which it was not. Conditions that an AND joins at the
+//!    top of WHERE or ON may be asked in any order, and of rows that others or a join would drop, as in PostgreSQL.
+//! 5. Filters move in the logical plan only, where a column has its relation's name.
+
+mod absent;
+mod boolean;
+mod column_demand;
+mod columns;
+mod common_expressions;
+mod comparison;
+mod constants;
+mod distinct;
+mod distinct_values;
+mod empty_relations;
+mod equalities;
+mod evaluation;
+mod existence;
+mod filters;
+mod grouping;
+mod in_list;
+mod inference;
+mod inner_joins;
+mod limits;
+mod operands;
+mod outer_joins;
+mod output_names;
+mod projections;
+mod scan_filters;
+mod semi_joins;
+mod sided_joins;
+mod substitution;
+mod unions;
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+
+use crate::system::datafusion_error::to_datafusion;
+use crate::system::query_threads::check_left;
+
+/// The rules in their order, and whether a plan runs as well without.
+const RULES: &[(&str, Without, Rule)] = &[
+    ("semi_joins", Without::Fails, semi_joins::semi_joins),
+    ("grouping", Without::Fails, grouping::grouping),
+    ("subqueries", Without::Fails, subqueries),
+    ("constants", Without::Runs, constants::constants),
+    ("unions", Without::Runs, unions::unions),
+    ("distinct", Without::Fails, distinct::distinct),
+    ("outer_joins", Without::Runs, outer_joins::outer_joins),
+    ("limits", Without::Runs, limits::limits),
+    ("filters", Without::Runs, filters::filters),
+    ("empty_relations", Without::Runs, empty_relations::empty_relations),
+    ("distinct_values", Without::Runs, distinct_values::distinct_values),
+    (
+        "common_expressions",
+        Without::Runs,
+        common_expressions::common_expressions,
+    ),
+    ("columns", Without::Runs, columns::columns),
+];
+
+/// What a plan does that a rule did not rewrite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Without {
+    Runs,
+    Fails,
+}
+
+/// A rule: a plan that gives the same rows.
+type Rule = fn(LogicalPlan, &Rewriting<'_>) -> DataFusionResult<LogicalPlan>;
+
+/// The plan rewritten. `options`: where functions find the catalogs. `left_out`: a rule that is left out, or `all`, for
+/// tests. Errors: those of a plan that does not fit together; 57014.
+pub(crate) fn rewrite(
+    plan: LogicalPlan,
+    options: &Arc<ConfigOptions>,
+    left_out: &str,
+) -> DataFusionResult<LogicalPlan> {
+    let rewriting = Rewriting {
+        options: Arc::clone(options),
+        left_out,
+        infers: true,
+        names: Cell::new(0),
+    };
+    let mut plan = plan;
+    for (name, without, rule) in RULES {
+        check_left().map_err(to_datafusion)?;
+        if *without == Without::Fails || !rewriting.leaves_out(name) {
+            plan = rule(plan, &rewriting)?;
+        }
+    }
+    Ok(plan)
+}
+
+/// Rewrites the subqueries in the expressions of a plan, each as a plan of its own.
+fn subqueries(plan: LogicalPlan, rewriting: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+    let rewritten = plan.transform_down(|node| {
+        node.map_subqueries(|subquery| {
+            let LogicalPlan::Subquery(mut subquery) = subquery else {
+                return Ok(Transformed::no(subquery));
+            };
+            let plan = subquery.subquery.as_ref().clone();
+            let plan = rewrite(plan, &rewriting.options, rewriting.left_out)?;
+            subquery.subquery = Arc::new(plan);
+            Ok(Transformed::yes(LogicalPlan::Subquery(subquery)))
+        })
+    });
+    rewritten.data()
+}
+
+/// The plan with the filters that are written in it where they go, in scans as far as these ask them, and nothing inferred.
+pub(super) fn with_written_filters(
+    plan: LogicalPlan,
+    options: &Arc<ConfigOptions>,
+) -> DataFusionResult<LogicalPlan> {
+    let rewriting = Rewriting {
+        options: Arc::clone(options),
+        left_out: "",
+        infers: false,
+        names: Cell::new(0),
+    };
+    let plan = constants::constants(plan, &rewriting)?;
+    let plan = outer_joins::outer_joins(plan, &rewriting)?;
+    filters::filters(plan, &rewriting)
+}
+
+/// What a plan is rewritten in.
+struct Rewriting<'a> {
+    options: Arc<ConfigOptions>,
+    left_out: &'a str,
+    /// Whether relations are asked what follows from what others are asked.
+    infers: bool,
+    /// Names that rules made so far.
+    names: Cell<usize>,
+}
+
+impl Rewriting<'_> {
+    fn leaves_out(&self, rule: &str) -> bool {
+        self.left_out == rule || self.left_out == "all"
+    }
+
+    /// A name that nothing in the plan has.
+    fn name(&self, of: &str) -> String {
+        let number = self.names.get() + 1;
+        self.names.set(number);
+        format!("?{of} {number}")
+    }
+}
+
+/// Whether a condition is another at every row, whatever the row.
+fn is_of_each_row(condition: &Expr) -> bool {
+    condition.is_volatile() && !condition.any_column_refs()
+}
+
+/// Whether a join can ask it of a pair: it needs no subquery.
+fn is_asked_by_join(condition: &Expr) -> bool {
+    let needs_more = condition.exists(|expr| {
+        Ok(matches!(
+            expr,
+            Expr::ScalarSubquery(_)
+                | Expr::Exists(_)
+                | Expr::InSubquery(_)
+                | Expr::OuterReferenceColumn(..)
+                | Expr::Unnest(_)
+        ))
+    });
+    needs_more.is_ok_and(|needs_more| !needs_more)
+}
+
+/// Stack below which more is made.
+const STACK_RED_ZONE_BYTES: usize = 256 << 10;
+const STACK_SEGMENT_BYTES: usize = 4 << 20;
+
+/// Does what recurses with enough stack.
+fn with_stack<R>(work: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::settings::REWRITE_RULES;
+
+    /// What `keyspan.rewrite_rule_off` takes is what there is.
+    #[test]
+    fn every_rule_that_need_not_be_is_left_out_by_its_name() {
+        let optional = RULES.iter().filter(|(_, without, _)| *without == Without::Runs);
+        let names: Vec<&str> = optional.map(|(name, ..)| *name).collect();
+        let expected: Vec<&str> = ["none", "all"]
+            .into_iter()
+            .chain(names)
+            .chain(["existence"])
+            .collect();
+        assert_eq!(REWRITE_RULES, expected);
+    }
+}

@@ -1,0 +1,143 @@
+//! Where conditions come to rest: in a filter, or in the scan of the table that they ask, as far as that can ask them.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{Column, ScalarValue};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, Filter, LogicalPlan, Operator, TableProviderFilterPushDown, TableScan,
+};
+
+use super::empty_relations::nothing;
+use super::operands::said_once;
+use crate::logical::equality;
+
+/// The plan under conditions, as they are to be asked.
+pub(super) fn filtered(plan: LogicalPlan, conditions: Vec<Expr>) -> DataFusionResult<LogicalPlan> {
+    match asked(conditions) {
+        None => Ok(nothing(Arc::clone(plan.schema()))),
+        Some(conditions) => filter(plan, conditions),
+    }
+}
+
+/// The scan with the conditions that it can ask, under those that it cannot.
+pub(super) fn scanned(mut scan: TableScan, conditions: Vec<Expr>) -> DataFusionResult<LogicalPlan> {
+    let Some(conditions) = asked(conditions) else {
+        return Ok(nothing(scan.projected_schema));
+    };
+    let is_offered = |condition: &&Expr| !condition.is_volatile() && !condition.contains_scalar_subquery();
+    let offered: Vec<&Expr> = conditions.iter().filter(is_offered).collect();
+    let mut answers = scan.source.supports_filters_pushdown(&offered)?.into_iter();
+    let (mut above, mut taken) = (Vec::new(), Vec::new());
+    for condition in &conditions {
+        let answer = match is_offered(&condition) {
+            true => answers.next().unwrap_or(TableProviderFilterPushDown::Unsupported),
+            false => TableProviderFilterPushDown::Unsupported,
+        };
+        if answer != TableProviderFilterPushDown::Unsupported && !scan.filters.contains(condition) {
+            taken.push(condition.clone());
+        }
+        if answer != TableProviderFilterPushDown::Exact {
+            above.push(condition.clone());
+        }
+    }
+    scan.filters.extend(taken);
+    filter(LogicalPlan::TableScan(scan), above)
+}
+
+fn filter(plan: LogicalPlan, conditions: Vec<Expr>) -> DataFusionResult<LogicalPlan> {
+    Ok(match conjunction(conditions) {
+        Some(condition) => LogicalPlan::Filter(Filter::try_new(condition, Arc::new(plan))?),
+        None => plan,
+    })
+}
+
+/// Each condition once, costly ones last. `None`: two of them are never true of one row.
+fn asked(conditions: Vec<Expr>) -> Option<Vec<Expr>> {
+    if conditions.len() < 2 {
+        return Some(conditions);
+    }
+    let conditions = without_repeated_equalities(said_once(conditions))?;
+    if conditions.iter().any(Expr::is_volatile) {
+        return Some(conditions);
+    }
+    let (mut cheap, costly): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_cheap);
+    cheap.extend(costly);
+    Some(cheap)
+}
+
+/// `column = constant` once, whatever else the constant says of itself. `None`: a column would have to be two things.
+fn without_repeated_equalities(conditions: Vec<Expr>) -> Option<Vec<Expr>> {
+    let mut kept: Vec<Expr> = Vec::with_capacity(conditions.len());
+    for condition in conditions {
+        if let Some((column, value)) = column_value(&condition) {
+            let mut known = kept.iter().filter_map(column_value);
+            match known.find(|(other, _)| *other == column) {
+                Some((_, other)) if other == value => continue,
+                Some((_, other)) if other.data_type() == value.data_type() => return None,
+                _ => {}
+            }
+        }
+        kept.push(condition);
+    }
+    Some(kept)
+}
+
+/// The column and the value of `column = constant`.
+fn column_value(condition: &Expr) -> Option<(&Column, &ScalarValue)> {
+    let sides = equality(condition)?;
+    sides.into_iter().find_map(|sides| match sides {
+        (Expr::Column(column), Expr::Literal(value, _)) => Some((column, value)),
+        _ => None,
+    })
+}
+
+/// Whether it only compares, casts and chooses.
+fn is_cheap(condition: &Expr) -> bool {
+    let is_costly = |expr: &Expr| {
+        Ok(match expr {
+            Expr::BinaryExpr(BinaryExpr { op, .. }) => is_match(*op),
+            Expr::Column(_)
+            | Expr::Literal(..)
+            | Expr::Placeholder(_)
+            | Expr::Alias(_)
+            | Expr::Not(_)
+            | Expr::Negative(_)
+            | Expr::IsNull(_)
+            | Expr::IsNotNull(_)
+            | Expr::IsTrue(_)
+            | Expr::IsFalse(_)
+            | Expr::IsUnknown(_)
+            | Expr::IsNotTrue(_)
+            | Expr::IsNotFalse(_)
+            | Expr::IsNotUnknown(_)
+            | Expr::Between(_)
+            | Expr::Case(_)
+            | Expr::Cast(_)
+            | Expr::TryCast(_)
+            | Expr::InList(_) => false,
+            _ => true,
+        })
+    };
+    !condition.exists(is_costly).unwrap_or(true)
+}
+
+fn is_match(op: Operator) -> bool {
+    use Operator::{
+        ILikeMatch, LikeMatch, NotILikeMatch, NotLikeMatch, RegexIMatch, RegexMatch, RegexNotIMatch,
+        RegexNotMatch,
+    };
+    matches!(
+        op,
+        LikeMatch
+            | ILikeMatch
+            | NotLikeMatch
+            | NotILikeMatch
+            | RegexMatch
+            | RegexIMatch
+            | RegexNotMatch
+            | RegexNotIMatch
+    )
+}
