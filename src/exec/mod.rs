@@ -6,6 +6,7 @@ pub mod allowance;
 mod append;
 mod bound_constants;
 pub mod build_keys;
+mod catalog_read;
 pub mod catalog_table;
 mod channels;
 mod compared_column;
