@@ -21,6 +21,6 @@ pub use lookup::LookupFigures;
 pub(crate) use lookup::{Lookup, RunningLookup};
 pub(crate) use node::looked_up;
 pub(crate) use node_exec::{LookupJoinExec, LookupJoinPlanner};
-pub(crate) use partners::Partners;
+pub(crate) use partners::{Joined, Partners};
 pub(crate) use sizes::Sizes;
 pub use story::LookupStory;

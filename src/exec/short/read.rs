@@ -8,7 +8,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 
 use super::run::RunningStep;
 use crate::catalog::TableDef;
-use crate::exec::computed::Condition;
+use crate::exec::computed::{Condition, reads_catalogs};
 use crate::exec::filter_predicate::from_expr;
 use crate::exec::functions::fold_constants;
 use crate::exec::placeholder::Constants;
@@ -78,6 +78,12 @@ impl TableRead {
 
     pub(super) fn has_conditions(&self) -> bool {
         !self.conditions.is_empty()
+    }
+
+    /// Whether a condition asks the catalogs.
+    pub(super) fn reads_catalogs(&self) -> bool {
+        let written = self.conditions.iter().map(Condition::written);
+        written.into_iter().any(reads_catalogs)
     }
 
     /// Position in `TableDef::columns` of a column that is read.
