@@ -295,6 +295,12 @@ pub fn is_self_contained(function: &ScalarUDF) -> bool {
     })
 }
 
+/// Whether a function is one of ours that asks the catalogs, as the statement that calls it sees them.
+pub fn reads_catalogs(function: &ScalarUDF) -> bool {
+    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
+    ours.is_some_and(|ours| matches!(ours.body, Body::Catalog(_) | Body::CatalogRows(_)))
+}
+
 /// Whether a function is one of ours that gives NULL for any NULL.
 pub fn is_strict(function: &ScalarUDF) -> bool {
     let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
@@ -313,27 +319,39 @@ pub fn result_type(function: &ScalarUDF) -> Option<&SqlType> {
     ours.map(|ours| &ours.returns)
 }
 
-/// The expression with every function of ours over constants computed.
+/// The expression with every function of ours over constants computed, but for those that need the statement.
 pub fn fold_constants(expression: Expr) -> Result<Expr> {
+    fold(expression, None)
+}
+
+/// The same with those that read the catalogs, as the statement sees them.
+pub fn fold_constants_in(expression: Expr, statement: &CatalogContext) -> Result<Expr> {
+    fold(expression, Some(statement))
+}
+
+fn fold(expression: Expr, statement: Option<&CatalogContext>) -> Result<Expr> {
     let folded = expression.transform_up(|expression| {
-        Ok(match evaluate_constant(&expression).map_err(to_datafusion)? {
-            Some(scalar) => Transformed::yes(Expr::Literal(scalar, None)),
-            None => match &expression {
-                Expr::Cast(cast) => match cast.expr.as_ref() {
-                    Expr::Literal(scalar, _) => {
-                        Transformed::yes(Expr::Literal(scalar.cast_to(cast.field.data_type())?, None))
-                    }
+        Ok(
+            match evaluate_constant(&expression, statement).map_err(to_datafusion)? {
+                Some(scalar) => Transformed::yes(Expr::Literal(scalar, None)),
+                None => match &expression {
+                    Expr::Cast(cast) => match cast.expr.as_ref() {
+                        Expr::Literal(scalar, _) => {
+                            Transformed::yes(Expr::Literal(scalar.cast_to(cast.field.data_type())?, None))
+                        }
+                        _ => Transformed::no(expression),
+                    },
                     _ => Transformed::no(expression),
                 },
-                _ => Transformed::no(expression),
             },
-        })
+        )
     });
     folded.map(|folded| folded.data).map_err(from_datafusion)
 }
 
-/// Runs a function once, on constants; `None` when it is none of ours or an argument is no constant.
-fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
+/// Runs a function once, on constants; `None` when it is none of ours, needs a statement and there is none, or an argument is no
+/// constant.
+fn evaluate_constant(expression: &Expr, statement: Option<&CatalogContext>) -> Result<Option<ScalarValue>> {
     let Expr::ScalarFunction(function) = expression else {
         return Ok(None);
     };
@@ -341,7 +359,12 @@ fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
     else {
         return Ok(None);
     };
-    if bound.signature.volatility == Volatility::Volatile || !is_self_contained(&function.func) {
+    let is_foldable = match bound.body {
+        Body::Batch(_) | Body::Rows(_) => true,
+        Body::Catalog(_) | Body::CatalogRows(_) => statement.is_some(),
+        Body::Waiting(_) => false,
+    };
+    if bound.signature.volatility == Volatility::Volatile || !is_foldable {
         return Ok(None);
     }
     let mut arrays = Vec::with_capacity(function.args.len());
@@ -351,7 +374,7 @@ fn evaluate_constant(expression: &Expr) -> Result<Option<ScalarValue>> {
         };
         arrays.push(scalar.to_array().map_err(from_datafusion)?);
     }
-    let result = bound.compute(arrays, 1, None)?;
+    let result = bound.compute(arrays, 1, statement)?;
     if result.get_array_memory_size() > FOLDED_BYTES_MAX {
         return Ok(None);
     }

@@ -106,28 +106,27 @@ mod tests {
 
     use super::*;
     use crate::functions::{Returns, T, TABLES};
-    use crate::system::pg_catalog::CatalogContext;
     use crate::system::pg_catalog::tests::statement;
+    use crate::system::pg_catalog::{CatalogContext, definition};
 
     /// PostgreSQL's pg_proc: which functions of these argument types (oids) are immutable.
     async fn immutable_in_postgresql() -> HashMap<(String, Vec<String>), bool> {
         let ctx = statement().await;
-        let (schema, batches) = CatalogContext::new(std::sync::Arc::new(ctx.clone()))
-            .table("pg_catalog", "pg_proc")
-            .unwrap();
+        let catalogs = CatalogContext::new(std::sync::Arc::new(ctx.clone()));
+        let functions = definition("pg_catalog", "pg_proc").unwrap();
+        let rows = catalogs.rows(functions, &[]).await.unwrap();
+        let rows = rows.all();
         let mut found = HashMap::new();
-        for batch in &batches {
-            let text = |name: &str, row: usize| {
-                let column = batch.column(schema.index_of(name).unwrap());
-                array_value_to_string(column, row).unwrap()
-            };
-            for row in 0..batch.num_rows() {
-                let arguments = text("proargtypes", row);
-                let arguments = arguments.split(|letter: char| !letter.is_ascii_digit());
-                let arguments = arguments.filter(|oid| !oid.is_empty()).map(str::to_string);
-                let key = (text("proname", row), arguments.collect());
-                found.insert(key, text("provolatile", row) == "i");
-            }
+        let text = |name: &str, row: usize| {
+            let column = rows.column_by_name(name).unwrap();
+            array_value_to_string(column, row).unwrap()
+        };
+        for row in 0..rows.num_rows() {
+            let arguments = text("proargtypes", row);
+            let arguments = arguments.split(|letter: char| !letter.is_ascii_digit());
+            let arguments = arguments.filter(|oid| !oid.is_empty()).map(str::to_string);
+            let key = (text("proname", row), arguments.collect());
+            found.insert(key, text("provolatile", row) == "i");
         }
         found
     }

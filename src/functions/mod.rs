@@ -84,7 +84,8 @@ pub use array_order::order_function;
 pub use array_shape::{NOT_RECTANGULAR, check_rectangular};
 pub use batch::Batch;
 pub use bound_function::{
-    argument_types, call, fold_constants, is_self_contained, is_strict, result_type, waits,
+    argument_types, call, fold_constants, fold_constants_in, is_self_contained, is_strict, reads_catalogs,
+    result_type, waits,
 };
 pub use catalog_array::set_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};

@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use arrow::datatypes::FieldRef;
+use arrow::datatypes::{FieldRef, Schema};
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, TableReference};
 use datafusion::execution::context::ExecutionProps;
 use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::create_physical_expr;
 use datafusion::physical_expr::expressions::{Column as PhysicalColumn, Literal};
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 
 use crate::functions;
@@ -33,22 +34,31 @@ pub(crate) struct Computed {
     written: Expr,
     /// The placeholders in it: the first is the column `FIRST_PARAMETER`.
     placeholders: Vec<String>,
+    /// A function in it asks the catalogs.
+    reads_catalogs: bool,
 }
 
 impl Computed {
-    /// The expression over rows of `schema`. `None`: it needs what only the general plan has (subqueries, the catalogs).
+    /// The expression over rows of `schema`. `None`: it needs what only the general plan has (subqueries), or the catalogs.
     pub(crate) fn new(expr: &Expr, schema: &DFSchema) -> Option<Computed> {
+        Computed::in_statement(expr, schema).filter(|computed| !computed.reads_catalogs)
+    }
+
+    /// The same where the statement's catalogs are at hand ([`Constants::with_catalogs`]).
+    pub(crate) fn in_statement(expr: &Expr, schema: &DFSchema) -> Option<Computed> {
         if let Some(column) = named_column(expr) {
             let index = schema.index_of_column(column).ok()?;
             return Some(Computed {
                 expr: Arc::new(PhysicalColumn::new(&column.name, index)),
                 written: Expr::Column(column.clone()),
                 placeholders: Vec::new(),
+                reads_catalogs: false,
             });
         }
-        if !is_plain(expr) {
+        if !is_evaluable(expr) {
             return None;
         }
+        let reads_catalogs = reads_catalogs(expr);
         let written = expr.clone();
         let folded = match functions::fold_constants(expr.clone()) {
             Ok(folded) => folded,
@@ -62,12 +72,11 @@ impl Computed {
             &ExecutionProps::new(),
             &PhysicalPlanningContext::default(),
         );
-        Some(Computed::of(
-            expr.ok()?,
-            written,
-            schema.fields().len(),
-            open.placeholders,
-        ))
+        let computed = Computed::of(expr.ok()?, written, schema.fields().len(), open.placeholders);
+        Some(Computed {
+            reads_catalogs,
+            ..computed
+        })
     }
 
     /// A physical expression over `columns` columns, then the placeholders.
@@ -84,7 +93,13 @@ impl Computed {
             expr: moved,
             written,
             placeholders,
+            reads_catalogs: false,
         }
+    }
+
+    /// Whether a function in it asks the catalogs.
+    pub(crate) fn reads_catalogs(&self) -> bool {
+        self.reads_catalogs
     }
 
     /// What it was made of, its parameters still open.
@@ -140,9 +155,9 @@ impl Computed {
         self.expr = map_columns(Arc::clone(&self.expr), place);
     }
 
-    /// The expression with its parameters. Errors: 42P02.
+    /// The expression with its parameters, and the catalogs that it asks. Errors: 42P02.
     pub(crate) fn bind(&self, constants: &Constants) -> Result<Arc<dyn PhysicalExpr>> {
-        if self.placeholders.is_empty() {
+        if self.placeholders.is_empty() && !self.reads_catalogs {
             return Ok(Arc::clone(&self.expr));
         }
         let literals = self
@@ -155,17 +170,42 @@ impl Computed {
                 )),
             })
             .collect::<Result<Vec<_>>>()?;
+        let options = match self.reads_catalogs {
+            true => Some(constants.catalog_options()?),
+            false => None,
+        };
         let bound = Arc::clone(&self.expr).transform_up(|expr| {
-            let parameter = expr
-                .downcast_ref::<PhysicalColumn>()
-                .and_then(|column| column.index().checked_sub(FIRST_PARAMETER));
-            Ok(match parameter {
-                Some(at) => Transformed::yes(Arc::clone(&literals[at])),
-                None => Transformed::no(expr),
-            })
+            if let Some(column) = expr.downcast_ref::<PhysicalColumn>() {
+                return Ok(match column.index().checked_sub(FIRST_PARAMETER) {
+                    Some(at) => Transformed::yes(Arc::clone(&literals[at])),
+                    None => Transformed::no(expr),
+                });
+            }
+            let asking = options.and_then(|options| asking_catalogs(&expr, options));
+            Ok(asking.map_or_else(|| Transformed::no(expr), Transformed::yes))
         });
         bound.map(|bound| bound.data).map_err(from_datafusion)
     }
+}
+
+/// A call that asks the catalogs which these options lead to. `None`: it is none that asks any.
+fn asking_catalogs(
+    expr: &Arc<dyn PhysicalExpr>,
+    options: &Arc<ConfigOptions>,
+) -> Option<Arc<dyn PhysicalExpr>> {
+    let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
+    if !functions::reads_catalogs(call.fun()) {
+        return None;
+    }
+    // What it gives does not depend on its input's schema.
+    let returns = call.return_field(&Schema::empty()).ok()?;
+    Some(Arc::new(ScalarFunctionExpr::new(
+        call.name(),
+        Arc::new(call.fun().clone()),
+        call.args().to_vec(),
+        returns,
+        Arc::clone(options),
+    )))
 }
 
 /// The column that an expression is.
@@ -188,9 +228,9 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    /// `None`: as `Computed::new`.
+    /// `None`: as `Computed::in_statement`.
     pub(crate) fn new(written: &Expr, schema: &Arc<DFSchema>) -> Option<Condition> {
-        if !is_plain(written) {
+        if !is_evaluable(written) {
             return None;
         }
         let mut columns = Vec::new();
@@ -236,7 +276,7 @@ impl Condition {
     /// The expression with its parameters. Errors: 42P02.
     pub(crate) fn bind(&self, constants: &Constants) -> Result<Arc<dyn PhysicalExpr>> {
         let computed = self.computed.get_or_init(|| {
-            let mut computed = Computed::new(&self.written, &self.schema)?;
+            let mut computed = Computed::in_statement(&self.written, &self.schema)?;
             let place = |at: usize| {
                 self.columns
                     .iter()
@@ -304,9 +344,16 @@ impl Open<'_> {
 
 /// Whether an expression is made of columns, constants and functions that need nothing of the statement.
 pub(crate) fn is_plain(expr: &Expr) -> bool {
+    is_evaluable(expr) && !reads_catalogs(expr)
+}
+
+/// The same, or of functions that ask the catalogs.
+pub(crate) fn is_evaluable(expr: &Expr) -> bool {
     let found = expr.exists(|expr| {
         Ok(match expr {
-            Expr::ScalarFunction(call) => !functions::is_self_contained(&call.func),
+            Expr::ScalarFunction(call) => {
+                !functions::is_self_contained(&call.func) && !functions::reads_catalogs(&call.func)
+            }
             Expr::ScalarSubquery(_)
             | Expr::InSubquery(_)
             | Expr::Exists(_)
@@ -319,6 +366,13 @@ pub(crate) fn is_plain(expr: &Expr) -> bool {
         })
     });
     matches!(found, Ok(false))
+}
+
+/// Whether a function in an expression asks the catalogs.
+pub(crate) fn reads_catalogs(expr: &Expr) -> bool {
+    let asks =
+        |expr: &Expr| matches!(expr, Expr::ScalarFunction(call) if functions::reads_catalogs(&call.func));
+    expr.exists(|expr| Ok(asks(expr))).unwrap_or(true)
 }
 
 /// The expression with other numbers for its columns; a column keeps its number where `number` has none.

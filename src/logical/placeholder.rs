@@ -1,11 +1,12 @@
 //! What a plan leaves open until it runs: bound parameters `$n` and the transaction's time, both placeholders that
-//! `Constants` replaces. So one plan serves every execution of a prepared statement.
+//! `Constants` replaces, and the catalogs that functions ask. So one plan serves every execution of a prepared statement.
 
 use std::sync::Arc;
 
 use arrow::array::Array;
 use arrow::datatypes::Field;
 use datafusion::common::ScalarValue;
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::expr::{BinaryExpr, InList, Placeholder};
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
@@ -14,6 +15,7 @@ use super::dependent_join;
 use crate::error::StatementFault;
 use crate::functions::ANY_EQUAL_NAME;
 use crate::system::datafusion_error::{from_datafusion, to_datafusion};
+use crate::system::pg_catalog::{self, CatalogContext};
 use crate::types::{SqlType, numeric_key};
 use crate::{Error, Result};
 
@@ -37,6 +39,8 @@ pub struct Constants {
     now: ScalarValue,
     /// Of the rows around a subquery: what its outer columns stand for, by the placeholders that they are.
     outer: Vec<(Arc<str>, ScalarValue)>,
+    /// The catalogs as the statement sees them, and where functions find them.
+    catalogs: Option<(Arc<CatalogContext>, Arc<ConfigOptions>)>,
 }
 
 impl Constants {
@@ -46,7 +50,32 @@ impl Constants {
             parameters: parameters.into(),
             now,
             outer: Vec::new(),
+            catalogs: None,
         }
+    }
+
+    /// The same for what asks the catalogs.
+    pub(crate) fn with_catalogs(&self, catalogs: Arc<CatalogContext>) -> Constants {
+        let options = pg_catalog::options(Arc::clone(&catalogs));
+        Constants {
+            catalogs: Some((catalogs, options)),
+            ..self.clone()
+        }
+    }
+
+    /// The catalogs. Errors: nobody said that they would be asked.
+    pub(crate) fn catalogs(&self) -> Result<&Arc<CatalogContext>> {
+        self.known_catalogs().map(|(catalogs, _)| catalogs)
+    }
+
+    /// What functions that ask the catalogs are called with. Errors: as `catalogs`.
+    pub(crate) fn catalog_options(&self) -> Result<&Arc<ConfigOptions>> {
+        self.known_catalogs().map(|(_, options)| options)
+    }
+
+    fn known_catalogs(&self) -> Result<&(Arc<CatalogContext>, Arc<ConfigOptions>)> {
+        let none = || Error::internal("a plan that asks the catalogs unannounced");
+        self.catalogs.as_ref().ok_or_else(none)
     }
 
     /// The same for a subquery, whose outer columns are these placeholders.

@@ -1,40 +1,38 @@
-//! Relations of pg_catalog and information_schema as DataFusion tables: rows are made when a plan runs, as the
-//! statement's transaction sees the catalog. Each has PostgreSQL's hidden column `tableoid` behind its own.
+//! Relations of pg_catalog and information_schema as DataFusion tables: they are read when a plan runs, as the statement's transaction
+//! sees the catalog. Conditions that a column equals something known lead to the rows that have it; the plan checks them again.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, RecordBatch};
-use arrow::datatypes::{FieldRef, Schema, SchemaRef};
-use arrow::error::ArrowError;
+use arrow::datatypes::SchemaRef;
 use datafusion::common::Statistics;
+use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::{TableScan, TableSource};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableScan, TableSource};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::planning::{Planning, statement_catalogs};
-use super::rows_exec::RowsExec;
+use super::catalog_read::{CatalogRead, KnownValues};
+use super::planning::{Planning, run_constants, statement_catalogs};
 use crate::system::datafusion_error::to_datafusion;
-use crate::system::pg_catalog::{self, CatalogContext};
-use crate::types::SqlType;
+use crate::system::pg_catalog::{self, Definition};
+
+/// Rows of one batch.
+const BATCH_ROWS: usize = 8192;
 
 /// The relation, if there is one of this name. `alias`: what the statement calls it.
 pub fn source(schema: &str, name: &str, alias: &str) -> Option<Arc<dyn TableSource>> {
-    let own = pg_catalog::table_schema(schema, name)?;
-    let mut fields: Vec<FieldRef> = own.fields().iter().cloned().collect();
-    fields.push(Arc::new(SqlType::Oid.field(TABLE_OID, true)));
+    let relation = pg_catalog::definition(schema, name)?;
     let table = CatalogTable {
-        schema: schema.to_string(),
-        name: name.to_string(),
-        alias: alias.to_string(),
-        fields: Arc::new(Schema::new(fields)),
-        oid: pg_catalog::table_oid(schema, name)?,
+        relation,
+        alias: alias.into(),
+        schema: pg_catalog::with_table_oid(relation),
     };
     Some(Arc::new(table))
 }
@@ -45,86 +43,130 @@ pub fn is_catalog(scan: &TableScan) -> bool {
 }
 
 /// The hidden column that says which relation a row is of; not among the columns of `*`.
-pub const TABLE_OID: &str = "tableoid";
+pub use crate::system::pg_catalog::TABLE_OID;
 
 /// A relation of the catalog.
 #[derive(Debug, Clone)]
 pub(super) struct CatalogTable {
-    schema: String,
-    name: String,
-    alias: String,
-    fields: SchemaRef,
-    oid: i64,
+    relation: &'static Definition,
+    alias: Arc<str>,
+    schema: SchemaRef,
 }
 
 impl TableSource for CatalogTable {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.fields)
+        Arc::clone(&self.schema)
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
+        let leads = |filter: &&Expr| match self.known(filter) {
+            Some(_) => TableProviderFilterPushDown::Inexact,
+            None => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(leads).collect())
     }
 }
 
 impl CatalogTable {
-    /// What reads it. Errors: those of reading what its rows are made of.
+    /// What reads these columns of the rows that may satisfy the filters. Errors: those of reading what its rows are made of.
     pub(super) async fn scan(
         &self,
         planning: &Planning,
         projection: Option<&Vec<usize>>,
+        filters: &[Expr],
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let catalogs = planning.catalogs();
-        let rows = self.rows(catalogs, projection).await?;
+        let constants = planning.constants().map_err(to_datafusion)?;
+        let columns = match projection {
+            Some(projection) => projection.clone(),
+            None => (0..self.schema.fields().len()).collect(),
+        };
+        let read = CatalogRead {
+            relation: self.relation,
+            known: filters.iter().filter_map(|filter| self.known(filter)).collect(),
+            columns,
+        };
+        let (rows, _) = read
+            .rows(planning.catalogs(), &constants)
+            .await
+            .map_err(to_datafusion)?;
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(rows.schema()),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        let mut statistics = Statistics::new_unknown(rows.schema_ref());
+        statistics.num_rows = match read.known.is_empty() {
+            true => Precision::Exact(rows.num_rows()),
+            false => Precision::Inexact(rows.num_rows()),
+        };
         Ok(Arc::new(CatalogScanExec {
-            rows,
-            catalogs: Arc::downgrade(catalogs),
-            table: Arc::new(self.clone()),
-            projection: projection.cloned(),
+            read: Arc::new(read),
+            alias: Arc::clone(&self.alias),
+            properties: Arc::new(properties),
+            statistics: Arc::new(statistics),
         }))
     }
 
-    /// The rows as a statement sees them.
-    async fn rows(
-        &self,
-        catalog: &CatalogContext,
-        projection: Option<&Vec<usize>>,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        catalog.prepare(&self.name).await.map_err(to_datafusion)?;
-        let batches = catalog.read_once(&format!("{}.{}", self.schema, self.name), || {
-            let (_, batches) = catalog
-                .table(&self.schema, &self.name)
-                .ok_or_else(|| DataFusionError::Internal(format!("{}.{} is gone", self.schema, self.name)))?;
-            let with_oid = batches.iter().map(|batch| self.with_oid(batch));
-            Ok::<_, DataFusionError>(with_oid.collect::<Result<Vec<_>, _>>()?)
-        })?;
-        let batches = batches.as_slice().into();
-        let rows = RowsExec::of(&self.fields, batches, projection.map(Vec::as_slice))?;
-        Ok(Arc::new(rows))
+    fn known(&self, filter: &Expr) -> Option<KnownValues> {
+        KnownValues::of(
+            filter,
+            |column| self.schema.index_of(&column.name).ok(),
+            &self.schema,
+        )
     }
 }
 
-/// Reads the rows of a relation of the catalog, and knows whose they are.
+/// A relation of the catalog as a scan reads it.
+pub(super) struct ScannedRelation {
+    pub(super) relation: &'static Definition,
+    /// The columns that it gives.
+    pub(super) columns: Vec<usize>,
+}
+
+/// The relation of the catalog that a scan without filters and limit reads.
+pub(super) fn scanned_relation(scan: &TableScan) -> Option<ScannedRelation> {
+    if !scan.filters.is_empty() || scan.fetch.is_some() {
+        return None;
+    }
+    let table = scan.source.downcast_ref::<CatalogTable>()?;
+    Some(ScannedRelation {
+        relation: table.relation,
+        columns: match &scan.projection {
+            Some(projection) => projection.clone(),
+            None => (0..table.schema.fields().len()).collect(),
+        },
+    })
+}
+
+/// Reads the rows of a relation of the catalog.
 #[derive(Debug)]
 pub struct CatalogScanExec {
+    read: Arc<CatalogRead>,
+    alias: Arc<str>,
+    properties: Arc<PlanProperties>,
     /// As the statement sees them that the plan was made for.
-    rows: Arc<dyn ExecutionPlan>,
-    catalogs: Weak<CatalogContext>,
-    table: Arc<CatalogTable>,
-    projection: Option<Vec<usize>>,
+    statistics: Arc<Statistics>,
 }
 
 impl CatalogScanExec {
     /// The relation.
     pub fn relation(&self) -> &str {
-        &self.table.name
+        self.read.relation.name
     }
 
     /// What the statement calls it.
     pub fn alias(&self) -> &str {
-        &self.table.alias
+        &self.alias
     }
 }
 
 impl DisplayAs for CatalogScanExec {
     fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "CatalogScanExec: {}", self.table.name)
+        write!(f, "CatalogScanExec: {}", self.relation())
     }
 }
 
@@ -133,7 +175,7 @@ impl ExecutionPlan for CatalogScanExec {
         "CatalogScanExec"
     }
     fn properties(&self) -> &Arc<PlanProperties> {
-        self.rows.properties()
+        &self.properties
     }
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         Vec::new()
@@ -152,36 +194,28 @@ impl ExecutionPlan for CatalogScanExec {
     }
     fn execute(
         &self,
-        partition: usize,
+        _partition: usize,
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let catalogs = statement_catalogs(context.session_config())?;
-        if std::ptr::eq(self.catalogs.as_ptr(), Arc::as_ptr(&catalogs)) {
-            return self.rows.execute(partition, context);
-        }
-        let (table, projection) = (Arc::clone(&self.table), self.projection.clone());
+        let constants = run_constants(context.session_config()).map_err(to_datafusion)?;
+        let read = Arc::clone(&self.read);
         let rows = stream::once(async move {
-            let rows = table.rows(&catalogs, projection.as_ref()).await?;
-            rows.execute(partition, context)
+            let (rows, _) = read.rows(&catalogs, &constants).await.map_err(to_datafusion)?;
+            let firsts = (0..rows.num_rows()).step_by(BATCH_ROWS);
+            let part = move |first| Ok(rows.slice(first, BATCH_ROWS.min(rows.num_rows() - first)));
+            Ok::<_, DataFusionError>(stream::iter(firsts.map(part)))
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(
-            self.rows.schema(),
+            self.schema(),
             rows.try_flatten().boxed(),
         )))
     }
     fn statistics_from_inputs(
         &self,
-        inputs: &[Arc<Statistics>],
-        arguments: &StatisticsArgs,
+        _inputs: &[Arc<Statistics>],
+        _arguments: &StatisticsArgs,
     ) -> DataFusionResult<Arc<Statistics>> {
-        self.rows.statistics_from_inputs(inputs, arguments)
-    }
-}
-
-impl CatalogTable {
-    fn with_oid(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-        let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
-        columns.push(Arc::new(Int64Array::from_value(self.oid, batch.num_rows())));
-        RecordBatch::try_new(Arc::clone(&self.fields), columns)
+        Ok(Arc::clone(&self.statistics))
     }
 }

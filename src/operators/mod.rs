@@ -5,6 +5,7 @@ pub mod allowance;
 pub mod append;
 pub mod build_keys;
 mod builder;
+mod catalog_read;
 pub mod catalog_table;
 mod columns_below;
 mod counted_rows;

@@ -93,6 +93,14 @@ impl Planning {
         &self.catalogs
     }
 
+    /// What is open in the plan, in the run that it is made for. Errors: 42P02.
+    pub(super) fn constants(&self) -> Result<Arc<Constants>> {
+        match &self.inputs {
+            Some(inputs) => Ok(Arc::clone(&inputs.given()?.constants)),
+            None => Constants::new(&self.ctx, &[]).map(Arc::new),
+        }
+    }
+
     /// Of a generic plan: what its runs are given.
     pub(super) fn inputs(&self) -> Option<&Arc<RunInputs>> {
         self.inputs.as_ref()

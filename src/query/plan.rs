@@ -190,7 +190,8 @@ impl QueryPlan {
 
     async fn start(&self, ctx: &StatementContext, observation: Option<&Observation>) -> Result<RowsStream> {
         let general = observation.map(|observation| Arc::clone(&observation.general));
-        if let Some(short) = &self.short {
+        let short = self.short.as_ref();
+        if let Some(short) = short.filter(|short| observation.is_none() || short.is_told()) {
             let constants = Constants::new(ctx, &self.query.parameters)?;
             let long = || {
                 let (mut ctx, query, general) = (ctx.clone(), Arc::clone(&self.query), general.clone());

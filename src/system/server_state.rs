@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::advisory_locks::AdvisoryLocks;
 use super::channels::Channels;
+use super::pg_catalog::version::KnownVersions;
 use super::session_state::SessionState;
 use super::small_scans::SmallScans;
 
@@ -18,6 +19,8 @@ pub struct ServerState {
     pub locks: Arc<AdvisoryLocks>,
     /// LISTEN and NOTIFY.
     pub channels: Arc<Channels>,
+    /// What the system catalogs say of the versions of the catalog that statements see.
+    pub catalog_versions: KnownVersions,
     /// Live sessions by process id.
     sessions: Mutex<BTreeMap<i32, Arc<SessionState>>>,
 }

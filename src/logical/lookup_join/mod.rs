@@ -19,6 +19,6 @@ pub(crate) use join_order::with_lookups;
 pub use lookup::LookupFigures;
 pub(crate) use lookup::{Lookup, RunningLookup};
 pub(crate) use node::{LookupJoin, looked_up};
-pub(crate) use partners::Partners;
+pub(crate) use partners::{Joined, Partners};
 pub(crate) use sizes::{Sizes, joined_scans};
 pub use story::LookupStory;

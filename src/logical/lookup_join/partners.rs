@@ -47,7 +47,7 @@ pub(crate) struct Joined {
     /// For each outer row its first inner row.
     firsts: Vec<Option<u32>>,
     /// For each inner row the next of the same key.
-    nexts: Vec<Option<u32>>,
+    nexts: Arc<[Option<u32>]>,
     /// The outer row that comes next, the inner row it stands beside next, and whether a row before that one counted.
     row: usize,
     next: Option<u32>,
@@ -73,6 +73,19 @@ impl Joined {
             .collect();
         let pair_bytes = widest_row(&outer) + widest_row(&inner);
         Joined {
+            pairs_max: (PAIRS_BYTES_MAX / pair_bytes.max(1)).clamp(1, PAIRS_MAX),
+            ..Joined::of_places(outer, inner, firsts, nexts.into())
+        }
+    }
+
+    /// The pairs that are known: for each outer row its first inner row, for each of these the next of the same key.
+    pub(crate) fn of_places(
+        outer: RecordBatch,
+        inner: RecordBatch,
+        firsts: Vec<Option<u32>>,
+        nexts: Arc<[Option<u32>]>,
+    ) -> Joined {
+        Joined {
             next: firsts.first().copied().flatten(),
             outer,
             inner,
@@ -80,7 +93,7 @@ impl Joined {
             nexts,
             row: 0,
             has_partner: false,
-            pairs_max: (PAIRS_BYTES_MAX / pair_bytes.max(1)).clamp(1, PAIRS_MAX),
+            pairs_max: PAIRS_MAX,
         }
     }
 

@@ -40,13 +40,13 @@ pub(super) async fn build_scans(
 
 async fn build_scan(scan: &TableScan, planning: &Planning) -> DataFusionResult<Operator> {
     let projection = scan.projection.as_ref();
+    // A relation does not know what the statement calls it.
+    let filters: Vec<_> = unnormalize_cols(scan.filters.iter().cloned());
     if let Some(table) = scan.source.downcast_ref::<KeyspanTable>() {
-        // A table does not know what the statement calls it.
-        let filters: Vec<_> = unnormalize_cols(scan.filters.iter().cloned());
         return scan_table(table, planning, projection, &filters, scan.fetch).await;
     }
     if let Some(relation) = scan.source.downcast_ref::<CatalogTable>() {
-        relation.scan(planning, projection).await
+        relation.scan(planning, projection, &filters).await
     } else if let Some(rows) = scan.source.downcast_ref::<RowsSource>() {
         let projection = projection.map(Vec::as_slice);
         let batches = Arc::clone(rows.batches());

@@ -1,21 +1,30 @@
 //! Reads a logical plan as a chain: from the top down to the table, then back up step by step.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality};
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{Aggregate, Distinct, Expr, Join, Limit, LogicalPlan, Projection, Sort};
+use datafusion::logical_expr::{
+    Aggregate, Distinct, Expr, ExprSchemable, Join, Limit, LogicalPlan, Projection, Sort, SortExpr, Union,
+    Window, WindowFunctionDefinition,
+};
 
 use super::ShortPlan;
+use super::catalog_source::{CatalogSource, plain_relation};
+use super::join_group::{Growing, JoinGroup};
 use super::read::TableRead;
 use super::sort_key::SortKey;
 use super::step::{Source, Step};
+use super::subquery::{read_exists, read_subquery};
 use super::totals::Total;
 use crate::logical::computed::{Computed, Condition};
+use crate::logical::dependent_join::DependentJoin;
 use crate::logical::lookup_join::{Lookup, Partners, first_column, inner_of, is_over, with_outer_columns};
 use crate::logical::replaced_columns::replaced_columns;
 use crate::logical::rows_source::RowsSource;
 use crate::logical::stored_table::scanned_table;
+use crate::operators::catalog_table::scanned_relation;
 
 /// The plan as a chain; `None` when it is none.
 pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
@@ -24,19 +33,29 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
             Some(ShortPlan::from_source(Source::OneRow))
         }
         LogicalPlan::TableScan(scan) => {
-            let source = match scanned_table(scan) {
-                Some(scanned) => Source::Table(TableRead::new(scanned)),
-                None => Source::Rows(RowsSource::scanned(scan)?),
+            let source = match (scanned_table(scan), scanned_relation(scan)) {
+                (Some(scanned), _) => Source::Table(TableRead::new(scanned)),
+                (_, Some(scanned)) => Source::Catalog(CatalogSource::new(scanned)),
+                (None, None) => Source::Rows(RowsSource::scanned(scan)?),
             };
             Some(ShortPlan::from_source(source))
         }
         LogicalPlan::SubqueryAlias(alias) => read(&alias.input),
+        LogicalPlan::Union(union) => append(union),
+        LogicalPlan::Join(join) if matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti) => {
+            beside(read(&join.left)?, join)
+        }
         LogicalPlan::Filter(_) | LogicalPlan::Join(_) => read_filtered(Vec::new(), plan),
         LogicalPlan::Projection(projection) => project(read(&projection.input)?, projection),
         LogicalPlan::Aggregate(aggregate) => group(read(&aggregate.input)?, aggregate),
         LogicalPlan::Distinct(Distinct::All(input)) => distinct(read(input)?, input.schema()),
         LogicalPlan::Sort(sort) => order(read(&sort.input)?, sort),
         LogicalPlan::Limit(limit) => read_limit(limit),
+        LogicalPlan::Window(window) => number(read(&window.input)?, window),
+        LogicalPlan::Extension(extension) => {
+            let join = extension.node.as_any().downcast_ref::<DependentJoin>()?;
+            answer(read(&join.input)?, join)
+        }
         _ => None,
     }
 }
@@ -45,7 +64,12 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
 /// a subquery bound the table's key, or are refused, as they would be on the table.
 fn read_filtered(mut conditions: Vec<Expr>, input: &LogicalPlan) -> Option<ShortPlan> {
     match input {
-        LogicalPlan::Join(join) => read_join(join, conditions),
+        LogicalPlan::Join(join) => match JoinGroup::read(input, conditions.clone()) {
+            Some(group) if group.joins_only(|plan| plain_relation(plan).is_some()) => {
+                read_group(group, &join.schema)
+            }
+            _ => read_join(join, conditions),
+        },
         LogicalPlan::Filter(filter) => {
             let own = split_conjunction(&filter.predicate).into_iter().cloned();
             let is_subquery = |condition: &Expr| matches!(condition, Expr::Exists(_) | Expr::InSubquery(_));
@@ -54,7 +78,7 @@ fn read_filtered(mut conditions: Vec<Expr>, input: &LogicalPlan) -> Option<Short
             let chain = read_filtered(conditions, &filter.input)?;
             let schema = filter.input.schema();
             let mut subqueries = subqueries.iter();
-            subqueries.try_fold(chain, |chain, condition| find_rows(chain, condition, schema))
+            subqueries.try_fold(chain, |chain, condition| keep_rows(chain, condition, schema))
         }
         LogicalPlan::SubqueryAlias(alias) if !matches!(*alias.input, LogicalPlan::TableScan(_)) => {
             let below = alias.input.schema();
@@ -126,10 +150,29 @@ fn add_conditions(chain: &mut ShortPlan, conditions: &[&Expr], schema: &Arc<DFSc
             Source::Table(table) if chain.steps.is_empty() => {
                 table.add_condition(Condition::new(condition, schema)?);
             }
-            _ => chain.steps.push(Step::Filter(Computed::new(condition, schema)?)),
+            Source::Catalog(relation) if chain.steps.is_empty() => {
+                relation.add_condition(condition, schema)?;
+            }
+            _ => chain
+                .steps
+                .push(Step::Filter(Computed::in_statement(condition, schema)?)),
         }
     }
     Some(())
+}
+
+/// Relations of the catalog, joined in the order that their conditions give.
+fn read_group(mut group: JoinGroup, schema: &DFSchema) -> Option<ShortPlan> {
+    let (first, conditions) = group.take_first();
+    let mut chain = read(&first)?;
+    add_conditions(&mut chain, &conditions.iter().collect::<Vec<_>>(), first.schema())?;
+    let mut rows = Growing {
+        steps: Vec::new(),
+        schema: Arc::clone(first.schema()),
+    };
+    rows.extend(group)?;
+    chain.steps.extend(rows.steps);
+    select(chain, &rows.schema, schema)
 }
 
 /// A join as lookups of its right side, or, if only the conditions on that bound what is read, of its left one.
@@ -218,6 +261,18 @@ fn look_up(mut chain: ShortPlan, lookup: Lookup) -> Option<ShortPlan> {
     Some(chain)
 }
 
+/// The chain with the rows for which a subquery, which is a whole condition, holds.
+fn keep_rows(mut chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option<ShortPlan> {
+    match (&chain.source, condition) {
+        (Source::Catalog(_), Expr::Exists(exists)) => {
+            let kept = read_exists(exists, outer)?;
+            chain.steps.push(Step::SubChain(Box::new(kept)));
+            Some(chain)
+        }
+        _ => find_rows(chain, condition, outer),
+    }
+}
+
 /// The chain with the rows for which a subquery, which is a whole condition, finds a row, or none.
 fn find_rows(chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option<ShortPlan> {
     let (subquery, partners, mut on) = match condition {
@@ -258,10 +313,59 @@ fn find_rows(chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option<Sho
     look_up(chain, lookup)
 }
 
+/// Chains one after the other. `None`: one of them collects.
+fn append(union: &Union) -> Option<ShortPlan> {
+    let members = union
+        .inputs
+        .iter()
+        .map(|input| ShortPlan::of(input).filter(ShortPlan::streams));
+    let schema = Arc::clone(union.schema.inner());
+    let is_alike = |member: &Arc<LogicalPlan>| {
+        let own = member.schema().fields().iter().map(|field| field.data_type());
+        own.eq(schema.fields().iter().map(|field| field.data_type()))
+    };
+    if !union.inputs.iter().all(is_alike) {
+        return None;
+    }
+    Some(ShortPlan::from_source(Source::Append(
+        members.collect::<Option<_>>()?,
+        schema,
+    )))
+}
+
+/// The chain with those rows that another chain, the right side of a set operation, has too, or has not.
+fn beside(mut chain: ShortPlan, join: &Join) -> Option<ShortPlan> {
+    if join.filter.is_some() || join.null_equality != NullEquality::NullEqualsNull {
+        return None;
+    }
+    let (left, right) = (join.left.schema(), join.right.schema());
+    let (mut keys, mut other_keys, mut types) = (Vec::new(), Vec::new(), Vec::new());
+    for (own, other) in &join.on {
+        let ty = own.get_type(left).ok()?;
+        if other.get_type(right).ok()? != ty {
+            return None;
+        }
+        keys.push(Computed::in_statement(own, left)?);
+        other_keys.push(Computed::in_statement(other, right)?);
+        types.push(ty);
+    }
+    chain.steps.push(Step::Beside {
+        others: Box::new(ShortPlan::of(&join.right).filter(ShortPlan::streams)?),
+        other_keys,
+        keys,
+        types,
+        stays: join.join_type == JoinType::LeftSemi,
+    });
+    Some(chain)
+}
+
 /// The chain with the projection behind it.
 fn project(mut chain: ShortPlan, projection: &Projection) -> Option<ShortPlan> {
     let input = projection.input.schema();
-    let columns = projection.expr.iter().map(|expr| Computed::new(expr, input));
+    let columns = projection
+        .expr
+        .iter()
+        .map(|expr| Computed::in_statement(expr, input));
     chain.steps.push(Step::Project {
         columns: columns.collect::<Option<_>>()?,
         schema: Arc::clone(projection.schema.inner()),
@@ -272,7 +376,10 @@ fn project(mut chain: ShortPlan, projection: &Projection) -> Option<ShortPlan> {
 /// The chain with the aggregates behind it. `None`: grouping sets.
 fn group(mut chain: ShortPlan, aggregate: &Aggregate) -> Option<ShortPlan> {
     let input = aggregate.input.schema();
-    let keys = aggregate.group_expr.iter().map(|expr| Computed::new(expr, input));
+    let keys = aggregate
+        .group_expr
+        .iter()
+        .map(|expr| Computed::in_statement(expr, input));
     let keys: Vec<Computed> = keys.collect::<Option<_>>()?;
     let totals = aggregate.aggr_expr.iter().map(|expr| Total::new(expr, input));
     let totals = totals.collect::<Option<_>>()?;
@@ -304,15 +411,54 @@ fn order(mut chain: ShortPlan, sort: &Sort) -> Option<ShortPlan> {
     if sort.fetch.is_some() {
         return None;
     }
-    let key = |key: &datafusion::logical_expr::SortExpr| {
-        Some(SortKey {
-            computed: Computed::new(&key.expr, input)?,
-            descending: !key.asc,
-            nulls_first: key.nulls_first,
-        })
+    let keys = sort.expr.iter().map(|key| sort_key(key, input));
+    chain.steps.push(Step::Sort(keys.collect::<Option<_>>()?));
+    Some(chain)
+}
+
+fn sort_key(key: &SortExpr, input: &DFSchema) -> Option<SortKey> {
+    Some(SortKey {
+        computed: Computed::in_statement(&key.expr, input)?,
+        descending: !key.asc,
+        nulls_first: key.nulls_first,
+    })
+}
+
+/// The chain with the numbers of its rows behind it. `None`: other windows.
+fn number(mut chain: ShortPlan, window: &Window) -> Option<ShortPlan> {
+    let [Expr::WindowFunction(call)] = window.window_expr.as_slice() else {
+        return None;
     };
-    let keys = sort.expr.iter().map(key).collect::<Option<_>>()?;
-    chain.steps.push(Step::Sort(keys));
+    let is_number =
+        matches!(&call.fun, WindowFunctionDefinition::WindowUDF(function) if function.name() == "row_number");
+    if !is_number || call.params.filter.is_some() {
+        return None;
+    }
+    let input = window.input.schema();
+    let part = |expr: &Expr| sort_key(&expr.clone().sort(true, false), input);
+    let parts = call.params.partition_by.iter().map(part);
+    let order = call.params.order_by.iter().map(|key| sort_key(key, input));
+    chain.steps.push(Step::Numbered {
+        keys: parts.chain(order).collect::<Option<_>>()?,
+        part_keys: call.params.partition_by.len(),
+        outer_columns: input.fields().len(),
+        field: Arc::clone(window.schema.fields().last()?),
+    });
+    Some(chain)
+}
+
+/// The chain with the answers of subqueries behind it. `None`: one of them is of another form.
+fn answer(mut chain: ShortPlan, join: &DependentJoin) -> Option<ShortPlan> {
+    let may_drive = chain.may_drive();
+    let first = join.input.schema().fields().len();
+    for (at, sub_plan) in join.sub_plans.iter().enumerate() {
+        let outer = join.schema.iter().take(first + at);
+        let outer = outer.map(|(relation, field)| (relation.cloned(), Arc::clone(field)));
+        let outer = DFSchema::new_with_metadata(outer.collect(), HashMap::new()).ok()?;
+        let field = join.schema.fields().get(first + at)?;
+        let answers = read_subquery(sub_plan, &outer, field, may_drive)?;
+        chain.steps.push(Step::SubChain(Box::new(answers)));
+    }
     Some(chain)
 }
 

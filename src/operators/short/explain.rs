@@ -113,6 +113,9 @@ pub enum ShortSource {
 impl ShortPlan {
     /// What would run with these constants; `None` when it would not be this. Errors: as `run`.
     pub fn story(&self, ctx: &StatementContext, constants: &Constants) -> Result<Option<ShortStory>> {
+        if !self.is_told() {
+            return Ok(None);
+        }
         let (mut filters, mut arrival) = (Vec::new(), Arrival::default());
         let names = match self.steps.iter().any(|step| matches!(step, Step::Lookup(_))) {
             true => Names::Qualified,
@@ -122,6 +125,7 @@ impl ShortPlan {
         let source = match &self.source {
             Source::OneRow => ShortSource::OneRow,
             Source::Rows(_) => ShortSource::Rows,
+            Source::Catalog(_) | Source::Append(..) => return Ok(None),
             Source::Table(table) => {
                 let Some(mut access) = self.access(table, ctx, constants)? else {
                     return Ok(None);
@@ -216,6 +220,10 @@ impl ShortStory {
             Step::Totals { totals, schema } => {
                 outputs.become_those(schema, totals.iter().map(Total::written));
                 ShortKind::Aggregate
+            }
+            // Of a chain with such steps nothing is told.
+            Step::CatalogLookup(_) | Step::SubChain(_) | Step::Beside { .. } | Step::Numbered { .. } => {
+                return;
             }
             Step::Lookup(lookup) => ShortKind::Lookup {
                 step: step_number,

@@ -3,63 +3,67 @@
 //! that does not depend on the parameters is worked out once, and kept with a prepared statement.
 //!
 //! A statement is short by its form; whether few rows pass through it nobody knows before. So a chain that turns out to
-//! be long leaves: rows that stream go on on the query threads after `INLINE_BATCHES`, and a chain that only collects (a
+//! be long leaves: rows that stream go on on the query threads after `extent::INLINE_BATCHES`, and a chain that only collects (a
 //! sort, aggregates) is given up for the general plan, which has threads, memory accounts and files to spill to.
 
+mod beside;
+mod catalog_lookup;
+mod catalog_source;
 mod chain;
 mod ends;
 mod explain;
+mod extent;
 mod figures;
 mod groups;
+mod join_group;
+mod numbered;
 mod order;
+mod prune;
 mod read;
 mod row_expressions;
 mod run;
 mod sort_key;
 mod sorted_runs;
+mod start;
 mod step;
+mod sub_chain;
+mod subquery;
 mod top_rows;
 mod totals;
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
-use crate::catalog::TableDef;
-use crate::functions::evaluate::Projection;
-use crate::functions::{self, LimitClause};
-use crate::logical::limit_counts::limit_count;
+use crate::functions;
 use crate::logical::placeholder::Constants;
 use crate::plan::OrderColumn;
+use crate::scan::RowsStream;
 use crate::scan::executor::Demand;
 use crate::scan::figures::watch;
-use crate::scan::{Rows, RowsStream};
 use crate::system::StatementContext;
-use crate::system::query_threads::on_query_threads;
-use crate::table::{RowLayout, committed_row_counts};
-use crate::txn::Transaction;
+use crate::system::pg_catalog::CatalogContext;
+use crate::table::RowLayout;
 use crate::{Error, Result};
 use ends::{Ends, count_or_read, first_rows};
 pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
+use extent::{Extent, stream_run};
 pub use figures::StepFigures;
 use groups::RunningGroups;
+use prune::{prune, without_reordering};
 use read::{Access, TableRead, one_row};
 pub use row_expressions::RowExpressions;
-use run::{Run, RunningStep};
+use run::RunningStep;
 use sorted_runs::SortedRuns;
+use start::{limit_counts, start_step};
 use step::{Source, Step};
 use top_rows::TopRows;
 use totals::{RowCount, RunningTotals};
-
-/// Batches that a chain takes in before it is long.
-const INLINE_BATCHES: usize = 4;
-/// Rows of a table that are certainly more than that.
-const INLINE_ROWS: u64 = 8192;
 
 /// A query's plan as a chain.
 #[derive(Debug)]
@@ -77,6 +81,8 @@ pub struct ShortPlan {
     ends: Option<Ends>,
     /// See [`ShortPlan::looks_up`].
     looks_up: bool,
+    /// Whether it asks the catalogs, by what it reads or by functions.
+    reads_catalogs: bool,
     /// The layout of the result in the table's rows, when nothing is computed.
     stored: Option<Arc<RowLayout>>,
 }
@@ -106,7 +112,13 @@ impl ShortPlan {
         let mut short = chain::read(plan)?;
         let is_lookup = |step: &Step| matches!(step, Step::Lookup(_));
         short.looks_up = short.steps.iter().any(is_lookup) && short.may_drive();
+        if !short.is_told() {
+            // EXPLAIN would tell of the names that it gives.
+            without_reordering(&mut short.steps);
+        }
         short.prune_columns();
+        short.reads_catalogs =
+            short.source.reads_catalogs() || short.steps.iter_mut().any(Step::reads_catalogs);
         if let Source::Table(table) = &short.source {
             short.order = order::of_table(table, &short.steps);
             short.first_order = order::begun_by_table(table, &short.steps);
@@ -114,7 +126,12 @@ impl ShortPlan {
             short.ends = Ends::of(table, &short.steps);
             short.stored = order::unchanged(&short.steps).map(|columns| Arc::new(table.layout(&columns)));
         }
-        Some(short)
+        let is_lasting = |step: &Step| match step {
+            Step::Beside { others, .. } => others.is_lasting(),
+            _ => true,
+        };
+        // What was there when it was planned is only told by the source.
+        short.steps.iter().all(is_lasting).then_some(short)
     }
 
     fn from_source(source: Source) -> ShortPlan {
@@ -126,46 +143,60 @@ impl ShortPlan {
             group_columns: None,
             ends: None,
             looks_up: false,
+            reads_catalogs: false,
             stored: None,
         }
     }
 
     /// Leaves out what the source and the lookups would give and nobody reads.
     fn prune_columns(&mut self) {
-        let Source::Table(table) = &mut self.source else {
-            return;
-        };
-        let Some(shaping) = self.steps.iter().position(Step::makes_columns) else {
-            return;
-        };
-        // Up to there a column has one number: lookups add theirs behind those of the table.
-        let steps = &mut self.steps[..=shaping];
-        let inputs = steps.iter_mut().flat_map(Step::inputs_mut);
-        let mut used: Vec<usize> = inputs.flat_map(|computed| computed.columns()).collect();
-        for step in steps.iter() {
-            if let Step::Lookup(lookup) = step {
-                used.extend(lookup.outer_columns_asked());
+        match &mut self.source {
+            Source::Table(table) => {
+                if let Some(used) = prune(&mut self.steps) {
+                    table.keep_columns(used);
+                }
             }
+            Source::Catalog(relation) => {
+                if let Some(used) = prune(&mut self.steps) {
+                    relation.keep_columns(used);
+                }
+            }
+            Source::OneRow | Source::Rows(_) | Source::Append(..) => {}
         }
-        used.sort_unstable();
-        used.dedup();
-        let (mut of_table, mut given) = (used.clone(), 0);
-        for step in steps {
-            if let Step::Lookup(lookup) = step {
-                let first = lookup.outer_columns();
-                let end = first + lookup.inner_columns();
-                of_table.retain(|column| *column < first);
-                given = given.max(of_table.len());
-                let own = used.iter().filter(|column| (first..end).contains(column));
-                let own: Vec<usize> = own.map(|column| column - first).collect();
-                lookup.keep_columns(&used[..given], &own);
-                given += own.len();
-            }
-            for computed in step.inputs_mut() {
-                computed.renumber(&used);
-            }
-        }
-        table.keep_columns(of_table);
+    }
+
+    /// Whether it asks the catalogs, by what it reads or by functions.
+    fn reads_catalogs(&self) -> bool {
+        self.reads_catalogs
+    }
+
+    /// Whether it gives its rows as they come, whatever its constants: none of its steps collects.
+    fn streams(&self) -> bool {
+        let streams =
+            |step: &Step| matches!(step, Step::Filter(_) | Step::Project { .. } | Step::Limit { .. });
+        let sources_stream = match &self.source {
+            Source::Append(members, _) => members.iter().all(ShortPlan::streams),
+            Source::OneRow | Source::Rows(_) | Source::Table(_) | Source::Catalog(_) => true,
+        };
+        sources_stream && self.steps.iter().all(streams)
+    }
+
+    /// Runs it as a part of another chain, which it does as [`ShortPlan::streams`] says; `None`: with these constants it is not short.
+    fn run_within(&self, ctx: &StatementContext, constants: &Constants) -> Result<Option<RowsStream>> {
+        let collects = || Error::internal("a part of a short statement that collects");
+        let long = || -> Long { Box::pin(async move { Err(collects()) }) };
+        self.run(ctx, constants, None, long)
+    }
+
+    /// Whether EXPLAIN can tell of it; else it tells of the general plan.
+    pub fn is_told(&self) -> bool {
+        let is_told = |step: &Step| {
+            !matches!(
+                step,
+                Step::CatalogLookup(_) | Step::SubChain(_) | Step::Beside { .. } | Step::Numbered { .. }
+            )
+        };
+        !matches!(self.source, Source::Catalog(_) | Source::Append(..)) && self.steps.iter().all(is_told)
     }
 
     /// Runs it with these constants; `None` when with them it is not short. `figures`: what reading and each step are
@@ -179,8 +210,32 @@ impl ShortPlan {
         long: impl FnOnce() -> Long,
     ) -> Result<Option<RowsStream>> {
         let metrics = figures.map_or_else(Arc::default, |figures| Arc::clone(figures.source()));
+        let with_catalogs = match self.reads_catalogs {
+            true => Some(constants.with_catalogs(CatalogContext::new(Arc::new(ctx.clone())))),
+            false => None,
+        };
+        let constants = with_catalogs.as_ref().unwrap_or(constants);
         let table = match &self.source {
             Source::Table(table) => table,
+            Source::Catalog(relation) => {
+                let rows = relation.batches(constants)?;
+                return self.run_over(ctx, rows, constants, figures, long).map(Some);
+            }
+            Source::Append(members, schema) => {
+                let members = members.iter().map(|member| member.run_within(ctx, constants));
+                let Some(members) = members.collect::<Result<Option<Vec<_>>>>()? else {
+                    return Ok(None);
+                };
+                let rows = stream::iter(members).flatten();
+                if self.steps.is_empty() {
+                    return Ok(Some(rows.boxed()));
+                }
+                let schema = Arc::clone(schema);
+                let rows = rows.map(move |rows| as_rows_of(rows?.into_batch()?, &schema));
+                return self
+                    .run_over(ctx, rows.boxed(), constants, figures, long)
+                    .map(Some);
+            }
             Source::OneRow => return self.run_over(ctx, one_row(), constants, figures, long).map(Some),
             Source::Rows(batches) => {
                 let rows = stream::iter(batches.clone().into_iter().map(Ok)).boxed();
@@ -268,7 +323,8 @@ impl ShortPlan {
     pub fn is_bounded(&self) -> bool {
         match &self.source {
             Source::Table(table) => table.has_conditions(),
-            Source::OneRow | Source::Rows(_) => true,
+            Source::OneRow | Source::Rows(_) | Source::Catalog(_) => true,
+            Source::Append(members, _) => members.iter().all(ShortPlan::is_bounded),
         }
     }
 
@@ -290,7 +346,11 @@ impl ShortPlan {
 
     /// Whether it reads what is there when it runs, not what was there when it was planned.
     pub fn is_lasting(&self) -> bool {
-        !matches!(self.source, Source::Rows(_))
+        match &self.source {
+            Source::Rows(_) => false,
+            Source::Append(members, _) => members.iter().all(ShortPlan::is_lasting),
+            Source::OneRow | Source::Table(_) | Source::Catalog(_) => true,
+        }
     }
 
     /// How the rows of its table are reached; see [`TableRead::access`].
@@ -403,12 +463,6 @@ impl ShortPlan {
         let mut running = Vec::with_capacity(self.steps.len());
         for (at, step) in self.steps.iter().enumerate() {
             running.push(match step {
-                Step::Filter(condition) => RunningStep::Filter(condition.bind(constants)?),
-                Step::Project { columns, schema } => {
-                    let columns = columns.iter().map(|column| column.bind(constants));
-                    let columns = columns.collect::<Result<_>>()?;
-                    RunningStep::Project(Projection::new(columns, Arc::clone(schema)))
-                }
                 Step::Lookup(lookup) => {
                     RunningStep::Lookup(Box::new(lookup.start(ctx, constants, self.keeps_lookups())?))
                 }
@@ -425,10 +479,6 @@ impl ShortPlan {
                         _ => RunningStep::TopRows(rows),
                     }
                 }
-                Step::Limit { skip, fetch } => {
-                    let (skip, left) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
-                    RunningStep::Limit { skip, left }
-                }
                 Step::Groups { keys, totals, schema } => {
                     let is_first = !self.steps[..at]
                         .iter()
@@ -443,10 +493,18 @@ impl ShortPlan {
                     };
                     RunningStep::Totals(RunningTotals::new(totals, schema, constants, known)?)
                 }
+                step => start_step(step, ctx, constants)?,
             });
         }
         Ok(running)
     }
+}
+
+/// The rows under the names of a schema, which has the same types.
+fn as_rows_of(rows: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+    let renamed = RecordBatch::try_new_with_options(Arc::clone(schema), rows.columns().to_vec(), &options);
+    renamed.map_err(Error::arrow)
 }
 
 /// Whether a function that waits stands in the plan.
@@ -472,24 +530,19 @@ fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constants) -> Resul
                 let (skip, fetch) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
                 return Ok(fetch.map(|fetch| fetch.saturating_add(skip)));
             }
-            Step::Sort(_) | Step::Filter(_) | Step::Lookup(_) | Step::Groups { .. } | Step::Totals { .. } => {
-                break;
-            }
+            // Rows stay as many as they are.
+            Step::SubChain(_) => {}
+            Step::Sort(_)
+            | Step::Filter(_)
+            | Step::Beside { .. }
+            | Step::Lookup(_)
+            | Step::CatalogLookup(_)
+            | Step::Numbered { .. }
+            | Step::Groups { .. }
+            | Step::Totals { .. } => break,
         }
     }
     Ok(None)
-}
-
-/// Rows to leave out and, if there is a limit, rows to give. Errors: 2201W, 2201X.
-fn limit_counts(
-    skip: Option<&Expr>,
-    fetch: Option<&Expr>,
-    constants: &Constants,
-) -> Result<(usize, Option<usize>)> {
-    // PostgreSQL looks at OFFSET first.
-    let skip = limit_count(skip, constants, LimitClause::Offset)?;
-    let fetch = limit_count(fetch, constants, LimitClause::Limit)?;
-    Ok((skip.unwrap_or(0), fetch))
 }
 
 /// Leaves out the first rows of a stream.
@@ -504,65 +557,4 @@ fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
         futures::future::ready(Ok((rows.num_rows() > 0).then_some(rows)))
     });
     rest.boxed()
-}
-
-/// How much a source may give to steps that collect.
-enum Extent {
-    Any,
-    /// No more than what is short; of all of this table, if one is named.
-    Short(Option<Arc<TableDef>>),
-}
-
-impl Extent {
-    fn batches_max(&self) -> usize {
-        match self {
-            Extent::Any => usize::MAX,
-            Extent::Short(_) => INLINE_BATCHES,
-        }
-    }
-
-    /// Whether it is known to be more before it is read.
-    async fn is_known_long(&self, txn: &Transaction) -> Result<bool> {
-        let Extent::Short(Some(table)) = self else {
-            return Ok(false);
-        };
-        let rows = committed_row_counts(txn, &[table]).await?;
-        Ok(rows.into_iter().flatten().any(|rows| rows > INLINE_ROWS))
-    }
-}
-
-/// The source's batches through the steps. Steps that collect are given up for the general plan when it gives more than it may.
-fn stream_run(
-    ctx: &StatementContext,
-    (source, extent): (BoxStream<'static, Result<RecordBatch>>, Extent),
-    steps: Vec<RunningStep>,
-    figures: Option<&Arc<StepFigures>>,
-    long: impl FnOnce() -> Long,
-) -> RowsStream {
-    let run = Run::new(source, steps, Arc::clone(&ctx.memory), figures.cloned());
-    let batches = match run.collects() {
-        false => run.stream(INLINE_BATCHES, on_query_threads),
-        true => {
-            let (long, txn) = (long(), Arc::clone(&ctx.txn));
-            let collected = stream::once(async move {
-                if extent.is_known_long(&txn).await? {
-                    return long.await;
-                }
-                match run.collect(extent.batches_max()).await? {
-                    Some(batches) => Ok(stream::iter(batches.into_iter().map(Ok)).boxed()),
-                    None => long.await,
-                }
-            });
-            collected.try_flatten().boxed()
-        }
-    };
-    let whole = AssertUnwindSafe(batches).catch_unwind();
-    whole
-        .map(|batch| match batch {
-            Ok(batch) => batch.map(Rows::Columns),
-            Err(_) => Err(Error::internal(
-                "a short statement failed; the server's log says where",
-            )),
-        })
-        .boxed()
 }

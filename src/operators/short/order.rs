@@ -5,7 +5,6 @@ use super::read::TableRead;
 use super::sort_key::SortKey;
 use super::step::Step;
 use crate::logical::computed::Computed;
-use crate::logical::lookup_join::Lookup;
 use crate::plan::OrderColumn;
 
 /// The order that the sort asks for by columns of the table; empty without a sort, `None` when it goes by something else
@@ -17,7 +16,8 @@ pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderCol
     for step in steps {
         match step {
             Step::Project { columns, .. } => outputs.project(columns),
-            Step::Lookup(lookup) => outputs.join(lookup),
+            Step::Lookup(_) | Step::CatalogLookup(_) | Step::SubChain(_) => outputs.widen(step),
+            Step::Numbered { .. } => return None,
             Step::Sort(keys) if order.is_none() => {
                 let columns = keys.iter().map(|key| outputs.order_column(table, key));
                 order = Some(columns.collect::<Option<Vec<_>>>()?);
@@ -25,7 +25,7 @@ pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderCol
             Step::Groups { keys, totals, .. } => outputs.group(keys, totals.len()),
             Step::Limit { .. } | Step::Totals { .. } if sorts && order.is_none() => return None,
             Step::Sort(_) => return None,
-            Step::Filter(_) | Step::Limit { .. } | Step::Totals { .. } => {}
+            Step::Filter(_) | Step::Beside { .. } | Step::Limit { .. } | Step::Totals { .. } => {}
         }
     }
     Some(order.unwrap_or_default())
@@ -38,15 +38,15 @@ pub(super) fn begun_by_table(table: &TableRead, steps: &[Step]) -> Vec<OrderColu
     for step in steps {
         match step {
             Step::Project { columns, .. } => outputs.project(columns),
-            Step::Lookup(lookup) => outputs.join(lookup),
-            Step::Filter(_) => {}
+            Step::Lookup(_) | Step::CatalogLookup(_) | Step::SubChain(_) => outputs.widen(step),
+            Step::Filter(_) | Step::Beside { .. } => {}
             Step::Sort(keys) => {
                 let columns = keys.iter();
                 return columns
                     .map_while(|key| outputs.order_column(table, key))
                     .collect();
             }
-            Step::Limit { .. } | Step::Groups { .. } | Step::Totals { .. } => break,
+            Step::Limit { .. } | Step::Groups { .. } | Step::Totals { .. } | Step::Numbered { .. } => break,
         }
     }
     Vec::new()
@@ -59,13 +59,13 @@ pub(super) fn of_groups(table: &TableRead, steps: &[Step]) -> Option<Vec<usize>>
     for step in steps {
         match step {
             Step::Project { columns, .. } => outputs.project(columns),
-            Step::Lookup(lookup) => outputs.join(lookup),
+            Step::Lookup(_) | Step::CatalogLookup(_) | Step::SubChain(_) => outputs.widen(step),
             Step::Groups { keys, .. } => {
                 let column = |key: &Computed| Some(table.position(outputs.source_column(key)?));
                 return keys.iter().map(column).collect();
             }
-            Step::Filter(_) | Step::Limit { .. } => {}
-            Step::Sort(_) | Step::Totals { .. } => return None,
+            Step::Filter(_) | Step::Beside { .. } | Step::Limit { .. } => {}
+            Step::Sort(_) | Step::Totals { .. } | Step::Numbered { .. } => return None,
         }
     }
     None
@@ -80,7 +80,14 @@ pub(super) fn unchanged(steps: &[Step]) -> Option<Vec<usize>> {
             Step::Project { columns, .. } => outputs.project(columns),
             Step::Sort(_) => {}
             Step::Limit { .. } => limits += 1,
-            Step::Filter(_) | Step::Lookup(_) | Step::Groups { .. } | Step::Totals { .. } => return None,
+            Step::Filter(_)
+            | Step::Lookup(_)
+            | Step::CatalogLookup(_)
+            | Step::SubChain(_)
+            | Step::Beside { .. }
+            | Step::Numbered { .. }
+            | Step::Groups { .. }
+            | Step::Totals { .. } => return None,
         }
     }
     match limits {
@@ -98,11 +105,13 @@ impl Outputs {
         self.0 = Some(columns.iter().map(|column| self.source_column(column)).collect());
     }
 
-    /// Outer rows keep their order, and have one inner row at most.
-    fn join(&mut self, lookup: &Lookup) {
-        let outer = (0..lookup.outer_columns()).map(|column| self.source_of(column));
-        let inner = std::iter::repeat_n(None, lookup.inner_columns());
-        self.0 = Some(outer.chain(inner).collect());
+    /// Rows keep their order, and get columns behind theirs.
+    fn widen(&mut self, step: &Step) {
+        let Some((outer, added)) = step.added_columns() else {
+            return;
+        };
+        let outer = (0..outer).map(|column| self.source_of(column));
+        self.0 = Some(outer.chain(std::iter::repeat_n(None, added)).collect());
     }
 
     /// The keys come first, then the totals.

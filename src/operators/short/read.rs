@@ -9,7 +9,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 use super::run::RunningStep;
 use crate::catalog::TableDef;
 use crate::functions::fold_constants;
-use crate::logical::computed::Condition;
+use crate::logical::computed::{Condition, reads_catalogs};
 use crate::logical::filter_predicate::from_expr;
 use crate::logical::placeholder::Constants;
 use crate::logical::stored_table::ScannedTable;
@@ -79,6 +79,12 @@ impl TableRead {
 
     pub(super) fn has_conditions(&self) -> bool {
         !self.conditions.is_empty()
+    }
+
+    /// Whether a condition asks the catalogs.
+    pub(super) fn reads_catalogs(&self) -> bool {
+        let written = self.conditions.iter().map(Condition::written);
+        written.into_iter().any(reads_catalogs)
     }
 
     /// Position in `TableDef::columns` of a column that is read.

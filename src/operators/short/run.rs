@@ -3,20 +3,28 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::{DataType, Field, FieldRef, Schema};
 use datafusion::physical_expr::PhysicalExpr;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
+use super::beside::RunningBeside;
+use super::catalog_lookup::RunningCatalogLookup;
 use super::figures::StepFigures;
 use super::groups::RunningGroups;
+use super::numbered::RunningNumbered;
 use super::sorted_runs::SortedRuns;
+use super::sub_chain::Answers;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
-use crate::Result;
-use crate::functions::evaluate::{Projection, filter};
+use crate::functions::evaluate::{Projection, filter, truth};
 use crate::logical::lookup_join::RunningLookup;
 use crate::system::StatementMemory;
 use crate::system::statement_memory::HeldBytes;
+use crate::{Error, Result};
 
 /// A step of one run.
 pub(super) enum RunningStep {
@@ -28,6 +36,10 @@ pub(super) enum RunningStep {
         left: Option<usize>,
     },
     Lookup(Box<RunningLookup>),
+    CatalogLookup(Box<RunningCatalogLookup>),
+    SubChain(Box<RunningSubChain>),
+    Beside(Box<RunningBeside>),
+    Numbered(RunningNumbered),
     TopRows(TopRows),
     SortedRuns(SortedRuns),
     Groups(RunningGroups),
@@ -40,9 +52,23 @@ impl RunningStep {
     fn collects(&self) -> bool {
         match self {
             RunningStep::TopRows(_) | RunningStep::SortedRuns(_) | RunningStep::Totals(_) => true,
+            RunningStep::CatalogLookup(_)
+            | RunningStep::SubChain(_)
+            | RunningStep::Beside(_)
+            | RunningStep::Numbered(_) => true,
             RunningStep::Lookup(lookup) => !lookup.stays(),
             RunningStep::Groups(groups) => groups.collects(),
             RunningStep::Filter(_) | RunningStep::Project(_) | RunningStep::Limit { .. } => false,
+        }
+    }
+
+    /// Whether it has found out that the general plan is to take over.
+    fn is_long(&self) -> bool {
+        match self {
+            RunningStep::Beside(rows) => rows.is_long(),
+            RunningStep::CatalogLookup(lookup) => lookup.is_long(),
+            RunningStep::SubChain(chain) => chain.steps.iter().any(RunningStep::is_long),
+            _ => false,
         }
     }
 
@@ -56,6 +82,16 @@ impl RunningStep {
         Ok(Some(match self {
             RunningStep::Lookup(lookup) => {
                 lookup.push(batch);
+                return Ok(None);
+            }
+            RunningStep::CatalogLookup(lookup) => {
+                lookup.push(batch);
+                return Ok(None);
+            }
+            RunningStep::SubChain(chain) => return chain.push(batch).await.map(Some),
+            RunningStep::Beside(rows) => return rows.push(batch).await.map(Some),
+            RunningStep::Numbered(rows) => {
+                rows.push(batch)?;
                 return Ok(None);
             }
             RunningStep::Filter(condition) => filter(condition, &batch)?,
@@ -84,6 +120,7 @@ impl RunningStep {
     fn has_more(&self) -> bool {
         match self {
             RunningStep::Lookup(lookup) => lookup.has_more(),
+            RunningStep::CatalogLookup(lookup) => lookup.has_more(),
             RunningStep::Project(projection) => projection.has_more(),
             _ => false,
         }
@@ -93,6 +130,7 @@ impl RunningStep {
     fn forget(&mut self) {
         match self {
             RunningStep::Lookup(lookup) => lookup.forget(),
+            RunningStep::CatalogLookup(lookup) => lookup.forget(),
             RunningStep::Project(projection) => projection.forget(),
             _ => {}
         }
@@ -102,6 +140,7 @@ impl RunningStep {
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
         match self {
             RunningStep::Lookup(lookup) => lookup.next().await.map(Some),
+            RunningStep::CatalogLookup(lookup) => lookup.next().await,
             RunningStep::Project(projection) => projection.next().map(Some),
             _ => Ok(None),
         }
@@ -114,12 +153,160 @@ impl RunningStep {
             RunningStep::SortedRuns(rows) => rows.finish(),
             RunningStep::Groups(groups) => groups.finish(),
             RunningStep::Totals(totals) => totals.finish().map(Some),
+            RunningStep::Numbered(rows) => rows.finish(),
             RunningStep::Filter(_)
             | RunningStep::Project(_)
             | RunningStep::Limit { .. }
-            | RunningStep::Lookup(_) => Ok(None),
+            | RunningStep::Lookup(_)
+            | RunningStep::CatalogLookup(_)
+            | RunningStep::Beside(_)
+            | RunningStep::SubChain(_) => Ok(None),
         }
     }
+
+    /// Bytes that it holds until it is finished.
+    fn bytes(&self) -> usize {
+        match self {
+            RunningStep::TopRows(rows) => rows.bytes(),
+            RunningStep::Numbered(rows) => rows.bytes(),
+            RunningStep::SortedRuns(rows) => rows.bytes(),
+            RunningStep::Groups(groups) if groups.collects() => groups.bytes(),
+            _ => 0,
+        }
+    }
+}
+
+/// A subquery under way, which answers a batch of outer rows at a time.
+pub(super) struct RunningSubChain {
+    /// The columns of the outer rows that it reads.
+    pub(super) outer: Vec<usize>,
+    pub(super) field: FieldRef,
+    pub(super) asked_when: Option<Arc<dyn PhysicalExpr>>,
+    pub(super) steps: Vec<RunningStep>,
+    pub(super) answer: RunningAnswer,
+    pub(super) memory: HeldBytes,
+}
+
+/// What the rows of a subquery become; see `step::Answer`.
+pub(super) enum RunningAnswer {
+    Scalar {
+        over_none: Vec<RunningStep>,
+        /// What these gave.
+        value_over_none: Option<ArrayRef>,
+    },
+    Exists {
+        negated: bool,
+    },
+    Keep {
+        negated: bool,
+    },
+}
+
+/// Who takes the rows that come of steps.
+type Taker<'a> = &'a mut (dyn FnMut(RecordBatch) -> Result<()> + Send);
+
+impl RunningSubChain {
+    /// The outer rows with their answers behind them, or those that stay. Errors: 21000, 53200; those of the steps.
+    async fn push(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+        let asked = self.asked_when.as_ref().map(|condition| truth(condition, &batch));
+        let asked = asked.transpose()?;
+        let asked = asked.as_ref();
+        let mut rows = self.numbered(&batch)?;
+        if let Some(asked) = asked {
+            rows = filter_record_batch(&rows, asked).map_err(Error::arrow)?;
+        }
+        let mut answers = Answers::new(batch.num_rows());
+        let is_question = !matches!(self.answer, RunningAnswer::Scalar { .. });
+        let mut take = |rows: RecordBatch| match is_question {
+            true => answers.note(&rows),
+            false => answers.add(&rows),
+        };
+        if rows.num_rows() > 0 {
+            through(&mut self.steps, rows, &mut take).await?;
+        }
+        let held = self.steps.iter().map(RunningStep::bytes).sum::<usize>();
+        self.memory.resize(held)?;
+        finish(&mut self.steps, &mut take).await?;
+        self.memory.resize(answers.bytes())?;
+        if let RunningAnswer::Keep { negated } = &self.answer {
+            return filter_record_batch(&batch, &answers.exist(asked, *negated)).map_err(Error::arrow);
+        }
+        let answers = self.answers(answers, asked).await?;
+        let fields = batch.schema_ref().fields().iter().chain([&self.field]);
+        let schema = Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()));
+        let mut columns = batch.columns().to_vec();
+        columns.push(answers);
+        RecordBatch::try_new(schema, columns).map_err(Error::arrow)
+    }
+
+    /// What it reads of the outer rows, and their numbers.
+    fn numbered(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let read = batch.project(&self.outer).map_err(Error::arrow)?;
+        let number = Arc::new(Field::new("?row", DataType::UInt32, false));
+        let fields = read.schema_ref().fields().iter().chain([&number]);
+        let schema = Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()));
+        let mut columns = read.columns().to_vec();
+        columns.push(Arc::new(UInt32Array::from_iter_values(
+            0..batch.num_rows() as u32,
+        )));
+        RecordBatch::try_new(schema, columns).map_err(Error::arrow)
+    }
+
+    async fn answers(&mut self, answers: Answers, asked: Option<&BooleanArray>) -> Result<ArrayRef> {
+        let (over_none, value_over_none) = match &mut self.answer {
+            RunningAnswer::Exists { negated } | RunningAnswer::Keep { negated } => {
+                return Ok(Arc::new(answers.exist(asked, *negated)));
+            }
+            RunningAnswer::Scalar {
+                over_none,
+                value_over_none,
+            } => (over_none, value_over_none),
+        };
+        if value_over_none.is_none() && !over_none.is_empty() && answers.lacks_some(asked) {
+            let mut take = |row: RecordBatch| {
+                *value_over_none = Some(Arc::clone(row.column(0)));
+                Ok(())
+            };
+            finish(over_none, &mut take).await?;
+        }
+        let over_none = value_over_none.as_ref().map(Arc::clone);
+        answers.values(asked, over_none, self.field.data_type())
+    }
+}
+
+/// Takes a batch through all of the steps.
+fn through<'a>(
+    steps: &'a mut [RunningStep],
+    batch: RecordBatch,
+    take: Taker<'a>,
+) -> BoxFuture<'a, Result<()>> {
+    async move {
+        let Some((step, above)) = steps.split_first_mut() else {
+            return take(batch);
+        };
+        let mut given = step.push(batch).await?;
+        loop {
+            if let Some(batch) = given.take().filter(|batch| batch.num_rows() > 0) {
+                through(above, batch, take).await?;
+            }
+            if !step.has_more() {
+                return Ok(());
+            }
+            given = step.next().await?;
+        }
+    }
+    .boxed()
+}
+
+/// Takes what the steps have collected through those above them.
+async fn finish(steps: &mut [RunningStep], take: Taker<'_>) -> Result<()> {
+    for at in 0..steps.len() {
+        let (below, above) = steps.split_at_mut(at + 1);
+        if let Some(rest) = below[at].finish()? {
+            through(above, rest, take).await?;
+        }
+    }
+    Ok(())
 }
 
 /// A source's batches on their way through the steps.
@@ -161,7 +348,7 @@ impl Run {
     /// The next rows of the result; `None` at the end, or when the source gave more than so many batches, or a step holds
     /// too much.
     async fn next(&mut self, batches_max: usize) -> Result<Option<RecordBatch>> {
-        while self.taken <= batches_max && self.has_memory(0) {
+        while self.taken <= batches_max && self.has_memory(0) && !self.is_long() {
             let (from, batch) = match self.finishing {
                 None if self.steps.iter().any(RunningStep::is_done) => {
                     self.steps.iter_mut().for_each(RunningStep::forget);
@@ -199,6 +386,10 @@ impl Run {
             }
         }
         Ok(None)
+    }
+
+    fn is_long(&self) -> bool {
+        self.steps.iter().any(RunningStep::is_long)
     }
 
     /// Whether a step has rows to give before the source's next come.
@@ -243,7 +434,7 @@ impl Run {
             }
             result.push(batch);
         }
-        let is_whole = self.taken <= batches_max && self.has_memory(bytes);
+        let is_whole = self.taken <= batches_max && self.has_memory(bytes) && !self.is_long();
         Ok(is_whole.then_some(result))
     }
 
@@ -255,13 +446,7 @@ impl Run {
 
     /// Bytes that its steps hold.
     fn bytes(&self) -> usize {
-        let held = |step: &RunningStep| match step {
-            RunningStep::TopRows(rows) => rows.bytes(),
-            RunningStep::SortedRuns(rows) => rows.bytes(),
-            RunningStep::Groups(groups) if groups.collects() => groups.bytes(),
-            _ => 0,
-        };
-        self.steps.iter().map(held).sum()
+        self.steps.iter().map(RunningStep::bytes).sum()
     }
 
     /// The result; what is behind so many batches of the source goes through `on_threads`.

@@ -1,9 +1,12 @@
 //! `Source` and `Step`: what a chain is made of.
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use datafusion::logical_expr::Expr;
 
+use super::ShortPlan;
+use super::catalog_lookup::CatalogLookup;
+use super::catalog_source::CatalogSource;
 use super::read::TableRead;
 use super::sort_key::SortKey;
 use super::totals::Total;
@@ -18,6 +21,22 @@ pub(super) enum Source {
     /// Rows in memory.
     Rows(Vec<RecordBatch>),
     Table(TableRead),
+    /// A relation of the catalog.
+    Catalog(CatalogSource),
+    /// The rows of chains, one after the other, none of which collects; the schema is that of all.
+    Append(Vec<ShortPlan>, SchemaRef),
+}
+
+impl Source {
+    /// Whether it, or a condition on its rows, asks the catalogs.
+    pub(super) fn reads_catalogs(&self) -> bool {
+        match self {
+            Source::OneRow | Source::Rows(_) => false,
+            Source::Table(table) => table.reads_catalogs(),
+            Source::Catalog(_) => true,
+            Source::Append(members, _) => members.iter().any(ShortPlan::reads_catalogs),
+        }
+    }
 }
 
 /// What becomes of the rows.
@@ -30,6 +49,29 @@ pub(super) enum Step {
     },
     /// A join with a table that is read by its key.
     Lookup(Lookup),
+    /// A join with a relation of the catalog.
+    CatalogLookup(Box<CatalogLookup>),
+    /// Leaves the rows that `others` has too, or has not.
+    Beside {
+        others: Box<ShortPlan>,
+        /// What tells its rows apart, and what the rows that come.
+        other_keys: Vec<Computed>,
+        keys: Vec<Computed>,
+        /// The types of the keys.
+        types: Vec<DataType>,
+        /// Whether the rows that both have stay.
+        stays: bool,
+    },
+    /// The answers of a subquery, as a column behind those of the rows.
+    SubChain(Box<SubChain>),
+    /// The number of each row among those of its part, as a column behind the others; rows are sorted by the keys.
+    Numbered {
+        keys: Vec<SortKey>,
+        /// Rows of a part have the same values in so many of the keys.
+        part_keys: usize,
+        outer_columns: usize,
+        field: FieldRef,
+    },
     Sort(Vec<SortKey>),
     /// OFFSET and LIMIT.
     Limit {
@@ -49,6 +91,42 @@ pub(super) enum Step {
     },
 }
 
+/// A subquery over rows that it depends on.
+#[derive(Debug)]
+pub(super) struct SubChain {
+    /// The columns of the outer rows that it reads.
+    pub(super) outer: Vec<usize>,
+    /// So many columns outer rows have: its answer becomes the next.
+    pub(super) outer_columns: usize,
+    pub(super) field: FieldRef,
+    /// For which rows it is asked: all, or those for which this is true. The others have NULL.
+    pub(super) asked_when: Option<Computed>,
+    /// What becomes of the outer rows, behind whose columns each row's number stands: the number, then the answer's value.
+    pub(super) steps: Vec<Step>,
+    pub(super) answer: Answer,
+}
+
+/// What a subquery's rows become.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// The value of the only row. `over_none`: steps that give it where there is none; else it is NULL.
+    Scalar { over_none: Option<Vec<Step>> },
+    /// Whether there is a row, or is none.
+    Exists { negated: bool },
+    /// The same as a condition: no column comes of it, but rows for which it does not hold go.
+    Keep { negated: bool },
+}
+
+impl SubChain {
+    /// Columns that it adds to outer rows.
+    fn added(&self) -> usize {
+        match self.answer {
+            Answer::Scalar { .. } | Answer::Exists { .. } => 1,
+            Answer::Keep { .. } => 0,
+        }
+    }
+}
+
 impl Step {
     /// What it computes of the rows that come to it.
     pub(super) fn inputs_mut(&mut self) -> Vec<&mut Computed> {
@@ -56,7 +134,12 @@ impl Step {
             Step::Filter(condition) => vec![condition],
             Step::Project { columns, .. } => columns.iter_mut().collect(),
             Step::Lookup(lookup) => lookup.inputs_mut().collect(),
-            Step::Sort(keys) => keys.iter_mut().map(|key| &mut key.computed).collect(),
+            Step::CatalogLookup(lookup) => lookup.inputs_mut().collect(),
+            Step::SubChain(chain) => chain.asked_when.iter_mut().collect(),
+            Step::Beside { keys, .. } => keys.iter_mut().collect(),
+            Step::Sort(keys) | Step::Numbered { keys, .. } => {
+                keys.iter_mut().map(|key| &mut key.computed).collect()
+            }
             Step::Limit { .. } => Vec::new(),
             Step::Groups { keys, totals, .. } => {
                 let inputs = totals.iter_mut().flat_map(Total::inputs_mut);
@@ -66,11 +149,71 @@ impl Step {
         }
     }
 
+    /// Columns that it reads of the rows that come to it, beside what it computes.
+    pub(super) fn other_columns(&self) -> Vec<usize> {
+        match self {
+            Step::Lookup(lookup) => lookup.outer_columns_asked(),
+            // Its own column is made whether somebody reads it or not.
+            Step::SubChain(chain) => {
+                let own = chain.outer_columns..chain.outer_columns + chain.added();
+                chain.outer.iter().copied().chain(own).collect()
+            }
+            Step::Numbered { outer_columns, .. } => vec![*outer_columns],
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether no column goes through it as it came.
     pub(super) fn makes_columns(&self) -> bool {
         matches!(
             self,
             Step::Project { .. } | Step::Groups { .. } | Step::Totals { .. }
         )
+    }
+
+    /// How many columns the rows have that come to it, and how many it adds behind them; `None`: it adds none.
+    pub(super) fn added_columns(&self) -> Option<(usize, usize)> {
+        match self {
+            Step::Lookup(lookup) => Some((lookup.outer_columns(), lookup.inner_columns())),
+            Step::CatalogLookup(lookup) => Some((lookup.outer_columns(), lookup.inner_columns())),
+            Step::SubChain(chain) => Some((chain.outer_columns, chain.added())),
+            Step::Numbered { outer_columns, .. } => Some((*outer_columns, 1)),
+            _ => None,
+        }
+    }
+
+    /// From now on the rows that come to it have only the columns `outer`, and it adds only these of its own.
+    pub(super) fn keep_columns(&mut self, outer: &[usize], own: &[usize]) {
+        match self {
+            Step::Lookup(lookup) => lookup.keep_columns(outer, own),
+            Step::CatalogLookup(lookup) => lookup.keep_columns(outer.len(), own),
+            Step::SubChain(chain) => {
+                let place = |column: &usize| outer.iter().position(|kept| kept == column);
+                chain.outer = chain.outer.iter().filter_map(place).collect();
+                chain.outer_columns = outer.len();
+            }
+            Step::Numbered { outer_columns, .. } => *outer_columns = outer.len(),
+            _ => {}
+        }
+    }
+
+    /// Whether it, or what stands in it, asks the catalogs.
+    pub(super) fn reads_catalogs(&mut self) -> bool {
+        let own = match self {
+            Step::CatalogLookup(_) => true,
+            Step::Beside { others, .. } => others.reads_catalogs(),
+            Step::SubChain(chain) => {
+                let over_none = match &mut chain.answer {
+                    Answer::Scalar {
+                        over_none: Some(steps),
+                    } => steps.as_mut_slice(),
+                    _ => &mut [],
+                };
+                let mut steps = chain.steps.iter_mut().chain(over_none);
+                steps.any(Step::reads_catalogs)
+            }
+            _ => false,
+        };
+        own || self.inputs_mut().iter().any(|computed| computed.reads_catalogs())
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Definition {
     pub(crate) schema: &'static str,
     /// Its name.
     pub(crate) name: &'static str,
+    /// Its name with its schema's.
+    pub(crate) full_name: &'static str,
     /// Its columns as fields.
     pub(crate) fields: SchemaRef,
     column_positions: HashMap<&'static str, usize>,
@@ -97,7 +99,8 @@ fn read_definition(line: &'static str) -> Option<Definition> {
     let mut words = line.split(' ');
     let oid = words.next()?.parse().ok()?;
     let _kind = words.next()?;
-    let (schema, name) = words.next()?.split_once('.')?;
+    let full_name = words.next()?;
+    let (schema, name) = full_name.split_once('.')?;
     let mut fields = Vec::new();
     let mut column_positions = HashMap::new();
     for (position, column) in words.enumerate() {
@@ -110,6 +113,7 @@ fn read_definition(line: &'static str) -> Option<Definition> {
         oid,
         schema,
         name,
+        full_name,
         fields,
         column_positions,
         static_rows: OnceLock::new(),

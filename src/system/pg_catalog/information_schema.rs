@@ -7,13 +7,12 @@ use super::ddl_text::view_definition;
 use super::definitions::{Definition, definitions};
 use super::objects::{OWNER_NAME, UserColumn, UserRelation, type_facts};
 use super::relation_rows::{Constants, RelationRows, Source, text, yes_or_no};
-use super::relations::{SYSTEM_TABLES, index_columns};
+use super::relations::{Filled, SYSTEM_TABLES, index_columns};
 use super::session_rows::role_names;
 use crate::types::{NumericSize, SECOND_DIGITS_MAX, SqlType};
 
-type Fill = fn(&Source<'_>, &mut RelationRows);
-
-static RELATIONS: &[(&str, Constants, Fill)] = &[
+/// Every relation of information_schema with rows.
+static RELATIONS: &[Filled] = &[
     ("information_schema_catalog_name", &[], catalog_name),
     ("schemata", &[("schema_owner", OWNER_NAME)], schemata),
     ("tables", &[("is_typed", "NO")], tables),
@@ -31,14 +30,20 @@ static RELATIONS: &[(&str, Constants, Fill)] = &[
     ("character_sets", CHARACTER_SET, character_sets),
 ];
 
+/// Whether the rows of a relation of information_schema are of the statement that reads them: they name its user.
+pub(super) fn is_of_statement(name: &str) -> bool {
+    name == "enabled_roles"
+}
+
 /// Rows of a relation of information_schema.
-pub(crate) fn batches(source: &Source<'_>, name: &str) -> Vec<RecordBatch> {
-    let Some((_, constants, fill)) = RELATIONS.iter().find(|(relation, _, _)| *relation == name) else {
-        return Vec::new();
-    };
-    let mut rows = RelationRows::new("information_schema", name, constants);
-    fill(source, &mut rows);
-    vec![rows.finish()]
+pub(super) fn batches(source: &Source<'_>, relation: &Definition) -> Vec<RecordBatch> {
+    let mut batches = vec![relation.static_rows().clone()];
+    if let Some((_, constants, fill)) = RELATIONS.iter().find(|(name, _, _)| *name == relation.name) {
+        let mut rows = RelationRows::new(relation.schema, relation.name, constants);
+        fill(source, &mut rows);
+        batches.push(rows.finish());
+    }
+    batches
 }
 
 fn catalog_name(source: &Source<'_>, rows: &mut RelationRows) {

@@ -9,6 +9,8 @@
 //! - What this database has (schemas, tables, columns, keys, comments) comes from [`crate::catalog::Catalog`] through
 //!   [`objects::Objects`]. A table's row type has the table's oid, a key constraint its index's.
 //! - A relation that has neither (triggers, policies, publications …) is empty.
+//! - What is the same for all statements that see one version of the catalog is made once for them, and found by the values of its
+//!   columns ([`version`]); what says something of a statement, of its session or of the server now is made for each.
 //!
 //! # Names of objects
 //!
@@ -25,6 +27,7 @@ pub(crate) mod objects;
 mod relation_rows;
 pub(crate) mod relations;
 pub(crate) mod session_rows;
+pub(crate) mod version;
 
 pub(crate) use objects::type_by_format;
 
@@ -32,18 +35,23 @@ pub(crate) use objects::type_by_format;
 pub(crate) mod tests;
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::compute::concat_batches;
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 
 use super::StatementContext;
-use crate::Result;
 use crate::catalog::TableDef;
 use crate::table::committed_row_counts;
+use crate::types::SqlType;
+use crate::{Error, Result};
+pub(crate) use definitions::{Definition, definition};
 use objects::Objects;
+pub(crate) use version::CatalogRows;
+use version::CatalogVersion;
 
 /// Whether a role of this name is there for a session of the user.
 pub(crate) fn is_role(user: &str, name: &str) -> bool {
@@ -52,15 +60,18 @@ pub(crate) fn is_role(user: &str, name: &str) -> bool {
         .any(|(_, role)| role == name)
 }
 
+/// The hidden column that says which relation a row is of, behind all others; not among the columns of `*`.
+pub const TABLE_OID: &str = "tableoid";
+
 /// One statement's view of the system catalogs: made once a statement, shared by its relations and functions.
 #[derive(Debug)]
 pub struct CatalogContext {
     statement: Arc<StatementContext>,
-    objects: OnceLock<Objects>,
+    version: OnceLock<Arc<CatalogVersion>>,
     /// How many rows tables have, by oid, once a relation that says it is read.
     row_counts: OnceLock<HashMap<u32, u64>>,
-    /// Rows of relations that were read, by name: a subquery may read its relations once a row.
-    read: Mutex<HashMap<String, Arc<Vec<RecordBatch>>>>,
+    /// Rows that are the statement's own, by relation: a subquery may read its relations once a row.
+    own: Mutex<HashMap<&'static str, Arc<CatalogRows>>>,
 }
 
 impl CatalogContext {
@@ -68,54 +79,68 @@ impl CatalogContext {
     pub fn new(statement: Arc<StatementContext>) -> Arc<CatalogContext> {
         Arc::new(CatalogContext {
             statement,
-            objects: OnceLock::new(),
+            version: OnceLock::new(),
             row_counts: OnceLock::new(),
-            read: Mutex::default(),
+            own: Mutex::default(),
         })
     }
 
-    /// Schema and rows of a system relation, `None` when there is none of that name.
-    pub fn table(&self, schema: &str, name: &str) -> Option<(SchemaRef, Vec<RecordBatch>)> {
-        let definition = definitions::definition(schema, name)?;
+    /// The rows of a system relation, with [`TABLE_OID`] behind its columns. `columns`: which of them are asked for; the others may
+    /// say nothing. Errors: the store's.
+    pub(crate) async fn rows(
+        &self,
+        relation: &'static Definition,
+        columns: &[usize],
+    ) -> Result<Arc<CatalogRows>> {
+        let counted = relations::counted_column(relation);
+        let counts_rows = counted.is_some_and(|counted| columns.contains(&counted));
+        if counts_rows && self.row_counts.get().is_none() {
+            let counts = self.count_rows().await?;
+            self.row_counts.get_or_init(|| counts);
+        }
+        if !counts_rows && !is_of_statement(relation) {
+            return self.version().rows(relation.full_name, || self.make(relation));
+        }
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rows) = own.get(relation.full_name) {
+            return Ok(Arc::clone(rows));
+        }
+        let rows = Arc::new(self.make(relation)?);
+        own.insert(relation.full_name, Arc::clone(&rows));
+        Ok(rows)
+    }
+
+    /// How many rows the store says that each table has, by oid.
+    async fn count_rows(&self) -> Result<HashMap<u32, u64>> {
+        let tables: Vec<&Arc<TableDef>> = self.statement.catalog.tables().collect();
+        let counts = committed_row_counts(&self.statement.txn, &tables).await?;
+        let oids = tables.iter().map(|table| table.oid);
+        let known = oids.zip(counts).filter_map(|(oid, count)| Some((oid, count?)));
+        Ok(known.collect())
+    }
+
+    fn make(&self, relation: &'static Definition) -> Result<CatalogRows> {
         let source = relation_rows::Source {
             ctx: &self.statement,
             objects: self.objects(),
             row_counts: self.row_counts.get(),
         };
-        let batches = match schema {
-            "pg_catalog" => relations::batches(&source, name),
-            _ => information_schema::batches(&source, name),
+        let parts = match relation.schema {
+            "pg_catalog" => relations::batches(&source, relation),
+            _ => information_schema::batches(&source, relation),
         };
-        Some((Arc::clone(&definition.fields), batches))
+        let rows = concat_batches(&relation.fields, &parts).map_err(Error::arrow)?;
+        let oids = Int64Array::from_value(relation.oid, rows.num_rows());
+        let mut columns: Vec<ArrayRef> = rows.columns().to_vec();
+        columns.push(Arc::new(oids));
+        let rows = RecordBatch::try_new(with_table_oid(relation), columns);
+        rows.map(CatalogRows::new).map_err(Error::arrow)
     }
 
-    /// Asks the store for what the rows of a relation say of its data, before they are made. Errors: the store's.
-    pub(crate) async fn prepare(&self, name: &str) -> Result<()> {
-        let tells_rows = ["pg_class", "pg_stat_user_tables", "pg_stat_all_tables"].contains(&name);
-        if tells_rows && self.row_counts.get().is_none() {
-            let tables: Vec<&Arc<TableDef>> = self.statement.catalog.tables().collect();
-            let counts = committed_row_counts(&self.statement.txn, &tables).await?;
-            let oids = tables.iter().map(|table| table.oid);
-            let known = oids.zip(counts).filter_map(|(oid, count)| Some((oid, count?)));
-            let known = known.collect();
-            self.row_counts.get_or_init(|| known);
-        }
-        Ok(())
-    }
-
-    /// Rows that `make` makes, once a statement for each name.
-    pub(crate) fn read_once<E>(
-        &self,
-        name: &str,
-        make: impl FnOnce() -> std::result::Result<Vec<RecordBatch>, E>,
-    ) -> std::result::Result<Arc<Vec<RecordBatch>>, E> {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rows) = read.get(name) {
-            return Ok(Arc::clone(rows));
-        }
-        let rows = Arc::new(make()?);
-        read.insert(name.to_string(), Arc::clone(&rows));
-        Ok(rows)
+    fn version(&self) -> &CatalogVersion {
+        let known = &self.statement.server.catalog_versions;
+        let version = || known.version(&self.statement.catalog, &self.statement.database);
+        self.version.get_or_init(version)
     }
 
     pub(crate) fn statement(&self) -> &Arc<StatementContext> {
@@ -123,7 +148,7 @@ impl CatalogContext {
     }
 
     pub(crate) fn objects(&self) -> &Objects {
-        self.objects.get_or_init(|| Objects::new(&self.statement.catalog))
+        self.version().objects(&self.statement.catalog)
     }
 
     pub(crate) fn search_path(&self) -> &[String] {
@@ -140,6 +165,14 @@ impl CatalogContext {
 
     pub(crate) fn process_id(&self) -> i32 {
         self.statement.process_id
+    }
+}
+
+/// Whether the rows of a relation are of the statement that reads them: of its session, or of the server now.
+fn is_of_statement(relation: &Definition) -> bool {
+    match relation.schema {
+        "pg_catalog" => relations::is_of_statement(relation.name),
+        _ => information_schema::is_of_statement(relation.name),
     }
 }
 
@@ -192,6 +225,14 @@ impl ExtensionOptions for StatementExtension {
     }
 }
 
+/// A configuration of one statement's functions, for who has no other.
+pub(crate) fn options(catalogs: Arc<CatalogContext>) -> Arc<ConfigOptions> {
+    static DEFAULTS: LazyLock<ConfigOptions> = LazyLock::new(ConfigOptions::default);
+    let mut options = DEFAULTS.clone();
+    install(CatalogPlace::of(catalogs), &mut options);
+    Arc::new(options)
+}
+
 /// Lets functions of plans that run in this configuration find the catalogs at this place.
 pub fn install(place: Arc<CatalogPlace>, options: &mut ConfigOptions) {
     options.extensions.insert(StatementExtension(place));
@@ -208,9 +249,11 @@ pub(crate) fn installed(options: &ConfigOptions) -> DataFusionResult<Arc<Catalog
         .ok_or_else(|| DataFusionError::Internal("a plan outside a statement".to_string()))
 }
 
-/// The schema of a system relation, without its rows.
-pub fn table_schema(schema: &str, name: &str) -> Option<SchemaRef> {
-    definitions::definition(schema, name).map(|definition| Arc::clone(&definition.fields))
+/// The columns of a system relation, the hidden one too.
+pub(crate) fn with_table_oid(relation: &Definition) -> SchemaRef {
+    let mut fields: Vec<FieldRef> = relation.fields.fields().iter().cloned().collect();
+    fields.push(Arc::new(SqlType::Oid.field(TABLE_OID, true)));
+    Arc::new(Schema::new(fields))
 }
 
 /// The oid of a system relation.

@@ -4,17 +4,20 @@
 use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
-use super::definitions::{definition, definitions};
+use super::definitions::{Definition, definitions};
 use super::objects::{OWNER_NAME, SYSTEM, UserColumn, UserIndex, UserRelation, type_facts};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text, vector};
 use super::session_rows;
 use crate::types::SqlType;
 
 /// Fills the rows that are ours, beside those that every database has.
-type Fill = fn(&Source<'_>, &mut RelationRows);
+pub(super) type Fill = fn(&Source<'_>, &mut RelationRows);
 
-/// Every relation of pg_catalog with rows of ours: name, columns that are the same in all of them, and what fills it.
-static RELATIONS: &[(&str, Constants, Fill)] = &[
+/// A relation with rows of ours: name, columns that are the same in all of them, and what fills it.
+pub(super) type Filled = (&'static str, Constants, Fill);
+
+/// Those of pg_catalog whose rows are the same for all statements that see one version of the catalog, row counts aside.
+static RELATIONS: &[Filled] = &[
     ("pg_namespace", &[("nspowner", "10")], namespaces),
     ("pg_class", CLASS, classes),
     ("pg_attribute", ATTRIBUTE, attributes),
@@ -31,6 +34,17 @@ static RELATIONS: &[(&str, Constants, Fill)] = &[
     ("pg_stat_all_tables", TABLE_STATISTICS, table_statistics),
     ("pg_stat_user_indexes", INDEX_STATISTICS, index_statistics),
     ("pg_stat_all_indexes", INDEX_STATISTICS, index_statistics),
+];
+
+/// The columns that say how many rows tables have, which is told of each statement's snapshot.
+static COUNTED_COLUMNS: &[(&str, &str)] = &[
+    ("pg_class", "reltuples"),
+    ("pg_stat_user_tables", "n_live_tup"),
+    ("pg_stat_all_tables", "n_live_tup"),
+];
+
+/// Those whose rows are of the statement: of its session, or of the server now.
+static STATEMENT_RELATIONS: &[Filled] = &[
     ("pg_authid", ROLE, session_rows::authid),
     ("pg_roles", ROLE_WITH_PASSWORD, session_rows::roles),
     ("pg_user", USER, session_rows::users),
@@ -59,19 +73,30 @@ const ROLE: Constants = session_rows::ROLE;
 const ROLE_WITH_PASSWORD: Constants = session_rows::ROLE_WITH_PASSWORD;
 const USER: Constants = session_rows::USER;
 
+/// Whether the rows of a relation of pg_catalog are of the statement that reads them.
+pub(super) fn is_of_statement(name: &str) -> bool {
+    STATEMENT_RELATIONS
+        .iter()
+        .any(|(relation, _, _)| *relation == name)
+}
+
+/// The column of a relation of pg_catalog that says how many rows a table has.
+pub(super) fn counted_column(relation: &Definition) -> Option<usize> {
+    if relation.schema != "pg_catalog" {
+        return None;
+    }
+    let counted = COUNTED_COLUMNS.iter().find(|(name, _)| *name == relation.name);
+    counted.map(|(_, column)| relation.position(column))
+}
+
 /// Rows of a relation of pg_catalog: those of every database, then ours.
-pub(crate) fn batches(source: &Source<'_>, name: &str) -> Vec<RecordBatch> {
-    let mut batches = Vec::new();
-    if let Some(definition) = definition("pg_catalog", name) {
-        let rows = definition.static_rows();
-        if rows.num_rows() > 0 {
-            batches.push(rows.clone());
-        }
-        if let Some((_, constants, fill)) = RELATIONS.iter().find(|(relation, _, _)| *relation == name) {
-            let mut rows = RelationRows::new("pg_catalog", name, constants);
-            fill(source, &mut rows);
-            batches.push(rows.finish());
-        }
+pub(super) fn batches(source: &Source<'_>, relation: &Definition) -> Vec<RecordBatch> {
+    let mut batches = vec![relation.static_rows().clone()];
+    let mut filled = RELATIONS.iter().chain(STATEMENT_RELATIONS);
+    if let Some((_, constants, fill)) = filled.find(|(name, _, _)| *name == relation.name) {
+        let mut rows = RelationRows::new(relation.schema, relation.name, constants);
+        fill(source, &mut rows);
+        batches.push(rows.finish());
     }
     batches
 }

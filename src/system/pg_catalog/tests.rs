@@ -153,12 +153,40 @@ async fn every_relation_has_rows_of_its_schema() {
     let statement = statement().await;
     let catalog = CatalogContext::new(Arc::new(statement.clone()));
     for definition in definitions::definitions() {
-        let (schema, batches) = catalog
-            .table(definition.schema, definition.name)
-            .expect("it is defined");
-        for batch in batches {
-            assert_eq!(batch.schema(), schema, "{}", definition.name);
-        }
+        let columns: Vec<usize> = (0..definition.fields.fields().len()).collect();
+        let rows = catalog.rows(definition, &columns).await;
+        let rows = rows.unwrap_or_else(|error| panic!("{}: {error}", definition.full_name));
+        let schema = rows.all().schema();
+        assert_eq!(
+            &schema.fields()[..columns.len()],
+            &definition.fields.fields()[..],
+            "{}",
+            definition.full_name
+        );
     }
-    assert!(catalog.table("pg_catalog", "orders").is_none());
+}
+
+/// Rows that say something of a statement are its own; the others are made once.
+#[tokio::test]
+async fn statements_share_what_their_catalog_says() {
+    let statement = statement().await;
+    let first = CatalogContext::new(Arc::new(statement.clone()));
+    let second = CatalogContext::new(Arc::new(statement));
+    for (name, is_shared) in [("pg_attribute", true), ("pg_settings", false)] {
+        let relation = definitions::definition("pg_catalog", name).expect("it is defined");
+        let (own, other) = (
+            first.rows(relation, &[0]).await,
+            second.rows(relation, &[0]).await,
+        );
+        let (own, other) = (own.expect("it has rows"), other.expect("it has rows"));
+        assert_eq!(Arc::ptr_eq(&own, &other), is_shared, "{name}");
+    }
+    let classes = definitions::definition("pg_catalog", "pg_class").expect("it is defined");
+    let counted = [classes.position("reltuples")];
+    let names = first.rows(classes, &[classes.position("relname")]).await;
+    let counts = first.rows(classes, &counted).await;
+    assert!(!Arc::ptr_eq(
+        &names.expect("it has rows"),
+        &counts.expect("it has rows")
+    ));
 }

@@ -1,0 +1,85 @@
+//! `stream_run`: a chain's run as a result, which leaves for the query threads, or gives up for the general plan, once it is long.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+
+use super::Long;
+use super::figures::StepFigures;
+use super::run::{Run, RunningStep};
+use crate::catalog::TableDef;
+use crate::scan::Rows;
+use crate::scan::RowsStream;
+use crate::system::StatementContext;
+use crate::system::query_threads::on_query_threads;
+use crate::table::committed_row_counts;
+use crate::txn::Transaction;
+use crate::{Error, Result};
+
+/// Batches that a chain takes in before it is long.
+const INLINE_BATCHES: usize = 4;
+/// Rows of a table that are certainly more than that.
+const INLINE_ROWS: u64 = 8192;
+
+/// How much a source may give to steps that collect.
+pub(super) enum Extent {
+    Any,
+    /// No more than what is short; of all of this table, if one is named.
+    Short(Option<Arc<TableDef>>),
+}
+
+impl Extent {
+    fn batches_max(&self) -> usize {
+        match self {
+            Extent::Any => usize::MAX,
+            Extent::Short(_) => INLINE_BATCHES,
+        }
+    }
+
+    /// Whether it is known to be more before it is read.
+    async fn is_known_long(&self, txn: &Transaction) -> Result<bool> {
+        let Extent::Short(Some(table)) = self else {
+            return Ok(false);
+        };
+        let rows = committed_row_counts(txn, &[table]).await?;
+        Ok(rows.into_iter().flatten().any(|rows| rows > INLINE_ROWS))
+    }
+}
+
+/// The source's batches through the steps. Steps that collect are given up for the general plan when it gives more than it may.
+pub(super) fn stream_run(
+    ctx: &StatementContext,
+    (source, extent): (BoxStream<'static, Result<RecordBatch>>, Extent),
+    steps: Vec<RunningStep>,
+    figures: Option<&Arc<StepFigures>>,
+    long: impl FnOnce() -> Long,
+) -> RowsStream {
+    let run = Run::new(source, steps, Arc::clone(&ctx.memory), figures.cloned());
+    let batches = match run.collects() {
+        false => run.stream(INLINE_BATCHES, on_query_threads),
+        true => {
+            let (long, txn) = (long(), Arc::clone(&ctx.txn));
+            let collected = stream::once(async move {
+                if extent.is_known_long(&txn).await? {
+                    return long.await;
+                }
+                match run.collect(extent.batches_max()).await? {
+                    Some(batches) => Ok(stream::iter(batches.into_iter().map(Ok)).boxed()),
+                    None => long.await,
+                }
+            });
+            collected.try_flatten().boxed()
+        }
+    };
+    let whole = AssertUnwindSafe(batches).catch_unwind();
+    whole
+        .map(|batch| match batch {
+            Ok(batch) => batch.map(Rows::Columns),
+            Err(_) => Err(Error::internal(
+                "a short statement failed; the server's log says where",
+            )),
+        })
+        .boxed()
+}

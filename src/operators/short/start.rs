@@ -1,0 +1,114 @@
+//! Steps of one run: what the steps of a plan become with their constants.
+
+use std::sync::Arc;
+
+use datafusion::logical_expr::Expr;
+
+use super::beside::RunningBeside;
+use super::groups::RunningGroups;
+use super::numbered::RunningNumbered;
+use super::run::{RunningAnswer, RunningStep, RunningSubChain};
+use super::step::{Answer, Step, SubChain};
+use super::top_rows::TopRows;
+use super::totals::{RowCount, RunningTotals};
+use crate::Result;
+use crate::functions::LimitClause;
+use crate::functions::evaluate::Projection;
+use crate::logical::computed::Computed;
+use crate::logical::limit_counts::limit_count;
+use crate::logical::placeholder::Constants;
+use crate::system::StatementContext;
+use crate::system::statement_memory::HeldBytes;
+
+/// A step with its constants, whatever rows come in which order. Errors: 42P02, 2201W, 2201X.
+pub(super) fn start_step(step: &Step, ctx: &StatementContext, constants: &Constants) -> Result<RunningStep> {
+    Ok(match step {
+        Step::Filter(condition) => RunningStep::Filter(condition.bind(constants)?),
+        Step::Project { columns, schema } => {
+            let columns = columns.iter().map(|column| column.bind(constants));
+            let columns = columns.collect::<Result<_>>()?;
+            RunningStep::Project(Projection::new(columns, Arc::clone(schema)))
+        }
+        Step::Lookup(lookup) => RunningStep::Lookup(Box::new(lookup.start(ctx, constants, false)?)),
+        Step::CatalogLookup(lookup) => RunningStep::CatalogLookup(Box::new(lookup.start(constants)?)),
+        Step::Beside {
+            others,
+            other_keys,
+            keys,
+            types,
+            stays,
+        } => {
+            let bind = |keys: &[Computed]| keys.iter().map(|key| key.bind(constants)).collect::<Result<_>>();
+            let keys = (bind(other_keys)?, bind(keys)?);
+            let (rows, memory) = (
+                others.run_within(ctx, constants)?,
+                HeldBytes::new(Arc::clone(&ctx.memory)),
+            );
+            RunningStep::Beside(Box::new(RunningBeside::new(rows, keys, types, *stays, memory)?))
+        }
+        Step::SubChain(chain) => RunningStep::SubChain(Box::new(start_subquery(chain, ctx, constants)?)),
+        Step::Sort(keys) => RunningStep::TopRows(TopRows::new(keys, usize::MAX, constants)?),
+        Step::Numbered {
+            keys,
+            part_keys,
+            field,
+            ..
+        } => {
+            let rows = TopRows::new(keys, usize::MAX, constants)?;
+            RunningStep::Numbered(RunningNumbered::new(rows, *part_keys, field))
+        }
+        Step::Limit { skip, fetch } => {
+            let (skip, left) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
+            RunningStep::Limit { skip, left }
+        }
+        Step::Groups { keys, totals, schema } => {
+            RunningStep::Groups(RunningGroups::new(keys, totals, schema, constants, false)?)
+        }
+        Step::Totals { totals, schema } => {
+            let unknown = (RowCount::default(), Vec::new());
+            RunningStep::Totals(RunningTotals::new(totals, schema, constants, unknown)?)
+        }
+    })
+}
+
+/// A subquery with its constants. Errors: 42P02.
+fn start_subquery(
+    chain: &SubChain,
+    ctx: &StatementContext,
+    constants: &Constants,
+) -> Result<RunningSubChain> {
+    let start = |steps: &[Step]| {
+        let started = steps.iter().map(|step| start_step(step, ctx, constants));
+        started.collect::<Result<Vec<_>>>()
+    };
+    let asked_when = chain.asked_when.as_ref();
+    Ok(RunningSubChain {
+        outer: chain.outer.clone(),
+        field: Arc::clone(&chain.field),
+        asked_when: asked_when
+            .map(|condition| condition.bind(constants))
+            .transpose()?,
+        steps: start(&chain.steps)?,
+        answer: match &chain.answer {
+            Answer::Exists { negated } => RunningAnswer::Exists { negated: *negated },
+            Answer::Keep { negated } => RunningAnswer::Keep { negated: *negated },
+            Answer::Scalar { over_none } => RunningAnswer::Scalar {
+                over_none: start(over_none.as_deref().unwrap_or_default())?,
+                value_over_none: None,
+            },
+        },
+        memory: HeldBytes::new(Arc::clone(&ctx.memory)),
+    })
+}
+
+/// Rows to leave out and, if there is a limit, rows to give. Errors: 2201W, 2201X.
+pub(super) fn limit_counts(
+    skip: Option<&Expr>,
+    fetch: Option<&Expr>,
+    constants: &Constants,
+) -> Result<(usize, Option<usize>)> {
+    // PostgreSQL looks at OFFSET first.
+    let skip = limit_count(skip, constants, LimitClause::Offset)?;
+    let fetch = limit_count(fetch, constants, LimitClause::Limit)?;
+    Ok((skip.unwrap_or(0), fetch))
+}
