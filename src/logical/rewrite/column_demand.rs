@@ -48,6 +48,14 @@ impl Asked {
         self.columns.dedup();
     }
 
+    /// And one at least of these columns, if there is any: rows without columns cannot be sorted, and by a parameter they may have to be.
+    pub(super) fn or_one(mut self, schema: &DFSchema) -> Asked {
+        if self.columns.is_empty() && !schema.fields().is_empty() {
+            self.columns.push(0);
+        }
+        self
+    }
+
     pub(super) fn columns(&self) -> &[usize] {
         &self.columns
     }

@@ -18,6 +18,7 @@ use datafusion::logical_expr::{
 use super::column_demand::{Asked, with_own};
 use super::existence::{Asks, asks};
 use super::projections::merged;
+use super::substitution::unnamed;
 use super::{Rewriting, with_stack};
 
 /// The plan without columns that nobody asks for.
@@ -57,6 +58,7 @@ impl Pruning {
             LogicalPlan::Sort(mut sort) => {
                 let mut below = Asked::of(asked.columns().to_vec(), asked.once && sort.fetch.is_none());
                 below.add(sort.expr.iter().map(|key| &key.expr), sort.input.schema());
+                let below = below.or_one(sort.input.schema());
                 sort.input = self.narrow(sort.input, &below)?;
                 Ok(LogicalPlan::Sort(sort))
             }
@@ -132,7 +134,10 @@ impl Pruning {
         }
         let exprs = aggregate.group_expr.iter().chain(&aggregate.aggr_expr);
         let once = aggregate.aggr_expr.is_empty();
-        let below = Asked::by(exprs, aggregate.input.schema(), once);
+        let mut below = Asked::by(exprs, aggregate.input.schema(), once);
+        if aggregate.aggr_expr.iter().any(is_of_sorted_rows) {
+            below = below.or_one(aggregate.input.schema());
+        }
         let input = self.narrow(aggregate.input, &below)?;
         if is_whole {
             aggregate.input = input;
@@ -151,6 +156,7 @@ impl Pruning {
         if exprs.is_empty() {
             return self.pruned(Arc::unwrap_or_clone(window.input), &below);
         }
+        let below = below.or_one(window.input.schema());
         window.input = self.narrow(window.input, &below)?;
         let is_whole =
             window.input.schema().fields().len() == before && exprs.len() == window.window_expr.len();
@@ -296,6 +302,13 @@ fn sides_once(join: &Join, once: bool) -> (bool, bool) {
         LeftSemi | LeftAnti | LeftMark => (once, true),
         RightSemi | RightAnti | RightMark => (true, once),
         _ => (false, false),
+    }
+}
+
+fn is_of_sorted_rows(call: &Expr) -> bool {
+    match unnamed(call) {
+        Expr::AggregateFunction(call) => !call.params.order_by.is_empty(),
+        _ => false,
     }
 }
 
