@@ -99,8 +99,8 @@ pub use rows::{Rows, RowsStream, StoredRows};
 pub use server_state::ServerState;
 pub use session_state::{ActivityState, SessionState, SharedMark, now_us};
 pub use settings::{
-    LoggedStatements, SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, SettingSource,
-    Settings, definitions, severity_rank,
+    LoggedStatements, PlanSettings, SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope,
+    SettingSource, Settings, definitions, severity_rank,
 };
 pub use spill::SpillFiles;
 pub use spool::Spool;
