@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::load::part_key;
 use super::reclaim::encode_dropped;
 use super::{
     AlteredSettings, COLUMNS_MAX, Catalog, ColumnDef, Relation, SchemaDef, TableDef, ViewDef, record,
@@ -40,14 +41,7 @@ impl<'a> CatalogWriter<'a> {
     /// themselves, their names, and what depends on them (see the invariants in `catalog`).
     pub fn begin(txn: &'a Transaction, catalog: &'a Catalog) -> Result<CatalogWriter<'a>> {
         let version = rand::random();
-        let key = Keyspace::CatalogVersion.encode();
-        txn.write(
-            Write::Put {
-                key,
-                value: u64::to_be_bytes(version).to_vec(),
-            },
-            false,
-        )?;
+        put_version(txn, Keyspace::CatalogVersion.encode(), version)?;
         Ok(CatalogWriter {
             txn,
             catalog,
@@ -69,13 +63,7 @@ impl<'a> CatalogWriter<'a> {
         let known = self.relation_of(table.oid);
         self.put_names(known, &table.schema, &names_of_table(&table))?;
         let value = record::encode_table(&table)?;
-        self.txn.write(
-            Write::Put {
-                key: record_key(table.id),
-                value,
-            },
-            true,
-        )?;
+        self.write_record(Keyspace::Relation { id: table.id }, Some(value))?;
         Ok(Arc::new(table))
     }
 
@@ -93,50 +81,34 @@ impl<'a> CatalogWriter<'a> {
             }
         }
         let value = record::encode_view(view, self.version)?;
-        self.txn.write(
-            Write::Put {
-                key: record_key(view.id),
-                value,
-            },
-            true,
-        )
+        self.write_record(Keyspace::Relation { id: view.id }, Some(value))
     }
 
     /// Writes a schema's record, new or changed.
     pub fn put_schema(&self, schema: &SchemaDef) -> Result<()> {
-        let key = Keyspace::Schema { name: &schema.name }.encode();
-        self.txn.write(
-            Write::Put {
-                key,
-                value: record::encode_schema(schema, self.version)?,
-            },
-            true,
-        )
+        let value = record::encode_schema(schema, self.version)?;
+        self.write_record(Keyspace::Schema { name: &schema.name }, Some(value))
     }
 
     /// Writes the settings of an owner; none left removes the record.
     pub fn put_settings(&self, settings: &AlteredSettings) -> Result<()> {
         let of = settings.owner.key_text();
-        let key = Keyspace::Settings { of: &of }.encode();
-        let write = match settings.values.is_empty() {
-            true => Write::Delete { key },
-            false => Write::Put {
-                key,
-                value: record::encode_settings(settings, self.version)?,
-            },
+        let value = match settings.values.is_empty() {
+            true => None,
+            false => Some(record::encode_settings(settings, self.version)?),
         };
-        self.txn.write(write, true)
+        self.write_record(Keyspace::Settings { of: &of }, value)
     }
 
     /// Removes a schema's record; what it held must be gone.
     pub fn drop_schema(&self, schema: &SchemaDef) -> Result<()> {
-        self.drop_record(Keyspace::Schema { name: &schema.name }.encode(), schema.oid)
+        self.drop_record(Keyspace::Schema { name: &schema.name }, schema.oid)
     }
 
     /// Removes a view's record.
     pub fn drop_view(&self, view: &ViewDef) -> Result<()> {
         self.drop_name(&view.schema, &view.name)?;
-        self.drop_record(record_key(view.id), view.oid())
+        self.drop_record(Keyspace::Relation { id: view.id }, view.oid())
     }
 
     /// Removes a table's record and sequences, and leaves its keys to `reclaim_dropped`.
@@ -144,7 +116,7 @@ impl<'a> CatalogWriter<'a> {
         for (name, _) in names_of_table(table) {
             self.drop_name(&table.schema, name)?;
         }
-        self.drop_record(record_key(table.id), table.oid)?;
+        self.drop_record(Keyspace::Relation { id: table.id }, table.oid)?;
         for key in side_keys(table) {
             // Blind: a session that reserves a block of values meanwhile must not fail the drop.
             self.txn.write(Write::Delete { key }, false)?;
@@ -167,12 +139,7 @@ impl<'a> CatalogWriter<'a> {
     /// Gives a table other, empty keys: its record moves to the new one's id, its old keys are left to `reclaim_dropped`.
     /// The caller moves its counters (`table::Sequences::move_to`).
     pub fn replace_table(&self, table: &TableDef, new: TableDef) -> Result<Arc<TableDef>> {
-        self.txn.write(
-            Write::Delete {
-                key: record_key(table.id),
-            },
-            true,
-        )?;
+        self.write_record(Keyspace::Relation { id: table.id }, None)?;
         let key = written_key(table.id);
         self.txn.write(Write::Delete { key }, false)?;
         self.drop_keys(table.id, IndexId::MAX)?;
@@ -221,16 +188,27 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// Removes the record of an object that nothing depends on.
-    fn drop_record(&self, key: Vec<u8>, oid: u32) -> Result<()> {
-        self.txn.write(Write::Delete { key }, true)?;
+    fn drop_record(&self, record: Keyspace<'_>, oid: u32) -> Result<()> {
+        self.write_record(record, None)?;
         self.guard_dependents(oid);
         let key = Keyspace::Dependents { oid }.encode();
         self.txn.write(Write::Delete { key }, false)
     }
 
+    /// Writes a record, or removes it, and gives its part of the catalog the new version.
+    fn write_record(&self, record: Keyspace<'_>, value: Option<Vec<u8>>) -> Result<()> {
+        put_version(self.txn, part_key(&record), self.version)?;
+        let key = record.encode();
+        let write = match value {
+            Some(value) => Write::Put { key, value },
+            None => Write::Delete { key },
+        };
+        self.txn.write(write, true)
+    }
+
     /// The relation as it was before the statement.
     fn relation_of(&self, oid: u32) -> Option<&'a Relation> {
-        let mut known = self.catalog.relations.values();
+        let mut known = self.catalog.relations.iter();
         known.find(|relation| relation.oid() == oid)
     }
 
@@ -253,6 +231,12 @@ impl<'a> CatalogWriter<'a> {
         }
         self.put_table(table)
     }
+}
+
+/// Blind: see the invariants in `catalog`.
+fn put_version(txn: &Transaction, key: Vec<u8>, version: u64) -> Result<()> {
+    let value = version.to_be_bytes().to_vec();
+    txn.write(Write::Put { key, value }, false)
 }
 
 /// The names that a relation takes in its schema, with the oids of whose they are.

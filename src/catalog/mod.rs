@@ -7,6 +7,7 @@
 //! | key ([`Keyspace`](crate::codec::keyspace::Keyspace)) | value |
 //! |---|---|
 //! | `CatalogVersion` | u64 BE: a new random one with every change of any record below |
+//! | `CatalogPart { part }` | u64 BE: the same for the records of one part: schemas and settings, or the relations of 32 numbers |
 //! | `NextTableId` | u32 BE: the next number for a table, view, schema or index that nobody has reserved |
 //! | `Schema { name }` | a schema record |
 //! | `Relation { id }` | a table or view record |
@@ -24,7 +25,8 @@
 //!
 //! - Whoever changes a record writes it *checked*, and gives the catalog a new random version in the same transaction,
 //!   *blind*: definitions of different objects never conflict, and yet a version that is committed names one state of the
-//!   whole catalog, and a cached `Catalog` with that version is that state. (What a transaction sees while it has changes of
+//!   whole catalog, and a cached `Catalog` with that version is that state; so it is with the version of each part, which tells
+//!   what to read again. (What a transaction sees while it has changes of
 //!   its own lacks those of others, under a version that may be committed later: such catalogs are never shared.)
 //! - Whoever gives or takes a name writes its `Name`, checked: of two who give the same one, one conflicts.
 //! - Whoever makes something depend on an object (a view on a relation, a relation in a schema) guards the object's record,
@@ -47,25 +49,28 @@ mod altered;
 mod change;
 pub mod check;
 mod generation;
+mod load;
+mod lookups;
 mod nearest;
 mod object_ids;
 mod reclaim;
 mod record;
+mod relations;
 mod table_def;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::codec::keyspace::{self, Keyspace, TableId};
-use crate::store::{KeyRange, Page, ScanRequest};
-use crate::txn::Transaction;
+use crate::codec::keyspace::{Keyspace, TableId};
 use crate::{Error, Result};
 pub use altered::{AlteredSettings, SettingsOwner};
 pub use change::{CatalogWriter, NewDynamicColumn};
 pub use generation::{GeneratedColumns, Generation};
+pub use lookups::{Answers, Lookups};
 pub use nearest::nearest_name;
 pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
+pub use relations::Relations;
 pub use table_def::{
     COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, KeyColumn, TableCache, TableDef, TableOptions,
     Unverified,
@@ -92,10 +97,12 @@ pub struct Catalog {
     pub version: u64,
     /// Schemas by name (the built-in ones are always there).
     pub schemas: BTreeMap<String, SchemaDef>,
-    /// Tables and views by schema and name.
-    pub relations: BTreeMap<(String, String), Relation>,
+    /// Tables and views, in the order of schema and name.
+    pub relations: Relations,
     /// Settings that sessions begin with, by whom they concern; the later count more.
     pub altered: BTreeMap<SettingsOwner, AlteredSettings>,
+    /// The versions of its parts, where they have changed since there are any (see `load`).
+    parts: BTreeMap<u32, u64>,
 }
 
 /// A schema's record.
@@ -123,6 +130,9 @@ pub enum Relation {
 pub struct ViewDef {
     /// Its id (shares the numbers of tables).
     pub id: TableId,
+    /// The catalog version that last changed this record.
+    #[serde(skip)]
+    pub version: u64,
     /// Schema and name.
     pub schema: String,
     /// See `schema`.
@@ -165,6 +175,13 @@ impl Relation {
             Relation::View(view) => view.id,
         }
     }
+    /// The catalog version that last changed its record: with the oid, it names one definition.
+    pub fn version(&self) -> u64 {
+        match self {
+            Relation::Table(table) => table.version,
+            Relation::View(view) => view.version,
+        }
+    }
     /// Its schema.
     pub fn schema(&self) -> &str {
         match self {
@@ -205,18 +222,9 @@ impl Catalog {
         Catalog {
             version: 0,
             schemas,
-            relations: BTreeMap::new(),
+            relations: Relations::default(),
             altered: BTreeMap::new(),
-        }
-    }
-
-    /// The catalog as the transaction sees it: `cached` when its version still stands (one get), else loaded anew,
-    /// with the definitions of `cached` for records that did not change.
-    pub async fn load(txn: &Transaction, cached: Option<Arc<Catalog>>) -> Result<Arc<Catalog>> {
-        let version = version(txn).await?;
-        match cached {
-            Some(cached) if cached.version == version && !cached.schemas.is_empty() => Ok(cached),
-            cached => Ok(Arc::new(load_all(txn, version, cached.as_deref()).await?)),
+            parts: BTreeMap::new(),
         }
     }
 
@@ -235,20 +243,20 @@ impl Catalog {
         search_path: &[String],
     ) -> Option<&Relation> {
         match schema {
-            Some(schema) => self.relations.get(&(schema.to_string(), name.to_string())),
+            Some(schema) => self.relations.get(schema, name),
             None => search_path
                 .iter()
-                .find_map(|schema| self.relations.get(&(schema.clone(), name.to_string()))),
+                .find_map(|schema| self.relations.get(schema, name)),
         }
     }
 
     /// The error for a name that no relation has: 42P01 with the nearest name that is visible.
     pub fn undefined_relation(&self, schema: Option<&str>, name: &str, search_path: &[String]) -> Error {
-        let visible = self.relations.keys().filter(|(in_schema, _)| match schema {
-            Some(schema) => in_schema == schema,
-            None => search_path.contains(in_schema),
+        let visible = self.relations.iter().filter(|relation| match schema {
+            Some(schema) => relation.schema() == schema,
+            None => search_path.iter().any(|in_path| in_path == relation.schema()),
         });
-        let nearest = nearest_name(name, visible.map(|(_, name)| name.as_str()));
+        let nearest = nearest_name(name, visible.map(Relation::name));
         match schema {
             Some(schema) => Error::UndefinedTable {
                 name: format!("{schema}.{name}"),
@@ -280,12 +288,12 @@ impl Catalog {
 
     /// All tables.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
-        self.relations.values().filter_map(Relation::get_table)
+        self.relations.iter().filter_map(Relation::get_table)
     }
 
     /// All views.
     pub fn views(&self) -> impl Iterator<Item = &Arc<ViewDef>> {
-        self.relations.values().filter_map(|relation| match relation {
+        self.relations.iter().filter_map(|relation| match relation {
             Relation::View(view) => Some(view),
             Relation::Table(_) => None,
         })
@@ -319,15 +327,12 @@ impl Catalog {
 
     /// Whether a table, view or index of the schema has the name.
     pub fn is_name_taken(&self, schema: &str, name: &str) -> bool {
-        self.relations
-            .contains_key(&(schema.to_string(), name.to_string()))
-            || self.get_index(Some(schema), name, &[]).is_some()
+        self.relations.get(schema, name).is_some() || self.get_index(Some(schema), name, &[]).is_some()
     }
 
     /// Adds or replaces a relation (tests, and statements that look at their own changes).
     pub fn insert_relation(&mut self, relation: Relation) {
-        let key = (relation.schema().to_string(), relation.name().to_string());
-        self.relations.insert(key, relation);
+        self.relations.insert(relation);
     }
 }
 
@@ -349,67 +354,6 @@ pub fn dependents_key(oid: u32) -> Vec<u8> {
 /// The key that every transaction which writes rows of the table puts, blind: who guards it lets nobody else write rows.
 pub fn written_key(id: TableId) -> Vec<u8> {
     Keyspace::Written { table: id }.encode()
-}
-
-/// The catalog's version as the transaction sees it; 0 before the first change.
-pub(crate) async fn version(txn: &Transaction) -> Result<u64> {
-    let values = txn.get_many(&[Keyspace::CatalogVersion.encode()]).await?;
-    match values.get(0) {
-        None => Ok(0),
-        Some(bytes) => bytes
-            .try_into()
-            .map(u64::from_be_bytes)
-            .map_err(|_| Error::Corrupt {
-                what: "catalog version".to_string(),
-                reason: format!("{} bytes instead of 8", bytes.len()),
-            }),
-    }
-}
-
-/// Reads every record, keeping the definitions of `cached` for records whose version is the same.
-async fn load_all(txn: &Transaction, version: u64, cached: Option<&Catalog>) -> Result<Catalog> {
-    let known: HashMap<TableId, &Arc<TableDef>> = cached
-        .iter()
-        .flat_map(|cached| cached.tables())
-        .map(|table| (table.id, table))
-        .collect();
-    let mut catalog = Catalog {
-        version,
-        ..Catalog::empty()
-    };
-    for (_, value) in read_range(txn, keyspace::schemas_range()).await? {
-        let schema = record::decode_schema(&value)?;
-        catalog.schemas.insert(schema.name.clone(), schema);
-    }
-    for (_, value) in read_range(txn, keyspace::relations_range()).await? {
-        catalog.insert_relation(record::decode_relation(&value, &known)?);
-    }
-    for (_, value) in read_range(txn, keyspace::settings_range()).await? {
-        let altered = record::decode_settings(&value)?;
-        catalog.altered.insert(altered.owner.clone(), altered);
-    }
-    Ok(catalog)
-}
-
-/// All entries of a small range of the system's keys.
-async fn read_range(txn: &Transaction, range: KeyRange) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-    let mut scan = txn.scan(ScanRequest {
-        read_ahead: false,
-        ranges: vec![range],
-        reverse: false,
-        keys_only: false,
-        page_rows_max: 1_000,
-        page_bytes_max: 1 << 20,
-    });
-    let mut entries = Vec::new();
-    let mut page = Page::new();
-    loop {
-        scan.next_page(&mut page).await?;
-        if page.is_empty() {
-            return Ok(entries);
-        }
-        entries.extend(page.iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
-    }
 }
 
 #[cfg(test)]

@@ -108,22 +108,26 @@ pub(super) fn decode_settings(bytes: &[u8]) -> Result<AlteredSettings> {
     }
 }
 
-/// A table or view; a table of `known` with the same version is answered without reading the JSON.
-pub(super) fn decode_relation(bytes: &[u8], known: &HashMap<TableId, &Arc<TableDef>>) -> Result<Relation> {
+/// A table or view; one of `known` with the same version is answered without reading the JSON.
+pub(super) fn decode_relation(bytes: &[u8], known: &HashMap<TableId, &Relation>) -> Result<Relation> {
     let Head {
         kind,
         version,
         id,
         json,
     } = open(bytes)?;
+    if let Some(relation) = known.get(&id).filter(|relation| relation.version() == version) {
+        return Ok(Relation::clone(relation));
+    }
     match kind {
-        b'T' => match known.get(&id) {
-            Some(table) if table.version == version => Ok(Relation::Table(Arc::clone(table))),
-            _ => Ok(Relation::Table(Arc::new(
-                parse::<TableRecord>(json)?.into_def(version)?,
-            ))),
-        },
-        b'V' => Ok(Relation::View(Arc::new(parse(json)?))),
+        b'T' => {
+            let table = parse::<TableRecord>(json)?.into_def(version)?;
+            Ok(Relation::Table(Arc::new(table)))
+        }
+        b'V' => {
+            let view: ViewDef = parse(json)?;
+            Ok(Relation::View(Arc::new(ViewDef { version, ..view })))
+        }
         kind => Err(corrupt(format!("kind {kind} is neither table nor view"))),
     }
 }

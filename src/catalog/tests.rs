@@ -1,9 +1,15 @@
 //! Tests of records, lookups and changes over the memory store.
 
+use std::collections::HashMap;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
 use super::*;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Store, StoreOptions, Write};
+use crate::txn::Transaction;
 use crate::types::{FormatSettings, NumericSize, SqlType, Value};
 
 const TXN_BYTES_MAX: usize = 1 << 20;
@@ -196,6 +202,7 @@ async fn every_kind_of_definition_reads_back() {
     let written = writer.put_table(table).unwrap();
     let view = ViewDef {
         id: next_id(&store).await,
+        version: 0,
         schema: "public".to_string(),
         name: "v".to_string(),
         columns: vec![("a".to_string(), "integer".to_string())],
@@ -220,6 +227,10 @@ async fn every_kind_of_definition_reads_back() {
         catalog.relation(None, "wide", &path).unwrap().get_table(),
         Some(&written)
     );
+    let view = ViewDef {
+        version: catalog.version,
+        ..view
+    };
     assert!(matches!(catalog.relation(None, "v", &path).unwrap(), Relation::View(found) if **found == view));
     assert_eq!(catalog.schema("s"), Ok(&schema));
     assert_eq!(catalog.views_reading(written.oid).count(), 1);
@@ -254,6 +265,149 @@ async fn the_cache_stands_while_the_version_does() {
         "an unchanged table is not decoded again"
     );
     assert!(newer.get_relation(Some("public"), "u", &[]).is_some());
+}
+
+/// Changes a table's comment in a transaction that commits.
+async fn comment(store: &Arc<dyn Store>, name: &str, comment: &str) {
+    let txn = begin(store).await;
+    let catalog = Catalog::load(&txn, None).await.unwrap();
+    let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
+    let table = catalog.relation(Some("public"), name, &[]).unwrap();
+    let mut table = TableDef::clone(table.get_table().unwrap());
+    table.comment = Some(comment.to_string());
+    writer.put_table(table).unwrap();
+    txn.commit(false).await.unwrap();
+}
+
+#[tokio::test]
+async fn records_of_parts_that_did_not_change_are_not_read_again() {
+    let store = memory_store();
+    // Each takes a block of numbers, and so stands in a part of its own.
+    let (kept, _) = (create(&store, "t").await, create(&store, "u").await);
+    let cached = load(&store).await;
+    let txn = begin(&store).await;
+    let damage = Write::Put {
+        key: record_key(kept.id),
+        value: vec![7; 30],
+    };
+    txn.write(damage, true).unwrap();
+    txn.commit(false).await.unwrap();
+    let txn = begin(&store).await;
+    let writer = CatalogWriter::begin(&txn, &cached).unwrap();
+    let changed = cached.relation(Some("public"), "u", &[]).unwrap();
+    writer
+        .put_table(TableDef::clone(changed.get_table().unwrap()))
+        .unwrap();
+    txn.commit(false).await.unwrap();
+    let newer = Catalog::load(&begin(&store).await, Some(Arc::clone(&cached)))
+        .await
+        .unwrap();
+    let version = |catalog: &Catalog, name| catalog.relation(Some("public"), name, &[]).unwrap().version();
+    assert_eq!(version(&newer, "t"), version(&cached, "t"));
+    assert_ne!(version(&newer, "u"), version(&cached, "u"));
+    let error = Catalog::load(&begin(&store).await, None).await.unwrap_err();
+    assert_eq!(error.sqlstate(), "XX001", "the damage is there to be read");
+}
+
+#[tokio::test]
+async fn an_older_snapshot_sees_the_older_definitions_whatever_is_cached() {
+    let store = memory_store();
+    create(&store, "t").await;
+    comment(&store, "t", "old").await;
+    let old = begin(&store).await;
+    comment(&store, "t", "new").await;
+    create(&store, "later").await;
+    let newer = load(&store).await;
+    let seen = Catalog::load(&old, Some(newer)).await.unwrap();
+    let comment_of = |catalog: &Catalog| {
+        let table = catalog.relation(Some("public"), "t", &[]).unwrap();
+        table.get_table().unwrap().comment.clone()
+    };
+    assert_eq!(comment_of(&seen).as_deref(), Some("old"));
+    assert!(seen.get_relation(Some("public"), "later", &[]).is_none());
+    let now = Catalog::load(&begin(&store).await, Some(seen)).await.unwrap();
+    assert_eq!(comment_of(&now).as_deref(), Some("new"));
+    assert!(now.get_relation(Some("public"), "later", &[]).is_some());
+}
+
+/// Everything that a catalog says.
+fn told(catalog: &Catalog) -> String {
+    format!(
+        "{:?} {:?} {:?}",
+        catalog.schemas, catalog.relations, catalog.altered
+    )
+}
+
+/// One change of any kind, of objects with names of a few letters.
+fn change_any(rng: &mut impl Rng, writer: &CatalogWriter<'_>, catalog: &Catalog, id: TableId) {
+    let name = ["a", "b", "c", "d", "e"][rng.random_range(0..5)];
+    let known = catalog.get_relation(Some("public"), name, &[]);
+    match (rng.random_range(0..6), known) {
+        (0, _) => match catalog.schemas.get(name) {
+            Some(schema) => writer.drop_schema(schema).unwrap(),
+            None => writer
+                .put_schema(&SchemaDef {
+                    name: name.to_string(),
+                    oid: FIRST_OID + id,
+                    comment: None,
+                })
+                .unwrap(),
+        },
+        (1, _) => {
+            let value = rng.random_range(0..3).to_string();
+            let values = [("x".to_string(), value)].into_iter();
+            let altered = AlteredSettings {
+                owner: SettingsOwner::Role(name.to_string()),
+                values: values.filter(|(_, value)| value != "0").collect(),
+            };
+            writer.put_settings(&altered).unwrap();
+        }
+        (2, None) => writer.put_view(&view_of(catalog, name, id)).unwrap(),
+        (_, None) => put(name, writer, id),
+        (2, Some(Relation::Table(table))) => drop(writer.replace_table(table, emptied(table, id)).unwrap()),
+        (3, Some(Relation::Table(table))) => writer.drop_table(table).unwrap(),
+        (_, Some(Relation::Table(table))) => {
+            let mut table = TableDef::clone(table);
+            table.comment = Some(id.to_string());
+            writer.put_table(table).map(drop).unwrap();
+        }
+        (3, Some(Relation::View(view))) => writer.drop_view(view).unwrap(),
+        (_, Some(Relation::View(view))) => {
+            let mut view = ViewDef::clone(view);
+            view.comment = Some(id.to_string());
+            writer.put_view(&view).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_loaded_over_any_other_catalog_is_what_is_loaded_anew() {
+    let seed = rand::random();
+    let mut rng = StdRng::seed_from_u64(seed);
+    let store = memory_store();
+    let ids = ObjectIds::new(Arc::clone(&store));
+    let (mut known, mut snapshots) = (vec![Arc::new(Catalog::empty())], Vec::new());
+    create(&store, "t").await;
+    for _ in 0..300 {
+        let txn = begin(&store).await;
+        let before = known[rng.random_range(0..known.len())].clone();
+        let before = Catalog::load(&txn, Some(before)).await.unwrap();
+        let writer = CatalogWriter::begin(&txn, &before).unwrap();
+        change_any(&mut rng, &writer, &before, ids.take().await.unwrap());
+        let own = Catalog::load(&txn, Some(before)).await.unwrap();
+        let anew = Catalog::load(&txn, None).await.unwrap();
+        assert_eq!(told(&own), told(&anew), "uncommitted, seed {seed}");
+        if rng.random_range(0..3) > 0 {
+            txn.commit(false).await.unwrap();
+        }
+        snapshots.push(begin(&store).await);
+        let seen = &snapshots[rng.random_range(0..snapshots.len())];
+        let over = known[rng.random_range(0..known.len())].clone();
+        let loaded = Catalog::load(seen, Some(over)).await.unwrap();
+        let anew = Catalog::load(seen, None).await.unwrap();
+        assert_eq!(told(&loaded), told(&anew), "seed {seed}");
+        known.push(loaded);
+    }
 }
 
 #[tokio::test]
@@ -301,6 +455,7 @@ fn table_of(catalog: &Catalog) -> TableDef {
 fn view_of(catalog: &Catalog, name: &str, id: TableId) -> ViewDef {
     ViewDef {
         id,
+        version: 0,
         schema: "public".to_string(),
         name: name.to_string(),
         columns: vec![("a".to_string(), "integer".to_string())],

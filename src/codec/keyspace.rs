@@ -4,6 +4,8 @@
 //! `[table u32 BE][index u16 BE]…`: table ids from 1 up are relations (index 0 is the primary key). Table 0 is the
 //! system: there the kind stands in the place of the index. The picture is in the docs of [`crate::codec`].
 
+use std::ops::Range;
+
 use super::{KeyRange, prefix_end};
 use crate::{Error, Result};
 
@@ -27,6 +29,7 @@ const WRITTEN: u16 = 8;
 const NAME: u16 = 9;
 const DEPENDENTS: u16 = 10;
 const SETTINGS: u16 = 11;
+const CATALOG_PART: u16 = 12;
 
 /// A kind of key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +38,12 @@ pub enum Keyspace<'a> {
     Format,
     /// Names the state of the whole catalog: caches of it are valid while it stands (u64 BE).
     CatalogVersion,
+    /// Names the state of a part of the catalog, likewise: what tells which of its records are to be read again. (An older
+    /// release left none: such a part has not changed since.)
+    CatalogPart {
+        /// The part, as `catalog` numbers them.
+        part: u32,
+    },
     /// The next table id (u32 BE).
     NextTableId,
     /// The record of a schema, by name.
@@ -109,6 +118,7 @@ impl<'a> Keyspace<'a> {
         match self {
             Keyspace::Format => system_key(FORMAT, &[]),
             Keyspace::CatalogVersion => system_key(CATALOG_VERSION, &[]),
+            Keyspace::CatalogPart { part } => system_key(CATALOG_PART, &[&part.to_be_bytes()]),
             Keyspace::NextTableId => system_key(NEXT_TABLE_ID, &[]),
             Keyspace::Schema { name } => system_key(SCHEMA, &[name.as_bytes()]),
             Keyspace::Relation { id } => system_key(RELATION, &[&id.to_be_bytes()]),
@@ -152,6 +162,7 @@ impl<'a> Keyspace<'a> {
         let found = match (index, rest.len()) {
             (FORMAT, 0) => Some(Keyspace::Format),
             (CATALOG_VERSION, 0) => Some(Keyspace::CatalogVersion),
+            (CATALOG_PART, 4) => id_and(rest).map(|part| Keyspace::CatalogPart { part }),
             (NEXT_TABLE_ID, 0) => Some(Keyspace::NextTableId),
             (SCHEMA, _) => std::str::from_utf8(rest)
                 .ok()
@@ -227,6 +238,19 @@ pub fn relations_range() -> KeyRange {
     index_range(SYSTEM_TABLE, RELATION)
 }
 
+/// The records of the relations with these ids.
+pub fn relations_between(ids: Range<TableId>) -> KeyRange {
+    KeyRange {
+        start: Keyspace::Relation { id: ids.start }.encode(),
+        end: Some(Keyspace::Relation { id: ids.end }.encode()),
+    }
+}
+
+/// The versions of the catalog's parts.
+pub fn catalog_parts_range() -> KeyRange {
+    index_range(SYSTEM_TABLE, CATALOG_PART)
+}
+
 /// See [`relations_range`].
 pub fn schemas_range() -> KeyRange {
     index_range(SYSTEM_TABLE, SCHEMA)
@@ -270,6 +294,7 @@ mod tests {
         vec![
             Keyspace::Format,
             Keyspace::CatalogVersion,
+            Keyspace::CatalogPart { part: 3 },
             Keyspace::NextTableId,
             Keyspace::Schema { name: "public" },
             Keyspace::Schema { name: "übung" },
@@ -344,6 +369,14 @@ mod tests {
             assert_eq!(
                 within(&relations_range(), &key),
                 matches!(kind, Keyspace::Relation { .. })
+            );
+            assert_eq!(
+                within(&relations_between(7..8), &key),
+                matches!(kind, Keyspace::Relation { id: 7 })
+            );
+            assert_eq!(
+                within(&catalog_parts_range(), &key),
+                matches!(kind, Keyspace::CatalogPart { .. })
             );
             assert_eq!(
                 within(&schemas_range(), &key),

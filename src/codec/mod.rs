@@ -28,6 +28,7 @@
 //! 00 00 00 00 | 00 09 | schema | 00 | name            Name           of a relation or an index
 //! 00 00 00 00 | 00 0A | oid u32 BE                    Dependents     put by whoever makes something depend on it
 //! 00 00 00 00 | 00 0B | whose                         Settings       UTF-8 to the end of the key
+//! 00 00 00 00 | 00 0C | part u32 BE                   CatalogPart    names the state of a part of the catalog
 //! ```
 //!
 //! ## Key fields

@@ -126,12 +126,8 @@ impl Binder<'_> {
             ContextValue::User => text(&self.ctx.user),
             ContextValue::Database => text(&self.ctx.database),
             ContextValue::Schema => {
-                let schemas = &self.ctx.catalog.schemas;
-                match self
-                    .search_path
-                    .iter()
-                    .find(|schema| schemas.contains_key(*schema))
-                {
+                let mut path = self.search_path.iter();
+                match path.find(|schema| self.ctx.has_schema(schema)) {
                     Some(schema) => text(schema),
                     None => Bound::constant(&Value::Null, SqlType::Name),
                 }

@@ -238,16 +238,16 @@ impl Binder<'_> {
         if let Some(item) = self.catalog_relation(schema, table, alias)? {
             return Ok(item);
         }
-        let catalog = self.ctx.catalog.clone();
-        let relation = catalog
-            .relation(schema, table, &self.search_path)
-            .map_err(|error| match (error, schema) {
-                (Error::UndefinedTable { nearest, .. }, Some(schema)) => Error::UndefinedTable {
-                    name: format!("{schema}.{table}"),
-                    nearest,
-                },
-                (error, _) => error,
-            })?;
+        let ctx = self.ctx;
+        let relation =
+            ctx.relation(schema, table, &self.search_path)
+                .map_err(|error| match (error, schema) {
+                    (Error::UndefinedTable { nearest, .. }, Some(schema)) => Error::UndefinedTable {
+                        name: format!("{schema}.{table}"),
+                        nearest,
+                    },
+                    (error, _) => error,
+                })?;
         match relation {
             Relation::Table(table) => self.stored_table(table, alias),
             Relation::View(view) => self.view(view, alias),

@@ -168,11 +168,11 @@ impl Instance {
     /// The catalog as the transaction sees it. `own`: what the transaction's last statement saw. Only catalogs without
     /// uncommitted changes are shared, or another transaction might take them for its own of the same version.
     pub(super) async fn catalog(&self, txn: &Transaction, own: Option<Arc<Catalog>>) -> Result<Arc<Catalog>> {
+        let known = own.or_else(|| self.shared_catalog());
+        let catalog = Catalog::load(txn, known).await?;
         if txn.has_writes() {
-            return Catalog::load(txn, own).await;
+            return Ok(catalog);
         }
-        let shared = own.or_else(|| self.shared_catalog());
-        let catalog = Catalog::load(txn, shared).await?;
         let mut shared = self.lock_catalog();
         let as_of = txn.number();
         let is_newer = |shared: &Shared| shared.catalog.version != catalog.version && shared.as_of < as_of;

@@ -3,13 +3,14 @@
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use super::{PreparedStatement, Session, text_parameter};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Lookups};
 use crate::parse::Parameterized;
 use crate::sql::Statement;
-use crate::system::Parameters;
+use crate::system::plan_cache::{KeptBasis, PlanBasis};
+use crate::system::{Parameters, Settings};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -32,8 +33,17 @@ struct Kept {
     text: String,
     types: Vec<Option<SqlType>>,
     statement: Option<Arc<PreparedStatement>>,
-    /// Without a statement: with parameters the text is another one, or none, as long as the newest catalog is this.
-    refused_in: Weak<Catalog>,
+    /// What was looked up for it.
+    lookups: Arc<Lookups>,
+    /// Without a statement: with parameters the text is another one, or none, as long as this is what it would be worked out from.
+    refusal: Option<KeptBasis>,
+}
+
+/// The newest that a text could be worked out from.
+struct Newest {
+    /// What the last change of definitions left; none before the first statement.
+    catalog: Option<Arc<Catalog>>,
+    settings: Arc<Settings>,
 }
 
 /// A statement that is known, with the constants of the text that asks for it.
@@ -70,11 +80,11 @@ impl KnownTexts {
         &mut self,
         (hash, text, types): (u64, &str, &[Option<SqlType>]),
         threshold: usize,
-        newest: &Weak<Catalog>,
+        newest: &Newest,
     ) -> Known {
         let is_it = |kept: &Kept| kept.hash == hash && kept.text == text && kept.types == types;
         if let Some(at) = self.kept.iter().position(is_it) {
-            if self.kept[at].statement.is_none() && !self.kept[at].refused_in.ptr_eq(newest) {
+            if self.kept[at].statement.is_none() && !self.kept[at].is_refused(newest) {
                 self.kept.remove(at);
                 return Known::New;
             }
@@ -105,11 +115,30 @@ impl KnownTexts {
     }
 
     /// The text with parameters is not the statement that it is without.
-    fn forbid(&mut self, hash: u64, newest: &Weak<Catalog>) {
+    fn forbid(&mut self, hash: u64, settings: &Settings) {
         for kept in self.kept.iter_mut().filter(|kept| kept.hash == hash) {
             kept.statement = None;
-            kept.refused_in = newest.clone();
+            kept.refuse(settings);
         }
+    }
+}
+
+impl Kept {
+    fn refuse(&mut self, settings: &Settings) {
+        self.refusal = Some(KeptBasis::new(settings.of_plans(), &self.lookups));
+    }
+
+    fn is_refused(&mut self, newest: &Newest) -> bool {
+        let refusal = self.refusal.as_mut().zip(newest.basis());
+        refusal.is_some_and(|(refusal, newest)| refusal.is_as_good_as(newest))
+    }
+}
+
+impl Newest {
+    fn basis(&self) -> Option<PlanBasis<'_>> {
+        let catalog = self.catalog.as_ref()?;
+        let settings = self.settings.of_plans();
+        Some(PlanBasis { catalog, settings })
     }
 }
 
@@ -126,7 +155,7 @@ impl Session {
         };
         let types = read.types();
         let hash = self.known_texts.hash(&read.text, &types);
-        let newest = self.newest_catalog();
+        let newest = self.newest();
         let prepared = match self
             .known_texts
             .find((hash, &read.text, &types), threshold, &newest)
@@ -134,14 +163,19 @@ impl Session {
             Known::No => None,
             Known::Statement(prepared) => Some(prepared),
             Known::New => {
-                let statement = self.prepare_known(&read.text, &types).await?;
-                let kept = Kept {
+                let lookups = Arc::default();
+                let statement = self.prepare_known(&read.text, &types, &lookups).await?;
+                let mut kept = Kept {
                     hash,
                     text: read.text,
                     types,
                     statement: statement.clone(),
-                    refused_in: self.newest_catalog(),
+                    lookups,
+                    refusal: None,
                 };
+                if statement.is_none() {
+                    kept.refuse(self.settings());
+                }
                 self.known_texts.keep(kept, kept_max);
                 statement
             }
@@ -162,14 +196,15 @@ impl Session {
 
     /// Says that a statement failed with parameters which does not fail without.
     pub fn forbid_parameters(&mut self, known: &KnownText) {
-        let newest = self.newest_catalog();
-        self.known_texts.forbid(known.hash, &newest);
+        let settings = Arc::clone(self.settings());
+        self.known_texts.forbid(known.hash, &settings);
     }
 
-    /// The catalog that the last change of definitions left; none before the first statement.
-    fn newest_catalog(&self) -> Weak<Catalog> {
-        let newest = self.instance.shared_catalog();
-        newest.map_or_else(Weak::new, |catalog| Arc::downgrade(&catalog))
+    fn newest(&self) -> Newest {
+        Newest {
+            catalog: self.instance.shared_catalog(),
+            settings: Arc::clone(self.settings()),
+        }
     }
 
     /// The statement of a text with parameters; `None` when that is none. Errors: what stops the session.
@@ -177,8 +212,9 @@ impl Session {
         &mut self,
         text: &str,
         types: &[Option<SqlType>],
+        lookups: &Arc<Lookups>,
     ) -> Result<Option<Arc<PreparedStatement>>> {
-        match self.try_prepare(text, types).await {
+        match self.try_prepare(text, types, lookups).await {
             Err(error) if !KnownText::may_cause(&error) => Err(error),
             prepared => Ok(prepared.ok().flatten().map(Arc::new)),
         }
@@ -188,12 +224,13 @@ impl Session {
         &mut self,
         text: &str,
         types: &[Option<SqlType>],
+        lookups: &Arc<Lookups>,
     ) -> Result<Option<PreparedStatement>> {
         let parsed = self.parse(text).await?.pop();
         let Some(parsed) = parsed.filter(|parsed| parsed.parsed.command.is_none()) else {
             return Ok(None);
         };
-        let description = self.describe(&parsed, types).await?;
+        let description = self.describe_by(&parsed, types, Arc::clone(lookups)).await?;
         Ok(Some(PreparedStatement::new(Some(parsed), description)))
     }
 
@@ -235,18 +272,29 @@ impl KnownText {
 mod tests {
     use super::*;
 
+    /// A text that parameters do not do for, whatever the catalog.
     fn kept(text: &str, hash: u64) -> Kept {
-        Kept {
+        let mut kept = Kept {
             hash,
             text: text.to_string(),
             types: Vec::new(),
             statement: None,
-            refused_in: Weak::new(),
+            lookups: Arc::default(),
+            refusal: None,
+        };
+        kept.refuse(&Settings::default());
+        kept
+    }
+
+    fn newest(catalog: Catalog) -> Newest {
+        Newest {
+            catalog: Some(Arc::new(catalog)),
+            settings: Arc::default(),
         }
     }
 
     fn find(known: &mut KnownTexts, hash: u64, text: &str, threshold: usize) -> Known {
-        known.find((hash, text, &[]), threshold, &Weak::new())
+        known.find((hash, text, &[]), threshold, &newest(Catalog::empty()))
     }
 
     #[test]
@@ -273,7 +321,10 @@ mod tests {
         known.keep(kept("a", 1), 3);
         assert!(matches!(find(&mut known, 1, "a", 1), Known::No));
         let other_types = (1, "a", types.as_slice());
-        assert!(matches!(known.find(other_types, 1, &Weak::new()), Known::New));
+        assert!(matches!(
+            known.find(other_types, 1, &newest(Catalog::empty())),
+            Known::New
+        ));
         for hash in 10..1000 {
             find(&mut known, hash, "x", 3);
         }
@@ -281,13 +332,26 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_text_is_tried_again_when_the_catalog_is_another() {
-        let (first, second) = (Arc::new(Catalog::default()), Arc::new(Catalog::default()));
-        let (first, second) = (Arc::downgrade(&first), Arc::downgrade(&second));
+    fn a_refused_text_is_tried_again_when_what_it_looked_up_is_there() {
         let mut known = KnownTexts::default();
-        known.keep(kept("a", 1), 3);
-        known.forbid(1, &first);
-        assert!(matches!(known.find((1, "a", &[]), 3, &first), Known::No));
-        assert!(matches!(known.find((1, "a", &[]), 3, &second), Known::New));
+        let refused = kept("a", 1);
+        refused.lookups.has_schema(&Catalog::empty(), "app");
+        known.keep(refused, 3);
+        known.forbid(1, &Settings::default());
+        let with_schema = |name: &str| {
+            let mut catalog = Catalog::empty();
+            let schema = catalog.schemas["public"].clone();
+            catalog.schemas.insert(name.to_string(), schema);
+            newest(catalog)
+        };
+        assert!(matches!(find(&mut known, 1, "a", 3), Known::No));
+        assert!(matches!(
+            known.find((1, "a", &[]), 3, &with_schema("other")),
+            Known::No
+        ));
+        assert!(matches!(
+            known.find((1, "a", &[]), 3, &with_schema("app")),
+            Known::New
+        ));
     }
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Session};
+use crate::catalog::Lookups;
 use crate::error::DuplicateKind;
 use crate::parse::command::Command;
 use crate::scan::OutputColumn;
 use crate::sql::{self, Description, Statement};
-use crate::system::{Parameters, PreparedRow, now_us};
+use crate::system::{Parameters, PreparedRow, StatementContext, now_us};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
 
@@ -157,11 +158,21 @@ impl Session {
         parsed: &Arc<Statement>,
         types: &[Option<SqlType>],
     ) -> Result<Description> {
+        self.describe_by(parsed, types, Arc::default()).await
+    }
+
+    /// The same; `lookups` is told what it depends on, whether it succeeds or fails.
+    pub(super) async fn describe_by(
+        &mut self,
+        parsed: &Arc<Statement>,
+        types: &[Option<SqlType>],
+        lookups: Arc<Lookups>,
+    ) -> Result<Description> {
         self.transaction.require_usable(parsed)?;
         if let Some(Command::Declare { text, .. }) = &parsed.parsed.command {
             // The cursor's query takes the parameters; its rows come with FETCH.
             let query = self.declared_query(text).await?;
-            let described = Box::pin(self.describe(&query, types)).await?;
+            let described = Box::pin(self.describe_by(&query, types, lookups)).await?;
             return Ok(Description {
                 columns: None,
                 ..described
@@ -185,7 +196,10 @@ impl Session {
             }
         };
         let (txn, catalog) = interrupt.guard(deadline, snapshot).await?;
-        let ctx = self.context(txn, catalog, parsed, Parameters::default());
+        let ctx = StatementContext {
+            lookups,
+            ..self.context(txn, catalog, parsed, Parameters::default())
+        };
         interrupt
             .guard(deadline, Box::pin(sql::describe(&ctx, parsed, types)))
             .await

@@ -212,6 +212,7 @@ impl Session {
         StatementContext {
             txn,
             catalog,
+            lookups: Arc::default(),
             in_block: in_transaction,
             jobs: Arc::default(),
             index_builds: Arc::clone(self.instance.index_builds()),

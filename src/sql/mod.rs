@@ -7,6 +7,8 @@ pub mod ddl;
 pub mod dml;
 mod effort;
 mod explain;
+#[cfg(test)]
+mod kept_plans_tests;
 mod statement;
 #[cfg(test)]
 mod testing;
@@ -155,7 +157,7 @@ fn plan_select(
     let plan = Arc::new(QueryPlan::new(query::plan_query(ctx, query, parameters)?));
     // What the client is told of, it is told of each time.
     if plan.is_lasting() && ctx.notices_count() == noticed {
-        statement.plan.set(ctx.plan_basis(), &plan);
+        statement.plan.set(ctx.kept_basis(), &plan);
     }
     Ok(plan)
 }

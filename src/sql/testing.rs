@@ -94,6 +94,7 @@ impl Client {
         StatementContext {
             catalog: Catalog::load(&txn, None).await.unwrap(),
             txn,
+            lookups: Arc::default(),
             in_block: self.open.is_some(),
             jobs: Arc::default(),
             index_builds: Arc::default(),

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::plan_cache::PlanBasis;
+use super::plan_cache::{KeptBasis, PlanBasis};
 use super::{IndexBuilds, Jobs, PreparedList, ServerState, SessionState, Settings, StatementMemory};
 use crate::Result;
-use crate::catalog::{Catalog, GeneratedColumns, TableDef};
+use crate::catalog::{Catalog, GeneratedColumns, Lookups, Relation, TableDef};
 use crate::parse::Hints;
 use crate::plan::{FullScanPolicy, PlanRules};
 use crate::table::Sequences;
@@ -19,6 +19,8 @@ pub struct StatementContext {
     pub txn: Arc<Transaction>,
     /// The catalog as the transaction sees it.
     pub catalog: Arc<Catalog>,
+    /// What was looked up there while plans were made: whoever makes one asks by [`StatementContext::relation`] and its like.
+    pub lookups: Arc<Lookups>,
     /// Whether other statements share the transaction: what this one does is committed, or undone, with theirs.
     pub in_block: bool,
     /// Work of the statement that outlives it.
@@ -137,12 +139,39 @@ impl StatementContext {
         }
     }
 
+    /// As [`Catalog::relation`], for a plan: it is one as long as the name means the same definition.
+    pub fn relation(&self, schema: Option<&str>, name: &str, search_path: &[String]) -> Result<&Relation> {
+        self.get_relation(schema, name, search_path)
+            .ok_or_else(|| self.catalog.undefined_relation(schema, name, search_path))
+    }
+
+    /// The same, `None` when there is none.
+    pub fn get_relation(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+        search_path: &[String],
+    ) -> Option<&Relation> {
+        self.lookups
+            .get_relation(&self.catalog, schema, name, search_path)
+    }
+
+    /// Whether there is a schema of this name, for a plan.
+    pub fn has_schema(&self, name: &str) -> bool {
+        self.lookups.has_schema(&self.catalog, name)
+    }
+
     /// What plans of the statement are worked out from.
     pub fn plan_basis(&self) -> PlanBasis<'_> {
         PlanBasis {
             catalog: &self.catalog,
-            settings: &self.settings,
+            settings: self.settings.of_plans(),
         }
+    }
+
+    /// The same of plans that are made by now, to be kept with them.
+    pub fn kept_basis(&self) -> KeptBasis {
+        KeptBasis::new(self.settings.of_plans(), &self.lookups)
     }
 
     /// What reading and printing values depends on.

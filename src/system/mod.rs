@@ -27,8 +27,8 @@ pub use prepared_list::{PreparedList, PreparedRow};
 pub use server_state::ServerState;
 pub use session_state::{ActivityState, SessionState, SharedMark, now_us};
 pub use settings::{
-    LoggedStatements, SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope, SettingSource,
-    Settings, definitions, severity_rank,
+    LoggedStatements, PlanSettings, SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope,
+    SettingSource, Settings, definitions, severity_rank,
 };
 pub use spill::SpillFiles;
 pub use statement_memory::StatementMemory;

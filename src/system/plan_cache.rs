@@ -1,28 +1,63 @@
-//! `PlanCache`: what a prepared statement was worked out to mean, kept until the catalog or the settings change.
+//! `PlanCache`: what a prepared statement was worked out to mean, kept until something changes that it rests on: a definition that
+//! it asked for, what a name means, a setting that plans depend on.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::Settings;
-use crate::catalog::Catalog;
+use super::PlanSettings;
+use crate::catalog::{Answers, Catalog, Lookups};
 
-/// What a plan was worked out from.
+/// What a plan is worked out from.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanBasis<'a> {
     /// The catalog.
     pub catalog: &'a Arc<Catalog>,
     /// The settings.
-    pub settings: &'a Arc<Settings>,
+    pub settings: &'a PlanSettings,
 }
 
-/// A plan of a statement, good for as long as catalog and settings are the same. A clone, which may become another
-/// statement, starts without.
+/// What something that is kept was worked out from.
+#[derive(Debug)]
+pub struct KeptBasis {
+    settings: PlanSettings,
+    answers: Answers,
+    /// The last catalog that gave these answers: most often it is still the newest.
+    catalog: Weak<Catalog>,
+}
+
+impl KeptBasis {
+    /// What was worked out under these settings, and from what `lookups` were answered.
+    pub fn new(settings: &PlanSettings, lookups: &Lookups) -> KeptBasis {
+        KeptBasis {
+            settings: Arc::clone(settings),
+            answers: lookups.answers(),
+            catalog: Weak::new(),
+        }
+    }
+
+    /// Whether the same would be worked out from `basis`. Of a catalog that it was compared with last, only the pointer is.
+    pub fn is_as_good_as(&mut self, basis: PlanBasis<'_>) -> bool {
+        if !Arc::ptr_eq(&self.settings, basis.settings) && self.settings != *basis.settings {
+            return false;
+        }
+        if std::ptr::eq(self.catalog.as_ptr(), &**basis.catalog) {
+            return true;
+        }
+        let is_good = self.answers.are_those_of(basis.catalog);
+        if is_good {
+            self.catalog = Arc::downgrade(basis.catalog);
+        }
+        is_good
+    }
+}
+
+/// A plan of a statement, good for as long as what it rests on is the same. A clone, which may become another statement, starts
+/// without.
 #[derive(Debug)]
 pub struct PlanCache<T>(Mutex<Option<Cached<T>>>);
 
 #[derive(Debug)]
 struct Cached<T> {
-    catalog: Weak<Catalog>,
-    settings: Weak<Settings>,
+    basis: KeptBasis,
     plan: Arc<T>,
 }
 
@@ -41,19 +76,15 @@ impl<T> Clone for PlanCache<T> {
 impl<T> PlanCache<T> {
     /// The plan, if it is still good for these.
     pub fn get(&self, basis: PlanBasis<'_>) -> Option<Arc<T>> {
-        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let cached = cached.as_ref()?;
-        let same = std::ptr::eq(cached.catalog.as_ptr(), &**basis.catalog)
-            && std::ptr::eq(cached.settings.as_ptr(), &**basis.settings);
-        same.then(|| Arc::clone(&cached.plan))
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = cached.as_mut()?;
+        let is_good = cached.basis.is_as_good_as(basis);
+        is_good.then(|| Arc::clone(&cached.plan))
     }
 
-    /// Keeps the plan that was made for these.
-    pub fn set(&self, basis: PlanBasis<'_>, plan: &Arc<T>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Cached {
-            catalog: Arc::downgrade(basis.catalog),
-            settings: Arc::downgrade(basis.settings),
-            plan: Arc::clone(plan),
-        });
+    /// Keeps a plan.
+    pub fn set(&self, basis: KeptBasis, plan: &Arc<T>) {
+        let plan = Arc::clone(plan);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Cached { basis, plan });
     }
 }

@@ -24,10 +24,14 @@ pub use definition::{SettingDef, SettingScope};
 pub(crate) use definition::{SettingKind, Unit};
 pub use definitions::definitions;
 #[cfg(test)]
-pub(super) use own::REWRITE_RULES;
+#[cfg(test)]
+pub(crate) use own::REWRITE_RULES;
 pub use postgresql::SERVER_VERSION;
 pub use source::SettingSource;
 use value::{display, normalize};
+
+/// The values of the settings that plans depend on.
+pub type PlanSettings = Arc<[Arc<str>]>;
 
 /// Every setting of a session. Cloned to be changed; statements hold it by `Arc`.
 #[derive(Debug, Clone)]
@@ -98,6 +102,8 @@ pub struct Settings {
     values: Vec<Arc<str>>,
     /// Where each comes from, in the same order.
     sources: Vec<SettingSource>,
+    /// Those of the settings that plans depend on: the same `Arc` as long as they are the same.
+    of_plans: PlanSettings,
     /// What RESET goes back to, in the same order.
     reset_values: Arc<[Arc<str>]>,
     /// Settings of the client's own (`app.user`), which PostgreSQL allows under any prefix.
@@ -330,6 +336,11 @@ impl Settings {
             .map(|(def, value)| (def.name, value))
     }
 
+    /// What plans depend on.
+    pub fn of_plans(&self) -> &PlanSettings {
+        &self.of_plans
+    }
+
     /// What reading and printing values depends on.
     pub fn format(&self) -> FormatSettings {
         FormatSettings {
@@ -423,6 +434,7 @@ impl Settings {
             memory: Arc::default(),
             values: definitions().iter().map(|def| Arc::from(def.default)).collect(),
             sources: vec![SettingSource::Default; definitions().len()],
+            of_plans: Arc::default(),
             reset_values: Arc::default(),
             custom: BTreeMap::new(),
             requested: Arc::default(),
@@ -497,6 +509,11 @@ impl Settings {
         // In kB; a negative number is none.
         let temp_file_limit = self.value("temp_file_limit").parse::<u64>().ok();
         self.temp_file_bytes_max = temp_file_limit.map(|kilobytes| kilobytes << 10);
+        let values = definitions().iter().zip(&self.values);
+        let of_plans = values.filter(|(def, _)| def.shapes_plans).map(|(_, value)| value);
+        if !self.of_plans.iter().eq(of_plans.clone()) {
+            self.of_plans = of_plans.cloned().collect();
+        }
     }
 
     fn value(&self, name: &str) -> &str {

@@ -6,7 +6,8 @@
 //! 1. Modules depend downward only (`LAYERS`), and the large libraries stay in their layer (`LIBRARIES`).
 //! 2. Every file opens with `//!` and has at most `LINES_MAX` lines before its tests.
 //! 3. No file names what is defined in another file that names, perhaps over others, what is defined in it (`circles`).
-//! 4. Nothing unfinished, ignored or vaguely named is on the main branch.
+//! 4. Who makes plans asks the catalog by what notes the answer (`PLAN_MAKERS`).
+//! 5. Nothing unfinished, ignored or vaguely named is on the main branch.
 
 mod circles;
 mod code;
@@ -62,6 +63,9 @@ const LIBRARIES: [(&str, &[&str]); 7] = [
     ("anyhow", &["main.rs"]),
 ];
 
+/// Where plans are made: what is asked of the catalog there is noted, so that a plan is dropped with what it rests on.
+const PLAN_MAKERS: [&str; 2] = ["query/", "sql/dml/"];
+
 /// Code that says the work is not done, or that a test does not run.
 const UNFINISHED: [(&str, &str); 4] = [
     (
@@ -92,6 +96,7 @@ fn findings(path: &str, text: &str) -> Vec<String> {
     check_words(text, &code, &mut found);
     check_libraries(path, &code, &mut found);
     check_layers(path, &code, &mut found);
+    check_lookups(path, &code, &mut found);
     found.sort();
     found
         .into_iter()
@@ -164,6 +169,23 @@ fn names_library(line: &str, library: &str) -> bool {
         let is_use = before.ends_with("use") || before.ends_with("extern crate");
         starts_path && (after.starts_with("::") || (is_use && after.starts_with([';', ' '])))
     })
+}
+
+/// Questions to the catalog that nobody notes.
+fn check_lookups(path: &str, code: &str, found: &mut Vec<(usize, String)>) {
+    if !PLAN_MAKERS.iter().any(|folder| path.starts_with(folder)) {
+        return;
+    }
+    for (number, line) in numbered(code) {
+        let mut after = line
+            .match_indices(".catalog")
+            .map(|(at, word)| &line[at + word.len()..]);
+        let asks = after.any(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'));
+        if asks && !line.contains("CatalogWriter::begin(") {
+            let advice = "ask by `StatementContext::relation` and its like: a plan depends on the answer";
+            found.push((number, advice.to_string()));
+        }
+    }
 }
 
 /// Upward uses of `crate::`.
@@ -319,6 +341,18 @@ mod tests {
             "//! x crate::wire\nuse crate::{Error, plan::Predicate, codec::{key, row}};\npub(crate) fn f() {}\n",
         );
         passes("main.rs", "//! x\nuse crate::wire::Server;\n");
+    }
+
+    #[test]
+    fn questions_to_the_catalog_that_nobody_notes_fire() {
+        let asks = "//! x\nfn f(ctx: &C) {\n  ctx.catalog\n    .relation(None);\n}\n";
+        fires("query/from.rs", asks, 3, "StatementContext::relation");
+        fires("sql/dml/target.rs", asks, 3, "StatementContext::relation");
+        passes("sql/ddl/drop.rs", asks);
+        passes(
+            "sql/dml/target.rs",
+            "//! x\nfn f() { CatalogWriter::begin(&ctx.txn, &ctx.catalog); self.catalog_relation() }\n",
+        );
     }
 
     #[test]

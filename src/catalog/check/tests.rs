@@ -74,6 +74,7 @@ fn table() -> TableDef {
 fn view() -> ViewDef {
     ViewDef {
         id: 3,
+        version: 0,
         schema: "public".to_string(),
         name: "v".to_string(),
         columns: Vec::new(),

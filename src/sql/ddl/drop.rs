@@ -120,7 +120,7 @@ fn dependents_of<'a>(
     let mut queue = dropped.to_vec();
     let mut dependents = Vec::new();
     while let Some(read) = queue.pop() {
-        for view in ctx.catalog.relations.values() {
+        for view in ctx.catalog.relations.iter() {
             let Relation::View(def) = view else { continue };
             if def.depends_on.contains(&read.oid()) && gone.insert(def.oid()) {
                 dependents.push((view, read));
@@ -377,7 +377,7 @@ fn drop_schemas(ctx: &StatementContext, names: &[ObjectName], if_exists: bool, c
     }
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let held = |relation: &&Relation| schemas.iter().any(|schema| schema.name == relation.schema());
-    let mut dropped: Vec<&Relation> = ctx.catalog.relations.values().filter(held).collect();
+    let mut dropped: Vec<&Relation> = ctx.catalog.relations.iter().filter(held).collect();
     if let Some(first) = schemas.first()
         && !dropped.is_empty()
         && !cascade

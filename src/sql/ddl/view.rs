@@ -82,6 +82,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
     };
     writer.put_view(&ViewDef {
         id,
+        version: 0,
         schema,
         name,
         columns,

@@ -152,7 +152,6 @@ pub(super) fn reads_table(ctx: &StatementContext, query: &impl Visit, table: &Ta
         fn pre_visit_relation(&mut self, name: &ObjectName) -> std::ops::ControlFlow<()> {
             let found = names::relation_name(name).ok().and_then(|(schema, name)| {
                 self.0
-                    .catalog
                     .get_relation(schema.as_deref(), &name, &self.0.settings.search_path)
             });
             match found {

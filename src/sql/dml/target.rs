@@ -34,7 +34,6 @@ impl Target {
             });
         }
         match ctx
-            .catalog
             .relation(schema.as_deref(), &name, &ctx.settings.search_path)
             .map_err(|error| text_place::at_error(error, span))?
         {

@@ -224,7 +224,7 @@ impl Write {
             parameters: decided(types),
         });
         if is_lasting && !plan.target().is_widened {
-            kept.set(ctx.plan_basis(), &plan);
+            kept.set(ctx.kept_basis(), &plan);
         }
         plan
     }

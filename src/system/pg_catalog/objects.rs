@@ -118,7 +118,7 @@ impl Objects {
     pub(crate) fn new(catalog: &Catalog) -> Objects {
         let relations: Vec<UserRelation> = catalog
             .relations
-            .values()
+            .iter()
             .map(|relation| match relation {
                 Relation::Table(table) => user_table(catalog, table),
                 Relation::View(view) => user_view(catalog, view),

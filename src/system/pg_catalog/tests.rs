@@ -102,6 +102,7 @@ fn catalog() -> Catalog {
 fn hot_view() -> ViewDef {
     ViewDef {
         id: 4,
+        version: 0,
         schema: "public".to_string(),
         name: "hot".to_string(),
         columns: vec![
@@ -130,6 +131,7 @@ pub(crate) async fn statement() -> StatementContext {
         text: Arc::default(),
         txn: Arc::new(txn),
         catalog: Arc::new(catalog()),
+        lookups: Arc::default(),
         sequences: Arc::new(Sequences::new(store)),
         settings: Arc::new(Settings::default()),
         memory: StatementMemory::new(&Arc::default(), 1 << 30),

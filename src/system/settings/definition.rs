@@ -21,6 +21,8 @@ pub struct SettingDef {
     pub scope: SettingScope,
     /// Clients are told of its value at start and whenever it changes.
     pub reported: bool,
+    /// Plans depend on its value: one that is kept is dropped when it changes.
+    pub shapes_plans: bool,
     /// What it means, in one sentence.
     pub description: &'static str,
 }
@@ -78,6 +80,14 @@ impl SettingDef {
     /// Whether it does anything.
     pub fn has_effect(&self) -> bool {
         self.description != NO_EFFECT
+    }
+
+    /// The same, of one that plans depend on: names are looked up by it, constants read or printed, ways to rows chosen.
+    pub(super) const fn shaping_plans(self) -> SettingDef {
+        SettingDef {
+            shapes_plans: true,
+            ..self
+        }
     }
 
     /// What does what this one, which has no effect, does in PostgreSQL.
@@ -147,6 +157,7 @@ pub(super) const fn user(
         kind,
         scope: SettingScope::Session,
         reported: false,
+        shapes_plans: false,
         description,
     }
 }

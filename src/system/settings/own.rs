@@ -27,25 +27,29 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "reject",
         Enum(&["allow", "small", "reject", "forbid"]),
         "What happens to a filter without a bound on a key's first column; small lets it run on small tables; forbid also refuses unfiltered reads.",
-    ),
+    )
+    .shaping_plans(),
     user(
         "keyspan.small_table_rows",
         "1000",
         number(0, 1_000_000, Unit::None),
         "Most rows of a table that keyspan.full_scan = small lets a filter read whole.",
-    ),
+    )
+    .shaping_plans(),
     user(
         "keyspan.multi_get_max_keys",
         "2000",
         number(1, 1_000_000, Unit::None),
         "Most keys that one multi-get may fetch.",
-    ),
+    )
+    .shaping_plans(),
     user(
         "keyspan.join_keys_max",
         "10000",
         number(0, 1_000_000, Unit::None),
         "Most keys of a hash join's kept side that narrow what is read of the other; 0 turns that off.",
-    ),
+    )
+    .shaping_plans(),
     user(
         "keyspan.rewrite_rule_off",
         "none",
@@ -69,7 +73,8 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "1024",
         number(1, 1_000_000, Unit::None),
         "Most key ranges of one scan; above it neighbours are merged and a filter checks the rows.",
-    ),
+    )
+    .shaping_plans(),
     server(
         "keyspan.advisory_locks_max",
         "100000",
@@ -129,13 +134,15 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "67108864",
         RESULT_BYTES,
         "Longest value that a function makes.",
-    ),
+    )
+    .shaping_plans(),
     server(
         "keyspan.function_batch_bytes_max",
         "536870912",
         RESULT_BYTES,
         "Most bytes of a function's results for one batch of rows.",
-    ),
+    )
+    .shaping_plans(),
     server(
         "keyspan.transaction_bytes_max",
         "1073741824",

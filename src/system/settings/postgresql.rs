@@ -28,7 +28,8 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "ISO, MDY",
         DateStyle,
         "How dates print, and which part comes first when read.",
-    ),
+    )
+    .shaping_plans(),
     reported(
         "default_transaction_read_only",
         "off",
@@ -40,7 +41,8 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "postgres",
         Enum(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
         "How intervals print, and whether a sign in front counts for all parts.",
-    ),
+    )
+    .shaping_plans(),
     reported(
         "standard_conforming_strings",
         "on",
@@ -52,7 +54,8 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "UTC",
         TimeZone,
         "Time zone that timestamps with time zone print in.",
-    ),
+    )
+    .shaping_plans(),
     internal(
         "in_hot_standby",
         "off",
@@ -168,7 +171,8 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "\"$user\", public",
         Names,
         "Schemas that unqualified names are looked up in.",
-    ),
+    )
+    .shaping_plans(),
     user("timezone_abbreviations", "Default", Text, NO_EFFECT),
     user(
         "transform_null_equals",
@@ -233,7 +237,8 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "2",
         number(0, 1024, Unit::None),
         "Readers beside the first that a long scan is shared among, as far as there are processors; 0: none.",
-    ),
+    )
+    .shaping_plans(),
     user("parallel_setup_cost", "1000", COST, NO_EFFECT),
     user("parallel_tuple_cost", "0.1", COST, NO_EFFECT),
     user(

@@ -1,0 +1,159 @@
+//! Loading the catalog as a transaction sees it: of what changed since a catalog that is known, and nothing else. Called once a
+//! statement, by way of [`Catalog::load`].
+//!
+//! One key names the state of the whole catalog, so that a catalog is known to stand by one get. The records are in parts, each
+//! with a version of its own: schemas and settings are one, the relations of [`PART_IDS`] numbers each another. When the whole
+//! has changed, the versions of the parts (tiny, and few beside the relations) tell whose records are read again, and
+//! the version of each record whether it is decoded. Nothing of it depends on who committed what when: a snapshot, old or new, with
+//! a transaction's own changes or without, has the versions that belong to its records.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::{Catalog, Relation, record};
+use crate::codec::keyspace::{self, Keyspace, TableId};
+use crate::store::{KeyRange, Page, ScanRequest};
+use crate::txn::Transaction;
+use crate::{Error, Result};
+
+/// The numbers of a part's relations: about the root of how many relations there are, for parts' versions and a part's records are
+/// both read when one relation changed.
+const PART_IDS: TableId = 32;
+
+/// The part of schemas and settings; those of relations follow.
+const NAMED_PART: u32 = 0;
+
+impl Catalog {
+    /// The catalog as the transaction sees it: `cached` when its version still stands (one get), else `cached` with those
+    /// parts read anew that are others, and the definitions of `cached` for records that did not change.
+    pub async fn load(txn: &Transaction, cached: Option<Arc<Catalog>>) -> Result<Arc<Catalog>> {
+        let version = version(txn).await?;
+        match cached {
+            Some(cached) if cached.version == version => Ok(cached),
+            cached => load_changed(txn, version, cached.as_deref()).await.map(Arc::new),
+        }
+    }
+}
+
+/// The key of the version of the part that a record is in.
+pub(super) fn part_key(record: &Keyspace<'_>) -> Vec<u8> {
+    let part = match record {
+        Keyspace::Relation { id } => part_of(*id),
+        _ => NAMED_PART,
+    };
+    Keyspace::CatalogPart { part }.encode()
+}
+
+fn part_of(id: TableId) -> u32 {
+    NAMED_PART + 1 + id / PART_IDS
+}
+
+/// The records of a part of relations.
+fn range_of(part: u32) -> KeyRange {
+    let start = (part - NAMED_PART - 1).saturating_mul(PART_IDS);
+    keyspace::relations_between(start..start.saturating_add(PART_IDS))
+}
+
+/// The catalog's version as the transaction sees it; 0 before the first change.
+pub(super) async fn version(txn: &Transaction) -> Result<u64> {
+    let values = txn.get_many(&[Keyspace::CatalogVersion.encode()]).await?;
+    values.get(0).map_or(Ok(0), decode_version)
+}
+
+async fn load_changed(txn: &Transaction, version: u64, cached: Option<&Catalog>) -> Result<Catalog> {
+    let parts = read_parts(txn).await?;
+    let mut catalog = Catalog {
+        version,
+        ..cached.cloned().unwrap_or_else(Catalog::empty)
+    };
+    let known_parts = std::mem::replace(&mut catalog.parts, parts);
+    let changed = changed_parts(&known_parts, &catalog.parts);
+    if cached.is_none() || changed.contains(&NAMED_PART) {
+        load_named(txn, &mut catalog).await?;
+    }
+    let is_changed = |id: TableId| cached.is_none() || changed.contains(&part_of(id));
+    let ranges: Vec<KeyRange> = match cached {
+        None => vec![keyspace::relations_range()],
+        Some(_) => changed
+            .iter()
+            .filter(|part| **part != NAMED_PART)
+            .map(|part| range_of(*part))
+            .collect(),
+    };
+    if !ranges.is_empty() {
+        let relations = catalog.relations.iter();
+        let known: HashMap<TableId, &Relation> = relations
+            .filter(|relation| is_changed(relation.id()))
+            .map(|relation| (relation.id(), relation))
+            .collect();
+        let records = read_ranges(txn, ranges).await?.into_iter();
+        let read = records.map(|(_, value)| record::decode_relation(&value, &known));
+        let read = read.collect::<Result<_>>()?;
+        catalog.relations.replace(is_changed, read);
+    }
+    Ok(catalog)
+}
+
+/// Reads schemas and settings.
+async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
+    catalog.schemas = Catalog::empty().schemas;
+    for (_, value) in read_ranges(txn, vec![keyspace::schemas_range()]).await? {
+        let schema = record::decode_schema(&value)?;
+        catalog.schemas.insert(schema.name.clone(), schema);
+    }
+    catalog.altered.clear();
+    for (_, value) in read_ranges(txn, vec![keyspace::settings_range()]).await? {
+        let altered = record::decode_settings(&value)?;
+        catalog.altered.insert(altered.owner.clone(), altered);
+    }
+    Ok(())
+}
+
+/// The versions of the parts.
+async fn read_parts(txn: &Transaction) -> Result<BTreeMap<u32, u64>> {
+    let read = read_ranges(txn, vec![keyspace::catalog_parts_range()]).await?;
+    let mut parts = BTreeMap::new();
+    for (key, value) in &read {
+        if let Keyspace::CatalogPart { part } = Keyspace::decode(key)? {
+            parts.insert(part, decode_version(value)?);
+        }
+    }
+    Ok(parts)
+}
+
+/// The parts that have not one version in both.
+fn changed_parts(known: &BTreeMap<u32, u64>, now: &BTreeMap<u32, u64>) -> BTreeSet<u32> {
+    let parts = known.keys().chain(now.keys()).copied();
+    parts.filter(|part| known.get(part) != now.get(part)).collect()
+}
+
+fn decode_version(bytes: &[u8]) -> Result<u64> {
+    bytes
+        .try_into()
+        .map(u64::from_be_bytes)
+        .map_err(|_| Error::Corrupt {
+            what: "catalog version".to_string(),
+            reason: format!("{} bytes instead of 8", bytes.len()),
+        })
+}
+
+/// All entries of small ranges of the system's keys.
+async fn read_ranges(txn: &Transaction, ranges: Vec<KeyRange>) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut scan = txn.scan(ScanRequest {
+        read_ahead: false,
+        ranges,
+        reverse: false,
+        keys_only: false,
+        page_rows_max: 1_000,
+        page_bytes_max: 1 << 20,
+    });
+    let mut entries = Vec::new();
+    let mut page = Page::new();
+    loop {
+        scan.next_page(&mut page).await?;
+        if page.is_empty() {
+            return Ok(entries);
+        }
+        entries.extend(page.iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
+    }
+}

@@ -1,0 +1,105 @@
+//! `Lookups`: what one who works something out (a plan) asks of the catalog by name, and what it answers. By the answers one can
+//! tell whether another catalog would have led to the same: a table that changed, was dropped and made again, renamed, or is
+//! hidden by one in an earlier schema answers otherwise; anything else that changed does not matter. A definition stands for all
+//! that belongs to it: columns (those that are not there yet among them), indexes, options, sequences.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{Catalog, Relation};
+
+/// What has been asked so far. Whoever shares it adds to it.
+#[derive(Debug, Default)]
+pub struct Lookups(Mutex<BTreeSet<Lookup>>);
+
+/// What was asked, and what each was answered.
+#[derive(Debug, Clone, Default)]
+pub struct Answers(Box<[Lookup]>);
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Lookup {
+    Relation {
+        schema: Option<String>,
+        name: String,
+        search_path: Vec<String>,
+        found: Option<Definition>,
+    },
+    Schema {
+        name: String,
+        is_there: bool,
+    },
+}
+
+/// A definition, by oid and version.
+type Definition = (u32, u64);
+
+impl Lookups {
+    /// As [`Catalog::get_relation`].
+    pub fn get_relation<'c>(
+        &self,
+        catalog: &'c Catalog,
+        schema: Option<&str>,
+        name: &str,
+        search_path: &[String],
+    ) -> Option<&'c Relation> {
+        let found = catalog.get_relation(schema, name, search_path);
+        self.lock().insert(Lookup::Relation {
+            schema: schema.map(str::to_string),
+            name: name.to_string(),
+            search_path: match schema {
+                Some(_) => Vec::new(),
+                None => search_path.to_vec(),
+            },
+            found: found.map(definition),
+        });
+        found
+    }
+
+    /// Whether there is a schema of this name.
+    pub fn has_schema(&self, catalog: &Catalog, name: &str) -> bool {
+        let is_there = catalog.schemas.contains_key(name);
+        self.lock().insert(Lookup::Schema {
+            name: name.to_string(),
+            is_there,
+        });
+        is_there
+    }
+
+    /// What was answered so far.
+    pub fn answers(&self) -> Answers {
+        Answers(self.lock().iter().cloned().collect())
+    }
+
+    /// Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<Lookup>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Answers {
+    /// Whether the catalog would answer the same.
+    pub fn are_those_of(&self, catalog: &Catalog) -> bool {
+        self.0.iter().all(|lookup| lookup.is_answered_by(catalog))
+    }
+}
+
+impl Lookup {
+    fn is_answered_by(&self, catalog: &Catalog) -> bool {
+        match self {
+            Lookup::Relation {
+                schema,
+                name,
+                search_path,
+                found,
+            } => {
+                let now = catalog.get_relation(schema.as_deref(), name, search_path);
+                now.map(definition) == *found
+            }
+            Lookup::Schema { name, is_there } => catalog.schemas.contains_key(name) == *is_there,
+        }
+    }
+}
+
+fn definition(relation: &Relation) -> Definition {
+    (relation.oid(), relation.version())
+}
