@@ -24,7 +24,6 @@ pub use definition::{SettingDef, SettingScope};
 pub(crate) use definition::{SettingKind, Unit};
 pub use definitions::definitions;
 #[cfg(test)]
-#[cfg(test)]
 pub(crate) use own::REWRITE_RULES;
 pub use postgresql::SERVER_VERSION;
 pub use source::SettingSource;

@@ -30,12 +30,14 @@ const OPERATORS: &str = "
     SELECT 'o', oprname, concat_ws('|', CASE WHEN oprleft <> 0 THEN format_type(oprleft, NULL) END, format_type(oprright, NULL))
     FROM pg_operator ORDER BY 2, 3";
 
-/// The functions that answer for their arguments alone, and that nothing else of the catalogs is made of.
+/// The functions that answer for their arguments alone (and not for today, as `age` of one), and that nothing else of the catalogs is
+/// made of.
 const FUNCTIONS: &str = "
     SELECT CASE WHEN prokind = 'a' THEN 'a' WHEN proretset THEN 's' ELSE 'f' END, proname,
            coalesce((SELECT string_agg(format_type(t, NULL), '|' ORDER BY o) FROM unnest(proargtypes) WITH ORDINALITY u(t, o)), '')
     FROM pg_proc p
     WHERE pronamespace = 'pg_catalog'::regnamespace AND pronargs BETWEEN 1 AND 4 AND provolatile <> 'v'
+      AND NOT (proname = 'age' AND pronargs = 1)
       AND (prokind = 'f' OR prokind = 'a' AND oid IN (SELECT aggfnoid FROM pg_aggregate WHERE aggkind = 'n'))
       AND prorettype NOT IN ('internal'::regtype, 'trigger'::regtype, 'cstring'::regtype)
       AND oid NOT IN (SELECT oprcode FROM pg_operator)
