@@ -147,6 +147,14 @@ fn samples() -> Vec<(SqlType, &'static str)> {
     ]
 }
 
+fn commented_schema() -> SchemaDef {
+    SchemaDef {
+        name: "s".to_string(),
+        oid: 20000,
+        comment: Some("a schema".to_string()),
+    }
+}
+
 #[tokio::test]
 async fn every_kind_of_definition_reads_back() {
     let store = memory_store();
@@ -213,11 +221,7 @@ async fn every_kind_of_definition_reads_back() {
         depends_on: vec![written.oid],
     };
     writer.put_view(&view).unwrap();
-    let schema = SchemaDef {
-        name: "s".to_string(),
-        oid: 20000,
-        comment: Some("a schema".to_string()),
-    };
+    let schema = commented_schema();
     writer.put_schema(&schema).unwrap();
     txn.commit(false).await.unwrap();
 
