@@ -8,12 +8,12 @@ use arrow::array::{Array, ArrayRef, new_null_array};
 use arrow::compute::concat;
 use arrow::datatypes::{DataType, FieldRef};
 use async_trait::async_trait;
-use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::logical_expr::async_udf::{AsyncScalarUDF, AsyncScalarUDFImpl};
-use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::interval_arithmetic::Interval;
-use datafusion::logical_expr::{
+use datafusion_common::ScalarValue;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_expr::async_udf::{AsyncScalarUDF, AsyncScalarUDFImpl};
+use datafusion_expr::expr::ScalarFunction;
+use datafusion_expr::interval_arithmetic::Interval;
+use datafusion_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
@@ -118,7 +118,7 @@ impl BoundFunction {
         rows: usize,
         at_once: usize,
         statement: Option<&CatalogContext>,
-    ) -> datafusion::error::Result<ArrayRef> {
+    ) -> datafusion_common::Result<ArrayRef> {
         let mut parts = Vec::with_capacity(rows.div_ceil(at_once));
         let mut bytes = BatchBytes::new(self.settings.result_limits);
         for first in (0..rows).step_by(at_once) {
@@ -127,7 +127,7 @@ impl BoundFunction {
                 ColumnarValue::Array(array) => Ok(array.slice(first, count)),
                 ColumnarValue::Scalar(scalar) => scalar.to_array_of_size(count),
             });
-            let arrays = arrays.collect::<datafusion::error::Result<Vec<_>>>()?;
+            let arrays = arrays.collect::<datafusion_common::Result<Vec<_>>>()?;
             let part = self.compute(arrays, count, statement).map_err(to_datafusion)?;
             bytes
                 .add_bytes(part.get_array_memory_size())
@@ -167,7 +167,7 @@ impl ScalarUDFImpl for BoundFunction {
     fn name(&self) -> &str {
         &self.name
     }
-    fn schema_name(&self, arguments: &[Expr]) -> datafusion::error::Result<String> {
+    fn schema_name(&self, arguments: &[Expr]) -> datafusion_common::Result<String> {
         let arguments: Vec<String> = arguments
             .iter()
             .map(|argument| argument.schema_name().to_string())
@@ -183,19 +183,19 @@ impl ScalarUDFImpl for BoundFunction {
     fn signature(&self) -> &Signature {
         &self.signature
     }
-    fn return_type(&self, _arguments: &[DataType]) -> datafusion::error::Result<DataType> {
+    fn return_type(&self, _arguments: &[DataType]) -> datafusion_common::Result<DataType> {
         Ok(self.returns.arrow_type())
     }
     /// Any value of the result's type. DataFusion's own answer has no type, and comparing it with a constant's would fail: an
     /// order by `upper(s) > 'A'` would not be known for what it is.
-    fn evaluate_bounds(&self, _: &[&Interval]) -> datafusion::error::Result<Interval> {
+    fn evaluate_bounds(&self, _: &[&Interval]) -> datafusion_common::Result<Interval> {
         Interval::make_unbounded(&self.returns.arrow_type())
             .or_else(|_| Interval::make_unbounded(&DataType::Null))
     }
-    fn return_field_from_args(&self, _: ReturnFieldArgs) -> datafusion::error::Result<FieldRef> {
+    fn return_field_from_args(&self, _: ReturnFieldArgs) -> datafusion_common::Result<FieldRef> {
         Ok(Arc::new(self.returns.field(&self.name, true)))
     }
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> datafusion::error::Result<ColumnarValue> {
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> datafusion_common::Result<ColumnarValue> {
         let constant = self.signature.volatility != Volatility::Volatile
             && args
                 .args
@@ -209,7 +209,7 @@ impl ScalarUDFImpl for BoundFunction {
         let result = match rows_at_once(&args.args) {
             at_once if rows <= at_once => {
                 let arrays = args.args.into_iter().map(|argument| argument.into_array(rows));
-                let arrays = arrays.collect::<datafusion::error::Result<Vec<_>>>()?;
+                let arrays = arrays.collect::<datafusion_common::Result<Vec<_>>>()?;
                 self.compute(arrays, rows, statement.as_deref())
                     .map_err(to_datafusion)?
             }
@@ -228,14 +228,14 @@ impl AsyncScalarUDFImpl for BoundFunction {
     async fn invoke_async_with_args(
         &self,
         args: ScalarFunctionArgs,
-    ) -> datafusion::error::Result<ColumnarValue> {
+    ) -> datafusion_common::Result<ColumnarValue> {
         let Body::Waiting(body) = self.body else {
             return self.invoke_with_args(args);
         };
         let rows = args.number_rows;
         let arrays = args.args.into_iter();
         let arrays = arrays.map(|argument| argument.into_array(rows));
-        let arrays = arrays.collect::<datafusion::error::Result<Vec<_>>>()?;
+        let arrays = arrays.collect::<datafusion_common::Result<Vec<_>>>()?;
         let statement = installed(&args.config_options)?;
         let batch = Batch {
             arrays: &arrays,

@@ -1,7 +1,7 @@
 //! A row of the registry: what a function is called, takes and gives, and what computes it.
 
 use arrow::array::ArrayRef;
-use datafusion::logical_expr::Volatility;
+use datafusion_expr::Volatility;
 use futures::future::BoxFuture;
 
 use super::batch::Batch;

@@ -1,8 +1,8 @@
 //! Whether an expression gives the same value for the same columns, whatever the session's settings and the time: what may
 //! be stored, and computed again to find what was stored.
 
-use datafusion::common::tree_node::TreeNode;
-use datafusion::logical_expr::{Expr, ScalarUDF, Volatility};
+use datafusion_common::tree_node::TreeNode;
+use datafusion_expr::{Expr, ScalarUDF, Volatility};
 
 use super::bound_function::BoundFunction;
 use super::cast::CAST_NAME;

@@ -9,7 +9,7 @@ use arrow::array::{
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};
-use datafusion::common::ScalarValue;
+use datafusion_common::ScalarValue;
 
 use super::numeric_builder::NumericBuilder;
 use crate::system::datafusion_error::from_datafusion;

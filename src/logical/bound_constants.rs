@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::Expr;
+use datafusion_common::ScalarValue;
+use datafusion_expr::Expr;
 
 use super::placeholder::Constants;
 use crate::functions::cast::cast_value;

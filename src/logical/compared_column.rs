@@ -1,8 +1,8 @@
 //! The column that a condition, by its form, bounds: `column op constant`, `column IN (…)`, `column BETWEEN …`,
 //! `column LIKE 'prefix%'`, and OR between such of one column.
 
-use datafusion::common::Column;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion_common::Column;
+use datafusion_expr::{BinaryExpr, Expr, Operator};
 
 use crate::functions::cast::CAST_NAME;
 use crate::functions::compare::{NUMERIC_KEY_NAME, TRIM_CHAR_NAME};

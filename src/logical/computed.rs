@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::{FieldRef, Schema};
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, TableReference};
-use datafusion::execution::context::ExecutionProps;
-use datafusion::logical_expr::Expr;
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::physical_expr::create_physical_expr;
-use datafusion::physical_expr::expressions::{Column as PhysicalColumn, Literal};
-use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
-use datafusion::physical_expr_common::physical_expr::is_volatile;
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion_common::{Column, DFSchema, TableReference};
+use datafusion_expr::Expr;
+use datafusion_expr::execution_props::ExecutionProps;
+use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion_physical_expr::create_physical_expr;
+use datafusion_physical_expr::expressions::{Column as PhysicalColumn, Literal};
+use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use datafusion_physical_expr_common::physical_expr::is_volatile;
 
 use crate::functions;
 use crate::logical::compared_column;

@@ -9,11 +9,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, DFSchemaRef, TableReference};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
+use datafusion_common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion_common::{Column, DFSchema, DFSchemaRef, TableReference};
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_expr::expr_rewriter::NamePreserver;
+use datafusion_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 
 use super::only_input::only_input;
 use super::shared_rows::is_shared;

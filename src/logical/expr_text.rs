@@ -1,9 +1,9 @@
 //! Expressions as SQL text, in PostgreSQL's manner, for EXPLAIN: every operator stands in parentheses.
 
 use arrow::datatypes::Field;
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::expr::{AggregateFunction, InList, Like, ScalarFunction, Sort};
-use datafusion::logical_expr::{Between, BinaryExpr, Case, Expr, Operator};
+use datafusion_common::ScalarValue;
+use datafusion_expr::expr::{AggregateFunction, InList, Like, ScalarFunction, Sort};
+use datafusion_expr::{Between, BinaryExpr, Case, Expr, Operator};
 
 use super::outer_values::outer_name;
 use crate::functions;
@@ -271,7 +271,7 @@ fn scalar_text(scalar: &ScalarValue) -> String {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::logical_expr::{col, lit};
+    use datafusion_expr::{col, lit};
 
     use super::*;
 

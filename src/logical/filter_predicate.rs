@@ -2,9 +2,9 @@
 //! expression over one table. A part that they do not understand becomes `Predicate::Opaque`, so the result is true for
 //! every row for which the filter is; it is the filter itself when `has_opaque` is false.
 
-use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
-use datafusion::scalar::ScalarValue;
+use datafusion_common::ScalarValue;
+use datafusion_expr::expr::{Between, InList, ScalarFunction};
+use datafusion_expr::{BinaryExpr, Expr, Operator};
 
 use arrow::datatypes::{DataType, TimeUnit};
 
@@ -543,7 +543,7 @@ fn value_of(constant: &ScalarValue) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::logical_expr::{cast, col, lit};
+    use datafusion_expr::{cast, col, lit};
 
     use super::*;
     use crate::plan::tests::table;
@@ -591,11 +591,8 @@ mod tests {
                 value: Value::Float8(1.5)
             }
         );
-        let distinct = datafusion::logical_expr::binary_expr(
-            col("a"),
-            Operator::IsDistinctFrom,
-            lit(ScalarValue::Int32(None)),
-        );
+        let distinct =
+            datafusion_expr::binary_expr(col("a"), Operator::IsDistinctFrom, lit(ScalarValue::Int32(None)));
         assert_eq!(convert(distinct), Predicate::IsNull { column: 0 }.negate());
     }
 

@@ -1,9 +1,9 @@
 //! The counts of LIMIT and OFFSET once the parameters are known: in a short statement, and in a general plan before DataFusion
 //! takes them for granted.
 
-use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion_common::ScalarValue;
+use datafusion_common::tree_node::TreeNodeRecursion;
+use datafusion_expr::{Expr, LogicalPlan};
 
 use super::dependent_join::for_each_node;
 use super::placeholder::Constants;

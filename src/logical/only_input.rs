@@ -1,6 +1,6 @@
 //! `only_input`: the input of a node of ours, logical or physical, that has one.
 
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
 
 /// The one input that a node is given anew. Errors: it is given none.
 pub(crate) fn only_input<T>(inputs: Vec<T>) -> DataFusionResult<T> {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::Array;
 use arrow::datatypes::Field;
-use datafusion::common::ScalarValue;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::logical_expr::expr::{BinaryExpr, InList, Placeholder};
-use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
+use datafusion_common::ScalarValue;
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_expr::expr::{BinaryExpr, InList, Placeholder};
+use datafusion_expr::{Expr, LogicalPlan, Operator};
 
 use super::dependent_join;
 use crate::error::StatementFault;
@@ -116,7 +116,7 @@ impl Constants {
             .map_err(from_datafusion)
     }
 
-    fn replace_one(&self, expr: Expr) -> datafusion::error::Result<Transformed<Expr>> {
+    fn replace_one(&self, expr: Expr) -> datafusion_common::Result<Transformed<Expr>> {
         match &expr {
             Expr::Placeholder(placeholder) => {
                 let constant = self.get(&placeholder.id).map_err(to_datafusion)?;
@@ -180,7 +180,7 @@ fn list_membership(expr: Expr) -> Transformed<Expr> {
             };
             Ok(Expr::Literal(item, None))
         })
-        .collect::<datafusion::error::Result<Vec<_>>>();
+        .collect::<datafusion_common::Result<Vec<_>>>();
     match literals {
         Ok(literals) => Transformed::yes(Expr::InList(InList::new(
             Box::new(key.first().unwrap_or(operand).clone()),

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
-use datafusion::common::Statistics;
-use datafusion::common::stats::Precision;
-use datafusion::logical_expr::Expr;
-use datafusion::logical_expr::utils::split_conjunction;
+use datafusion_common::Statistics;
+use datafusion_common::stats::Precision;
+use datafusion_expr::Expr;
+use datafusion_expr::utils::split_conjunction;
 
 use super::pinned_column;
 use crate::Result;

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use datafusion::common::JoinType;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Join, LogicalPlan, Projection};
+use datafusion_common::JoinType;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_expr::{Join, LogicalPlan, Projection};
 
 use super::lookup_join::is_selection;
 

@@ -9,10 +9,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use datafusion::common::DFSchemaRef;
-use datafusion::error::Result as DataFusionResult;
-use datafusion::execution::memory_pool::MemoryReservation;
-use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
+use datafusion_common::DFSchemaRef;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_execution::memory_pool::MemoryReservation;
+use datafusion_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use tokio::sync::OnceCell;
 
 use super::only_input::only_input;

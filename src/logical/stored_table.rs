@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Expr, LogicalPlan, TableProviderFilterPushDown, TableScan, TableSource};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_expr::{Expr, LogicalPlan, TableProviderFilterPushDown, TableScan, TableSource};
 
 use super::filter_predicate::from_expr;
 use super::run_inputs::RunInputs;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use datafusion::logical_expr::{TableScan, TableSource};
+use datafusion_expr::{TableScan, TableSource};
 
 /// The relation.
 #[derive(Debug)]

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use datafusion::common::ScalarValue;
-use datafusion::physical_expr::expressions::{DynamicFilterPhysicalExpr, InListExpr, Literal};
-use datafusion::physical_expr::split_conjunction;
+use datafusion_common::ScalarValue;
+use datafusion_physical_expr::expressions::{DynamicFilterPhysicalExpr, InListExpr, Literal};
+use datafusion_physical_expr::split_conjunction;
 use futures::TryStreamExt;
 use tokio::sync::OnceCell;
 

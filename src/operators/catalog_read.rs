@@ -4,8 +4,8 @@
 use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::{concat, take_record_batch};
 use arrow::datatypes::SchemaRef;
-use datafusion::common::{Column, DFSchema};
-use datafusion::logical_expr::{Expr, ExprSchemable};
+use datafusion_common::{Column, DFSchema};
+use datafusion_expr::{Expr, ExprSchemable};
 
 use crate::functions::fold_constants_in;
 use crate::logical::computed::is_evaluable;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::expr_rewriter::unnormalize_cols;
-use datafusion::logical_expr::{LogicalPlan, TableScan};
-use datafusion::physical_plan::execute_stream;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_expr::expr_rewriter::unnormalize_cols;
+use datafusion_expr::{LogicalPlan, TableScan};
+use datafusion_physical_plan::execute_stream;
 use futures::TryStreamExt;
 
 use super::planning::Planning;

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::{Schema, SchemaRef};
-use datafusion::common::ScalarValue;
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion_common::ScalarValue;
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
+use datafusion_physical_expr::PhysicalExpr;
 use futures::StreamExt;
 
 use super::sub_plan_runs::{KeptSubPlan, SubPlanRuns};

@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::logical_expr::{Expr, LogicalPlan};
-use datafusion::physical_plan::execution_plan::reset_plan_states;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_expr::{Expr, LogicalPlan};
+use datafusion_physical_plan::execution_plan::reset_plan_states;
+use datafusion_physical_plan::{ExecutionPlan, execute_stream};
 use futures::FutureExt;
 use futures::stream::BoxStream;
 

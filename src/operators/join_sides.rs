@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use datafusion::common::JoinType;
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion_common::JoinType;
+use datafusion_physical_plan::ExecutionPlan;
+use datafusion_physical_plan::joins::HashJoinExec;
 
 use super::columns_below::{below, column_of};
 use super::scan_exec::KeyspanScanExec;

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use datafusion::common::JoinType;
-use datafusion::error::Result as DataFusionResult;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{DynamicFilterPhysicalExpr, lit};
-use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::joins::HashJoinExec;
-use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
-use datafusion::physical_plan::{
+use datafusion_common::JoinType;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_expr::expressions::{DynamicFilterPhysicalExpr, lit};
+use datafusion_physical_plan::aggregates::AggregateExec;
+use datafusion_physical_plan::joins::HashJoinExec;
+use datafusion_physical_plan::recursive_query::RecursiveQueryExec;
+use datafusion_physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, InputOrderMode, replace_children_if_necessary,
 };
 

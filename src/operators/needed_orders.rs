@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use datafusion::error::Result as DataFusionResult;
-use datafusion::physical_expr::LexRequirement;
-use datafusion::physical_plan::{Distribution, ExecutionPlan, ExecutionPlanProperties};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_physical_expr::LexRequirement;
+use datafusion_physical_plan::{Distribution, ExecutionPlan, ExecutionPlanProperties};
 
 /// Whether the rows of a plan come in this order.
 pub(super) fn is_in_order(plan: &Arc<dyn ExecutionPlan>, needed: &LexRequirement) -> DataFusionResult<bool> {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, BooleanArray};
 use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Int16Type, Int32Type, Int64Type};
-use datafusion::common::ScalarValue;
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::{
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::ScalarValue;
+use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
 };
 

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{TransformedResult, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::projection::remove_unnecessary_projections;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{TransformedResult, TreeNode};
+use datafusion_expr::LogicalPlan;
+use datafusion_physical_plan::ExecutionPlan;
+use datafusion_physical_plan::projection::remove_unnecessary_projections;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 

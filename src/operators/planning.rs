@@ -5,14 +5,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use datafusion::common::config::ConfigOptions;
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::execution::TaskContext;
-use datafusion::execution::runtime_env::RuntimeEnv;
-use datafusion::logical_expr::LogicalPlan;
-use datafusion::logical_expr::execution_props::ExecutionProps;
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::prelude::SessionConfig;
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_execution::TaskContext;
+use datafusion_execution::config::SessionConfig;
+use datafusion_execution::runtime_env::RuntimeEnv;
+use datafusion_expr::LogicalPlan;
+use datafusion_expr::execution_props::ExecutionProps;
+use datafusion_physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
 
 use super::build_keys;

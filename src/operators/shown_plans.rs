@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use datafusion::error::Result as DataFusionResult;
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_physical_plan::ExecutionPlan;
 
 use super::observed::{observe, observe_again};
 

@@ -5,11 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use datafusion::common::DataFusionError;
-use datafusion::execution::SpillFile;
-use datafusion::execution::memory_pool::MemoryReservation;
-use datafusion::physical_plan::SpillManager;
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, SpillMetrics};
+use datafusion_common::DataFusionError;
+use datafusion_execution::SpillFile;
+use datafusion_execution::memory_pool::MemoryReservation;
+use datafusion_physical_plan::SpillManager;
+use datafusion_physical_plan::metrics::{ExecutionPlanMetricsSet, SpillMetrics};
 use futures::TryStreamExt;
 
 use super::planning::runtime;

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::ScalarValue;
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
-use datafusion::physical_plan::execute_stream;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::ScalarValue;
+use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion_physical_plan::execute_stream;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::Expr;
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_expr::Expr;
+use datafusion_physical_plan::ExecutionPlan;
 
 use super::planning::Planning;
 use super::scan_exec::{KeyspanScanExec, OpenConditions};

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use datafusion::common::metadata::FieldMetadata;
-use datafusion::logical_expr::expr::{
+use datafusion_common::metadata::FieldMetadata;
+use datafusion_expr::expr::{
     AggregateFunction, AggregateFunctionParams, InList, Like, Placeholder, ScalarFunction, Sort,
 };
-use datafusion::logical_expr::{BinaryExpr, Case, Cast, Expr};
-use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use datafusion::physical_expr::expressions::{
+use datafusion_expr::{BinaryExpr, Case, Cast, Expr};
+use datafusion_physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion_physical_expr::expressions::{
     BinaryExpr as PhysicalBinary, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr,
     LikeExpr, Literal, NegativeExpr, NotExpr, TryCastExpr,
 };
-use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
-use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use datafusion_physical_expr::scalar_subquery::ScalarSubqueryExpr;
+use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
 /// What the columns of a node's input stand for.
 pub struct Inputs<'a> {

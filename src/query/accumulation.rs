@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::logical_expr::{AggregateUDF, Expr};
+use datafusion_expr::{AggregateUDF, Expr};
 
 use super::bound::Bound;
 use crate::functions::{self, Body};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use datafusion::functions_aggregate as aggregates;
-use datafusion::logical_expr::expr::{AggregateFunction, Sort};
-use datafusion::logical_expr::{AggregateUDF, Expr, Volatility};
+use datafusion_expr::expr::{AggregateFunction, Sort};
+use datafusion_expr::{AggregateUDF, Expr, Volatility};
+use datafusion_functions_aggregate as aggregates;
 use sqlparser::ast;
 
 use super::accumulation::{Accumulation, Extreme, Finish, Percentile, sums_stay_fixed};
@@ -190,7 +190,7 @@ impl Binder<'_> {
             single_call(
                 aggregates::count::count_udaf(),
                 vec![Expr::Literal(
-                    datafusion::common::ScalarValue::Int64(Some(1)),
+                    datafusion_common::ScalarValue::Int64(Some(1)),
                     None,
                 )],
                 SqlType::Int8,

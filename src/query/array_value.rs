@@ -1,7 +1,7 @@
 //! Arrays in expressions: constructors, subscripts, slices, and fields of the records that catalog functions give.
 
-use datafusion::logical_expr::expr::Unnest;
-use datafusion::logical_expr::{Expr, Volatility};
+use datafusion_expr::expr::Unnest;
+use datafusion_expr::{Expr, Volatility};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold, name_parts};

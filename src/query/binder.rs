@@ -4,8 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use datafusion::common::Column;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion_common::Column;
+use datafusion_expr::{Expr, LogicalPlan};
 use sqlparser::ast;
 
 pub(super) use super::bound::Bound;
@@ -246,7 +246,7 @@ impl<'c> Binder<'c> {
         let ty = self.parameters[number - 1].clone();
         let ty = ty.filter(|ty| !matches!(ty, SqlType::Unknown | SqlType::Void));
         let field = ty.as_ref().map(|ty| Arc::new(ty.field(id, true)));
-        let expr = Expr::Placeholder(datafusion::logical_expr::expr::Placeholder {
+        let expr = Expr::Placeholder(datafusion_expr::expr::Placeholder {
             id: id.to_string(),
             field,
         });

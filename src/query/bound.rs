@@ -1,7 +1,7 @@
 //! `Bound`: an expression whose names and types are resolved. Every binding function gives one.
 
-use datafusion::common::metadata::FieldMetadata;
-use datafusion::logical_expr::Expr;
+use datafusion_common::metadata::FieldMetadata;
+use datafusion_expr::Expr;
 
 use crate::Result;
 use crate::functions::value_array::{scalar_of, value_of_scalar};
@@ -34,7 +34,7 @@ impl Bound {
     /// A string literal whose type the context decides.
     pub(super) fn unknown(text: Option<String>) -> Bound {
         Bound::new(
-            Expr::Literal(datafusion::common::ScalarValue::Utf8(text), None),
+            Expr::Literal(datafusion_common::ScalarValue::Utf8(text), None),
             SqlType::Unknown,
         )
     }

@@ -1,8 +1,8 @@
 //! `Branches`: a CASE taken apart, each of its results with the condition under which it is looked at. Called by `subquery`: a
 //! subquery in a branch that is not taken is not asked, for that costs time and may fail.
 
-use datafusion::logical_expr::Expr;
-use datafusion::logical_expr::utils::conjunction;
+use datafusion_expr::Expr;
+use datafusion_expr::utils::conjunction;
 
 use super::decorrelation::has_subquery;
 

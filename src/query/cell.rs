@@ -1,8 +1,8 @@
 //! The values that a write states (VALUES, DEFAULT, constants of SET), bound: constants folded, what depends on the run made
 //! ready to be evaluated, and one query for those that take a plan.
 
-use datafusion::common::DFSchema;
-use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
+use datafusion_common::DFSchema;
+use datafusion_expr::{Expr, LogicalPlanBuilder};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place};

@@ -1,9 +1,9 @@
 //! PostgreSQL's type rules for expressions: which types convert into which without a cast, what type several expressions
 //! have in common, and how a bound expression becomes one of another type.
 
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::expr::Placeholder;
-use datafusion::logical_expr::{Cast, Expr, Volatility};
+use datafusion_common::ScalarValue;
+use datafusion_expr::expr::Placeholder;
+use datafusion_expr::{Cast, Expr, Volatility};
 
 use super::binder::{Binder, Bound};
 use crate::functions::value_array::scalar_of;

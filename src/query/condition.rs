@@ -1,7 +1,7 @@
 //! Conditions: tests for NULL and truth, BETWEEN, IN lists, comparisons of rows, LIKE and SIMILAR TO.
 
-use datafusion::logical_expr::expr::{InList, Like};
-use datafusion::logical_expr::{Expr, Operator};
+use datafusion_expr::expr::{InList, Like};
+use datafusion_expr::{Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
@@ -405,7 +405,7 @@ impl Binder<'_> {
         let (operand, pattern) = (self.like_operand(operand)?, self.convert_text(pattern)?);
         let usual = match &pattern.expr {
             // Arrow's kernel treats a backslash as PostgreSQL does, but for one at the very end (an error there).
-            Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _) => {
+            Expr::Literal(datafusion_common::ScalarValue::Utf8(Some(text)), _) => {
                 // What everything matches is a filter all the same: nobody is to make TRUE of it.
                 let matches_all = text.chars().all(|character| character == '%');
                 let may_be_equality = is_padded && !text.contains(['%', '_']);
@@ -476,7 +476,7 @@ pub(super) fn is_null(operand: Expr, negated: bool) -> Expr {
 
 pub(super) fn literal_contains(pattern: &Expr, escape: Option<char>) -> bool {
     match (pattern, escape) {
-        (Expr::Literal(datafusion::common::ScalarValue::Utf8(Some(text)), _), Some(escape)) => {
+        (Expr::Literal(datafusion_common::ScalarValue::Utf8(Some(text)), _), Some(escape)) => {
             text.contains(escape)
         }
         (_, None) => false,

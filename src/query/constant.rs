@@ -1,7 +1,7 @@
 //! `Constant`: a value that a write states (VALUES, SET, DEFAULT) and no run changes: a literal as it stands, or what an
 //! expression was folded to.
 
-use datafusion::logical_expr::Expr;
+use datafusion_expr::Expr;
 use sqlparser::ast;
 
 use super::bound::Bound;

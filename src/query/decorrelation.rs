@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion::common::Column;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::expr::{Exists, InSubquery};
-use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
+use datafusion_common::Column;
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_expr::expr::{Exists, InSubquery};
+use datafusion_expr::{Expr, LogicalPlan, Subquery};
 
 use super::binder::Binder;
 use crate::logical::dependent_join::{SubPlan, SubPlanKind, for_each_node};
@@ -167,7 +167,7 @@ impl<'a> Correlation<'a> {
             input: &filter.input,
         };
         let mut named: HashSet<&Column> = HashSet::new();
-        for condition in datafusion::logical_expr::utils::split_conjunction(&filter.predicate) {
+        for condition in datafusion_expr::utils::split_conjunction(&filter.predicate) {
             if !has_outer_reference(condition) {
                 continue;
             }

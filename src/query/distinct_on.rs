@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use datafusion::common::Column;
-use datafusion::functions_window::expr_fn::row_number;
-use datafusion::logical_expr::expr::Sort;
-use datafusion::logical_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, WindowFrame, lit};
+use datafusion_common::Column;
+use datafusion_expr::expr::Sort;
+use datafusion_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, WindowFrame, lit};
+use datafusion_functions_window::expr_fn::row_number;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
@@ -73,7 +73,7 @@ fn only_first(
     builder: LogicalPlanBuilder,
     groups: Vec<Expr>,
     sorts: Vec<Sort>,
-) -> datafusion::error::Result<LogicalPlanBuilder> {
+) -> datafusion_common::Result<LogicalPlanBuilder> {
     let number = row_number()
         .partition_by(groups)
         .order_by(sorts)
@@ -91,7 +91,7 @@ pub(super) fn first_of_each(
     sorts: Vec<Sort>,
     names: &[String],
     visible: usize,
-) -> datafusion::error::Result<LogicalPlan> {
+) -> datafusion_common::Result<LogicalPlan> {
     only_first(builder, on, sorts.clone())?
         .sort(sorts)?
         .project(

@@ -1,7 +1,7 @@
 //! Expressions: one function a form of expression, each giving a typed DataFusion expression.
 
-use datafusion::logical_expr::expr::Case;
-use datafusion::logical_expr::{Expr, Operator, Volatility};
+use datafusion_expr::expr::Case;
+use datafusion_expr::{Expr, Operator, Volatility};
 use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, Clause, Place, fault, fold, name_parts};

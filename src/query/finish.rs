@@ -1,6 +1,6 @@
 //! What the results of an aggregate's accumulators become.
 
-use datafusion::logical_expr::Volatility;
+use datafusion_expr::Volatility;
 
 use super::accumulation::Finish;
 use super::binder::{Binder, Bound};

@@ -1,6 +1,6 @@
 //! `FromItem`: a relation or join of FROM, bound: its plan and what names mean over it.
 
-use datafusion::logical_expr::LogicalPlan;
+use datafusion_expr::LogicalPlan;
 use sqlparser::ast;
 
 use super::binder::{fault, fold};

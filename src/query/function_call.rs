@@ -1,8 +1,8 @@
 //! Calls of functions: which of the functions of a name PostgreSQL would pick for the argument types, and the constructs
 //! that are syntax for a call (`EXTRACT`, `SUBSTRING … FROM`, `AT TIME ZONE` …).
 
-use datafusion::logical_expr::expr::Unnest;
-use datafusion::logical_expr::{Case, Expr, Operator};
+use datafusion_expr::expr::Unnest;
+use datafusion_expr::{Case, Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};

@@ -11,9 +11,9 @@
 use std::collections::HashSet;
 
 use arrow::datatypes::DataType;
-use datafusion::common::{Column, JoinType};
-use datafusion::logical_expr::utils::{conjunction, split_conjunction};
-use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Operator};
+use datafusion_common::{Column, JoinType};
+use datafusion_expr::utils::{conjunction, split_conjunction};
+use datafusion_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Operator};
 
 use super::binder::Binder;
 use super::decorrelation::{equal_column, has_outer_reference, plan_has_outer_reference};

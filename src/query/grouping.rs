@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 
 use arrow::datatypes::DataType;
-use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::expr::Alias;
-use datafusion::logical_expr::{Expr, ExprSchemable, GroupingSet, LogicalPlan, LogicalPlanBuilder, Subquery};
+use datafusion_common::Column;
+use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion_expr::expr::Alias;
+use datafusion_expr::{Expr, ExprSchemable, GroupingSet, LogicalPlan, LogicalPlanBuilder, Subquery};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, fault};
@@ -89,8 +89,8 @@ impl Binder<'_> {
         }
         if aggregates.is_empty() && keys.is_empty() {
             // HAVING or GROUP BY () alone still makes one group.
-            aggregates.push(datafusion::functions_aggregate::expr_fn::count(
-                datafusion::logical_expr::lit(1_i64),
+            aggregates.push(datafusion_functions_aggregate::expr_fn::count(
+                datafusion_expr::lit(1_i64),
             ));
         }
         // Subqueries in keys and arguments are computed first.

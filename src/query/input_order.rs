@@ -1,10 +1,10 @@
 //! The order in which an aggregate finds its rows: that of an ORDER BY below. DataFusion's aggregates take no order from
 //! their input, so the calls that keep one (`array_agg`, `string_agg` …) are told of it.
 
-use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::logical_expr::expr::Sort;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion_common::Column;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_expr::expr::Sort;
+use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::binder::Binder;
 use crate::Result;

@@ -1,7 +1,7 @@
 //! Joins of FROM: conditions, USING and NATURAL, lateral right sides.
 
-use datafusion::common::JoinType;
-use datafusion::logical_expr::{Case, Expr, LogicalPlanBuilder, Operator};
+use datafusion_common::JoinType;
+use datafusion_expr::{Case, Expr, LogicalPlanBuilder, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, name_parts};
@@ -88,7 +88,7 @@ impl Binder<'_> {
         let condition = self.condition(condition, place)?;
         let always = matches!(
             &condition,
-            Expr::Literal(datafusion::common::ScalarValue::Boolean(Some(true)), _)
+            Expr::Literal(datafusion_common::ScalarValue::Boolean(Some(true)), _)
         );
         if always {
             return Ok(item);
@@ -194,7 +194,7 @@ impl Binder<'_> {
         scope.add_relations(right.scope.relations)?;
         let condition = match condition {
             Some(condition) => condition,
-            None => datafusion::logical_expr::lit(true),
+            None => datafusion_expr::lit(true),
         };
         let plan = LogicalPlanBuilder::new(left.plan)
             .join_on(right.plan, kind, [condition])

@@ -1,9 +1,9 @@
 //! What a refused full scan is told when the table is joined with others: the index by which the join would look its rows up.
 
-use datafusion::common::Column;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion_common::Column;
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_expr::utils::split_conjunction;
+use datafusion_expr::{Expr, LogicalPlan};
 
 use crate::Error;
 use crate::codec::key::check_key_type;

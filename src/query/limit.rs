@@ -1,11 +1,11 @@
 //! LIMIT, OFFSET and FETCH: counts that are known before the query runs, or only as it does.
 
-use datafusion::common::{Column, ScalarValue};
-use datafusion::functions_window::expr_fn::{rank, row_number};
-use datafusion::logical_expr::expr::Sort;
-use datafusion::logical_expr::{
+use datafusion_common::{Column, ScalarValue};
+use datafusion_expr::expr::Sort;
+use datafusion_expr::{
     Cast, Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, Volatility, WindowFrame, lit,
 };
+use datafusion_functions_window::expr_fn::{rank, row_number};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault};

@@ -63,8 +63,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::RecordBatch;
-use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion_expr::LogicalPlan;
+use datafusion_physical_plan::{ExecutionPlan, execute_stream};
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use sqlparser::ast;

@@ -2,9 +2,9 @@
 //! it is never computed, as in PostgreSQL. (`NULL <= a * b * c` fails nowhere, however large the product would be.) Called
 //! once for every bound query, when all rules of what may stand where have been asked.
 
-use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
+use datafusion_common::ScalarValue;
+use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion_expr::{Expr, LogicalPlan, Operator};
 
 use crate::Result;
 use crate::functions::{is_strict, result_type};

@@ -1,8 +1,8 @@
 //! Operators: comparisons, arithmetic, concatenation, patterns, dates. Each finds the operands' common type as
 //! PostgreSQL's operator resolution does, or raises `operator does not exist`.
 
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator, Volatility};
+use datafusion_common::ScalarValue;
+use datafusion_expr::{BinaryExpr, Expr, Operator, Volatility};
 
 use super::binder::{Binder, Bound};
 use super::coercion::{self, CastContext, Category, base, category, promote, type_name};

@@ -1,9 +1,9 @@
 //! Ordered-set aggregates: `percentile_cont(fraction) WITHIN GROUP (ORDER BY value)` and its like. The values are gathered
 //! in their order, and a function takes what is asked for out of the array.
 
-use datafusion::functions_aggregate as aggregates;
-use datafusion::logical_expr::Volatility;
-use datafusion::logical_expr::expr::Sort;
+use datafusion_expr::Volatility;
+use datafusion_expr::expr::Sort;
+use datafusion_functions_aggregate as aggregates;
 use sqlparser::ast;
 
 use super::accumulation::{Accumulation, Finish, Percentile};

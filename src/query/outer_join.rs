@@ -10,9 +10,9 @@
 //!                                              b
 //! ```
 
-use datafusion::common::{Column, JoinType};
-use datafusion::functions_window::expr_fn::row_number;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion_common::{Column, JoinType};
+use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion_functions_window::expr_fn::row_number;
 
 use super::binder::Binder;
 use super::decorrelation::refers_out;

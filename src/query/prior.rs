@@ -5,12 +5,12 @@
 use std::collections::HashSet;
 
 use arrow::datatypes::DataType;
-use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator, Subquery};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::ScalarValue;
+use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion_expr::expr::InList;
+use datafusion_expr::utils::split_conjunction;
+use datafusion_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator, Subquery};
 use futures::TryStreamExt;
 
 use super::BatchStream;

@@ -4,12 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema};
-use datafusion::common::metadata::FieldMetadata;
-use datafusion::common::{Column, JoinType};
-use datafusion::logical_expr::expr::Sort;
-use datafusion::logical_expr::{
-    Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, Volatility, WindowFrame,
-};
+use datafusion_common::metadata::FieldMetadata;
+use datafusion_common::{Column, JoinType};
+use datafusion_expr::expr::Sort;
+use datafusion_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, Volatility, WindowFrame};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold};
@@ -394,7 +392,7 @@ impl Binder<'_> {
             keys.push(key.unwrap_or_else(|| column.clone()));
             outputs.push(column);
         }
-        let number = datafusion::functions_window::expr_fn::row_number()
+        let number = datafusion_functions_window::expr_fn::row_number()
             .partition_by(keys)
             .window_frame(WindowFrame::new(None))
             .build()
@@ -494,7 +492,7 @@ fn join_of(op: ast::SetOperator) -> JoinType {
 fn work_table(internal: &str, start: &BoundQuery) -> Result<BoundQuery> {
     let fields = start.plan.schema().fields().iter();
     let schema = Schema::new(fields.map(|field| field.as_ref().clone()).collect::<Vec<Field>>());
-    let reference = datafusion::common::TableReference::bare(internal);
+    let reference = datafusion_common::TableReference::bare(internal);
     let source = Arc::new(WorkTable::new(internal.to_string(), Arc::new(schema)));
     let plan = LogicalPlanBuilder::scan(reference.clone(), source, None)
         .and_then(LogicalPlanBuilder::build)

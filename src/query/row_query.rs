@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
-use datafusion::common::{Column, TableReference};
-use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
+use datafusion_common::{Column, TableReference};
+use datafusion_expr::{Expr, LogicalPlanBuilder};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place};

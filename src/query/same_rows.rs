@@ -3,11 +3,11 @@
 //! them, and the first of the same rows is the one that is shown.
 
 use arrow::datatypes::{DataType, Field};
-use datafusion::common::metadata::FieldMetadata;
-use datafusion::common::{Column, JoinType, NullEquality};
-use datafusion::functions_aggregate::first_last::first_value_udaf;
-use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::{Case, Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion_common::metadata::FieldMetadata;
+use datafusion_common::{Column, JoinType, NullEquality};
+use datafusion_expr::expr::AggregateFunction;
+use datafusion_expr::{Case, Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion_functions_aggregate::first_last::first_value_udaf;
 
 use super::binder::{Binder, Bound};
 use crate::system::datafusion_error::from_datafusion;
@@ -114,7 +114,7 @@ impl Binder<'_> {
         if names.is_empty() {
             // Rows without columns are all the same.
             let name = self.unique_name("?key");
-            outputs.push(datafusion::logical_expr::lit(1_i64).alias(&name));
+            outputs.push(datafusion_expr::lit(1_i64).alias(&name));
             names.push(Column::new_unqualified(name));
         }
         let plan = LogicalPlanBuilder::new(plan)
@@ -133,7 +133,7 @@ pub(super) fn first_of(value: Expr) -> Expr {
 
 /// The first value of a group where the group has the key: a grouping set may leave it out.
 pub(super) fn where_keyed(key: Expr, first: Expr, ty: &DataType) -> Result<Expr> {
-    let nothing = datafusion::common::ScalarValue::try_from(ty).map_err(from_datafusion)?;
+    let nothing = datafusion_common::ScalarValue::try_from(ty).map_err(from_datafusion)?;
     let branches = vec![(
         Box::new(Expr::IsNull(Box::new(key))),
         Box::new(Expr::Literal(nothing, None)),

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use arrow::datatypes::Field;
-use datafusion::common::Column;
-use datafusion::logical_expr::Expr;
+use datafusion_common::Column;
+use datafusion_expr::Expr;
 
 use super::bound::Bound;
 use crate::error::StatementFault;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::expr::Sort;
-use datafusion::logical_expr::utils::split_conjunction_owned;
-use datafusion::logical_expr::{Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection};
+use datafusion_common::Column;
+use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion_expr::expr::Sort;
+use datafusion_expr::utils::split_conjunction_owned;
+use datafusion_expr::{Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection};
 use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, fold};
@@ -103,7 +103,7 @@ impl Binder<'_> {
         let joined = |exprs: Vec<Expr>| {
             exprs
                 .into_iter()
-                .reduce(|a, b| binary(a, datafusion::logical_expr::Operator::And, b))
+                .reduce(|a, b| binary(a, datafusion_expr::Operator::And, b))
         };
         if let Some(condition) = joined(without) {
             plan = match is_scan(&plan) {
@@ -451,7 +451,7 @@ impl Binder<'_> {
         if distinct {
             plan = self.distinct_rows(plan)?;
         }
-        let build = || -> datafusion::error::Result<LogicalPlan> {
+        let build = || -> datafusion_common::Result<LogicalPlan> {
             let mut builder = LogicalPlanBuilder::new(plan);
             if let Some(on) = &distinct_on {
                 for index in on {

@@ -1,10 +1,10 @@
 //! Set-returning functions: the arrays that they give become rows, in the select list and in FROM.
 
-use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::functions_window::expr_fn::row_number;
-use datafusion::logical_expr::expr::Unnest;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion_common::Column;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_expr::expr::Unnest;
+use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion_functions_window::expr_fn::row_number;
 
 use super::binder::{Binder, Bound};
 use super::select_item::BoundItem;
@@ -88,8 +88,8 @@ pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Re
         .map(|(_, name)| Column::new_unqualified(name))
         .collect();
     outputs.extend(sets.into_iter().map(|(expr, name)| expr.alias(name)));
-    let options = datafusion::common::UnnestOptions {
-        null_handling: datafusion::common::NullHandling::Drop,
+    let options = datafusion_common::UnnestOptions {
+        null_handling: datafusion_common::NullHandling::Drop,
         ..Default::default()
     };
     LogicalPlanBuilder::new(plan)

@@ -11,8 +11,8 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_expr::{Aggregate, Expr, LogicalPlan};
 use sqlparser::ast;
 
 use super::binder::{BoundQuery, fold};

@@ -5,12 +5,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, Spans};
-use datafusion::logical_expr::expr::{Alias, Case, Exists, InSubquery};
-use datafusion::logical_expr::{
-    Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Subquery, Volatility,
-};
+use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion_common::{Column, Spans};
+use datafusion_expr::expr::{Alias, Case, Exists, InSubquery};
+use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Subquery, Volatility};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Place, fault};
@@ -351,17 +349,11 @@ impl Binder<'_> {
             ));
         };
         let ty = SqlType::Array(Box::new(column.ty.clone()));
-        let udaf = datafusion::functions_aggregate::array_agg::array_agg_udaf();
+        let udaf = datafusion_functions_aggregate::array_agg::array_agg_udaf();
         let argument = Expr::Column(column.column.clone());
         let (input, order) = self.with_order(bound.plan.clone())?;
-        let call = datafusion::logical_expr::expr::AggregateFunction::new_udf(
-            udaf,
-            vec![argument],
-            false,
-            None,
-            order,
-            None,
-        );
+        let call =
+            datafusion_expr::expr::AggregateFunction::new_udf(udaf, vec![argument], false, None, order, None);
         let name = self.unique_name("?array");
         let plan = LogicalPlanBuilder::new(input)
             .aggregate(Vec::<Expr>::new(), vec![Expr::AggregateFunction(call)])
@@ -370,7 +362,7 @@ impl Binder<'_> {
                 let empty =
                     crate::functions::value_array::scalar_of(&crate::types::Value::Array(Vec::new()), &ty)
                         .map_err(to_datafusion)?;
-                let filled = datafusion::logical_expr::Case::new(
+                let filled = datafusion_expr::Case::new(
                     None,
                     vec![(
                         Box::new(Expr::IsNull(Box::new(gathered.clone()))),

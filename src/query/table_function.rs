@@ -1,8 +1,8 @@
 //! Functions in FROM: the arrays they give become rows, beside those of the items before them when they use these.
 
-use datafusion::common::Column;
-use datafusion::logical_expr::expr::Unnest;
-use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
+use datafusion_common::Column;
+use datafusion_expr::expr::Unnest;
+use datafusion_expr::{Expr, LogicalPlan, Volatility};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fold, name_parts};

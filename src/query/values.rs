@@ -1,9 +1,9 @@
 //! VALUES lists: rows of constants, or a union of selects where a value needs a plan.
 
-use datafusion::common::Column;
-use datafusion::common::metadata::FieldMetadata;
-use datafusion::common::tree_node::TreeNode;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion_common::Column;
+use datafusion_common::metadata::FieldMetadata;
+use datafusion_common::tree_node::TreeNode;
+use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault};

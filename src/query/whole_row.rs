@@ -1,7 +1,7 @@
 //! Whole rows as arguments of what makes JSON of any value, or counts: `row_to_json(t)`, `json_agg(t.*)`,
 //! `to_jsonb(ROW(1, 2))`, `count(t)`. Such a row is bound as its JSON, of the type `record`; nowhere else is a row a value.
 
-use datafusion::logical_expr::{Case, Expr, Operator};
+use datafusion_expr::{Case, Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold, name_parts};

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use datafusion::common::ScalarValue;
-use datafusion::functions_window as windows;
-use datafusion::logical_expr::expr::{NullTreatment, Sort, WindowFunction, WindowFunctionParams};
-use datafusion::logical_expr::{
+use datafusion_common::ScalarValue;
+use datafusion_expr::expr::{NullTreatment, Sort, WindowFunction, WindowFunctionParams};
+use datafusion_expr::{
     Case, Expr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition, WindowUDF, lit,
 };
+use datafusion_functions_window as windows;
 use sqlparser::ast;
 
 use super::accumulation::Finish;
@@ -120,7 +120,7 @@ impl Binder<'_> {
             return Ok(Bound::new(call, ty));
         }
         // DataFusion counts in unsigned numbers.
-        let cast = datafusion::logical_expr::Cast::new(Box::new(call), ty.arrow_type());
+        let cast = datafusion_expr::Cast::new(Box::new(call), ty.arrow_type());
         Ok(Bound::new(Expr::Cast(cast), ty))
     }
 

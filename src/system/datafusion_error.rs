@@ -6,8 +6,8 @@ use std::panic::AssertUnwindSafe;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use datafusion::error::DataFusionError;
-use datafusion::execution::SendableRecordBatchStream;
+use datafusion_common::DataFusionError;
+use datafusion_execution::SendableRecordBatchStream;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 

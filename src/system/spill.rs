@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use datafusion::error::Result as DataFusionResult;
-use datafusion::execution::disk_manager::{DiskManager, DiskManagerBuilder, DiskManagerMode};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_execution::disk_manager::{DiskManager, DiskManagerBuilder, DiskManagerMode};
 
 /// Temporary files of all statements together; past it a statement fails with 53100.
 const SPILL_BYTES_MAX: u64 = 16 << 30;

@@ -6,8 +6,8 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::execution::memory_pool::{
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_execution::memory_pool::{
     FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
 

@@ -43,7 +43,7 @@ const LAYERS: [&str; 18] = [
 const LIBRARIES: [(&str, &[&str]); 7] = [
     ("pgwire", &["wire/"]),
     (
-        "datafusion",
+        "datafusion_",
         &[
             "system/datafusion_error.rs",
             "system/pg_catalog/mod.rs",
@@ -157,11 +157,15 @@ fn check_libraries(path: &str, code: &str, found: &mut Vec<(usize, String)>) {
     }
 }
 
-/// Whether a path in the line starts with the library (and not with a module of ours of the same name).
+/// Whether a path in the line starts with the library (and not with a module of ours of the same name); with one of several, where the
+/// name ends with `_`.
 fn names_library(line: &str, library: &str) -> bool {
     line.match_indices(library).any(|(at, _)| {
         let before = line[..at].trim_end();
-        let after = line[at + library.len()..].trim_start();
+        let mut after = line[at + library.len()..].trim_start();
+        if library.ends_with('_') {
+            after = after.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+        }
         let starts_path = match before.strip_suffix("::") {
             Some(root) => !root.ends_with(|c: char| c.is_alphanumeric() || c == '_'),
             None => !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$'),
@@ -365,9 +369,9 @@ mod tests {
         );
         fires(
             "plan/mod.rs",
-            "//! x\nfn f(e: &datafusion::prelude::Expr) {}\n",
+            "//! x\nfn f(e: &datafusion_expr::Expr) {}\n",
             2,
-            "datafusion",
+            "datafusion_",
         );
         fires("store/mod.rs", "//! x\nuse ::sled::Db;\n", 2, "sled");
         fires("wire/mod.rs", "//! x\nuse sqlparser;\n", 2, "sqlparser");

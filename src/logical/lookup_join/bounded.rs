@@ -1,9 +1,9 @@
 //! How closely the form of a rewritten plan bounds its rows. Those that are bounded may say what is looked up, however many they
 //! turn out to be.
 
-use datafusion::common::{Column, JoinType};
-use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{Aggregate, Expr, FetchType, Join, Limit, LogicalPlan, TableScan};
+use datafusion_common::{Column, JoinType};
+use datafusion_expr::utils::split_conjunction;
+use datafusion_expr::{Aggregate, Expr, FetchType, Join, Limit, LogicalPlan, TableScan};
 
 use crate::logical::rows_source::RowsSource;
 use crate::logical::stored_table::read_table;

@@ -2,9 +2,9 @@
 //! outer rows.
 
 use arrow::datatypes::DataType;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema};
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_common::{Column, DFSchema};
+use datafusion_expr::{Expr, ExprSchemable, LogicalPlan};
 
 use super::lookup::Inner;
 use crate::logical::computed::Computed;

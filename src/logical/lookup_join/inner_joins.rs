@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use datafusion::common::{JoinType, NullEquality};
-use datafusion::logical_expr::utils::{conjunction, find_valid_equijoin_key_pair, split_conjunction_owned};
-use datafusion::logical_expr::{Expr, Join, JoinConstraint, LogicalPlan, Projection};
+use datafusion_common::{JoinType, NullEquality};
+use datafusion_expr::utils::{conjunction, find_valid_equijoin_key_pair, split_conjunction_owned};
+use datafusion_expr::{Expr, Join, JoinConstraint, LogicalPlan, Projection};
 
 use super::inner::is_over;
 use super::node::look_up;

@@ -9,11 +9,11 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, JoinType};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::utils::conjunction;
-use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_common::{Column, DFSchema, JoinType};
+use datafusion_expr::utils::conjunction;
+use datafusion_expr::{Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection};
 
 use super::bounded::bound_of;
 use super::inner::is_over;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use datafusion::common::{Column, DFSchema, TableReference};
-use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
+use datafusion_common::{Column, DFSchema, TableReference};
+use datafusion_expr::utils::split_conjunction;
+use datafusion_expr::{Expr, LogicalPlan, TableScan, TableSource};
 
 use super::lookup::Inner;
 use crate::logical::replaced_columns::replaced_columns;

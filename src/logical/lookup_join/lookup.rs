@@ -8,8 +8,8 @@ use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::row::{RowConverter, SortField};
-use datafusion::logical_expr::Expr;
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion_expr::Expr;
+use datafusion_physical_expr::PhysicalExpr;
 use futures::TryStreamExt;
 
 use super::partners::{Joined, Partners};

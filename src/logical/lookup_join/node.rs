@@ -5,11 +5,11 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Column, DFSchema, DFSchemaRef, JoinType};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::builder::build_join_schema;
-use datafusion::logical_expr::{Expr, Extension, LogicalPlan, TableSource, UserDefinedLogicalNodeCore};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::TreeNodeRecursion;
+use datafusion_common::{Column, DFSchema, DFSchemaRef, JoinType};
+use datafusion_expr::builder::build_join_schema;
+use datafusion_expr::{Expr, Extension, LogicalPlan, TableSource, UserDefinedLogicalNodeCore};
 
 use super::joined_table::JoinedTable;
 use super::lookup::Lookup;

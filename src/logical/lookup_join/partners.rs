@@ -8,7 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UI
 use arrow::compute::take_record_batch;
 use arrow::datatypes::{DataType, Schema};
 use arrow::row::Rows;
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion_physical_expr::PhysicalExpr;
 
 use crate::functions::evaluate::truth;
 use crate::{Error, Result};

@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{LogicalPlan, TableScan, TableSource};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::TreeNodeRecursion;
+use datafusion_expr::{LogicalPlan, TableScan, TableSource};
 
 use super::bounded::bound_of;
 use crate::catalog::TableDef;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use datafusion::common::{Column, JoinType};
-use datafusion::logical_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
+use datafusion_common::{Column, JoinType};
+use datafusion_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
 
 use super::operands::operands_of;
 use super::with_stack;
@@ -32,7 +32,7 @@ impl Absent {
     /// What rows need that have a partner in a join.
     pub(super) fn of_partners(join: &Join) -> Absent {
         let mut needed = join.filter.as_ref().map(Absent::of).unwrap_or_default();
-        if join.null_equality == datafusion::common::NullEquality::NullEqualsNothing {
+        if join.null_equality == datafusion_common::NullEquality::NullEqualsNothing {
             for (left, right) in &join.on {
                 needed.extend(value_needs(left));
                 needed.extend(value_needs(right));

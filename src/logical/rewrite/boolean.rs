@@ -1,9 +1,9 @@
 //! AND, OR and NOT, in three-valued logic: what is constant decides or goes, what is said twice is said once, what all sides of an OR
 //! say is said before it, and NOT goes to where it changes a comparison.
 
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::expr::{Between, InList, Like};
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator, lit};
+use datafusion_common::ScalarValue;
+use datafusion_expr::expr::{Between, InList, Like};
+use datafusion_expr::{BinaryExpr, Expr, Operator, lit};
 
 use super::equalities::merged_equalities;
 use super::operands::{is_chain, is_truth, operands, operands_of, said_once};

@@ -1,8 +1,8 @@
 //! `Asked`: which columns of a node are asked for, by their places, and whether it matters how often a row comes.
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema};
-use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_common::{Column, DFSchema};
+use datafusion_expr::{Expr, LogicalPlan, Subquery};
 
 /// What is asked of a node.
 #[derive(Debug, Clone, Default)]

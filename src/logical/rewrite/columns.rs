@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use datafusion::common::DFSchema;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::builder::build_join_schema;
-use datafusion::logical_expr::logical_plan::TableScanBuilder;
-use datafusion::logical_expr::{
+use datafusion_common::DFSchema;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_expr::builder::build_join_schema;
+use datafusion_expr::logical_plan::TableScanBuilder;
+use datafusion_expr::{
     Aggregate, EmptyRelation, Expr, Extension, Join, JoinType, LogicalPlan, Projection, SubqueryAlias,
     TableScan, Union, Unnest, Window,
 };

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, Operator, Projection, Window};
+use datafusion_common::Column;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, Operator, Projection, Window};
 
 use super::output_names::with_name_of;
 use super::{Rewriting, with_stack};

@@ -1,7 +1,7 @@
 //! Comparisons: with NULL they are NULL, with a truth value what they ask is the other side, and constants stand to the right.
 
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion_common::ScalarValue;
+use datafusion_expr::{BinaryExpr, Expr, Operator};
 
 use super::boolean::negated;
 

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use datafusion::common::DFSchemaRef;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::expr::Case;
-use datafusion::logical_expr::{Expr, LogicalPlan, Operator, lit};
+use datafusion_common::DFSchemaRef;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_expr::expr::Case;
+use datafusion_expr::{Expr, LogicalPlan, Operator, lit};
 
 use super::boolean::{joined, negated};
 use super::comparison::comparison;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use datafusion::common::Dependency;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Aggregate, Distinct, Expr, Limit, LogicalPlan, lit};
+use datafusion_common::Dependency;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_expr::{Aggregate, Distinct, Expr, Limit, LogicalPlan, lit};
 
 use super::Rewriting;
 

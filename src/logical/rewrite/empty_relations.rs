@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{DFSchemaRef, JoinType, ScalarValue};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{EmptyRelation, Expr, Filter, Join, LogicalPlan, Projection, Union};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_common::{DFSchemaRef, JoinType, ScalarValue};
+use datafusion_expr::{EmptyRelation, Expr, Filter, Join, LogicalPlan, Projection, Union};
 
 use super::Rewriting;
 use super::operands::is_truth;

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use datafusion::common::Column;
-use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion_common::Column;
+use datafusion_expr::expr::InList;
+use datafusion_expr::{BinaryExpr, Expr, Operator};
 
 use super::operands::said_once;
 

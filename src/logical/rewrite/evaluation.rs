@@ -5,15 +5,15 @@ use std::sync::{Arc, LazyLock};
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::metadata::FieldMetadata;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::execution::context::ExecutionProps;
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{ColumnarValue, Expr, Volatility};
-use datafusion::physical_expr::create_physical_expr;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::metadata::FieldMetadata;
+use datafusion_common::tree_node::TreeNodeRecursion;
+use datafusion_common::{DFSchema, ScalarValue};
+use datafusion_expr::execution_props::ExecutionProps;
+use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion_expr::{ColumnarValue, Expr, Volatility};
+use datafusion_physical_expr::create_physical_expr;
 
 use crate::functions::folding::folding;
 use crate::functions::waits;
@@ -77,7 +77,7 @@ fn is_computation(expr: &Expr) -> bool {
 
 fn is_over_constants(expr: &Expr) -> bool {
     let mut is_constant = true;
-    let walked = datafusion::common::tree_node::TreeNode::apply_children(expr, |child| {
+    let walked = datafusion_common::tree_node::TreeNode::apply_children(expr, |child| {
         is_constant &= matches!(child, Expr::Literal(..));
         Ok(if is_constant {
             TreeNodeRecursion::Continue

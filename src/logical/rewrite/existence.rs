@@ -2,8 +2,8 @@
 //! at most, or where it does not matter how often rows come; and no join, where the other side stays anyway. Asked by `columns`, which
 //! knows what is asked of a join.
 
-use datafusion::common::{DFSchema, Dependency, JoinType, NullEquality};
-use datafusion::logical_expr::{Expr, Join};
+use datafusion_common::{DFSchema, Dependency, JoinType, NullEquality};
+use datafusion_expr::{Expr, Join};
 
 /// What a join is of which nothing else is asked.
 pub(super) enum Asks {

@@ -10,10 +10,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{
+use datafusion_common::Column;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_expr::{
     Aggregate, Distinct, Expr, Extension, LogicalPlan, Operator, Projection, SubqueryAlias, Union, Unnest,
     Window,
 };
@@ -123,7 +123,7 @@ impl Push<'_> {
     fn said_below(
         &self,
         condition: Expr,
-        schema: &datafusion::common::DFSchema,
+        schema: &datafusion_common::DFSchema,
         stands_for: &dyn Fn(usize) -> Expr,
     ) -> DataFusionResult<Vec<Expr>> {
         let below = substituted(condition, schema, stands_for)?;

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::utils::grouping_set_to_exprlist;
-use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, Operator, Projection, cast, lit};
+use datafusion_common::Column;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_expr::expr::AggregateFunction;
+use datafusion_expr::utils::grouping_set_to_exprlist;
+use datafusion_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, Operator, Projection, cast, lit};
 
 use super::Rewriting;
 use super::substitution::unnamed;

@@ -1,8 +1,8 @@
 //! `IN` lists: what is never true or asks for few values is said without a list.
 
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion_common::ScalarValue;
+use datafusion_expr::expr::InList;
+use datafusion_expr::{BinaryExpr, Expr, Operator};
 
 use super::boolean::joined;
 use super::comparison::comparison;

@@ -1,9 +1,9 @@
 //! What is asked of one relation because of what is asked of another: of columns that equal those, and of the alternatives of an OR
 //! between relations. It narrows what is read; that a table may be read at all is judged without it (`written_filters`).
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema};
-use datafusion::logical_expr::{Expr, Operator, or};
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_common::{Column, DFSchema};
+use datafusion_expr::{Expr, Operator, or};
 
 use super::operands::operands_of;
 use super::{is_asked_by_join, with_stack};

@@ -12,12 +12,10 @@
 
 use std::sync::Arc;
 
-use datafusion::common::{DFSchemaRef, JoinType, NullEquality};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::utils::{can_hash, conjunction};
-use datafusion::logical_expr::{
-    Expr, ExprSchemable, Join, JoinConstraint, LogicalPlan, Operator, Projection,
-};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::{DFSchemaRef, JoinType, NullEquality};
+use datafusion_expr::utils::{can_hash, conjunction};
+use datafusion_expr::{Expr, ExprSchemable, Join, JoinConstraint, LogicalPlan, Operator, Projection};
 
 use super::inference::{EqualColumns, alternatives};
 use super::operands::{operands, operands_of, said_once};

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use datafusion::common::JoinType;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{FetchType, Join, Limit, LogicalPlan, SkipType, lit};
+use datafusion_common::JoinType;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_expr::{FetchType, Join, Limit, LogicalPlan, SkipType, lit};
 
 use super::Rewriting;
 use super::empty_relations::nothing;

@@ -58,10 +58,10 @@ mod unions;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_expr::{Expr, LogicalPlan};
 
 use crate::system::datafusion_error::to_datafusion;
 use crate::system::query_threads::check_left;

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{Expr, Operator};
+use datafusion_common::ScalarValue;
+use datafusion_expr::{Expr, Operator};
 
 /// The operands of a chain of ANDs or ORs, in the order in which they are written.
 pub(super) fn operands(expr: Expr, op: Operator) -> Vec<Expr> {

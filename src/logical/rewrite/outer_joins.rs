@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use datafusion::common::JoinType;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Expr, Join, LogicalPlan};
+use datafusion_common::JoinType;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_expr::{Expr, Join, LogicalPlan};
 
 use super::absent::{Absent, makes_up};
 use super::substitution::unnamed;
@@ -44,7 +44,7 @@ fn reduced(plan: LogicalPlan, needed: &Absent) -> DataFusionResult<LogicalPlan> 
 
 /// What rows of its inputs need to count in a node.
 fn below(plan: &LogicalPlan, needed: &Absent) -> DataFusionResult<Vec<Absent>> {
-    let renamed = |schema: &datafusion::common::DFSchema, input: &LogicalPlan| {
+    let renamed = |schema: &datafusion_common::DFSchema, input: &LogicalPlan| {
         let columns: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
         needed.through(|column| columns.get(schema.maybe_index_of_column(column)?))
     };

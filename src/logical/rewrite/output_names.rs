@@ -1,10 +1,10 @@
 //! Expressions of a node, rewritten: what an output is called stays, for the nodes above know it by its name.
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::expr::Alias;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_expr::expr::Alias;
+use datafusion_expr::expr_rewriter::NamePreserver;
+use datafusion_expr::{Expr, LogicalPlan};
 
 /// The node with its expressions rewritten. `Transformed` says whether one was.
 pub(super) fn map_outputs(

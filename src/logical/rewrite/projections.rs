@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Expr, LogicalPlan, Projection};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_expr::{Expr, LogicalPlan, Projection};
 
 use super::output_names::with_name_of;
 use super::substitution::{substituted, unnamed};

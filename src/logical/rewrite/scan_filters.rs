@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::TreeNode;
-use datafusion::common::{Column, ScalarValue};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::utils::conjunction;
-use datafusion::logical_expr::{
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::TreeNode;
+use datafusion_common::{Column, ScalarValue};
+use datafusion_expr::utils::conjunction;
+use datafusion_expr::{
     BinaryExpr, Expr, Filter, LogicalPlan, Operator, TableProviderFilterPushDown, TableScan,
 };
 

@@ -12,12 +12,12 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{Column, JoinType, NullEquality};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::expr::{Exists, InSubquery};
-use datafusion::logical_expr::utils::conjunction;
-use datafusion::logical_expr::{
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_common::{Column, JoinType, NullEquality};
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_expr::expr::{Exists, InSubquery};
+use datafusion_expr::utils::conjunction;
+use datafusion_expr::{
     Expr, Filter, Join, JoinConstraint, LogicalPlan, Operator, Projection, SubqueryAlias, lit,
 };
 

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use datafusion::common::{Column, JoinType, NullEquality};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::utils::conjunction;
-use datafusion::logical_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::{Column, JoinType, NullEquality};
+use datafusion_expr::utils::conjunction;
+use datafusion_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
 
 use super::inference::EqualColumns;
 use super::inner_joins::{key_pair, key_sides};

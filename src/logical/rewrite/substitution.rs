@@ -1,9 +1,9 @@
 //! `substituted`: an expression over what a node gives, as one over what it reads.
 
-use datafusion::common::DFSchema;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::Expr;
+use datafusion_common::DFSchema;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_expr::Expr;
 
 /// The expression with what stands for the columns of `schema`, by their places.
 pub(super) fn substituted(

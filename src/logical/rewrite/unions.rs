@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Distinct, LogicalPlan, Projection, Union};
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_expr::{Distinct, LogicalPlan, Projection, Union};
 
 use super::Rewriting;
 use super::substitution::substituted;
@@ -65,7 +65,7 @@ fn projected(
     let columns = part.schema().columns();
     let exprs = projection.expr.iter().map(|expr| {
         substituted(expr.clone(), &union.schema, &|at| {
-            datafusion::logical_expr::Expr::Column(columns[at].clone())
+            datafusion_expr::Expr::Column(columns[at].clone())
         })
     });
     let exprs = exprs.collect::<DataFusionResult<Vec<_>>>()?;

@@ -3,20 +3,18 @@
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
-use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::expr::physical_name;
-use datafusion::logical_expr::{Aggregate, Expr, GroupingSet};
-use datafusion::physical_expr::aggregate::{
-    AggregateFunctionExpr, LoweredAggregate, LoweredAggregateBuilder,
-};
-use datafusion::physical_expr::expressions::{Column, Literal};
-use datafusion::physical_expr::{
+use datafusion_common::{DFSchema, ScalarValue};
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_expr::expr::physical_name;
+use datafusion_expr::{Aggregate, Expr, GroupingSet};
+use datafusion_physical_expr::aggregate::{AggregateFunctionExpr, LoweredAggregate, LoweredAggregateBuilder};
+use datafusion_physical_expr::expressions::{Column, Literal};
+use datafusion_physical_expr::{
     EquivalenceProperties, PhysicalExpr, PhysicalSortExpr, PhysicalSortRequirement,
 };
-use datafusion::physical_plan::ExecutionPlanProperties;
-use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
-use datafusion::physical_plan::windows::get_ordered_partition_by_indices;
+use datafusion_physical_plan::ExecutionPlanProperties;
+use datafusion_physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
+use datafusion_physical_plan::windows::get_ordered_partition_by_indices;
 
 use super::order::with_ordered_inputs;
 use super::{Builder, Operator};

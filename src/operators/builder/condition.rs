@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::Filter;
-use datafusion::physical_plan::filter::FilterExecBuilder;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_expr::Filter;
+use datafusion_physical_plan::filter::FilterExecBuilder;
 
 use super::exprs::waited_for;
 use super::{Builder, Operator};

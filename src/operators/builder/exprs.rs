@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
-use datafusion::common::tree_node::TreeNode;
-use datafusion::common::{DFSchema, DFSchemaRef};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::Expr;
-use datafusion::logical_expr::expr::{Sort, physical_name};
-use datafusion::physical_expr::{
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::TreeNode;
+use datafusion_common::{DFSchema, DFSchemaRef};
+use datafusion_expr::Expr;
+use datafusion_expr::expr::{Sort, physical_name};
+use datafusion_physical_expr::{
     PhysicalExpr, PhysicalSortExpr, create_physical_expr, create_physical_sort_exprs,
 };
-use datafusion::physical_plan::async_func::{AsyncFuncExec, AsyncMapper};
-use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
+use datafusion_physical_plan::async_func::{AsyncFuncExec, AsyncMapper};
+use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
 use super::{Builder, Operator};
 

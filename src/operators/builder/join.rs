@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema};
-use datafusion::common::{DFSchema, JoinType};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::expr::physical_name;
-use datafusion::logical_expr::{Expr, Join, LogicalPlan};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_plan::joins::utils::JoinFilter;
-use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec, PartitionMode};
-use datafusion::physical_plan::operator_statistics::StatisticsRegistry;
-use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
+use datafusion_common::{DFSchema, JoinType};
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_expr::expr::physical_name;
+use datafusion_expr::{Expr, Join, LogicalPlan};
+use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_expr::expressions::Column;
+use datafusion_physical_plan::joins::utils::JoinFilter;
+use datafusion_physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec, PartitionMode};
+use datafusion_physical_plan::operator_statistics::StatisticsRegistry;
+use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
 use super::{Builder, Operator};
 use crate::operators::join_sides::keeps_larger;

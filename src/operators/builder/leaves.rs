@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::expr_rewriter::unnormalize_cols;
-use datafusion::logical_expr::{LogicalPlan, TableScan, TableSource};
-use datafusion::physical_plan::work_table::WorkTableExec;
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_expr::expr_rewriter::unnormalize_cols;
+use datafusion_expr::{LogicalPlan, TableScan, TableSource};
+use datafusion_physical_plan::work_table::WorkTableExec;
 
 use super::Operator;
 use crate::logical::rows_source::RowsSource;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use datafusion::common::utils::combine_limit;
-use datafusion::error::Result as DataFusionResult;
-use datafusion::physical_plan::aggregates::{AggregateExec, LimitOptions};
-use datafusion::physical_plan::limit::GlobalLimitExec;
-use datafusion::physical_plan::replace_children_if_necessary;
-use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::utils::combine_limit;
+use datafusion_physical_plan::aggregates::{AggregateExec, LimitOptions};
+use datafusion_physical_plan::limit::GlobalLimitExec;
+use datafusion_physical_plan::replace_children_if_necessary;
+use datafusion_physical_plan::sorts::sort::SortExec;
 
 use super::Operator;
 

@@ -20,16 +20,16 @@ mod window;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion_expr::{
     Distinct, Extension, FetchType, Limit, LogicalPlan, Projection, RecursiveQuery, SkipType, Unnest,
 };
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::empty::EmptyExec;
-use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
-use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
-use datafusion::physical_plan::unnest::{ListUnnest, UnnestExec};
+use datafusion_physical_plan::ExecutionPlan;
+use datafusion_physical_plan::empty::EmptyExec;
+use datafusion_physical_plan::placeholder_row::PlaceholderRowExec;
+use datafusion_physical_plan::recursive_query::RecursiveQueryExec;
+use datafusion_physical_plan::unnest::{ListUnnest, UnnestExec};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 

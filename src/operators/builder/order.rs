@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use arrow::compute::SortOptions;
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::Sort;
-use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{LexOrdering, OrderingRequirements, PhysicalSortExpr};
-use datafusion::physical_plan::limit::GlobalLimitExec;
-use datafusion::physical_plan::sort_pushdown::SortOrderPushdownResult;
-use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::{ExecutionPlanProperties, replace_children_if_necessary};
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_expr::Sort;
+use datafusion_physical_expr::expressions::Column;
+use datafusion_physical_expr::{LexOrdering, OrderingRequirements, PhysicalSortExpr};
+use datafusion_physical_plan::limit::GlobalLimitExec;
+use datafusion_physical_plan::sort_pushdown::SortOrderPushdownResult;
+use datafusion_physical_plan::sorts::sort::SortExec;
+use datafusion_physical_plan::{ExecutionPlanProperties, replace_children_if_necessary};
 
 use super::limit::{HEAP_ROWS_MAX, limited};
 use super::{Builder, Operator};

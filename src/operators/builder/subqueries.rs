@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use datafusion::common::HashMap;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::physical_planning_context::{
+use datafusion_common::HashMap;
+use datafusion_common::Result as DataFusionResult;
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_expr::physical_planning_context::{
     PhysicalPlanningContext, ScalarSubqueryResults, SubqueryIndex,
 };
-use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
-use datafusion::physical_plan::scalar_subquery::{ScalarSubqueryExec, ScalarSubqueryLink};
+use datafusion_expr::{Expr, LogicalPlan, Subquery};
+use datafusion_physical_plan::scalar_subquery::{ScalarSubqueryExec, ScalarSubqueryLink};
 
 use super::{Operator, build};
 use crate::operators::planning::Planning;

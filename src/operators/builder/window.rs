@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use datafusion::common::{DFSchema, DFSchemaRef};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::expr::{NullTreatment, WindowFunction};
-use datafusion::logical_expr::{Expr, Window};
-use datafusion::physical_expr::window::WindowExpr;
-use datafusion::physical_plan::InputOrderMode;
-use datafusion::physical_plan::windows::{
+use datafusion_common::{DFSchema, DFSchemaRef};
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_expr::expr::{NullTreatment, WindowFunction};
+use datafusion_expr::{Expr, Window};
+use datafusion_physical_expr::window::WindowExpr;
+use datafusion_physical_plan::InputOrderMode;
+use datafusion_physical_plan::windows::{
     BoundedWindowAggExec, WindowAggExec, create_window_expr, get_window_mode,
 };
 

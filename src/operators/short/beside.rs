@@ -8,7 +8,7 @@ use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::DataType;
 use arrow::row::{RowConverter, Rows, SortField};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion_physical_expr::PhysicalExpr;
 use futures::TryStreamExt;
 
 use crate::functions::evaluate::values;
@@ -20,6 +20,9 @@ use crate::{Error, Result};
 const ROWS_MAX: usize = 8192;
 /// What a row takes in the set beside its bytes.
 const ROW_BYTES: usize = 48;
+
+/// What rows of the two chains are compared by.
+type Keys = Vec<Arc<dyn PhysicalExpr>>;
 
 /// See the module's description.
 pub(super) struct RunningBeside {
@@ -38,7 +41,7 @@ impl RunningBeside {
     /// `others`: the other chain's rows; `None` where that is long before it begins. Errors: a type of key that bytes do not tell apart.
     pub(super) fn new(
         others: Option<RowsStream>,
-        (other_keys, keys): (Vec<Arc<dyn PhysicalExpr>>, Vec<Arc<dyn PhysicalExpr>>),
+        (other_keys, keys): (Keys, Keys),
         types: &[DataType],
         stays: bool,
         memory: HeldBytes,

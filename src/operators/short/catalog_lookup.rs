@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use datafusion::common::{Column, DFSchema};
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion_common::{Column, DFSchema};
+use datafusion_expr::{Expr, ExprSchemable, LogicalPlan};
+use datafusion_physical_expr::PhysicalExpr;
 
 use super::catalog_source::plain_relation;
 use crate::functions::evaluate::values;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use datafusion::common::DFSchema;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion_common::DFSchema;
+use datafusion_expr::{Expr, LogicalPlan};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use crate::functions::evaluate::filter;

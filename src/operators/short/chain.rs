@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::common::{Column, DFSchema, JoinType, NullEquality};
-use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{
+use datafusion_common::{Column, DFSchema, JoinType, NullEquality};
+use datafusion_expr::utils::split_conjunction;
+use datafusion_expr::{
     Aggregate, Distinct, Expr, ExprSchemable, Join, Limit, LogicalPlan, Projection, Sort, SortExpr, Union,
     Window, WindowFunctionDefinition,
 };

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::logical_expr::Expr;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_expr::Expr;
 
 use super::read::{Access, TableRead};
 use super::sort_key::SortKey;

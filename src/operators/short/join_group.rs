@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use datafusion::common::{DFSchema, JoinType, NullEquality};
-use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion_common::{DFSchema, JoinType, NullEquality};
+use datafusion_expr::utils::split_conjunction;
+use datafusion_expr::{Expr, LogicalPlan};
 
 use super::catalog_lookup::CatalogLookup;
 use super::step::Step;

@@ -35,8 +35,8 @@ use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_expr::{Expr, LogicalPlan};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
@@ -209,18 +209,14 @@ impl ShortPlan {
         figures: Option<&Arc<StepFigures>>,
         long: impl FnOnce() -> Long,
     ) -> Result<Option<RowsStream>> {
-        let metrics = figures.map_or_else(Arc::default, |figures| Arc::clone(figures.source()));
         let with_catalogs = match self.reads_catalogs {
             true => Some(constants.with_catalogs(CatalogContext::new(Arc::new(ctx.clone())))),
             false => None,
         };
         let constants = with_catalogs.as_ref().unwrap_or(constants);
-        let table = match &self.source {
-            Source::Table(table) => table,
-            Source::Catalog(relation) => {
-                let rows = relation.batches(constants)?;
-                return self.run_over(ctx, rows, constants, figures, long).map(Some);
-            }
+        let rows = match &self.source {
+            Source::Table(table) => return self.run_table(table, ctx, constants, figures, long),
+            Source::Catalog(relation) => relation.batches(constants)?,
             Source::Append(members, schema) => {
                 let members = members.iter().map(|member| member.run_within(ctx, constants));
                 let Some(members) = members.collect::<Result<Option<Vec<_>>>>()? else {
@@ -231,17 +227,25 @@ impl ShortPlan {
                     return Ok(Some(rows.boxed()));
                 }
                 let schema = Arc::clone(schema);
-                let rows = rows.map(move |rows| as_rows_of(rows?.into_batch()?, &schema));
-                return self
-                    .run_over(ctx, rows.boxed(), constants, figures, long)
-                    .map(Some);
+                rows.map(move |rows| as_rows_of(rows?.into_batch()?, &schema))
+                    .boxed()
             }
-            Source::OneRow => return self.run_over(ctx, one_row(), constants, figures, long).map(Some),
-            Source::Rows(batches) => {
-                let rows = stream::iter(batches.clone().into_iter().map(Ok)).boxed();
-                return self.run_over(ctx, rows, constants, figures, long).map(Some);
-            }
+            Source::OneRow => one_row(),
+            Source::Rows(batches) => stream::iter(batches.clone().into_iter().map(Ok)).boxed(),
         };
+        self.run_over(ctx, rows, constants, figures, long).map(Some)
+    }
+
+    /// The same over the rows of its table.
+    fn run_table(
+        &self,
+        table: &TableRead,
+        ctx: &StatementContext,
+        constants: &Constants,
+        figures: Option<&Arc<StepFigures>>,
+        long: impl FnOnce() -> Long,
+    ) -> Result<Option<RowsStream>> {
+        let metrics = figures.map_or_else(Arc::default, |figures| Arc::clone(figures.source()));
         let Some(mut access) = self.access(table, ctx, constants)? else {
             return Ok(None);
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion_expr::LogicalPlan;
 
 use crate::functions::evaluate::{project, truth};
 use crate::logical::computed::Computed;

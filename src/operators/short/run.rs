@@ -6,7 +6,7 @@ use std::time::Instant;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion_physical_expr::PhysicalExpr;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};

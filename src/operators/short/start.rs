@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::logical_expr::Expr;
+use datafusion_expr::Expr;
 
 use super::beside::RunningBeside;
 use super::groups::RunningGroups;

@@ -2,7 +2,7 @@
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
-use datafusion::logical_expr::Expr;
+use datafusion_expr::Expr;
 
 use super::ShortPlan;
 use super::catalog_lookup::CatalogLookup;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, TableReference};
-use datafusion::logical_expr::expr::Exists;
-use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable, LogicalPlan};
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_common::{Column, DFSchema, TableReference};
+use datafusion_expr::expr::Exists;
+use datafusion_expr::{Aggregate, Expr, ExprSchemable, LogicalPlan};
 
 use super::join_group::{Growing, JoinGroup};
 use super::prune::prune;
@@ -45,7 +45,7 @@ pub(super) fn read_subquery(
     };
     let (value, aggregate, joined) = parts(sub_plan)?;
     let inner = |expr: Expr| with_bindings(expr, sub_plan);
-    rows.extend(JoinGroup::read_in(joined, Vec::new(), &inner)?)?;
+    rows.extend(JoinGroup::read_in(joined, Vec::new(), inner)?)?;
     if !(may_drive || rows.is_cheap()) {
         return None;
     }

@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::{
     SortColumn, SortOptions, concat, concat_batches, lexsort_to_indices, take_record_batch,
 };
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion_physical_expr::PhysicalExpr;
 
 use super::sort_key::SortKey;
 use crate::functions::evaluate::values;

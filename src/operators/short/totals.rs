@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch};
 use arrow::compute::filter;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::DFSchema;
-use datafusion::execution::context::ExecutionProps;
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{Accumulator, Expr, GroupsAccumulator};
-use datafusion::physical_expr::aggregate::{AggregateFunctionExpr, LoweredAggregateBuilder};
-use datafusion::physical_expr::{GroupsAccumulatorAdapter, PhysicalExpr};
+use datafusion_common::DFSchema;
+use datafusion_expr::execution_props::ExecutionProps;
+use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion_expr::{Accumulator, Expr, GroupsAccumulator};
+use datafusion_physical_expr::aggregate::{AggregateFunctionExpr, LoweredAggregateBuilder};
+use datafusion_physical_expr::{GroupsAccumulatorAdapter, PhysicalExpr};
 
 use crate::functions::evaluate::{truth, values};
 use crate::logical::computed::{Computed, Open, is_plain};

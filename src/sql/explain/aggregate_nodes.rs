@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use datafusion::logical_expr::{Aggregate, Expr};
-use datafusion::physical_expr::window::WindowExpr;
-use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
-use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
-use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
+use datafusion_expr::{Aggregate, Expr};
+use datafusion_physical_expr::window::WindowExpr;
+use datafusion_physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
+use datafusion_physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
+use datafusion_physical_plan::{ExecutionPlan, InputOrderMode};
 use serde_json::json;
 
 use super::node::PlanNode;

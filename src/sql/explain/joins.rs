@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use datafusion::common::{JoinSide, JoinType, NullEquality};
-use datafusion::logical_expr::Expr;
-use datafusion::physical_expr::split_conjunction;
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::joins::utils::{JoinFilter, JoinOnRef};
-use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
-use datafusion::physical_plan::scalar_subquery::ScalarSubqueryExec;
+use datafusion_common::{JoinSide, JoinType, NullEquality};
+use datafusion_expr::Expr;
+use datafusion_physical_expr::split_conjunction;
+use datafusion_physical_plan::ExecutionPlan;
+use datafusion_physical_plan::joins::utils::{JoinFilter, JoinOnRef};
+use datafusion_physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
+use datafusion_physical_plan::scalar_subquery::ScalarSubqueryExec;
 
 use super::lookup::{lookup_node, with_lookups};
 use super::node::PlanNode;

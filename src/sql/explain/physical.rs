@@ -4,25 +4,25 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::common::Column;
-use datafusion::common::tree_node::TreeNode;
-use datafusion::logical_expr::Expr;
-use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
-use datafusion::physical_expr::{LexOrdering, PhysicalExpr, split_conjunction};
-use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::async_func::AsyncFuncExec;
-use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
-use datafusion::physical_plan::empty::EmptyExec;
-use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
-use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
-use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
-use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
-use datafusion::physical_plan::unnest::UnnestExec;
-use datafusion::physical_plan::work_table::WorkTableExec;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion_common::Column;
+use datafusion_common::tree_node::TreeNode;
+use datafusion_expr::Expr;
+use datafusion_physical_expr::expressions::DynamicFilterPhysicalExpr;
+use datafusion_physical_expr::{LexOrdering, PhysicalExpr, split_conjunction};
+use datafusion_physical_plan::aggregates::AggregateExec;
+use datafusion_physical_plan::async_func::AsyncFuncExec;
+use datafusion_physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion_physical_plan::empty::EmptyExec;
+use datafusion_physical_plan::filter::FilterExec;
+use datafusion_physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
+use datafusion_physical_plan::placeholder_row::PlaceholderRowExec;
+use datafusion_physical_plan::projection::ProjectionExec;
+use datafusion_physical_plan::recursive_query::RecursiveQueryExec;
+use datafusion_physical_plan::sorts::sort::SortExec;
+use datafusion_physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion_physical_plan::unnest::UnnestExec;
+use datafusion_physical_plan::work_table::WorkTableExec;
+use datafusion_physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::access::{TableRead, with_metrics};
 use super::node::PlanNode;
@@ -413,7 +413,7 @@ impl Describer {
 
     pub(super) fn sort_keys(&self, keys: &LexOrdering, columns: &[Expr]) -> Vec<String> {
         let inputs = self.inputs(columns);
-        let text = |key: &datafusion::physical_expr::PhysicalSortExpr| {
+        let text = |key: &datafusion_physical_expr::PhysicalSortExpr| {
             let options = key.options;
             order_text(
                 &inputs.written(&key.expr),

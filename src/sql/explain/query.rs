@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion_physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryStreamExt};
 use sqlparser::ast;

@@ -40,8 +40,8 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
-use datafusion::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion_common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
 
 use super::StatementContext;
 use crate::catalog::TableDef;
