@@ -41,8 +41,6 @@ pub struct RowWriter {
     ends: Vec<u32>,
     nulls: Vec<bool>,
     data: Vec<u8>,
-    write_time: Option<i64>,
-    expiry: Option<i64>,
 }
 
 impl RowWriter {
@@ -52,18 +50,6 @@ impl RowWriter {
         self.ends.clear();
         self.nulls.clear();
         self.data.clear();
-        self.write_time = None;
-        self.expiry = None;
-    }
-
-    /// Records when the row was written, in microseconds since 1970, for tables that need it.
-    pub fn set_write_time(&mut self, micros: i64) {
-        self.write_time = Some(micros);
-    }
-
-    /// Records when the row expires, in microseconds since 1970.
-    pub fn set_expiry(&mut self, micros: i64) {
-        self.expiry = Some(micros);
     }
 
     /// Adds a column from an Arrow array of its SQL type; ids must rise. A NULL element is stored as present and NULL.
@@ -96,14 +82,13 @@ impl RowWriter {
     /// The length of the row value that `finish` would give now.
     pub fn encoded_len(&self) -> usize {
         let columns = self.ids.len();
-        let times = usize::from(self.write_time.is_some()) + usize::from(self.expiry.is_some());
         let nulls = if self.nulls.contains(&true) {
             columns.div_ceil(8)
         } else {
             0
         };
         let offset_bytes = if self.is_wide() { 4 } else { 2 };
-        HEADER_BYTES + times * 8 + columns * (2 + offset_bytes) + nulls + self.data.len() + CHECKSUM_BYTES
+        HEADER_BYTES + columns * (2 + offset_bytes) + nulls + self.data.len() + CHECKSUM_BYTES
     }
 
     fn is_wide(&self) -> bool {
@@ -123,21 +108,13 @@ impl RowWriter {
         out.reserve(self.encoded_len());
         let has_nulls = self.nulls.contains(&true);
         let mut flags = 0;
-        for (flag, is_set) in [
-            (FLAG_WIDE_OFFSETS, self.is_wide()),
-            (FLAG_WRITE_TIME, self.write_time.is_some()),
-            (FLAG_EXPIRY, self.expiry.is_some()),
-            (FLAG_NULLS, has_nulls),
-        ] {
+        for (flag, is_set) in [(FLAG_WIDE_OFFSETS, self.is_wide()), (FLAG_NULLS, has_nulls)] {
             if is_set {
                 flags |= flag;
             }
         }
         out.extend_from_slice(&[FORMAT_VERSION, flags]);
         out.extend_from_slice(&(self.ids.len() as u16).to_le_bytes());
-        for time in [self.write_time, self.expiry].into_iter().flatten() {
-            out.extend_from_slice(&time.to_le_bytes());
-        }
         for id in &self.ids {
             out.extend_from_slice(&id.to_le_bytes());
         }
