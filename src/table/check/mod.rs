@@ -85,7 +85,8 @@ pub async fn check_data_dir(
 }
 
 /// Checks what a store holds. Errors: what ends the check, such as `Io`; damage is in the report.
-pub async fn check_store(
+#[cfg(test)]
+pub(crate) async fn check_store(
     store: &dyn Store,
     observe: &mut dyn FnMut(CheckProgress<'_>),
 ) -> Result<CheckReport> {
