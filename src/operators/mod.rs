@@ -20,6 +20,7 @@ mod narrowed_probes;
 mod needed_orders;
 pub mod numeric_aggregate;
 pub mod observed;
+mod ordered_aggregates;
 mod parallel;
 pub mod pauses;
 pub mod planner;

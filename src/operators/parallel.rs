@@ -28,10 +28,8 @@ use datafusion_physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, InputOrderMode, replace_children_if_necessary,
 };
 
+use super::ordered_aggregates::sees_order;
 use super::scan_exec::KeyspanScanExec;
-
-/// Aggregates whose answer tells in which order the rows came.
-const ORDERED_AGGREGATES: [&str; 4] = ["array_agg", "first_value", "last_value", "nth_value"];
 
 /// Lets several readers work where nobody sees the order.
 pub(super) fn with_parallel_readers(
@@ -126,17 +124,13 @@ fn in_parts_below_aggregate(
         aggregate.mode(),
         AggregateMode::Single | AggregateMode::SinglePartitioned
     );
-    let is_unordered = aggregate
-        .aggr_expr()
-        .iter()
-        .all(|call| call.order_bys().is_empty() && !ORDERED_AGGREGATES.contains(&call.fun().name()));
     // Groups in the order of the key are finished as they come; where it is that of some columns only, most are hashed all the same.
     let is_hashed = match aggregate.input_order_mode() {
         InputOrderMode::Linear => true,
         InputOrderMode::PartiallySorted(_) => order == RowOrder::Unseen,
         InputOrderMode::Sorted => false,
     };
-    if !is_whole || !is_unordered || !is_hashed || aggregate.limit_options().is_some() {
+    if !is_whole || sees_order(aggregate) || !is_hashed || aggregate.limit_options().is_some() {
         return Ok(None);
     }
     let Some(input) = in_parts(aggregate.input())? else {

@@ -7,6 +7,7 @@ use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_expr::Sort;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_expr::{LexOrdering, OrderingRequirements, PhysicalSortExpr};
+use datafusion_physical_plan::aggregates::AggregateExec;
 use datafusion_physical_plan::limit::GlobalLimitExec;
 use datafusion_physical_plan::sort_pushdown::SortOrderPushdownResult;
 use datafusion_physical_plan::sorts::sort::SortExec;
@@ -17,6 +18,7 @@ use super::{Builder, Operator};
 use crate::operators::columns_below::{below, column_of};
 use crate::operators::lookup_join_exec::LookupJoinExec;
 use crate::operators::needed_orders::is_in_order;
+use crate::operators::ordered_aggregates::sees_order;
 
 impl Builder<'_> {
     /// The rows of the input in this order, the first of them if so many are enough.
@@ -79,7 +81,9 @@ fn read_in_order(plan: &Operator, keys: &[SortKey]) -> DataFusionResult<Option<O
             SortOrderPushdownResult::Inexact { .. } | SortOrderPushdownResult::Unsupported => None,
         });
     }
-    if plan.fetch().is_some() {
+    // What takes the first rows, or tells in which order they came, was given those rows in an order that is to stay.
+    let groups = plan.downcast_ref::<AggregateExec>();
+    if plan.fetch().is_some() || groups.is_some_and(sees_order) {
         return Ok(None);
     }
     let columns: Vec<Option<usize>> = keys.iter().map(|(column, _)| Some(*column)).collect();
@@ -114,7 +118,7 @@ fn first_rows(input: Operator, fetch: Option<usize>) -> DataFusionResult<Operato
 }
 
 /// A sort, of which at most so many rows are wanted.
-pub(super) fn sort_of(input: Operator, order: LexOrdering, fetch: Option<usize>) -> Operator {
+fn sort_of(input: Operator, order: LexOrdering, fetch: Option<usize>) -> Operator {
     match fetch {
         Some(rows) if rows > HEAP_ROWS_MAX => {
             let whole = Arc::new(SortExec::new(order, input));
