@@ -8,13 +8,12 @@ use arrow::datatypes::SchemaRef;
 use datafusion_common::Result as DataFusionResult;
 use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
-};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, stream};
+
+use super::node_properties;
 
 /// The node.
 #[derive(Debug)]
@@ -26,16 +25,8 @@ pub struct Append {
 impl Append {
     /// Of inputs whose columns are of these types.
     pub(super) fn new(inputs: Vec<Arc<dyn ExecutionPlan>>, schema: &SchemaRef) -> Append {
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(Arc::clone(schema)),
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
-        Append {
-            inputs,
-            properties: Arc::new(properties),
-        }
+        let properties = node_properties::in_parts(Arc::clone(schema), 1);
+        Append { inputs, properties }
     }
 }
 

@@ -11,14 +11,14 @@ use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_expr::{Expr, TableProviderFilterPushDown, TableScan, TableSource};
-use datafusion_physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::statistics::StatisticsArgs;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::catalog_read::{CatalogRead, KnownValues};
+use super::node_properties;
 use super::planning::{Planning, run_constants, statement_catalogs};
 use crate::system::datafusion_error::to_datafusion;
 use crate::system::pg_catalog::{self, Definition};
@@ -92,12 +92,7 @@ impl CatalogTable {
             .rows(planning.catalogs(), &constants)
             .await
             .map_err(to_datafusion)?;
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(rows.schema()),
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
+        let properties = node_properties::in_parts(rows.schema(), 1);
         let mut statistics = Statistics::new_unknown(rows.schema_ref());
         statistics.num_rows = match read.known.is_empty() {
             true => Precision::Exact(rows.num_rows()),
@@ -106,7 +101,7 @@ impl CatalogTable {
         Ok(Arc::new(CatalogScanExec {
             read: Arc::new(read),
             alias: Arc::clone(&self.alias),
-            properties: Arc::new(properties),
+            properties,
             statistics: Arc::new(statistics),
         }))
     }

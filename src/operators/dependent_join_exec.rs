@@ -10,13 +10,13 @@ use datafusion_common::Result as DataFusionResult;
 use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_expr::Expr;
-use datafusion_physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, stream};
 
 use super::dependent_join_run::{PhysicalSubPlan, Run};
+use super::node_properties;
 use super::observed::CountMore;
 use super::planning::{Planner, Planning, run_constants, serial, statement_catalogs};
 use super::shown_plans::ShownPlans;
@@ -85,18 +85,13 @@ impl DependentJoinExec {
         schema: SchemaRef,
         planner: Planner,
     ) -> DependentJoinExec {
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(Arc::clone(&schema)),
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
+        let properties = node_properties::in_parts(Arc::clone(&schema), 1);
         DependentJoinExec {
             input,
             sub_plans,
             schema,
             planner,
-            properties: Arc::new(properties),
+            properties,
             shown: Arc::default(),
         }
     }

@@ -12,16 +12,13 @@ use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_expr::UserDefinedLogicalNodeCore;
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::equivalence::ProjectionMapping;
-use datafusion_physical_plan::execution_plan::{
-    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
-};
+use datafusion_physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
-};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, PlanProperties};
 use futures::future::poll_fn;
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::node_properties;
 use crate::Result;
 use crate::logical::lookup_join::LookupJoin;
 use crate::logical::lookup_join::{Lookup, LookupFigures, RunningLookup};
@@ -61,18 +58,13 @@ impl LookupJoinExec {
         let given: Vec<usize> = (0..outer.schema().fields().len()).collect();
         let given = ProjectionMapping::from_indices(&given, &outer.schema())?;
         let known = outer.properties().equivalence_properties();
-        let properties = PlanProperties::new(
-            known.project(&given, Arc::clone(&schema)),
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
+        let properties = node_properties::in_order(known.project(&given, Arc::clone(&schema)));
         Ok(LookupJoinExec {
             outer,
             lookup,
             columns,
             schema,
-            properties: Arc::new(properties),
+            properties,
             figures: Arc::default(),
         })
     }

@@ -18,6 +18,7 @@ mod join_sides;
 pub(crate) mod lookup_join_exec;
 mod narrowed_probes;
 mod needed_orders;
+mod node_properties;
 pub mod numeric_aggregate;
 pub mod observed;
 mod ordered_aggregates;

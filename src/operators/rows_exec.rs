@@ -12,11 +12,12 @@ use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{ScalarValue, Statistics};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_expr::ColumnarValue;
-use datafusion_physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, stream};
+
+use super::node_properties;
 
 /// What a node's rows are.
 #[derive(Debug, Clone)]
@@ -58,16 +59,11 @@ impl RowsExec {
     }
 
     fn new(source: Source, schema: SchemaRef) -> RowsExec {
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(Arc::clone(&schema)),
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
+        let properties = node_properties::in_parts(Arc::clone(&schema), 1);
         RowsExec {
             source,
             schema,
-            properties: Arc::new(properties),
+            properties,
         }
     }
 

@@ -18,15 +18,15 @@ use datafusion_physical_expr::expressions::Column as PhysicalColumn;
 use datafusion_physical_expr::{
     ConstExpr, EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr,
 };
-use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion_physical_plan::sort_pushdown::SortOrderPushdownResult;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 
 use super::allowance::taken;
 use super::build_keys::{BuildKeys, JoinKeys, Order};
+use super::node_properties;
 use super::observed::CountMore;
 use super::planning::statement_context;
 use crate::catalog::TableDef;
@@ -87,12 +87,7 @@ impl KeyspanScanExec {
         readers_max: usize,
     ) -> KeyspanScanExec {
         let schema = row_schema(&path.table, &positions);
-        let properties = PlanProperties::new(
-            key_order(&path, &positions, &schema),
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
+        let properties = node_properties::in_order(key_order(&path, &positions, &schema));
         KeyspanScanExec {
             alias: Arc::clone(alias),
             conditions: conditions.into(),
@@ -106,7 +101,7 @@ impl KeyspanScanExec {
             shared: None,
             open: None,
             schema,
-            properties: Arc::new(properties),
+            properties,
             metrics: Arc::default(),
         }
     }
@@ -147,15 +142,10 @@ impl KeyspanScanExec {
         if self.readers_max < 2 || self.limit.is_some() || self.path.ranges().is_none() || is_small {
             return None;
         }
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(Arc::clone(&self.schema)),
-            Partitioning::UnknownPartitioning(self.readers_max),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
+        let properties = node_properties::in_parts(Arc::clone(&self.schema), self.readers_max);
         Some(Arc::new(KeyspanScanExec {
             shared: Some(SharedParts::default()),
-            properties: Arc::new(properties),
+            properties,
             ..self.clone()
         }))
     }
@@ -166,14 +156,13 @@ impl KeyspanScanExec {
         let serves = is_bounded_by(&self.path.table, &keys.bounded(), &self.keys_left(order));
         let known = self.build_keys.as_ref().map(BuildKeys::joins).unwrap_or_default();
         let keys = BuildKeys::new([known, &[keys]].concat(), order);
-        let properties = self.properties.as_ref().clone();
         let properties = match order {
-            Order::Any => properties.with_eq_properties(EquivalenceProperties::new(Arc::clone(&self.schema))),
-            Order::Kept => properties,
+            Order::Any => node_properties::in_parts(Arc::clone(&self.schema), 1),
+            Order::Kept => Arc::clone(&self.properties),
         };
         (self.limit.is_none() && is_walk && serves).then(|| KeyspanScanExec {
             build_keys: Some(keys),
-            properties: Arc::new(properties),
+            properties,
             ..self.clone()
         })
     }

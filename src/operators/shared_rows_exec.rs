@@ -8,14 +8,12 @@ use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
-};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::node_properties;
 use crate::logical::only_input::only_input;
 use crate::logical::shared_rows::{Rows, SharedRows};
 
@@ -34,16 +32,11 @@ impl SharedRowsExec {
     }
 
     fn new(input: Arc<dyn ExecutionPlan>, rows: Arc<Rows>) -> SharedRowsExec {
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(input.schema()),
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Final,
-            Boundedness::Bounded,
-        );
+        let properties = node_properties::in_parts(input.schema(), 1);
         SharedRowsExec {
             input,
             rows,
-            properties: Arc::new(properties),
+            properties,
         }
     }
 }
