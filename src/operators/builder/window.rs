@@ -7,10 +7,10 @@ use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_expr::expr::{NullTreatment, WindowFunction};
 use datafusion_expr::{Expr, Window};
 use datafusion_physical_expr::window::WindowExpr;
-use datafusion_physical_plan::InputOrderMode;
 use datafusion_physical_plan::windows::{
     BoundedWindowAggExec, WindowAggExec, create_window_expr, get_window_mode,
 };
+use datafusion_physical_plan::{ExecutionPlanProperties, InputOrderMode};
 
 use super::{Builder, Operator};
 use crate::operators::counted_rows::CountedRows;
@@ -26,7 +26,7 @@ impl Builder<'_> {
         let calls = window
             .window_expr
             .iter()
-            .map(|expr| self.window_call(expr, schema));
+            .map(|expr| self.window_call(expr, schema, &input));
         let calls = in_order_of(&input, calls.collect::<DataFusionResult<Vec<_>>>()?)?;
         // What looks at few rows before and behind its own streams; else the rows of a partition are kept, and counted.
         Ok(match calls.iter().all(|call| call.uses_bounded_memory()) {
@@ -40,7 +40,12 @@ impl Builder<'_> {
         })
     }
 
-    fn window_call(&self, expr: &Expr, schema: &DFSchema) -> DataFusionResult<Arc<dyn WindowExpr>> {
+    fn window_call(
+        &self,
+        expr: &Expr,
+        schema: &DFSchema,
+        input: &Operator,
+    ) -> DataFusionResult<Arc<dyn WindowExpr>> {
         let (name, call) = match expr {
             Expr::Alias(alias) => (alias.name.clone(), alias.expr.as_ref()),
             other => (other.schema_name().to_string(), other),
@@ -52,11 +57,14 @@ impl Builder<'_> {
         };
         let WindowFunction { fun, params } = call.as_ref();
         let filter = params.filter.as_ref();
+        let mut partition_by = self.exprs(&params.partition_by, schema)?;
+        // What is the same in all rows parts none, and DataFusion cannot always tell that they are in its order.
+        partition_by.retain(|expr| input.equivalence_properties().is_expr_constant(expr).is_none());
         create_window_expr(
             fun,
             name,
             &self.exprs(&params.args, schema)?,
-            &self.exprs(&params.partition_by, schema)?,
+            &partition_by,
             &self.sort_exprs(&params.order_by, schema)?,
             Arc::new(params.window_frame.clone()),
             Arc::clone(schema.inner()),

@@ -186,10 +186,15 @@ impl Access<'_> {
         self.path.keeps_together(columns)
     }
 
-    /// What checks the conditions that the path does not. Errors: 42P02.
+    /// What checks the conditions that the path does not, and leaves out the columns that only these use: steps add theirs behind those
+    /// that the steps use. Errors: 42P02.
     pub(super) fn filters(&self, constants: &Constants) -> Result<Vec<RunningStep>> {
         let filter = |condition: &&Condition| Ok(RunningStep::Filter(condition.bind(constants)?));
-        self.above.iter().map(filter).collect()
+        let mut filters: Vec<RunningStep> = self.above.iter().map(filter).collect::<Result<_>>()?;
+        if self.columns().len() > self.read.step_columns {
+            filters.push(RunningStep::FirstColumns(self.read.step_columns));
+        }
+        Ok(filters)
     }
 
     /// The conditions that the path does not check.

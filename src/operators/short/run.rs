@@ -30,6 +30,8 @@ use crate::{Error, Result};
 pub(super) enum RunningStep {
     Filter(Arc<dyn PhysicalExpr>),
     Project(Projection),
+    /// Leaves out the columns behind so many.
+    FirstColumns(usize),
     /// Leaves out the first `skip` rows, then gives at most `left`.
     Limit {
         skip: usize,
@@ -58,7 +60,10 @@ impl RunningStep {
             | RunningStep::Numbered(_) => true,
             RunningStep::Lookup(lookup) => !lookup.stays(),
             RunningStep::Groups(groups) => groups.collects(),
-            RunningStep::Filter(_) | RunningStep::Project(_) | RunningStep::Limit { .. } => false,
+            RunningStep::Filter(_)
+            | RunningStep::Project(_)
+            | RunningStep::FirstColumns(_)
+            | RunningStep::Limit { .. } => false,
         }
     }
 
@@ -96,6 +101,10 @@ impl RunningStep {
             }
             RunningStep::Filter(condition) => filter(condition, &batch)?,
             RunningStep::Project(projection) => return projection.push(batch),
+            RunningStep::FirstColumns(count) => {
+                let kept: Vec<usize> = (0..*count).collect();
+                batch.project(&kept).map_err(Error::arrow)?
+            }
             RunningStep::Limit { skip, left } => {
                 let skipped = batch.num_rows().min(*skip);
                 *skip -= skipped;
@@ -156,6 +165,7 @@ impl RunningStep {
             RunningStep::Numbered(rows) => rows.finish(),
             RunningStep::Filter(_)
             | RunningStep::Project(_)
+            | RunningStep::FirstColumns(_)
             | RunningStep::Limit { .. }
             | RunningStep::Lookup(_)
             | RunningStep::CatalogLookup(_)
