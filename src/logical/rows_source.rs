@@ -7,32 +7,39 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion_expr::{TableScan, TableSource};
 
+use crate::system::LaterRows;
+
 /// The relation.
 #[derive(Debug)]
 pub struct RowsSource {
     schema: SchemaRef,
-    batches: Arc<[RecordBatch]>,
+    rows: LaterRows,
 }
 
 impl RowsSource {
-    /// Of batches of this schema; none where the rows come later.
+    /// Of batches of this schema.
     pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> RowsSource {
-        RowsSource {
-            schema,
-            batches: batches.into(),
-        }
+        let rows = LaterRows::default();
+        // Nobody else has it yet.
+        let _ = rows.set(batches.into());
+        RowsSource::later(schema, rows)
+    }
+
+    /// Of batches of this schema that are there when it is read.
+    pub(crate) fn later(schema: SchemaRef, rows: LaterRows) -> RowsSource {
+        RowsSource { schema, rows }
     }
 
     /// The rows that a scan without projection, filters and limit reads.
-    pub(crate) fn scanned(scan: &TableScan) -> Option<Vec<RecordBatch>> {
+    pub(crate) fn scanned(scan: &TableScan) -> Option<LaterRows> {
         let is_whole = scan.filters.is_empty() && scan.fetch.is_none() && scan.projection.is_none();
         let source = scan.source.downcast_ref::<RowsSource>().filter(|_| is_whole)?;
-        Some(source.batches.to_vec())
+        Some(Arc::clone(&source.rows))
     }
 
-    /// Its rows.
-    pub(crate) fn batches(&self) -> &Arc<[RecordBatch]> {
-        &self.batches
+    /// Its rows; none before they are there.
+    pub(crate) fn batches(&self) -> Arc<[RecordBatch]> {
+        self.rows.get().cloned().unwrap_or_default()
     }
 }
 

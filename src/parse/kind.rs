@@ -6,6 +6,7 @@ use sqlparser::ast::{AlterTableOperation, Query, SetExpr, Statement};
 use super::alter::is_alter_view;
 use super::command::Command;
 use super::explain_options::Options;
+use super::with_write::{has_writes, write_of};
 
 /// What a statement does to the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,7 @@ impl Write {
     /// Whether it changes definitions, not rows.
     pub fn is_definition(&self) -> bool {
         let of_rows = [
+            "SELECT",
             "INSERT",
             "UPSERT",
             "UPDATE",
@@ -47,6 +49,10 @@ impl StatementKind {
     /// The kind of a statement.
     pub(crate) fn of(statement: &Statement) -> StatementKind {
         match statement {
+            Statement::Query(query) if has_writes(query) => match write_of(query) {
+                Some(main) => StatementKind::of(main).never_alone(),
+                None => writes("SELECT"),
+            },
             Statement::Query(query) if !is_select_into(query) => StatementKind::Read,
             Statement::Query(_) => writes("SELECT INTO"),
             Statement::Insert(_) => writes("INSERT"),
@@ -77,6 +83,17 @@ impl StatementKind {
         match command.writes() {
             true => writes(command.tag()),
             false => StatementKind::Read,
+        }
+    }
+
+    /// The kind of a statement that does this and writes more.
+    fn never_alone(self) -> StatementKind {
+        match self {
+            StatementKind::Read => StatementKind::Read,
+            StatementKind::Write(write) => StatementKind::Write(Write {
+                frees_space: false,
+                ..write
+            }),
         }
     }
 
@@ -145,6 +162,11 @@ mod tests {
         for (text, name) in [
             ("INSERT INTO t VALUES (1)", "INSERT"),
             ("WITH q AS (SELECT 1) INSERT INTO t SELECT * FROM q", "INSERT"),
+            ("WITH q AS (DELETE FROM t RETURNING a) SELECT a FROM q", "SELECT"),
+            (
+                "WITH q AS (DELETE FROM t RETURNING a) INSERT INTO u SELECT a FROM q",
+                "INSERT",
+            ),
             ("EXPLAIN ANALYZE UPDATE t SET a = 1", "UPDATE"),
             ("EXPLAIN (COSTS off, ANALYZE) UPSERT INTO t VALUES (1)", "INSERT"),
             ("/* a */ DELETE FROM t", "DELETE"),
@@ -189,6 +211,7 @@ mod tests {
         }
         for text in [
             "INSERT INTO t VALUES (1)",
+            "WITH q AS (INSERT INTO u VALUES (1)) DELETE FROM t",
             "UPDATE t SET a = 1",
             "CREATE TABLE t (a int)",
             "ALTER TABLE t DROP COLUMN a, ADD COLUMN b int",

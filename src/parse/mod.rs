@@ -42,7 +42,7 @@ mod tree;
 mod trim;
 pub(crate) mod type_name;
 mod upkeep_reader;
-mod with_write;
+pub(crate) mod with_write;
 mod word;
 
 pub(crate) use alter::{is_alter_view, new_schema};

@@ -1,5 +1,6 @@
-//! Parameters `$n` of a statement: how many it has.
+//! Parameters `$n` of a statement: which it has.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{self, Expr, Value as Literal, Visit, Visitor};
@@ -12,21 +13,27 @@ const PARAMETERS_MAX: usize = 65_535;
 
 /// The number of parameters: the highest `$n`. Errors: 42P02 above what the protocol can bind.
 pub(crate) fn count(statement: &ast::Statement) -> Result<usize> {
-    let mut highest = Highest(0);
-    let _ = statement.visit(&mut highest);
-    if highest.0 > PARAMETERS_MAX {
+    let highest = named(statement).last().copied().unwrap_or(0);
+    if highest > PARAMETERS_MAX {
         return Err(Error::InvalidStatement {
             state: StatementFault::UndefinedParameter,
-            message: format!("there is no parameter ${}", highest.0),
+            message: format!("there is no parameter ${highest}"),
             hint: Some(format!("A statement takes at most {PARAMETERS_MAX} parameters.")),
         });
     }
-    Ok(highest.0)
+    Ok(highest)
 }
 
-struct Highest(usize);
+/// The numbers of its parameters.
+pub(crate) fn named(statement: &ast::Statement) -> BTreeSet<usize> {
+    let mut named = Named(BTreeSet::new());
+    let _ = statement.visit(&mut named);
+    named.0
+}
 
-impl Visitor for Highest {
+struct Named(BTreeSet<usize>);
+
+impl Visitor for Named {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
@@ -34,7 +41,7 @@ impl Visitor for Highest {
             && let Literal::Placeholder(name) = &value.value
             && let Some(number) = name.strip_prefix('$').and_then(|digits| digits.parse().ok())
         {
-            self.0 = self.0.max(number);
+            self.0.insert(number);
         }
         ControlFlow::Continue(())
     }

@@ -1,11 +1,12 @@
 //! `WITH … INSERT / UPDATE / DELETE / UPSERT`: a write each of whose queries takes the WITH clause along, which says the
-//! same. The parser would make it a query around the write.
+//! same. The parser would make it a query around the write; that is what it stays when a query of the clause writes itself, for each
+//! of those runs once. `sql::dml` takes it apart.
 
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    self, Ident, Query, TableAlias, TableFactor, TableWithJoins, UpdateTableFromKind, VisitMut, VisitorMut,
-    With,
+    self, Ident, Query, SetExpr, TableAlias, TableFactor, TableWithJoins, UpdateTableFromKind, VisitMut,
+    VisitorMut, With,
 };
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::Keyword;
@@ -14,6 +15,8 @@ use sqlparser::tokenizer::Token;
 
 use super::names;
 use super::word::is_word;
+use crate::Error;
+use crate::error::StatementFault;
 
 /// The statement whose WITH is next.
 pub(super) fn parse(parser: &mut Parser) -> Result<ast::Statement, ParserError> {
@@ -27,10 +30,53 @@ pub(super) fn parse(parser: &mut Parser) -> Result<ast::Statement, ParserError> 
     };
     match verb.keyword {
         Keyword::WITH => parser.expected_ref("a statement behind WITH", parser.peek_token_ref()),
-        Keyword::INSERT | Keyword::UPDATE | Keyword::DELETE => Ok(give(parser.parse_statement()?, with)),
-        _ if is_word(verb, "UPSERT") => Ok(give(parser.parse_statement()?, with)),
+        Keyword::INSERT | Keyword::UPDATE | Keyword::DELETE => Ok(around(parser.parse_statement()?, with)),
+        _ if is_word(verb, "UPSERT") => Ok(around(parser.parse_statement()?, with)),
         _ => parse_query(parser, with),
     }
+}
+
+/// The write with its clause.
+fn around(write: ast::Statement, with: With) -> ast::Statement {
+    if !with.cte_tables.iter().any(|cte| is_write(&cte.query)) {
+        return give(write, with);
+    }
+    let body = match write {
+        ast::Statement::Update(_) => SetExpr::Update(write),
+        ast::Statement::Delete(_) => SetExpr::Delete(write),
+        write => SetExpr::Insert(write),
+    };
+    ast::Statement::Query(Box::new(Query {
+        with: Some(with),
+        body: Box::new(body),
+        order_by: None,
+        limit_clause: None,
+        fetch: None,
+        locks: Vec::new(),
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators: Vec::new(),
+    }))
+}
+
+/// Whether a query is a write with RETURNING or without, as one of a WITH clause may be.
+pub(crate) fn is_write(query: &Query) -> bool {
+    write_of(query).is_some()
+}
+
+/// The write that a query is.
+pub(crate) fn write_of(query: &Query) -> Option<&ast::Statement> {
+    match query.body.as_ref() {
+        SetExpr::Insert(write) | SetExpr::Update(write) | SetExpr::Delete(write) => Some(write),
+        _ => None,
+    }
+}
+
+/// Whether a query's own WITH clause writes.
+pub(crate) fn has_writes(query: &Query) -> bool {
+    let queries = query.with.iter().flat_map(|with| &with.cte_tables);
+    queries.into_iter().any(|cte| is_write(&cte.query))
 }
 
 fn parse_query(parser: &mut Parser, with: With) -> Result<ast::Statement, ParserError> {
@@ -40,7 +86,7 @@ fn parse_query(parser: &mut Parser, with: With) -> Result<ast::Statement, Parser
 }
 
 /// Gives every outermost query of the write the clause, and makes queries of the relations that it names.
-fn give(mut write: ast::Statement, with: With) -> ast::Statement {
+pub(crate) fn give(mut write: ast::Statement, with: With) -> ast::Statement {
     match &mut write {
         ast::Statement::Update(update) => {
             if let Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) =
@@ -60,6 +106,15 @@ fn give(mut write: ast::Statement, with: With) -> ast::Statement {
     }
     let _ = write.visit(&mut Give { with, depth: 0 });
     write
+}
+
+/// What may not have a clause that writes. Its SQLSTATE is 0A000.
+pub(crate) fn with_writes(what: &str) -> Error {
+    Error::InvalidStatement {
+        state: StatementFault::NotImplemented,
+        message: format!("{what} must not contain data-modifying statements in WITH"),
+        hint: None,
+    }
 }
 
 /// Turns relations that the clause names into `(SELECT * FROM name) AS name`.
@@ -166,9 +221,11 @@ mod tests {
             unwrapped("WITH a AS (SELECT 1 AS x) UPDATE t SET v = a.x FROM a WHERE k = a.x"),
             "UPDATE t SET v = a.x FROM (WITH a AS (SELECT 1 AS x) SELECT * FROM \"a\") AS \"a\" WHERE k = a.x"
         );
-        assert_eq!(
-            unwrapped("WITH a AS (SELECT 1) SELECT * FROM a"),
-            "WITH a AS (SELECT 1) SELECT * FROM a"
-        );
+        for text in [
+            "WITH a AS (SELECT 1) SELECT * FROM a",
+            "WITH a AS (DELETE FROM t RETURNING k) INSERT INTO u SELECT k FROM a",
+        ] {
+            assert_eq!(unwrapped(text), text);
+        }
     }
 }

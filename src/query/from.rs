@@ -235,6 +235,11 @@ impl Binder<'_> {
             let bound = common.source.clone();
             return self.named(bound, table, alias);
         }
+        if schema.is_none()
+            && let Some(bound) = self.common_rows(table)?
+        {
+            return self.named(bound, table, alias);
+        }
         if let Some(item) = self.catalog_relation(schema, table, alias)? {
             return Ok(item);
         }

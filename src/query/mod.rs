@@ -15,6 +15,7 @@ mod branches;
 mod cell;
 mod coercion;
 mod column_name;
+mod common_rows;
 mod condition;
 mod constant;
 mod context_value;
@@ -95,7 +96,9 @@ pub(crate) use known_types::known_types;
 pub(crate) use literal::warn_of_digits;
 use null_operands::fold_null_operands;
 pub(crate) use plan::{Observation, QueryPlan};
+pub(crate) use query_body::{rename, repeated_name};
 pub(crate) use row_query::{RowColumn, RowQuery, RowRelation, plan_numbered, plan_row_query};
+pub(crate) use shared_query::mentions;
 pub(crate) use target_rows::{FoundPlan, TargetRows, plan_target_rows};
 #[cfg(test)]
 pub(crate) use window::WINDOW_FUNCTIONS;

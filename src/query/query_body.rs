@@ -21,6 +21,7 @@ use super::select_item::SortKey;
 use super::shared_query::{mentions, shared};
 use crate::error::StatementFault;
 use crate::logical::work_table::WorkTable;
+use crate::parse::with_write::is_write;
 use crate::system::datafusion_error::from_datafusion;
 use crate::types::{SqlType, TYPE_METADATA_KEY};
 use crate::{Error, Result};
@@ -108,19 +109,22 @@ impl Binder<'_> {
         let outside = self.common_tables.len();
         for cte in &with.cte_tables {
             let name = fold(&cte.alias.name);
+            if is_write(&cte.query) {
+                let message = "WITH clause containing a data-modifying statement must be at the top level";
+                return Err(fault(StatementFault::NotImplemented, message));
+            }
             if self.common_tables[outside..]
                 .iter()
                 .any(|other| other.name == name)
             {
-                let message = format!("WITH query name \"{name}\" specified more than once");
-                return Err(fault(StatementFault::DuplicateAlias, message));
+                return Err(repeated_name(&name));
             }
             let mut source = if with.recursive && mentions(cte.query.as_ref(), &name) > 0 {
                 self.recursive(&name, cte, outer)?
             } else {
                 shared(self.query(&cte.query, outer)?, cte, query)?
             };
-            rename(&mut source.columns, &cte.alias, &name)?;
+            rename(names_of(&mut source), &cte.alias, &name)?;
             self.common_tables.push(CommonTable { name, source });
         }
         Ok(())
@@ -188,7 +192,7 @@ impl Binder<'_> {
                 column.ty = SqlType::Text;
             }
         }
-        rename(&mut start.columns, &cte.alias, name)?;
+        rename(names_of(&mut start), &cte.alias, name)?;
         let names: Vec<String> = start
             .columns
             .iter()
@@ -548,8 +552,12 @@ fn check_step_types(name: &str, start: &[QueryColumn], step: &[QueryColumn]) -> 
     Ok(())
 }
 
-/// `AS name(a, b)` on a WITH query.
-fn rename(columns: &mut [QueryColumn], alias: &ast::TableAlias, name: &str) -> Result<()> {
+/// `AS name(a, b)` on a WITH query. Errors: 42P10.
+pub(crate) fn rename<'a>(
+    columns: impl ExactSizeIterator<Item = &'a mut String>,
+    alias: &ast::TableAlias,
+    name: &str,
+) -> Result<()> {
     if alias.columns.len() > columns.len() {
         let message = format!(
             "WITH query \"{name}\" has {} columns available but {} columns specified",
@@ -558,10 +566,20 @@ fn rename(columns: &mut [QueryColumn], alias: &ast::TableAlias, name: &str) -> R
         );
         return Err(fault(StatementFault::InvalidColumnReference, message));
     }
-    for (column, renamed) in columns.iter_mut().zip(&alias.columns) {
-        column.name = fold(&renamed.name);
+    for (column, renamed) in columns.zip(&alias.columns) {
+        *column = fold(&renamed.name);
     }
     Ok(())
+}
+
+fn names_of(query: &mut BoundQuery) -> impl ExactSizeIterator<Item = &mut String> {
+    query.columns.iter_mut().map(|column| &mut column.name)
+}
+
+/// A name of a WITH clause that comes twice.
+pub(crate) fn repeated_name(name: &str) -> Error {
+    let message = format!("WITH query name \"{name}\" specified more than once");
+    fault(StatementFault::DuplicateAlias, message)
 }
 
 /// The plan with each field labelled by its type, whatever its expression's own label: the terms of a recursive query

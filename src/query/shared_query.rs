@@ -67,7 +67,7 @@ pub(super) fn reads_open_recursion(plan: &LogicalPlan) -> Result<bool> {
 }
 
 /// How often something reads a relation of this name.
-pub(super) fn mentions(query: &impl ast::Visit, name: &str) -> usize {
+pub(crate) fn mentions(query: &impl ast::Visit, name: &str) -> usize {
     let mut times = 0;
     let _ = ast::visit_relations(query, |relation| {
         if let [part] = relation.0.as_slice() {

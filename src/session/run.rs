@@ -211,6 +211,8 @@ impl Session {
         let in_transaction = self.transaction.block != Block::None;
         StatementContext {
             txn,
+            began: None,
+            common_rows: Arc::default(),
             catalog,
             lookups: Arc::default(),
             in_block: in_transaction,

@@ -18,14 +18,15 @@ use std::sync::Arc;
 use sqlparser::ast;
 
 use crate::Result;
+use crate::parse::with_write::has_writes;
 use crate::parse::{TEXT_BYTES_MAX, count_expressions, parameters};
 use crate::query::{self, QueryPlan, known_types};
 use crate::scan::{OutputColumn, RowsStream};
 use crate::system::query_threads;
 use crate::system::{Notice, StatementContext};
 use crate::types::SqlType;
-use dml::WritePlan;
 pub(crate) use dml::compile_generated;
+use dml::{WithWrites, WritePlan};
 pub use effort::PARAMETER_BYTES_MAX;
 pub use statement::{Statement, parse};
 
@@ -104,6 +105,10 @@ async fn execute_apart(ctx: StatementContext, statement: Arc<Statement>) -> Resu
 async fn execute_here(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
     hold_plan(ctx, statement)?;
     let executed = match &statement.parsed.ast {
+        ast::Statement::Query(query) if has_writes(query) => {
+            let written = Box::pin(dml::execute_with_writes(ctx, query)).await;
+            written.map(Outcome::Written)
+        }
         ast::Statement::Query(query) => execute_query(ctx, statement, query).await,
         _ => Box::pin(execute_other(ctx, statement)).await,
     };
@@ -193,6 +198,7 @@ async fn tell(
     let mut types = parameters.to_vec();
     types.resize(types.len().max(parameters::count(&statement.parsed.ast)?), None);
     match &statement.parsed.ast {
+        ast::Statement::Query(query) if has_writes(query) => WithWrites::describe(ctx, query, types),
         ast::Statement::Query(query) => {
             let plan = plan_select(ctx, statement, query, &types)?;
             Ok(Description {

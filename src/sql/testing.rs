@@ -94,6 +94,8 @@ impl Client {
         StatementContext {
             catalog: Catalog::load(&txn, None).await.unwrap(),
             txn,
+            began: None,
+            common_rows: Arc::default(),
             lookups: Arc::default(),
             in_block: self.open.is_some(),
             jobs: Arc::default(),

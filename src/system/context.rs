@@ -1,9 +1,12 @@
 //! `StatementContext`: what one statement runs in.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use super::plan_cache::{KeptBasis, PlanBasis};
-use super::{IndexBuilds, Jobs, PreparedList, ServerState, SessionState, Settings, StatementMemory};
+use super::{
+    CommonRows, IndexBuilds, Jobs, PreparedList, ServerState, SessionState, Settings, StatementMemory,
+};
 use crate::Result;
 use crate::catalog::{Catalog, GeneratedColumns, Lookups, Relation, TableDef};
 use crate::parse::Hints;
@@ -17,6 +20,11 @@ use crate::types::{FormatSettings, SqlType, Value};
 pub struct StatementContext {
     /// The transaction.
     pub txn: Arc<Transaction>,
+    /// The transaction as it was before the statement wrote, where its queries run while it writes: no part of a statement
+    /// sees what the others do.
+    pub began: Option<Arc<Transaction>>,
+    /// What parts of its WITH clause have given that later parts may name.
+    pub common_rows: Arc<[CommonRows]>,
     /// The catalog as the transaction sees it.
     pub catalog: Arc<Catalog>,
     /// What was looked up there while plans were made: whoever makes one asks by [`StatementContext::relation`] and its like.
@@ -84,6 +92,25 @@ pub struct CursorRow {
 }
 
 impl StatementContext {
+    /// The statement as its queries run in it: they see the transaction as it was when it began.
+    pub fn reading(&self) -> Cow<'_, StatementContext> {
+        match &self.began {
+            None => Cow::Borrowed(self),
+            Some(began) => Cow::Owned(StatementContext {
+                txn: Arc::clone(began),
+                ..self.clone()
+            }),
+        }
+    }
+
+    /// The statement, none of whose queries will see what it writes from now on.
+    pub fn beginning(&self) -> StatementContext {
+        StatementContext {
+            began: Some(Arc::new(self.txn.as_it_is())),
+            ..self.clone()
+        }
+    }
+
     /// Raises a notice; it reaches the client before the statement's result.
     pub fn notice(&self, notice: Notice) {
         self.notices

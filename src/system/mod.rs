@@ -3,6 +3,7 @@
 
 pub(crate) mod advisory_locks;
 mod channels;
+mod common_rows;
 mod context;
 pub mod datafusion_error;
 mod index_builds;
@@ -20,6 +21,7 @@ mod spill;
 pub(crate) mod statement_memory;
 
 pub use channels::Notification;
+pub use common_rows::{CommonRows, LaterRows};
 pub use context::{CursorRow, Notice, Parameters, StatementContext};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};

@@ -94,14 +94,25 @@ impl Buffer {
         self.counted.account.take()
     }
 
-    /// What each key is now; empty when nothing was written at all.
-    pub(super) fn get_many(&self, keys: &[Vec<u8>]) -> Vec<OwnValue> {
+    /// What each key is, as the mark sees it (`None`: now); empty when nothing was written at all.
+    pub(super) fn get_many(&self, keys: &[Vec<u8>], mark: Option<usize>) -> Vec<OwnValue> {
         if self.keys.is_empty() {
             return Vec::new();
         }
+        let mark = mark.unwrap_or(self.now);
         keys.iter()
-            .map(|key| Some(self.keys.get(key.as_slice())?.last()?.value.clone()))
+            .map(|key| Some(visible(self.keys.get(key.as_slice())?, mark)?.value.clone()))
             .collect()
+    }
+
+    /// Which of the keys were written between two marks.
+    pub(super) fn are_written_between(&self, earlier: usize, later: usize, keys: &[Vec<u8>]) -> Vec<bool> {
+        let is_written = |key: &Vec<u8>| {
+            let versions = self.keys.get(key.as_slice());
+            let seen = versions.and_then(|versions| visible(versions, later));
+            seen.is_some_and(|version| version.at > earlier)
+        };
+        keys.iter().map(is_written).collect()
     }
 
     /// Adds a write; refused whole when the buffer would grow above its limit.
@@ -230,10 +241,11 @@ impl Buffer {
         let _ = self.counted.resize(self.bytes);
     }
 
-    /// Registers a scan of everything so far; answers its mark.
-    pub(super) fn open_scan(&mut self) -> usize {
-        *self.scans.entry(self.now).or_insert(0) += 1;
-        self.now
+    /// Registers a scan of everything so far, or of what a mark sees that is open already; answers its mark.
+    pub(super) fn open_scan(&mut self, mark: Option<usize>) -> usize {
+        let mark = mark.unwrap_or(self.now);
+        *self.scans.entry(mark).or_insert(0) += 1;
+        mark
     }
 
     /// Forgets a scan.
@@ -256,8 +268,7 @@ impl Buffer {
         rows_max: usize,
     ) -> Vec<OwnRow> {
         let visible = |(key, versions): (&Arc<[u8]>, &Vec<Version>)| {
-            let version = versions.iter().rfind(|version| version.at <= mark)?;
-            Some((Arc::clone(key), version.value.clone()))
+            Some((Arc::clone(key), visible(versions, mark)?.value.clone()))
         };
         let keys = self.keys.range::<[u8], _>(bounds);
         match reverse {
@@ -326,6 +337,11 @@ impl Version {
     fn bytes(&self, key: &[u8]) -> usize {
         key.len() + self.value.as_ref().map_or(0, |value| value.len()) + VERSION_OVERHEAD_BYTES
     }
+}
+
+/// The version of a key that a mark sees.
+fn visible(versions: &[Version], mark: usize) -> Option<&Version> {
+    versions.iter().rfind(|version| version.at <= mark)
 }
 
 fn too_large(bytes_max: usize) -> Error {

@@ -9,7 +9,7 @@
 //! Invariants
 //!
 //! 1. A read sees the snapshot and exactly the writes whose call ended before the read began (for a scan: before it was
-//!    opened), whatever other tasks write meanwhile.
+//!    opened; of a view: before that was made), whatever other tasks write meanwhile.
 //! 2. After `rollback_to(s)` every read, and the batch at commit, are as they were when `s` was made.
 //! 3. A transaction without writes never touches the store again and never conflicts.
 //! 4. Buffered keys, values and their bookkeeping never exceed `bytes_max`, nor what the server's memory has left; the write
@@ -17,6 +17,7 @@
 
 mod buffer;
 mod scan;
+mod view;
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ use crate::store::{Batch, KeyRange, ScanRequest, ServerMemory, Snapshot, Store, 
 use crate::{Error, Result};
 use buffer::Buffer;
 pub use scan::TransactionScan;
+use view::View;
 
 /// How many transactions the process has begun.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
@@ -41,6 +43,8 @@ pub struct Transaction {
     store: Arc<dyn Store>,
     snapshot: Arc<dyn Snapshot>,
     buffer: Arc<Mutex<Buffer>>,
+    /// Of a view: what its reads see.
+    view: Option<View>,
     /// Whether every statement that wrote only frees space; `None`: none has written.
     frees_space: Mutex<Option<bool>>,
 }
@@ -59,6 +63,7 @@ impl Transaction {
             store,
             snapshot,
             buffer: Arc::new(Mutex::new(Buffer::new(bytes_max))),
+            view: None,
             frees_space: Mutex::new(None),
         })
     }
@@ -77,7 +82,7 @@ impl Transaction {
 
     /// Values of keys, own writes first.
     pub async fn get_many(&self, keys: &[Vec<u8>]) -> Result<Values> {
-        let own = self.lock().get_many(keys);
+        let own = self.lock().get_many(keys, self.seen());
         if own.is_empty() {
             return self.snapshot.get_many(keys).await;
         }
@@ -123,7 +128,27 @@ impl Transaction {
 
     /// A scan of snapshot and own writes merged, in key order (or reverse).
     pub fn scan(&self, request: ScanRequest) -> TransactionScan {
-        TransactionScan::new(&*self.snapshot, Arc::clone(&self.buffer), request)
+        TransactionScan::new(&*self.snapshot, (Arc::clone(&self.buffer), self.seen()), request)
+    }
+
+    /// The same transaction, whose reads see what is there now and nothing that is written later.
+    pub fn as_it_is(&self) -> Transaction {
+        Transaction {
+            number: self.number,
+            store: Arc::clone(&self.store),
+            snapshot: Arc::clone(&self.snapshot),
+            buffer: Arc::clone(&self.buffer),
+            view: Some(View::open(&self.buffer)),
+            frees_space: Mutex::new(None),
+        }
+    }
+
+    /// Which of the keys were written after an earlier view of the same transaction was made, as far as this one sees.
+    pub fn are_written_since(&self, earlier: &Transaction, keys: &[Vec<u8>]) -> Vec<bool> {
+        let buffer = self.lock();
+        let now = buffer.progress();
+        let mark = |txn: &Transaction| txn.seen().unwrap_or(now);
+        buffer.are_written_between(mark(earlier), mark(self), keys)
     }
 
     /// Keys that cut a range into about so many parts of about the same size; own writes do not count.
@@ -189,6 +214,10 @@ impl Transaction {
                 ..batch
             })
             .await
+    }
+
+    fn seen(&self) -> Option<usize> {
+        self.view.as_ref().map(View::mark)
     }
 
     fn lock(&self) -> MutexGuard<'_, Buffer> {

@@ -13,7 +13,7 @@ use crate::store::{KeyRange, Page, Scan, ScanRequest, Snapshot};
 /// Buffered rows are fetched this many at a time, so that the buffer's lock is held shortly.
 const OWN_ROWS_MAX: usize = 256;
 
-/// A scan that sees the transaction's own writes as they were when it was opened.
+/// A scan that sees the transaction's own writes as they were when it was opened, or when the view that it is of was made.
 #[derive(Debug)]
 pub struct TransactionScan {
     stored: Box<dyn Scan>,
@@ -51,10 +51,10 @@ enum Next {
 impl TransactionScan {
     pub(super) fn new(
         snapshot: &dyn Snapshot,
-        buffer: Arc<Mutex<Buffer>>,
+        (buffer, mark): (Arc<Mutex<Buffer>>, Option<usize>),
         request: ScanRequest,
     ) -> TransactionScan {
-        let own = OwnRows::open(buffer, &request);
+        let own = OwnRows::open(buffer, mark, &request);
         TransactionScan {
             own,
             page: Page::new(),
@@ -137,8 +137,8 @@ impl TransactionScan {
 }
 
 impl OwnRows {
-    /// `None` when the buffer holds nothing within the ranges of the request.
-    fn open(buffer: Arc<Mutex<Buffer>>, request: &ScanRequest) -> Option<OwnRows> {
+    /// Those that the mark sees (`None`: all so far); `None` when the buffer holds nothing within the ranges of the request.
+    fn open(buffer: Arc<Mutex<Buffer>>, mark: Option<usize>, request: &ScanRequest) -> Option<OwnRows> {
         let mut ranges = request.ranges.clone();
         if !request.reverse {
             ranges.reverse();
@@ -148,7 +148,7 @@ impl OwnRows {
             if !buffer.has_writes() {
                 return None;
             }
-            buffer.open_scan()
+            buffer.open_scan(mark)
         };
         let mut own = OwnRows {
             buffer,

@@ -140,6 +140,8 @@ struct Run {
     savepoints: Vec<(Savepoint, Map)>,
     /// Open scans, what they must still give, and how many savepoints there were when they were opened.
     scans: Vec<(TransactionScan, Rows, bool, usize)>,
+    /// Views, what they see, and the keys written since.
+    views: Vec<(Transaction, Map, BTreeSet<Vec<u8>>)>,
 }
 
 impl Run {
@@ -147,6 +149,9 @@ impl Run {
         for _ in 0..self.random.random_range(1..8) {
             let key = random_key(&mut self.random);
             let checked = self.random.random_bool(0.3);
+            for (_, _, written) in &mut self.views {
+                written.insert(key.clone());
+            }
             if self.random.random_bool(0.6) {
                 let value = vec![self.random.random(); self.random.random_range(0..5)];
                 self.transaction.write(put(&key, &value), checked).unwrap();
@@ -215,6 +220,31 @@ impl Run {
         self.now = now.clone();
         // Scans opened after the savepoint see what is no more; sessions close them.
         self.scans.retain(|(.., savepoints)| *savepoints <= at);
+        self.views.clear();
+    }
+
+    fn make_view(&mut self) {
+        let view = self.transaction.as_it_is();
+        self.views.push((view, self.now.clone(), BTreeSet::new()));
+        if self.views.len() > 3 {
+            self.views.remove(0);
+        }
+    }
+
+    /// A view sees what there was, by keys and by scans, and tells what was written since.
+    async fn read_view(&mut self) {
+        let Some((view, seen, written)) = self.views.first() else {
+            return;
+        };
+        let keys: Vec<Vec<u8>> = (0..20).map(|_| random_key(&mut self.random)).collect();
+        let values = view.get_many(&keys).await.unwrap();
+        let since = self.transaction.are_written_since(view, &keys);
+        for (index, key) in keys.iter().enumerate() {
+            assert_eq!(values.get(index), seen.get(key).map(Vec::as_slice), "key {key:?}");
+            assert_eq!(since[index], written.contains(key), "key {key:?}");
+        }
+        let rows: Map = rest(&mut view.scan(everything())).await.into_iter().collect();
+        assert_eq!(rows, *seen);
     }
 
     async fn get(&mut self) {
@@ -246,9 +276,12 @@ async fn random_steps_match_a_plain_map() {
             now: base,
             savepoints: Vec::new(),
             scans: Vec::new(),
+            views: Vec::new(),
         };
         for _ in 0..200 {
-            match run.random.random_range(0..10) {
+            match run.random.random_range(0..12) {
+                10 => run.make_view(),
+                11 => run.read_view().await,
                 0..3 => run.write(),
                 3 => run.open_scan(),
                 4..7 => run.step_scan().await,

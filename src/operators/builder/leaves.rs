@@ -49,8 +49,11 @@ async fn build_scan(scan: &TableScan, planning: &Planning) -> DataFusionResult<O
         relation.scan(planning, projection, &filters).await
     } else if let Some(rows) = scan.source.downcast_ref::<RowsSource>() {
         let projection = projection.map(Vec::as_slice);
-        let batches = Arc::clone(rows.batches());
-        Ok(Arc::new(RowsExec::of(&rows.schema(), batches, projection)?))
+        Ok(Arc::new(RowsExec::of(
+            &rows.schema(),
+            rows.batches(),
+            projection,
+        )?))
     } else if let Some(table) = scan.source.downcast_ref::<WorkTable>() {
         let name = table.name().to_string();
         Ok(Arc::new(WorkTableExec::new(

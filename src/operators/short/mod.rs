@@ -231,7 +231,10 @@ impl ShortPlan {
                     .boxed()
             }
             Source::OneRow => one_row(),
-            Source::Rows(batches) => stream::iter(batches.clone().into_iter().map(Ok)).boxed(),
+            Source::Rows(rows) => {
+                let batches = rows.get().map(|batches| batches.to_vec()).unwrap_or_default();
+                stream::iter(batches.into_iter().map(Ok)).boxed()
+            }
         };
         self.run_over(ctx, rows, constants, figures, long).map(Some)
     }

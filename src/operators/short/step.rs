@@ -1,6 +1,5 @@
 //! `Source` and `Step`: what a chain is made of.
 
-use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use datafusion_expr::Expr;
 
@@ -12,6 +11,7 @@ use super::sort_key::SortKey;
 use super::totals::Total;
 use crate::logical::computed::Computed;
 use crate::logical::lookup_join::Lookup;
+use crate::system::LaterRows;
 
 /// Where a chain begins.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) enum Source {
     /// One row without columns.
     OneRow,
     /// Rows in memory.
-    Rows(Vec<RecordBatch>),
+    Rows(LaterRows),
     Table(TableRead),
     /// A relation of the catalog.
     Catalog(CatalogSource),

@@ -10,6 +10,7 @@ use super::{creation_target, notice, plain};
 use crate::catalog::{CatalogWriter, Relation, ViewDef};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::names;
+use crate::parse::with_write::{has_writes, with_writes};
 use crate::query;
 use crate::scan::OutputColumn;
 use crate::system::StatementContext;
@@ -65,6 +66,9 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
             });
         }
     };
+    if has_writes(&create.query) {
+        return Err(with_writes("views"));
+    }
     let planned = query::plan_query(ctx, &create.query, &[])?;
     let column_names = output_names(create, &planned.columns)?;
     let columns: Vec<(String, String)> = column_names

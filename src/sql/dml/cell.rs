@@ -260,7 +260,7 @@ fn parameter(ctx: &StatementContext, at: usize) -> Result<Constant> {
 }
 
 async fn first_row(ctx: &StatementContext, query: &QueryPlan) -> Result<RecordBatch> {
-    let mut rows = query.run(ctx).await?;
+    let mut rows = query.run(&ctx.reading()).await?;
     while let Some(rows) = rows.try_next().await? {
         let batch = rows.into_batch()?;
         if batch.num_rows() > 0 {

@@ -19,7 +19,7 @@ use crate::error::StatementFault;
 use crate::parse::names;
 use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
 use crate::system::StatementContext;
-use crate::table::{Arbiter, Conflicts, get_rows, insert_rows, update_rows, write_schema};
+use crate::table::{Arbiter, Conflicts, RowEncoder, get_rows, insert_rows, update_rows, write_schema};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -78,6 +78,11 @@ impl OnConflict {
 }
 
 impl DoUpdate {
+    /// Whether it reads more than the two rows.
+    pub(super) fn reads_more(&self) -> bool {
+        self.expressions.reads_more()
+    }
+
     fn bind(
         ctx: &StatementContext,
         target: &Target,
@@ -237,6 +242,7 @@ pub(super) async fn insert_or_update(
     if existing.num_rows() == 0 {
         return Ok(fresh);
     }
+    check_not_written(ctx, table, &existing)?;
     let proposed = filter_record_batch(batch, &found).map_err(Error::arrow)?;
     let (kept, changed) = updated_rows(ctx, target, &existing, &proposed, update).await?;
     let updates = |at: usize| kept.values().binary_search(&(at as u32)).is_ok();
@@ -286,6 +292,22 @@ fn check_no_repeat<'a>(rows: impl Iterator<Item = (&'a Option<Vec<u8>>, bool)>) 
         }
     }
     Ok(())
+}
+
+/// Errors: 21000 for a row that another part of the statement has written.
+fn check_not_written(ctx: &StatementContext, table: &TableDef, rows: &RecordBatch) -> Result<()> {
+    let Some(began) = &ctx.began else {
+        return Ok(());
+    };
+    let mut encoder = RowEncoder::new(table, ctx.settings.limits);
+    let keys = (0..rows.num_rows()).map(|row| encoder.key(rows, row));
+    let written = ctx
+        .txn
+        .are_written_since(began, &keys.collect::<Result<Vec<_>>>()?);
+    match written.contains(&true) {
+        true => Err(Error::ConflictRowTwice),
+        false => Ok(()),
+    }
 }
 
 /// Which of the existing rows satisfy WHERE, and what SET makes of them.

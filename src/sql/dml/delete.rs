@@ -66,14 +66,11 @@ impl DeletePlan {
         let table = &self.target.table;
         let mut pages = self.found.pages(ctx, observation, false).await?;
         let (mut deleted, mut returned) = (0, KeptRows::new(ctx));
-        let mut first = FirstOfEachKey::new(table, ctx);
+        let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
         while let Some(page) = pages.try_next().await? {
             let FoundPage { columns, others } = self.found.split(&page);
-            let mut rows = widen(table, &self.columns, columns, page.num_rows())?;
-            let mut beside = others.to_vec();
-            if self.found.joins {
-                (rows, beside) = first.take_unseen_rows(&rows, &beside)?;
-            }
+            let rows = widen(table, &self.columns, columns, page.num_rows())?;
+            let (rows, beside) = first.take(rows, others.to_vec())?;
             if rows.num_rows() == 0 {
                 continue;
             }

@@ -97,7 +97,7 @@ impl FoundRows {
         observation: Option<&Observation>,
         moves: bool,
     ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-        let rows = self.plan.run_observed(ctx, observation).await?;
+        let rows = self.plan.run_observed(&ctx.reading(), observation).await?;
         let pages = rows.and_then(|rows| async move { rows.into_batch() }).boxed();
         if !moves && !self.reads_target_again {
             return Ok(pages);

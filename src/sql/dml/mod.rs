@@ -2,7 +2,7 @@
 //!
 //! Every write is a plan ([`WritePlan`]), bound once, kept with its statement, described, explained and run: where its rows
 //! come from (`values`, a query, `found_rows`), what they will be (`new_rows`, `set`), what stands in their way (`conflict`),
-//! and what is returned of them (`returning`). On an error nothing of the statement stays in the transaction.
+//! and what is returned of them (`returning`). A statement whose WITH clause writes has several (`with_parts`, `with_writes`). On an error nothing of the statement stays in the transaction.
 
 mod assign;
 mod cell;
@@ -20,6 +20,8 @@ mod set;
 mod target;
 mod update;
 mod values;
+mod with_parts;
+mod with_writes;
 mod write_plan;
 mod write_result;
 
@@ -32,6 +34,7 @@ use crate::system::plan_cache::PlanCache;
 pub(crate) use default::{check_default, evaluate_default, parse_expression};
 pub(crate) use generated::{check_generation, compile_generated};
 pub(crate) use insert::{copy_rows, insert_query};
+pub(crate) use with_writes::{PartPlan, WithWrites};
 pub(crate) use write_plan::{Operation, RowsRead, WritePlan};
 pub use write_result::WriteResult;
 
@@ -44,6 +47,19 @@ pub(crate) async fn execute(
     let savepoint = ctx.txn.savepoint();
     let result = match WritePlan::of(ctx, statement, kept).await {
         Ok(plan) => plan.run(ctx, None).await,
+        Err(error) => Err(error),
+    };
+    if result.is_err() {
+        ctx.txn.rollback_to(savepoint);
+    }
+    result
+}
+
+/// Runs a query or a write whose WITH clause writes, likewise.
+pub(crate) async fn execute_with_writes(ctx: &StatementContext, query: &ast::Query) -> Result<WriteResult> {
+    let savepoint = ctx.txn.savepoint();
+    let result = match WithWrites::bind(ctx, query).await {
+        Ok(bound) => bound.run().await,
         Err(error) => Err(error),
     };
     if result.is_err() {

@@ -53,6 +53,11 @@ impl Returning {
         self.expressions.columns()
     }
 
+    /// Whether it reads more than the rows.
+    pub(super) fn reads_more(&self) -> bool {
+        self.expressions.reads_more()
+    }
+
     /// What it makes of rows that were written: whole ones of the target, with the columns beside. Errors: the expressions',
     /// 53200.
     pub(super) async fn evaluate(

@@ -75,6 +75,11 @@ impl RowExpressions {
         }
     }
 
+    /// Whether they take more than the rows, and so read while the statement writes.
+    pub(super) fn reads_more(&self) -> bool {
+        matches!(self, RowExpressions::Query(_))
+    }
+
     /// Evaluates them for rows whose columns are those of the relations, side by side. Errors: the expressions'.
     pub(super) async fn evaluate(&self, ctx: &StatementContext, rows: &RecordBatch) -> Result<Evaluated> {
         match self {
@@ -131,7 +136,10 @@ pub(super) fn row_plan(bound: PlannedQuery) -> Result<RowPlan, Box<PlannedQuery>
 
 /// Runs a query and collects its rows into one batch.
 async fn collect(ctx: &StatementContext, planned: &PlannedQuery) -> Result<RecordBatch> {
-    let batches: Vec<RecordBatch> = query::run_once(ctx, planned).await?.try_collect().await?;
+    let batches: Vec<RecordBatch> = query::run_once(&ctx.reading(), planned)
+        .await?
+        .try_collect()
+        .await?;
     let schema = match batches.first() {
         Some(batch) => batch.schema(),
         None => {

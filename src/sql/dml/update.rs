@@ -6,6 +6,7 @@
 //! well, all rows are read before the first is written ([`KeptRows`], bounded by the same limit).
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::{filter, filter_record_batch};
@@ -22,6 +23,7 @@ use crate::catalog::TableDef;
 use crate::query::Observation;
 use crate::system::StatementContext;
 use crate::table::{RowEncoder, RowUpdate, write_schema};
+use crate::txn::Transaction;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -110,16 +112,13 @@ impl UpdatePlan {
         let mut pages = self.found.pages(ctx, observation, self.keys_move).await?;
         let (mut updated, mut returned) = (0, KeptRows::new(ctx));
         let mut write = RowUpdate::new(&ctx.txn, table, ctx.settings.limits, self.keys_move);
-        let mut first = FirstOfEachKey::new(table, ctx);
+        let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
         let schema = write_schema(table);
         while let Some(page) = pages.try_next().await? {
             let FoundPage { columns, others } = self.found.split(&page);
-            let mut old = RecordBatch::try_new(schema.clone(), columns.to_vec()).map_err(Error::arrow)?;
-            let mut values = others.to_vec();
-            if self.found.joins {
-                // A row that joins with several is updated once, by any of them.
-                (old, values) = first.take_unseen_rows(&old, &values)?;
-            }
+            let old = RecordBatch::try_new(schema.clone(), columns.to_vec()).map_err(Error::arrow)?;
+            // A row that joins with several is updated once, by any of them.
+            let (old, mut values) = first.take(old, others.to_vec())?;
             if old.num_rows() == 0 {
                 continue;
             }
@@ -169,29 +168,47 @@ fn from_tables(update: &ast::Update) -> &[TableWithJoins] {
     }
 }
 
-/// Which rows are met for the first time, by their keys. Each is written, so the transaction's limit bounds them.
+/// Which rows are met for the first time, by their keys, and were not written by other parts of the statement. Each is written, so the
+/// transaction's limit bounds them.
 pub(super) struct FirstOfEachKey<'a> {
     encoder: RowEncoder<'a>,
     seen: HashSet<Vec<u8>>,
+    /// The transaction as the statement found it, and as this part of it did.
+    others: Option<(Arc<Transaction>, Transaction)>,
+    /// Whether a row may be met again.
+    joins: bool,
 }
 
 impl<'a> FirstOfEachKey<'a> {
-    pub(super) fn new(table: &'a TableDef, ctx: &StatementContext) -> FirstOfEachKey<'a> {
+    pub(super) fn new(table: &'a TableDef, ctx: &StatementContext, joins: bool) -> FirstOfEachKey<'a> {
+        let others = ctx.began.as_ref();
         FirstOfEachKey {
             encoder: RowEncoder::new(table, ctx.settings.limits),
             seen: HashSet::new(),
+            others: others.map(|began| (Arc::clone(began), ctx.txn.as_it_is())),
+            joins,
         }
     }
 
-    /// The whole rows of the target that no batch had before, and what stands beside them.
-    pub(super) fn take_unseen_rows(
+    /// The whole rows of the target that are this part's to write, and what stands beside them.
+    pub(super) fn take(
         &mut self,
-        rows: &RecordBatch,
-        beside: &[ArrayRef],
+        rows: RecordBatch,
+        beside: Vec<ArrayRef>,
     ) -> Result<(RecordBatch, Vec<ArrayRef>)> {
-        let first = (0..rows.num_rows()).map(|row| Ok(self.seen.insert(self.encoder.key(rows, row)?)));
-        let first = BooleanArray::from(first.collect::<Result<Vec<bool>>>()?);
-        let rows = filter_record_batch(rows, &first).map_err(Error::arrow)?;
+        if !self.joins && self.others.is_none() {
+            return Ok((rows, beside));
+        }
+        let keys = (0..rows.num_rows()).map(|row| self.encoder.key(&rows, row));
+        let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
+        let taken = match &self.others {
+            Some((began, now)) => now.are_written_since(began, &keys),
+            None => vec![false; keys.len()],
+        };
+        let first = keys.into_iter().zip(taken);
+        let first = first.map(|(key, is_taken)| !is_taken && self.seen.insert(key));
+        let first = BooleanArray::from(first.collect::<Vec<bool>>());
+        let rows = filter_record_batch(&rows, &first).map_err(Error::arrow)?;
         let beside = beside
             .iter()
             .map(|array| filter(array, &first).map_err(Error::arrow));

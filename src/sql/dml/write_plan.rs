@@ -14,6 +14,7 @@ use super::write_result::WriteResult;
 use crate::catalog::TableDef;
 use crate::plan::row_keys;
 use crate::query::{Observation, QueryPlan, known_types};
+use crate::scan::OutputColumn;
 use crate::sql::Description;
 use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
@@ -119,7 +120,7 @@ impl WritePlan {
             other => return Err(not_a_write(other)),
         };
         let plan = write.kept(ctx, kept, types);
-        let columns = plan.returning().map(|returning| returning.columns().into());
+        let columns = plan.returned_columns();
         Ok(Description {
             parameters: plan.parameters.clone(),
             columns,
@@ -132,11 +133,40 @@ impl WritePlan {
         ctx: &StatementContext,
         observation: Option<&Observation>,
     ) -> Result<WriteResult> {
+        match self.reads_as_it_writes() && ctx.began.is_none() {
+            true => Box::pin(self.write(&ctx.beginning(), observation)).await,
+            false => self.write(ctx, observation).await,
+        }
+    }
+
+    async fn write(&self, ctx: &StatementContext, observation: Option<&Observation>) -> Result<WriteResult> {
         match &self.write {
             Write::Insert(plan) => plan.run(ctx, observation).await,
             Write::Update(plan) => plan.run(ctx, observation).await,
             Write::Delete(plan) => plan.run(ctx, observation).await,
         }
+    }
+
+    /// Whether queries of its own run once it has begun to write.
+    fn reads_as_it_writes(&self) -> bool {
+        let updates = match &self.write {
+            Write::Insert(plan) => match &plan.mode {
+                Mode::OnConflict(OnConflict::DoUpdate(update)) => update.reads_more(),
+                Mode::Insert | Mode::Upsert | Mode::OnConflict(OnConflict::DoNothing(_)) => false,
+            },
+            Write::Update(_) | Write::Delete(_) => false,
+        };
+        updates || self.returning().is_some_and(Returning::reads_more)
+    }
+
+    /// The columns of RETURNING.
+    pub(crate) fn returned_columns(&self) -> Option<Arc<[OutputColumn]>> {
+        self.returning().map(|returning| returning.columns().into())
+    }
+
+    /// Whether it has added columns to its table as it was bound.
+    pub(crate) fn adds_columns(&self) -> bool {
+        self.target().is_widened
     }
 
     /// What it does with its rows.

@@ -20,6 +20,7 @@ mod node;
 mod physical;
 mod query;
 mod short;
+mod with_writes;
 mod write;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use sqlparser::ast;
 
 use super::{Outcome, Statement};
 use crate::parse::explain_options::Options;
+use crate::parse::with_write::has_writes;
 use crate::scan::{OutputColumn, Rows};
 use crate::system::StatementContext;
 use crate::types::SqlType;
@@ -50,6 +52,9 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     let options = Options::of(&statement.parsed.ast)?;
     let inner = statement.with_tree((**explained).clone());
     let explained = match explained.as_ref() {
+        ast::Statement::Query(query) if has_writes(query) => {
+            with_writes::explain_with_writes(ctx, query, options, begun).await?
+        }
         ast::Statement::Query(query) => query::explain_query(ctx, query, options, begun).await?,
         ast::Statement::Update(_) | ast::Statement::Delete(_) | ast::Statement::Insert(_) => {
             write::explain_write(ctx, &inner, options, begun).await?

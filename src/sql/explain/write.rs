@@ -25,11 +25,11 @@ pub(super) async fn explain_write(
         let planned = WritePlan::of(ctx, &statement.parsed.ast, &statement.write).await;
         ctx.txn.rollback_to(savepoint);
         let plan = planned?;
-        let below = rows_node(ctx, &plan, None).await?;
         let bound = rows_bound(ctx, &plan, options, None).await?;
+        let node = node_of(ctx, &plan, None).await?;
         return Ok(Explained {
             bound,
-            ..Explained::planned(write_node(&plan, below, plan.keys(ctx).await), begun)
+            ..Explained::planned(node, begun)
         });
     }
     let plan = WritePlan::of(ctx, &statement.parsed.ast, &statement.write).await?;
@@ -44,10 +44,19 @@ pub(super) async fn explain_write(
         first: ran.execution.unwrap_or_default(),
         total: ran.execution.unwrap_or_default(),
     };
-    let below = rows_node(ctx, &plan, Some(&observation)).await?;
-    let node = write_node(&plan, below, plan.keys(ctx).await).counted(Some(seen));
+    let node = node_of(ctx, &plan, Some(&observation)).await?.counted(Some(seen));
     let bound = rows_bound(ctx, &plan, options, Some(&observation)).await?;
     Ok(Explained { node, bound, ..ran })
+}
+
+/// The node of a write that is not run, or has been, over its rows.
+pub(super) async fn node_of(
+    ctx: &StatementContext,
+    plan: &WritePlan,
+    observation: Option<&Observation>,
+) -> Result<PlanNode> {
+    let below = rows_node(ctx, plan, observation).await?;
+    Ok(write_node(plan, below, plan.keys(ctx).await))
 }
 
 /// `Update on t`, as PostgreSQL's ModifyTable, with the keys that are written where they are known.

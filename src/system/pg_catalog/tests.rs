@@ -131,6 +131,8 @@ pub(crate) async fn statement() -> StatementContext {
         text: Arc::default(),
         txn: Arc::new(txn),
         catalog: Arc::new(catalog()),
+        began: None,
+        common_rows: Arc::default(),
         lookups: Arc::default(),
         sequences: Arc::new(Sequences::new(store)),
         settings: Arc::new(Settings::default()),

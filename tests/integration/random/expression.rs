@@ -271,6 +271,13 @@ impl Generator {
             "INSERT INTO t (a, s, d, v) VALUES ({I}, {T}, {D}, {I}), (77, 'x', '2024-05-05', 1) ON CONFLICT (a, s, d) DO UPDATE SET v = excluded.v, n = t.n WHERE t.v IS DISTINCT FROM excluded.v RETURNING a, s, d, v, n",
             "INSERT INTO t (a, s, d, n) VALUES ({I}, {T}, {D}, {N}) ON CONFLICT (a, s, d) DO UPDATE SET n = t.n / 2, ts = DEFAULT RETURNING *",
             "WITH more AS (SELECT a, count(*) AS c FROM u GROUP BY a) UPDATE t SET v = c FROM more WHERE more.a = t.a AND {b} RETURNING t.a, t.s, t.d, t.v",
+            "WITH gone AS (DELETE FROM u WHERE k > 3 AND a > 2 RETURNING *) INSERT INTO t (a, s, d) SELECT (k % 100)::int, coalesce(s, 'n'), date '2025-01-01' FROM gone ON CONFLICT DO NOTHING RETURNING a, s, d",
+            "WITH one AS (UPDATE t SET v = {I} WHERE a > 2 RETURNING a, s, d, v), two AS (UPDATE t SET v = 0, x = {f} WHERE {b} RETURNING a) SELECT * FROM one",
+            "WITH one AS (UPDATE t SET v = (v % 1000) + 1 WHERE {b} RETURNING a), two AS (DELETE FROM t WHERE a > 5 RETURNING a) SELECT count(*), (SELECT count(*) FROM t) FROM one",
+            "WITH one AS (UPDATE u SET w = 7 WHERE k > 2 RETURNING k, w) UPDATE t SET v = one.w FROM one WHERE one.k = t.v AND {b} RETURNING t.a, t.s, t.d, t.v",
+            "WITH made AS (INSERT INTO u (k, a) VALUES (200001, {I}), (200002, {I}) ON CONFLICT (k) DO UPDATE SET a = excluded.a RETURNING k, a), gone AS (DELETE FROM u WHERE k > 200000) SELECT made.k, made.a, (SELECT count(*) FROM u WHERE u.k > 200000) FROM made",
+            "WITH least AS (SELECT a, min(k) AS k FROM u GROUP BY a), gone AS (DELETE FROM u USING least WHERE u.k = least.k AND u.k > 5 RETURNING u.k) SELECT least.a, least.k, gone.k FROM least LEFT JOIN gone ON gone.k = least.k",
+            "WITH moved AS (UPDATE t SET a = a + 10 WHERE a > 5 AND {b} RETURNING a, s, d) DELETE FROM t WHERE a > 4 RETURNING a, s, d",
         ];
         let template = self.pick(&templates);
         self.filled(template, From::T, 1)

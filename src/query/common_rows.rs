@@ -1,0 +1,45 @@
+//! What parts of a statement's WITH clause gave that write, or that several parts read: rows in memory, under the name of the part.
+
+use std::sync::Arc;
+
+use datafusion_common::{Column, TableReference};
+use datafusion_expr::LogicalPlanBuilder;
+
+use super::binder::{Binder, BoundQuery, QueryColumn, fault};
+use crate::Result;
+use crate::error::StatementFault;
+use crate::logical::rows_source::RowsSource;
+use crate::system::CommonRows;
+use crate::system::datafusion_error::from_datafusion;
+
+impl Binder<'_> {
+    /// The rows of the part of this name, if the statement has one. Errors: 0A000 for a part that gives none.
+    pub(super) fn common_rows(&mut self, name: &str) -> Result<Option<BoundQuery>> {
+        // The text of a view is no part of the statement.
+        let parts = match self.views {
+            0 => Arc::clone(&self.ctx.common_rows),
+            _ => return Ok(None),
+        };
+        let Some(rows) = parts.iter().rfind(|rows| rows.name == name) else {
+            return Ok(None);
+        };
+        let Some(columns) = &rows.columns else {
+            let message = format!("WITH query \"{name}\" does not have a RETURNING clause");
+            return Err(fault(StatementFault::NotImplemented, message));
+        };
+        let reference = TableReference::bare(self.unique_name(name));
+        let source = RowsSource::later(rows.schema(), Arc::clone(&rows.rows));
+        let plan = LogicalPlanBuilder::scan(reference.clone(), Arc::new(source), None)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(from_datafusion)?;
+        let columns = columns.iter().enumerate().map(|(at, (name, ty))| QueryColumn {
+            name: name.clone(),
+            column: Column::new(Some(reference.clone()), CommonRows::field_name(at)),
+            ty: ty.clone(),
+            origin: None,
+            constant: false,
+        });
+        let columns = columns.collect();
+        Ok(Some(BoundQuery { plan, columns }))
+    }
+}

@@ -1,0 +1,241 @@
+//! `WithWrites`: a statement whose WITH clause writes, bound, and its run. Every part sees the tables as they were when the statement
+//! began, and of the others what they return, by name. A row that one part has changed the others leave alone.
+
+use std::sync::Arc;
+
+use futures::TryStreamExt;
+use sqlparser::ast;
+
+use super::kept_rows::KeptRows;
+use super::with_parts::{WithPart, WithParts};
+use super::write_plan::WritePlan;
+use super::write_result::WriteResult;
+use crate::catalog::Catalog;
+use crate::parse::names::fold;
+use crate::parse::parameters;
+use crate::query::{Observation, QueryPlan, known_types, plan_query, rename};
+use crate::scan::OutputColumn;
+use crate::sql::Description;
+use crate::system::plan_cache::PlanCache;
+use crate::system::{CommonRows, StatementContext};
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// The statement, bound.
+pub(crate) struct WithWrites {
+    parts: Vec<BoundPart>,
+    /// See [`WithParts::order`].
+    order: Vec<usize>,
+    /// What the parts run in.
+    ctx: StatementContext,
+}
+
+/// A part, bound.
+pub(crate) struct BoundPart {
+    /// What the others read; `None`: it is the statement itself.
+    pub(crate) rows: Option<CommonRows>,
+    pub(crate) plan: PartPlan,
+}
+
+/// The plan of a part.
+pub(crate) enum PartPlan {
+    /// A query.
+    Query(Arc<QueryPlan>),
+    /// A write.
+    Write(Arc<WritePlan>),
+}
+
+impl WithWrites {
+    /// Binds all parts; the columns that they add to dynamic tables are there then. Errors: those of binding.
+    pub(crate) async fn bind(ctx: &StatementContext, query: &ast::Query) -> Result<WithWrites> {
+        let parts = WithParts::of(query)?.ok_or_else(|| Error::internal("no WITH clause that writes"))?;
+        let mut ctx = ctx.beginning();
+        let mut bound = Vec::with_capacity(parts.parts.len());
+        for part in &parts.parts {
+            let plan = PartPlan::bind(&ctx, &part.statement).await?;
+            if plan.adds_columns() {
+                ctx.catalog = Catalog::load(&ctx.txn, Some(Arc::clone(&ctx.catalog))).await?;
+            }
+            let rows = common_rows(part, plan.columns())?;
+            ctx = naming(ctx, rows.as_ref());
+            bound.push(BoundPart { rows, plan });
+        }
+        let order = parts.order();
+        Ok(WithWrites {
+            parts: bound,
+            order,
+            ctx,
+        })
+    }
+
+    /// Parameter types and the statement's columns, without running it. `types`: those the client gave (`None`: unsaid).
+    pub(crate) fn describe(
+        ctx: &StatementContext,
+        query: &ast::Query,
+        mut types: Vec<Option<SqlType>>,
+    ) -> Result<Description> {
+        let parts = WithParts::of(query)?.ok_or_else(|| Error::internal("no WITH clause that writes"))?;
+        let mut ctx = ctx.clone();
+        let mut columns = None;
+        for part in &parts.parts {
+            columns = describe_part(&ctx, &part.statement, &mut types)?;
+            // What such a write returns, running it tells.
+            if columns.is_none() && returns(&part.statement) {
+                break;
+            }
+            ctx = naming(ctx, common_rows(part, columns.clone())?.as_ref());
+        }
+        let parameters = types.into_iter();
+        Ok(Description {
+            parameters: parameters.map(|ty| ty.unwrap_or(SqlType::Text)).collect(),
+            columns,
+        })
+    }
+
+    /// Runs it. On an error what it wrote is for the caller to undo.
+    pub(crate) async fn run(&self) -> Result<WriteResult> {
+        let mut result = None;
+        for at in &self.order {
+            let written = self.run_part(*at, None).await?;
+            if self.parts[*at].rows.is_none() {
+                result = Some(written);
+            }
+        }
+        result.ok_or_else(|| Error::internal("a statement without itself"))
+    }
+
+    /// Runs a part, whose turn it is. `observation`: what its reading is counted in.
+    pub(crate) async fn run_part(&self, at: usize, observation: Option<&Observation>) -> Result<WriteResult> {
+        let BoundPart { rows, plan } = &self.parts[at];
+        let written = plan.run(&self.ctx, observation).await?;
+        if let Some(rows) = rows.as_ref().filter(|rows| rows.columns.is_some()) {
+            rows.fill(&written.batches)?;
+        }
+        Ok(written)
+    }
+
+    /// The parts in the order in which they run.
+    pub(crate) fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// What the parts run in.
+    pub(crate) fn context(&self) -> &StatementContext {
+        &self.ctx
+    }
+
+    /// The parts as they were written; the statement itself is the last.
+    pub(crate) fn parts(&self) -> &[BoundPart] {
+        &self.parts
+    }
+}
+
+impl PartPlan {
+    async fn bind(ctx: &StatementContext, statement: &ast::Statement) -> Result<PartPlan> {
+        Ok(match statement {
+            ast::Statement::Query(query) => {
+                let planned = plan_query(ctx, query, &known_types(ctx))?;
+                PartPlan::Query(Arc::new(QueryPlan::new(planned)))
+            }
+            write => PartPlan::Write(WritePlan::of(ctx, write, &PlanCache::default()).await?),
+        })
+    }
+
+    fn adds_columns(&self) -> bool {
+        match self {
+            PartPlan::Query(_) => false,
+            PartPlan::Write(plan) => plan.adds_columns(),
+        }
+    }
+
+    fn columns(&self) -> Option<Arc<[OutputColumn]>> {
+        match self {
+            PartPlan::Query(plan) => Some(plan.columns()),
+            PartPlan::Write(plan) => plan.returned_columns(),
+        }
+    }
+
+    async fn run(&self, ctx: &StatementContext, observation: Option<&Observation>) -> Result<WriteResult> {
+        let plan = match self {
+            PartPlan::Write(plan) => return plan.run(ctx, observation).await,
+            PartPlan::Query(plan) => plan,
+        };
+        let rows = plan.run_observed(&ctx.reading(), observation).await?;
+        let batches = rows.and_then(|rows| async move { rows.into_batch() });
+        let kept = KeptRows::collect(ctx, Box::pin(batches)).await?.into_batches();
+        let count: usize = kept.iter().map(|batch| batch.num_rows()).sum();
+        Ok(WriteResult {
+            tag: format!("SELECT {count}"),
+            rows_written: 0,
+            columns: plan.columns().to_vec(),
+            batches: kept,
+        })
+    }
+}
+
+/// What the others may read of a part. Errors: 42P10.
+fn common_rows(part: &WithPart, columns: Option<Arc<[OutputColumn]>>) -> Result<Option<CommonRows>> {
+    let Some(alias) = &part.alias else {
+        return Ok(None);
+    };
+    let name = fold(&alias.name);
+    let named = |column: &OutputColumn| {
+        let ty = match &column.ty {
+            SqlType::Unknown | SqlType::Void => SqlType::Text,
+            ty => ty.clone(),
+        };
+        (column.name.clone(), ty)
+    };
+    let mut columns: Option<Vec<_>> = columns.map(|columns| columns.iter().map(named).collect());
+    let names = columns.iter_mut().flatten().map(|(name, _)| name);
+    rename(names.collect::<Vec<_>>().into_iter(), alias, &name)?;
+    Ok(Some(CommonRows {
+        name,
+        columns,
+        rows: Arc::default(),
+    }))
+}
+
+/// The statement, whose later parts may read these rows.
+fn naming(ctx: StatementContext, rows: Option<&CommonRows>) -> StatementContext {
+    let known = ctx.common_rows.iter().chain(rows).cloned();
+    StatementContext {
+        common_rows: known.collect(),
+        ..ctx
+    }
+}
+
+/// The columns of a part, which decides the types of parameters that it has and nobody before it.
+fn describe_part(
+    ctx: &StatementContext,
+    statement: &ast::Statement,
+    types: &mut [Option<SqlType>],
+) -> Result<Option<Arc<[OutputColumn]>>> {
+    let described = match statement {
+        ast::Statement::Query(query) => {
+            let planned = plan_query(ctx, query, types)?;
+            Description {
+                parameters: planned.parameters,
+                columns: Some(planned.columns.into()),
+            }
+        }
+        write => WritePlan::describe(ctx, write, &PlanCache::default(), types)?,
+    };
+    let named = parameters::named(statement);
+    for (at, ty) in described.parameters.into_iter().enumerate() {
+        if named.contains(&(at + 1)) && ty != SqlType::Unknown {
+            types[at].get_or_insert(ty);
+        }
+    }
+    Ok(described.columns)
+}
+
+/// Whether a part is a write with RETURNING.
+fn returns(statement: &ast::Statement) -> bool {
+    match statement {
+        ast::Statement::Insert(insert) => insert.returning.is_some(),
+        ast::Statement::Update(update) => update.returning.is_some(),
+        ast::Statement::Delete(delete) => delete.returning.is_some(),
+        _ => false,
+    }
+}

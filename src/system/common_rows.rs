@@ -1,0 +1,52 @@
+//! `CommonRows`: what a part of a statement's WITH clause gives to the parts that name it, made once. The name is known when those
+//! are bound, the rows when they run.
+
+use std::sync::{Arc, OnceLock};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Schema, SchemaRef};
+
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// Rows that are there before the plan that reads them runs.
+pub type LaterRows = Arc<OnceLock<Arc<[RecordBatch]>>>;
+
+/// The rows of one part.
+#[derive(Debug, Clone)]
+pub struct CommonRows {
+    /// Its name.
+    pub name: String,
+    /// Names and types of its columns. `None`: a write that returns nothing, which nobody may read.
+    pub columns: Option<Vec<(String, SqlType)>>,
+    /// The rows.
+    pub rows: LaterRows,
+}
+
+impl CommonRows {
+    /// The schema of its rows. Names may repeat, so that fields are called by their places.
+    pub fn schema(&self) -> SchemaRef {
+        let columns = self.columns.iter().flatten().enumerate();
+        let fields = columns.map(|(at, (_, ty))| ty.field(&CommonRows::field_name(at), true));
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
+    /// What the schema calls a column.
+    pub fn field_name(at: usize) -> String {
+        format!("column{at}")
+    }
+
+    /// The rows are there: batches of columns of these types.
+    pub fn fill(&self, batches: &[RecordBatch]) -> Result<()> {
+        let schema = self.schema();
+        let batches = batches.iter().map(|batch| {
+            let columns = batch.columns().to_vec();
+            RecordBatch::try_new(Arc::clone(&schema), columns).map_err(Error::arrow)
+        });
+        let batches: Vec<RecordBatch> = batches.collect::<Result<_>>()?;
+        match self.rows.set(batches.into()) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Error::internal("a part of a statement that runs twice")),
+        }
+    }
+}
