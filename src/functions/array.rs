@@ -205,7 +205,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .on_null(),
     FunctionDef::new("array_position", &[T::AnyArray, T::AnyElement], T::Int4, |b| {
-        b.map2(|items: Vec<Value>, wanted: Value| position(&items, &wanted, Some(1), b))
+        let first = first_subscript(&b.arguments[0]);
+        b.map2(move |items: Vec<Value>, wanted: Value| position(&items, &wanted, Some(first), b))
     })
     .on_null(),
     FunctionDef::new(
@@ -421,14 +422,16 @@ fn positions(items: &[Value], wanted: &Value, batch: &Batch) -> Result<Vec<i32>>
     Ok(places)
 }
 
-/// The first of them at or behind a place.
+/// The first of them whose subscript is `from` or greater. Where nothing can be found (there are no items, or no NULL among
+/// them and that is wanted), nobody asks whether `from` is NULL.
 fn position(items: &[Value], wanted: &Value, from: Option<i32>, batch: &Batch) -> Result<Option<i32>> {
+    if items.is_empty() || *wanted == Value::Null && !items.contains(&Value::Null) {
+        return Ok(None);
+    }
     let from = from.ok_or_else(|| Error::DataException {
         state: "22004",
         message: "initial position must not be null".to_string(),
     })?;
-    // Counted from where the array begins.
-    let from = from.saturating_add(first_subscript(&batch.arguments[0]) - 1);
     let places = positions(items, wanted, batch)?;
     Ok(places.into_iter().find(|place| *place >= from))
 }

@@ -80,6 +80,12 @@ pub fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
+/// Whether values that need no change are yet other ones by `=` and in order: jsonb that is text, in arrays too. A call says that they are.
+pub(crate) fn compares_otherwise(from: &SqlType, to: &SqlType) -> bool {
+    let item = |ty: &SqlType| ty.item_type().unwrap_or(ty) == &SqlType::Jsonb;
+    item(from) && !item(to)
+}
+
 /// Types of one carrier whose values need no change from one to the other.
 fn same_values(from: &SqlType, to: &SqlType) -> bool {
     use SqlType as S;

@@ -278,14 +278,14 @@ fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
 impl Binder<'_> {
     /// The type that expressions of a construct (`CASE`, `UNION` …) have in common. Errors: 42804.
     pub(super) fn common_type_of(&self, construct: &str, bound: &[Bound]) -> Result<SqlType> {
-        let mut types: Vec<SqlType> = bound.iter().map(|bound| bound.ty.clone()).collect();
-        if bound.iter().any(|bound| !bound.is_null_literal()) {
-            // NULL fits any length and scale.
-            let mut nulls = bound.iter().map(Bound::is_null_literal);
-            types.retain(|_| !nulls.next().unwrap_or(false));
-        }
+        let types: Vec<SqlType> = bound.iter().map(|bound| bound.ty.clone()).collect();
+        // NULL has a type, but fits any length and scale of it.
+        let filled = bound.iter().filter(|bound| !bound.is_null_literal());
+        let filled: Vec<SqlType> = filled.map(|bound| bound.ty.clone()).collect();
         let constants = bound.iter().all(|bound| matches!(bound.expr, Expr::Literal(..)));
+        let sized = common_type(&filled);
         common_type(&types)
+            .map(|ty| sized.filter(|sized| same_base(sized, &ty)).unwrap_or(ty))
             .map(|ty| without_scale_of_constants(ty, constants))
             .ok_or_else(|| {
                 let known: Vec<&SqlType> = types.iter().filter(|ty| **ty != SqlType::Unknown).collect();
@@ -350,7 +350,8 @@ impl Binder<'_> {
             return self.convert(names, target, context);
         }
         let (from_arrow, to_arrow) = (bound.ty.arrow_type(), target.arrow_type());
-        let expr = if cast::is_widening(&bound.ty, target) {
+        let keeps_values = cast::is_widening(&bound.ty, target);
+        let expr = if keeps_values && !cast::compares_otherwise(&bound.ty, target) {
             if from_arrow == to_arrow {
                 bound.expr
             } else {
