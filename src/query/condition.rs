@@ -1,5 +1,6 @@
 //! Conditions: tests for NULL and truth, BETWEEN, IN lists, comparisons of rows, LIKE and SIMILAR TO.
 
+use datafusion_common::tree_node::TreeNode;
 use datafusion_expr::expr::{InList, Like};
 use datafusion_expr::{Expr, Operator};
 use sqlparser::ast;
@@ -190,18 +191,19 @@ impl Binder<'_> {
             }
             _ => operand,
         };
-        let float = float_of_constants(&operand, &items);
+        let common = common_of_listed(&operand, &items);
         let mut listed = Vec::new();
         let mut listed_operand: Option<Expr> = None;
         let mut tests: Vec<Expr> = Vec::new();
         for item in items {
-            let item = match &float {
-                Some(float) if is_constant(&item.expr) => self.convert(item, float, CastContext::Implicit)?,
+            let item = match &common {
+                Some(common) if is_listed(&item.expr) => self.convert(item, common, CastContext::Implicit)?,
                 _ => item,
             };
             let (left, right) = self.comparable("=", operand.clone(), item)?;
-            let is_listed = is_constant(&right) && listed_operand.as_ref().is_none_or(|first| *first == left);
-            if is_listed {
+            let joins_list =
+                is_constant(&right) && listed_operand.as_ref().is_none_or(|first| *first == left);
+            if joins_list {
                 listed_operand = Some(left);
                 listed.push(right);
             } else {
@@ -454,16 +456,31 @@ pub(super) fn is_constant(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(..) | Expr::Placeholder(_))
 }
 
-/// The floating point type in which several constants compare with the operand of IN, if they do: PostgreSQL makes them an
-/// array of the type that they and the operand have in common. One alone is compared as by `=`.
-fn float_of_constants(operand: &Bound, items: &[Bound]) -> Option<SqlType> {
-    let constants = items.iter().filter(|item| is_constant(&item.expr));
-    let mut types: Vec<SqlType> = constants.map(|item| item.ty.clone()).collect();
+/// Whether an item of IN has no column of its query, so that PostgreSQL takes it into the array.
+fn is_listed(item: &Expr) -> bool {
+    let has_column = item.exists(|part| {
+        Ok(match part {
+            Expr::Column(_) => true,
+            Expr::ScalarSubquery(query) => !query.outer_ref_columns.is_empty(),
+            _ => false,
+        })
+    });
+    !has_column.unwrap_or(true)
+}
+
+/// The type in which several items of IN compare with the operand: PostgreSQL makes those without columns an array of the type that
+/// they and the operand have in common, if there is one. One alone is compared as by `=`. `None`, too, for exact numbers, which are
+/// equal in whatever type they compare.
+fn common_of_listed(operand: &Bound, items: &[Bound]) -> Option<SqlType> {
+    let listed = items.iter().filter(|item| is_listed(&item.expr));
+    let mut types: Vec<SqlType> = listed.map(|item| item.ty.clone()).collect();
     if types.len() < 2 {
         return None;
     }
     types.insert(0, operand.ty.clone());
-    common_type(&types).filter(|ty| matches!(ty, SqlType::Float4 | SqlType::Float8))
+    let is_exact = |ty: &SqlType| ty.is_integer() || matches!(ty, SqlType::Numeric(_));
+    let common = common_type(&types)?;
+    (!types.iter().all(is_exact)).then_some(common)
 }
 
 pub(super) fn is_null(operand: Expr, negated: bool) -> Expr {
