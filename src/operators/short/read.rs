@@ -189,12 +189,16 @@ impl Access<'_> {
     /// What checks the conditions that the path does not, and leaves out the columns that only these use: steps add theirs behind those
     /// that the steps use. Errors: 42P02.
     pub(super) fn filters(&self, constants: &Constants) -> Result<Vec<RunningStep>> {
-        let filter = |condition: &&Condition| Ok(RunningStep::Filter(condition.bind(constants)?));
-        let mut filters: Vec<RunningStep> = self.above.iter().map(filter).collect::<Result<_>>()?;
-        if self.columns().len() > self.read.step_columns {
-            filters.push(RunningStep::FirstColumns(self.read.step_columns));
-        }
-        Ok(filters)
+        let has_more = self.columns().len() > self.read.step_columns;
+        let of_steps = has_more.then(|| (0..self.read.step_columns).collect::<Vec<_>>());
+        let last = self.above.len().saturating_sub(1);
+        let filter = |(at, condition): (usize, &&Condition)| {
+            Ok(RunningStep::Filter {
+                condition: condition.bind(constants)?,
+                columns: of_steps.clone().filter(|_| at == last),
+            })
+        };
+        self.above.iter().enumerate().map(filter).collect()
     }
 
     /// The conditions that the path does not check.

@@ -28,10 +28,12 @@ use crate::{Error, Result};
 
 /// A step of one run.
 pub(super) enum RunningStep {
-    Filter(Arc<dyn PhysicalExpr>),
+    Filter {
+        condition: Arc<dyn PhysicalExpr>,
+        /// What it leaves of the columns: those that only conditions read stand where steps put their own. `None`: all.
+        columns: Option<Vec<usize>>,
+    },
     Project(Projection),
-    /// Leaves out the columns behind so many.
-    FirstColumns(usize),
     /// Leaves out the first `skip` rows, then gives at most `left`.
     Limit {
         skip: usize,
@@ -60,10 +62,7 @@ impl RunningStep {
             | RunningStep::Numbered(_) => true,
             RunningStep::Lookup(lookup) => !lookup.stays(),
             RunningStep::Groups(groups) => groups.collects(),
-            RunningStep::Filter(_)
-            | RunningStep::Project(_)
-            | RunningStep::FirstColumns(_)
-            | RunningStep::Limit { .. } => false,
+            RunningStep::Filter { .. } | RunningStep::Project(_) | RunningStep::Limit { .. } => false,
         }
     }
 
@@ -99,12 +98,14 @@ impl RunningStep {
                 rows.push(batch)?;
                 return Ok(None);
             }
-            RunningStep::Filter(condition) => filter(condition, &batch)?,
-            RunningStep::Project(projection) => return projection.push(batch),
-            RunningStep::FirstColumns(count) => {
-                let kept: Vec<usize> = (0..*count).collect();
-                batch.project(&kept).map_err(Error::arrow)?
+            RunningStep::Filter { condition, columns } => {
+                let batch = filter(condition, &batch)?;
+                match columns {
+                    Some(columns) => batch.project(columns).map_err(Error::arrow)?,
+                    None => batch,
+                }
             }
+            RunningStep::Project(projection) => return projection.push(batch),
             RunningStep::Limit { skip, left } => {
                 let skipped = batch.num_rows().min(*skip);
                 *skip -= skipped;
@@ -163,9 +164,8 @@ impl RunningStep {
             RunningStep::Groups(groups) => groups.finish(),
             RunningStep::Totals(totals) => totals.finish().map(Some),
             RunningStep::Numbered(rows) => rows.finish(),
-            RunningStep::Filter(_)
+            RunningStep::Filter { .. }
             | RunningStep::Project(_)
-            | RunningStep::FirstColumns(_)
             | RunningStep::Limit { .. }
             | RunningStep::Lookup(_)
             | RunningStep::CatalogLookup(_)

@@ -23,7 +23,10 @@ use crate::system::statement_memory::HeldBytes;
 /// A step with its constants, whatever rows come in which order. Errors: 42P02, 2201W, 2201X.
 pub(super) fn start_step(step: &Step, ctx: &StatementContext, constants: &Constants) -> Result<RunningStep> {
     Ok(match step {
-        Step::Filter(condition) => RunningStep::Filter(condition.bind(constants)?),
+        Step::Filter(condition) => RunningStep::Filter {
+            condition: condition.bind(constants)?,
+            columns: None,
+        },
         Step::Project { columns, schema } => {
             let columns = columns.iter().map(|column| column.bind(constants));
             let columns = columns.collect::<Result<_>>()?;
