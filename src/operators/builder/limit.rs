@@ -5,6 +5,7 @@ use std::sync::Arc;
 use datafusion_common::Result as DataFusionResult;
 use datafusion_common::utils::combine_limit;
 use datafusion_physical_plan::aggregates::{AggregateExec, LimitOptions};
+use datafusion_physical_plan::empty::EmptyExec;
 use datafusion_physical_plan::limit::GlobalLimitExec;
 use datafusion_physical_plan::replace_children_if_necessary;
 use datafusion_physical_plan::sorts::sort::SortExec;
@@ -19,6 +20,10 @@ pub(super) const HEAP_ROWS_MAX: usize = 8192;
 pub(super) fn limited(input: Operator, skip: usize, fetch: Option<usize>) -> DataFusionResult<Operator> {
     if skip == 0 && fetch.is_none() {
         return Ok(input);
+    }
+    // A sort that keeps its first rows keeps one at least.
+    if fetch == Some(0) {
+        return Ok(Arc::new(EmptyExec::new(input.schema())));
     }
     if let Some(below) = input.downcast_ref::<GlobalLimitExec>() {
         let (skip, fetch) = combine_limit(skip, fetch, below.skip(), below.fetch());

@@ -8,6 +8,7 @@ use datafusion_expr::Sort;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_expr::{LexOrdering, OrderingRequirements, PhysicalSortExpr};
 use datafusion_physical_plan::aggregates::AggregateExec;
+use datafusion_physical_plan::empty::EmptyExec;
 use datafusion_physical_plan::limit::GlobalLimitExec;
 use datafusion_physical_plan::sort_pushdown::SortOrderPushdownResult;
 use datafusion_physical_plan::sorts::sort::SortExec;
@@ -120,6 +121,7 @@ fn first_rows(input: Operator, fetch: Option<usize>) -> DataFusionResult<Operato
 /// A sort, of which at most so many rows are wanted.
 fn sort_of(input: Operator, order: LexOrdering, fetch: Option<usize>) -> Operator {
     match fetch {
+        Some(0) => Arc::new(EmptyExec::new(input.schema())),
         Some(rows) if rows > HEAP_ROWS_MAX => {
             let whole = Arc::new(SortExec::new(order, input));
             Arc::new(GlobalLimitExec::new(whole, 0, Some(rows)))
