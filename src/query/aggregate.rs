@@ -13,7 +13,8 @@ use super::coercion::{self, CastContext};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::functions;
-use crate::operators::float_aggregate::{FloatMoment, float_aggregate};
+use crate::operators::float_aggregate::float_aggregate;
+use crate::operators::float_sums::FloatMoment;
 use crate::operators::numeric_aggregate::Moment;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -523,26 +524,17 @@ impl Binder<'_> {
         distinct: bool,
         wrong: &dyn Fn() -> Error,
     ) -> Result<Accumulation> {
-        let udaf = match name {
-            "stddev" | "stddev_samp" => aggregates::stddev::stddev_udaf(),
-            "stddev_pop" => aggregates::stddev::stddev_pop_udaf(),
-            "variance" | "var_samp" => aggregates::variance::var_samp_udaf(),
-            "var_pop" => aggregates::variance::var_pop_udaf(),
-            _ => return Err(wrong()),
-        };
+        let moment = FloatMoment::named(name).filter(|moment| moment.arguments() == 1);
+        let moment = moment.ok_or_else(wrong)?;
         if argument.ty.is_integer() || matches!(argument.ty, SqlType::Numeric(_)) {
-            let moment = Moment::Deviation {
+            let exact = Moment::Deviation {
                 is_root: name.starts_with("stddev"),
                 of_sample: !name.ends_with("_pop"),
             };
-            return Ok(Accumulation::exact(name, moment, argument, distinct));
+            return Ok(Accumulation::exact(name, exact, argument, distinct));
         }
         let argument = self.coerce(argument, &SqlType::Float8).map_err(|_| wrong())?;
-        let udaf = match FloatMoment::named(name) {
-            // Which are distinct only DataFusion's own accumulators know.
-            Some(moment) if !distinct => float_aggregate(name, moment),
-            _ => udaf,
-        };
+        let udaf = float_aggregate(name, moment);
         Ok(single_call(udaf, vec![argument.expr], SqlType::Float8))
     }
 

@@ -14,7 +14,7 @@ use datafusion_common::Result as DataFusionResult;
 use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion_common::{Column, DFSchema};
 use datafusion_expr::expr::AggregateFunction;
-use datafusion_expr::{Aggregate, Expr, LogicalPlan, Projection};
+use datafusion_expr::{Aggregate, Expr, ExprSchemable, LogicalPlan, Projection};
 
 use super::Rewriting;
 
@@ -39,6 +39,7 @@ fn distinct_of(aggregate: &Aggregate) -> Option<&Expr> {
     if aggregate.group_expr.iter().any(has_sets) {
         return None;
     }
+    let schema = aggregate.input.schema();
     let mut value = None;
     for expr in &aggregate.aggr_expr {
         let Expr::AggregateFunction(call) = expr else {
@@ -49,6 +50,7 @@ fn distinct_of(aggregate: &Aggregate) -> Option<&Expr> {
             return None;
         }
         match (params.distinct, params.args.as_slice()) {
+            (true, [own]) if sums_floats(call, own, schema) => return None,
             (true, [own]) if !own.is_volatile() && value.is_none_or(|value| value == own) => {
                 value = Some(own)
             }
@@ -57,6 +59,12 @@ fn distinct_of(aggregate: &Aggregate) -> Option<&Expr> {
         }
     }
     value
+}
+
+/// Whether the digits of what is computed depend on the order of the values, which groups do not keep.
+fn sums_floats(call: &AggregateFunction, value: &Expr, schema: &DFSchema) -> bool {
+    let is_float = value.get_type(schema).is_ok_and(|ty| ty.is_floating());
+    is_float && !call.func.order_sensitivity().is_insensitive()
 }
 
 fn in_groups(

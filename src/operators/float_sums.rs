@@ -1,0 +1,248 @@
+//! `Sums`: what aggregates of floats are computed of, as PostgreSQL computes them (Youngs and Cramer's sums), with its NaNs and its
+//! overflows. Called by the aggregates over rows and over distinct values; knows nothing of DataFusion.
+
+use crate::{Error, Result};
+
+/// What is computed of the sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FloatMoment {
+    /// variance and stddev, of one argument.
+    Deviation {
+        /// The square root of the variance.
+        is_root: bool,
+        /// Of a sample, not of all there is.
+        of_sample: bool,
+    },
+    /// covar_pop, covar_samp.
+    Covariance {
+        /// Of a sample, not of all there is.
+        of_sample: bool,
+    },
+    /// corr.
+    Correlation,
+    /// regr_count, as a float.
+    Count,
+    /// regr_avgx.
+    AverageX,
+    /// regr_avgy.
+    AverageY,
+    /// regr_sxx.
+    SquaresX,
+    /// regr_syy.
+    SquaresY,
+    /// regr_sxy.
+    Products,
+    /// regr_slope.
+    Slope,
+    /// regr_intercept.
+    Intercept,
+    /// regr_r2.
+    Determination,
+}
+
+impl FloatMoment {
+    /// The aggregate of this name.
+    pub fn named(name: &str) -> Option<FloatMoment> {
+        let deviation = |is_root, of_sample| FloatMoment::Deviation { is_root, of_sample };
+        Some(match name {
+            "stddev" | "stddev_samp" => deviation(true, true),
+            "stddev_pop" => deviation(true, false),
+            "variance" | "var_samp" => deviation(false, true),
+            "var_pop" => deviation(false, false),
+            "covar_pop" => FloatMoment::Covariance { of_sample: false },
+            "covar_samp" => FloatMoment::Covariance { of_sample: true },
+            "corr" => FloatMoment::Correlation,
+            "regr_count" => FloatMoment::Count,
+            "regr_avgx" => FloatMoment::AverageX,
+            "regr_avgy" => FloatMoment::AverageY,
+            "regr_sxx" => FloatMoment::SquaresX,
+            "regr_syy" => FloatMoment::SquaresY,
+            "regr_sxy" => FloatMoment::Products,
+            "regr_slope" => FloatMoment::Slope,
+            "regr_intercept" => FloatMoment::Intercept,
+            "regr_r2" => FloatMoment::Determination,
+            _ => return None,
+        })
+    }
+
+    /// How many arguments it has.
+    pub fn arguments(self) -> usize {
+        match self {
+            FloatMoment::Deviation { .. } => 1,
+            _ => 2,
+        }
+    }
+}
+
+/// What is kept of the rows of one group: how many, the sums, and the sums of squares and of products around the means.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sums {
+    pub(super) rows: f64,
+    x: f64,
+    xx: f64,
+    y: f64,
+    yy: f64,
+    xy: f64,
+}
+
+impl Sums {
+    pub(super) const PARTS: usize = 6;
+
+    /// A row of one argument.
+    pub(super) fn add(&mut self, x: f64) -> Result<()> {
+        let before = *self;
+        self.rows += 1.0;
+        self.x += x;
+        if before.rows > 0.0 {
+            let distance = x * self.rows - self.x;
+            self.xx += distance * distance / (self.rows * before.rows);
+            if self.x.is_infinite() || self.xx.is_infinite() {
+                check_finite(before.x, x)?;
+                self.xx = f64::NAN;
+            }
+        } else if !x.is_finite() {
+            self.xx = f64::NAN;
+        }
+        Ok(())
+    }
+
+    /// A row of two.
+    pub(super) fn add_pair(&mut self, y: f64, x: f64) -> Result<()> {
+        let before = *self;
+        self.rows += 1.0;
+        self.x += x;
+        self.y += y;
+        if before.rows > 0.0 {
+            let (from_x, from_y) = (x * self.rows - self.x, y * self.rows - self.y);
+            let scale = 1.0 / (self.rows * before.rows);
+            self.xx += from_x * from_x * scale;
+            self.yy += from_y * from_y * scale;
+            self.xy += from_x * from_y * scale;
+            if self.x.is_infinite() || self.xx.is_infinite() {
+                check_finite(before.x, x)?;
+            }
+            if self.y.is_infinite() || self.yy.is_infinite() {
+                check_finite(before.y, y)?;
+            }
+            if self.xy.is_infinite() && !before.y.is_infinite() && !y.is_infinite() {
+                check_finite(before.x, x)?;
+            }
+            for sum in [&mut self.xx, &mut self.yy, &mut self.xy] {
+                if sum.is_infinite() {
+                    *sum = f64::NAN;
+                }
+            }
+        } else {
+            if !x.is_finite() {
+                (self.xx, self.xy) = (f64::NAN, f64::NAN);
+            }
+            if !y.is_finite() {
+                (self.yy, self.xy) = (f64::NAN, f64::NAN);
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of both.
+    pub(super) fn merge(&mut self, other: Sums) -> Result<()> {
+        if other.rows == 0.0 {
+            return Ok(());
+        }
+        if self.rows == 0.0 {
+            *self = other;
+            return Ok(());
+        }
+        let rows = self.rows + other.rows;
+        let between_x = self.x / self.rows - other.x / other.rows;
+        let between_y = self.y / self.rows - other.y / other.rows;
+        let weight = self.rows * other.rows;
+        let sum = |own: f64, other: f64, more: f64| {
+            let sum = own + other + more;
+            match sum.is_infinite() && !own.is_infinite() && !other.is_infinite() {
+                true => Err(overflow()),
+                false => Ok(sum),
+            }
+        };
+        *self = Sums {
+            rows,
+            x: sum(self.x, other.x, 0.0)?,
+            xx: sum(self.xx, other.xx, weight * between_x * between_x / rows)?,
+            y: sum(self.y, other.y, 0.0)?,
+            yy: sum(self.yy, other.yy, weight * between_y * between_y / rows)?,
+            xy: sum(self.xy, other.xy, weight * between_x * between_y / rows)?,
+        };
+        Ok(())
+    }
+
+    /// `None` is NULL.
+    pub(super) fn result(&self, moment: FloatMoment) -> Option<f64> {
+        let Sums {
+            rows,
+            x,
+            xx,
+            y,
+            yy,
+            xy,
+        } = *self;
+        let divisor = |of_sample: bool| if of_sample { rows - 1.0 } else { rows };
+        let result = match moment {
+            FloatMoment::Count => return Some(rows),
+            _ if rows < 1.0 => return None,
+            FloatMoment::Deviation { of_sample: true, .. } | FloatMoment::Covariance { of_sample: true }
+                if rows < 2.0 =>
+            {
+                return None;
+            }
+            FloatMoment::Correlation if xx == 0.0 || yy == 0.0 => return None,
+            FloatMoment::Slope | FloatMoment::Intercept | FloatMoment::Determination if xx == 0.0 => {
+                return None;
+            }
+            FloatMoment::Deviation { is_root, of_sample } => {
+                let variance = xx / divisor(of_sample);
+                if is_root { variance.sqrt() } else { variance }
+            }
+            FloatMoment::Covariance { of_sample } => xy / divisor(of_sample),
+            FloatMoment::Correlation => xy / (xx * yy).sqrt(),
+            FloatMoment::AverageX => x / rows,
+            FloatMoment::AverageY => y / rows,
+            FloatMoment::SquaresX => xx,
+            FloatMoment::SquaresY => yy,
+            FloatMoment::Products => xy,
+            FloatMoment::Slope => xy / xx,
+            FloatMoment::Intercept => (y - x * xy / xx) / rows,
+            FloatMoment::Determination if yy == 0.0 => 1.0,
+            FloatMoment::Determination => (xy * xy) / (xx * yy),
+        };
+        Some(result)
+    }
+
+    pub(super) fn parts(&self) -> [f64; Self::PARTS] {
+        [self.rows, self.x, self.xx, self.y, self.yy, self.xy]
+    }
+
+    pub(super) fn of_parts([rows, x, xx, y, yy, xy]: [f64; Self::PARTS]) -> Sums {
+        Sums {
+            rows,
+            x,
+            xx,
+            y,
+            yy,
+            xy,
+        }
+    }
+}
+
+/// Errors: 22003 where an infinite sum came of finite numbers.
+fn check_finite(before: f64, added: f64) -> Result<()> {
+    match before.is_infinite() || added.is_infinite() {
+        true => Ok(()),
+        false => Err(overflow()),
+    }
+}
+
+fn overflow() -> Error {
+    Error::NumericOutOfRange {
+        message: "value out of range: overflow".to_string(),
+        detail: None,
+    }
+}
