@@ -9,7 +9,7 @@ use arrow::error::ArrowError;
 use datafusion_common::DataFusionError;
 use datafusion_execution::SendableRecordBatchStream;
 use futures::StreamExt;
-use futures::stream::BoxStream;
+use futures::stream::{self, BoxStream, CatchUnwind};
 
 use crate::error::Limit;
 use crate::store::out_of_server_memory;
@@ -31,14 +31,18 @@ pub fn from_datafusion(error: DataFusionError) -> Error {
     read_datafusion(&error)
 }
 
-/// The rows of a plan, with errors of ours; a panic in it is the statement's error alone.
+/// The rows of a plan, with errors of ours; a panic in it is the statement's error alone. An error is the end: operators are not asked
+/// again after theirs, when what they keep is half done.
 pub fn batches_of(rows: SendableRecordBatchStream) -> BoxStream<'static, Result<RecordBatch>> {
     let rows = AssertUnwindSafe(rows).catch_unwind();
-    rows.map(|batch| match batch {
-        Ok(batch) => batch.map_err(from_datafusion),
-        Err(panic) => Err(from_panic(&*panic)),
-    })
-    .boxed()
+    let next = |mut rows: CatchUnwind<AssertUnwindSafe<SendableRecordBatchStream>>| async move {
+        match rows.next().await {
+            Some(Ok(batch)) => Ok(Some((batch.map_err(from_datafusion)?, rows))),
+            Some(Err(panic)) => Err(from_panic(&*panic)),
+            None => Ok(None),
+        }
+    };
+    stream::try_unfold(rows, next).boxed()
 }
 
 fn read_datafusion(error: &DataFusionError) -> Error {
