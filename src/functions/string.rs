@@ -367,7 +367,10 @@ fn trimmed_end<'a>(text: &'a str, characters: &str) -> &'a str {
 
 /// The text, cut to a length in characters, and what it lacks of that length.
 fn padding<'a>(text: &'a str, length: i32, fill: &str, limits: ResultLimits) -> Result<(&'a str, String)> {
-    let length = usize::try_from(length).unwrap_or(0);
+    let mut length = usize::try_from(length).unwrap_or(0);
+    if fill.is_empty() {
+        length = length.min(text.chars().count());
+    }
     // A character takes four bytes at most.
     check_length(length.saturating_mul(4), limits)?;
     let missing = length.saturating_sub(text.chars().count());
