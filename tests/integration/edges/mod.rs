@@ -1,7 +1,7 @@
 //! Every operator, function and aggregate of PostgreSQL over edge values of its types (`values`), from columns and as
 //! literals. `fixtures/edges.jsonl` keeps statements with PostgreSQL 15's answers; when `PG_URI` is set they are asked
-//! there too, and more are drawn from its live catalogs, by a seed that is printed. What is known to differ is listed in
-//! `known` with the reason, and nothing else may.
+//! there too, and more are drawn from its live catalogs, by a seed. What is known to differ is listed in `known` with the
+//! reason, and nothing else may.
 //!
 //! `KEYSPAN_RANDOM_SEED=7` draws others, `KEYSPAN_EDGE_ROWS=40` more for each call. `EDGES_WRITE=1` with the filter
 //! `edges_written_anew` writes the fixture from PostgreSQL.
@@ -129,9 +129,8 @@ async fn calls_drawn_from_the_catalogs_agree() {
         return;
     };
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let seed = number("KEYSPAN_RANDOM_SEED").unwrap_or_else(rand::random::<u32>);
+    let seed = number("KEYSPAN_RANDOM_SEED").unwrap_or(1_u32);
     let rows = number("KEYSPAN_EDGE_ROWS").map_or(DRAWN_ROWS, |rows: u32| rows as usize);
-    eprintln!("KEYSPAN_RANDOM_SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed.into());
     let server = TestServer::start("memory").await;
     let mut ours = server.connect_text().await;
@@ -145,6 +144,7 @@ async fn calls_drawn_from_the_catalogs_agree() {
             seen += 1;
         }
     }
+    eprintln!("seed {seed}");
     assert_none_differs(seen, &wrong);
     server.stop().await;
     theirs.close().await;

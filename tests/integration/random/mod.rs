@@ -43,7 +43,11 @@ async fn answer(client: &mut TextClient, sql: &Sql, form: Form, protocol: Protoc
             Err(error) => {
                 // What was prepared by then must not be in the way.
                 let _ = client.run("DEALLOCATE ALL", Protocol::Simple).await;
-                return Err(error.sqlstate);
+                // A fault of ours is nobody's answer, and says what it is.
+                return Err(match error.sqlstate.as_str() {
+                    "XX000" => format!("XX000 in {form:?}: {}", error.message),
+                    _ => error.sqlstate,
+                });
             }
         }
     }
@@ -226,6 +230,10 @@ impl Oracles {
             }
         };
         let expected = answer(&mut self.keyspan, &foretold, Form::Plain, self.protocol, false).await;
+        // A value that cannot be computed writes nothing.
+        if matches!(&expected, Err(sqlstate) if sqlstate.starts_with("22")) {
+            return;
+        }
         let text = write.write(Form::Plain, "").remove(0);
         self.run_both(&text).await;
         let all = Sql::of("SELECT * FROM t", &[]);
