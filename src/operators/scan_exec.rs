@@ -157,7 +157,10 @@ impl KeyspanScanExec {
         let known = self.build_keys.as_ref().map(BuildKeys::joins).unwrap_or_default();
         let keys = BuildKeys::new([known, &[keys]].concat(), order);
         let properties = match order {
-            Order::Any => node_properties::in_parts(Arc::clone(&self.schema), 1),
+            Order::Any => {
+                let parts = self.properties.output_partitioning().partition_count();
+                node_properties::in_parts(Arc::clone(&self.schema), parts)
+            }
             Order::Kept => Arc::clone(&self.properties),
         };
         (self.limit.is_none() && is_walk && serves).then(|| KeyspanScanExec {
