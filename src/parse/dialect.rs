@@ -5,7 +5,7 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::{DataType, DescribeAlias, Expr, ObjectName, Statement, TypedString};
+use sqlparser::ast::{ColumnOption, DataType, DescribeAlias, Expr, ObjectName, Statement, TypedString};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -178,6 +178,24 @@ impl Dialect for KeyspanDialect {
                 Some(Ok(Expr::IsNull(Box::new(left.clone()))))
             }
             _ => None,
+        }
+    }
+
+    /// The parser would take the words of other dialects' options, and then not read them.
+    fn parse_column_option(
+        &self,
+        parser: &mut Parser,
+    ) -> Result<Option<Result<Option<ColumnOption>, ParserError>>, ParserError> {
+        use Keyword::{AS, ASC, AUTO_INCREMENT, AUTOINCREMENT, DESC, IDENTITY, ON, SRID};
+        let token = parser.peek_token_ref();
+        match &token.token {
+            Token::Word(word)
+                if [AS, ASC, AUTO_INCREMENT, AUTOINCREMENT, DESC, IDENTITY, ON, SRID]
+                    .contains(&word.keyword) =>
+            {
+                parser.expected_ref("another option of the column", token)
+            }
+            _ => Ok(None),
         }
     }
 

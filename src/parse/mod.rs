@@ -2,6 +2,7 @@
 //! relation and no row; whoever binds or runs what is read stands above.
 
 mod alter;
+pub(crate) mod collation;
 pub mod command;
 mod command_reader;
 mod cursor_reader;
@@ -39,6 +40,7 @@ pub(crate) mod text_place;
 mod token_reader;
 mod tokens;
 mod tree;
+pub(crate) mod tree_fields;
 mod trim;
 pub(crate) mod type_name;
 mod upkeep_reader;

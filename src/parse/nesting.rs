@@ -206,7 +206,6 @@ mod tests {
             " SIMILAR TO '1'",
             " OVERLAPS 1",
             " OPERATOR(pg_catalog.+) 1",
-            " MINUS SELECT 1",
             " BETWEEN 1 AND 2",
         ] {
             assert!(refused(&chain(operator, 50_000)), "{operator}");

@@ -1,24 +1,30 @@
 //! Tokens to a statement's tree, by the parser with our dialect.
 
+use std::ops::ControlFlow;
+
 use sqlparser::ast;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::dialect::KeyspanDialect;
 use super::syntax_error::{self, NESTING_MAX};
-use crate::Result;
+use super::tree_fields::{self, Unread};
+use crate::{Error, Result};
 
 /// The tree of a statement's tokens. `text`: the message's.
 pub(super) fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::Statement> {
     let mut parser = Parser::new(&KeyspanDialect)
         .with_recursion_limit(NESTING_MAX)
         .with_tokens_with_locations(tokens);
-    let tree = parser
+    let mut tree = parser
         .parse_statement()
         .map_err(|error| syntax_error::of_parser(error, text))?;
     let rest = parser.peek_token_ref();
     if rest.token != Token::EOF {
         return Err(syntax_error::near(rest, text));
+    }
+    if let ControlFlow::Break(unread) = tree_fields::check(&mut tree, ()) {
+        return Err(refusal(unread, &parser, text));
     }
     match is_without_columns(&tree) && parser.get_current_token().token != Token::RParen {
         true => Err(syntax_error::end_of_input(text)),
@@ -35,4 +41,37 @@ fn is_without_columns(tree: &ast::Statement) -> bool {
             && create.query.is_none()
             && create.like.is_none()
             && create.clone.is_none())
+}
+
+/// The error for what nobody reads, at its words.
+fn refusal(unread: Unread, parser: &Parser<'_>, text: &str) -> Error {
+    match unread {
+        Unread::Lacking(feature, hint) => Error::unsupported(feature, Some(hint)),
+        Unread::Foreign(words) => match find(words, parser) {
+            Some(token) => syntax_error::near(token, text),
+            None => Error::Syntax {
+                message: format!("syntax error at or near \"{words}\""),
+                position: 0,
+            },
+        },
+    }
+}
+
+/// The first of these words in the statement, where they stand one behind the other.
+fn find<'a>(words: &str, parser: &'a Parser<'_>) -> Option<&'a TokenWithSpan> {
+    let tokens = (0..).map(|at| parser.token_at(at));
+    let tokens: Vec<_> = tokens
+        .take_while(|token| token.token != Token::EOF)
+        .filter(|token| !matches!(token.token, Token::Whitespace(_)))
+        .collect();
+    let words: Vec<_> = words.split(' ').collect();
+    let begins = |at: &usize| {
+        let rest = tokens.get(*at..*at + words.len());
+        rest.is_some_and(|rest| {
+            let mut pairs = rest.iter().zip(&words);
+            pairs.all(|(token, word)| token.token.to_string().eq_ignore_ascii_case(word))
+        })
+    };
+    let at = (0..tokens.len()).find(begins)?;
+    Some(tokens[at])
 }

@@ -6,7 +6,8 @@ use super::names;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
-/// The type that a name means. Errors: 42704 for a name that is no type, 22023 for a modifier out of range.
+/// The type that a name means. Errors: 42704 for a name that is no type, 22023 for a modifier out of range, 22P02 for one that
+/// is no number.
 pub(crate) fn sql_type(data_type: &DataType) -> Result<SqlType> {
     match data_type {
         DataType::Array(
@@ -26,10 +27,13 @@ pub(crate) fn sql_type(data_type: &DataType) -> Result<SqlType> {
                 return Ok(SqlType::InternalChar);
             }
             let folded = names::fold(last);
-            let modifiers: Vec<i64> = modifiers
+            if SqlType::from_name(folded.trim_start_matches('_'), &[])?.is_none() {
+                return Err(undefined(&folded));
+            }
+            let modifiers = modifiers
                 .iter()
-                .filter_map(|modifier| modifier.trim().parse().ok())
-                .collect();
+                .map(|modifier| number(modifier))
+                .collect::<Result<Vec<_>>>()?;
             if let Some(element) = folded.strip_prefix('_')
                 && let Some(element) = SqlType::from_name(element, &[])?
             {
@@ -66,6 +70,14 @@ pub(crate) fn get_sql_type(data_type: &DataType) -> Result<Option<SqlType>> {
         Err(Error::UndefinedObject { .. }) => Ok(None),
         found => found.map(Some),
     }
+}
+
+/// A modifier of a type. Errors: 22P02 for what is no number.
+fn number(modifier: &str) -> Result<i64> {
+    modifier.trim().parse().map_err(|_| Error::InvalidText {
+        type_name: "integer".to_string(),
+        value: modifier.trim().to_string(),
+    })
 }
 
 fn undefined(name: &str) -> Error {

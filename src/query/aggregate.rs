@@ -161,6 +161,12 @@ impl Binder<'_> {
             list.args.as_slice(),
             [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]
         );
+        if star && (list.duplicate_treatment.is_some() || !list.clauses.is_empty()) {
+            return Err(Error::Syntax {
+                message: "syntax error at or near \"*\"".to_string(),
+                position: 0,
+            });
+        }
         let arguments = if star {
             Vec::new()
         } else {

@@ -352,7 +352,7 @@ impl Binder<'_> {
         let (hidden, columns): (Vec<ScopeColumn>, Vec<ScopeColumn>) = columns
             .into_iter()
             .partition(|column| catalog && column.name == catalog_table::TABLE_OID);
-        let columns = renamed(columns, alias, &visible_name)?;
+        let columns = renamed(columns, alias, &visible_name, false)?;
         let relation = ScopeRelation {
             name: visible_name,
             schema,
@@ -446,7 +446,7 @@ impl Binder<'_> {
                 }
             })
             .collect();
-        let columns = renamed(columns, alias, &visible_name)?;
+        let columns = renamed(columns, alias, &visible_name, false)?;
         let relation = ScopeRelation {
             name: visible_name,
             schema: None,
@@ -483,7 +483,7 @@ impl Binder<'_> {
     /// `(a JOIN b) AS x`: one relation of all the columns.
     pub(super) fn aliased_join(&mut self, item: FromItem, alias: &ast::TableAlias) -> Result<FromItem> {
         let name = fold(&alias.name);
-        let columns = renamed(item.scope.visible, Some(alias), &name)?;
+        let columns = renamed(item.scope.visible, Some(alias), &name, false)?;
         let relation = ScopeRelation {
             name,
             schema: None,

@@ -14,13 +14,19 @@ pub(super) struct FromItem {
     pub(super) scope: Scope,
 }
 
-/// `AS name(a, b)` renames the first columns. Errors: 42P10 when it names more than there are.
+/// `AS name(a, b)` renames the first columns. `takes_types`: so may `AS name(a int, b text)`. Errors: 42P10 when it names more than there
+/// are, 42601 for types where the columns have theirs.
 pub(super) fn renamed(
     mut columns: Vec<ScopeColumn>,
     alias: Option<&ast::TableAlias>,
     relation: &str,
+    takes_types: bool,
 ) -> Result<Vec<ScopeColumn>> {
     let Some(alias) = alias else { return Ok(columns) };
+    if !takes_types && alias.columns.iter().any(|column| column.data_type.is_some()) {
+        let message = "a column definition list is only allowed for functions returning \"record\"";
+        return Err(fault(StatementFault::Syntax, message));
+    }
     if alias.columns.len() > columns.len() {
         return Err(fault(
             StatementFault::InvalidColumnReference,

@@ -6,6 +6,7 @@ use datafusion_expr::{Case, Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
+use super::call_clauses;
 use super::coercion::{self, CastContext, common_type};
 use super::context_value::is_context_value;
 use super::operator::binary;
@@ -70,6 +71,7 @@ impl Binder<'_> {
                 None,
             ));
         }
+        call_clauses::check_null_treatment(&name, function)?;
         if let Some(over) = &function.over {
             return self.window_function(&name, function, over, place);
         }
@@ -82,13 +84,7 @@ impl Binder<'_> {
                 format!("window function {name} requires an OVER clause"),
             ));
         }
-        if function.filter.is_some() || !function.within_group.is_empty() {
-            return Err(Error::WrongObjectType {
-                name,
-                expected: "aggregate function",
-                hint: None,
-            });
-        }
+        call_clauses::check_plain(&name, function)?;
         let arguments = self.arguments(&name, &function.args, place)?;
         if let Some((record, _)) = functions::set_function(&name).and_then(|set| set.record) {
             let rows = self.resolve_function(record, arguments)?;

@@ -29,6 +29,12 @@ impl Binder<'_> {
             J::CrossJoin(_) => return self.cross(Some(left), &join.relation, outer),
             other => return Err(Error::unsupported(format!("the join {other:?}"), None)),
         };
+        if matches!(constraint, ast::JoinConstraint::None) {
+            return Err(Error::Syntax {
+                message: "a join needs ON or USING".to_string(),
+                position: 0,
+            });
+        }
         if matches!(kind, JoinType::Inner | JoinType::Left)
             && let Some(item) = self.lateral(&left, &join.relation, kind == JoinType::Left, outer)?
         {
@@ -60,11 +66,7 @@ impl Binder<'_> {
                     .collect();
                 self.join_using(left, right, kind, &names)
             }
-            ast::JoinConstraint::None if kind == JoinType::Inner => cross_join(left, right),
-            ast::JoinConstraint::None => Err(Error::Syntax {
-                message: "a join needs ON or USING".to_string(),
-                position: 0,
-            }),
+            ast::JoinConstraint::None => Err(Error::internal("a join without a condition")),
         }
     }
 
@@ -77,7 +79,10 @@ impl Binder<'_> {
         outer: Option<&Outer<'_>>,
     ) -> Result<FromItem> {
         let ast::JoinConstraint::On(condition) = constraint else {
-            return Ok(item);
+            return Err(Error::unsupported(
+                "USING or NATURAL in a join whose right side is lateral",
+                Some("Write the condition with ON, or select it inside."),
+            ));
         };
         let place = Place {
             scope: &item.scope,

@@ -71,11 +71,8 @@ impl Binder<'_> {
             Some(ast::LimitClause::LimitOffset {
                 limit: rows,
                 offset: skip,
-                limit_by,
+                limit_by: _,
             }) => {
-                if !limit_by.is_empty() {
-                    return Err(Error::unsupported("LIMIT BY", None));
-                }
                 limit = rows.as_ref();
                 offset = skip.as_ref().map(|skip| &skip.value);
             }
@@ -89,9 +86,6 @@ impl Binder<'_> {
         }
         let with_ties = query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties);
         if let Some(fetch) = &query.fetch {
-            if fetch.percent {
-                return Err(Error::unsupported("FETCH FIRST with PERCENT", None));
-            }
             if with_ties && query.order_by.is_none() {
                 let message = "WITH TIES cannot be specified without ORDER BY clause";
                 return Err(fault(StatementFault::Syntax, message));

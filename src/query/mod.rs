@@ -12,6 +12,7 @@ mod bound;
 mod bounded_outer;
 mod branch_parameters;
 mod branches;
+mod call_clauses;
 mod cell;
 mod coercion;
 mod column_name;

@@ -38,9 +38,6 @@ impl Binder<'_> {
     }
 
     pub(super) fn query_here(&mut self, query: &ast::Query, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
-        if !query.pipe_operators.is_empty() {
-            return Err(Error::unsupported("the pipe operator", None));
-        }
         if let Some(with) = &query.with {
             self.with(with, query, outer)?;
         }

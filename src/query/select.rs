@@ -31,7 +31,9 @@ impl Binder<'_> {
         order_by: &[ast::OrderByExpr],
         outer: Option<&Outer<'_>>,
     ) -> Result<BoundQuery> {
-        refuse_others(select)?;
+        if select.into.is_some() {
+            return Err(Error::unsupported("SELECT INTO", None));
+        }
         let (mut plan, scope) = self.from(&select.from, outer)?;
         let place = |clause| Place {
             scope: &scope,
@@ -218,12 +220,9 @@ impl Binder<'_> {
         projection: &[ast::SelectItem],
         place: Place<'_>,
     ) -> Result<Option<Vec<Grouped>>> {
-        let ast::GroupByExpr::Expressions(exprs, modifiers) = group_by else {
+        let ast::GroupByExpr::Expressions(exprs, _) = group_by else {
             return Err(Error::unsupported("GROUP BY ALL", None));
         };
-        if !modifiers.is_empty() {
-            return Err(Error::unsupported("a GROUP BY modifier", None));
-        }
         if exprs.is_empty() {
             return Ok(None);
         }
@@ -538,24 +537,5 @@ fn named(item: &ast::SelectItem, name: &str) -> bool {
         ast::SelectItem::ExprWithAlias { alias, .. } => fold(alias) == name,
         ast::SelectItem::UnnamedExpr(expr) => column_name(expr) == name,
         _ => false,
-    }
-}
-
-fn refuse_others(select: &ast::Select) -> Result<()> {
-    let refused = [
-        (select.into.is_some(), "SELECT INTO"),
-        (select.top.is_some(), "TOP"),
-        (!select.lateral_views.is_empty(), "LATERAL VIEW"),
-        (select.prewhere.is_some(), "PREWHERE"),
-        (!select.connect_by.is_empty(), "CONNECT BY"),
-        (!select.cluster_by.is_empty(), "CLUSTER BY"),
-        (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
-        (!select.sort_by.is_empty(), "SORT BY"),
-        (select.qualify.is_some(), "QUALIFY"),
-        (select.exclude.is_some(), "EXCLUDE"),
-    ];
-    match refused.iter().find(|(used, _)| *used) {
-        Some((_, what)) => Err(Error::unsupported(*what, None)),
-        None => Ok(()),
     }
 }

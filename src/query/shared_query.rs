@@ -1,9 +1,10 @@
 //! WITH queries whose rows are made once, for all places that name them. Others stand in each such place, so that conditions there reach
 //! the keys of what they read.
 //!
-//! 1. What may give other rows in another run: it gives the same wherever it is named.
-//! 2. What makes groups of whole tables and is named more than once, if all of it is read in one of these places, or if it groups by
-//!    columns that lead to no key: then no condition on what it gives makes it read less.
+//! 1. What is AS MATERIALIZED.
+//! 2. What may give other rows in another run: it gives the same wherever it is named.
+//! 3. What makes groups of whole tables and is named more than once, if all of it is read in one of these places, or if it groups by
+//!    columns that lead to no key: then no condition on what it gives makes it read less. (Not if it is AS NOT MATERIALIZED.)
 //!
 //! A query that refers to one around it does so for one row of that at a time, and is run where it is named. So is one in
 //! the step of a recursion that reads the recursion's rows: they are others at each turn.
@@ -30,16 +31,19 @@ use crate::system::datafusion_error::from_datafusion;
 pub(super) fn shared(bound: BoundQuery, cte: &ast::Cte, whole: &ast::Query) -> Result<BoundQuery> {
     let is_better = || {
         let name = fold(&cte.alias.name);
-        let is_inlined = matches!(cte.materialized, Some(ast::CteAsMaterialized::NotMaterialized));
         let Some(groups) = groups(&bound.plan) else {
             return false;
         };
-        !is_inlined
-            && mentions(whole, &name) > 1
+        mentions(whole, &name) > 1
             && !is_bounded(&bound.plan, &[])
             && (is_read_whole(whole, &name) || is_apart_from_keys(groups))
     };
-    let is_shared = is_volatile(&bound.plan).map_err(from_datafusion)? || is_better();
+    let is_asked_for = match &cte.materialized {
+        Some(ast::CteAsMaterialized::Materialized) => true,
+        Some(ast::CteAsMaterialized::NotMaterialized) => false,
+        None => is_better(),
+    };
+    let is_shared = is_asked_for || is_volatile(&bound.plan).map_err(from_datafusion)?;
     if !is_shared || refers_out(&bound.plan)? || reads_open_recursion(&bound.plan)? {
         return Ok(bound);
     }

@@ -159,7 +159,7 @@ impl Binder<'_> {
             });
         }
         let plan = unnest_columns(plan, arrays)?;
-        let columns = renamed(columns, call.alias, &visible_name)?;
+        let columns = renamed(columns, call.alias, &visible_name, is_record_function(&default))?;
         let relation = ScopeRelation {
             name: visible_name,
             schema: None,

@@ -10,9 +10,9 @@ use datafusion_expr::{
 use datafusion_functions_window as windows;
 use sqlparser::ast;
 
-use super::accumulation::Finish;
 use super::aggregate::{bigint, is_aggregate};
 use super::binder::{Binder, Bound, Clause, Place, fault, fold};
+use super::call_clauses;
 use super::coercion::{CastContext, common_type};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
@@ -94,6 +94,7 @@ impl Binder<'_> {
         if is_aggregate(name) {
             return self.windowed_aggregate((name, function), &window, filter, inside);
         }
+        call_clauses::check_window(name, function, false)?;
         let arguments = self.arguments(name, &function.args, inside)?;
         let nulls = function.null_treatment.map(|treatment| match treatment {
             ast::NullTreatment::IgnoreNulls => NullTreatment::IgnoreNulls,
@@ -136,10 +137,8 @@ impl Binder<'_> {
             let message = format!("OVER is not supported for ordered-set aggregate {name}");
             return Err(fault(StatementFault::NotImplemented, message));
         }
-        let (accumulation, distinct, _) = self.accumulation(name, function, inside)?;
-        if distinct || matches!(accumulation.finish, Finish::Unrepeated(_)) {
-            return Err(Error::unsupported("DISTINCT in a window function", None));
-        }
+        call_clauses::check_window(name, function, true)?;
+        let (accumulation, _, _) = self.accumulation(name, function, inside)?;
         let results = accumulation
             .calls
             .iter()

@@ -9,6 +9,8 @@ mod effort;
 mod explain;
 #[cfg(test)]
 mod kept_plans_tests;
+#[cfg(test)]
+mod read_fields;
 mod statement;
 #[cfg(test)]
 mod testing;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use arrow::array::RecordBatch;
 use futures::TryStreamExt;
 
-use super::{Outcome, execute, parse};
+use super::{Outcome, Statement, execute, parse};
 use crate::Result;
 use crate::catalog::{Catalog, TableDef};
 use crate::scan::Rows;
@@ -20,6 +20,9 @@ use crate::types::value_at;
 use crate::types::{SqlType, Value};
 
 const TXN_BYTES_MAX: usize = 64 << 20;
+
+/// What an answer begins with that is an error.
+pub(super) const FAILED: &str = "error ";
 
 /// A client of one memory store.
 pub(super) struct Client {
@@ -133,36 +136,38 @@ impl Client {
                 hints: statement.parsed.hints.clone(),
                 ..self.context(parameters).await
             };
-            last = match execute(&ctx, &statement.into()).await? {
-                Outcome::Done { tag } => (tag, Vec::new()),
-                Outcome::Written(result) => {
-                    let types: Vec<_> = result.columns.iter().map(|column| column.ty.clone()).collect();
-                    (
-                        result.tag,
-                        result
-                            .batches
-                            .iter()
-                            .flat_map(|batch| lines(&ctx, batch, &types))
-                            .collect(),
-                    )
-                }
-                Outcome::Rows { columns, stream } => {
-                    let types: Vec<_> = columns.iter().map(|column| column.ty.clone()).collect();
-                    let pieces: Vec<Rows> = stream.try_collect().await?;
-                    let batches: Vec<RecordBatch> =
-                        pieces.into_iter().map(Rows::into_batch).collect::<Result<_>>()?;
-                    let rows: Vec<_> = batches
-                        .iter()
-                        .flat_map(|batch| lines(&ctx, batch, &types))
-                        .collect();
-                    (format!("SELECT {}", rows.len()), rows)
-                }
-            };
+            last = taken(&ctx, execute(&ctx, &statement.into()).await?).await?;
             if self.open.is_none() && ctx.txn.has_writes() {
                 ctx.txn.commit(false).await?;
             }
         }
         Ok(last)
+    }
+
+    /// All that one statement, as it was read, answers: tag, columns and rows, or the error with what it tells besides.
+    pub(super) async fn answer(&self, statement: &Statement) -> String {
+        let ctx = StatementContext {
+            hints: statement.parsed.hints.clone(),
+            ..self.context(&[]).await
+        };
+        let statement = Arc::new(statement.clone());
+        let executed = async {
+            let outcome = execute(&ctx, &statement).await?;
+            let columns = match &outcome {
+                Outcome::Rows { columns, .. } => columns.iter().map(|column| column.name.clone()).collect(),
+                Outcome::Written(_) | Outcome::Done { .. } => Vec::new(),
+            };
+            let (tag, rows) = taken(&ctx, outcome).await?;
+            Ok(format!("{tag} {columns:?}\n{}", rows.join("\n")))
+        };
+        executed.await.unwrap_or_else(|error: crate::Error| {
+            format!(
+                "{FAILED}{} {error} {:?} {:?}",
+                error.sqlstate(),
+                error.detail(),
+                error.hint()
+            )
+        })
     }
 
     /// The tag of statements that must succeed.
@@ -215,6 +220,29 @@ impl Client {
                 .unwrap(),
         )
     }
+}
+
+/// What a statement answers: its tag and its rows.
+async fn taken(ctx: &StatementContext, outcome: Outcome) -> Result<(String, Vec<String>)> {
+    Ok(match outcome {
+        Outcome::Done { tag } => (tag, Vec::new()),
+        Outcome::Written(result) => {
+            let types: Vec<_> = result.columns.iter().map(|column| column.ty.clone()).collect();
+            let lines = result.batches.iter().flat_map(|batch| lines(ctx, batch, &types));
+            (result.tag.clone(), lines.collect())
+        }
+        Outcome::Rows { columns, stream } => {
+            let types: Vec<_> = columns.iter().map(|column| column.ty.clone()).collect();
+            let pieces: Vec<Rows> = stream.try_collect().await?;
+            let batches: Vec<RecordBatch> =
+                pieces.into_iter().map(Rows::into_batch).collect::<Result<_>>()?;
+            let rows: Vec<_> = batches
+                .iter()
+                .flat_map(|batch| lines(ctx, batch, &types))
+                .collect();
+            (format!("SELECT {}", rows.len()), rows)
+        }
+    })
 }
 
 fn lines(ctx: &StatementContext, batch: &RecordBatch, types: &[SqlType]) -> Vec<String> {

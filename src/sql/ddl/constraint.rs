@@ -32,12 +32,8 @@ pub(super) fn add(ctx: &StatementContext, change: &mut Change, constraint: &Tabl
             Ok(())
         }
         TableConstraint::PrimaryKey(written) => {
-            key::check_constraint_options(
-                written.index_type.as_ref(),
-                &written.index_options,
-                written.characteristics.as_ref(),
-            )?;
-            let name = written.name.as_ref().or(written.index_name.as_ref());
+            key::check_characteristics(written.characteristics.as_ref())?;
+            let name = written.name.as_ref();
             add_primary_key(ctx, change, name.map(names::fold), &written.columns)
         }
         TableConstraint::PrimaryKeyUsingIndex(using) => {
@@ -170,7 +166,10 @@ pub(super) fn rename(ctx: &StatementContext, table: &mut TableDef, old: &str, ne
             index.name = new;
             Ok(())
         }
-        None => Err(undefined(old, table)),
+        None => Err(Error::UndefinedObject {
+            kind: "constraint",
+            name: format!("{old}\" for table \"{}", table.name),
+        }),
     }
 }
 
@@ -249,7 +248,7 @@ fn constraint_name(
 
 /// The index that becomes a constraint's. Errors: 42704, 55000, 42809.
 fn usable_index(ctx: &StatementContext, table: &TableDef, using: &ConstraintUsingIndex) -> Result<IndexDef> {
-    key::check_constraint_options(None, &[], using.characteristics.as_ref())?;
+    key::check_characteristics(using.characteristics.as_ref())?;
     let name = names::fold(&using.index_name);
     let Some(index) = table.indexes.iter().find(|index| index.name == name) else {
         return Err(match ctx.catalog.get_index(Some(&table.schema), &name, &[]) {

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{
-    self, CreateTable, CreateTableOptions, DataType, Ident, IndexColumn, Query, SetExpr, TableConstraint,
-};
+use sqlparser::ast::{self, CreateTable, DataType, Ident, IndexColumn, Query, SetExpr, TableConstraint};
 
 use super::column::{self, NewColumn};
 use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
-use super::{advice, creation_target, free_name, generation, notice, options, plain, storage};
+use super::{advice, creation_target, free_name, generation, notice, options, storage};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, Generation, IndexDef, KeyColumn, TableCache,
     TableDef, TableOptions,
@@ -48,7 +46,6 @@ struct Description {
     primary_key: Option<(Option<String>, Vec<KeyColumn>)>,
     indexes: Vec<NewIndex>,
     options: TableOptions,
-    comment: Option<String>,
 }
 
 /// Runs CREATE TABLE [AS].
@@ -116,12 +113,6 @@ fn check_supported(create: &CreateTable) -> Result<()> {
     if create.temporary {
         return Err(temporary_table());
     }
-    if create.or_replace {
-        return Err(Error::unsupported(
-            "CREATE OR REPLACE TABLE",
-            Some("Use DROP TABLE IF EXISTS before CREATE TABLE."),
-        ));
-    }
     let partitioned = create.partition_by.is_some() || create.partition_of.is_some();
     if partitioned || create.inherits.is_some() {
         return Err(Error::unsupported(
@@ -129,26 +120,7 @@ fn check_supported(create: &CreateTable) -> Result<()> {
             Some("A table is one sorted key range: no partitions are needed."),
         ));
     }
-    plain::check(
-        &CreateTable {
-            if_not_exists: false,
-            columns: Vec::new(),
-            constraints: Vec::new(),
-            table_options: CreateTableOptions::None,
-            query: None,
-            comment: None,
-            ..create.clone()
-        },
-        "CREATE TABLE x (a int)",
-        |plain| match plain {
-            ast::Statement::CreateTable(plain) => Some(CreateTable {
-                name: create.name.clone(),
-                columns: Vec::new(),
-                ..plain
-            }),
-            _ => None,
-        },
-    )
+    Ok(())
 }
 
 /// The names that CREATE TABLE AS lists. Errors: 42601 for anything more.
@@ -187,7 +159,6 @@ async fn describe(
     options: TableOptions,
 ) -> Result<Description> {
     let mut description = Description {
-        comment: create.comment.as_ref().map(comment_text),
         options,
         ..Description::default()
     };
@@ -266,12 +237,8 @@ fn read_constraint(
 ) -> Result<Option<NewUnique>> {
     match constraint {
         TableConstraint::PrimaryKey(key) => {
-            key::check_constraint_options(
-                key.index_type.as_ref(),
-                &key.index_options,
-                key.characteristics.as_ref(),
-            )?;
-            let name = key.name.as_ref().or(key.index_name.as_ref()).map(names::fold);
+            key::check_characteristics(key.characteristics.as_ref())?;
+            let name = key.name.as_ref().map(names::fold);
             set_primary(primary, table, name, key.columns.clone())?;
             Ok(None)
         }
@@ -458,7 +425,7 @@ async fn create_described(
         next_index_id: indexes.len() as IndexId + 1,
         indexes,
         options: description.options,
-        comment: description.comment,
+        comment: None,
         cache: TableCache::default(),
     })?;
     Sequences::create(&ctx.txn, &table)?;
@@ -564,10 +531,4 @@ pub(super) fn row_id_column(id: ColumnId) -> ColumnDef {
 
 fn index_column(name: &Ident) -> IndexColumn {
     IndexColumn::from(name.clone())
-}
-
-fn comment_text(comment: &ast::CommentDef) -> String {
-    match comment {
-        ast::CommentDef::WithEq(text) | ast::CommentDef::WithoutEq(text) => text.clone(),
-    }
 }

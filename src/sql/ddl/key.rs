@@ -1,15 +1,14 @@
 //! Keys of CREATE TABLE, ALTER TABLE and CREATE INDEX: the columns of PRIMARY KEY, UNIQUE and indexes, checked.
 
 use sqlparser::ast::{
-    ConstraintCharacteristics, Expr, IndexColumn, IndexOption, IndexType, NullsDistinctOption,
-    UniqueConstraint,
+    ConstraintCharacteristics, Expr, IndexColumn, IndexType, NullsDistinctOption, UniqueConstraint,
 };
 
-use super::operator_class::{self, is_binary_collation};
+use super::operator_class;
 use crate::catalog::{ColumnDef, KeyColumn};
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
-use crate::parse::names;
+use crate::parse::{collation, names};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -53,9 +52,6 @@ pub(super) fn key_columns(
         if let Some(class) = &part.operator_class {
             operator_class::check(class, &column.ty)?;
         }
-        if part.column.with_fill.is_some() {
-            return Err(Error::unsupported("WITH FILL", None));
-        }
         let descending = part.column.options.asc == Some(false);
         let nulls_first = part.column.options.nulls_first.unwrap_or(descending);
         key.push(KeyColumn {
@@ -72,31 +68,15 @@ pub(super) fn read_unique(unique: &UniqueConstraint) -> Result<NewUnique> {
     if unique.nulls_distinct == NullsDistinctOption::NotDistinct {
         return Err(Error::unsupported("NULLS NOT DISTINCT", None));
     }
-    check_constraint_options(
-        unique.index_type.as_ref(),
-        &unique.index_options,
-        unique.characteristics.as_ref(),
-    )?;
+    check_characteristics(unique.characteristics.as_ref())?;
     Ok(NewUnique {
-        name: unique
-            .name
-            .as_ref()
-            .or(unique.index_name.as_ref())
-            .map(names::fold),
+        name: unique.name.as_ref().map(names::fold),
         columns: unique.columns.clone(),
     })
 }
 
-/// Errors: 0A000 for what a key constraint cannot be.
-pub(super) fn check_constraint_options(
-    index_type: Option<&IndexType>,
-    options: &[IndexOption],
-    characteristics: Option<&ConstraintCharacteristics>,
-) -> Result<()> {
-    check_index_type(index_type)?;
-    if let Some(option) = options.first() {
-        return Err(Error::unsupported(format!("the index option {option}"), None));
-    }
+/// Errors: 0A000 for a constraint that is checked later.
+pub(super) fn check_characteristics(characteristics: Option<&ConstraintCharacteristics>) -> Result<()> {
     match characteristics {
         Some(characteristics)
             if characteristics.deferrable == Some(true) || characteristics.initially.is_some() =>
@@ -159,8 +139,8 @@ fn column_name(part: &IndexColumn) -> Result<String> {
         expr: inner,
         collation,
     } = expr
-        && is_binary_collation(&collation.to_string())
     {
+        collation::check(collation)?;
         expr = inner;
     }
     match expr {

@@ -20,7 +20,6 @@ mod key;
 mod like;
 mod operator_class;
 mod options;
-mod plain;
 mod retype;
 mod rewrite;
 mod role;

@@ -1,4 +1,4 @@
-//! Operator classes and collations of columns. A key sorts text by its bytes, so the pattern classes are what every key is.
+//! Operator classes of columns. A key sorts text by its bytes, so the pattern classes are what every key is.
 
 use sqlparser::ast::ObjectName;
 
@@ -51,15 +51,6 @@ pub(super) fn check(class: &ObjectName, ty: &SqlType) -> Result<()> {
         ),
         hint: None,
     })
-}
-
-/// Whether a collation is the one there is.
-pub(super) fn is_binary_collation(name: &str) -> bool {
-    let name = name
-        .trim_matches('"')
-        .trim_start_matches("pg_catalog.")
-        .trim_matches('"');
-    ["C", "POSIX", "default", "ucs_basic"].contains(&name)
 }
 
 fn classes_of(ty: &SqlType) -> &'static [&'static str] {

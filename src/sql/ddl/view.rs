@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, ViewColumnDef, Visit, Visitor};
+use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visit, Visitor};
 
-use super::{creation_target, notice, plain};
+use super::{creation_target, notice};
 use crate::catalog::{CatalogWriter, Relation, ViewDef};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::names;
@@ -31,7 +31,6 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
             Some("Use CREATE VIEW, and DROP VIEW when done."),
         ));
     }
-    check_supported(create)?;
     let (schema, name) = creation_target(ctx, &create.name)?;
     let existing = ctx.catalog.get_relation(Some(&schema), &name, &[]);
     let replaced = match existing {
@@ -97,35 +96,6 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
         depends_on: relations_read(ctx, &create.query),
     })?;
     Ok("CREATE VIEW".to_string())
-}
-
-/// Errors: 0A000 for clauses that mean nothing here.
-fn check_supported(create: &CreateView) -> Result<()> {
-    let described = |column: &&ViewColumnDef| column.data_type.is_some() || column.options.is_some();
-    if let Some(column) = create.columns.iter().find(described) {
-        return Err(Error::unsupported(
-            format!("the definition of the view's column {column}"),
-            Some("List the names of the columns."),
-        ));
-    }
-    plain::check(
-        &CreateView {
-            or_replace: false,
-            if_not_exists: false,
-            name_before_not_exists: false,
-            columns: Vec::new(),
-            ..create.clone()
-        },
-        "CREATE VIEW x AS SELECT 1",
-        |plain| match plain {
-            ast::Statement::CreateView(plain) => Some(CreateView {
-                name: create.name.clone(),
-                query: create.query.clone(),
-                ..plain
-            }),
-            _ => None,
-        },
-    )
 }
 
 /// The names of the view's columns: the list given, then the query's own. Errors: 42601, 42701.

@@ -1,0 +1,27 @@
+//! Collations by name. Text compares by its bytes, so that the collations that say so are all there are.
+
+use sqlparser::ast::ObjectName;
+
+use crate::{Error, Result};
+
+/// Names of the order of bytes, and of the database's own, which is that.
+const BINARY: [&str; 4] = ["C", "POSIX", "default", "ucs_basic"];
+
+/// Errors: 0A000 for a collation that orders text otherwise.
+pub(crate) fn check(name: &ObjectName) -> Result<()> {
+    let parts: Vec<_> = name.0.iter().filter_map(|part| part.as_ident()).collect();
+    let is_binary = match parts.as_slice() {
+        [schema, name] => {
+            schema.value.eq_ignore_ascii_case("pg_catalog") && BINARY.contains(&name.value.as_str())
+        }
+        [name] => BINARY.contains(&name.value.as_str()),
+        _ => false,
+    };
+    match is_binary {
+        true => Ok(()),
+        false => Err(Error::unsupported(
+            format!("the collation {name}"),
+            Some("Text compares by its bytes here, as under COLLATE \"C\"."),
+        )),
+    }
+}

@@ -1,0 +1,74 @@
+//! The clauses of a call (DISTINCT, ORDER BY, FILTER, WITHIN GROUP, IGNORE NULLS), refused of functions that have none. Called
+//! by whoever binds the call; aggregates read theirs.
+
+use sqlparser::ast;
+
+use super::binder::fault;
+use crate::error::StatementFault;
+use crate::{Error, Result};
+
+/// Errors: 42809 for a clause of a function that is no aggregate and has no OVER.
+pub(super) fn check_plain(name: &str, function: &ast::Function) -> Result<()> {
+    match of_aggregates(function) {
+        None => Ok(()),
+        Some(clause) => {
+            let message = format!("{clause} specified, but {name} is not an aggregate function");
+            Err(fault(StatementFault::WrongObjectType, message))
+        }
+    }
+}
+
+/// Errors: for a clause that stands with OVER nowhere, or with that of an aggregate alone.
+pub(super) fn check_window(name: &str, function: &ast::Function, is_aggregate: bool) -> Result<()> {
+    let (state, message) = match of_aggregates(function) {
+        None => return Ok(()),
+        Some("FILTER") if is_aggregate => return Ok(()),
+        Some("DISTINCT") => (
+            StatementFault::NotImplemented,
+            "DISTINCT is not implemented for window functions".to_string(),
+        ),
+        Some("ORDER BY") => (
+            StatementFault::NotImplemented,
+            "aggregate ORDER BY is not implemented for window functions".to_string(),
+        ),
+        Some("FILTER") => (
+            StatementFault::NotImplemented,
+            "FILTER is not implemented for non-aggregate window functions".to_string(),
+        ),
+        Some(clause) => (
+            StatementFault::WrongObjectType,
+            format!("window function {name} cannot have {clause}"),
+        ),
+    };
+    Err(fault(state, message))
+}
+
+/// IGNORE NULLS and RESPECT NULLS are read by the functions that look for a row's neighbours; PostgreSQL has them nowhere.
+/// Errors: 42601.
+pub(super) fn check_null_treatment(name: &str, function: &ast::Function) -> Result<()> {
+    let looks_around = matches!(name, "lag" | "lead" | "first_value" | "last_value" | "nth_value");
+    match &function.null_treatment {
+        Some(treatment) if function.over.is_none() || !looks_around => Err(Error::Syntax {
+            message: format!("syntax error at or near \"{treatment}\""),
+            position: 0,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The first clause of a call that only aggregates have.
+fn of_aggregates(function: &ast::Function) -> Option<&'static str> {
+    let list = match &function.args {
+        ast::FunctionArguments::List(list) => Some(list),
+        ast::FunctionArguments::None | ast::FunctionArguments::Subquery(_) => None,
+    };
+    if list.is_some_and(|list| list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct)) {
+        Some("DISTINCT")
+    } else if !function.within_group.is_empty() {
+        Some("WITHIN GROUP")
+    } else if list.is_some_and(|list| !list.clauses.is_empty()) {
+        Some("ORDER BY")
+    } else {
+        function.filter.is_some().then_some("FILTER")
+    }
+}
