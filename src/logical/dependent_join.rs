@@ -4,7 +4,7 @@
 //! The binder places it in logical plans; `DependentJoinPlanner` makes it executable.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -134,16 +134,6 @@ impl UserDefinedLogicalNodeCore for DependentJoin {
             exprs.extend(sub_plan.asked_when.clone());
         }
         exprs
-    }
-    /// The subqueries' columns: a filter on any other is as well applied to the input, before subqueries are run for rows
-    /// that it drops.
-    fn prevent_predicate_push_down_columns(&self) -> HashSet<String> {
-        let own = self
-            .schema
-            .fields()
-            .iter()
-            .skip(self.input.schema().fields().len());
-        own.map(|field| field.name().clone()).collect()
     }
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "DependentJoin: {} subqueries", self.sub_plans.len())

@@ -3,7 +3,6 @@
 //! `shared_rows_exec` makes it executable. A plan that holds one serves one run.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -81,11 +80,6 @@ impl UserDefinedLogicalNodeCore for SharedRows {
     }
     fn expressions(&self) -> Vec<Expr> {
         Vec::new()
-    }
-    /// All: what one place filters, another may want.
-    fn prevent_predicate_push_down_columns(&self) -> HashSet<String> {
-        let fields = self.input.schema().fields();
-        fields.iter().map(|field| field.name().clone()).collect()
     }
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "SharedRows")

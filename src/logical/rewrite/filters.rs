@@ -26,6 +26,7 @@ use super::scan_filters::{filtered, scanned};
 use super::sided_joins::SidedJoin;
 use super::substitution::{substituted, unnamed};
 use super::{Rewriting, with_stack};
+use crate::logical::dependent_join::DependentJoin;
 
 /// The plan with its filters so.
 pub(super) fn filters(plan: LogicalPlan, rewriting: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
@@ -246,15 +247,17 @@ impl Push<'_> {
         let [input] = extension.node.inputs()[..] else {
             return self.above(LogicalPlan::Extension(extension));
         };
-        let made = extension.node.prevent_predicate_push_down_columns();
-        let fields = extension.node.schema().fields().len();
+        // Only a dependent join gives its input's rows to one place: its first columns are the input's.
+        let kept = match extension.node.as_any().is::<DependentJoin>() {
+            true => input.schema().fields().len(),
+            false => 0,
+        };
+        let schema = Arc::clone(extension.node.schema());
         let is_of_input = |condition: &Expr| {
+            let place = |column: &&Column| schema.index_of_column(column).is_ok_and(|at| at < kept);
             let columns = condition.column_refs();
-            match columns.is_empty() {
-                // Of a node that gives nothing of its input as it is, others may want all rows.
-                true => made.len() < fields && !condition.is_volatile(),
-                false => !columns.iter().any(|column| made.contains(&column.name)),
-            }
+            // What has no column is the same for all rows, if it is not computed for each.
+            kept > 0 && columns.iter().all(place) && !(columns.is_empty() && condition.is_volatile())
         };
         let rewriting = self.rewriting;
         let (above, below) = self.split(is_of_input);
