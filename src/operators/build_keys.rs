@@ -8,14 +8,13 @@ use arrow::array::ArrayRef;
 use datafusion_common::ScalarValue;
 use datafusion_physical_expr::expressions::{DynamicFilterPhysicalExpr, InListExpr, Literal};
 use datafusion_physical_expr::split_conjunction;
-use futures::TryStreamExt;
 use tokio::sync::OnceCell;
 
 use crate::plan::{AccessClass, AccessPath, PlanRules, Predicate, Wanted};
-use crate::scan::executor::{Demand, scan_batches};
+use crate::scan::costs::ROWS_A_GET;
 use crate::scan::planned_access::plan_predicates;
 use crate::scan::row_keys::row_keys;
-use crate::store::KeyRange;
+use crate::scan::rows_led_to::rows_led_to;
 use crate::system::StatementContext;
 use crate::system::datafusion_error::from_datafusion;
 use crate::types::{Value, value_at};
@@ -25,11 +24,6 @@ use crate::{Error, Result};
 pub(super) const KEYS_BYTES_MAX: usize = 1 << 20;
 /// So many rows are fetched one by one however small the table is.
 const GETS_MIN: u64 = 64;
-/// Rows that are fetched one by one cost as much as so many that are read one after the other.
-const ROWS_A_GET: u64 = 16;
-/// The rows of so many ranges are counted to tell how many all lead to.
-const RANGES_COUNTED: usize = 16;
-
 /// In which order a scan that keys bound may give its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
@@ -254,7 +248,7 @@ fn gets_of(path: &AccessPath, keys: Vec<Vec<u8>>, residual: Option<Predicate>) -
 }
 
 /// See [`BuildKeys::taken`].
-fn description(path: &AccessPath) -> String {
+pub(super) fn description(path: &AccessPath) -> String {
     let places = match &path.class {
         AccessClass::MultiGet { keys } => format!(" using {}, {} keys", path.key().name, keys.len()),
         AccessClass::RangeScan { ranges, .. } => {
@@ -263,38 +257,4 @@ fn description(path: &AccessPath) -> String {
         _ => String::new(),
     };
     format!("{}{places}", path.class_name())
-}
-
-/// How many rows ranges of a path's key lead to, as far as some of them tell; `None`: more than so many.
-async fn rows_led_to(
-    ctx: &StatementContext,
-    path: &AccessPath,
-    ranges: &[KeyRange],
-    rows_max: u64,
-) -> Result<Option<u64>> {
-    let step = ranges.len().div_ceil(RANGES_COUNTED).max(1);
-    let counted: Vec<KeyRange> = ranges.iter().step_by(step).cloned().collect();
-    let (all, of_them) = (ranges.len() as u64, (counted.len() as u64).max(1));
-    let counted_max = rows_max * of_them / all.max(1);
-    let entries = AccessPath {
-        class: AccessClass::RangeScan {
-            ranges: counted,
-            whole: false,
-        },
-        residual: None,
-        ..path.clone()
-    };
-    let demand = Demand::Rows(counted_max as usize + 1);
-    let mut batches = scan_batches(
-        Arc::clone(&ctx.txn),
-        Arc::new(entries),
-        Vec::new(),
-        demand,
-        Arc::default(),
-    );
-    let mut rows = 0;
-    while let Some(batch) = batches.try_next().await? {
-        rows += batch.num_rows() as u64;
-    }
-    Ok((rows <= counted_max).then_some(rows * all / of_them))
 }

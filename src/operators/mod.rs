@@ -2,6 +2,7 @@
 //! plans, aggregates, generic plans. Knows nothing of SQL text or sessions.
 
 pub mod allowance;
+mod any_order;
 pub mod append;
 pub mod build_keys;
 mod builder;
@@ -9,7 +10,6 @@ mod catalog_read;
 pub mod catalog_table;
 mod columns_below;
 mod counted_rows;
-mod counted_scans;
 pub mod dependent_join_exec;
 mod dependent_join_run;
 mod distinct_deviation;
@@ -36,6 +36,7 @@ pub mod shown_plans;
 mod spool;
 mod sub_plan_runs;
 mod table_scan;
+pub mod walked_table;
 pub mod whole_frame;
 pub mod written_expr;
 

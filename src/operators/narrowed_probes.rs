@@ -35,7 +35,7 @@ pub(super) fn are_in(plan: &Arc<dyn ExecutionPlan>) -> bool {
 }
 
 /// Whether all is well with the narrowed plan although its scans give their rows in another order.
-fn needs_no_order(
+pub(super) fn needs_no_order(
     plan: &Arc<dyn ExecutionPlan>,
     narrowed: &Arc<dyn ExecutionPlan>,
 ) -> DataFusionResult<bool> {

@@ -1,5 +1,5 @@
 //! The planner of general queries: a bound plan is rewritten, lookups are chosen, operators built, and then what can be said of whole
-//! plans: several readers, scans narrowed by joins, pauses. The full-scan rule has its say here.
+//! plans: scans in any order, several readers, scans narrowed by joins, pauses. The full-scan rule has its say here.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use datafusion_physical_plan::projection::remove_unnecessary_projections;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+use super::any_order::with_any_order;
 use super::builder::build;
-use super::counted_scans::count_scans;
 use super::narrowed_probes::with_narrowed_probes;
 use super::parallel::with_parallel_readers;
 use super::pauses::with_pauses;
@@ -92,14 +92,15 @@ pub fn executable(
 ) -> BoxFuture<'_, DataFusionResult<Arc<dyn ExecutionPlan>>> {
     async move {
         let plan = groups_asked_last(rewritten(plan, planning)?)?;
-        let sizes = count_scans(planning, &plan).await?;
+        let sizes = Sizes::of(planning.statement(), &plan).await?;
         let plan = with_lookups(plan, planning.statement().settings.multi_get_keys_max, &sizes)?;
         let plan = match planning.inputs() {
             Some(inputs) => with_parameters(plan, inputs)?,
             None => plan,
         };
         let built = build(&plan, planning).await?;
-        let built = with_parallel_readers(with_columns_where_used(built)?)?;
+        let built = with_any_order(with_columns_where_used(built)?)?;
+        let built = with_parallel_readers(built)?;
         with_pauses(with_narrowed_probes(built)?)
     }
     .boxed()

@@ -29,6 +29,7 @@ use super::build_keys::{BuildKeys, JoinKeys, Order};
 use super::node_properties;
 use super::observed::CountMore;
 use super::planning::statement_context;
+use super::walked_table::WalkedTable;
 use crate::catalog::TableDef;
 use crate::logical::filter_predicate::from_expr;
 use crate::logical::ordered_column::ordered_column;
@@ -67,6 +68,8 @@ pub struct KeyspanScanExec {
     readers_max: usize,
     /// What may bound it once a join above has its build side.
     build_keys: Option<BuildKeys>,
+    /// Where nobody needs the order of its index: what may be read in place of that.
+    walked: Option<WalkedTable>,
     /// More than one part: several readers, in no order.
     shared: Option<SharedParts>,
     /// In a generic plan: what the conditions say in a run.
@@ -98,6 +101,7 @@ impl KeyspanScanExec {
             index_hint: None,
             readers_max,
             build_keys: None,
+            walked: None,
             shared: None,
             open: None,
             schema,
@@ -170,6 +174,19 @@ impl KeyspanScanExec {
         })
     }
 
+    /// The scan, in any order, if it fetches its rows by entries of an index, which the statement does not name. `None`: it does not, or
+    /// may do so already.
+    pub(super) fn in_any_order(&self) -> Option<KeyspanScanExec> {
+        let may_walk = self.walked.is_none() && self.limit.is_none() && self.index_hint.is_none();
+        let properties = self.properties.as_ref().clone();
+        let unordered = EquivalenceProperties::new(Arc::clone(&self.schema));
+        (may_walk && WalkedTable::may_replace(&self.path, &self.positions)).then(|| KeyspanScanExec {
+            walked: Some(WalkedTable::default()),
+            properties: Arc::new(properties.with_eq_properties(unordered)),
+            ..self.clone()
+        })
+    }
+
     /// The keys that a narrowed scan may read. What it finds by others can be read in the order of the primary key, and of no other.
     fn keys_left(&self, order: Order) -> Option<IndexHint> {
         match (order, self.path.index) {
@@ -200,19 +217,40 @@ impl KeyspanScanExec {
         }
     }
 
-    /// The rows of one of the parts, once the join above has its build side.
-    async fn narrowed_part(self, ctx: Arc<StatementContext>, part: usize) -> Result<RowBatches> {
-        let shorter = match (&self.build_keys, self.estimate.table_rows) {
+    /// The rows of one of the parts on the shortest path: once the joins above have their build sides, if these may bound it.
+    async fn shortest_part(self, ctx: Arc<StatementContext>, part: usize) -> Result<RowBatches> {
+        let path = match self.narrowed_path(&ctx).await? {
+            Some(path) => path,
+            None => self
+                .walked_path(&ctx)
+                .await?
+                .unwrap_or_else(|| Arc::clone(&self.path)),
+        };
+        Ok(self.part(&ctx, &path, part))
+    }
+
+    /// What is read in place of what was planned because there is so much of that.
+    async fn walked_path(&self, ctx: &StatementContext) -> Result<Option<Arc<AccessPath>>> {
+        match &self.walked {
+            Some(walked) => {
+                let wanted = (self.predicates()?, &*self.positions);
+                walked.path(ctx, &self.path, wanted).await
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// What is read in place of what was planned because joins above keep few keys.
+    async fn narrowed_path(&self, ctx: &StatementContext) -> Result<Option<Arc<AccessPath>>> {
+        match (&self.build_keys, self.estimate.table_rows) {
             (Some(keys), Some(rows)) => {
                 let mut rules = ctx.plan_rules(&self.path.table);
                 rules.index_hint = self.keys_left(keys.order);
                 let wanted = (&*self.predicates()?, &*self.positions);
-                keys.shorter(&ctx, (&self.path, rows), wanted, rules).await?
+                keys.shorter(ctx, (&self.path, rows), wanted, rules).await
             }
-            _ => None,
-        };
-        let path = shorter.unwrap_or_else(|| Arc::clone(&self.path));
-        Ok(self.part(&ctx, &path, part))
+            _ => Ok(None),
+        }
     }
 
     /// What the conditions say. Errors: see [`OpenConditions::predicates`].
@@ -273,9 +311,15 @@ impl KeyspanScanExec {
     pub fn build_keys(&self) -> Option<&BuildKeys> {
         self.build_keys.as_ref()
     }
+    /// What may be read in place of what was planned, because there is much of that.
+    pub fn walked(&self) -> Option<&WalkedTable> {
+        self.walked.as_ref()
+    }
     /// Whether its rows come in the order of the key that was planned to be read.
     pub fn is_ordered(&self) -> bool {
-        !self.is_shared() && self.build_keys().is_none_or(|keys| keys.order == Order::Kept)
+        !self.is_shared()
+            && self.walked.is_none()
+            && self.build_keys().is_none_or(|keys| keys.order == Order::Kept)
     }
     /// LIMIT, when it ends the scan.
     pub fn limit(&self) -> Option<usize> {
@@ -349,6 +393,7 @@ impl ExecutionPlan for KeyspanScanExec {
         Ok(Arc::new(KeyspanScanExec {
             path,
             build_keys: None,
+            walked: self.walked.as_ref().map(|_| WalkedTable::default()),
             shared: self.shared.as_ref().map(|_| SharedParts::default()),
             metrics: Arc::default(),
             ..self.as_ref().clone()
@@ -377,7 +422,7 @@ impl ExecutionPlan for KeyspanScanExec {
         &self,
         order: &[PhysicalSortExpr],
     ) -> DataFusionResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        if self.limit.is_some() || self.shared.is_some() {
+        if self.limit.is_some() || self.shared.is_some() || self.walked.is_some() {
             return Ok(SortOrderPushdownResult::Unsupported);
         }
         let served = self.order_columns(order).and_then(|order| {
@@ -422,11 +467,11 @@ impl ExecutionPlan for KeyspanScanExec {
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let ctx = statement_context(context.session_config())?;
-        let batches = match self.build_keys {
-            Some(_) => stream::once(self.clone().narrowed_part(ctx, partition))
+        let batches = match self.build_keys.is_some() || self.walked.is_some() {
+            true => stream::once(self.clone().shortest_part(ctx, partition))
                 .try_flatten()
                 .boxed(),
-            None => self.part(&ctx, &self.path, partition),
+            false => self.part(&ctx, &self.path, partition),
         };
         let batches = taken(batches).map(|batch| batch.map_err(to_datafusion));
         Ok(Box::pin(RecordBatchStreamAdapter::new(

@@ -1,6 +1,7 @@
 //! Access paths to rows: [`executor::scan_stored`] reads a path through a transaction, with multi-gets, ranges, merges, lookups of an
 //! index's entries and residual filters, as stored rows or as Arrow batches. Knows neither plans nor sessions.
 
+pub(crate) mod costs;
 pub mod executor;
 pub mod figures;
 mod merged_scan;
@@ -11,6 +12,7 @@ pub mod residual;
 mod row_filter;
 pub(crate) mod row_keys;
 mod rows;
+pub(crate) mod rows_led_to;
 mod rows_of_entries;
 pub mod scan_metrics;
 pub(crate) mod shared_scan;

@@ -110,9 +110,16 @@ pub(crate) fn is_leavable() -> bool {
 pub fn on_query_threads<T: Send + 'static>(
     pieces: BoxStream<'static, Result<T>>,
 ) -> BoxStream<'static, Result<T>> {
-    if is_leavable() {
-        return pieces;
+    match is_leavable() {
+        true => pieces,
+        false => apart(pieces),
     }
+}
+
+/// The same, always in a task of its own: beside the caller's.
+pub(crate) fn apart<T: Send + 'static>(
+    pieces: BoxStream<'static, Result<T>>,
+) -> BoxStream<'static, Result<T>> {
     let started = stream::once(async move { start(pieces) });
     started
         .flat_map(|started| match started {

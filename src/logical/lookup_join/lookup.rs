@@ -1,5 +1,6 @@
 //! `Lookup`: a join whose inner side is read by a key of it, or the beginning of one, that the outer rows give: for each batch of outer
-//! rows one multi-get, or one scan of several ranges. The order of the outer rows stays.
+//! rows one multi-get, or one scan of several ranges; when these prove to be many, all of it is read in one piece (`whole_inner`). The
+//! order of the outer rows stays.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,12 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Schema, SchemaRef};
-use arrow::row::{RowConverter, SortField};
+use arrow::row::{RowConverter, Rows, SortField};
 use datafusion_expr::Expr;
 use datafusion_physical_expr::PhysicalExpr;
 use futures::TryStreamExt;
+use futures::stream::BoxStream;
 
+use super::inner_rows::InnerRows;
 use super::partners::{Joined, Partners};
+use super::whole_inner::{LookupCost, all_rows};
 use crate::catalog::{IndexDef, TableDef};
 use crate::functions::evaluate::values;
 use crate::functions::fold_constants;
@@ -20,11 +24,14 @@ use crate::logical::computed::Computed;
 use crate::logical::filter_predicate::from_expr;
 use crate::logical::placeholder::Constants;
 use crate::parse::IndexHint;
-use crate::plan::{AccessClass, AccessPath, CompareOp, PlanRules, Predicate, Wanted, plan_equality};
+use crate::plan::{
+    AccessClass, AccessPath, CompareOp, FullScanPolicy, PlanRules, Predicate, Wanted, plan_equality,
+};
 use crate::scan::executor::{Demand, scan_batches};
 use crate::scan::planned_access::plan_predicates;
 use crate::scan::scan_metrics::ScanMetrics;
 use crate::system::StatementContext;
+use crate::system::query_threads::is_leavable;
 use crate::system::statement_memory::HeldBytes;
 use crate::table::row_schema;
 use crate::txn::Transaction;
@@ -220,6 +227,11 @@ impl Lookup {
             index_hint: Some(IndexHint::Force(self.key().name.clone())),
             ..ctx.plan_rules(&self.table)
         };
+        let mut cost = LookupCost::default();
+        if ctx.hints.index.is_some() || ctx.settings.full_scan == FullScanPolicy::Forbid {
+            cost.lift();
+        }
+        let is_covered = self.path.covers(&read);
         let ranges = self.path.ranges().map_or(0, <[_]>::len);
         let rows_max = match ctx.settings.ranges_max.checked_div(ranges) {
             Some(rows_max) => rows_max,
@@ -233,6 +245,10 @@ impl Lookup {
             conditions: conditions?,
             narrowing: self.narrowing(constants)?,
             rules,
+            is_covered,
+            readers_max: ctx.settings.readers_max(),
+            cost,
+            whole: None,
             converter: RowConverter::new(fields.collect()).map_err(Error::arrow)?,
             inner: row_schema(&self.table, &read),
             read,
@@ -297,6 +313,13 @@ pub(crate) struct RunningLookup {
     narrowing: Vec<Predicate>,
     /// With the key that the plan chose.
     rules: PlanRules,
+    /// Whether what stands under that key is all that is read.
+    is_covered: bool,
+    /// Readers of the whole inner side.
+    readers_max: usize,
+    cost: LookupCost,
+    /// All inner rows, once they are kept.
+    whole: Option<Arc<InnerRows>>,
     converter: RowConverter,
     /// The schema of what is read of the table.
     inner: SchemaRef,
@@ -323,6 +346,8 @@ pub struct LookupFigures {
     pub keys: AtomicU64,
     /// Reads that they were looked up by.
     pub batches: AtomicU64,
+    /// Rows that were kept once lookups gave way to reading all of them.
+    pub kept: AtomicU64,
 }
 
 impl RunningLookup {
@@ -365,58 +390,114 @@ impl RunningLookup {
 
     /// Finds the inner rows of as many of the outer rows as are looked up at a time.
     async fn look_up(&mut self) -> Result<Joined> {
+        // What is short stays with the connection, and goes on elsewhere once it is not.
+        if self.whole.is_none() && is_leavable() && self.cost.is_whole(&self.txn, &self.table).await? {
+            self.keep_whole().await?;
+        }
         let columns: Vec<usize> = (0..self.outer_columns).collect();
         loop {
-            let rows = self.rows_max.min(self.outer.num_rows());
+            let rows = match self.whole {
+                Some(_) => self.outer.num_rows(),
+                None => self.rows_max.min(self.outer.num_rows()),
+            };
             let part = self.outer.slice(0, rows);
             let keys = self.keys.iter().map(|key| values(key, &part));
             let keys = keys.collect::<Result<Vec<ArrayRef>>>()?;
-            let Some(inner) = self.fetch(&keys, rows).await? else {
+            let found = match &self.whole {
+                Some(whole) => Some(Arc::clone(whole)),
+                None => self.fetch(&keys, rows).await?,
+            };
+            let Some(inner) = found else {
                 // They have too many inner rows together.
                 self.rows_max = rows / 2;
                 continue;
             };
             self.outer = self.outer.slice(rows, self.outer.num_rows() - rows);
             let given = part.project(&columns).map_err(Error::arrow)?;
-            return self.join(given, &keys, &inner);
+            return Ok(Joined::of_equal(given, &self.encoded(&keys)?, &inner));
         }
     }
 
     /// The inner rows of the keys of so many outer rows. `None`: they are more than the statement may hold. Errors: 53200 when
     /// those of one are.
-    async fn fetch(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Option<RecordBatch>> {
-        let mut found = Vec::new();
+    async fn fetch(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Option<Arc<InnerRows>>> {
+        let mut found = RecordBatch::new_empty(Arc::clone(&self.inner));
         if let Some(predicate) = self.predicate(keys)? {
-            let wanted = Wanted {
-                columns: Some(&self.read),
-                first_in_order: &[],
-            };
-            let mut predicates = self.narrowing.clone();
-            predicates.push(predicate);
-            let path = plan_predicates(&self.table, predicates, wanted, &self.rules)?;
+            let path = self.path(Some(predicate), &self.rules)?;
             let (txn, path) = (Arc::clone(&self.txn), Arc::new(path));
             let metrics = Arc::clone(&self.figures.scan);
             self.figures.batches.fetch_add(1, Ordering::Relaxed);
-            let mut batches = scan_batches(txn, path, self.read.clone(), Demand::All, metrics);
-            let mut bytes = 0;
-            while let Some(batch) = batches.try_next().await? {
-                bytes += batch.get_array_memory_size();
-                // They are put together into one batch.
-                match self.memory.resize(2 * bytes) {
-                    Err(_) if rows > 1 => return Ok(None),
-                    held => held?,
-                }
-                found.push(batch);
+            let batches = scan_batches(txn, path, self.read.clone(), Demand::All, metrics);
+            found = match self.gather(batches).await? {
+                Err(_) if rows > 1 => return Ok(None),
+                held => held?,
+            };
+        }
+        self.cost.add_rows(found.num_rows() as u64, !self.is_covered);
+        self.by_key(&found).map(|inner| Some(Arc::new(inner)))
+    }
+
+    /// Reads all inner rows, to look up no more. If the statement may not hold them, lookups go on.
+    async fn keep_whole(&mut self) -> Result<()> {
+        let key = match self.is_covered {
+            true => self.rules.index_hint.clone(),
+            false => Some(IndexHint::Ignore),
+        };
+        let rules = PlanRules {
+            full_scan: FullScanPolicy::Allow,
+            index_hint: key,
+            ..self.rules.clone()
+        };
+        let (path, metrics) = (self.path(None, &rules)?, &self.figures.scan);
+        let batches = all_rows(&self.txn, path, &self.read, self.readers_max, metrics);
+        let whole = match self.gather(batches).await? {
+            Ok(found) => Some(self.by_key(&found)?),
+            Err(_) => None,
+        };
+        match whole.filter(|whole| self.memory.resize(whole.size_bytes()).is_ok()) {
+            Some(whole) => {
+                let rows = whole.rows().num_rows() as u64;
+                self.figures.kept.fetch_add(rows, Ordering::Relaxed);
+                self.whole = Some(Arc::new(whole));
+            }
+            None => {
+                self.memory.resize(0)?;
+                self.cost.lift();
             }
         }
-        concat_batches(&self.inner, &found)
-            .map(Some)
-            .map_err(Error::arrow)
+        Ok(())
+    }
+
+    /// How rows are reached for which this holds, and what the read itself can check.
+    fn path(&self, predicate: Option<Predicate>, rules: &PlanRules) -> Result<AccessPath> {
+        let wanted = Wanted {
+            columns: Some(&self.read),
+            first_in_order: &[],
+        };
+        let predicates = self.narrowing.iter().cloned().chain(predicate);
+        plan_predicates(&self.table, predicates.collect(), wanted, rules)
+    }
+
+    /// Batches as one. The inner error is 53200: the statement may not hold them. Errors: those of reading.
+    async fn gather(
+        &mut self,
+        batches: BoxStream<'static, Result<RecordBatch>>,
+    ) -> Result<Result<RecordBatch>> {
+        let (mut batches, mut found, mut bytes) = (batches, Vec::new(), 0);
+        while let Some(batch) = batches.try_next().await? {
+            bytes += batch.get_array_memory_size();
+            // They are put together into one batch.
+            if let Err(full) = self.memory.resize(2 * bytes) {
+                return Ok(Err(full));
+            }
+            found.push(batch);
+        }
+        concat_batches(&self.inner, &found).map(Ok).map_err(Error::arrow)
     }
 
     /// That a row has one of these keys, each named once. `None`: none of them can be had, for they are NULL.
-    fn predicate(&self, keys: &[ArrayRef]) -> Result<Option<Predicate>> {
-        let encoded = self.converter.convert_columns(keys).map_err(Error::arrow)?;
+    fn predicate(&mut self, keys: &[ArrayRef]) -> Result<Option<Predicate>> {
+        let encoded = self.encoded(keys)?;
         let mut seen = std::collections::HashSet::with_capacity(encoded.num_rows());
         let mut wanted = Vec::with_capacity(encoded.num_rows());
         for (row, key) in encoded.iter().enumerate() {
@@ -429,6 +510,7 @@ impl RunningLookup {
         }
         let count = wanted.len() as u64;
         self.figures.keys.fetch_add(count, Ordering::Relaxed);
+        self.cost.add_keys(count);
         Ok(match (wanted.is_empty(), self.columns.as_slice()) {
             (true, _) => None,
             (false, [column]) => Some(Predicate::InList {
@@ -442,12 +524,16 @@ impl RunningLookup {
         })
     }
 
-    /// Each outer row with its inner rows.
-    fn join(&self, outer: RecordBatch, keys: &[ArrayRef], inner: &RecordBatch) -> Result<Joined> {
-        let convert = |columns: &[ArrayRef]| self.converter.convert_columns(columns).map_err(Error::arrow);
-        let (wanted, found) = (convert(keys)?, convert(&inner.columns()[..self.columns.len()])?);
+    /// Rows that were read, by their keys.
+    fn by_key(&self, read: &RecordBatch) -> Result<InnerRows> {
+        let keys = &read.columns()[..self.columns.len()];
         let given: Vec<usize> = (self.columns.len()..self.read.len()).collect();
-        let given = inner.project(&given).map_err(Error::arrow)?;
-        Ok(Joined::of_equal(outer, given, (&wanted, &found)))
+        let rows = read.project(&given).map_err(Error::arrow)?;
+        Ok(InnerRows::new(rows, self.encoded(keys)?, keys))
+    }
+
+    /// Keys in a form that compares.
+    fn encoded(&self, keys: &[ArrayRef]) -> Result<Rows> {
+        self.converter.convert_columns(keys).map_err(Error::arrow)
     }
 }

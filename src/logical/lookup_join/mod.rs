@@ -5,6 +5,7 @@
 mod bounded;
 mod inner;
 mod inner_joins;
+mod inner_rows;
 mod join_order;
 mod joined_table;
 mod lookup;
@@ -12,6 +13,7 @@ mod node;
 mod partners;
 mod sizes;
 mod story;
+mod whole_inner;
 
 pub(crate) use inner::{first_column, inner_of, is_over, with_outer_columns};
 pub(crate) use inner_joins::is_selection;
@@ -20,5 +22,5 @@ pub use lookup::LookupFigures;
 pub(crate) use lookup::{Lookup, RunningLookup};
 pub(crate) use node::{LookupJoin, looked_up};
 pub(crate) use partners::{Joined, Partners};
-pub(crate) use sizes::{Sizes, joined_scans};
+pub(crate) use sizes::Sizes;
 pub use story::LookupStory;

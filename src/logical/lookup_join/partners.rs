@@ -1,15 +1,15 @@
 //! `Partners`: what a join makes of outer rows that have inner rows, and of those that have none; `Joined`: the pairs of a
 //! batch.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::array::{RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::take_record_batch;
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::Schema;
 use arrow::row::Rows;
 use datafusion_physical_expr::PhysicalExpr;
 
+use super::inner_rows::{InnerRows, widest_row};
 use crate::functions::evaluate::truth;
 use crate::{Error, Result};
 
@@ -56,25 +56,14 @@ pub(crate) struct Joined {
 }
 
 impl Joined {
-    /// All pairs of equal keys: of the outer rows' and the inner rows', none of which has a NULL.
-    pub(crate) fn of_equal(
-        outer: RecordBatch,
-        inner: RecordBatch,
-        (wanted, found): (&Rows, &Rows),
-    ) -> Joined {
-        let mut first_of: HashMap<&[u8], u32> = HashMap::with_capacity(found.num_rows());
-        let mut nexts: Vec<Option<u32>> = vec![None; found.num_rows()];
-        for (row, key) in found.iter().enumerate().rev() {
-            nexts[row] = first_of.insert(key.data(), row as u32);
-        }
-        let firsts: Vec<Option<u32>> = wanted
-            .iter()
-            .map(|key| first_of.get(key.data()).copied())
-            .collect();
-        let pair_bytes = widest_row(&outer) + widest_row(&inner);
+    /// All pairs of equal keys. `wanted`: those of the outer rows.
+    pub(super) fn of_equal(outer: RecordBatch, wanted: &Rows, inner: &InnerRows) -> Joined {
+        let firsts: Vec<Option<u32>> = wanted.iter().map(|key| inner.first_of(key)).collect();
+        let pair_bytes = widest_row(&outer) + inner.widest_row();
+        let (rows, nexts) = (inner.rows().clone(), Arc::clone(inner.nexts()));
         Joined {
             pairs_max: (PAIRS_BYTES_MAX / pair_bytes.max(1)).clamp(1, PAIRS_MAX),
-            ..Joined::of_places(outer, inner, firsts, nexts.into())
+            ..Joined::of_places(outer, rows, firsts, nexts)
         }
     }
 
@@ -200,25 +189,10 @@ fn places_or_none(pairs: &[(u32, u32)], first_row: usize, has_partner: &[bool]) 
     places
 }
 
-/// About the bytes of the longest row: the longest value of each column of texts, the average of each other.
-fn widest_row(batch: &RecordBatch) -> usize {
-    let rows = batch.num_rows().max(1);
-    let longest = |lengths: &[i32]| {
-        let lengths = lengths.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
-        lengths.max().unwrap_or(0)
-    };
-    let column = |column: &ArrayRef| match column.data_type() {
-        DataType::Utf8 => longest(column.as_string::<i32>().value_offsets()),
-        DataType::Binary => longest(column.as_binary::<i32>().value_offsets()),
-        _ => column.to_data().get_slice_memory_size().unwrap_or(0) / rows,
-    };
-    batch.columns().iter().map(column).sum()
-}
-
 #[cfg(test)]
 mod tests {
-    use arrow::array::Int64Array;
-    use arrow::datatypes::Field;
+    use arrow::array::{Array, ArrayRef, AsArray, Int64Array};
+    use arrow::datatypes::{DataType, Field};
     use arrow::row::{RowConverter, SortField};
 
     use super::*;
@@ -235,9 +209,11 @@ mod tests {
         let converter = RowConverter::new(vec![SortField::new(DataType::Int64)]).unwrap();
         let rows = |batch: &RecordBatch| converter.convert_columns(batch.columns()).unwrap();
         let (wanted, found) = (rows(&outer), rows(&inner));
+        let keys = inner.columns().to_vec();
+        let inner = InnerRows::new(inner, found, &keys);
         let mut joined = Joined {
             pairs_max,
-            ..Joined::of_equal(outer, inner, (&wanted, &found))
+            ..Joined::of_equal(outer, &wanted, &inner)
         };
         let mut rows = Vec::new();
         while !joined.is_done() {

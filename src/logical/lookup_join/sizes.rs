@@ -1,7 +1,8 @@
 //! How many rows there are to look up, and of how many: what decides whether a lookup pays. A condition that bounds a key says where
 //! to look and not how much stands there; for half of a table its rows are better read in one piece and joined in memory.
-//! So the rows of such a side are counted before the join is planned, only as far as it takes to know: it costs at most one part in
-//! sixteen of what reading the other side would. Whether a query *may* run never depends on it.
+//! So what stands there is counted before the join is planned, entries alone, and only as far as it takes to know: it costs at most
+//! a small part of what reading the other side would. What other conditions leave of it is not asked: where that is little, the
+//! join in memory is narrowed by it (`build_keys`). Whether a query *may* run never depends on it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,11 +13,14 @@ use datafusion_expr::{LogicalPlan, TableScan, TableSource};
 
 use super::bounded::bound_of;
 use crate::catalog::TableDef;
-use crate::logical::stored_table::read_table;
+use crate::logical::stored_table::{judge_scan, read_table};
 use crate::plan::Bound;
+use crate::scan::costs::ROWS_A_GET;
+use crate::scan::rows_led_to::rows_led_to;
+use crate::system::StatementContext;
+use crate::system::datafusion_error::to_datafusion;
+use crate::table::committed_row_counts;
 
-/// A lookup is worth so many rows read in one piece.
-const ROWS_A_LOOKUP: u64 = 16;
 /// Of smaller tables nothing is counted: either way is short.
 const TABLE_ROWS_MIN: u64 = 10_000;
 
@@ -25,19 +29,22 @@ const TABLE_ROWS_MIN: u64 = 10_000;
 pub(crate) struct Sizes {
     /// Rows of stored tables, by id.
     tables: HashMap<u32, u64>,
-    /// Rows that scans give, by their source, as far as they were counted.
+    /// Rows that conditions on keys lead scans to, by their source, as far as they were counted.
     scans: HashMap<usize, u64>,
 }
 
 impl Sizes {
-    /// What is known of a plan with joins, and the scans whose rows are to be counted before it is, up to so many. `counts`: the rows of
-    /// tables, as `committed_row_counts` has them.
-    pub(crate) fn known(
-        scans: &[(TableScan, Arc<TableDef>)],
-        counts: &[Option<u64>],
-    ) -> (Sizes, Vec<(TableScan, u64)>) {
-        let (mut sizes, mut to_count) = (Sizes::default(), Vec::new());
-        for ((_, table), rows) in scans.iter().zip(counts) {
+    /// Counts what a plan with joins leaves open. Errors: those of reading.
+    pub(crate) async fn of(ctx: &StatementContext, plan: &LogicalPlan) -> DataFusionResult<Sizes> {
+        let scans = joined_scans(plan)?;
+        if scans.len() < 2 {
+            return Ok(Sizes::default());
+        }
+        let tables: Vec<Arc<TableDef>> = scans.iter().map(|(_, table)| Arc::clone(table)).collect();
+        let counts = committed_row_counts(&ctx.txn, &tables.iter().collect::<Vec<_>>()).await;
+        let counts = counts.map_err(to_datafusion)?;
+        let mut sizes = Sizes::default();
+        for (table, rows) in tables.iter().zip(&counts) {
             sizes.tables.extend(rows.map(|rows| (table.id, rows)));
         }
         for (at, (scan, table)) in scans.iter().enumerate() {
@@ -50,16 +57,14 @@ impl Sizes {
                 bound_of(&LogicalPlan::TableScan(scan.clone()), 0),
                 Some(Bound::Prefix | Bound::Ranges)
             );
-            if is_bounded && *rows >= TABLE_ROWS_MIN && rows.saturating_mul(ROWS_A_LOOKUP) > most {
-                to_count.push((scan.clone(), most / ROWS_A_LOOKUP + 1));
+            if is_bounded && *rows >= TABLE_ROWS_MIN && rows.saturating_mul(ROWS_A_GET) > most {
+                let counted = led_to(ctx, scan, most / ROWS_A_GET).await?;
+                sizes
+                    .scans
+                    .extend(counted.map(|counted| (address(&scan.source), counted)));
             }
         }
-        (sizes, to_count)
-    }
-
-    /// A scan was counted.
-    pub(crate) fn note(&mut self, scan: &TableScan, rows: u64) {
-        self.scans.insert(address(&scan.source), rows);
+        Ok(sizes)
     }
 
     /// Whether it pays to look the inner relation's rows up for those of the outer one.
@@ -68,7 +73,7 @@ impl Sizes {
         let table = only_scan(inner).and_then(read_table);
         let rows = table.and_then(|scanned| self.tables.get(&scanned.table.id));
         match (counted, rows) {
-            (Some(counted), Some(rows)) => counted.saturating_mul(ROWS_A_LOOKUP) <= *rows,
+            (Some(counted), Some(rows)) => counted.saturating_mul(ROWS_A_GET) <= *rows,
             _ => true,
         }
     }
@@ -79,7 +84,7 @@ fn address(source: &Arc<dyn TableSource>) -> usize {
 }
 
 /// The scans of stored tables in a plan that has a join; none in any other.
-pub(crate) fn joined_scans(plan: &LogicalPlan) -> DataFusionResult<Vec<(TableScan, Arc<TableDef>)>> {
+fn joined_scans(plan: &LogicalPlan) -> DataFusionResult<Vec<(TableScan, Arc<TableDef>)>> {
     let (mut scans, mut joins) = (Vec::new(), 0);
     plan.apply_with_subqueries(|node| {
         match node {
@@ -103,4 +108,16 @@ fn only_scan(plan: &LogicalPlan) -> Option<&TableScan> {
         LogicalPlan::SubqueryAlias(alias) => only_scan(&alias.input),
         _ => None,
     }
+}
+
+/// How many rows the conditions on a key lead a scan to, `rows_max` and one at most. `None`: it walks no ranges, or is refused.
+async fn led_to(ctx: &StatementContext, scan: &TableScan, rows_max: u64) -> DataFusionResult<Option<u64>> {
+    let Ok(Some(path)) = judge_scan(ctx, scan) else {
+        return Ok(None);
+    };
+    let Some(ranges) = path.ranges() else {
+        return Ok(None);
+    };
+    let rows = rows_led_to(ctx, &path, ranges, rows_max).await;
+    Ok(Some(rows.map_err(to_datafusion)?.unwrap_or(rows_max + 1)))
 }

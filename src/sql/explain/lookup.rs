@@ -36,5 +36,10 @@ pub(super) fn with_lookups(node: PlanNode, figures: &LookupFigures) -> PlanNode 
     let node = node
         .with_noted_count("Lookups", figures.keys.load(Ordering::Relaxed))
         .with_noted_count("Batches", figures.batches.load(Ordering::Relaxed));
+    let kept = figures.kept.load(Ordering::Relaxed);
+    let node = match kept {
+        0 => node,
+        kept => node.with_noted_count("Rows Kept", kept),
+    };
     with_metrics(node, &figures.scan)
 }

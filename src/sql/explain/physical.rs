@@ -38,6 +38,7 @@ use crate::operators::observed::unwrap;
 use crate::operators::pauses::is_pause;
 use crate::operators::rows_exec::RowsExec;
 use crate::operators::scan_exec::KeyspanScanExec;
+use crate::operators::walked_table::WalkedTable;
 use crate::operators::written_expr::Inputs;
 use crate::scan::figures::Seen;
 
@@ -288,6 +289,10 @@ impl Describer {
             let taken = scan.build_keys().and_then(BuildKeys::taken);
             if taken.is_some() {
                 node = node.with_note("Narrowed To", taken);
+            }
+            let walked = scan.walked().and_then(WalkedTable::taken);
+            if walked.is_some() {
+                node = node.with_note("Read Instead", walked);
             }
             node = with_metrics(node, scan.metrics_read());
         }

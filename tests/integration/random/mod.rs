@@ -6,6 +6,7 @@
 //! `KEYSPAN_RANDOM_STATEMENTS=10000` runs more; `KEYSPAN_RANDOM_SEED=7` begins elsewhere.
 
 mod expression;
+mod many_rows;
 mod query;
 mod statement;
 
@@ -266,8 +267,12 @@ impl Oracles {
     }
 }
 
+/// The number that a variable of the environment holds.
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
 async fn random_statements(store: &str, protocol: Protocol) {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seed = number("KEYSPAN_RANDOM_SEED").unwrap_or(1);
     let count = number("KEYSPAN_RANDOM_STATEMENTS").map_or(STATEMENTS, |count| count as usize);
     let server = TestServer::start(store).await;
@@ -329,7 +334,6 @@ async fn random_statements_agree_on_sled() {
 /// Every rule is left out in turn; texts that came before must not be answered by the plans that they had.
 #[tokio::test(flavor = "multi_thread")]
 async fn random_plans_give_the_same_rows_without_each_rule() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seed = number("KEYSPAN_RANDOM_SEED").unwrap_or(1);
     let count = number("KEYSPAN_RANDOM_STATEMENTS").map_or(PLANS, |count| count as usize);
     let server = TestServer::start("memory").await;
