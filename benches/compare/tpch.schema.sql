@@ -77,10 +77,3 @@ CREATE TABLE lineitem (
   l_comment varchar(44) NOT NULL,
   PRIMARY KEY (l_orderkey, l_linenumber)
 );
-CREATE INDEX ON nation (n_regionkey);
-CREATE INDEX ON supplier (s_nationkey);
-CREATE INDEX ON customer (c_nationkey);
-CREATE INDEX ON partsupp (ps_suppkey);
-CREATE INDEX ON orders (o_custkey);
-CREATE INDEX ON lineitem (l_partkey, l_suppkey);
-CREATE INDEX ON lineitem (l_suppkey);
