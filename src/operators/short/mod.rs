@@ -296,7 +296,7 @@ impl ShortPlan {
         } else if reads_ends {
             batches = known;
         }
-        let extent = match self.keeps_lookups() || arrival.first_ordered > 0 || reads_ends {
+        let extent = match self.keeps_lookups(arrival) || arrival.first_ordered > 0 || reads_ends {
             true => Extent::Any,
             false => Extent::Short(whole_table.filter(|_| demand == Demand::All && !counts_rows)),
         };
@@ -345,9 +345,14 @@ impl ShortPlan {
         self.looks_up
     }
 
-    /// The same where rows leave as they come. Of much that is gathered the general plan counts what is to be looked up first.
-    fn keeps_lookups(&self) -> bool {
-        let gathers = |step: &Step| matches!(step, Step::Groups { .. } | Step::Totals { .. });
+    /// The same where rows leave as they come. Of much that is gathered, or sorted, the general plan counts what is to be looked up
+    /// first.
+    fn keeps_lookups(&self, arrival: Arrival) -> bool {
+        let gathers = |step: &Step| match step {
+            Step::Groups { .. } | Step::Totals { .. } => true,
+            Step::Sort(_) => !arrival.is_ordered && arrival.first_ordered == 0,
+            _ => false,
+        };
         self.looks_up && !self.steps.iter().any(gathers)
     }
 
@@ -467,11 +472,12 @@ impl ShortPlan {
         arrival: Arrival,
         row_count: &RowCount,
     ) -> Result<Vec<RunningStep>> {
+        let keeps_lookups = self.keeps_lookups(arrival);
         let mut running = Vec::with_capacity(self.steps.len());
         for (at, step) in self.steps.iter().enumerate() {
             running.push(match step {
                 Step::Lookup(lookup) => {
-                    RunningStep::Lookup(Box::new(lookup.start(ctx, constants, self.keeps_lookups())?))
+                    RunningStep::Lookup(Box::new(lookup.start(ctx, constants, keeps_lookups)?))
                 }
                 Step::Sort(_) if arrival.is_ordered => continue,
                 Step::Sort(keys) => {
