@@ -15,7 +15,7 @@ use super::bounded::bound_of;
 use crate::catalog::TableDef;
 use crate::logical::stored_table::{judge_scan, read_table};
 use crate::plan::Bound;
-use crate::scan::costs::ROWS_A_GET;
+use crate::scan::costs::ROWS_A_LOOKUP;
 use crate::scan::rows_led_to::rows_led_to;
 use crate::system::StatementContext;
 use crate::system::datafusion_error::to_datafusion;
@@ -57,8 +57,8 @@ impl Sizes {
                 bound_of(&LogicalPlan::TableScan(scan.clone()), 0),
                 Some(Bound::Prefix | Bound::Ranges)
             );
-            if is_bounded && *rows >= TABLE_ROWS_MIN && rows.saturating_mul(ROWS_A_GET) > most {
-                let counted = led_to(ctx, scan, most / ROWS_A_GET).await?;
+            if is_bounded && *rows >= TABLE_ROWS_MIN && rows.saturating_mul(ROWS_A_LOOKUP) > most {
+                let counted = led_to(ctx, scan, most / ROWS_A_LOOKUP).await?;
                 sizes
                     .scans
                     .extend(counted.map(|counted| (address(&scan.source), counted)));
@@ -73,7 +73,7 @@ impl Sizes {
         let table = only_scan(inner).and_then(read_table);
         let rows = table.and_then(|scanned| self.tables.get(&scanned.table.id));
         match (counted, rows) {
-            (Some(counted), Some(rows)) => counted.saturating_mul(ROWS_A_GET) <= *rows,
+            (Some(counted), Some(rows)) => counted.saturating_mul(ROWS_A_LOOKUP) <= *rows,
             _ => true,
         }
     }

@@ -11,7 +11,7 @@ use futures::stream::{BoxStream, StreamExt, select_all};
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::plan::AccessPath;
-use crate::scan::costs::ROWS_A_GET;
+use crate::scan::costs::{ROWS_A_GET, ROWS_A_LOOKUP};
 use crate::scan::executor::{Demand, scan_batches};
 use crate::scan::scan_metrics::ScanMetrics;
 use crate::scan::shared_scan::SharedScan;
@@ -33,7 +33,7 @@ pub(super) struct LookupCost {
 impl LookupCost {
     /// So many keys are looked up.
     pub(super) fn add_keys(&mut self, keys: u64) {
-        self.spent += keys * ROWS_A_GET;
+        self.spent += keys * ROWS_A_LOOKUP;
     }
 
     /// They led to so many rows, of which each was fetched by itself if they are of entries of an index.
@@ -43,7 +43,7 @@ impl LookupCost {
 
     /// Whether they have cost as much as reading the whole table.
     pub(super) async fn is_whole(&mut self, txn: &Transaction, table: &Arc<TableDef>) -> Result<bool> {
-        if self.spent < KEYS_MIN * ROWS_A_GET {
+        if self.spent < KEYS_MIN * ROWS_A_LOOKUP {
             return Ok(false);
         }
         let most = match self.most {
