@@ -1,5 +1,6 @@
 //! Files that stand in a circle: a file names an item defined in another, and that one, perhaps over others, one of the
-//! first. Whoever changes one of them must have read all of them. `tidy` calls this; it knows nothing of layers.
+//! first. Whoever changes one of them must have read all of them. So with folders, which count as one with all that is in
+//! them. `tidy` calls this; it knows nothing of layers.
 //!
 //! It reads paths as the compiler resolves them, over `use` and re-exports, to the file that *defines* the item: a
 //! `mod.rs` that only declares and re-exports is in no circle. One that holds its folder's contract and the functions
@@ -49,17 +50,66 @@ pub(super) fn circles(files: &[SourceFile]) -> Vec<String> {
         .values()
         .map(|named| named.keys().map(number).collect())
         .collect();
-    let reached: Vec<Vec<bool>> = (0..nodes.len()).map(|start| reachable(&edges, start)).collect();
-    let mut found = Vec::new();
-    for (start, from_start) in reached.iter().enumerate() {
-        let members = (0..nodes.len()).filter(|other| from_start[*other] && reached[*other][start]);
-        let members: Vec<usize> = members.collect();
-        if members.len() > 1 && members[0] == start {
-            let members = members.into_iter().map(|member| nodes[member]).collect();
-            found.push(circle_text(&modules, &uses, &members));
+    let text = |members: Vec<usize>| {
+        let members = members.into_iter().map(|member| nodes[member]).collect();
+        circle_text(&modules, &uses, &members)
+    };
+    circles_of(&edges).into_iter().map(text).collect()
+}
+
+/// One text for each circle of what stands in one folder, files and folders with all that is in them.
+pub(super) fn folder_circles(files: &[SourceFile]) -> Vec<String> {
+    let modules = read_modules(files);
+    let uses = uses_written(&modules);
+    let folders: BTreeSet<&[String]> = modules
+        .keys()
+        .flat_map(|module| (0..module.len()).map(|length| &module[..length]))
+        .collect();
+    folders
+        .into_iter()
+        .flat_map(|folder| circles_in(folder, &uses))
+        .collect()
+}
+
+/// The circles of what stands in this folder.
+fn circles_in(folder: &[String], uses: &Uses<'_>) -> Vec<String> {
+    let member = |module: &ModulePath| match module.strip_prefix(folder) {
+        Some([name, ..]) => Some(name.clone()),
+        _ => None,
+    };
+    let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (own, others) in uses {
+        if let Some(own) = member(own) {
+            let others = others.keys().filter_map(|other| member(other));
+            let others: Vec<String> = others.filter(|other| *other != own).collect();
+            named.entry(own).or_default().extend(others);
         }
     }
-    found
+    let names: Vec<&String> = named.keys().collect();
+    let number = |name: &String| names.binary_search(&name).expect("every member has its uses");
+    let edges: Vec<Vec<usize>> = named
+        .values()
+        .map(|others| others.iter().map(number).collect())
+        .collect();
+    let text = |members: Vec<usize>| {
+        let members: Vec<&str> = members.iter().map(|member| names[*member].as_str()).collect();
+        format!("in a circle in src/{}: {}", folder.join("/"), members.join(", "))
+    };
+    circles_of(&edges).into_iter().map(text).collect()
+}
+
+/// The sets of several nodes each of which can be reached from each other.
+fn circles_of(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let reached: Vec<Vec<bool>> = (0..edges.len()).map(|start| reachable(edges, start)).collect();
+    let circle = |start: usize| -> Vec<usize> {
+        let members = (0..edges.len()).filter(|other| reached[start][*other] && reached[*other][start]);
+        members.collect()
+    };
+    (0..edges.len())
+        .map(|start| (start, circle(start)))
+        .filter(|(start, members)| members.len() > 1 && members[0] == *start)
+        .map(|(_, members)| members)
+        .collect()
 }
 
 /// For each module those it names an item of, and the first such use.
@@ -382,17 +432,19 @@ fn tokens(code: &str) -> Vec<(String, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SourceFile, circles};
+    use super::{SourceFile, circles, folder_circles};
+
+    fn source_files(files: &[(&str, &str)]) -> Vec<SourceFile> {
+        let file = |(path, text): &(&str, &str)| SourceFile {
+            path: path.to_string(),
+            text: text.to_string(),
+        };
+        files.iter().map(file).collect()
+    }
 
     /// The first lines of what is found in these files.
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let files: Vec<SourceFile> = files
-            .iter()
-            .map(|(path, text)| SourceFile {
-                path: path.to_string(),
-                text: text.to_string(),
-            })
-            .collect();
+        let files = source_files(files);
         let first_line = |text: String| text.lines().next().unwrap_or_default().to_string();
         circles(&files).into_iter().map(first_line).collect()
     }
@@ -416,6 +468,20 @@ mod tests {
         let in_tests = "pub struct A;\n#[cfg(test)]\nmod tests {\n    use super::b::B;\n}\n";
         assert!(found(&[root, ("a.rs", in_tests), b]).is_empty());
         assert!(found(&[root, ("a.rs", "pub struct A; // crate::b::B\n"), b]).is_empty());
+    }
+
+    #[test]
+    fn folders_that_name_one_another_fire() {
+        let root = ("lib.rs", "mod p;\nmod q;\n");
+        let (p, q) = (("p/mod.rs", "mod a;\nmod b;\n"), ("q/mod.rs", "mod c;\nmod d;\n"));
+        let a = ("p/a.rs", "use crate::q::c::C;\npub struct A(C);\n");
+        let (b, c) = (("p/b.rs", "pub struct B;\n"), ("q/c.rs", "pub struct C;\n"));
+        let d = ("q/d.rs", "use crate::p::b::B;\npub struct D(B);\n");
+        let files = source_files(&[root, p, q, a, b, c, d]);
+        assert!(circles(&files).is_empty());
+        assert_eq!(folder_circles(&files), ["in a circle in src/: p, q"]);
+        let files = source_files(&[root, p, q, a, b, c, ("q/d.rs", "pub struct D;\n")]);
+        assert!(folder_circles(&files).is_empty());
     }
 
     #[test]
