@@ -5,14 +5,16 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::{ColumnOption, DataType, DescribeAlias, Expr, ObjectName, Statement, TypedString};
+use sqlparser::ast::{
+    ColumnOption, DataType, DescribeAlias, Expr, ObjectName, Query, Statement, TypedString,
+};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::word::is_word;
-use super::{alter, disjunction, distinct, membership, row_assignment, symmetric, trim, with_write};
+use super::{alter, disjunction, membership, row_assignment, symmetric, trim, with_write};
 
 /// What it is based on.
 const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
@@ -167,7 +169,7 @@ impl Dialect for KeyspanDialect {
         };
         match word.keyword {
             Keyword::OR => Some(disjunction::parse(parser, left, precedence)),
-            Keyword::IS => distinct::parse(parser, left, precedence),
+            Keyword::IS => parse_distinct(parser, left, precedence),
             Keyword::IN => membership::parse(parser, left),
             Keyword::BETWEEN => symmetric::parse(parser, left, precedence),
             Keyword::NOT => {
@@ -326,5 +328,36 @@ fn begins_query(token: &TokenWithSpan) -> bool {
             matches!(word.keyword, Keyword::SELECT | Keyword::WITH | Keyword::VALUES)
         }
         _ => false,
+    }
+}
+
+/// Reads an expression, in a text that no client sent.
+pub(crate) fn parse_expression(text: &str) -> Result<Expr, ParserError> {
+    Parser::new(&KeyspanDialect).try_with_sql(text)?.parse_expr()
+}
+
+/// Reads a query, in a text that no client sent.
+pub(crate) fn parse_query(text: &str) -> Result<Box<Query>, ParserError> {
+    Parser::new(&KeyspanDialect).try_with_sql(text)?.parse_query()
+}
+
+/// `IS [NOT] DISTINCT FROM` behind `left`, whose IS is next; `None` for other tests. `precedence`: that of IS. The parser takes
+/// everything behind it, ANDs and ORs included, for its right side; here it reaches as far as PostgreSQL lets it.
+fn parse_distinct(parser: &mut Parser, left: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
+    use Keyword::{DISTINCT, FROM, IS, NOT};
+    let test = match parser.parse_keywords(&[IS, DISTINCT, FROM]) {
+        true => Expr::IsDistinctFrom,
+        false if parser.parse_keywords(&[IS, NOT, DISTINCT, FROM]) => Expr::IsNotDistinctFrom,
+        false => return None,
+    };
+    Some(parse_right(parser, precedence).map(|right| test(Box::new(left.clone()), Box::new(right))))
+}
+
+/// The right side, behind which no other IS may stand, as in PostgreSQL.
+fn parse_right(parser: &mut Parser, precedence: u8) -> Result<Expr, ParserError> {
+    let right = parser.parse_subexpr(precedence)?;
+    match parser.get_next_precedence()? == precedence {
+        true => parser.expected_ref("an operator that binds less", parser.peek_token_ref()),
+        false => Ok(right),
     }
 }

@@ -10,9 +10,7 @@ pub mod definition;
 mod definition_reader;
 mod dialect;
 mod disjunction;
-mod distinct;
 pub(crate) mod explain_options;
-mod fragment;
 mod hash_comment;
 mod hints;
 mod inert;
@@ -48,7 +46,7 @@ pub(crate) mod with_write;
 mod word;
 
 pub(crate) use alter::{is_alter_view, new_schema};
-pub(crate) use fragment::{parse_expression, parse_query};
+pub(crate) use dialect::{parse_expression, parse_query};
 pub use hints::{Hints, IndexHint, Like};
 pub(crate) use inert::UNTYPED;
 pub use kind::StatementKind;
