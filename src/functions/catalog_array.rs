@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::argument::Length;
 use super::array::subscript;
 use super::{FunctionDef, T};
-use crate::system::pg_catalog::cells::elements;
+use crate::system::catalog_version::cells::elements;
 use crate::types::{CatalogType, Value, element_type};
 use crate::{Error, Result};
 

@@ -7,11 +7,11 @@ use arrow::array::ArrayRef;
 
 use super::{Batch, FunctionDef, T, null};
 use crate::parse::quoting::{qualified, quote_ident, quote_literal};
+use crate::system::catalog_version::cells::elements;
+use crate::system::catalog_version::objects::{Found, path_with_catalog, read, sequence_name};
 use crate::system::pg_catalog::CatalogContext;
-use crate::system::pg_catalog::cells::elements;
 use crate::system::pg_catalog::ddl_text::{get_constraintdef, get_indexdef, get_viewdef};
 use crate::system::pg_catalog::naming::{format_type, split_name};
-use crate::system::pg_catalog::objects::{Found, path_with_catalog, read, sequence_name};
 use crate::types::CatalogType;
 use crate::{Error, Result};
 

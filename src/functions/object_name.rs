@@ -9,12 +9,12 @@ use arrow::datatypes::DataType;
 use super::routine_name::{routine_name, routine_oid};
 use super::{Batch, FunctionDef, T, null};
 use crate::parse::quoting::quote_ident;
-use crate::system::pg_catalog::CatalogContext;
-use crate::system::pg_catalog::definitions::{PG_CATALOG_OID, definition};
-use crate::system::pg_catalog::naming::{self, split_name};
-use crate::system::pg_catalog::objects::{
+use crate::system::catalog_version::definitions::{PG_CATALOG_OID, definition};
+use crate::system::catalog_version::objects::{
     Found, SYSTEM, SystemObject, is_in_catalog, path_with_catalog, read,
 };
+use crate::system::pg_catalog::CatalogContext;
+use crate::system::pg_catalog::naming::{self, split_name};
 use crate::system::pg_catalog::relations::{CLASS_CLASS, CONSTRAINT_CLASS};
 use crate::system::pg_catalog::session_rows::role_names;
 use crate::types::{CatalogType, SqlType};

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use crate::error::StatementFault;
 use crate::parse::quoting::{qualified, quote_ident};
+use crate::system::catalog_version::definitions::PG_CATALOG_OID;
+use crate::system::catalog_version::objects::read;
 use crate::system::pg_catalog::CatalogContext;
-use crate::system::pg_catalog::definitions::PG_CATALOG_OID;
 use crate::system::pg_catalog::naming::{self, split_name};
-use crate::system::pg_catalog::objects::read;
 use crate::{Error, Result};
 
 /// A function or an operator.

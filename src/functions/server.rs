@@ -5,9 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::argument::TimestampTz;
 use super::{FunctionDef, T, null};
+use crate::system::catalog_version::objects::{Found, path_with_catalog};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::size_pretty;
-use crate::system::pg_catalog::objects::{Found, path_with_catalog};
 use crate::types::{CatalogType, Numeric};
 use crate::{Error, Result};
 

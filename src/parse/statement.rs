@@ -13,6 +13,7 @@ use super::kind::StatementKind;
 use super::position::Cursor;
 use super::tokens::StatementTokens;
 use super::tree::parse_tree;
+use super::with_write::has_writes;
 use super::{command_reader, hash_comment, show_from, syntax_error, text_place, tokens};
 use crate::{Error, Result};
 
@@ -45,6 +46,11 @@ pub struct Warning {
 }
 
 impl ParsedStatement {
+    /// Whether it is a query, or a write, whose WITH clause writes.
+    pub(crate) fn is_query_that_writes(&self) -> bool {
+        matches!(&self.ast, ast::Statement::Query(query) if has_writes(query))
+    }
+
     /// An error of this statement with its position in the text.
     pub fn locate(&self, error: Error) -> Error {
         text_place::locate(error, &self.source)

@@ -60,6 +60,7 @@ mod unwritten;
 mod values;
 mod whole_row;
 mod window;
+mod with_name;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
@@ -97,12 +98,12 @@ pub(crate) use known_types::known_types;
 pub(crate) use literal::warn_of_digits;
 use null_operands::fold_null_operands;
 pub(crate) use plan::{Observation, QueryPlan};
-pub(crate) use query_body::{rename, repeated_name};
 pub(crate) use row_query::{RowColumn, RowQuery, RowRelation, plan_numbered, plan_row_query};
 pub(crate) use shared_query::mentions;
 pub(crate) use target_rows::{FoundPlan, TargetRows, plan_target_rows};
 #[cfg(test)]
 pub(crate) use window::WINDOW_FUNCTIONS;
+pub(crate) use with_name::{rename, repeated_name};
 
 /// A query that is planned (logically) and may be run. It stays right as long as the catalog, `search_path` and
 /// `TimeZone` are those it was planned with.

@@ -19,6 +19,7 @@ use super::scope::Outer;
 use super::select::ordinal;
 use super::select_item::SortKey;
 use super::shared_query::{mentions, shared};
+use super::with_name::{names_of, rename, repeated_name};
 use crate::error::StatementFault;
 use crate::logical::work_table::WorkTable;
 use crate::parse::with_write::is_write;
@@ -547,36 +548,6 @@ fn check_step_types(name: &str, start: &[QueryColumn], step: &[QueryColumn]) -> 
         }
     }
     Ok(())
-}
-
-/// `AS name(a, b)` on a WITH query. Errors: 42P10.
-pub(crate) fn rename<'a>(
-    columns: impl ExactSizeIterator<Item = &'a mut String>,
-    alias: &ast::TableAlias,
-    name: &str,
-) -> Result<()> {
-    if alias.columns.len() > columns.len() {
-        let message = format!(
-            "WITH query \"{name}\" has {} columns available but {} columns specified",
-            columns.len(),
-            alias.columns.len()
-        );
-        return Err(fault(StatementFault::InvalidColumnReference, message));
-    }
-    for (column, renamed) in columns.zip(&alias.columns) {
-        *column = fold(&renamed.name);
-    }
-    Ok(())
-}
-
-fn names_of(query: &mut BoundQuery) -> impl ExactSizeIterator<Item = &mut String> {
-    query.columns.iter_mut().map(|column| &mut column.name)
-}
-
-/// A name of a WITH clause that comes twice.
-pub(crate) fn repeated_name(name: &str) -> Error {
-    let message = format!("WITH query name \"{name}\" specified more than once");
-    fault(StatementFault::DuplicateAlias, message)
 }
 
 /// The plan with each field labelled by its type, whatever its expression's own label: the terms of a recursive query

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast;
-
 use super::cursor::Cursor;
 use super::rows::Declared;
 use super::statement_run::Run;
@@ -11,7 +9,7 @@ use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Reply, Session};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::command::{Command, Movement};
-use crate::parse::with_write::{has_writes, with_writes};
+use crate::parse::with_write::with_writes;
 use crate::sql::{Description, Statement};
 use crate::system::{CursorRow, Parameters, now_us};
 use crate::types::WireFormat;
@@ -22,10 +20,10 @@ impl Session {
     pub(super) async fn declared_query(&mut self, text: &str) -> Result<Arc<Statement>> {
         let mut parsed = self.parse(text).await?;
         match (parsed.pop(), parsed.is_empty()) {
-            (Some(parsed), true) if parsed.parsed.command.is_none() => match &parsed.parsed.ast {
-                ast::Statement::Query(query) if has_writes(query) => Err(with_writes("DECLARE CURSOR")),
-                _ => Ok(parsed),
-            },
+            (Some(parsed), true) if parsed.parsed.is_query_that_writes() => {
+                Err(with_writes("DECLARE CURSOR"))
+            }
+            (Some(parsed), true) if parsed.parsed.command.is_none() => Ok(parsed),
             _ => Err(not_a_query("DECLARE CURSOR takes one query")),
         }
     }

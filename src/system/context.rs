@@ -111,6 +111,12 @@ impl StatementContext {
         }
     }
 
+    /// The statement with the catalog as its transaction sees it now: the statement itself has changed it.
+    pub async fn seeing_definitions(self) -> Result<StatementContext> {
+        let catalog = Catalog::load(&self.txn, Some(Arc::clone(&self.catalog))).await?;
+        Ok(StatementContext { catalog, ..self })
+    }
+
     /// Raises a notice; it reaches the client before the statement's result.
     pub fn notice(&self, notice: Notice) {
         self.notices

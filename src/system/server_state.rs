@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::advisory_locks::AdvisoryLocks;
+use super::catalog_version::version::KnownVersions;
 use super::channels::Channels;
-use super::pg_catalog::version::KnownVersions;
 use super::session_state::SessionState;
 use super::small_scans::SmallScans;
 

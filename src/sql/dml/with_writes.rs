@@ -10,7 +10,6 @@ use super::kept_rows::KeptRows;
 use super::with_parts::{WithPart, WithParts};
 use super::write_plan::WritePlan;
 use super::write_result::WriteResult;
-use crate::catalog::Catalog;
 use crate::parse::names::fold;
 use crate::parse::parameters;
 use crate::query::{Observation, QueryPlan, known_types, plan_query, rename};
@@ -54,7 +53,7 @@ impl WithWrites {
         for part in &parts.parts {
             let plan = PartPlan::bind(&ctx, &part.statement).await?;
             if plan.adds_columns() {
-                ctx.catalog = Catalog::load(&ctx.txn, Some(Arc::clone(&ctx.catalog))).await?;
+                ctx = ctx.seeing_definitions().await?;
             }
             let rows = common_rows(part, plan.columns())?;
             ctx = naming(ctx, rows.as_ref());

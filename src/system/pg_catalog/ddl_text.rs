@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::cells::{Cell, elements};
-use super::objects::{Found, Objects, SYSTEM, UserIndex, UserRelation, read};
 use crate::parse::quoting::{qualified, quote_ident};
+use crate::system::catalog_version::cells::{Cell, elements};
+use crate::system::catalog_version::objects::{Found, Objects, SYSTEM, UserIndex, UserRelation, read};
 
 /// `CREATE INDEX …`; `with_schema` names the table's schema (the plain form), else only where it is not in the way.
 pub(crate) fn index_definition(relation: &UserRelation, index: &UserIndex, with_schema: bool) -> String {

@@ -4,11 +4,11 @@
 use arrow::array::RecordBatch;
 
 use super::ddl_text::view_definition;
-use super::definitions::{Definition, definitions};
-use super::objects::{OWNER_NAME, UserColumn, UserRelation, type_facts};
 use super::relation_rows::{Constants, RelationRows, Source, text, yes_or_no};
 use super::relations::{Filled, SYSTEM_TABLES, index_columns};
 use super::session_rows::role_names;
+use crate::system::catalog_version::definitions::{Definition, definitions};
+use crate::system::catalog_version::objects::{OWNER_NAME, UserColumn, UserRelation, type_facts};
 use crate::types::{NumericSize, SECOND_DIGITS_MAX, SqlType};
 
 /// Every relation of information_schema with rows.

@@ -4,13 +4,14 @@
 //!
 //! # Where rows come from
 //!
-//! - What every database has (types, functions, operators, casts, the catalogs themselves) stands in `postgres15/`, written
+//! - What every database has (types, functions, operators, casts, the catalogs themselves) stands in
+//!   `catalog_version/postgres15/`, written
 //!   from a PostgreSQL 15 by `generate.py`. Of its functions and operators only those that Keyspan has can be called.
 //! - What this database has (schemas, tables, columns, keys, comments) comes from [`crate::catalog::Catalog`] through
-//!   [`objects::Objects`]. A table's row type has the table's oid, a key constraint its index's.
+//!   [`Objects`]. A table's row type has the table's oid, a key constraint its index's.
 //! - A relation that has neither (triggers, policies, publications …) is empty.
 //! - What is the same for all statements that see one version of the catalog is made once for them, and found by the values of its
-//!   columns ([`version`]); what says something of a statement, of its session or of the server now is made for each.
+//!   columns ([`super::catalog_version`]); what says something of a statement, of its session or of the server now is made for each.
 //!
 //! # Names of objects
 //!
@@ -18,18 +19,12 @@
 //! by the function of the type's name (`regclass('orders')`), and leaves the query as its name by `object_name('regclass',
 //! x)`, typed [`crate::types::SqlType::output_type`].
 
-pub(crate) mod cells;
 pub(crate) mod ddl_text;
-pub(crate) mod definitions;
 mod information_schema;
 pub(crate) mod naming;
-pub(crate) mod objects;
 mod relation_rows;
 pub(crate) mod relations;
 pub(crate) mod session_rows;
-pub(crate) mod version;
-
-pub(crate) use objects::type_by_format;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -44,14 +39,15 @@ use datafusion_common::config::{ConfigEntry, ConfigExtension, ConfigOptions, Ext
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 
 use super::StatementContext;
+pub(crate) use super::catalog_version::definitions::{Definition, definition};
+use super::catalog_version::objects::Objects;
+pub(crate) use super::catalog_version::objects::type_by_format;
+pub(crate) use super::catalog_version::version::CatalogRows;
+use super::catalog_version::version::CatalogVersion;
 use crate::catalog::TableDef;
 use crate::table::committed_row_counts;
 use crate::types::SqlType;
 use crate::{Error, Result};
-pub(crate) use definitions::{Definition, definition};
-use objects::Objects;
-pub(crate) use version::CatalogRows;
-use version::CatalogVersion;
 
 /// Whether a role of this name is there for a session of the user.
 pub(crate) fn is_role(user: &str, name: &str) -> bool {
@@ -258,5 +254,5 @@ pub(crate) fn with_table_oid(relation: &Definition) -> SchemaRef {
 
 /// The oid of a system relation.
 pub fn table_oid(schema: &str, name: &str) -> Option<i64> {
-    definitions::definition(schema, name).map(|definition| definition.oid)
+    definition(schema, name).map(|definition| definition.oid)
 }

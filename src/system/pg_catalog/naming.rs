@@ -1,9 +1,9 @@
 //! How PostgreSQL reads and writes names: split at their dots, types as `format_type` prints them, sizes as
 //! `pg_size_pretty` does. Pure functions, called by rows and catalog functions.
 
-use super::definitions::{PG_CATALOG_OID, type_by_catalog_name};
-use super::objects::{Objects, SYSTEM, path_with_catalog};
 use crate::parse::quoting::{qualified, quote_ident};
+use crate::system::catalog_version::definitions::{PG_CATALOG_OID, type_by_catalog_name};
+use crate::system::catalog_version::objects::{Objects, SYSTEM, path_with_catalog};
 use crate::types::TYPES;
 
 /// Splits a possibly quoted, possibly qualified name as `regclass` reads it; unquoted parts fold to lower case.

@@ -5,10 +5,10 @@ use std::fmt::Display;
 
 use arrow::array::RecordBatch;
 
-use super::cells::{self, Cell};
-use super::definitions::{Definition, definition};
-use super::objects::Objects;
 use crate::system::StatementContext;
+use crate::system::catalog_version::cells::{self, Cell};
+use crate::system::catalog_version::definitions::{Definition, definition};
+use crate::system::catalog_version::objects::Objects;
 
 /// What a relation is filled from.
 pub(crate) struct Source<'a> {

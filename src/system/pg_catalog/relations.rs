@@ -4,10 +4,12 @@
 use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
-use super::definitions::{Definition, definitions};
-use super::objects::{OWNER_NAME, SYSTEM, UserColumn, UserIndex, UserRelation, type_facts};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text, vector};
 use super::session_rows;
+use crate::system::catalog_version::definitions::{Definition, definitions};
+use crate::system::catalog_version::objects::{
+    OWNER_NAME, SYSTEM, UserColumn, UserIndex, UserRelation, type_facts,
+};
 use crate::types::SqlType;
 
 /// Fills the rows that are ours, beside those that every database has.
@@ -462,7 +464,7 @@ fn tables(source: &Source<'_>, rows: &mut RelationRows) {
 
 /// System relations that are tables in PostgreSQL; the others are views.
 pub(crate) static SYSTEM_TABLES: std::sync::LazyLock<Vec<i64>> = std::sync::LazyLock::new(|| {
-    super::objects::read("pg_class", &["oid", "relkind"])
+    crate::system::catalog_version::objects::read("pg_class", &["oid", "relkind"])
         .filter(|[_, kind]| kind.as_deref() == Some("r"))
         .filter_map(|[oid, _]| oid?.parse().ok())
         .collect()

@@ -5,9 +5,9 @@ use chrono::Offset;
 use chrono::TimeZone;
 use chrono_tz::{OffsetComponents, TZ_VARIANTS};
 
-use super::objects::{OWNER_NAME, OWNER_OID};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, array_text, boolean, text};
 use crate::catalog::{DATABASE_OID, SettingsOwner};
+use crate::system::catalog_version::objects::{OWNER_NAME, OWNER_OID};
 use crate::system::session_state::{ActivityState, WaitFor};
 use crate::system::settings::{SettingKind, SettingScope, Unit};
 

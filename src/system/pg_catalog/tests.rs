@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use super::{CatalogContext, definitions};
+use super::{CatalogContext, definition};
 use crate::catalog::{
     Catalog, ColumnDef, ColumnDefault, IndexDef, KeyColumn, Relation, TableCache, TableDef, TableOptions,
     ViewDef,
 };
 use crate::store::{StoreKind, StoreOptions, open_store};
+use crate::system::catalog_version::definitions;
 use crate::system::{Settings, StatementContext, StatementMemory};
 use crate::table::Sequences;
 use crate::txn::Transaction;
@@ -177,7 +178,7 @@ async fn statements_share_what_their_catalog_says() {
     let first = CatalogContext::new(Arc::new(statement.clone()));
     let second = CatalogContext::new(Arc::new(statement));
     for (name, is_shared) in [("pg_attribute", true), ("pg_settings", false)] {
-        let relation = definitions::definition("pg_catalog", name).expect("it is defined");
+        let relation = definition("pg_catalog", name).expect("it is defined");
         let (own, other) = (
             first.rows(relation, &[0]).await,
             second.rows(relation, &[0]).await,
@@ -185,7 +186,7 @@ async fn statements_share_what_their_catalog_says() {
         let (own, other) = (own.expect("it has rows"), other.expect("it has rows"));
         assert_eq!(Arc::ptr_eq(&own, &other), is_shared, "{name}");
     }
-    let classes = definitions::definition("pg_catalog", "pg_class").expect("it is defined");
+    let classes = definition("pg_catalog", "pg_class").expect("it is defined");
     let counted = [classes.position("reltuples")];
     let names = first.rows(classes, &[classes.position("relname")]).await;
     let counts = first.rows(classes, &counted).await;

@@ -1,6 +1,6 @@
 //! `CatalogVersion`: what the system catalogs say of one version of our catalog, made once for all statements that see it; and
 //! `CatalogRows`: the rows of one relation, which can be found by the value of a column. The server keeps the versions that statements
-//! asked for last ([`KnownVersions`]). Knows nothing of statements: what depends on one is made for it (`relations`).
+//! asked for last ([`KnownVersions`]). Knows nothing of statements: what depends on one is made for it (`pg_catalog`).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,7 +23,7 @@ pub struct KnownVersions(Mutex<Vec<Arc<CatalogVersion>>>);
 
 impl KnownVersions {
     /// That of a catalog, in a database of this name.
-    pub(super) fn version(&self, catalog: &Arc<Catalog>, database: &Arc<str>) -> Arc<CatalogVersion> {
+    pub(crate) fn version(&self, catalog: &Arc<Catalog>, database: &Arc<str>) -> Arc<CatalogVersion> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(version) = known.iter().find(|version| version.is_of(catalog, database)) {
             return Arc::clone(version);
@@ -45,7 +45,7 @@ impl KnownVersions {
 
 /// See the module's description.
 #[derive(Debug)]
-pub(super) struct CatalogVersion {
+pub(crate) struct CatalogVersion {
     catalog: Weak<Catalog>,
     /// Rows of information_schema name it.
     database: Arc<str>,
@@ -60,12 +60,12 @@ impl CatalogVersion {
     }
 
     /// The objects of the catalog, which is this version's.
-    pub(super) fn objects(&self, catalog: &Catalog) -> &Objects {
+    pub(crate) fn objects(&self, catalog: &Catalog) -> &Objects {
         self.objects.get_or_init(|| Objects::new(catalog))
     }
 
     /// The rows of a relation, by its full name; `make` makes them once.
-    pub(super) fn rows(
+    pub(crate) fn rows(
         &self,
         relation: &'static str,
         make: impl FnOnce() -> Result<CatalogRows>,
@@ -88,7 +88,7 @@ pub(crate) struct CatalogRows {
 }
 
 impl CatalogRows {
-    pub(super) fn new(rows: RecordBatch) -> CatalogRows {
+    pub(crate) fn new(rows: RecordBatch) -> CatalogRows {
         CatalogRows {
             places: rows.columns().iter().map(|_| OnceLock::new()).collect(),
             rows,

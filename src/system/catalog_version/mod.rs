@@ -1,0 +1,8 @@
+//! What the system catalogs say of one version of our catalog, whoever asks: rows that every PostgreSQL 15 database has
+//! (`definitions`, from `postgres15/`), the objects of this one (`objects`), and the rows made of both, which the server keeps
+//! (`version`). Knows nothing of statements: `pg_catalog` makes what depends on one.
+
+pub(crate) mod cells;
+pub(crate) mod definitions;
+pub(crate) mod objects;
+pub(crate) mod version;
